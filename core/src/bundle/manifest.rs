@@ -1,0 +1,145 @@
+//! `manifest.json`: what a bundle is and which files it consists of.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{CoreError, Result};
+use crate::geometry::Space;
+use crate::input::Preprocess;
+use crate::model::DualConfig;
+
+/// The value of [`Manifest::format`] that this version reads and writes.
+pub const FORMAT: &str = "espalier-bundle/1";
+
+/// What a file of a bundle is for. A visitor needs all but [`Text`](Part::Text) for an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// Picture tower.
+    Image,
+    /// Text tower and its vocabulary; fetched only when a visitor types.
+    Text,
+    /// Captions and their embeddings.
+    Captions,
+    /// Nodes, names, embeddings of the labels, calibration.
+    Taxonomy,
+    /// A small picture and its embedding.
+    Selftest,
+}
+
+/// One file of a bundle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BundleFile {
+    /// Path relative to the manifest; no `..`, no leading `/`.
+    pub path: String,
+    /// What it is for.
+    pub part: Part,
+    /// Its length.
+    pub bytes: u64,
+    /// SHA-256 of its content, lower-case hexadecimal.
+    pub sha256: String,
+    /// `q8`, `f32`, or `text` and `png` for files that hold no tensors.
+    pub dtype: String,
+}
+
+/// The manifest of a bundle.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`FORMAT`].
+    pub format: String,
+    /// Name of the model.
+    pub name: String,
+    /// Version of the model.
+    pub version: String,
+    /// Method it was trained with (`clip`, `hycoclip`, …).
+    pub method: String,
+    /// Architecture.
+    pub model: DualConfig,
+    /// Space of the embeddings: curvature or root.
+    pub geometry: Space,
+    /// How a photo becomes the tower's input.
+    pub preprocessing: Preprocess,
+    /// Terms of use.
+    pub licence: String,
+    /// Measured quality, values in `[0, 1]` unless the name says otherwise.
+    pub metrics: BTreeMap<String, f64>,
+    /// Where the weights come from: data, command, steps, hashes.
+    pub provenance: BTreeMap<String, serde_json::Value>,
+    /// Files, in the order in which a page should fetch them.
+    pub files: Vec<BundleFile>,
+}
+
+fn fault(reason: impl Into<String>) -> CoreError {
+    CoreError::Bundle {
+        file: "manifest.json".into(),
+        reason: reason.into(),
+    }
+}
+
+impl Manifest {
+    /// Parse and check a manifest.
+    ///
+    /// # Errors
+    /// [`CoreError::Bundle`] when it is not JSON of this form, has another format word, or lists a
+    /// file outside its own folder or twice.
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Head {
+            format: String,
+        }
+        let head: Head = serde_json::from_slice(bytes)
+            .map_err(|e| fault(format!("expected a JSON object with a `format`: {e}")))?;
+        if head.format != FORMAT {
+            return Err(fault(format!(
+                "expected format `{FORMAT}`, found `{}`",
+                head.format
+            )));
+        }
+        let manifest: Self =
+            serde_json::from_slice(bytes).map_err(|e| fault(format!("cannot be read: {e}")))?;
+        manifest.model.validate()?;
+        let mut seen = std::collections::BTreeSet::new();
+        for file in &manifest.files {
+            let outside = file.path.is_empty()
+                || file.path.starts_with(['/', '\\'])
+                || file.path.contains(':')
+                || file.path.split(['/', '\\']).any(|part| part == "..");
+            if outside {
+                return Err(fault(format!(
+                    "`{}` must be a path below the manifest",
+                    file.path
+                )));
+            }
+            if !seen.insert(&file.path) {
+                return Err(fault(format!("`{}` is listed twice", file.path)));
+            }
+        }
+        Ok(manifest)
+    }
+
+    /// The files of some parts, in the order of the manifest.
+    pub fn files_of<'a>(&'a self, parts: &'a [Part]) -> impl Iterator<Item = &'a BundleFile> {
+        self.files.iter().filter(|f| parts.contains(&f.part))
+    }
+
+    /// Sum of the lengths of the files of some parts, in bytes.
+    #[must_use]
+    pub fn bytes_of(&self, parts: &[Part]) -> u64 {
+        self.files_of(parts).map(|f| f.bytes).sum()
+    }
+
+    /// A file by its path.
+    ///
+    /// # Errors
+    /// [`CoreError::Bundle`] when the manifest does not list it.
+    pub fn file(&self, path: &str) -> Result<&BundleFile> {
+        self.files
+            .iter()
+            .find(|f| f.path == path)
+            .ok_or_else(|| CoreError::Bundle {
+                file: path.into(),
+                reason: "is not listed in the manifest".into(),
+            })
+    }
+}

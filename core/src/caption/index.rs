@@ -1,0 +1,126 @@
+//! The texts that a photo can be captioned with.
+
+use serde::{Deserialize, Serialize};
+
+use super::{EMBEDDINGS, files};
+use crate::bundle::BundleFiles;
+use crate::error::{CoreError, Result};
+use crate::geometry::Space;
+use crate::weights::Tensors;
+
+/// One text of the index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CaptionEntry {
+    /// The caption.
+    pub text: String,
+    /// Taxonomy node that it speaks of.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub node: Option<String>,
+    /// 0 for a bare name, larger for more said about the picture than what it shows.
+    #[serde(default)]
+    pub detail: u8,
+}
+
+/// Texts with their embeddings and radii, all of the same length.
+#[derive(Clone, Debug)]
+pub struct CaptionIndex {
+    entries: Vec<CaptionEntry>,
+    embeddings: Vec<f32>,
+    radii: Vec<f64>,
+    width: usize,
+}
+
+/// Rows of the tensor [`EMBEDDINGS`] of a file, checked for their number and width.
+///
+/// # Errors
+/// [`CoreError::TensorNames`] or [`CoreError::TensorShape`] when the file holds something else.
+pub fn embedding_rows(tensors: &Tensors, rows: usize, width: usize) -> Result<&[f32]> {
+    let tensor = tensors
+        .tensors
+        .get(EMBEDDINGS)
+        .ok_or_else(|| CoreError::TensorNames {
+            missing: vec![EMBEDDINGS.into()],
+            unknown: tensors.tensors.keys().cloned().collect(),
+        })?;
+    if tensor.shape != [rows, width] {
+        return Err(CoreError::TensorShape {
+            tensor: EMBEDDINGS.into(),
+            expected: vec![rows, width],
+            found: tensor.shape.clone(),
+        });
+    }
+    Ok(&tensor.data)
+}
+
+impl CaptionIndex {
+    /// Index over texts and their embeddings `[n, width]`, row major.
+    ///
+    /// # Errors
+    /// [`CoreError::Bundle`] when there is no text, a text is empty, or an embedding is not finite.
+    pub fn new(
+        entries: Vec<CaptionEntry>,
+        embeddings: Vec<f32>,
+        width: usize,
+        space: &Space,
+    ) -> Result<Self> {
+        let fault = |reason: String| CoreError::Bundle {
+            file: files::CAPTIONS.into(),
+            reason,
+        };
+        if entries.is_empty() {
+            return Err(fault("expected at least one caption, found none".into()));
+        }
+        if let Some(row) = entries.iter().position(|e| e.text.trim().is_empty()) {
+            return Err(fault(format!("caption {row} is empty")));
+        }
+        if let Some(at) = embeddings.iter().position(|v| !v.is_finite()) {
+            return Err(fault(format!(
+                "the embedding of caption {} is not finite",
+                at / width
+            )));
+        }
+        let radii = embeddings.chunks(width).map(|e| space.radius(e)).collect();
+        Ok(Self {
+            entries,
+            embeddings,
+            radii,
+            width,
+        })
+    }
+
+    /// Read the index of a bundle.
+    ///
+    /// # Errors
+    /// [`CoreError::Bundle`] or a tensor error naming what is wrong with which file.
+    pub fn read(bundle: &BundleFiles, width: usize, space: &Space) -> Result<Self> {
+        let entries: Vec<CaptionEntry> = serde_json::from_str(bundle.text(files::CAPTIONS)?)
+            .map_err(|e| CoreError::Bundle {
+                file: files::CAPTIONS.into(),
+                reason: format!("expected a list of captions: {e}"),
+            })?;
+        let tensors = bundle.tensors(files::CAPTION_EMBEDDINGS)?;
+        let embeddings = embedding_rows(&tensors, entries.len(), width)?.to_vec();
+        Self::new(entries, embeddings, width, space)
+    }
+
+    /// The texts.
+    #[must_use]
+    pub fn entries(&self) -> &[CaptionEntry] {
+        &self.entries
+    }
+
+    /// Distance of each text to the root.
+    #[must_use]
+    pub fn radii(&self) -> &[f64] {
+        &self.radii
+    }
+
+    /// Score of every text for a picture's embedding, larger is closer.
+    #[must_use]
+    pub fn scores(&self, space: &Space, picture: &[f32]) -> Vec<f64> {
+        self.embeddings
+            .chunks(self.width)
+            .map(|text| space.score(text, picture))
+            .collect()
+    }
+}

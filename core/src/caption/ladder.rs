@@ -1,0 +1,262 @@
+//! From scores and radii to rungs.
+//!
+//! A ladder climbs down the photo's path in the taxonomy, one caption a node, and ends with
+//! captions that say more about the picture. Its radii never decrease: among all wordings of all
+//! nodes the longest chain of non-decreasing radius is taken, and of those the best-scoring one.
+
+use std::collections::BTreeSet;
+
+use super::index::CaptionIndex;
+use super::path::TaxonomyPath;
+use super::result::Rung;
+use crate::taxonomy::{NodeIx, Taxonomy};
+
+/// A node that more than this share of all labels lies below says nothing about a photo.
+const SAYS_NOTHING: f64 = 0.6;
+
+/// A path shorter than this is filled up from the whole index, see [`by_radius`].
+const FEW: usize = 3;
+
+/// Thresholds of [`by_radius`] (METHODS 6.4).
+const STEPS: usize = 50;
+
+/// Rungs of a photo whose captions have the given scores.
+#[must_use]
+pub fn climb(
+    index: &CaptionIndex,
+    scores: &[f64],
+    taxonomy: &Taxonomy,
+    path: &TaxonomyPath,
+) -> Vec<Rung> {
+    let levels = levels(index, scores, taxonomy, path);
+    let mut chain = longest_chain(&levels, index.radii(), scores);
+    if chain.len() < FEW {
+        let other = by_radius(index, scores);
+        if other.len() > chain.len() {
+            chain = other;
+        }
+    }
+    chain
+        .into_iter()
+        .map(|i| Rung {
+            text: index.entries()[i].text.clone(),
+            radius: index.radii()[i],
+            similarity: scores[i],
+            node: index.entries()[i].node.clone(),
+        })
+        .collect()
+}
+
+/// The nodes of a path that tell something: not the broadest, and of nodes with the same labels
+/// below only the most specific.
+fn telling(taxonomy: &Taxonomy, path: &TaxonomyPath, index: &CaptionIndex) -> Vec<NodeIx> {
+    let captioned: BTreeSet<&str> = index
+        .entries()
+        .iter()
+        .filter_map(|e| e.node.as_deref())
+        .collect();
+    let all = taxonomy.labelled().len() as f64;
+    let mut nodes: Vec<NodeIx> = Vec::new();
+    for (ix, _) in &path.steps {
+        let below = taxonomy.labelled_below(*ix).len();
+        let broad = below as f64 > SAYS_NOTHING * all && taxonomy.labelled().len() > 1;
+        if broad || !captioned.contains(taxonomy.node(*ix).id.as_str()) {
+            continue;
+        }
+        if nodes
+            .last()
+            .is_some_and(|last| taxonomy.labelled_below(*last).len() == below)
+        {
+            nodes.pop();
+        }
+        nodes.push(*ix);
+    }
+    nodes
+}
+
+/// Candidates for each rung, general to specific: the wordings of each telling node, then the
+/// best-scoring caption of the last node for each level of detail.
+fn levels(
+    index: &CaptionIndex,
+    scores: &[f64],
+    taxonomy: &Taxonomy,
+    path: &TaxonomyPath,
+) -> Vec<Vec<usize>> {
+    let nodes = telling(taxonomy, path, index);
+    let of = |ix: NodeIx, detail: u8| {
+        let id = taxonomy.node(ix).id.as_str();
+        let entries = index.entries().iter().enumerate();
+        entries
+            .filter(move |(_, e)| e.detail == detail && e.node.as_deref() == Some(id))
+            .map(|(i, _)| i)
+            .collect::<Vec<_>>()
+    };
+    let mut levels: Vec<Vec<usize>> = nodes.iter().map(|ix| of(*ix, 0)).collect();
+    if let Some(last) = nodes.last() {
+        let deepest = index.entries().iter().map(|e| e.detail).max().unwrap_or(0);
+        for detail in 1..=deepest {
+            let best = of(*last, detail)
+                .into_iter()
+                .max_by(|a, b| scores[*a].total_cmp(&scores[*b]));
+            levels.extend(best.map(|i| vec![i]));
+        }
+    }
+    levels
+}
+
+/// One candidate a level at most, radii never decreasing, no text twice: the longest such chain,
+/// and of the longest the one with the largest sum of scores.
+fn longest_chain(levels: &[Vec<usize>], radii: &[f64], scores: &[f64]) -> Vec<usize> {
+    struct Link {
+        at: usize,
+        level: usize,
+        rungs: usize,
+        score: f64,
+        before: Option<usize>,
+    }
+    let mut links: Vec<Link> = Vec::new();
+    for (level, candidates) in levels.iter().enumerate() {
+        for at in candidates {
+            let before = links
+                .iter()
+                .enumerate()
+                .filter(|(_, l)| l.level < level && radii[l.at] <= radii[*at] && l.at != *at)
+                .max_by(|(_, a), (_, b)| a.rungs.cmp(&b.rungs).then(a.score.total_cmp(&b.score)))
+                .map(|(i, _)| i);
+            let (rungs, score) = before.map_or((0, 0.0), |b| (links[b].rungs, links[b].score));
+            links.push(Link {
+                at: *at,
+                level,
+                rungs: rungs + 1,
+                score: score + scores[*at],
+                before,
+            });
+        }
+    }
+    let end = links
+        .iter()
+        .enumerate()
+        .max_by(|(_, a), (_, b)| a.rungs.cmp(&b.rungs).then(a.score.total_cmp(&b.score)))
+        .map(|(i, _)| i);
+    let mut chain: Vec<usize> = std::iter::successors(end, |i| links[*i].before)
+        .map(|i| links[i].at)
+        .collect();
+    chain.reverse();
+    chain
+}
+
+/// The best-scoring text within each of 50 growing radii, without repetition (METHODS 6.4).
+///
+/// Radii and scores both never decrease, because a text displaces another only when it scores
+/// higher and has just come within reach.
+fn by_radius(index: &CaptionIndex, scores: &[f64]) -> Vec<usize> {
+    let radii = index.radii();
+    let lo = radii.iter().copied().fold(f64::INFINITY, f64::min);
+    let hi = radii.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mut chain: Vec<usize> = Vec::new();
+    for step in 0..STEPS {
+        // The last threshold is the largest radius itself, not a rounding of it.
+        let share = step as f64 / (STEPS - 1) as f64;
+        let reach = if step + 1 == STEPS {
+            hi
+        } else {
+            lo + (hi - lo) * share
+        };
+        let best = (0..radii.len())
+            .filter(|i| radii[*i] <= reach)
+            .max_by(|a, b| scores[*a].total_cmp(&scores[*b]));
+        let known = |i: &usize| {
+            chain
+                .iter()
+                .any(|c| index.entries()[*c].text == index.entries()[*i].text)
+        };
+        chain.extend(best.filter(|i| !known(i)));
+    }
+    chain
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+
+    use super::super::index::CaptionEntry;
+    use super::*;
+    use crate::geometry::Space;
+
+    const TREE: &str = "synset\tnames\thypernyms\tlabelled\n\
+        r\tthing\t\t0\n\
+        a\tanimal\tr\t0\n\
+        b\tbird\ta\t0\n\
+        p\tpenguin\tb\t1\n\
+        w\tthrush\tb\t1\n\
+        c\tcat\ta\t1\n\
+        t\ttable\tr\t1\n\
+        u\tchair\tr\t1\n";
+
+    fn index(radii: &[f64; 5]) -> CaptionIndex {
+        let entry = |text: &str, node: &str, detail| CaptionEntry {
+            text: text.into(),
+            node: Some(node.into()),
+            detail,
+        };
+        let entries = vec![
+            entry("an animal", "a", 0),
+            entry("a bird", "b", 0),
+            entry("a penguin", "p", 0),
+            entry("a penguin on the left", "p", 1),
+            entry("a penguin on the right", "p", 1),
+        ];
+        let points = radii.iter().flat_map(|r| [r.sinh() as f32, 0.0]).collect();
+        CaptionIndex::new(entries, points, 2, &Space::Lorentz { curvature: 1.0 }).unwrap()
+    }
+
+    fn path(taxonomy: &Taxonomy) -> TaxonomyPath {
+        let steps = ["r", "a", "b", "p"]
+            .map(|id| (taxonomy.find(id).unwrap(), 0.9_f32))
+            .to_vec();
+        TaxonomyPath { steps, stop: 3 }
+    }
+
+    #[test]
+    fn a_ladder_goes_down_the_path_and_ends_with_the_best_detail() {
+        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let index = index(&[0.1, 0.2, 0.3, 0.5, 0.4]);
+        let rungs = climb(
+            &index,
+            &[0.1, 0.2, 0.3, 0.2, 0.5],
+            &taxonomy,
+            &path(&taxonomy),
+        );
+        let texts: Vec<&str> = rungs.iter().map(|r| r.text.as_str()).collect();
+        assert_eq!(
+            texts,
+            ["an animal", "a bird", "a penguin", "a penguin on the right"]
+        );
+    }
+
+    #[test]
+    fn a_rung_that_would_step_back_is_left_out() {
+        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let index = index(&[0.1, 0.9, 0.3, 0.5, 0.4]);
+        let rungs = climb(&index, &[0.0; 5], &taxonomy, &path(&taxonomy));
+        let texts: Vec<&str> = rungs.iter().map(|r| r.text.as_str()).collect();
+        assert_eq!(texts, ["an animal", "a penguin", "a penguin on the right"]);
+    }
+
+    proptest! {
+        #[test]
+        fn radii_never_decrease_and_no_text_comes_twice(
+            radii in prop::array::uniform5(0.0_f64..3.0),
+            scores in prop::collection::vec(-3.0_f64..0.0, 5),
+        ) {
+            let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+            let rungs = climb(&index(&radii), &scores, &taxonomy, &path(&taxonomy));
+            prop_assert!(!rungs.is_empty());
+            prop_assert!(rungs.windows(2).all(|w| w[0].radius <= w[1].radius));
+            let texts: BTreeSet<&str> = rungs.iter().map(|r| r.text.as_str()).collect();
+            prop_assert_eq!(texts.len(), rungs.len());
+        }
+    }
+}

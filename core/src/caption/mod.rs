@@ -1,0 +1,39 @@
+//! A photo becomes a ladder of captions, from general to specific, and a path in the taxonomy.
+
+pub mod captioner;
+pub mod index;
+pub mod ladder;
+pub mod path;
+pub mod result;
+
+pub use captioner::{Caption, Captioner, ImageModel, TextModel};
+pub use index::{CaptionEntry, CaptionIndex};
+pub use path::{Calibration, Classifier, TaxonomyPath};
+pub use result::{CaptionResult, ModelInfo, PathStep, PhotoInfo, Rung, TaxonomyResult};
+
+/// Names of the files that a bundle consists of.
+pub mod files {
+    /// Weights of the picture tower.
+    pub const IMAGE: &str = "image.safetensors";
+    /// Weights of the text tower.
+    pub const TEXT: &str = "text.safetensors";
+    /// Merges of the text tower's vocabulary.
+    pub const VOCABULARY: &str = "vocab.txt";
+    /// Texts of the caption index, JSON.
+    pub const CAPTIONS: &str = "captions.json";
+    /// Embeddings of the caption index, tensor [`EMBEDDINGS`](super::EMBEDDINGS).
+    pub const CAPTION_EMBEDDINGS: &str = "captions.safetensors";
+    /// Nodes of the taxonomy, tab-separated.
+    pub const TAXONOMY: &str = "taxonomy.tsv";
+    /// Embeddings of the labelled nodes, tensor [`EMBEDDINGS`](super::EMBEDDINGS).
+    pub const LABEL_EMBEDDINGS: &str = "taxonomy.safetensors";
+    /// Calibration, JSON.
+    pub const CALIBRATION: &str = "calibration.json";
+    /// The self-test's picture.
+    pub const SELFTEST_PICTURE: &str = "selftest.png";
+    /// The self-test's embedding, tensor [`EMBEDDINGS`](super::EMBEDDINGS).
+    pub const SELFTEST_EMBEDDING: &str = "selftest.safetensors";
+}
+
+/// Name of the one tensor in a file of embeddings, `[n, d_embed]`.
+pub const EMBEDDINGS: &str = "embeddings";

@@ -1,0 +1,78 @@
+//! The result of a photo, the same JSON from page, widget and command line.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Which bundle gave a result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelInfo {
+    /// Name in the manifest.
+    pub name: String,
+    /// Version in the manifest.
+    pub version: String,
+    /// SHA-256 of the manifest, which holds the hashes of all other files.
+    pub sha256: String,
+}
+
+/// Which picture a result is of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhotoInfo {
+    /// Width in pixels, upright.
+    pub width: u32,
+    /// Height in pixels, upright.
+    pub height: u32,
+    /// SHA-256 of the file.
+    pub sha256: String,
+}
+
+/// One rung of the ladder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rung {
+    /// The caption.
+    pub text: String,
+    /// Distance of the caption to the root; never smaller than that of the rung before.
+    pub radius: f64,
+    /// Score of photo and caption, larger is closer.
+    pub similarity: f64,
+    /// Taxonomy node that the caption speaks of.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub node: Option<String>,
+}
+
+/// One step of the path in the taxonomy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PathStep {
+    /// Node.
+    pub id: String,
+    /// Its first name.
+    pub name: String,
+    /// Calibrated probability that the photo shows it; never larger than that of the step before.
+    pub p: f64,
+}
+
+/// Where a photo lies in the taxonomy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TaxonomyResult {
+    /// From the root downward.
+    pub path: Vec<PathStep>,
+    /// The deepest node of the path that the evidence carries.
+    pub stop: String,
+}
+
+/// What Espalier says about a photo.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CaptionResult {
+    /// Bundle.
+    pub model: ModelInfo,
+    /// Engine that computed the embedding.
+    pub backend: String,
+    /// Photo.
+    pub image: PhotoInfo,
+    /// From general to specific, no text twice.
+    pub ladder: Vec<Rung>,
+    /// Place in the taxonomy.
+    pub taxonomy: TaxonomyResult,
+    /// Milliseconds by stage.
+    pub timing_ms: BTreeMap<String, f64>,
+}

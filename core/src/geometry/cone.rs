@@ -1,0 +1,79 @@
+//! Entailment cones: how wide a point's cone is and at what angle another point is seen from it.
+
+use std::f64::consts::FRAC_PI_2;
+
+use burn::tensor::Tensor;
+
+use super::lorentz::time;
+use crate::math::{EPS, asin_clamped, clamp_min, dot, norm};
+
+/// `K`: points within `2 K / sqrt(c)` of the origin have the widest cone (METHODS 1.1).
+pub const MIN_RADIUS: f64 = 0.1;
+
+/// Half-aperture of the cone at `x`, in `(0, pi/2)`: `asin(2 K / (sqrt(c) |x| + eps))`.
+///
+/// Saturates at `asin(1 - eps)` for `sqrt(c) |x| <= 2 K`, with gradient zero there.
+///
+/// # Shapes
+/// `x [.., d]`, `c [.., 1] -> [.., 1]`
+#[must_use]
+pub fn half_aperture<const D: usize>(x: Tensor<D>, c: Tensor<D>) -> Tensor<D> {
+    let sine = (norm(x) * c.sqrt() + EPS).recip() * (2.0 * MIN_RADIUS);
+    asin_clamped(sine, EPS)
+}
+
+/// Exterior angle at the apex `x`, in `[0, pi]`: 0 when `y` lies straight outward, `pi` when it
+/// lies toward the origin.
+///
+/// Computed as `atan2(|y_perp|, sqrt(c) (x0 t - y0 |x|))` with `t = <x, y> / |x|` and `y_perp` the
+/// part of `y` across `x`. It equals the `acos` of METHODS 1.1 and neither cancels nor leaves the
+/// domain; the second argument is split as
+/// `(|y|^2 - |x|^2) / (c (x0 |y| + y0 |x|)) + x0 (t - |y|)`, both terms exact in `f32`.
+/// Coincident points and an apex at the origin see everything at `pi/2`, with gradient zero.
+///
+/// # Shapes
+/// `x, y [.., d]`, `c [.., 1] -> [.., 1]`
+#[must_use]
+pub fn exterior_angle<const D: usize>(x: Tensor<D>, y: Tensor<D>, c: Tensor<D>) -> Tensor<D> {
+    let (x0, y0) = (time(x.clone(), c.clone()), time(y.clone(), c.clone()));
+    let (nx, ny) = (norm(x.clone()), norm(y.clone()));
+    let u = x.clone() / clamp_min(nx.clone(), EPS);
+    let t = dot(u.clone(), y.clone());
+    // Taken from the difference, so that it is exactly zero for coincident points.
+    let diff = y - x;
+    let along = dot(u.clone(), diff.clone());
+    let across = diff.clone() - u * along;
+    let perp = norm(across);
+
+    // t - |y| = -perp^2 / (t + |y|) where t > 0; a plain difference elsewhere.
+    let positive = t.clone().greater_scalar(0.0);
+    let exact = (perp.clone() * perp.clone()).neg()
+        / (clamp_min(t.clone(), 0.0) + clamp_min(ny.clone(), EPS));
+    let shortfall = (t - ny.clone()).mask_where(positive, exact);
+    let weight = c.clone() * (x0.clone() * ny.clone() + y0 * nx.clone());
+    let gain = (ny.clone() - nx.clone()) * (ny + nx) / clamp_min(weight, EPS);
+    let forward = (gain + x0 * shortfall) * c.clone().sqrt();
+
+    // sinh^2 of the distance; below EPS the direction of y from x is numerical noise.
+    let reach = (perp.clone() * perp.clone() + forward.clone() * forward.clone()) * c;
+    let undefined = reach.lower_equal_scalar(EPS);
+    let angle = perp
+        .mask_fill(undefined.clone(), 1.0)
+        .atan2(forward.mask_fill(undefined.clone(), 0.0));
+    angle.mask_fill(undefined, FRAC_PI_2)
+}
+
+/// How far `y` lies outside the cone at `x`: `max(0, oxy(x, y) - eta aper(x))`, in radians.
+///
+/// # Shapes
+/// `x, y [.., d]`, `c [.., 1] -> [.., 1]`
+#[must_use]
+pub fn entailment_gap<const D: usize>(
+    x: Tensor<D>,
+    y: Tensor<D>,
+    c: Tensor<D>,
+    eta: f64,
+) -> Tensor<D> {
+    let gap = exterior_angle(x.clone(), y, c.clone()) - half_aperture(x, c) * eta;
+    clamp_min(gap, 0.0)
+}

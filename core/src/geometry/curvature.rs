@@ -1,0 +1,93 @@
+//! Learned positive scalars, kept as clamped logarithms.
+
+use burn::config::Config;
+use burn::module::{Module, Param};
+use burn::tensor::{Device, Tensor};
+
+/// Configuration of a [`LogScalar`]: a positive number learned as its logarithm.
+#[derive(Config, Debug)]
+pub struct LogScalarConfig {
+    /// Initial value (not its logarithm).
+    pub init: f64,
+    /// Smallest value that [`LogScalar::clamped`] leaves.
+    #[config(default = 0.0)]
+    pub min: f64,
+    /// Largest value that [`LogScalar::clamped`] leaves.
+    #[config(default = "f64::INFINITY")]
+    pub max: f64,
+}
+
+/// A positive scalar learned in log space: `value = exp(log)`.
+///
+/// The stored logarithm is clamped *before* a forward pass by [`clamped`](Self::clamped), never
+/// inside the graph, where a clamp would cut the gradient at the boundary (METHODS trap 36).
+#[derive(Module, Debug)]
+pub struct LogScalar {
+    /// The logarithm, shape `[1]`.
+    pub log: Param<Tensor<1>>,
+    min: f64,
+    max: f64,
+}
+
+/// Minus the sectional curvature, `c > 0`, clamped to `[0.1, 10]` (METHODS 2.0).
+pub type Curvature = LogScalar;
+
+impl LogScalarConfig {
+    /// Curvature of MERU and HyCoCLIP: 1 at the start, within `[0.1, 10]`.
+    #[must_use]
+    pub fn curvature() -> Self {
+        Self::new(1.0).with_min(0.1).with_max(10.0)
+    }
+
+    /// Feature scale before the lift: `d_embed^-0.5` at the start, at most 1 (METHODS 2.0).
+    #[must_use]
+    pub fn alpha(d_embed: usize) -> Self {
+        Self::new((d_embed as f64).powf(-0.5)).with_max(1.0)
+    }
+
+    /// Logit scale `s`: `1/0.07` at the start, at most 100 (stored logarithm at most 4.6052).
+    #[must_use]
+    pub fn logit_scale() -> Self {
+        Self::new(1.0 / 0.07).with_max(4.6052_f64.exp())
+    }
+
+    /// Build the scalar on a device.
+    pub fn init(&self, device: &Device) -> LogScalar {
+        LogScalar {
+            log: Param::from_tensor(Tensor::from_floats([self.init.ln() as f32], device)),
+            min: self.min,
+            max: self.max,
+        }
+    }
+}
+
+impl LogScalar {
+    /// The value, `exp(log)`, shape `[1]`.
+    pub fn value(&self) -> Tensor<1> {
+        self.log.val().exp()
+    }
+
+    /// The value shaped to broadcast against rows, `[1, 1]`.
+    pub fn row(&self) -> Tensor<2> {
+        self.value().unsqueeze()
+    }
+
+    /// The same scalar with its stored logarithm inside the allowed interval.
+    #[must_use]
+    pub fn clamped(mut self) -> Self {
+        let (lo, hi) = (self.min.ln(), self.max.ln());
+        self.log = self.log.map(|log| {
+            let (autodiff, learned) = (log.is_autodiff(), log.is_require_grad());
+            let mut log = log.inner();
+            if lo.is_finite() {
+                log = log.clamp_min(lo);
+            }
+            if hi.is_finite() {
+                log = log.clamp_max(hi);
+            }
+            let log = if autodiff { log.autodiff() } else { log };
+            log.set_require_grad(autodiff && learned)
+        });
+        self
+    }
+}

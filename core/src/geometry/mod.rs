@@ -1,0 +1,23 @@
+//! Points, distances, cones.
+//!
+//! Conventions, used everywhere:
+//!
+//! * A point of the Lorentz model is its **space part** only, `x` in `R^d`; the time part
+//!   `x0 = sqrt(1/c + |x|^2)` is recomputed where it is needed (METHODS 1.1).
+//! * `c > 0` is *minus* the sectional curvature. Functions take it as a tensor that broadcasts
+//!   against `[.., 1]`, so that one curvature (`[1, 1]`) and one per factor (`[k, 1, 1]`) are the
+//!   same code.
+//! * Bare names work row by row and return `[.., 1]`; `pairwise_*` return `[.., b1, b2]`, rows for
+//!   the first argument.
+//! * The apex of a cone is the **first** argument and is the more general item.
+//!
+//! [`Space`] is the same geometry on plain slices, for ranking texts without a device.
+
+pub mod cone;
+pub mod curvature;
+pub mod lorentz;
+pub mod space;
+
+pub use cone::{MIN_RADIUS, entailment_gap, exterior_angle, half_aperture};
+pub use curvature::{Curvature, LogScalar, LogScalarConfig};
+pub use space::Space;

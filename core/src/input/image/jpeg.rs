@@ -1,0 +1,134 @@
+//! JPEG, with pixels decoded strictly.
+//!
+//! A decoder for browsers fills what it cannot read with grey and says nothing. A model would
+//! describe that grey, so here damage is an error, and so is a file that ends early.
+
+use ::image::ColorType;
+use zune_core::bytestream::ZCursor;
+use zune_core::colorspace::ColorSpace;
+use zune_core::options::DecoderOptions;
+use zune_jpeg::JpegDecoder;
+use zune_jpeg::errors::DecodeErrors;
+
+use super::decode::{Raw, allocate, check_size, cut_off};
+use super::orient;
+use crate::error::{CoreError, Result};
+
+/// Decodes baseline and progressive JPEG: grey stays one channel, all else becomes RGB.
+///
+/// # Errors
+/// [`CoreError::Image`] as for [`super::decode()`].
+pub(super) fn decode(bytes: &[u8]) -> Result<Raw> {
+    let complete = is_complete(bytes);
+    let fail = |e: DecodeErrors| {
+        CoreError::Image(match e {
+            _ if !complete => cut_off("JPEG", bytes.len()),
+            DecodeErrors::Unsupported(kind) => {
+                format!("this kind of JPEG is not supported; save it again as PNG ({kind:?})")
+            }
+            DecodeErrors::Format(reason) => format!("this JPEG is damaged: {reason}"),
+            DecodeErrors::FormatStatic(reason) => format!("this JPEG is damaged: {reason}"),
+            other => format!("this JPEG is damaged: {other}"),
+        })
+    };
+    // Cameras leave stray bytes between headers; those do no harm.
+    let options = DecoderOptions::default()
+        .set_strict_mode(false)
+        .set_max_width(usize::from(u16::MAX))
+        .set_max_height(usize::from(u16::MAX));
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
+    decoder.decode_headers().map_err(fail)?;
+    let (width, height) = decoder.dimensions().unwrap_or_default();
+    let (width, height) = (side(width), side(height));
+    let (space, color) = match decoder.input_colorspace() {
+        Some(ColorSpace::Luma) => (ColorSpace::Luma, ColorType::L8),
+        _ => (ColorSpace::RGB, ColorType::Rgb8),
+    };
+    let len = check_size(width, height, color.bytes_per_pixel())?;
+    if !complete {
+        return Err(CoreError::Image(cut_off("JPEG", bytes.len())));
+    }
+    let orientation = orient::from_exif(decoder.exif().map(Vec::as_slice));
+    decoder.set_options(options.set_strict_mode(true).jpeg_set_out_colorspace(space));
+    let mut data = allocate(len)?;
+    decoder.decode_into(&mut data).map_err(fail)?;
+    Ok(Raw {
+        width,
+        height,
+        color,
+        data,
+        orientation,
+    })
+}
+
+fn side(pixels: usize) -> u32 {
+    u32::try_from(pixels).unwrap_or(u32::MAX)
+}
+
+/// Whether the stream reaches its end marker.
+///
+/// Decoders notice a missing end only where a whole row of blocks is missing. Segments are stepped
+/// over by their lengths, so the end marker of an embedded thumbnail does not count.
+fn is_complete(bytes: &[u8]) -> bool {
+    const START: u8 = 0xd8;
+    const END: u8 = 0xd9;
+    let mut at = 0;
+    loop {
+        // To the next marker: past coded data, where 0xff is followed by 0 or a restart marker, and
+        // past whatever else does not belong there.
+        let Some(skip) = bytes[at..]
+            .windows(2)
+            .position(|w| w[0] == 0xff && is_marker(w[1]))
+        else {
+            return false;
+        };
+        let marker = bytes[at + skip + 1];
+        at += skip + 2;
+        match marker {
+            END => return true,
+            START => {}
+            _ => match bytes.get(at..at + 2) {
+                Some(&[high, low]) => {
+                    at += usize::from(u16::from_be_bytes([high, low]));
+                    if at > bytes.len() {
+                        return false;
+                    }
+                }
+                _ => return false,
+            },
+        }
+    }
+}
+
+/// Markers that stand by themselves inside coded data (stuffing, restarts, fill) are none here.
+fn is_marker(byte: u8) -> bool {
+    !matches!(byte, 0x00 | 0x01 | 0xd0..=0xd7 | 0xff)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_marker_of_a_thumbnail_is_not_the_end() {
+        let thumbnail = b"\xff\xd8\xff\xe1\x00\x08Exif\xff\xd9";
+        assert!(!is_complete(thumbnail));
+        let whole = [
+            &thumbnail[..],
+            b"\xff\xda\x00\x02data\xff\x00\xff\xd0more\xff\xd9",
+        ]
+        .concat();
+        assert!(is_complete(&whole));
+        for n in 0..whole.len() {
+            assert!(!is_complete(&whole[..n]), "cut at {n}");
+        }
+    }
+
+    #[test]
+    fn what_follows_the_end_does_not_matter() {
+        assert!(is_complete(
+            b"\xff\xd8\xff\xd9\xff\xd8\xff\xe0\xff\xff second picture"
+        ));
+    }
+}

@@ -1,0 +1,56 @@
+//! The EXIF orientation flag: cameras store what the sensor saw and note how they were held.
+
+use ::image::metadata::Orientation;
+use ::image::{DynamicImage, RgbImage};
+
+/// Orientation in an EXIF block, with or without the `Exif` prefix that some writers leave on it.
+/// Absent or unreadable means upright.
+pub(super) fn from_exif(exif: Option<&[u8]>) -> Orientation {
+    let tiff = exif.map(|e| e.strip_prefix(b"Exif\0\0").unwrap_or(e));
+    tiff.and_then(Orientation::from_exif_chunk)
+        .unwrap_or(Orientation::NoTransforms)
+}
+
+/// Turns the picture upright.
+pub(super) fn apply(image: RgbImage, orientation: Orientation) -> RgbImage {
+    if orientation == Orientation::NoTransforms {
+        return image;
+    }
+    let mut image = DynamicImage::ImageRgb8(image);
+    image.apply_orientation(orientation);
+    image.into_rgb8()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// A minimal EXIF block: little-endian TIFF with the one tag.
+    fn exif(flag: u16) -> Vec<u8> {
+        let mut block = b"II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0".to_vec();
+        block.extend(flag.to_le_bytes());
+        block.extend([0; 6]);
+        block
+    }
+
+    #[test]
+    fn the_flag_is_read_with_and_without_prefix() {
+        assert_eq!(from_exif(Some(&exif(6))), Orientation::Rotate90);
+        let prefixed = [b"Exif\0\0".to_vec(), exif(8)].concat();
+        assert_eq!(from_exif(Some(&prefixed)), Orientation::Rotate270);
+    }
+
+    #[test]
+    fn a_missing_or_broken_flag_means_upright() {
+        for block in [
+            None,
+            Some(&b"rubbish"[..]),
+            Some(&b""[..]),
+            Some(&exif(0)[..]),
+        ] {
+            assert_eq!(from_exif(block), Orientation::NoTransforms);
+        }
+        assert_eq!(from_exif(Some(&exif(77))), Orientation::NoTransforms);
+    }
+}

@@ -1,0 +1,106 @@
+//! The chunks of a PNG, as far as the decoder leaves something to look at.
+
+/// What a walk over the chunks finds.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Chunks<'a> {
+    /// Content of the `eXIf` chunk. The format allows it behind the pixels too, where the decoder
+    /// has not yet been when it is asked.
+    pub(super) exif: Option<&'a [u8]>,
+    /// Whether the end chunk is there. Without it something may be missing that the decoder does not
+    /// miss, the orientation for one.
+    pub(super) complete: bool,
+}
+
+/// Walks over all chunks, by their lengths.
+pub(super) fn chunks(bytes: &[u8]) -> Chunks<'_> {
+    let mut found = Chunks {
+        exif: None,
+        complete: false,
+    };
+    let mut rest = bytes.get(SIGNATURE..).unwrap_or_default();
+    while let Some((kind, data, after)) = next(rest) {
+        match kind {
+            b"eXIf" => found.exif = Some(data),
+            b"IEND" => {
+                found.complete = true;
+                break;
+            }
+            _ => {}
+        }
+        rest = after;
+    }
+    found
+}
+
+const SIGNATURE: usize = 8;
+const CHECK_SUM: usize = 4;
+
+/// Kind and content of the first chunk, and what follows it.
+fn next(bytes: &[u8]) -> Option<(&[u8; 4], &[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    let (kind, rest) = rest.split_first_chunk::<4>()?;
+    let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
+    let (data, rest) = rest.split_at_checked(length)?;
+    Some((kind, data, rest.get(CHECK_SUM..)?))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(data.len()).unwrap().to_be_bytes();
+        [&length[..], kind, data, &[0; CHECK_SUM]].concat()
+    }
+
+    #[test]
+    fn metadata_is_found_behind_the_pixels() {
+        let file = [
+            vec![0; SIGNATURE],
+            chunk(b"IHDR", &[0; 13]),
+            chunk(b"IDAT", b"eXIf IEND"),
+            chunk(b"eXIf", b"abc"),
+            chunk(b"IEND", b""),
+        ]
+        .concat();
+        assert_eq!(
+            chunks(&file),
+            Chunks {
+                exif: Some(b"abc"),
+                complete: true
+            }
+        );
+        let without_end = file.len() - 12;
+        assert_eq!(
+            chunks(&file[..without_end]),
+            Chunks {
+                exif: Some(b"abc"),
+                complete: false
+            }
+        );
+        for n in 0..without_end {
+            assert_eq!(
+                chunks(&file[..n]),
+                Chunks {
+                    exif: None,
+                    complete: false
+                },
+                "cut at {n}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_length_past_the_end_ends_the_walk() {
+        let mut file = [vec![0; SIGNATURE], chunk(b"IEND", b"")].concat();
+        file[SIGNATURE] = 0xff;
+        assert_eq!(
+            chunks(&file),
+            Chunks {
+                exif: None,
+                complete: false
+            }
+        );
+    }
+}

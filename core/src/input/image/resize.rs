@@ -1,0 +1,237 @@
+//! Resampling with a window that grows when shrinking (anti-aliased), as Pillow does it.
+
+use ::image::RgbImage;
+use fast_image_resize::images::{Image, ImageRef};
+use fast_image_resize::{Filter, FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+
+use super::decode::allocate;
+use crate::error::{CoreError, Result};
+
+/// A part of a picture, in pixels; edges may lie between pixels.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Region {
+    pub(super) left: f64,
+    pub(super) top: f64,
+    pub(super) width: f64,
+    pub(super) height: f64,
+}
+
+impl Region {
+    fn whole(img: &RgbImage) -> Self {
+        let (width, height) = (f64::from(img.width()), f64::from(img.height()));
+        Self {
+            left: 0.0,
+            top: 0.0,
+            width,
+            height,
+        }
+    }
+}
+
+/// Bicubic (a = -0.5, METHODS trap 43): within one level of Pillow's `BICUBIC`.
+pub(super) fn bicubic(img: &RgbImage, width: u32, height: u32) -> Result<RgbImage> {
+    bicubic_region(img, Region::whole(img), width, height)
+}
+
+/// Bicubic, of a region: the same pixels as resizing the whole picture and cutting afterwards,
+/// without computing the ones that are cut away. (At 224 pixels a panorama of 30000 x 100 would
+/// otherwise become one of 67200 x 224.)
+pub(super) fn bicubic_region(
+    img: &RgbImage,
+    region: Region,
+    width: u32,
+    height: u32,
+) -> Result<RgbImage> {
+    let kernel = Kernel {
+        kind: FilterType::CatmullRom,
+        reach: 2.0,
+    };
+    convolve(img, region, width, height, kernel)
+}
+
+/// Lanczos with four lobes, for enlarging (METHODS 5.2).
+pub(super) fn lanczos4(img: &RgbImage, width: u32, height: u32) -> Result<RgbImage> {
+    let filter = Filter::new("Lanczos4", lanczos4_kernel, LOBES)
+        .map_err(|e| CoreError::Image(format!("cannot be resized: {e}")))?;
+    let kernel = Kernel {
+        kind: FilterType::Custom(filter),
+        reach: LOBES,
+    };
+    convolve(img, Region::whole(img), width, height, kernel)
+}
+
+const LOBES: f64 = 4.0;
+
+/// `sinc(x) sinc(x / 4)` for |x| < 4, else 0.
+fn lanczos4_kernel(x: f64) -> f64 {
+    let sinc = |x: f64| {
+        let x = x * std::f64::consts::PI;
+        if x == 0.0 { 1.0 } else { x.sin() / x }
+    };
+    if x.abs() < LOBES {
+        sinc(x) * sinc(x / LOBES)
+    } else {
+        0.0
+    }
+}
+
+/// Two passes, rows first. Both round to bytes and cut what overshoots, so their order shows in
+/// sharp pictures; the library would take columns first, Pillow (to version 12) takes rows first, and
+/// so it is here.
+fn convolve(
+    img: &RgbImage,
+    region: Region,
+    width: u32,
+    height: u32,
+    filter: Kernel,
+) -> Result<RgbImage> {
+    check(img, width, height)?;
+    // The rows that the second pass looks at, with one to spare.
+    let reach = filter.reach * (region.height / f64::from(height)).max(1.0) + 1.0;
+    let first = (region.top - reach).floor().max(0.0);
+    let last = (region.top + region.height + reach)
+        .ceil()
+        .min(f64::from(img.height()));
+    let rows = Region {
+        top: first,
+        height: last - first,
+        ..region
+    };
+    let narrow = pass(img, rows, width, (last - first) as u32, filter.kind)?;
+    let columns = Region {
+        left: 0.0,
+        top: region.top - first,
+        width: f64::from(width),
+        height: region.height,
+    };
+    pass(&narrow, columns, width, height, filter.kind)
+}
+
+/// A filter and how far it reaches to either side, in pixels, when not shrinking.
+#[derive(Clone, Copy)]
+struct Kernel {
+    kind: FilterType,
+    reach: f64,
+}
+
+fn pass(
+    img: &RgbImage,
+    region: Region,
+    width: u32,
+    height: u32,
+    filter: FilterType,
+) -> Result<RgbImage> {
+    let (img_width, img_height) = img.dimensions();
+    let fail = |e: &dyn std::fmt::Display| {
+        CoreError::Image(format!(
+            "{img_width} x {img_height} pixels cannot be resized to {width} x {height}: {e}"
+        ))
+    };
+    let source = ImageRef::new(img_width, img_height, img.as_raw(), PixelType::U8x3)
+        .map_err(|e| fail(&e))?;
+    let mut pixels = allocate(width as usize * height as usize * 3)?;
+    let mut target =
+        Image::from_slice_u8(width, height, &mut pixels, PixelType::U8x3).map_err(|e| fail(&e))?;
+    let Region { left, top, .. } = region;
+    // Rounding may put the far edge a hair outside.
+    let region_width = region.width.min(f64::from(img_width) - left);
+    let region_height = region.height.min(f64::from(img_height) - top);
+    let options = ResizeOptions::new()
+        .resize_alg(ResizeAlg::Convolution(filter))
+        .crop(left, top, region_width, region_height)
+        .use_alpha(false);
+    Resizer::new()
+        .resize(&source, &mut target, &options)
+        .map_err(|e| fail(&e))?;
+    RgbImage::from_raw(width, height, pixels).ok_or_else(|| fail(&"its pixels did not all arrive"))
+}
+
+/// A picture with pixels, and a size to make of it.
+pub(super) fn check(img: &RgbImage, width: u32, height: u32) -> Result<()> {
+    if img.width() == 0 || img.height() == 0 {
+        return Err(CoreError::Image(format!(
+            "the picture has no pixels ({} x {})",
+            img.width(),
+            img.height()
+        )));
+    }
+    if width == 0 || height == 0 {
+        return Err(CoreError::Config {
+            field: "size".into(),
+            expected: "at least 1 pixel".into(),
+            found: format!("{width} x {height}"),
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use ::image::Rgb;
+
+    use super::*;
+
+    #[test]
+    fn one_colour_stays_that_colour() {
+        let colour = Rgb([3, 127, 250]);
+        let img = RgbImage::from_pixel(13, 7, colour);
+        for (w, h) in [(1, 1), (5, 40), (64, 3), (13, 7), (200, 200)] {
+            assert_eq!(
+                bicubic(&img, w, h).unwrap(),
+                RgbImage::from_pixel(w, h, colour)
+            );
+            assert_eq!(
+                lanczos4(&img, w, h).unwrap(),
+                RgbImage::from_pixel(w, h, colour)
+            );
+        }
+    }
+
+    #[test]
+    fn the_kernel_is_one_at_zero_and_zero_at_whole_numbers() {
+        assert_eq!(lanczos4_kernel(0.0), 1.0);
+        for x in [1.0, 2.0, 3.0, -1.0, 4.0, 17.0] {
+            assert!(lanczos4_kernel(x).abs() < 1e-15, "{x}");
+        }
+        // sinc(1/2) sinc(1/8)
+        assert!((lanczos4_kernel(0.5) - 0.620_383_0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_region_is_the_same_part_of_the_whole() {
+        let img = RgbImage::from_fn(61, 43, |x, y| {
+            Rgb([(x * 4) as u8, (y * 5) as u8, ((x * 7 + y * 13) % 256) as u8])
+        });
+        let (width, height) = (29, 20);
+        let whole = bicubic(&img, width, height).unwrap();
+        let (scale_x, scale_y) = (61.0 / 29.0, 43.0 / 20.0);
+        let region = Region {
+            left: 5.0 * scale_x,
+            top: 3.0 * scale_y,
+            width: 16.0 * scale_x,
+            height: 11.0 * scale_y,
+        };
+        let part = bicubic_region(&img, region, 16, 11).unwrap();
+        for (x, y, pixel) in part.enumerate_pixels() {
+            let expected = whole.get_pixel(x + 5, y + 3);
+            for c in 0..3 {
+                assert!(pixel[c].abs_diff(expected[c]) <= 1, "{x} {y} {c}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_cannot_be_resized_and_nothing_made() {
+        let empty = bicubic(&RgbImage::new(0, 5), 4, 4).unwrap_err();
+        assert_eq!(
+            empty.to_string(),
+            "picture: the picture has no pixels (0 x 5)"
+        );
+        let none = bicubic(&RgbImage::new(5, 5), 0, 4).unwrap_err();
+        assert_eq!(
+            none.to_string(),
+            "configuration: size must be at least 1 pixel, found 0 x 4"
+        );
+    }
+}

@@ -1,0 +1,324 @@
+//! The merges and how they are applied to the bytes of a word.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use crate::error::{CoreError, Result};
+
+/// Byte symbols, inside a word and at its end.
+const BYTES: usize = 256;
+const FIRST_MERGE: usize = 2 * BYTES;
+/// Ids that are no merges: the byte symbols, start and end.
+const RESERVED: usize = FIRST_MERGE + 2;
+/// Suffix of a symbol at the end of a word, in the merges file.
+const WORD_END: &str = "</w>";
+
+/// Ids of symbols and the merges that make them.
+#[derive(Clone, Debug)]
+pub(super) struct Vocabulary {
+    byte_ids: [u32; BYTES],
+    /// Two neighbours to what they merge to. Ids grow in the order of the merges, so the smaller
+    /// result is the merge that comes first.
+    merges: HashMap<(u32, u32), u32>,
+    end: u32,
+}
+
+impl Vocabulary {
+    /// See [`super::Tokenizer::from_merges`].
+    pub(super) fn from_merges(text: &str, vocab_size: usize) -> Result<Self> {
+        let fail = |reason: String| CoreError::Vocabulary(reason);
+        let Some(wanted) = vocab_size.checked_sub(RESERVED) else {
+            return Err(fail(format!(
+                "a size of {vocab_size} is too small: {RESERVED} ids are bytes, start and end"
+            )));
+        };
+        let end = u32::try_from(vocab_size - 1)
+            .map_err(|_| fail(format!("a size of {vocab_size} does not fit 32 bits")))?;
+        let alphabet = alphabet();
+        let mut byte_ids = [0; BYTES];
+        let mut symbols: HashMap<String, u32> = HashMap::with_capacity(FIRST_MERGE + wanted);
+        for (id, &(byte, letter)) in (0..).zip(&alphabet) {
+            byte_ids[usize::from(byte)] = id;
+            symbols.insert(letter.to_string(), id);
+            symbols.insert(format!("{letter}{WORD_END}"), id + BYTES as u32);
+        }
+        let mut merges = HashMap::with_capacity(wanted);
+        let ids = FIRST_MERGE as u32..;
+        for (next, (number, line)) in ids.zip(merge_lines(text).take(wanted)) {
+            let Some((left, right)) = pair(line) else {
+                return Err(fail(format!(
+                    "line {number}: a merge is two symbols with a blank between, found `{line}`"
+                )));
+            };
+            let id = |symbol: &str| {
+                symbols.get(symbol).copied().ok_or_else(|| {
+                    fail(format!(
+                        "line {number}: no merge before it makes `{symbol}`"
+                    ))
+                })
+            };
+            merges.insert((id(left)?, id(right)?), next);
+            if symbols.insert(format!("{left}{right}"), next).is_some() {
+                return Err(fail(format!(
+                    "line {number}: `{left}{right}` exists already"
+                )));
+            }
+        }
+        if merges.len() < wanted {
+            return Err(fail(format!(
+                "a size of {vocab_size} needs {wanted} merges and the file has {}",
+                merges.len()
+            )));
+        }
+        Ok(Self {
+            byte_ids,
+            merges,
+            end,
+        })
+    }
+
+    /// The largest id.
+    pub(super) fn end(&self) -> u32 {
+        self.end
+    }
+
+    /// Appends the ids of one word.
+    ///
+    /// Always the earliest merge of the file that applies, from left to right. Neighbours wait in a
+    /// queue ordered that way, so that a word of a million letters takes a moment and not a day.
+    pub(super) fn encode_word(&self, word: &str, ids: &mut Vec<u32>) {
+        let mut chain: Vec<Link> = word
+            .bytes()
+            .enumerate()
+            .map(|(i, byte)| Link {
+                id: self.byte_ids[usize::from(byte)],
+                before: i.checked_sub(1),
+                after: Some(i + 1),
+            })
+            .collect();
+        let Some(last) = chain.last_mut() else { return };
+        last.id += BYTES as u32;
+        last.after = None;
+
+        let mut queue = BinaryHeap::new();
+        for left in 0..chain.len() - 1 {
+            self.offer(&chain, left, left + 1, &mut queue);
+        }
+        while let Some(Reverse((merged, left))) = queue.pop() {
+            let Some(right) = chain[left].after else {
+                continue;
+            };
+            // The pair that was queued may be gone: one of the two merged with another meanwhile.
+            if self.merges.get(&(chain[left].id, chain[right].id)) != Some(&merged) {
+                continue;
+            }
+            let after = chain[right].after;
+            chain[left].id = merged;
+            chain[left].after = after;
+            chain[right].id = GONE;
+            if let Some(after) = after {
+                chain[after].before = Some(left);
+                self.offer(&chain, left, after, &mut queue);
+            }
+            if let Some(before) = chain[left].before {
+                self.offer(&chain, before, left, &mut queue);
+            }
+        }
+        ids.extend(chain.iter().map(|link| link.id).filter(|&id| id != GONE));
+    }
+
+    fn offer(
+        &self,
+        chain: &[Link],
+        left: usize,
+        right: usize,
+        queue: &mut BinaryHeap<Reverse<(u32, usize)>>,
+    ) {
+        if let Some(&merged) = self.merges.get(&(chain[left].id, chain[right].id)) {
+            queue.push(Reverse((merged, left)));
+        }
+    }
+}
+
+/// Id of a symbol that went into the one before it.
+const GONE: u32 = u32::MAX;
+
+/// A symbol of a word and its neighbours.
+struct Link {
+    id: u32,
+    before: Option<usize>,
+    after: Option<usize>,
+}
+
+/// The first part of a merges file that a vocabulary of `vocab_size` needs: header line, if there is
+/// one, and `vocab_size - 514` merges. All of it where it has no more.
+pub fn merges_prefix(text: &str, vocab_size: usize) -> String {
+    let header = text.lines().take(1).filter(|line| is_header(line));
+    let merges = merge_lines(text).map(|(_, line)| line);
+    let mut out = String::new();
+    for line in header.chain(merges.take(vocab_size.saturating_sub(RESERVED))) {
+        out.push_str(line);
+        out.push('\n');
+    }
+    out
+}
+
+/// Lines with a merge, and their numbers in the file.
+fn merge_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = (1..).zip(text.lines());
+    lines.filter(|(number, line)| !(line.is_empty() || *number == 1 && is_header(line)))
+}
+
+fn is_header(line: &str) -> bool {
+    line.contains("#version")
+}
+
+fn pair(line: &str) -> Option<(&str, &str)> {
+    let (left, right) = line.split_once(' ')?;
+    let whole = !left.is_empty() && !right.is_empty() && !right.contains(' ');
+    whole.then_some((left, right))
+}
+
+/// The bytes in the order of their ids, each with the character that stands for it in the file:
+/// first the printable ones as themselves, then the others as U+0100 and on.
+fn alphabet() -> Vec<(u8, char)> {
+    let printable = |b: &u8| matches!(b, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff);
+    let shown = (0..=u8::MAX).filter(printable).map(|b| (b, char::from(b)));
+    let hidden = (0..=u8::MAX).filter(|b| !printable(b)).zip('\u{100}'..);
+    shown.chain(hidden).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MERGES: &str = "\"x\"#version: 0.2\na b\nab c\nb c</w>\nc a\nabc abc\na a\naa aa\n";
+
+    fn word(vocabulary: &Vocabulary, word: &str) -> Vec<u32> {
+        let mut ids = Vec::new();
+        vocabulary.encode_word(word, &mut ids);
+        ids
+    }
+
+    /// The definition: again and again the earliest merge, all its occurrences from left to right.
+    fn slowly(vocabulary: &Vocabulary, word: &str) -> Vec<u32> {
+        let mut ids: Vec<u32> = word
+            .bytes()
+            .map(|b| vocabulary.byte_ids[usize::from(b)])
+            .collect();
+        *ids.last_mut().unwrap() += 256;
+        loop {
+            let merged = |w: &[u32]| vocabulary.merges.get(&(w[0], w[1])).copied();
+            let Some(best) = ids.windows(2).filter_map(merged).min() else {
+                return ids;
+            };
+            let mut i = 0;
+            while i + 1 < ids.len() {
+                if merged(&ids[i..i + 2]) == Some(best) {
+                    ids[i] = best;
+                    ids.remove(i + 1);
+                }
+                i += 1;
+            }
+        }
+    }
+
+    fn message(text: &str, vocab_size: usize) -> String {
+        Vocabulary::from_merges(text, vocab_size)
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn the_alphabet_has_every_byte_once() {
+        let alphabet = alphabet();
+        let mut bytes: Vec<u8> = alphabet.iter().map(|(b, _)| *b).collect();
+        assert_eq!(alphabet[0], (b'!', '!'));
+        assert_eq!(alphabet[188], (0, '\u{100}'));
+        assert_eq!(alphabet[255], (0xad, '\u{143}'));
+        bytes.sort_unstable();
+        assert_eq!(bytes, (0..=255).collect::<Vec<u8>>());
+    }
+
+    #[test]
+    fn the_earliest_merge_comes_first() {
+        let v = Vocabulary::from_merges(MERGES, 521).unwrap();
+        let id = |byte: u8| v.byte_ids[usize::from(byte)];
+        // "ab" before "b c</w>": the end symbol of c finds no partner.
+        assert_eq!(word(&v, "abc"), [512, id(b'c') + 256]);
+        assert_eq!(word(&v, "bc"), [514]);
+        assert_eq!(word(&v, "abcabcx"), [516, id(b'x') + 256]);
+        assert_eq!(word(&v, "x"), [id(b'x') + 256]);
+        assert_eq!(word(&v, ""), [0; 0]);
+    }
+
+    #[test]
+    fn a_smaller_vocabulary_knows_the_first_merges_only() {
+        let v = Vocabulary::from_merges(MERGES, 515).unwrap();
+        let id = |byte: u8| v.byte_ids[usize::from(byte)];
+        assert_eq!(word(&v, "abcx"), [512, id(b'c'), id(b'x') + 256]);
+        assert_eq!(v.end(), 514);
+        let none = Vocabulary::from_merges("", 514).unwrap();
+        assert_eq!(word(&none, "a"), [64 + 256]);
+    }
+
+    #[test]
+    fn the_header_line_may_be_missing_and_a_sign_may_be_merged() {
+        let without = MERGES.lines().skip(1).collect::<Vec<_>>().join("\r\n");
+        let v = Vocabulary::from_merges(&without, 521).unwrap();
+        assert_eq!(word(&v, "abcabcx")[0], 516);
+        let signs = Vocabulary::from_merges("# #\n## #</w>", 516).unwrap();
+        assert_eq!(word(&signs, "###"), [513]);
+    }
+
+    #[test]
+    fn a_bad_merges_file_is_refused_with_the_line() {
+        assert_eq!(
+            message(MERGES, 522),
+            "vocabulary: a size of 522 needs 8 merges and the file has 7"
+        );
+        assert_eq!(
+            message("a b\nab\n", 516),
+            "vocabulary: line 2: a merge is two symbols with a blank between, found `ab`"
+        );
+        assert!(message("a b c", 515).contains("found `a b c`"));
+        assert_eq!(
+            message("#version\nab c", 515),
+            "vocabulary: line 2: no merge before it makes `ab`"
+        );
+        assert_eq!(
+            message("a b\nab c\nb c\na bc", 518),
+            "vocabulary: line 4: `abc` exists already"
+        );
+        assert_eq!(
+            message("a b", 513),
+            "vocabulary: a size of 513 is too small: 514 ids are bytes, start and end"
+        );
+        assert!(message("", usize::MAX).contains("does not fit 32 bits"));
+    }
+
+    #[test]
+    fn a_prefix_makes_the_same_vocabulary() {
+        let prefix = merges_prefix(MERGES, 516);
+        assert_eq!(prefix, "\"x\"#version: 0.2\na b\nab c\n");
+        let (a, b) = (
+            Vocabulary::from_merges(MERGES, 516),
+            Vocabulary::from_merges(&prefix, 516),
+        );
+        assert_eq!(a.unwrap().merges, b.unwrap().merges);
+        assert_eq!(merges_prefix(MERGES, 100_000), MERGES);
+        assert_eq!(merges_prefix("a b\n\nb c\n", 516), "a b\nb c\n");
+        assert_eq!(merges_prefix(MERGES, 3), "\"x\"#version: 0.2\n");
+    }
+
+    proptest! {
+        #[test]
+        fn the_queue_gives_what_the_definition_gives(text in "[abc]{1,40}") {
+            let v = Vocabulary::from_merges(MERGES, 521).unwrap();
+            prop_assert_eq!(word(&v, &text), slowly(&v, &text));
+        }
+    }
+}

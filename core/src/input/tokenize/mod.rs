@@ -1,0 +1,184 @@
+//! Text to token ids: the byte-pair encoding of CLIP (METHODS 3.4), at its full vocabulary or at a
+//! smaller one cut from the same merges.
+//!
+//! 1. [`clean()`]: entities, quotes, controls, white space, lower case.
+//! 2. `split`: words, single digits, runs of signs.
+//! 3. `bpe`: bytes of a piece, merged pair by pair in the order of the merges file.
+//!
+//! Ids: 256 byte symbols, the same 256 at the end of a word, one for each merge, and last the start
+//! and the end of a text. The end id is the largest, which is how the text tower finds it.
+
+mod bpe;
+mod clean;
+mod split;
+
+pub use bpe::merges_prefix;
+pub use clean::clean;
+
+use crate::error::Result;
+use bpe::Vocabulary;
+use split::{Piece, pieces};
+
+/// The fewest ids a text can have: start and end.
+const SHORTEST: usize = 2;
+
+/// CLIP's tokenizer.
+///
+/// ```
+/// use espalier_core::input::Tokenizer;
+///
+/// // Two merges, so 256 + 256 + 2 + 2 ids.
+/// let tokenizer = Tokenizer::from_merges("c a\nca t</w>", 516)?;
+/// let ids = tokenizer.encode("  Cat ", 77);
+/// assert_eq!(ids, [514, 513, 515]);
+/// # Ok::<(), espalier_core::CoreError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tokenizer {
+    vocabulary: Vocabulary,
+}
+
+impl Tokenizer {
+    /// Builds a tokenizer from a merges file: one merge a line, two symbols with a blank between,
+    /// first merges first; a first line with `#version` is skipped.
+    ///
+    /// `vocab_size` 49408 is CLIP's own and takes 48894 merges; a smaller one takes the first
+    /// `vocab_size - 514` of them, which is the encoding that stopping the merging there would have
+    /// given.
+    ///
+    /// # Errors
+    /// [`crate::CoreError::Vocabulary`] with the line: fewer merges than the size needs, a line that
+    /// is no pair, a symbol that does not exist yet, or one that exists already.
+    pub fn from_merges(text: &str, vocab_size: usize) -> Result<Self> {
+        Ok(Self {
+            vocabulary: Vocabulary::from_merges(text, vocab_size)?,
+        })
+    }
+
+    /// Number of ids; every id is below it.
+    pub fn vocab_size(&self) -> usize {
+        self.end_token() as usize + 1
+    }
+
+    /// Id of the start of a text, `vocab_size - 2`.
+    pub fn start_token(&self) -> u32 {
+        self.vocabulary.end() - 1
+    }
+
+    /// Id of the end of a text, `vocab_size - 1`, the largest of all.
+    pub fn end_token(&self) -> u32 {
+        self.vocabulary.end()
+    }
+
+    /// Ids of a text: start, the cleaned text, end; at most `context` of them, the last one always
+    /// the end id. A `context` below 2 counts as 2.
+    ///
+    /// As in the reference, a text that contains the literal `<|endoftext|>` gets the end id there
+    /// too; the feature of a text is read at the first one.
+    pub fn encode(&self, text: &str, context: usize) -> Vec<u32> {
+        let room = context.max(SHORTEST) - 1;
+        let mut ids = vec![self.start_token()];
+        for piece in pieces(&clean(text)) {
+            if ids.len() >= room {
+                break;
+            }
+            match piece {
+                Piece::Start => ids.push(self.start_token()),
+                Piece::End => ids.push(self.end_token()),
+                Piece::Text(word) => self.vocabulary.encode_word(word, &mut ids),
+            }
+        }
+        ids.truncate(room);
+        ids.push(self.end_token());
+        ids
+    }
+
+    /// Encodes texts and pads them on the right with id 0 to the longest of the batch. Id 0 is a
+    /// real token; no mask is needed because nothing behind the end id is looked at.
+    pub fn encode_batch(&self, texts: &[impl AsRef<str>], context: usize) -> TokenBatch {
+        let rows: Vec<Vec<u32>> = texts
+            .iter()
+            .map(|t| self.encode(t.as_ref(), context))
+            .collect();
+        let len = rows.iter().map(Vec::len).max().unwrap_or(0);
+        let mut ids = Vec::with_capacity(rows.len() * len);
+        for row in &rows {
+            ids.extend_from_slice(row);
+            ids.resize(ids.len() + len - row.len(), 0);
+        }
+        TokenBatch {
+            ids,
+            rows: rows.len(),
+            len,
+        }
+    }
+}
+
+/// Token ids of several texts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TokenBatch {
+    /// `[rows, len]`, row-major.
+    pub ids: Vec<u32>,
+    /// Number of texts.
+    pub rows: usize,
+    /// Ids of the longest text, padding of the others included.
+    pub len: usize,
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn tiny() -> Tokenizer {
+        Tokenizer::from_merges("c a\nca t</w>\nd o\ndo g</w>", 518).unwrap()
+    }
+
+    #[test]
+    fn a_text_is_start_words_end() {
+        let t = tiny();
+        assert_eq!(
+            (t.vocab_size(), t.start_token(), t.end_token()),
+            (518, 516, 517)
+        );
+        assert_eq!(t.encode("a cat", 77), [516, 64 + 256, 513, 517]);
+        assert_eq!(t.encode("", 77), [516, 517]);
+    }
+
+    #[test]
+    fn truncation_keeps_the_end() {
+        let t = tiny();
+        assert_eq!(t.encode("dog dog dog dog", 4), [516, 515, 515, 517]);
+        assert_eq!(t.encode("dog dog", 4), [516, 515, 515, 517]);
+        for context in [0, 1, 2] {
+            assert_eq!(t.encode("dog dog", context), [516, 517]);
+        }
+    }
+
+    #[test]
+    fn a_batch_is_padded_to_its_longest() {
+        let batch = tiny().encode_batch(&["dog", "cat dog cat", ""], 77);
+        assert_eq!((batch.rows, batch.len), (3, 5));
+        assert_eq!(batch.ids[..5], [516, 515, 517, 0, 0]);
+        assert_eq!(batch.ids[5..10], [516, 513, 515, 513, 517]);
+        assert_eq!(batch.ids[10..], [516, 517, 0, 0, 0]);
+        assert_eq!(tiny().encode_batch(&[""; 0], 77), TokenBatch::default());
+    }
+
+    #[test]
+    fn the_literal_markers_become_their_ids() {
+        let t = tiny();
+        let ids = t.encode("cat <|endoftext|> dog <|STARTOFTEXT|>", 77);
+        assert_eq!(ids, [516, 513, 517, 515, 516, 517]);
+    }
+
+    #[test]
+    fn a_very_long_word_is_encoded_in_time() {
+        let word = "dog".repeat(200_000);
+        let ids = tiny().encode(&word, usize::MAX);
+        // 'do' 514 and 'g' everywhere, the last one whole, start and end.
+        assert_eq!(ids.len(), 2 * 199_999 + 1 + 2);
+        assert_eq!(ids[1..3], [514, 70]);
+        assert_eq!(ids[ids.len() - 2..], [515, 517]);
+    }
+}

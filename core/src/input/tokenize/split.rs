@@ -1,0 +1,123 @@
+//! A cleaned text to the pieces that are encoded one by one.
+
+use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
+
+/// One piece of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Piece<'a> {
+    /// The literal marker of a start.
+    Start,
+    /// The literal marker of an end.
+    End,
+    /// A word, a digit, a contraction or a run of signs; never empty.
+    Text(&'a str),
+}
+
+const MARKERS: [(&str, Piece<'static>); 2] = [
+    ("<|startoftext|>", Piece::Start),
+    ("<|endoftext|>", Piece::End),
+];
+const CONTRACTIONS: [&str; 7] = ["'s", "'t", "'re", "'ve", "'m", "'ll", "'d"];
+
+/// Splits a cleaned text (METHODS 3.4): at every place the first that fits of a marker, a
+/// contraction, a run of letters, one number character, a run of anything else but white space.
+///
+/// A marker or contraction inside a run of signs is part of the run, as in the reference.
+pub(super) fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start();
+        let class = Class::of(rest.chars().next()?);
+        for (marker, piece) in MARKERS {
+            if let Some(after) = rest.strip_prefix(marker) {
+                rest = after;
+                return Some(piece);
+            }
+        }
+        let contraction = CONTRACTIONS.iter().find(|c| rest.starts_with(*c));
+        let length = match (contraction, class) {
+            (Some(contraction), _) => contraction.len(),
+            (None, Class::Number) => rest.chars().next().map_or(0, char::len_utf8),
+            (None, class) => rest.find(|c| Class::of(c) != class).unwrap_or(rest.len()),
+        };
+        let (piece, after) = rest.split_at(length);
+        rest = after;
+        Some(Piece::Text(piece))
+    })
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    Blank,
+    Letter,
+    Number,
+    Sign,
+}
+
+impl Class {
+    /// By general category; the `char` methods of the standard library ask for other properties
+    /// (vowel signs count as alphabetic there and as signs here).
+    fn of(c: char) -> Self {
+        if c.is_whitespace() {
+            return Self::Blank;
+        }
+        match c.general_category_group() {
+            GeneralCategoryGroup::Letter => Self::Letter,
+            GeneralCategoryGroup::Number => Self::Number,
+            _ => Self::Sign,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(text: &str) -> Vec<&str> {
+        pieces(text)
+            .map(|p| match p {
+                Piece::Start => "START",
+                Piece::End => "END",
+                Piece::Text(t) => t,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn words_digits_and_signs_part() {
+        assert_eq!(
+            split("a photo, of 12 cats!?"),
+            ["a", "photo", ",", "of", "1", "2", "cats", "!?"]
+        );
+        assert_eq!(split("  "), [""; 0]);
+        assert_eq!(split("abc\u{a0}def"), ["abc", "def"]);
+    }
+
+    #[test]
+    fn contractions_part_from_their_word() {
+        assert_eq!(
+            split("it's i'll don't we've"),
+            ["it", "'s", "i", "'ll", "don", "'t", "we", "'ve"]
+        );
+        assert_eq!(split("rock'n'roll"), ["rock", "'", "n", "'", "roll"]);
+        // Inside a run of signs the quote belongs to the run.
+        assert_eq!(split("!'s"), ["!'", "s"]);
+    }
+
+    #[test]
+    fn markers_count_at_the_start_of_a_piece_only() {
+        assert_eq!(
+            split("a<|endoftext|>b <|startoftext|>"),
+            ["a", "END", "b", "START"]
+        );
+        assert_eq!(split("!<|endoftext|>"), ["!<|", "endoftext", "|>"]);
+    }
+
+    #[test]
+    fn letters_are_those_of_unicode() {
+        assert_eq!(split("你好 😀"), ["你好", "😀"]);
+        // Vowel signs are marks, not letters; a Roman numeral is a number.
+        assert_eq!(split("नमस्ते"), ["नमस", "्", "त", "े"]);
+        assert_eq!(split("ⅳⅳ½x²"), ["ⅳ", "ⅳ", "½", "x", "²"]);
+    }
+}

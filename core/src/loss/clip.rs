@@ -1,0 +1,16 @@
+//! CLIP: cosine similarities, both directions (METHODS 2.1).
+
+use burn::tensor::Tensor;
+
+use super::contrastive::contrastive;
+use super::terms::LossTerms;
+
+/// `(CE(s X Y^T) + CE(s Y X^T)) / 2` on unit vectors.
+///
+/// # Shapes
+/// `images, texts [b, d]`, `scale [1]`
+#[must_use]
+pub fn clip(images: Tensor<2>, texts: Tensor<2>, scale: Tensor<1>) -> LossTerms {
+    let total = contrastive(images.matmul(texts.transpose()), scale);
+    LossTerms::new(total.clone(), vec![("contrastive", total)])
+}

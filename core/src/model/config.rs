@@ -1,0 +1,204 @@
+//! What a model is, apart from its weights. Written into every checkpoint and every bundle.
+
+use burn::config::Config;
+
+use crate::error::{CoreError, Result};
+use crate::nn::Activation;
+
+/// Where picture tokens get their positions from.
+#[derive(Config, Debug, Copy, PartialEq, Eq)]
+pub enum Positions {
+    /// Fixed two-dimensional sine-cosine (MERU family).
+    Sincos,
+    /// Learned (CLIP).
+    Learned,
+}
+
+/// Space that features are lifted into.
+#[derive(Config, Debug, Copy, PartialEq, Eq)]
+pub enum LiftKind {
+    /// Unit sphere (CLIP).
+    Sphere,
+    /// Lorentz model with learned curvature and scales (MERU, HyCoCLIP).
+    Lorentz,
+}
+
+/// Vision transformer (METHODS 3.1, 3.5).
+#[derive(Config, Debug, PartialEq)]
+pub struct VitConfig {
+    /// Side of the input picture in pixels.
+    pub image_size: usize,
+    /// Side of a patch in pixels; divides `image_size`.
+    pub patch: usize,
+    /// Token width; a multiple of 4 and of `n_heads`.
+    pub d_model: usize,
+    /// Number of blocks.
+    pub n_layers: usize,
+    /// Number of attention heads.
+    pub n_heads: usize,
+    /// Non-linearity.
+    #[config(default = "Activation::Gelu")]
+    pub activation: Activation,
+    /// Positions.
+    #[config(default = "Positions::Sincos")]
+    pub positions: Positions,
+    /// Whether the patch projection has a bias.
+    #[config(default = true)]
+    pub patch_bias: bool,
+    /// Whether a layer norm stands before the first block (CLIP).
+    #[config(default = false)]
+    pub pre_norm: bool,
+}
+
+/// Causal text transformer (METHODS 3.2, 3.5).
+#[derive(Config, Debug, PartialEq)]
+pub struct TextConfig {
+    /// Number of token ids; the last two are the start and the end token.
+    pub vocab_size: usize,
+    /// Longest text in tokens, start and end included.
+    pub context: usize,
+    /// Token width; a multiple of `n_heads`.
+    pub d_model: usize,
+    /// Number of blocks.
+    pub n_layers: usize,
+    /// Number of attention heads.
+    pub n_heads: usize,
+    /// Non-linearity.
+    #[config(default = "Activation::Gelu")]
+    pub activation: Activation,
+}
+
+/// A picture tower, a text tower and the space they meet in.
+#[derive(Config, Debug, PartialEq)]
+pub struct DualConfig {
+    /// Picture tower.
+    pub vision: VitConfig,
+    /// Text tower.
+    pub text: TextConfig,
+    /// Width of the embeddings.
+    pub d_embed: usize,
+    /// Space of the embeddings.
+    #[config(default = "LiftKind::Lorentz")]
+    pub lift: LiftKind,
+    /// Mean that the model subtracts from pixels in `[0, 1]`.
+    #[config(default = "[0.485, 0.456, 0.406]")]
+    pub pixel_mean: [f32; 3],
+    /// Standard deviation that the model divides pixels by.
+    #[config(default = "[0.229, 0.224, 0.225]")]
+    pub pixel_std: [f32; 3],
+}
+
+fn require(ok: bool, field: &str, expected: &str, found: impl std::fmt::Display) -> Result<()> {
+    if ok {
+        return Ok(());
+    }
+    Err(CoreError::Config {
+        field: field.into(),
+        expected: expected.into(),
+        found: found.to_string(),
+    })
+}
+
+impl DualConfig {
+    /// Number of parameters of both towers and their projections, fixed positions included, the
+    /// learned scalars not.
+    #[must_use]
+    pub fn parameters(&self) -> u64 {
+        let (v, t) = (&self.vision, &self.text);
+        let block = |d: usize| 12 * d * d + 13 * d;
+        let vision = v.n_layers * block(v.d_model)
+            + v.d_model * (3 * v.patch * v.patch + usize::from(v.patch_bias))
+            + v.d_model * (1 + 1 + v.patches())
+            + 2 * v.d_model * (1 + usize::from(v.pre_norm));
+        let text =
+            t.n_layers * block(t.d_model) + t.d_model * (t.vocab_size + t.context) + 2 * t.d_model;
+        (vision + text + self.d_embed * (v.d_model + t.d_model)) as u64
+    }
+
+    /// Check what building the model relies on.
+    ///
+    /// # Errors
+    /// [`CoreError::Config`] naming the first field that cannot be built.
+    pub fn validate(&self) -> Result<()> {
+        let (v, t) = (&self.vision, &self.text);
+        let positive = [
+            ("vision.image_size", v.image_size),
+            ("vision.patch", v.patch),
+            ("vision.n_layers", v.n_layers),
+            ("vision.n_heads", v.n_heads),
+            ("text.n_layers", t.n_layers),
+            ("text.n_heads", t.n_heads),
+            ("d_embed", self.d_embed),
+        ];
+        for (field, value) in positive {
+            require(
+                value > 0 && value <= 1 << 16,
+                field,
+                "between 1 and 65536",
+                value,
+            )?;
+        }
+        require(
+            v.image_size.is_multiple_of(v.patch),
+            "vision.image_size",
+            &format!("a multiple of the patch side {}", v.patch),
+            v.image_size,
+        )?;
+        for (field, width, heads) in [
+            ("vision.d_model", v.d_model, v.n_heads),
+            ("text.d_model", t.d_model, t.n_heads),
+        ] {
+            require(
+                width > 0 && width.is_multiple_of(heads) && width.is_multiple_of(4),
+                field,
+                &format!("a multiple of 4 and of the {heads} heads"),
+                width,
+            )?;
+        }
+        require(
+            t.vocab_size >= 514,
+            "text.vocab_size",
+            "at least 514",
+            t.vocab_size,
+        )?;
+        require(t.context >= 3, "text.context", "at least 3", t.context)?;
+        require(
+            self.pixel_std.iter().all(|s| s.is_finite() && *s > 0.0),
+            "pixel_std",
+            "three positive numbers",
+            format!("{:?}", self.pixel_std),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::model::Preset;
+
+    #[test]
+    fn every_preset_is_valid() {
+        for preset in Preset::ALL {
+            preset.config().validate().unwrap();
+        }
+    }
+
+    #[test]
+    fn the_small_preset_has_the_published_number_of_parameters() {
+        // METHODS 3.3: 85,290,372 with four scalars.
+        assert_eq!(Preset::VitS16_224.config().parameters() + 4, 85_290_372);
+    }
+
+    #[test]
+    fn a_patch_that_does_not_divide_the_picture_is_named() {
+        let mut config = Preset::VitT8_64.config();
+        config.vision.patch = 7;
+        let message = config.validate().unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "configuration: vision.image_size must be a multiple of the patch side 7, found 64"
+        );
+    }
+}

@@ -1,0 +1,147 @@
+//! Picture encoder, text encoder and the two together.
+
+use burn::module::{Initializer, Module, Param};
+use burn::nn::Linear;
+use burn::tensor::{Device, Int, Tensor};
+
+use super::config::DualConfig;
+use super::lift::Lift;
+use super::text::{TextTower, Tokens};
+use super::vision::VisionTower;
+use crate::geometry::{LogScalar, LogScalarConfig};
+
+/// Pictures in `[0, 1]` to projected features.
+#[derive(Module, Debug)]
+pub struct ImageEncoder {
+    /// Transformer.
+    pub visual: VisionTower,
+    /// Projection to the embedding width, without bias.
+    pub visual_proj: Linear,
+    /// Mean subtracted from pixels, `[3, 1, 1]`; travels with the weights.
+    pub pixel_mean: Param<Tensor<3>>,
+    /// Standard deviation that pixels are divided by, `[3, 1, 1]`.
+    pub pixel_std: Param<Tensor<3>>,
+}
+
+/// Texts to projected features.
+#[derive(Module, Debug)]
+pub struct TextEncoder {
+    /// Transformer.
+    pub textual: TextTower,
+    /// Projection to the embedding width, without bias.
+    pub textual_proj: Linear,
+}
+
+/// A picture encoder, a text encoder, the space they meet in and the scale of its logits.
+#[derive(Module, Debug)]
+pub struct DualEncoder {
+    /// Picture encoder.
+    pub image: ImageEncoder,
+    /// Text encoder.
+    pub text: TextEncoder,
+    /// From features to points.
+    pub lift: Lift,
+    /// Logit scale `s`.
+    pub logit_scale: LogScalar,
+}
+
+fn projection(d_in: usize, d_out: usize, device: &Device) -> Linear {
+    let std = (d_in as f64).powf(-0.5);
+    Linear {
+        weight: Initializer::Normal { mean: 0.0, std }.init([d_in, d_out], device),
+        bias: None,
+    }
+}
+
+fn constant(values: [f32; 3], device: &Device) -> Param<Tensor<3>> {
+    let tensor = Tensor::<1>::from_floats(values, device).reshape([3, 1, 1]);
+    Param::from_tensor(tensor).set_require_grad(false)
+}
+
+impl DualConfig {
+    /// Build the picture encoder alone, as the page does.
+    pub fn init_image(&self, device: &Device) -> ImageEncoder {
+        ImageEncoder {
+            visual: self.vision.init(device),
+            visual_proj: projection(self.vision.d_model, self.d_embed, device),
+            pixel_mean: constant(self.pixel_mean, device),
+            pixel_std: constant(self.pixel_std, device),
+        }
+    }
+
+    /// Build the text encoder alone.
+    pub fn init_text(&self, device: &Device) -> TextEncoder {
+        TextEncoder {
+            textual: self.text.init(device),
+            textual_proj: projection(self.text.d_model, self.d_embed, device),
+        }
+    }
+
+    /// Build the whole model. Call [`validate`](Self::validate) on a configuration from outside.
+    pub fn init(&self, device: &Device) -> DualEncoder {
+        DualEncoder {
+            image: self.init_image(device),
+            text: self.init_text(device),
+            lift: self.lift.init(self.d_embed, device),
+            logit_scale: LogScalarConfig::logit_scale().init(device),
+        }
+    }
+}
+
+impl ImageEncoder {
+    /// Projected features of pictures in `[0, 1]`; normalisation happens here and nowhere else.
+    ///
+    /// # Shapes
+    /// `[batch, 3, image_size, image_size] -> [batch, d_embed]`
+    pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
+        self.forward_tokens(images, None)
+    }
+
+    /// Like [`forward`](Self::forward) with a subset of the patches; see
+    /// [`VisionTower::forward_tokens`].
+    ///
+    /// # Shapes
+    /// `[batch, 3, image_size, image_size] -> [batch, d_embed]`
+    pub fn forward_tokens(&self, images: Tensor<4>, keep: Option<Tensor<1, Int>>) -> Tensor<2> {
+        let images =
+            (images - self.pixel_mean.val().unsqueeze()) / self.pixel_std.val().unsqueeze();
+        self.visual_proj
+            .forward(self.visual.forward_tokens(images, keep))
+    }
+}
+
+impl TextEncoder {
+    /// Projected features of texts.
+    ///
+    /// # Shapes
+    /// `[batch]` texts `-> [batch, d_embed]`
+    pub fn forward(&self, tokens: &Tokens) -> Tensor<2> {
+        self.textual_proj.forward(self.textual.forward(tokens))
+    }
+}
+
+impl DualEncoder {
+    /// Points of pictures in `[0, 1]`.
+    ///
+    /// # Shapes
+    /// `[batch, 3, image_size, image_size] -> [batch, d_embed]`
+    pub fn embed_image(&self, images: Tensor<4>) -> Tensor<2> {
+        self.lift.image(self.image.forward(images))
+    }
+
+    /// Points of texts.
+    ///
+    /// # Shapes
+    /// `[batch]` texts `-> [batch, d_embed]`
+    pub fn embed_text(&self, tokens: &Tokens) -> Tensor<2> {
+        self.lift.text(self.text.forward(tokens))
+    }
+
+    /// The same model with every learned scalar inside its interval; call before a training step.
+    #[must_use]
+    pub fn clamped(mut self) -> Self {
+        self.lift = self.lift.clamped();
+        self.logit_scale = self.logit_scale.clamped();
+        self
+    }
+}

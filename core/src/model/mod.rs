@@ -1,0 +1,15 @@
+//! The two towers and how their features are lifted into the embedding space.
+
+pub mod config;
+pub mod dual;
+pub mod lift;
+pub mod preset;
+pub mod text;
+pub mod vision;
+
+pub use config::{DualConfig, LiftKind, Positions, TextConfig, VitConfig};
+pub use dual::{DualEncoder, ImageEncoder, TextEncoder};
+pub use lift::Lift;
+pub use preset::Preset;
+pub use text::{TextTower, Tokens};
+pub use vision::VisionTower;

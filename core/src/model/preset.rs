@@ -1,0 +1,128 @@
+//! Named architectures, the same for the command line and the page.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::config::{DualConfig, Positions, TextConfig, VitConfig};
+use crate::error::CoreError;
+use crate::nn::Activation;
+
+/// A named architecture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Preset {
+    /// 64 px, patch 8: small enough for a page and for training on a CPU.
+    #[serde(rename = "vit_t8_64")]
+    VitT8_64,
+    /// MERU family, small (12 heads: METHODS trap 24).
+    #[serde(rename = "vit_s16_224")]
+    VitS16_224,
+    /// MERU family, base.
+    #[serde(rename = "vit_b16_224")]
+    VitB16_224,
+    /// MERU family, large.
+    #[serde(rename = "vit_l16_224")]
+    VitL16_224,
+    /// OpenAI CLIP ViT-B/32.
+    #[serde(rename = "clip_vit_b32")]
+    ClipVitB32,
+    /// OpenAI CLIP ViT-B/16.
+    #[serde(rename = "clip_vit_b16")]
+    ClipVitB16,
+    /// OpenAI CLIP ViT-L/14.
+    #[serde(rename = "clip_vit_l14")]
+    ClipVitL14,
+}
+
+impl Preset {
+    /// All presets, smallest first.
+    pub const ALL: [Self; 7] = [
+        Self::VitT8_64,
+        Self::VitS16_224,
+        Self::VitB16_224,
+        Self::VitL16_224,
+        Self::ClipVitB32,
+        Self::ClipVitB16,
+        Self::ClipVitL14,
+    ];
+
+    /// The name used on the command line and in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::VitT8_64 => "vit_t8_64",
+            Self::VitS16_224 => "vit_s16_224",
+            Self::VitB16_224 => "vit_b16_224",
+            Self::VitL16_224 => "vit_l16_224",
+            Self::ClipVitB32 => "clip_vit_b32",
+            Self::ClipVitB16 => "clip_vit_b16",
+            Self::ClipVitL14 => "clip_vit_l14",
+        }
+    }
+
+    /// The architecture.
+    #[must_use]
+    pub fn config(self) -> DualConfig {
+        match self {
+            // A short context and the first 7,678 merges of the vocabulary: a CPU spends most of
+            // a step on the text tower otherwise.
+            Self::VitT8_64 => DualConfig::new(
+                VitConfig::new(64, 8, 192, 8, 6),
+                TextConfig::new(8192, 32, 192, 3, 6),
+                128,
+            ),
+            Self::VitS16_224 => meru(384, 12, 12),
+            Self::VitB16_224 => meru(768, 12, 12),
+            Self::VitL16_224 => meru(1024, 24, 16),
+            Self::ClipVitB32 => clip(32, (768, 12, 12), (512, 8)),
+            Self::ClipVitB16 => clip(16, (768, 12, 12), (512, 8)),
+            Self::ClipVitL14 => clip(14, (1024, 24, 16), (768, 12)),
+        }
+    }
+}
+
+fn meru(d_model: usize, n_layers: usize, n_heads: usize) -> DualConfig {
+    DualConfig::new(
+        VitConfig::new(224, 16, d_model, n_layers, n_heads),
+        TextConfig::new(49408, 77, 512, 12, 8),
+        512,
+    )
+}
+
+fn clip(patch: usize, vision: (usize, usize, usize), text: (usize, usize)) -> DualConfig {
+    let (d_model, n_layers, n_heads) = vision;
+    DualConfig::new(
+        VitConfig::new(224, patch, d_model, n_layers, n_heads)
+            .with_activation(Activation::QuickGelu)
+            .with_positions(Positions::Learned)
+            .with_patch_bias(false)
+            .with_pre_norm(true),
+        TextConfig::new(49408, 77, text.0, 12, text.1).with_activation(Activation::QuickGelu),
+        text.0,
+    )
+    .with_pixel_mean([0.481_454_66, 0.457_827_5, 0.408_210_73])
+    .with_pixel_std([0.268_629_54, 0.261_302_58, 0.275_777_11])
+}
+
+impl fmt::Display for Preset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Preset {
+    type Err = CoreError;
+
+    fn from_str(name: &str) -> Result<Self, CoreError> {
+        Self::ALL
+            .into_iter()
+            .find(|p| p.name() == name)
+            .ok_or_else(|| CoreError::Config {
+                field: "model".into(),
+                expected: format!("one of {}", Self::ALL.map(Self::name).join(", ")),
+                found: name.into(),
+            })
+    }
+}

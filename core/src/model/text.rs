@@ -1,0 +1,111 @@
+//! The text tower: tokens, causal transformer, feature at the end token.
+
+use burn::module::{Initializer, Module, Param};
+use burn::nn::{Embedding, LayerNorm, LayerNormConfig};
+use burn::tensor::{Device, Int, Tensor, TensorData};
+
+use super::config::TextConfig;
+use crate::input::TokenBatch;
+use crate::nn::block::LAYER_NORM_EPS;
+use crate::nn::{AttentionConfig, Block, BlockConfig, MlpConfig};
+
+/// Token ids of a batch of texts on a device, with the place of each end token.
+#[derive(Clone, Debug)]
+pub struct Tokens {
+    ids: Tensor<2, Int>,
+    ends: Tensor<1, Int>,
+}
+
+impl Tokens {
+    /// Move a batch of token rows to a device.
+    ///
+    /// The end of a text is the first place of the largest id in its row: the end token has the
+    /// largest id of the vocabulary, and padding may repeat it (METHODS 3.2, trap 28).
+    #[must_use]
+    pub fn new(batch: &TokenBatch, device: &Device) -> Self {
+        let ends: Vec<i32> = batch
+            .ids
+            .chunks(batch.len.max(1))
+            .map(|row| {
+                let largest = row.iter().max();
+                row.iter().position(|id| Some(id) == largest).unwrap_or(0) as i32
+            })
+            .collect();
+        let ids: Vec<i32> = batch.ids.iter().map(|id| *id as i32).collect();
+        Self {
+            ids: Tensor::from_data(TensorData::new(ids, [batch.rows, batch.len]), device),
+            ends: Tensor::from_data(TensorData::new(ends, [batch.rows]), device),
+        }
+    }
+
+    /// Number of texts.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.ids.dims()[0]
+    }
+}
+
+/// Causal text transformer with learned positions.
+#[derive(Module, Debug)]
+pub struct TextTower {
+    /// Token embeddings, `[vocab_size, d_model]`.
+    pub token_embed: Embedding,
+    /// Learned positions, `[context, d_model]`.
+    pub posit_embed: Param<Tensor<2>>,
+    /// Transformer blocks.
+    pub resblocks: Vec<Block>,
+    /// Norm after the blocks.
+    pub ln_final: LayerNorm,
+}
+
+impl TextConfig {
+    /// Build the tower on a device, initialised as METHODS 3.2 says.
+    pub fn init(&self, device: &Device) -> TextTower {
+        let d = self.d_model;
+        let width = d as f64;
+        let residual = (2.0 * width * self.n_layers as f64).powf(-0.5);
+        let block = BlockConfig::new(
+            AttentionConfig::new(d, self.n_heads)
+                .with_causal(true)
+                .with_std_in(width.powf(-0.5))
+                .with_std_out(residual),
+            MlpConfig::new(d, 4 * d)
+                .with_activation(self.activation)
+                .with_std_in((2.0 * width).powf(-0.5))
+                .with_std_out(residual),
+        );
+        let normal = |std| Initializer::Normal { mean: 0.0, std };
+        TextTower {
+            token_embed: Embedding {
+                weight: normal(0.02).init([self.vocab_size, d], device),
+            },
+            posit_embed: normal(0.01).init([self.context, d], device),
+            resblocks: (0..self.n_layers).map(|_| block.init(device)).collect(),
+            ln_final: LayerNormConfig::new(d)
+                .with_epsilon(LAYER_NORM_EPS)
+                .init(device),
+        }
+    }
+}
+
+impl TextTower {
+    /// Feature at the end token.
+    ///
+    /// # Shapes
+    /// `[batch]` texts of at most `context` tokens `-> [batch, d_model]`
+    pub fn forward(&self, tokens: &Tokens) -> Tensor<2> {
+        let [batch, len] = tokens.ids.dims();
+        let x = self.token_embed.forward(tokens.ids.clone());
+        let [_, _, d] = x.dims();
+        let mut x = x + self.posit_embed.val().narrow(0, 0, len).unsqueeze();
+        for block in &self.resblocks {
+            x = block.forward(x);
+        }
+        let ends = tokens
+            .ends
+            .clone()
+            .reshape([batch, 1, 1])
+            .expand([batch, 1, d]);
+        self.ln_final.forward(x.gather(1, ends).reshape([batch, d]))
+    }
+}

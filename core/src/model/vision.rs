@@ -1,0 +1,105 @@
+//! The picture tower: patches, class token, transformer.
+
+use burn::module::{Initializer, Module, Param};
+use burn::nn::{LayerNorm, LayerNormConfig};
+use burn::tensor::{Device, Int, Tensor, TensorData};
+
+use super::config::{Positions, VitConfig};
+use crate::nn::block::LAYER_NORM_EPS;
+use crate::nn::{
+    AttentionConfig, Block, BlockConfig, MlpConfig, PatchEmbed, PatchEmbedConfig, sincos_2d,
+};
+
+/// Vision transformer whose feature is its class token.
+#[derive(Module, Debug)]
+pub struct VisionTower {
+    /// Class token, `[1, 1, d_model]`.
+    pub cls_token: Param<Tensor<3>>,
+    /// Positions of class token and patches, `[1, 1 + patches, d_model]`.
+    pub pos_embed: Param<Tensor<3>>,
+    /// Patches to tokens.
+    pub patch_embed: PatchEmbed,
+    /// Norm before the blocks (CLIP only).
+    pub norm_pre: Option<LayerNorm>,
+    /// Transformer blocks.
+    pub blocks: Vec<Block>,
+    /// Norm after the blocks.
+    pub norm: LayerNorm,
+}
+
+impl VitConfig {
+    /// Number of patches of a picture.
+    #[must_use]
+    pub fn patches(&self) -> usize {
+        (self.image_size / self.patch).pow(2)
+    }
+
+    /// Build the tower on a device, initialised as METHODS 3.1 says.
+    pub fn init(&self, device: &Device) -> VisionTower {
+        let (tokens, d) = (1 + self.patches(), self.d_model);
+        let pos_embed = match self.positions {
+            Positions::Sincos => {
+                let side = self.image_size / self.patch;
+                let data = TensorData::new(sincos_2d(side, side, d), [1, tokens, d]);
+                Param::from_tensor(Tensor::from_data(data, device)).set_require_grad(false)
+            }
+            Positions::Learned => {
+                let std = (d as f64).powf(-0.5);
+                Initializer::Normal { mean: 0.0, std }.init([1, tokens, d], device)
+            }
+        };
+        let norm = LayerNormConfig::new(d).with_epsilon(LAYER_NORM_EPS);
+        let block = BlockConfig::new(
+            AttentionConfig::new(d, self.n_heads),
+            MlpConfig::new(d, 4 * d).with_activation(self.activation),
+        );
+        VisionTower {
+            cls_token: Initializer::Normal {
+                mean: 0.0,
+                std: 1e-6,
+            }
+            .init([1, 1, d], device),
+            pos_embed,
+            patch_embed: PatchEmbedConfig::new(self.patch, d)
+                .with_bias(self.patch_bias)
+                .init(device),
+            norm_pre: self.pre_norm.then(|| norm.init(device)),
+            blocks: (0..self.n_layers).map(|_| block.init(device)).collect(),
+            norm: norm.init(device),
+        }
+    }
+}
+
+impl VisionTower {
+    /// Feature of normalised pictures; all patches.
+    ///
+    /// # Shapes
+    /// `[batch, 3, image_size, image_size] -> [batch, d_model]`
+    pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
+        self.forward_tokens(images, None)
+    }
+
+    /// Feature from a subset of the patches, the same for every picture of the batch: training on
+    /// `keep` patches costs `keep / patches` of the time.
+    ///
+    /// # Shapes
+    /// `images [batch, 3, image_size, image_size]`, `keep [k]` patch indices `-> [batch, d_model]`
+    pub fn forward_tokens(&self, images: Tensor<4>, keep: Option<Tensor<1, Int>>) -> Tensor<2> {
+        let patches = self.patch_embed.forward(images);
+        let [batch, n_patches, d] = patches.dims();
+        let pos = self.pos_embed.val();
+        let mut patches = patches + pos.clone().narrow(1, 1, n_patches);
+        if let Some(keep) = keep {
+            patches = patches.select(1, keep);
+        }
+        let class = (self.cls_token.val() + pos.narrow(1, 0, 1)).expand([batch, 1, d]);
+        let mut x = Tensor::cat(vec![class, patches], 1);
+        if let Some(norm) = &self.norm_pre {
+            x = norm.forward(x);
+        }
+        for block in &self.blocks {
+            x = block.forward(x);
+        }
+        self.norm.forward(x.narrow(1, 0, 1).reshape([batch, d]))
+    }
+}

@@ -1,0 +1,55 @@
+//! A pre-norm transformer block, the same for pictures and texts.
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::nn::{LayerNorm, LayerNormConfig};
+use burn::tensor::{Device, Tensor};
+
+use super::{Attention, AttentionConfig, Mlp, MlpConfig};
+
+/// `eps` of every layer norm of the MERU family (METHODS trap 26).
+pub(crate) const LAYER_NORM_EPS: f64 = 1e-5;
+
+/// Configuration of [`Block`].
+#[derive(Config, Debug)]
+pub struct BlockConfig {
+    /// Self-attention.
+    pub attn: AttentionConfig,
+    /// Feed-forward.
+    pub mlp: MlpConfig,
+}
+
+/// `x += attn(norm1(x)); x += mlp(norm2(x))`.
+#[derive(Module, Debug)]
+pub struct Block {
+    /// Norm before the attention.
+    pub norm1: LayerNorm,
+    /// Self-attention.
+    pub attn: Attention,
+    /// Norm before the feed-forward.
+    pub norm2: LayerNorm,
+    /// Feed-forward.
+    pub mlp: Mlp,
+}
+
+impl BlockConfig {
+    /// Build the block on a device.
+    pub fn init(&self, device: &Device) -> Block {
+        let norm = LayerNormConfig::new(self.attn.d_model).with_epsilon(LAYER_NORM_EPS);
+        Block {
+            norm1: norm.init(device),
+            attn: self.attn.init(device),
+            norm2: norm.init(device),
+            mlp: self.mlp.init(device),
+        }
+    }
+}
+
+impl Block {
+    /// # Shapes
+    /// `[batch, tokens, d_model] -> [batch, tokens, d_model]`
+    pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
+        let x = x.clone() + self.attn.forward(self.norm1.forward(x));
+        x.clone() + self.mlp.forward(self.norm2.forward(x))
+    }
+}

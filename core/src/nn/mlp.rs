@@ -1,0 +1,83 @@
+//! The feed-forward half of a transformer block.
+
+use burn::config::Config;
+use burn::module::{Module, Param};
+use burn::nn::{Initializer, Linear};
+use burn::tensor::activation::{gelu, sigmoid};
+use burn::tensor::{Device, Tensor};
+
+/// Non-linearity of a feed-forward layer. The two have the same shapes and silently different
+/// results, so the choice travels with the weights (METHODS trap 25).
+#[derive(Config, Debug, Copy, PartialEq, Eq)]
+pub enum Activation {
+    /// `x Phi(x)`, exact (MERU family, open_clip).
+    Gelu,
+    /// `x sigmoid(1.702 x)` (OpenAI CLIP).
+    QuickGelu,
+}
+
+impl Activation {
+    /// Apply to every element.
+    pub fn forward<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
+        match self {
+            Self::Gelu => gelu(x),
+            Self::QuickGelu => x.clone() * sigmoid(x * 1.702),
+        }
+    }
+}
+
+/// A linear layer with normal weights and zero bias.
+pub(crate) fn linear(d_in: usize, d_out: usize, std: f64, device: &Device) -> Linear {
+    let weight = Initializer::Normal { mean: 0.0, std }.init([d_in, d_out], device);
+    let bias = Some(Param::from_tensor(Tensor::zeros([d_out], device)));
+    Linear { weight, bias }
+}
+
+/// Configuration of [`Mlp`].
+#[derive(Config, Debug)]
+pub struct MlpConfig {
+    /// Width of the tokens.
+    pub d_model: usize,
+    /// Width of the hidden layer, usually `4 d_model`.
+    pub d_hidden: usize,
+    /// Non-linearity between the two layers.
+    #[config(default = "Activation::Gelu")]
+    pub activation: Activation,
+    /// Standard deviation of the first layer's initial weights.
+    #[config(default = 0.02)]
+    pub std_in: f64,
+    /// Standard deviation of the second layer's initial weights.
+    #[config(default = 0.02)]
+    pub std_out: f64,
+}
+
+/// `fc2(activation(fc1(x)))`.
+#[derive(Module, Debug)]
+pub struct Mlp {
+    /// Widening layer.
+    pub fc1: Linear,
+    /// Narrowing layer.
+    pub fc2: Linear,
+    #[module(skip)]
+    activation: Activation,
+}
+
+impl MlpConfig {
+    /// Build the layer on a device.
+    pub fn init(&self, device: &Device) -> Mlp {
+        Mlp {
+            fc1: linear(self.d_model, self.d_hidden, self.std_in, device),
+            fc2: linear(self.d_hidden, self.d_model, self.std_out, device),
+            activation: self.activation,
+        }
+    }
+}
+
+impl Mlp {
+    /// # Shapes
+    /// `[batch, tokens, d_model] -> [batch, tokens, d_model]`
+    pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
+        self.fc2
+            .forward(self.activation.forward(self.fc1.forward(x)))
+    }
+}

@@ -1,0 +1,231 @@
+//! How wrong a prediction is, measured in the taxonomy (METHODS 6.3).
+//!
+//! For the predicted node `p` and the true node `t`, with `A(x)` the strict ancestors of `x` (itself
+//! excluded, root included):
+//!
+//! | | |
+//! |---|---|
+//! | tree-induced error | edges between `p` and `t` by way of a common ancestor |
+//! | LCA | `\|A(p)\| - \|A(p) n A(t)\| + 1`; the larger of both sides as an extra |
+//! | Jaccard | `\|A(p) n A(t)\| / \|A(p) u A(t)\|` |
+//! | precision, recall | `\|A(p) n A(t)\| / \|A(p)\|`, `\|A(p) n A(t)\| / \|A(t)\|` |
+//!
+//! So a correct prediction has LCA 1, and a wrong sibling has Jaccard, precision and recall 1.
+
+use serde::{Deserialize, Serialize};
+
+use super::node::NodeIx;
+use super::tree::Taxonomy;
+
+/// Scores of one prediction, or means of many.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HierarchyScores {
+    /// Tree-induced error: edges between prediction and truth, 0 if they are one. With several
+    /// parents: up from both to the common ancestor (or one of the two itself) that makes the sum
+    /// smallest.
+    pub tie: f64,
+    /// Ancestors of the prediction that the truth lacks, plus 1; at least 1.
+    pub lca: f64,
+    /// The same for the side that has more ancestors; at least `lca`.
+    pub lca_max: f64,
+    /// Shared ancestors as a share of all, 0 to 1.
+    pub jaccard: f64,
+    /// Shared ancestors as a share of the prediction's, 0 to 1.
+    pub hierarchical_precision: f64,
+    /// Shared ancestors as a share of the truth's, 0 to 1.
+    pub hierarchical_recall: f64,
+}
+
+/// Scores one prediction. Where there are no ancestors to take a share of (the root), the share is 1.
+pub fn score(tax: &Taxonomy, predicted: NodeIx, truth: NodeIx) -> HierarchyScores {
+    let (above_p, above_t) = (tax.ancestors(predicted), tax.ancestors(truth));
+    let shared = above_p
+        .iter()
+        .filter(|a| above_t.binary_search(a).is_ok())
+        .count();
+    let (count_p, count_t) = (above_p.len(), above_t.len());
+    HierarchyScores {
+        tie: f64::from(edges_between(tax, predicted, truth)),
+        lca: (count_p - shared + 1) as f64,
+        lca_max: (count_p.max(count_t) - shared + 1) as f64,
+        jaccard: share(shared, count_p + count_t - shared),
+        hierarchical_precision: share(shared, count_p),
+        hierarchical_recall: share(shared, count_t),
+    }
+}
+
+fn share(part: usize, whole: usize) -> f64 {
+    if whole == 0 {
+        1.0
+    } else {
+        part as f64 / whole as f64
+    }
+}
+
+/// The smallest sum of ways up to a node that both reach.
+fn edges_between(tax: &Taxonomy, a: NodeIx, b: NodeIx) -> u32 {
+    let (up_a, up_b) = (ways_up(tax, a), ways_up(tax, b));
+    let common = up_a.iter().filter_map(|(ix, steps)| {
+        let at = up_b.binary_search_by_key(ix, |&(other, _)| other).ok()?;
+        Some(steps + up_b[at].1)
+    });
+    // The root is above everything, so there always is one.
+    common.min().unwrap_or(0)
+}
+
+/// The node and all its ancestors with the fewest steps up to each, sorted by node.
+fn ways_up(tax: &Taxonomy, from: NodeIx) -> Vec<(NodeIx, u32)> {
+    let mut steps = vec![(from, 0)];
+    let mut done = 0;
+    while let Some(&(ix, count)) = steps.get(done) {
+        done += 1;
+        for &parent in tax.nodes().get(ix.index()).map_or(&[][..], |n| &n.parents) {
+            if steps.iter().all(|&(seen, _)| seen != parent) {
+                steps.push((parent, count + 1));
+            }
+        }
+    }
+    steps.sort_unstable();
+    steps
+}
+
+/// Means of scores; `None` for no scores.
+pub fn mean(scores: &[HierarchyScores]) -> Option<HierarchyScores> {
+    if scores.is_empty() {
+        return None;
+    }
+    let mean = |value: fn(&HierarchyScores) -> f64| {
+        scores.iter().map(value).sum::<f64>() / scores.len() as f64
+    };
+    Some(HierarchyScores {
+        tie: mean(|s| s.tie),
+        lca: mean(|s| s.lca),
+        lca_max: mean(|s| s.lca_max),
+        jaccard: mean(|s| s.jaccard),
+        hierarchical_precision: mean(|s| s.hierarchical_precision),
+        hierarchical_recall: mean(|s| s.hierarchical_recall),
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Two chains that part below `shared` common nodes: `p` with `above_p` ancestors in all, `t`
+    /// with `above_t`.
+    fn forked(above_p: usize, above_t: usize, shared: usize) -> Taxonomy {
+        let mut text = "synset\tnames\thypernyms\tlabelled\ns1\tx\t\t0\n".to_owned();
+        let mut add = |id: String, parent: String, labelled: u8| {
+            text.push_str(&format!("{id}\tx\t{parent}\t{labelled}\n"));
+            id
+        };
+        let mut trunk = "s1".to_owned();
+        for i in 2..=shared {
+            trunk = add(format!("s{i}"), trunk, 0);
+        }
+        for (name, above) in [("p", above_p), ("t", above_t)] {
+            let mut at = trunk.clone();
+            for i in shared..above {
+                at = add(format!("{name}{i}"), at, 0);
+            }
+            add(name.to_owned(), at, 1);
+        }
+        Taxonomy::from_tsv(&text).unwrap()
+    }
+
+    fn scored(tax: &Taxonomy, predicted: &str, truth: &str) -> HierarchyScores {
+        score(tax, tax.find(predicted).unwrap(), tax.find(truth).unwrap())
+    }
+
+    #[test]
+    fn reference_values_of_pairs_are_reproduced() {
+        // METHODS 9.5: sizes of A(p), A(t) and both; TIE, LCA, J, P, R.
+        let rows = [
+            ((10, 9, 7), 7.0, 4.0, 0.583_333, 0.7, 0.777_778),
+            ((12, 14, 9), 10.0, 4.0, 0.529_412, 0.75, 0.642_857),
+            ((6, 7, 6), 3.0, 1.0, 0.857_143, 1.0, 0.857_143),
+            ((12, 11, 3), 19.0, 10.0, 0.15, 0.25, 0.272_727),
+            ((5, 5, 5), 2.0, 1.0, 1.0, 1.0, 1.0),
+        ];
+        for ((p, t, shared), tie, lca, jaccard, precision, recall) in rows {
+            let s = scored(&forked(p, t, shared), "p", "t");
+            assert_eq!((s.tie, s.lca), (tie, lca), "{p} {t} {shared}");
+            assert!((s.jaccard - jaccard).abs() < 1e-6, "{s:?}");
+            assert!((s.hierarchical_precision - precision).abs() < 1e-6, "{s:?}");
+            assert!((s.hierarchical_recall - recall).abs() < 1e-6, "{s:?}");
+        }
+    }
+
+    #[test]
+    fn a_correct_prediction_has_no_error_and_lca_one() {
+        let s = scored(&forked(10, 9, 7), "p", "p");
+        let expected = HierarchyScores {
+            tie: 0.0,
+            lca: 1.0,
+            lca_max: 1.0,
+            jaccard: 1.0,
+            hierarchical_precision: 1.0,
+            hierarchical_recall: 1.0,
+        };
+        assert_eq!(s, expected);
+    }
+
+    #[test]
+    fn lca_is_one_sided_and_its_maximum_is_not() {
+        let tax = forked(6, 9, 5);
+        assert_eq!(
+            (scored(&tax, "p", "t").lca, scored(&tax, "p", "t").lca_max),
+            (2.0, 5.0)
+        );
+        assert_eq!(
+            (scored(&tax, "t", "p").lca, scored(&tax, "t", "p").lca_max),
+            (5.0, 5.0)
+        );
+    }
+
+    #[test]
+    fn with_several_parents_the_shortest_way_counts() {
+        // b and c meet five edges up one way and in a shared parent the other.
+        let tax = Taxonomy::from_tsv(
+            "synset\tnames\thypernyms\tlabelled\nr\tx\t\t0\nk\tx\tr\t0\nm\tx\tk\t0\nb\tx\tm|h\t1\n\
+             c\tx\tr|h\t1\nh\tx\tk\t0\n",
+        )
+        .unwrap();
+        let s = scored(&tax, "b", "c");
+        assert_eq!(s.tie, 2.0);
+        // A(b) = r k m h, A(c) = r k h.
+        assert_eq!((s.lca, s.jaccard, s.hierarchical_recall), (2.0, 0.75, 1.0));
+        // An ancestor itself can be the answer.
+        assert_eq!(scored(&tax, "b", "k").tie, 2.0);
+        let root = scored(&tax, "r", "r");
+        assert_eq!((root.tie, root.lca, root.jaccard), (0.0, 1.0, 1.0));
+        assert_eq!(scored(&tax, "b", "r").hierarchical_recall, 1.0);
+    }
+
+    #[test]
+    fn means_are_means() {
+        let tax = forked(10, 9, 7);
+        let m = mean(&[scored(&tax, "p", "p"), scored(&tax, "p", "t")]).unwrap();
+        assert_eq!((m.tie, m.lca), (3.5, 2.5));
+        assert!((m.hierarchical_precision - 0.85).abs() < 1e-12);
+        assert_eq!(mean(&[]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn in_a_tree_everything_follows_from_three_numbers(
+            shared in 1_usize..9, extra_p in 0_usize..9, extra_t in 0_usize..9,
+        ) {
+            let tax = forked(shared + extra_p, shared + extra_t, shared);
+            let s = scored(&tax, "p", "t");
+            prop_assert_eq!(s.tie, (extra_p + extra_t + 2) as f64);
+            prop_assert_eq!(s.lca, (extra_p + 1) as f64);
+            let back = scored(&tax, "t", "p");
+            prop_assert_eq!(s.tie, back.tie);
+            prop_assert_eq!(s.hierarchical_precision, back.hierarchical_recall);
+        }
+    }
+}

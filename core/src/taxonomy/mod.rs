@@ -1,0 +1,20 @@
+//! The tree of concepts, and how scores climb and descend it.
+//!
+//! Not quite a tree: as in WordNet a concept may have several parents, so it is a directed acyclic
+//! graph with one root.
+//!
+//! - [`Taxonomy`]: read from and written to a TSV, ancestors, depths, what is labelled below.
+//! - [`roll_up`], [`descend`]: probabilities of the labelled concepts to every concept, and from
+//!   there to the path that a photo takes.
+//! - [`metrics`]: how wrong a prediction is, measured in the tree (METHODS 6.3).
+
+pub mod metrics;
+mod node;
+mod parse;
+mod rollup;
+mod tree;
+
+pub use metrics::{HierarchyScores, mean, score};
+pub use node::{Node, NodeIx};
+pub use rollup::{Descent, descend, roll_up};
+pub use tree::Taxonomy;

@@ -1,0 +1,159 @@
+//! The TSV form of a taxonomy.
+//!
+//! ```text
+//! synset     names        hypernyms            labelled
+//! n00000001  entity                            0
+//! n00000002  dog|hound    n00000001            1
+//! ```
+//!
+//! Columns are separated by tabs, entries of a list by `|`; the header is required, the order of the
+//! lines is free.
+
+use std::collections::HashMap;
+
+use super::node::{Node, NodeIx};
+use crate::error::{CoreError, Result};
+
+const COLUMNS: [&str; 4] = ["synset", "names", "hypernyms", "labelled"];
+
+/// A node and the line it stands on.
+pub(super) struct Entry {
+    pub(super) node: Node,
+    pub(super) line: usize,
+}
+
+/// An error at a line; line 0 is the file as a whole.
+pub(super) fn fail<T>(line: usize, reason: impl Into<String>) -> Result<T> {
+    Err(CoreError::Taxonomy {
+        line,
+        reason: reason.into(),
+    })
+}
+
+/// Reads the lines and resolves parents. Whether they form one graph without cycles is checked by
+/// [`super::Taxonomy`].
+pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lines = (1..).zip(text.lines());
+    let header = lines.next().map_or("", |(_, line)| line);
+    if !header.split('\t').map(str::trim).eq(COLUMNS) {
+        return fail(
+            1,
+            format!(
+                "expected the header `{}`, found `{header}`",
+                COLUMNS.join("<tab>")
+            ),
+        );
+    }
+    let rows: Vec<Row> = lines
+        .filter(|(_, line)| !line.trim().is_empty())
+        .map(|(number, line)| row(number, line))
+        .collect::<Result<_>>()?;
+    if rows.is_empty() {
+        return fail(0, "there is no node in it");
+    }
+    let mut places: HashMap<&str, (NodeIx, usize)> = HashMap::with_capacity(rows.len());
+    for (ix, row) in (0..).map(NodeIx).zip(&rows) {
+        if let Some((_, first)) = places.insert(row.id, (ix, row.line)) {
+            return fail(row.line, format!("`{}` is on line {first} already", row.id));
+        }
+    }
+    let entry = |row: &Row| {
+        let mut parents: Vec<NodeIx> = Vec::with_capacity(row.parents.len());
+        for &parent in &row.parents {
+            let Some(&(ix, _)) = places.get(parent) else {
+                let id = row.id;
+                return fail(
+                    row.line,
+                    format!("`{id}` has the parent `{parent}`, which is missing"),
+                );
+            };
+            if parents.contains(&ix) {
+                return fail(
+                    row.line,
+                    format!("`{}` has the parent `{parent}` twice", row.id),
+                );
+            }
+            parents.push(ix);
+        }
+        let names = row.names.iter().map(|&n| n.to_owned()).collect();
+        let node = Node {
+            id: row.id.to_owned(),
+            names,
+            parents,
+            labelled: row.labelled,
+        };
+        Ok(Entry {
+            node,
+            line: row.line,
+        })
+    };
+    rows.iter().map(entry).collect()
+}
+
+struct Row<'a> {
+    line: usize,
+    id: &'a str,
+    names: Vec<&'a str>,
+    parents: Vec<&'a str>,
+    labelled: bool,
+}
+
+fn row(line: usize, text: &str) -> Result<Row<'_>> {
+    let fields: Vec<&str> = text.split('\t').map(str::trim).collect();
+    let &[id, names, parents, labelled] = fields.as_slice() else {
+        return fail(
+            line,
+            format!("expected {} columns, found {}", COLUMNS.len(), fields.len()),
+        );
+    };
+    if id.is_empty() {
+        return fail(line, "the synset is empty");
+    }
+    let names: Vec<&str> = names.split('|').map(str::trim).collect();
+    if names.contains(&"") {
+        return fail(line, format!("`{id}` has an empty name"));
+    }
+    let parents: Vec<&str> = match parents {
+        "" => Vec::new(),
+        list => list.split('|').map(str::trim).collect(),
+    };
+    if parents.contains(&"") {
+        return fail(line, format!("`{id}` has an empty hypernym"));
+    }
+    let labelled = match labelled {
+        "0" => false,
+        "1" => true,
+        other => return fail(line, format!("`labelled` must be 0 or 1, found `{other}`")),
+    };
+    Ok(Row {
+        line,
+        id,
+        names,
+        parents,
+        labelled,
+    })
+}
+
+/// The inverse of [`read`].
+pub(super) fn write(nodes: &[Node]) -> String {
+    let mut out = COLUMNS.join("\t");
+    out.push('\n');
+    for node in nodes {
+        let parents: Vec<&str> = node
+            .parents
+            .iter()
+            .map(|p| nodes[p.index()].id.as_str())
+            .collect();
+        let labelled = if node.labelled { "1" } else { "0" };
+        let fields = [
+            &node.id,
+            &node.names.join("|"),
+            &parents.join("|"),
+            labelled,
+        ];
+        out.push_str(&fields.join("\t"));
+        out.push('\n');
+    }
+    out
+}

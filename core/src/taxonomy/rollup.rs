@@ -1,0 +1,212 @@
+//! Probabilities up and down the tree.
+
+use super::node::NodeIx;
+use super::tree::Taxonomy;
+
+/// Probabilities of all nodes from those of the labelled ones: each node gets the sum over the
+/// labelled nodes at or below it, each counted once however many ways lead there.
+///
+/// `leaf_p` goes with [`Taxonomy::labelled`], the result with [`Taxonomy::nodes`]. Because every sum
+/// is over a subset of the sum above it, in the same order, no node gets more than a parent of it,
+/// rounding included; for a distribution the root gets 1.
+///
+/// Values that are missing count as 0 and surplus ones are left away; callers check lengths where
+/// the numbers come from.
+pub fn roll_up(tax: &Taxonomy, leaf_p: &[f32]) -> Vec<f32> {
+    let mut by_node = vec![0.0_f32; tax.nodes().len()];
+    for (leaf, &p) in tax.labelled().iter().zip(leaf_p) {
+        by_node[leaf.index()] = p;
+    }
+    let total = |ix: usize| -> f32 {
+        let below = tax.labelled_below(NodeIx(ix as u32));
+        // f64, so that thousands of leaves sum to 1 and not to 1.0001.
+        below
+            .iter()
+            .map(|leaf| f64::from(by_node[leaf.index()]))
+            .sum::<f64>() as f32
+    };
+    (0..by_node.len()).map(total).collect()
+}
+
+/// The way that probabilities take from the root.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Descent {
+    /// Nodes from the root down with their probabilities, which never grow; at least the root.
+    pub path: Vec<(NodeIx, f32)>,
+    /// Index in `path` of the deepest node that reaches the threshold; 0 where not even the root
+    /// does.
+    pub stop: usize,
+}
+
+/// Walks from the root, always to the child with the largest probability (the first of equals),
+/// until there is none above 0.
+///
+/// `p` goes with [`Taxonomy::nodes`], as [`roll_up`] gives it; missing values count as 0.
+pub fn descend(tax: &Taxonomy, p: &[f32], threshold: f32) -> Descent {
+    let of = |ix: NodeIx| p.get(ix.index()).copied().unwrap_or(0.0);
+    let mut at = tax.root();
+    let mut path = vec![(at, of(at))];
+    loop {
+        let mut best: Option<(NodeIx, f32)> = None;
+        for &child in tax.children(at) {
+            let value = of(child);
+            if value > best.map_or(0.0, |(_, b)| b) {
+                best = Some((child, value));
+            }
+        }
+        let Some(next) = best else { break };
+        path.push(next);
+        at = next.0;
+    }
+    let stop = path.iter().rposition(|&(_, p)| p >= threshold).unwrap_or(0);
+    Descent { path, stop }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TSV: &str = "synset\tnames\thypernyms\tlabelled\n\
+        e\tentity\t\t0\n\
+        a\tanimal\te\t0\n\
+        p\tpet\te\t0\n\
+        w\twolf\ta\t1\n\
+        d\tdog\ta|p\t1\n\
+        u\tpug\td\t1\n\
+        g\tgoldfish\ta|p\t1\n";
+
+    fn tax() -> Taxonomy {
+        Taxonomy::from_tsv(TSV).unwrap()
+    }
+
+    fn ids(tax: &Taxonomy, descent: &Descent) -> String {
+        descent
+            .path
+            .iter()
+            .map(|&(ix, _)| tax.node(ix).id.as_str())
+            .collect()
+    }
+
+    #[test]
+    fn a_leaf_with_two_ways_up_counts_once() {
+        // wolf, dog, pug, goldfish
+        let p = roll_up(&tax(), &[0.1, 0.2, 0.3, 0.4]);
+        let expected = [1.0, 1.0, 0.9, 0.1, 0.5, 0.3, 0.4];
+        for (found, expected) in p.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-6, "{p:?}");
+        }
+    }
+
+    #[test]
+    fn the_descent_follows_the_largest_child_to_a_leaf() {
+        let tax = tax();
+        let p = roll_up(&tax, &[0.1, 0.2, 0.3, 0.4]);
+        let descent = descend(&tax, &p, 0.45);
+        assert_eq!(ids(&tax, &descent), "eadu");
+        assert_eq!(descent.stop, 2);
+        assert_eq!(descend(&tax, &p, 0.0).stop, 3);
+        assert_eq!(descend(&tax, &p, 2.0).stop, 0);
+    }
+
+    #[test]
+    fn the_descent_ends_where_no_child_has_anything() {
+        let tax = tax();
+        // All on the dog itself: its child, the pug, has nothing.
+        let descent = descend(&tax, &roll_up(&tax, &[0.0, 1.0, 0.0, 0.0]), 0.5);
+        assert_eq!((ids(&tax, &descent).as_str(), descent.stop), ("ead", 2));
+        let nothing = descend(&tax, &[], 0.5);
+        assert_eq!(
+            nothing,
+            Descent {
+                path: vec![(tax.root(), 0.0)],
+                stop: 0
+            }
+        );
+        let not_a_number = descend(&tax, &[f32::NAN; 7], 0.5);
+        assert_eq!((not_a_number.path.len(), not_a_number.stop), (1, 0));
+    }
+
+    #[test]
+    fn of_equal_children_the_first_is_taken() {
+        let tax = tax();
+        let descent = descend(&tax, &roll_up(&tax, &[0.5, 0.5, 0.0, 0.0]), 0.1);
+        assert_eq!(ids(&tax, &descent), "eaw");
+    }
+
+    #[test]
+    fn too_few_and_too_many_values_do_not_panic() {
+        let tax = tax();
+        assert_eq!(roll_up(&tax, &[0.25])[0], 0.25);
+        assert_eq!(roll_up(&tax, &[0.25; 40])[0], 1.0);
+        assert_eq!(roll_up(&tax, &[]), [0.0; 7]);
+    }
+
+    /// A graph in which node `i` has parents among the nodes before it.
+    fn any_taxonomy() -> impl Strategy<Value = Taxonomy> {
+        let node = (
+            proptest::collection::vec(any::<prop::sample::Index>(), 1..3),
+            any::<bool>(),
+        );
+        proptest::collection::vec(node, 1..40).prop_map(|rows| {
+            let mut text = "synset\tnames\thypernyms\tlabelled\nn0\tx\t\t1\n".to_owned();
+            for (i, (parents, labelled)) in (1..).zip(rows) {
+                let mut parents: Vec<usize> = parents.iter().map(|p| p.index(i)).collect();
+                parents.dedup();
+                let parents: Vec<String> = parents.iter().map(|p| format!("n{p}")).collect();
+                let line = format!("n{i}\tx\t{}\t{}\n", parents.join("|"), u8::from(labelled));
+                text.push_str(&line);
+            }
+            Taxonomy::from_tsv(&text).unwrap()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn sums_never_grow_downward_and_are_one_at_the_root(
+            tax in any_taxonomy(),
+            raw in proptest::collection::vec(0.0_f32..1.0, 40),
+            threshold in 0.0_f32..1.0,
+        ) {
+            let raw = &raw[..tax.labelled().len()];
+            let sum: f32 = raw.iter().sum();
+            prop_assume!(sum > 0.01);
+            let leaf_p: Vec<f32> = raw.iter().map(|r| r / sum).collect();
+            let p = roll_up(&tax, &leaf_p);
+            prop_assert!((p[tax.root().index()] - 1.0).abs() < 1e-5);
+            for (node, &value) in tax.nodes().iter().zip(&p) {
+                for parent in &node.parents {
+                    prop_assert!(p[parent.index()] >= value);
+                }
+            }
+            let descent = descend(&tax, &p, threshold);
+            prop_assert!(descent.path.windows(2).all(|w| w[0].1 >= w[1].1));
+            let stop = descent.path[descent.stop].1;
+            prop_assert!(stop >= threshold || descent.stop == 0);
+            prop_assert!(descent.path[descent.stop + 1..].iter().all(|&(_, p)| p < threshold));
+        }
+
+        #[test]
+        fn ancestors_agree_with_children(tax in any_taxonomy()) {
+            let all = || (0..tax.nodes().len() as u32).map(NodeIx);
+            for a in all() {
+                for b in all() {
+                    // Above means: some child of it is the node, or is above the node.
+                    let by_children =
+                        tax.children(a).iter().any(|&c| c == b || tax.is_ancestor(c, b));
+                    prop_assert_eq!(tax.is_ancestor(a, b), by_children);
+                }
+                let path = tax.path_to(a);
+                prop_assert_eq!(path[0], tax.root());
+                prop_assert!(path.windows(2).all(|w| tax.children(w[0]).contains(&w[1])));
+                prop_assert!(path.len() > tax.depth(a) as usize);
+                let below: Vec<NodeIx> = tax.labelled().iter().copied()
+                    .filter(|&l| l == a || tax.is_ancestor(a, l)).collect();
+                prop_assert_eq!(tax.labelled_below(a), below);
+            }
+            prop_assert_eq!(Taxonomy::from_tsv(&tax.to_tsv()).unwrap().to_tsv(), tax.to_tsv());
+        }
+    }
+}

@@ -1,0 +1,405 @@
+//! The graph: who is above whom.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use super::node::{Node, NodeIx};
+use super::parse::{self, Entry, fail};
+use crate::error::Result;
+
+/// Concepts from one root down, each with all its relations worked out.
+///
+/// Nodes keep the order of the file. Values that go with nodes are slices in that order, indexed by
+/// [`NodeIx::index`]. A [`NodeIx`] of another taxonomy is answered as if the node had no relations;
+/// only [`Taxonomy::node`] and [`Taxonomy::name`] need it to exist.
+#[derive(Clone, Debug)]
+pub struct Taxonomy {
+    nodes: Vec<Node>,
+    root: NodeIx,
+    by_id: HashMap<String, NodeIx>,
+    children: Vec<Vec<NodeIx>>,
+    depths: Vec<u32>,
+    ancestors: Vec<Vec<NodeIx>>,
+    labelled: Vec<NodeIx>,
+    labelled_below: Vec<Vec<NodeIx>>,
+}
+
+impl Taxonomy {
+    /// Reads a taxonomy: columns `synset`, `names` (`|`), `hypernyms` (`|`), `labelled` (0 or 1),
+    /// separated by tabs, below a header with these words. The lines may come in any order.
+    ///
+    /// # Errors
+    /// [`crate::CoreError::Taxonomy`] with the line: a missing header, a wrong number of columns, an
+    /// empty name, an id given twice, a hypernym that is missing, a second root, a cycle.
+    pub fn from_tsv(text: &str) -> Result<Self> {
+        let entries = parse::read(text)?;
+        let root = root(&entries)?;
+        let children = children(&entries);
+        let order = parents_first(&entries, &children)?;
+        let nodes: Vec<Node> = entries.into_iter().map(|e| e.node).collect();
+
+        let mut ancestors = vec![Vec::new(); nodes.len()];
+        for &ix in &order {
+            let mut above = BTreeSet::new();
+            for &parent in &nodes[ix.index()].parents {
+                above.insert(parent);
+                above.extend(&ancestors[parent.index()]);
+            }
+            ancestors[ix.index()] = above.into_iter().collect();
+        }
+        let labelled: Vec<NodeIx> = indices(nodes.len())
+            .filter(|ix| nodes[ix.index()].labelled)
+            .collect();
+        let mut labelled_below = vec![Vec::new(); nodes.len()];
+        for &leaf in &labelled {
+            labelled_below[leaf.index()].push(leaf);
+            for above in &ancestors[leaf.index()] {
+                labelled_below[above.index()].push(leaf);
+            }
+        }
+        Ok(Self {
+            depths: depths(root, &children),
+            by_id: indices(nodes.len())
+                .map(|ix| (nodes[ix.index()].id.clone(), ix))
+                .collect(),
+            nodes,
+            root,
+            children,
+            ancestors,
+            labelled,
+            labelled_below,
+        })
+    }
+
+    /// Writes the taxonomy in the form that [`Taxonomy::from_tsv`] reads.
+    pub fn to_tsv(&self) -> String {
+        parse::write(&self.nodes)
+    }
+
+    /// All nodes, in the order of the file.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// A node.
+    ///
+    /// # Panics
+    /// For a place that this taxonomy does not have.
+    pub fn node(&self, ix: NodeIx) -> &Node {
+        &self.nodes[ix.index()]
+    }
+
+    /// The first name of a node.
+    ///
+    /// # Panics
+    /// For a place that this taxonomy does not have.
+    pub fn name(&self, ix: NodeIx) -> &str {
+        &self.nodes[ix.index()].names[0]
+    }
+
+    /// The node with an id.
+    pub fn find(&self, id: &str) -> Option<NodeIx> {
+        self.by_id.get(id).copied()
+    }
+
+    /// The one node without parents.
+    pub fn root(&self) -> NodeIx {
+        self.root
+    }
+
+    /// Nodes that name this one as a parent, in the order of the file.
+    pub fn children(&self, ix: NodeIx) -> &[NodeIx] {
+        of(&self.children, ix)
+    }
+
+    /// Number of steps of the shortest way from the root; 0 for the root.
+    pub fn depth(&self, ix: NodeIx) -> u32 {
+        self.depths.get(ix.index()).copied().unwrap_or(0)
+    }
+
+    /// All nodes above this one along every way up, the root included, the node itself not; sorted.
+    pub fn ancestors(&self, ix: NodeIx) -> &[NodeIx] {
+        of(&self.ancestors, ix)
+    }
+
+    /// Whether `a` lies above `b`. No node lies above itself.
+    pub fn is_ancestor(&self, a: NodeIx, b: NodeIx) -> bool {
+        self.ancestors(b).binary_search(&a).is_ok()
+    }
+
+    /// The labelled nodes, in the order of the file.
+    pub fn labelled(&self) -> &[NodeIx] {
+        &self.labelled
+    }
+
+    /// The labelled nodes at or below this one, each once, in the order of the file.
+    pub fn labelled_below(&self, ix: NodeIx) -> &[NodeIx] {
+        of(&self.labelled_below, ix)
+    }
+
+    /// The way from the root to a node along first parents, both included.
+    pub fn path_to(&self, ix: NodeIx) -> Vec<NodeIx> {
+        let mut path = vec![ix];
+        let mut at = ix;
+        while let Some(&parent) = self.nodes.get(at.index()).and_then(|n| n.parents.first()) {
+            path.push(parent);
+            at = parent;
+        }
+        path.reverse();
+        path
+    }
+}
+
+fn of(lists: &[Vec<NodeIx>], ix: NodeIx) -> &[NodeIx] {
+    lists.get(ix.index()).map_or(&[], Vec::as_slice)
+}
+
+fn indices(count: usize) -> impl Iterator<Item = NodeIx> {
+    (0..).map(NodeIx).take(count)
+}
+
+fn root(entries: &[Entry]) -> Result<NodeIx> {
+    let mut roots = indices(entries.len()).filter(|ix| entries[ix.index()].node.parents.is_empty());
+    let Some(root) = roots.next() else {
+        return fail(0, "there is no root: every node has a hypernym");
+    };
+    if let Some(second) = roots.next() {
+        let (first, second) = (&entries[root.index()], &entries[second.index()]);
+        return fail(
+            second.line,
+            format!(
+                "`{}` has no hypernym, but the root is `{}` of line {}; there must be one",
+                second.node.id, first.node.id, first.line
+            ),
+        );
+    }
+    Ok(root)
+}
+
+fn children(entries: &[Entry]) -> Vec<Vec<NodeIx>> {
+    let mut children = vec![Vec::new(); entries.len()];
+    for (ix, entry) in (0..).map(NodeIx).zip(entries) {
+        for parent in &entry.node.parents {
+            children[parent.index()].push(ix);
+        }
+    }
+    children
+}
+
+/// All nodes, each behind its parents.
+fn parents_first(entries: &[Entry], children: &[Vec<NodeIx>]) -> Result<Vec<NodeIx>> {
+    let mut waiting_for: Vec<usize> = entries.iter().map(|e| e.node.parents.len()).collect();
+    let mut order: Vec<NodeIx> = indices(entries.len())
+        .filter(|ix| waiting_for[ix.index()] == 0)
+        .collect();
+    let mut done = 0;
+    while let Some(&ix) = order.get(done) {
+        done += 1;
+        for &child in &children[ix.index()] {
+            waiting_for[child.index()] -= 1;
+            if waiting_for[child.index()] == 0 {
+                order.push(child);
+            }
+        }
+    }
+    match cycle(entries, &waiting_for) {
+        None => Ok(order),
+        Some(cycle) => {
+            let line = cycle
+                .iter()
+                .map(|ix| entries[ix.index()].line)
+                .min()
+                .unwrap_or(0);
+            let ids: Vec<&str> = cycle
+                .iter()
+                .map(|ix| entries[ix.index()].node.id.as_str())
+                .collect();
+            fail(line, format!("a cycle of hypernyms: {}", ids.join(" -> ")))
+        }
+    }
+}
+
+/// A cycle among the nodes that still wait for a parent: the first one closed going up from any of
+/// them, with its first node repeated at the end.
+fn cycle(entries: &[Entry], waiting_for: &[usize]) -> Option<Vec<NodeIx>> {
+    let stuck = |ix: &NodeIx| waiting_for[ix.index()] > 0;
+    let mut at = indices(entries.len()).find(stuck)?;
+    let mut way = Vec::new();
+    loop {
+        if let Some(start) = way.iter().position(|&seen| seen == at) {
+            way.push(at);
+            return Some(way.split_off(start));
+        }
+        way.push(at);
+        at = entries[at.index()]
+            .node
+            .parents
+            .iter()
+            .copied()
+            .find(stuck)?;
+    }
+}
+
+fn depths(root: NodeIx, children: &[Vec<NodeIx>]) -> Vec<u32> {
+    let mut depths = vec![u32::MAX; children.len()];
+    depths[root.index()] = 0;
+    let mut queue = VecDeque::from([root]);
+    while let Some(ix) = queue.pop_front() {
+        for &child in &children[ix.index()] {
+            if depths[child.index()] == u32::MAX {
+                depths[child.index()] = depths[ix.index()] + 1;
+                queue.push_back(child);
+            }
+        }
+    }
+    depths
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// A pet cat is a cat and a pet; lines in no order.
+    const TSV: &str = "synset\tnames\thypernyms\tlabelled\n\
+        c\tcat|true cat\tf\t1\n\
+        e\tentity\t\t0\n\
+        f\tfeline\ta\t0\n\
+        a\tanimal\te\t0\n\
+        t\ttabby\tc|p\t1\n\
+        p\tpet\te\t0\n\
+        d\tdog\ta|p\t1\n";
+
+    fn tax() -> Taxonomy {
+        Taxonomy::from_tsv(TSV).unwrap()
+    }
+
+    fn ids<'a>(tax: &'a Taxonomy, list: &[NodeIx]) -> Vec<&'a str> {
+        list.iter().map(|&ix| tax.node(ix).id.as_str()).collect()
+    }
+
+    fn message(rows: &str) -> String {
+        let text = format!("synset\tnames\thypernyms\tlabelled\n{rows}");
+        Taxonomy::from_tsv(&text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn relations_follow_every_parent() {
+        let tax = tax();
+        let at = |id| tax.find(id).unwrap();
+        assert_eq!(ids(&tax, &[tax.root()]), ["e"]);
+        assert_eq!(ids(&tax, tax.ancestors(at("t"))), ["c", "e", "f", "a", "p"]);
+        assert_eq!(ids(&tax, tax.children(at("p"))), ["t", "d"]);
+        assert_eq!(ids(&tax, tax.labelled()), ["c", "t", "d"]);
+        assert_eq!(ids(&tax, tax.labelled_below(at("e"))), ["c", "t", "d"]);
+        assert_eq!(ids(&tax, tax.labelled_below(at("c"))), ["c", "t"]);
+        assert_eq!(ids(&tax, tax.labelled_below(at("p"))), ["t", "d"]);
+        // Four steps by way of the cat, two by way of the pet.
+        assert_eq!(
+            ["e", "a", "f", "c", "t"].map(|id| tax.depth(at(id))),
+            [0, 1, 2, 3, 2]
+        );
+        assert_eq!(ids(&tax, &tax.path_to(at("t"))), ["e", "a", "f", "c", "t"]);
+        assert!(tax.is_ancestor(at("a"), at("t")) && !tax.is_ancestor(at("t"), at("a")));
+        assert!(!tax.is_ancestor(at("a"), at("a")) && !tax.is_ancestor(at("f"), at("p")));
+        assert_eq!(tax.name(at("c")), "cat");
+        assert_eq!(tax.find("z"), None);
+    }
+
+    #[test]
+    fn writing_gives_what_was_read() {
+        assert_eq!(tax().to_tsv(), TSV);
+        let windows = format!("\u{feff}{}", TSV.replace('\n', "\r\n"));
+        assert_eq!(Taxonomy::from_tsv(&windows).unwrap().to_tsv(), TSV);
+    }
+
+    #[test]
+    fn a_place_of_another_taxonomy_has_no_relations() {
+        let tax = tax();
+        let foreign = NodeIx(99);
+        assert!(tax.ancestors(foreign).is_empty() && tax.children(foreign).is_empty());
+        assert!(tax.labelled_below(foreign).is_empty());
+        assert_eq!(
+            (tax.depth(foreign), tax.path_to(foreign)),
+            (0, vec![foreign])
+        );
+    }
+
+    #[test]
+    fn one_node_is_a_taxonomy() {
+        let tax = Taxonomy::from_tsv("synset\tnames\thypernyms\tlabelled\ne\tall\t\t1").unwrap();
+        assert_eq!(tax.labelled_below(tax.root()), [tax.root()]);
+    }
+
+    #[test]
+    fn the_header_is_required() {
+        let missing = Taxonomy::from_tsv("e\tentity\t\t0\n")
+            .unwrap_err()
+            .to_string();
+        assert_eq!(
+            missing,
+            "taxonomy, line 1: expected the header \
+             `synset<tab>names<tab>hypernyms<tab>labelled`, found `e\tentity\t\t0`"
+        );
+        assert!(
+            Taxonomy::from_tsv("")
+                .unwrap_err()
+                .to_string()
+                .contains("found ``")
+        );
+        assert_eq!(message("\n"), "taxonomy, line 0: there is no node in it");
+    }
+
+    #[test]
+    fn broken_lines_are_named() {
+        let cases = [
+            ("e\tentity\t0", "line 2: expected 4 columns, found 3"),
+            ("\tentity\t\t0", "line 2: the synset is empty"),
+            ("e\t\t\t0", "line 2: `e` has an empty name"),
+            ("e\tentity|\t\t0", "line 2: `e` has an empty name"),
+            (
+                "e\tentity\t\tyes",
+                "line 2: `labelled` must be 0 or 1, found `yes`",
+            ),
+            (
+                "e\tx\t\t0\na\ty\te|\t0",
+                "line 3: `a` has an empty hypernym",
+            ),
+            (
+                "e\tx\t\t0\na\ty\te|e\t0",
+                "line 3: `a` has the parent `e` twice",
+            ),
+            ("e\tx\t\t0\n\ne\ty\t\t0", "line 4: `e` is on line 2 already"),
+            (
+                "e\tx\t\t0\na\ty\tq\t0",
+                "line 3: `a` has the parent `q`, which is missing",
+            ),
+        ];
+        for (rows, expected) in cases {
+            assert_eq!(message(rows), format!("taxonomy, {expected}"));
+        }
+    }
+
+    #[test]
+    fn there_is_one_root() {
+        assert_eq!(
+            message("e\tx\t\t0\na\ty\te\t0\nb\tz\t\t0"),
+            "taxonomy, line 4: `b` has no hypernym, but the root is `e` of line 2; there must be one"
+        );
+        assert_eq!(
+            message("a\tx\tb\t0\nb\ty\ta\t0"),
+            "taxonomy, line 0: there is no root: every node has a hypernym"
+        );
+    }
+
+    #[test]
+    fn cycles_are_shown() {
+        assert_eq!(
+            message("e\tx\t\t0\na\tx\te|c\t0\nb\tx\ta\t0\nc\tx\tb\t0\nd\tx\tc\t1"),
+            "taxonomy, line 3: a cycle of hypernyms: a -> c -> b -> a"
+        );
+        assert_eq!(
+            message("e\tx\t\t0\na\tx\ta|e\t0"),
+            "taxonomy, line 3: a cycle of hypernyms: a -> a"
+        );
+    }
+}

@@ -1,0 +1,14 @@
+//! Named tensors: from a file into a model and back, strictly.
+//!
+//! Files are safetensors with the tensor names of the MERU family (METHODS 7.1), linear weights as
+//! `(out, in)`. A tensor may be stored as int8 with one scale per output channel, see [`q8`].
+
+pub mod load;
+pub mod names;
+pub mod q8;
+pub mod save;
+pub mod tensors;
+
+pub use load::load;
+pub use save::{collect, write};
+pub use tensors::{HostTensor, Tensors};

@@ -1,0 +1,89 @@
+//! From the path of a parameter in our modules to its public name.
+
+/// How the stored tensor differs from the parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// As it is.
+    Same,
+    /// `(out, in)` in the file, `(in, out)` in the module.
+    Transposed,
+}
+
+/// Public name and layout of a parameter.
+///
+/// `path` is the dotted path in the module tree, `owner` the type that holds the parameter as
+/// Burn's module visitors name it (for example `Struct:Linear`).
+#[must_use]
+pub fn public_name(path: &str, owner: &str) -> (String, Layout) {
+    let mut parts: Vec<&str> = path.split('.').collect();
+    // `image`, `text` and `lift` only group what the files keep flat.
+    while matches!(
+        parts.first(),
+        Some(&("image" | "text" | "lift" | "Lorentz"))
+    ) {
+        parts.remove(0);
+    }
+    let last = parts.pop().unwrap_or_default();
+    let (leaf, layout) = match (owner, last) {
+        ("Struct:Linear", "weight") => ("weight", Layout::Transposed),
+        ("Struct:LayerNorm", "gamma") => ("weight", Layout::Same),
+        ("Struct:LayerNorm", "beta") => ("bias", Layout::Same),
+        ("Struct:LogScalar", "log") => ("", Layout::Same),
+        (_, other) => (other, Layout::Same),
+    };
+    let mut name = parts.join(".");
+    if !leaf.is_empty() {
+        if !name.is_empty() {
+            name.push('.');
+        }
+        name.push_str(leaf);
+    }
+    if name.starts_with("textual.resblocks.") {
+        name = text_block_name(&name);
+    }
+    (name, layout)
+}
+
+/// Text blocks carry the names of the original CLIP.
+fn text_block_name(name: &str) -> String {
+    [
+        (".norm1.", ".ln_1."),
+        (".norm2.", ".ln_2."),
+        (".attn.qkv.weight", ".attn.in_proj_weight"),
+        (".attn.qkv.bias", ".attn.in_proj_bias"),
+        (".attn.proj.", ".attn.out_proj."),
+        (".mlp.fc1.", ".mlp.c_fc."),
+        (".mlp.fc2.", ".mlp.c_proj."),
+    ]
+    .into_iter()
+    .fold(name.to_owned(), |name, (ours, theirs)| {
+        name.replace(ours, theirs)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_published_state_dicts() {
+        let name = |path, owner| public_name(path, owner).0;
+        assert_eq!(
+            name("image.visual.blocks.3.norm1.gamma", "Struct:LayerNorm"),
+            "visual.blocks.3.norm1.weight"
+        );
+        assert_eq!(
+            public_name("text.textual.resblocks.0.attn.qkv.weight", "Struct:Linear"),
+            (
+                "textual.resblocks.0.attn.in_proj_weight".to_owned(),
+                Layout::Transposed
+            )
+        );
+        assert_eq!(name("lift.Lorentz.curv.log", "Struct:LogScalar"), "curv");
+        assert_eq!(name("logit_scale.log", "Struct:LogScalar"), "logit_scale");
+        assert_eq!(
+            name("image.pixel_mean", "Struct:ImageEncoder"),
+            "pixel_mean"
+        );
+    }
+}

@@ -1,0 +1,99 @@
+//! Symmetric int8 with one scale per output channel (the first dimension).
+
+use super::tensors::HostTensor;
+
+/// Name of a tensor's scales: its own name and this.
+pub const SCALE_SUFFIX: &str = ".q8_scale";
+
+fn rows(tensor: &HostTensor) -> (usize, usize) {
+    let n = tensor.shape.first().copied().unwrap_or(1).max(1);
+    (n, (tensor.data.len() / n).max(1))
+}
+
+/// Whether quantising a tensor saves bytes worth saving: matrices and kernels, not gains, biases,
+/// positions or scalars.
+#[must_use]
+pub fn worthwhile(name: &str, tensor: &HostTensor) -> bool {
+    tensor.shape.len() >= 2
+        && tensor.shape[0] > 1
+        && tensor.data.len() >= 1024
+        && !name.ends_with("pos_embed")
+        && !name.ends_with("posit_embed")
+}
+
+/// Values in `[-127, 127]` and one scale per row, `x ~ value * scale`; a row of zeros has scale 1.
+#[must_use]
+pub fn quantise(tensor: &HostTensor) -> (Vec<i8>, Vec<f32>) {
+    let (_, width) = rows(tensor);
+    let mut values = Vec::with_capacity(tensor.data.len());
+    let mut scales = Vec::new();
+    for row in tensor.data.chunks(width) {
+        let largest = row.iter().fold(0.0_f32, |m, v| m.max(v.abs()));
+        let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
+        values.extend(
+            row.iter()
+                .map(|v| (v / scale).round().clamp(-127.0, 127.0) as i8),
+        );
+        scales.push(scale);
+    }
+    (values, scales)
+}
+
+/// Multiply each row by its scale, in place.
+///
+/// # Errors
+/// Says how many scales were expected and found.
+pub fn dequantise(tensor: &mut HostTensor, scale: &HostTensor) -> Result<(), String> {
+    let (n, width) = rows(tensor);
+    if scale.data.len() != n {
+        return Err(format!("expected {n} scales, found {}", scale.data.len()));
+    }
+    for (row, s) in tensor.data.chunks_mut(width).zip(&scale.data) {
+        row.iter_mut().for_each(|v| *v *= s);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_round_trip_is_within_half_a_step_of_the_row(
+            data in prop::collection::vec(-10.0_f32..10.0, 24)
+        ) {
+            let tensor = HostTensor { shape: vec![4, 6], data: data.clone() };
+            let (values, scales) = quantise(&tensor);
+            let scale = HostTensor { shape: vec![4], data: scales.clone() };
+            let mut back = HostTensor {
+                shape: vec![4, 6],
+                data: values.iter().map(|v| f32::from(*v)).collect(),
+            };
+            dequantise(&mut back, &scale).unwrap();
+            for (i, (a, b)) in data.iter().zip(&back.data).enumerate() {
+                prop_assert!((a - b).abs() <= scales[i / 6] * 0.5001);
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_number_of_scales_is_refused() {
+        let mut t = HostTensor {
+            shape: vec![2, 2],
+            data: vec![1.0; 4],
+        };
+        let s = HostTensor {
+            shape: vec![3],
+            data: vec![1.0; 3],
+        };
+        assert_eq!(
+            dequantise(&mut t, &s).unwrap_err(),
+            "expected 2 scales, found 3"
+        );
+    }
+}

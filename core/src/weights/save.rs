@@ -1,0 +1,89 @@
+//! From a model to named tensors.
+
+use burn::module::{Module, ModuleVisitor, Param};
+use burn::tensor::Tensor;
+
+use super::names::{Layout, public_name};
+use super::tensors::{HostTensor, Tensors};
+use crate::error::{CoreError, Result};
+
+struct Collector {
+    tensors: Tensors,
+    path: Vec<String>,
+    owners: Vec<String>,
+    fault: Option<CoreError>,
+}
+
+impl ModuleVisitor for Collector {
+    fn enter_module(&mut self, name: &str, container: &str) {
+        self.path.push(name.to_owned());
+        self.owners.push(container.to_owned());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container: &str) {
+        self.path.pop();
+        self.owners.pop();
+    }
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let owner = self.owners.iter().rev().find(|o| o.starts_with("Struct:"));
+        let owner = owner.map_or("", String::as_str);
+        let (name, layout) = public_name(&self.path.join("."), owner);
+        let tensor = match layout {
+            Layout::Same => param.val().inner(),
+            Layout::Transposed => param.val().inner().transpose(),
+        };
+        let scalar = owner == "Struct:LogScalar";
+        let shape = if scalar {
+            Vec::new()
+        } else {
+            tensor.dims().to_vec()
+        };
+        match tensor.into_data().convert::<f32>().try_into_vec::<f32>() {
+            Ok(data) => {
+                self.tensors
+                    .tensors
+                    .insert(name, HostTensor { shape, data });
+            }
+            Err(e) => {
+                let reason = format!("cannot be read back: {e:?}");
+                self.fault.get_or_insert(CoreError::Tensor {
+                    tensor: name,
+                    reason,
+                });
+            }
+        }
+    }
+}
+
+/// All parameters of a model by their public names, in `f32`. Reads back from the device, so not
+/// for a browser's GPU.
+///
+/// # Errors
+/// [`CoreError::Tensor`] when the device does not give a tensor back.
+pub fn collect<M: Module>(module: &M) -> Result<Tensors> {
+    let mut collector = Collector {
+        tensors: Tensors::default(),
+        path: Vec::new(),
+        owners: Vec::new(),
+        fault: None,
+    };
+    module.visit(&mut collector);
+    match collector.fault {
+        Some(fault) => Err(fault),
+        None => Ok(collector.tensors),
+    }
+}
+
+/// A safetensors file of all parameters in `f32` with the given metadata.
+///
+/// # Errors
+/// As [`collect`].
+pub fn write<M: Module>(
+    module: &M,
+    metadata: impl IntoIterator<Item = (String, String)>,
+) -> Result<Vec<u8>> {
+    let mut tensors = collect(module)?;
+    tensors.metadata = metadata.into_iter().collect();
+    tensors.write(|_, _| false)
+}

@@ -1,0 +1,143 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["numpy>=2", "pillow>=11"]
+# ///
+"""Golden values of the picture preparation: `uv run gen_preprocess.py` writes preprocess.tsv.
+
+Sources are computed, not stored: `source(width, height)` below has its twin in
+`tests/tests/preprocess.rs`. What is expected comes from
+
+- Pillow's BICUBIC for `squeeze` and `centre_crop`, with torchvision's rounding: long side
+  `int(size * long / short)`, offset of the crop `int(round((side - size) / 2))`;
+- float64 sums written from the definitions for `white_pad`: mean over the area covered when
+  shrinking, a Lanczos window of four lobes (weights normalised at the border) when enlarging,
+  centred on white.
+
+Tolerance: 1 grey level against Pillow (weights are rounded differently), 2 against the float64 sums.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, __version__ as pillow_version
+
+
+def source(width, height):
+    """Slopes, edges and noise; exact in 32-bit integers."""
+    out = np.zeros((height, width, 3), np.uint8)
+    for y in range(height):
+        for x in range(width):
+            for c in range(3):
+                h = (x * 374761393 + y * 668265263 + c * 2246822519) & 0xFFFFFFFF
+                h = ((h ^ (h >> 13)) * 1274126177) & 0xFFFFFFFF
+                noise = h >> 24
+                slope = (x * 5 + y * 3 + c * 40) & 255
+                out[y, x, c] = (noise + 3 * slope) // 4
+    return out
+
+
+def bicubic(pixels, width, height):
+    """Rows first, as every Pillow did up to version 12; later ones take the cheaper order, which
+    shows by a level or two because both passes round."""
+    rows = Image.fromarray(pixels).resize((width, pixels.shape[0]), Image.Resampling.BICUBIC)
+    return np.asarray(rows.resize((width, height), Image.Resampling.BICUBIC))
+
+
+def centre_crop(pixels, size):
+    height, width, _ = pixels.shape
+    short, long = min(width, height), max(width, height)
+    long_resized = int(size * long / short)
+    new_width, new_height = (size, long_resized) if width <= height else (long_resized, size)
+    resized = bicubic(pixels, new_width, new_height)
+    top = int(round((new_height - size) / 2.0))
+    left = int(round((new_width - size) / 2.0))
+    return resized[top : top + size, left : left + size]
+
+
+def area_weights(old, new):
+    scale = old / new
+    weights = np.zeros((new, old))
+    for i in range(new):
+        low, high = i * scale, (i + 1) * scale
+        for x in range(old):
+            weights[i, x] = max(0.0, min(x + 1, high) - max(x, low)) / scale
+    return weights
+
+
+def lanczos4_weights(old, new):
+    scale = old / new
+    weights = np.zeros((new, old))
+    for i in range(new):
+        centre = (i + 0.5) * scale - 0.5
+        for x in range(old):
+            d = x - centre
+            if abs(d) < 4:
+                weights[i, x] = np.sinc(d) * np.sinc(d / 4)
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def white_pad(pixels, size):
+    height, width, _ = pixels.shape
+    long = max(width, height)
+    new_width = max(1, round(width * (size / long)))
+    new_height = max(1, round(height * (size / long)))
+    if long > size:
+        rows = np.einsum("jx,yxc->yjc", area_weights(width, new_width), pixels)
+        inner = np.einsum("iy,yjc->ijc", area_weights(height, new_height), rows)
+    else:
+        # What overshoots is cut after each pass, as in any resizer that works on bytes.
+        rows = to_bytes(np.einsum("jx,yxc->yjc", lanczos4_weights(width, new_width), pixels))
+        inner = np.einsum("iy,yjc->ijc", lanczos4_weights(height, new_height), rows)
+    canvas = np.full((size, size, 3), 255.0)
+    top, left = (size - new_height) // 2, (size - new_width) // 2
+    canvas[top : top + new_height, left : left + new_width] = inner
+    return to_bytes(canvas)
+
+
+def to_bytes(values):
+    return np.clip(np.rint(values), 0, 255).astype(np.uint8)
+
+
+MODES = {
+    "squeeze": lambda p, s: bicubic(p, s, s),
+    "centre_crop": centre_crop,
+    "white_pad": white_pad,
+}
+
+CASES = [
+    # Down, up, both at once, odd ratios.
+    ("squeeze", 97, 61, 32),
+    ("squeeze", 20, 13, 32),
+    ("squeeze", 17, 150, 32),
+    ("squeeze", 33, 33, 32),
+    ("centre_crop", 97, 61, 32),
+    ("centre_crop", 61, 97, 32),
+    ("centre_crop", 20, 31, 32),
+    ("centre_crop", 213, 142, 29),
+    ("centre_crop", 300, 7, 16),
+    # Offsets of 1.5 and 2.5, which both round to 2.
+    ("centre_crop", 35, 32, 32),
+    ("centre_crop", 32, 37, 32),
+    ("white_pad", 97, 61, 32),
+    ("white_pad", 50, 120, 31),
+    ("white_pad", 20, 13, 32),
+    ("white_pad", 7, 30, 32),
+    ("white_pad", 32, 21, 32),
+    ("white_pad", 40, 40, 16),
+]
+
+
+def main():
+    lines = [f"# written by gen_preprocess.py, Pillow {pillow_version}"]
+    lines.append("resize\twidth\theight\tsize\ttolerance\trgb")
+    for mode, width, height, size in CASES:
+        rgb = MODES[mode](source(width, height), size)
+        assert rgb.shape == (size, size, 3)
+        tolerance = 2 if mode == "white_pad" else 1
+        row = [mode, width, height, size, tolerance, rgb.tobytes().hex()]
+        lines.append("\t".join(map(str, row)))
+    Path(__file__).with_name("preprocess.tsv").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

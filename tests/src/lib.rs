@@ -1,0 +1,86 @@
+//! Helpers of the tests that cross packages.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use burn::tensor::Tensor;
+
+/// All elements of a tensor, row major, in `f64`.
+///
+/// # Panics
+/// When the device does not give the tensor back.
+#[must_use]
+pub fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
+    tensor.into_data().iter::<f64>().collect()
+}
+
+/// Assert that two lists agree element by element within an absolute tolerance.
+///
+/// # Panics
+/// Naming the first place where they do not, or their lengths.
+#[track_caller]
+pub fn close(found: &[f64], known: &[f64], tolerance: f64) {
+    assert_eq!(
+        found.len(),
+        known.len(),
+        "lengths of {found:?} and {known:?}"
+    );
+    for (i, (f, k)) in found.iter().zip(known).enumerate() {
+        assert!(
+            (f - k).abs() <= tolerance,
+            "element {i}: expected {k}, found {f} (+-{tolerance})"
+        );
+    }
+}
+
+/// The trainer's program: `ESPALIER_TRAINER`, else built once in release mode.
+///
+/// # Panics
+/// When it cannot be built.
+#[must_use]
+pub fn trainer_command() -> Command {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    let program = PROGRAM.get_or_init(|| {
+        if let Some(path) = std::env::var_os("ESPALIER_TRAINER") {
+            return path.into();
+        }
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+        let built = Command::new(env!("CARGO"))
+            .args([
+                "build",
+                "--release",
+                "-p",
+                "espalier-trainer",
+                "--message-format=json",
+            ])
+            .current_dir(root)
+            .output()
+            .unwrap_or_else(|e| panic!("cargo: {e}"));
+        assert!(
+            built.status.success(),
+            "{}",
+            String::from_utf8_lossy(&built.stderr)
+        );
+        let text = String::from_utf8_lossy(&built.stdout);
+        // Of the build's messages the last that names an executable is the program.
+        let path = text.lines().rev().find_map(|line| {
+            let rest = line.split_once("\"executable\":\"")?.1;
+            rest.split_once('"').map(|(path, _)| PathBuf::from(path))
+        });
+        path.unwrap_or_else(|| panic!("cargo built no program"))
+    });
+    Command::new(program)
+}
+
+/// Run the trainer's program to its end.
+///
+/// # Panics
+/// When it cannot be started.
+#[must_use]
+pub fn trainer(args: &[&str]) -> Output {
+    trainer_command()
+        .args(args)
+        .output()
+        .unwrap_or_else(|e| panic!("trainer: {e}"))
+}

@@ -1,0 +1,13 @@
+//! The data side from shards on disk to batches: what is read, what is refused, what is skipped,
+//! and that a run can be continued.
+
+#![allow(clippy::unwrap_used)]
+
+mod batches;
+mod passes;
+mod reading;
+mod refused;
+mod shards;
+mod skipped;
+mod stops;
+mod support;

@@ -1,0 +1,86 @@
+//! What cannot be used as a whole is refused when it is opened, with what was wanted and found.
+
+use std::fs;
+use std::sync::Arc;
+
+use crate::shards::{parquet_columns, rows, tar_of, write_columns};
+use crate::support::error_of;
+
+#[test]
+fn a_renamed_column_is_refused_with_wanted_and_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.parquet");
+    let mut columns = parquet_columns(&rows(0..2));
+    columns[2].0 = "text";
+    write_columns(&path, columns, 10);
+    let error = error_of(&path);
+    assert_eq!(error.exit_code(), 2);
+    let message = error.to_string();
+    assert!(
+        message.contains("a.parquet: missing column caption;"),
+        "{message}"
+    );
+    assert!(
+        message.contains("wanted columns image (or jpg), caption, noun_chunks, ref_exps"),
+        "{message}"
+    );
+    assert!(
+        message.ends_with("found columns key, image, text, noun_chunks, ref_exps, synsets"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_column_of_another_type_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.parquet");
+    let mut columns = parquet_columns(&rows(0..2));
+    columns[3].1 = Arc::clone(&columns[0].1);
+    write_columns(&path, columns, 10);
+    let message = error_of(&path).to_string();
+    assert!(
+        message.contains("column noun_chunks: wanted a list of lists of floating-point numbers"),
+        "{message}"
+    );
+}
+
+#[test]
+fn unknown_members_and_keys_are_refused_with_wanted_and_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.tar");
+    fs::write(
+        &path,
+        tar_of(&[("1.mp3".into(), vec![1]), ("1.cls".into(), vec![2])]),
+    )
+    .unwrap();
+    let error = error_of(&path);
+    assert_eq!(error.exit_code(), 2);
+    assert!(error.to_string().ends_with("found 1.mp3, 1.cls"), "{error}");
+
+    let members = [
+        ("1.jpg".into(), vec![1]),
+        ("1.json".into(), b"{\"caption\":\"a\"}".to_vec()),
+    ];
+    fs::write(&path, tar_of(&members)).unwrap();
+    let message = error_of(&path).to_string();
+    assert!(
+        message.contains("the .json of 1 lacks noun_chunks, ref_exps"),
+        "{message}"
+    );
+    assert!(message.ends_with("found keys caption"), "{message}");
+}
+
+#[test]
+fn shards_without_a_whole_record_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    fs::write(at("a.parquet"), "no parquet at all").unwrap();
+    let message = error_of(&at("a.parquet")).to_string();
+    assert!(message.contains("does not begin with PAR1"), "{message}");
+    fs::write(at("a.tar"), "").unwrap();
+    let message = error_of(&at("a.tar")).to_string();
+    assert!(
+        message.contains("shard ends early: the file ends after 0 bytes"),
+        "{message}"
+    );
+}

@@ -1,0 +1,185 @@
+//! Reference values of the losses on the toy batch (METHODS 9.2) and their gradients.
+
+#![allow(clippy::unwrap_used)]
+
+use burn::tensor::{DType, Device, Tensor, TensorData};
+use espalier_core::geometry::lorentz;
+use espalier_core::loss::{HycoclipPoints, LossTerms, clip, hycoclip};
+use espalier_core::math::normalize;
+use espalier_tests::{close, values};
+
+const SCALE: f64 = 1.0 / 0.07;
+
+/// Tangent features of METHODS 9.2: role 0 image, 1 text, 2 box image, 3 box text.
+fn features(role: usize, device: &Device, dtype: DType) -> Tensor<2> {
+    let v: Vec<f64> = (0..3)
+        .flat_map(|i| (0..4).map(move |j| (i, j)))
+        .map(|(i, j)| {
+            0.5 * (1.0 + 0.7 * f64::from(i) + 0.3 * f64::from(j) + 1.1 * role as f64).sin()
+        })
+        .collect();
+    Tensor::from_data(TensorData::new(v, [3, 4]), (device, dtype))
+}
+
+fn scalar<const D: usize>(v: f64, device: &Device, dtype: DType) -> Tensor<D> {
+    Tensor::<1>::from_data(TensorData::new(vec![v], [1]), (device, dtype)).reshape([1; D])
+}
+
+fn toy_hycoclip(curv: f64, device: &Device, dtype: DType) -> LossTerms {
+    let c = scalar::<2>(curv, device, dtype);
+    let lift = |role| lorentz::exp_map0(features(role, device, dtype), c.clone());
+    let points = HycoclipPoints {
+        image: lift(0),
+        text: lift(1),
+        box_image: lift(2),
+        box_text: lift(3),
+    };
+    hycoclip(points, c.clone(), scalar(SCALE, device, dtype))
+}
+
+fn term(loss: &LossTerms, name: &str) -> f64 {
+    let (_, t) = loss.named.iter().find(|(n, _)| *n == name).unwrap();
+    values(t.clone())[0]
+}
+
+const TABLE: [(f64, [f64; 7]); 2] = [
+    (
+        1.0,
+        [
+            5.484_990_101_183,
+            1.765_832_627_733,
+            1.648_802_094_833,
+            2.650_096_464_754,
+            2.188_081_218_437,
+            4.126_406_202_879,
+            6.310_271_341_759,
+        ],
+    ),
+    (
+        0.5,
+        [
+            5.467_449_319_926,
+            1.575_866_693_243,
+            1.479_617_127_521,
+            2.475_091_427_772,
+            1.936_560_962_849,
+            3.733_568_105_692,
+            6.214_162_941_064,
+        ],
+    ),
+];
+
+fn hycoclip_terms(loss: &LossTerms) -> [f64; 7] {
+    [
+        term(loss, "contrastive"),
+        term(loss, "entail_text_image"),
+        term(loss, "entail_box_text_image"),
+        term(loss, "entail_box_image_image"),
+        term(loss, "entail_box_text_text"),
+        term(loss, "entail"),
+        values(loss.total.clone())[0],
+    ]
+}
+
+#[test]
+fn hycoclip_on_the_toy_batch_has_the_reference_terms_in_f64() {
+    let device = Device::flex();
+    for (c, known) in TABLE {
+        let loss = toy_hycoclip(c, &device, DType::F64);
+        // Angles differ from the published ones by their eps of 1e-8 in denominators.
+        close(&hycoclip_terms(&loss), &known, 1e-6);
+        close(&[term(&loss, "contrastive")], &[known[0]], 1e-9);
+    }
+}
+
+#[test]
+fn hycoclip_on_the_toy_batch_has_the_reference_terms_in_f32() {
+    let device = Device::flex();
+    for (c, known) in TABLE {
+        let found = hycoclip_terms(&toy_hycoclip(c, &device, DType::F32));
+        for (f, k) in found.iter().zip(known) {
+            assert!((f - k).abs() <= 1e-5 * k, "{f} is not {k} at c = {c}");
+        }
+    }
+}
+
+#[test]
+fn clip_on_the_toy_batch_has_the_reference_value() {
+    let device = Device::flex();
+    let unit = |role| normalize(features(role, &device, DType::F64));
+    let loss = clip(unit(0), unit(1), scalar(SCALE, &device, DType::F64));
+    close(&values(loss.total), &[7.421_203_480_009], 1e-9);
+}
+
+/// The gradient of the loss by one tangent feature equals its central difference in `f64`.
+#[test]
+fn gradients_agree_with_finite_differences() {
+    let device = Device::flex().autodiff();
+    let base: Vec<Tensor<2>> = (0..4)
+        .map(|role| features(role, &device, DType::F64).require_grad())
+        .collect();
+    let curv = scalar::<2>(0.7_f64.ln(), &device, DType::F64).require_grad();
+    let loss = |f: &[Tensor<2>], curv: &Tensor<2>| {
+        let c = curv.clone().exp();
+        let lift = |i: usize| lorentz::exp_map0(f[i].clone(), c.clone());
+        let points = HycoclipPoints {
+            image: lift(0),
+            text: lift(1),
+            box_image: lift(2),
+            box_text: lift(3),
+        };
+        hycoclip(points, c.clone(), scalar(SCALE, &device, DType::F64)).total
+    };
+    let grads = loss(&base, &curv).backward();
+    let step = 1e-5;
+    for role in 0..4 {
+        let found = values(base[role].grad(&grads).unwrap());
+        for (at, found) in found.iter().enumerate() {
+            let shifted = |by: f64| {
+                let mut v: Vec<f64> = values(base[role].clone().inner());
+                v[at] += by;
+                let mut f = base.clone();
+                f[role] = Tensor::from_data(TensorData::new(v, [3, 4]), (&device, DType::F64));
+                values(loss(&f, &curv))[0]
+            };
+            let known = (shifted(step) - shifted(-step)) / (2.0 * step);
+            assert!(
+                (found - known).abs() <= 1e-5 * (1.0 + known.abs()),
+                "{found} is not {known}"
+            );
+        }
+    }
+    let found = values(curv.grad(&grads).unwrap())[0];
+    let at = |by: f64| values(loss(&base, &(curv.clone().inner() + by)))[0];
+    let known = (at(step) - at(-step)) / (2.0 * step);
+    assert!(
+        (found - known).abs() <= 1e-5 * (1.0 + known.abs()),
+        "{found} is not {known}"
+    );
+}
+
+/// A phrase that is the whole caption, a box that covers the picture: identical points.
+#[test]
+fn a_batch_of_identical_points_has_a_finite_loss_and_finite_gradients() {
+    let device = Device::flex().autodiff();
+    for v in [0.0_f32, 1e-30, 0.4, 1e30] {
+        let leaf = Tensor::<2>::full([3, 4], v, &device).require_grad();
+        let c = Tensor::<2>::from_floats([[1.0]], &device);
+        let x = lorentz::exp_map0(leaf.clone(), c.clone());
+        let points = HycoclipPoints {
+            image: x.clone(),
+            text: x.clone(),
+            box_image: x.clone(),
+            box_text: x,
+        };
+        let loss = hycoclip(points, c, Tensor::from_floats([14.0], &device));
+        assert!(values(loss.total.clone())[0].is_finite());
+        let grads = loss.total.backward();
+        assert!(
+            values(leaf.grad(&grads).unwrap())
+                .iter()
+                .all(|g| g.is_finite()),
+            "at {v}"
+        );
+    }
+}

@@ -1,0 +1,253 @@
+//! Picture files of every kind, whole, cut off, damaged and huge.
+//!
+//! `golden/gen_pictures.py` makes the files and what is expected of them.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::PathBuf;
+
+use espalier_core::input::image::{MAX_SIDE, RgbImage, decode};
+
+const GOLDEN: &str = include_str!("../golden/pictures.tsv");
+
+struct Case {
+    name: String,
+    file: Vec<u8>,
+    width: u32,
+    height: u32,
+    tolerance: u8,
+    rgb: Vec<u8>,
+}
+
+fn cases() -> Vec<Case> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("golden/pictures");
+    let case = |line: &str| {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let pairs = fields[4].as_bytes().chunks(2);
+        let byte = |p: &[u8]| u8::from_str_radix(std::str::from_utf8(p).unwrap(), 16).unwrap();
+        Case {
+            name: fields[0].to_owned(),
+            file: std::fs::read(folder.join(fields[0])).unwrap(),
+            width: fields[1].parse().unwrap(),
+            height: fields[2].parse().unwrap(),
+            tolerance: fields[3].parse().unwrap(),
+            rgb: pairs.map(byte).collect(),
+        }
+    };
+    let cases: Vec<Case> = GOLDEN.lines().skip(2).map(case).collect();
+    assert!(cases.len() >= 40, "all kinds are there");
+    cases
+}
+
+fn message(file: &[u8]) -> String {
+    decode(file)
+        .map(|img| img.dimensions())
+        .unwrap_err()
+        .to_string()
+}
+
+/// Numbers that are the same on every run.
+fn noise(seed: &mut u64) -> u64 {
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    *seed
+}
+
+#[test]
+fn every_kind_of_picture_looks_as_it_should() {
+    for case in cases() {
+        let found = decode(&case.file).unwrap_or_else(|e| panic!("{}: {e}", case.name));
+        assert_eq!(
+            found.dimensions(),
+            (case.width, case.height),
+            "{}",
+            case.name
+        );
+        for (i, (&f, &e)) in found.as_raw().iter().zip(&case.rgb).enumerate() {
+            let (x, y) = (i / 3 % case.width as usize, i / 3 / case.width as usize);
+            assert!(
+                f.abs_diff(e) <= case.tolerance,
+                "{} at {x}, {y}, channel {}: expected {e}, found {f}",
+                case.name,
+                i % 3
+            );
+        }
+    }
+}
+
+#[test]
+fn a_cut_file_is_an_error_or_the_whole_picture() {
+    for case in cases() {
+        let whole = decode(&case.file).unwrap();
+        for n in 0..case.file.len() {
+            match decode(&case.file[..n]) {
+                Ok(img) => assert!(img == whole, "{} cut at {n} looks different", case.name),
+                Err(e) => assert!(e.to_string().starts_with("picture: "), "{}: {e}", case.name),
+            }
+        }
+        // Half of it is never enough.
+        let half = message(&case.file[..case.file.len() / 2]);
+        assert!(
+            half.contains("cut off: it ends after"),
+            "{}: {half}",
+            case.name
+        );
+    }
+}
+
+#[test]
+fn damaged_files_do_not_panic() {
+    let mut seed = 0x2545_f491_4f6c_dd1d;
+    for case in cases() {
+        for _ in 0..150 {
+            let mut file = case.file.clone();
+            for _ in 0..1 + noise(&mut seed) % 4 {
+                let at = noise(&mut seed) as usize % file.len();
+                file[at] = noise(&mut seed) as u8;
+            }
+            // Either way is fine; a panic is not.
+            let _: Result<RgbImage, _> = decode(&file);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_picture_is_told_in_words() {
+    assert_eq!(message(b""), "picture: the file is empty (0 bytes)");
+    assert_eq!(
+        message(b"hello"),
+        "picture: this is not a picture (starts with `hello`); wanted JPEG, PNG, WebP, GIF or BMP"
+    );
+    let heic = message(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic");
+    assert_eq!(
+        heic,
+        "picture: HEIC (brand `heic`) is not supported; convert to JPEG or PNG"
+    );
+}
+
+/// A black PNG of any size: its pixels and filter bytes are all zero, so the compressed data is one
+/// zero and a run of repetitions of it.
+fn black_png(width: u32, height: u32, depth: u8, colour: u8, channels: u64) -> Vec<u8> {
+    let row = 1 + (u64::from(width) * channels * u64::from(depth)).div_ceil(8);
+    let zeros = row * u64::from(height);
+    let mut bits = Bits::default();
+    // Last block, fixed codes; a literal zero; then copies of 258 bytes at distance 1.
+    bits.push(0b1, 1);
+    bits.push(0b01, 2);
+    let copies = (zeros - 1) / 258;
+    for _ in 0..zeros - copies * 258 {
+        bits.push_code(0x30, 8);
+    }
+    for _ in 0..copies {
+        bits.push_code(0xc5, 8);
+        bits.push_code(0, 5);
+    }
+    bits.push_code(0, 7);
+    let mut data = vec![0x78, 0x01];
+    data.extend(bits.finish());
+    // Adler-32 of zeros.
+    data.extend(u16::try_from(zeros % 65_521).unwrap().to_be_bytes());
+    data.extend([0, 1]);
+
+    let mut header = [width.to_be_bytes(), height.to_be_bytes()].concat();
+    header.extend([depth, colour, 0, 0, 0]);
+    let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
+    for (kind, body) in [(b"IHDR", &header), (b"IDAT", &data), (b"IEND", &Vec::new())] {
+        file.extend(u32::try_from(body.len()).unwrap().to_be_bytes());
+        let start = file.len();
+        file.extend(kind);
+        file.extend(body);
+        let check = crc32(&file[start..]);
+        file.extend(check.to_be_bytes());
+    }
+    file
+}
+
+#[derive(Default)]
+struct Bits {
+    bytes: Vec<u8>,
+    filled: u32,
+}
+
+impl Bits {
+    /// Appends the low bits of a value, lowest first.
+    fn push(&mut self, value: u32, count: u32) {
+        for i in 0..count {
+            if self.filled.is_multiple_of(8) {
+                self.bytes.push(0);
+            }
+            let bit = u8::from(value >> i & 1 == 1);
+            *self.bytes.last_mut().unwrap() |= bit << (self.filled % 8);
+            self.filled += 1;
+        }
+    }
+
+    /// Appends a code, which deflate stores highest bit first.
+    fn push_code(&mut self, code: u32, count: u32) {
+        self.push(code.reverse_bits() >> (32 - count), count);
+    }
+
+    fn finish(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, &byte: &u8| {
+        (0..8).fold(crc ^ u32::from(byte), |c, _| {
+            if c & 1 == 1 {
+                c >> 1 ^ 0xedb8_8320
+            } else {
+                c >> 1
+            }
+        })
+    };
+    !bytes.iter().fold(!0, step)
+}
+
+#[test]
+fn a_picture_of_144_megapixels_is_decoded() {
+    let file = black_png(12_000, 12_000, 8, 2, 3);
+    let img = decode(&file).unwrap();
+    assert_eq!(img.dimensions(), (12_000, 12_000));
+    assert!(img.as_raw().iter().all(|&v| v == 0));
+}
+
+#[test]
+fn long_sides_are_fine_and_longer_ones_are_not() {
+    assert_eq!(
+        decode(&black_png(30_000, 40, 8, 2, 3))
+            .unwrap()
+            .dimensions(),
+        (MAX_SIDE, 40)
+    );
+    assert_eq!(
+        decode(&black_png(7, 30_000, 1, 0, 1)).unwrap().dimensions(),
+        (7, MAX_SIDE)
+    );
+    assert_eq!(
+        message(&black_png(30_001, 1, 8, 2, 3)),
+        "picture: 30001 x 1 pixels are too many; a side may have 30000: make the picture smaller"
+    );
+}
+
+#[test]
+fn a_picture_over_the_budget_is_refused_with_its_size() {
+    // The header is enough: nothing of that size is allocated.
+    let mut file = black_png(30_000, 30_000, 8, 2, 3);
+    file.truncate(64);
+    assert_eq!(
+        message(&file),
+        "picture: 30000 x 30000 pixels need 2575 MiB of memory and 1200 MiB are allowed: make the \
+         picture smaller"
+    );
+    let deep = message(&black_png(13_000, 13_000, 16, 6, 4)[..64]);
+    assert!(
+        deep.contains("13000 x 13000 pixels need 1290 MiB"),
+        "{deep}"
+    );
+    // One bit a pixel in the file is three bytes in memory.
+    let thin = message(&black_png(30_000, 30_000, 1, 0, 1)[..64]);
+    assert!(thin.contains("need 2575 MiB"), "{thin}");
+}

@@ -1,0 +1,111 @@
+//! Picture preparation against Pillow and against sums written from the definitions.
+//!
+//! `golden/gen_preprocess.py` makes the values and says where the tolerances come from.
+
+#![allow(clippy::unwrap_used)]
+
+use espalier_core::input::image::{Preprocess, ResizeMode, RgbImage, decode};
+
+const GOLDEN: &str = include_str!("../golden/preprocess.tsv");
+
+/// The twin of `source` in the generator: slopes, edges and noise.
+fn source(width: u32, height: u32) -> RgbImage {
+    RgbImage::from_fn(width, height, |x, y| {
+        let level = |c: u32| {
+            let h = x
+                .wrapping_mul(374_761_393)
+                .wrapping_add(y.wrapping_mul(668_265_263))
+                .wrapping_add(c.wrapping_mul(2_246_822_519));
+            let noise = (h ^ (h >> 13)).wrapping_mul(1_274_126_177) >> 24;
+            let slope = (x * 5 + y * 3 + c * 40) & 255;
+            u8::try_from((noise + 3 * slope) / 4).unwrap()
+        };
+        [level(0), level(1), level(2)].into()
+    })
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let pairs = hex.as_bytes().chunks(2);
+    pairs
+        .map(|p| u8::from_str_radix(std::str::from_utf8(p).unwrap(), 16).unwrap())
+        .collect()
+}
+
+fn mode(name: &str) -> ResizeMode {
+    match name {
+        "squeeze" => ResizeMode::Squeeze,
+        "centre_crop" => ResizeMode::CentreCrop,
+        "white_pad" => ResizeMode::WhitePad,
+        other => panic!("unknown mode {other}"),
+    }
+}
+
+#[test]
+fn prepared_pictures_are_those_of_the_reference() {
+    let mut modes = Vec::new();
+    for line in GOLDEN.lines().skip(2) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let number = |i: usize| fields[i].parse::<u32>().unwrap();
+        let (width, height, size, tolerance) = (number(1), number(2), number(3), number(4));
+        let preprocess = Preprocess {
+            size,
+            resize: mode(fields[0]),
+        };
+        let found = preprocess.apply(&source(width, height)).unwrap();
+        let expected = bytes(fields[5]);
+        assert_eq!(found.as_raw().len(), expected.len());
+        let case = format!("{} {width} x {height} to {size}", fields[0]);
+        for (i, (&f, &e)) in found.as_raw().iter().zip(&expected).enumerate() {
+            let (x, y, c) = (i / 3 % size as usize, i / 3 / size as usize, i % 3);
+            assert!(
+                u32::from(f.abs_diff(e)) <= tolerance,
+                "{case}: at {x}, {y}, channel {c}: expected {e}, found {f}"
+            );
+        }
+        modes.push(fields[0]);
+    }
+    for wanted in ["squeeze", "centre_crop", "white_pad"] {
+        assert!(
+            modes.iter().filter(|m| **m == wanted).count() >= 4,
+            "{wanted} is tested"
+        );
+    }
+}
+
+#[test]
+fn a_crop_without_resizing_is_exact() {
+    // Offsets of 1.5 and 2.5 round to the even neighbour: 2 and 2.
+    for (width, left) in [(35, 2), (37, 2), (34, 1), (36, 2)] {
+        let img = source(width, 32);
+        let cropped = Preprocess {
+            size: 32,
+            resize: ResizeMode::CentreCrop,
+        }
+        .apply(&img)
+        .unwrap();
+        for (x, y, pixel) in cropped.enumerate_pixels() {
+            assert_eq!(
+                pixel,
+                img.get_pixel(x + left, y),
+                "{width} wide, at {x}, {y}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_file_goes_all_the_way_to_planes() {
+    let file = include_bytes!("../golden/pictures/rgba.png");
+    let preprocess = Preprocess {
+        size: 8,
+        resize: ResizeMode::Squeeze,
+    };
+    let img = preprocess.apply(&decode(file).unwrap()).unwrap();
+    let planes = espalier_core::input::to_planes(std::slice::from_ref(&img));
+    assert_eq!(planes.len(), 3 * 8 * 8);
+    for (i, &v) in planes.iter().enumerate() {
+        let (c, y, x) = (i / 64, i / 8 % 8, i % 8);
+        let byte = img.get_pixel(x as u32, y as u32)[c];
+        assert!((v * 255.0 - f32::from(byte)).abs() < 1e-4);
+    }
+}

@@ -1,0 +1,211 @@
+//! From training to a ladder on synthetic data, and what a kill in the middle costs: nothing.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use espalier_tests::trainer;
+use espalier_trainer::{cli::Cli, commands};
+use serde_json::Value;
+
+/// Run a command of the trainer in this process.
+fn run(args: &[&str]) -> anyhow::Result<()> {
+    let cli = Cli::try_parse_from([&["trainer"], args].concat()).unwrap();
+    commands::dispatch(&cli)
+}
+
+fn fit<'a>(logs: &'a str, name: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let base = [
+        "fit",
+        "--dataset",
+        "synthetic",
+        "--model",
+        "vit_t8_64",
+        "--batch-size",
+        "8",
+        "--warmup",
+        "2",
+        "--lr",
+        "1e-3",
+        "--save-frequency",
+        "4",
+        "--logs",
+        logs,
+        "--name",
+        name,
+    ];
+    [&base, more].concat()
+}
+
+const TAIL: [&str; 2] = ["train.log_frequency=1", "dataset.synthetic_records=256"];
+
+fn metrics(logs: &Path, name: &str) -> Vec<Value> {
+    let text = fs::read_to_string(logs.join(name).join("metrics.jsonl")).unwrap();
+    text.lines()
+        .map(|l| serde_json::from_str(l).unwrap())
+        .collect()
+}
+
+#[test]
+fn a_run_becomes_a_bundle_whose_ladder_is_that_of_the_checkpoint() {
+    let dir = tempfile::tempdir().unwrap();
+    let logs = dir.path().join("logs");
+    let logs_arg = logs.to_str().unwrap();
+    let more = [["--method", "hycoclip", "--steps", "24"].as_slice(), &TAIL].concat();
+    run(&fit(logs_arg, "a", &more)).unwrap();
+    let lines = metrics(&logs, "a");
+    assert_eq!(lines.len(), 24);
+    let mean = |part: &[Value]| {
+        part.iter()
+            .map(|l| l["contrastive"].as_f64().unwrap())
+            .sum::<f64>()
+            / part.len() as f64
+    };
+    assert!(mean(&lines[18..]) < mean(&lines[..6]), "the loss falls");
+    for key in [
+        "entail",
+        "lr",
+        "curv",
+        "logit_scale",
+        "grad_norm",
+        "images_per_s",
+        "index",
+    ] {
+        assert!(lines[0][key].is_number(), "{key} is logged");
+    }
+
+    let run_folder = logs.join("a");
+    let bundle = dir.path().join("bundle");
+    let export = |out: &Path, more: &[&str]| {
+        let base = [
+            "export",
+            "--checkpoint",
+            run_folder.to_str().unwrap(),
+            "--out",
+            out.to_str().unwrap(),
+            "--probe-size",
+            "64",
+        ];
+        run(&[&base, more].concat())
+    };
+    export(&bundle, &["--dtype", "q8", "--max-drop", "100"]).unwrap();
+    // A bundle that is there stays, unless it is said otherwise.
+    let error = export(&bundle, &["--max-drop", "100"]).unwrap_err();
+    assert_eq!(espalier_trainer::exit::code(&error), 2);
+    // No drop is allowed to be below what cannot be reached.
+    let refused = export(&dir.path().join("other"), &["--max-drop", "-101"]).unwrap_err();
+    assert_eq!(espalier_trainer::exit::code(&refused), 3);
+    assert!(
+        !dir.path().join("other").exists(),
+        "a refused bundle is not written"
+    );
+
+    let photo = dir.path().join("photo.png");
+    espalier_trainer::export::selftest::picture()
+        .save(&photo)
+        .unwrap();
+    let ladder = |model: &Path| -> Value {
+        let out = trainer(&[
+            "caption",
+            "--model",
+            model.to_str().unwrap(),
+            photo.to_str().unwrap(),
+            "--json",
+        ]);
+        assert!(
+            out.status.success(),
+            "{}",
+            String::from_utf8_lossy(&out.stderr)
+        );
+        serde_json::from_slice(&out.stdout).unwrap()
+    };
+    let (quantised, full) = (ladder(&bundle), ladder(&run_folder));
+    let rungs = |v: &Value| v["ladder"].as_array().unwrap().clone();
+    assert!(!rungs(&quantised).is_empty());
+    for found in [&quantised, &full] {
+        let radii: Vec<f64> = rungs(found)
+            .iter()
+            .map(|r| r["radius"].as_f64().unwrap())
+            .collect();
+        assert!(radii.windows(2).all(|w| w[0] <= w[1]), "{radii:?}");
+        let p: Vec<f64> = found["taxonomy"]["path"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|s| s["p"].as_f64().unwrap())
+            .collect();
+        assert!(p.windows(2).all(|w| w[0] >= w[1] - 1e-6), "{p:?}");
+    }
+    // A byte of the weights is changed: the file is named.
+    let weights = bundle.join("image.safetensors");
+    let mut bytes = fs::read(&weights).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&weights, bytes).unwrap();
+    let model = bundle.to_str().unwrap();
+    let out = trainer(&["caption", "--model", model, photo.to_str().unwrap()]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&out.stderr).contains("image.safetensors: expected SHA-256"));
+}
+
+#[test]
+fn a_run_killed_in_the_middle_continues_on_the_next_unseen_sample() {
+    let dir = tempfile::tempdir().unwrap();
+    let logs = dir.path().join("logs");
+    let logs_arg = logs.to_str().unwrap();
+    let more = [["--method", "clip", "--steps", "14"].as_slice(), &TAIL].concat();
+    run(&fit(logs_arg, "whole", &more)).unwrap();
+
+    let mut child = espalier_tests::trainer_command()
+        .args(fit(logs_arg, "killed", &more))
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let note = logs.join("killed/last_checkpoint.txt");
+    let begun = Instant::now();
+    while !note.exists() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(300),
+            "no checkpoint was written"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // What a kill during a write leaves behind must not matter.
+    fs::create_dir_all(logs.join("killed/checkpoints/.checkpoint_00000012.tmp")).unwrap();
+    fs::create_dir_all(logs.join("killed/checkpoints/checkpoint_00000013")).unwrap();
+
+    let resumed = [["--resume", "latest"].as_slice(), &more].concat();
+    run(&fit(logs_arg, "killed", &resumed)).unwrap();
+    let (whole, killed) = (metrics(&logs, "whole"), metrics(&logs, "killed"));
+    assert_eq!(killed.len(), 14);
+    for (a, b) in whole.iter().zip(&killed) {
+        for key in ["step", "epoch", "index", "samples", "lr"] {
+            assert_eq!(a[key], b[key], "{key}");
+        }
+        let loss = |v: &Value| v["loss"].as_f64().unwrap();
+        assert!(
+            (loss(a) - loss(b)).abs() <= 1e-3 * loss(a).abs(),
+            "{} is not {}",
+            loss(b),
+            loss(a)
+        );
+    }
+    // Within an epoch every line passes records that no line before has passed.
+    for pair in killed.windows(2).filter(|w| w[0]["epoch"] == w[1]["epoch"]) {
+        assert!(pair[0]["index"].as_u64() < pair[1]["index"].as_u64());
+    }
+}
+
+#[test]
+fn a_run_that_exists_is_not_overwritten() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("a")).unwrap();
+    fs::write(dir.path().join("a/config.toml"), "").unwrap();
+    let error = run(&fit(dir.path().to_str().unwrap(), "a", &["--steps", "1"])).unwrap_err();
+    assert_eq!(espalier_trainer::exit::code(&error), 2);
+    assert!(error.to_string().contains("--resume latest"), "{error}");
+}

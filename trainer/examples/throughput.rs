@@ -1,0 +1,332 @@
+//! Pictures per second of training and of inference on this machine's CPU, as one JSON line.
+//!
+//! A training step is the one of `trainer fit` ([`Task::step`]) on a batch that is held in memory;
+//! inference is the picture tower. `benches/peers/torch_peer.py` does the same work in PyTorch and
+//! prints the same keys; `cargo xtask bench` runs both in turn. With `--sections` the parts of a
+//! step are timed one by one.
+//!
+//! ```text
+//! cargo run --release -p espalier-trainer --example throughput -- --train-steps 10
+//! ```
+
+use std::time::Instant;
+
+use anyhow::{Context, ensure};
+use burn::module::{Module, ModuleVisitor, Param};
+use burn::optim::GradientsParams;
+use burn::tensor::{Device, Tensor};
+use clap::Parser;
+use espalier_core::input::TokenBatch;
+use espalier_core::loss::{self, HycoclipPoints};
+use espalier_core::model::{DualConfig, DualEncoder, Preset};
+use espalier_trainer::config::TrainConfig;
+use espalier_trainer::data::random::{Purpose, Random};
+use espalier_trainer::data::{Batch, BrokenCounts, Pictures, Position};
+use espalier_trainer::fit::inputs::{StepInputs, picture_tensor};
+use espalier_trainer::fit::method::MethodName;
+use espalier_trainer::fit::optimise::{clip_norm, optimizer, with_stable_ids};
+use espalier_trainer::fit::step::Task;
+use serde_json::{Value, json};
+
+/// Tokens of a caption and of a phrase, start and end included: what they have on average.
+const TOKENS: [usize; 2] = [16, 6];
+
+/// Learning rate; any that moves the weights does.
+const RATE: f64 = 5e-4;
+
+/// Measure the throughput of training and inference.
+#[derive(Parser)]
+struct Args {
+    /// Architecture.
+    #[arg(long, default_value = "vit_t8_64")]
+    model: Preset,
+    /// Samples of a step, each a picture and a box; pictures of a batch in inference.
+    #[arg(long, default_value_t = 64)]
+    batch: usize,
+    /// Timed training steps.
+    #[arg(long, default_value_t = 10)]
+    train_steps: usize,
+    /// Timed batches of inference.
+    #[arg(long, default_value_t = 20)]
+    infer_batches: usize,
+    /// Repeats before the clock starts, of each kind.
+    #[arg(long, default_value_t = 3)]
+    warm_up: usize,
+    /// Threads.
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+    /// Time the parts of a training step instead.
+    #[arg(long)]
+    sections: bool,
+}
+
+fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    ensure!(
+        args.train_steps > 0 && args.infer_batches > 0,
+        "at least one timed repeat of each"
+    );
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(args.threads)
+        .build_global()?;
+    let architecture = args
+        .model
+        .config()
+        .with_lift(MethodName::Hycoclip.build().lift());
+    let batch = random_batch(&architecture, args.batch);
+    let task = new_task(&architecture)?;
+    let mut out = json!({
+        "engine": "Espalier",
+        "version": env!("CARGO_PKG_VERSION"),
+        "threads": args.threads,
+        "batch": args.batch,
+        "parameters": learned(&task.model),
+    });
+    if args.sections {
+        out["sections"] = sections(task, &batch, &args);
+    } else {
+        let (trained, figures) = train(task, &batch, &args)?;
+        out["train"] = figures;
+        out["infer"] = infer(&trained.model.valid(), &batch.images, &args)?;
+    }
+    println!("{out}");
+    Ok(())
+}
+
+/// Random pictures, boxes and texts of the shapes that a real batch has.
+fn random_batch(architecture: &DualConfig, samples: usize) -> Batch {
+    let (size, vocabulary) = (
+        architecture.vision.image_size,
+        architecture.text.vocab_size as u32,
+    );
+    let mut random = Random::new(0, Purpose::Synthetic, 0, 0);
+    let mut pictures = || Pictures {
+        count: samples,
+        size,
+        bytes: (0..samples * 3 * size * size)
+            .map(|_| random.below(256) as u8)
+            .collect(),
+    };
+    let (images, boxes) = (pictures(), pictures());
+    let mut texts = |len: usize| {
+        let inner = |random: &mut Random| random.below(vocabulary - 2);
+        let row = |random: &mut Random| {
+            let mut ids = vec![vocabulary - 2];
+            ids.extend((2..len).map(|_| inner(random)));
+            ids.push(vocabulary - 1);
+            ids
+        };
+        let ids = (0..samples).flat_map(|_| row(&mut random)).collect();
+        TokenBatch {
+            ids,
+            rows: samples,
+            len,
+        }
+    };
+    Batch {
+        images,
+        box_images: Some(boxes),
+        captions: texts(TOKENS[0]),
+        phrases: Some(texts(TOKENS[1])),
+        keys: (0..samples).map(|i| i.to_string()).collect(),
+        synsets: vec![None; samples],
+        position_after: Position::default(),
+        skipped: BrokenCounts::default(),
+    }
+}
+
+/// A task as `trainer fit` begins one, with its default optimiser.
+fn new_task(architecture: &DualConfig) -> anyhow::Result<Task> {
+    let defaults = TrainConfig::resolve(None, toml::Table::new(), &[])?;
+    let device = Device::flex().autodiff();
+    device.seed(0);
+    Ok(Task {
+        model: with_stable_ids(architecture.init(&device)),
+        optimizer: optimizer(&defaults.optim)?,
+        method: MethodName::Hycoclip.build(),
+        device,
+        grad_clip_norm: defaults.optim.grad_clip_norm,
+        patch_keep: 1.0,
+        patches: architecture.vision.patches(),
+        seed: 0,
+    })
+}
+
+/// Number of parameters that are learned.
+fn learned(model: &DualEncoder) -> usize {
+    struct Count(usize);
+    impl ModuleVisitor for Count {
+        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+            if param.val().is_require_grad() {
+                self.0 += param.shape().num_elements();
+            }
+        }
+    }
+    let mut count = Count(0);
+    model.visit(&mut count);
+    count.0
+}
+
+fn train(mut task: Task, batch: &Batch, args: &Args) -> anyhow::Result<(Task, Value)> {
+    let (mut losses, mut step) = (Vec::new(), 0);
+    let mut clock = Clock::default();
+    for repeat in 0..args.warm_up + args.train_steps {
+        clock.begin(repeat == args.warm_up);
+        let (next, report) = task.step(batch, step, RATE);
+        clock.end();
+        ensure!(
+            report.broken().is_empty(),
+            "not finite: {:?}",
+            report.broken()
+        );
+        losses.push(report.get("loss").context("a step reports its loss")?);
+        (task, step) = (next, step + 1);
+    }
+    let mut figures = clock.figures(args.train_steps, 2 * args.batch);
+    figures["loss"] = json!([losses.first(), losses.last()]);
+    Ok((task, figures))
+}
+
+fn infer(model: &DualEncoder, pictures: &Pictures, args: &Args) -> anyhow::Result<Value> {
+    let images = picture_tensor(pictures, &Device::flex());
+    let mut clock = Clock::default();
+    for repeat in 0..args.warm_up + args.infer_batches {
+        clock.begin(repeat == args.warm_up);
+        let sum = model.embed_image(images.clone()).sum().into_scalar::<f32>();
+        clock.end();
+        ensure!(sum.is_finite(), "not finite: {sum}");
+    }
+    Ok(clock.figures(args.infer_batches, args.batch))
+}
+
+/// Median milliseconds of the parts of a step, in their order, as [`Task::step`] and the HyCoCLIP
+/// method put them together. This backend computes at once, so each part waits for its own work.
+fn sections(mut task: Task, batch: &Batch, args: &Args) -> Value {
+    let mut found: Vec<(&str, Vec<f64>)> = Vec::new();
+    let mut since = Instant::now();
+    for repeat in 0..args.warm_up + args.train_steps {
+        let mut part = |name: &'static str| {
+            let seconds = since.elapsed().as_secs_f64();
+            if repeat >= args.warm_up {
+                match found.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, all)) => all.push(seconds),
+                    None => found.push((name, vec![seconds])),
+                }
+            }
+            since = Instant::now();
+        };
+        task.model = task.model.clamped();
+        part("clamp the scalars");
+        let inputs = StepInputs::new(batch, None, &task.device);
+        part("batch to tensors");
+        let model = &task.model;
+        let boxes = inputs.box_images.clone();
+        let both = Tensor::cat(
+            [inputs.images.clone()].into_iter().chain(boxes).collect(),
+            0,
+        );
+        let points = model.embed_image(both);
+        part("picture tower, forward");
+        let text = model.embed_text(&inputs.captions);
+        let box_text = inputs
+            .phrases
+            .as_ref()
+            .map_or_else(|| text.clone(), |p| model.embed_text(p));
+        part("text tower, forward");
+        let (image, box_image) = (
+            points.clone().narrow(0, 0, args.batch),
+            points.narrow(0, args.batch, args.batch),
+        );
+        let points = HycoclipPoints {
+            image,
+            text,
+            box_image,
+            box_text,
+        };
+        let c = model
+            .lift
+            .curvature()
+            .unwrap_or_else(|| Tensor::ones([1, 1], &task.device));
+        let loss = loss::hycoclip(points, c, model.logit_scale.value());
+        let _ = loss.total.clone().inner().into_scalar::<f32>();
+        part("loss, forward");
+        let grads = loss.total.backward();
+        part("backward");
+        let grads = GradientsParams::from_grads(grads, model);
+        let (grads, _) = clip_norm(model, grads, task.grad_clip_norm);
+        part("gradient norm and clipping");
+        task.model = task.optimizer.step(RATE, task.model, grads);
+        part("AdamW");
+    }
+    let parts = found
+        .into_iter()
+        .map(|(name, seconds)| json!({ "part": name, "milliseconds": 1e3 * median(&seconds) }));
+    Value::Array(parts.collect())
+}
+
+/// Wall-clock seconds of each repeat and processor seconds of all timed ones.
+#[derive(Default)]
+struct Clock {
+    since: Option<Instant>,
+    cpu_at_start: Option<f64>,
+    seconds: Vec<f64>,
+}
+
+impl Clock {
+    /// A repeat begins; what came before the `first` timed one is forgotten.
+    fn begin(&mut self, first: bool) {
+        if first {
+            *self = Self {
+                cpu_at_start: cpu_seconds(),
+                ..Self::default()
+            };
+        }
+        self.since = Some(Instant::now());
+    }
+
+    fn end(&mut self) {
+        self.seconds
+            .extend(self.since.take().map(|since| since.elapsed().as_secs_f64()));
+    }
+
+    /// The keys that `torch_peer.py` prints too; `count` pictures a repeat.
+    fn figures(&self, repeats: usize, count: usize) -> Value {
+        let seconds = median(&self.seconds);
+        let best = self.seconds.iter().copied().fold(f64::INFINITY, f64::min);
+        let cpu = cpu_seconds()
+            .zip(self.cpu_at_start)
+            .map(|(now, then)| now - then);
+        json!({
+            "repeats": repeats,
+            "pictures": count,
+            "images_per_s": count as f64 / seconds,
+            "best_images_per_s": count as f64 / best,
+            "seconds": seconds,
+            "cpu_seconds": cpu.map(|cpu| cpu / repeats as f64),
+        })
+    }
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (low, high) = (sorted.len().saturating_sub(1) / 2, sorted.len() / 2);
+    match (sorted.get(low), sorted.get(high)) {
+        (Some(low), Some(high)) => f64::midpoint(*low, *high),
+        _ => f64::NAN,
+    }
+}
+
+/// Processor seconds of this process so far, where the system tells them in `/proc`.
+fn cpu_seconds() -> Option<f64> {
+    /// Linux counts in hundredths, whatever the kernel's own tick is.
+    const TICKS: f64 = 100.0;
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The second field is the program's name in brackets and may hold blanks.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let (user, system) = (
+        fields.next()?.parse::<f64>().ok()?,
+        fields.next()?.parse::<f64>().ok()?,
+    );
+    Some((user + system) / TICKS)
+}

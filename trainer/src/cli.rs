@@ -1,0 +1,286 @@
+//! The grammar of the command line, and nothing else.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use espalier_core::model::Preset;
+
+use crate::commands::data::{AuditArgs, PrepareArgs};
+use crate::config::DatasetKind;
+use crate::device::Backend;
+use crate::eval::TaskName;
+use crate::fit::method::MethodName;
+
+/// Trains, evaluates and exports models of visual-semantic hierarchies.
+#[derive(Debug, Parser)]
+#[command(name = "trainer", version, propagate_version = true)]
+pub struct Cli {
+    /// Command.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// A command.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Train a model.
+    Fit(Box<FitArgs>),
+    /// Measure a model; one JSON object a task.
+    Eval(EvalArgs),
+    /// Caption photos as the page does.
+    Caption(CaptionArgs),
+    /// Embed pictures or texts.
+    Embed(EmbedArgs),
+    /// Write a quantised bundle for the page.
+    Export(ExportArgs),
+    /// Look at a dataset or prepare it.
+    #[command(subcommand)]
+    Data(DataCommand),
+}
+
+/// What to do with a dataset.
+#[derive(Debug, Subcommand)]
+pub enum DataCommand {
+    /// Count what is there and what is broken.
+    Audit(AuditArgs),
+    /// Write shards with boxes cut out.
+    Prepare(PrepareArgs),
+}
+
+/// What every command that computes takes.
+#[derive(Args, Clone, Debug)]
+pub struct Common {
+    /// Where to compute.
+    #[arg(long, value_enum, default_value = "auto")]
+    pub backend: Backend,
+    /// Never use the network. Nothing does so far; accepted so that scripts can say it.
+    #[arg(long)]
+    pub offline: bool,
+    /// Print the result as JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Train a model. Flags win over `--config`, `key=value` over flags.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Example: trainer fit --dataset grit --data shards/ --method hycoclip \
+    --model vit_t8_64 --steps 5000 --name first optim.wd=0.1"
+)]
+pub struct FitArgs {
+    /// Kind of dataset.
+    #[arg(long, value_enum)]
+    pub dataset: Option<DatasetKind>,
+    /// Files, folders and globs to train on.
+    #[arg(long, num_args = 1.., value_name = "PATH", alias = "train-data")]
+    pub data: Vec<PathBuf>,
+    /// The same for validation.
+    #[arg(long, num_args = 1.., value_name = "PATH")]
+    pub val_data: Vec<PathBuf>,
+    /// Method.
+    #[arg(long, value_enum)]
+    pub method: Option<MethodName>,
+    /// Architecture: vit_t8_64, vit_s16_224, vit_b16_224, vit_l16_224, clip_vit_b32,
+    /// clip_vit_b16, clip_vit_l14.
+    #[arg(long, value_name = "PRESET")]
+    pub model: Option<Preset>,
+    /// Taxonomy file.
+    #[arg(long, value_name = "FILE")]
+    pub taxonomy: Option<PathBuf>,
+    /// Samples of a step.
+    #[arg(long, value_name = "N")]
+    pub batch_size: Option<usize>,
+    /// Largest learning rate.
+    #[arg(long)]
+    pub lr: Option<f64>,
+    /// Weight decay.
+    #[arg(long)]
+    pub wd: Option<f64>,
+    /// Steps of linear warm-up.
+    #[arg(long, value_name = "STEPS")]
+    pub warmup: Option<u64>,
+    /// Length of the run in steps.
+    #[arg(long, conflicts_with = "epochs")]
+    pub steps: Option<u64>,
+    /// Length of the run in epochs.
+    #[arg(long)]
+    pub epochs: Option<u64>,
+    /// Largest norm of the gradient; 0 for no limit.
+    #[arg(long, value_name = "NORM")]
+    pub grad_clip_norm: Option<f64>,
+    /// Threads that prepare samples; 0 for one per core.
+    #[arg(long, value_name = "N")]
+    pub workers: Option<usize>,
+    /// Share of broken records at which the run stops.
+    #[arg(long, value_name = "SHARE")]
+    pub max_broken: Option<f64>,
+    /// Checkpoint, run or bundle to start from.
+    #[arg(long, value_name = "CKPT", alias = "pretrained")]
+    pub init: Option<PathBuf>,
+    /// Continue the run of this name: `latest`, or the path of one of its checkpoints.
+    #[arg(long, value_name = "latest|PATH")]
+    pub resume: Option<String>,
+    /// Steps between checkpoints; 0 for a tenth of the run.
+    #[arg(long, value_name = "STEPS")]
+    pub save_frequency: Option<u64>,
+    /// Seed of weights, order and augmentation.
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Name of the run.
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Folder of all runs.
+    #[arg(long, default_value = "logs", value_name = "DIR")]
+    pub logs: PathBuf,
+    /// TOML file with a part of the configuration.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Read data, take one real step at full size, say what the run will cost, write nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Single keys of the configuration, for example `optim.beta2=0.95`.
+    #[arg(value_name = "KEY=VALUE")]
+    pub pairs: Vec<String>,
+    /// Shared arguments.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Measure a model.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Example: trainer eval --checkpoint logs/first --task zero-shot,hierarchy \
+    --data val.parquet --json"
+)]
+pub struct EvalArgs {
+    /// Run, checkpoint or bundle.
+    #[arg(long, value_name = "CKPT")]
+    pub checkpoint: PathBuf,
+    /// Tasks.
+    #[arg(long, value_enum, value_delimiter = ',', required = true)]
+    pub task: Vec<TaskName>,
+    /// Files, folders and globs of labelled pictures.
+    #[arg(long, num_args = 1.., required = true, value_name = "PATH")]
+    pub data: Vec<PathBuf>,
+    /// Taxonomy file; the shipped WordNet taxonomy where it is not given.
+    #[arg(long, value_name = "FILE")]
+    pub taxonomy: Option<PathBuf>,
+    /// Prompt set.
+    #[arg(long, default_value = "simple-1", value_name = "NAME")]
+    pub prompts: String,
+    /// Pictures of a batch.
+    #[arg(long, default_value_t = 64, value_name = "N")]
+    pub batch_size: usize,
+    /// Share of broken records at which the evaluation stops.
+    #[arg(long, default_value_t = 0.01, value_name = "SHARE")]
+    pub max_broken: f64,
+    /// Write the objects to this file too, one a line.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Accepted for uniformity; nothing here is random.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Shared arguments.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Caption photos.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example: trainer caption --model static/models/default photo.jpg --json")]
+pub struct CaptionArgs {
+    /// Run, checkpoint or bundle.
+    #[arg(long, value_name = "C_OR_BUNDLE")]
+    pub model: PathBuf,
+    /// Photos.
+    #[arg(required = true, value_name = "PHOTO")]
+    pub photos: Vec<PathBuf>,
+    /// Part of the photo to caption, as shares of its width and height.
+    #[arg(long, value_name = "x1,y1,x2,y2", value_delimiter = ',', num_args = 1)]
+    pub region: Option<Vec<f32>>,
+    /// Captions for a checkpoint, see `trainer export`.
+    #[arg(long, value_name = "FILE")]
+    pub captions: Option<PathBuf>,
+    /// Taxonomy for a checkpoint.
+    #[arg(long, value_name = "FILE")]
+    pub taxonomy: Option<PathBuf>,
+    /// Shared arguments.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Embed pictures or texts.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Example: trainer embed --model logs/first --images photos/ --out e.safetensors"
+)]
+pub struct EmbedArgs {
+    /// Run, checkpoint or bundle.
+    #[arg(long, value_name = "C_OR_BUNDLE")]
+    pub model: PathBuf,
+    /// Folder of pictures.
+    #[arg(long, value_name = "DIR", conflicts_with = "texts")]
+    pub images: Option<PathBuf>,
+    /// File with one text a line.
+    #[arg(long, value_name = "FILE", required_unless_present = "images")]
+    pub texts: Option<PathBuf>,
+    /// Where to write the tensor `embeddings` [n, d] and, in the metadata, the `names` of its rows.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// Shared arguments.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// How tensors of a bundle are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ExportDtype {
+    /// int8 with one scale per output channel.
+    Q8,
+    /// 32-bit floats.
+    Fp32,
+}
+
+/// Write a bundle for the page.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example: trainer export --checkpoint logs/first --out bundle/ --dtype q8")]
+pub struct ExportArgs {
+    /// Run or checkpoint.
+    #[arg(long, value_name = "CKPT")]
+    pub checkpoint: PathBuf,
+    /// Folder of the bundle; must not hold one yet.
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// How tensors are stored.
+    #[arg(long, value_enum, default_value = "q8")]
+    pub dtype: ExportDtype,
+    /// Captions, one a line or JSON lines with text, node and detail; made from the taxonomy where
+    /// not given.
+    #[arg(long, value_name = "FILE")]
+    pub captions: Option<PathBuf>,
+    /// Taxonomy file; that of the run where it is not given.
+    #[arg(long, value_name = "FILE")]
+    pub taxonomy: Option<PathBuf>,
+    /// Labelled pictures for the gate and the calibration; the run's validation data, else its
+    /// training data, where not given.
+    #[arg(long, num_args = 1.., value_name = "PATH")]
+    pub probe: Vec<PathBuf>,
+    /// Pictures of the probe that are used.
+    #[arg(long, default_value_t = 2000, value_name = "N")]
+    pub probe_size: usize,
+    /// Largest loss of top-1 by quantisation, in points of a hundred.
+    #[arg(long, default_value_t = 0.5, value_name = "POINTS")]
+    pub max_drop: f64,
+    /// Name of the model in the manifest; that of the run where not given.
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Version of the model in the manifest.
+    #[arg(long, default_value = "0.1.0")]
+    pub model_version: String,
+    /// Replace a bundle that is there.
+    #[arg(long)]
+    pub force: bool,
+    /// Shared arguments.
+    #[command(flatten)]
+    pub common: Common,
+}

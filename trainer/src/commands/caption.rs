@@ -1,0 +1,153 @@
+//! `trainer caption`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use burn::tensor::Device;
+use espalier_core::bundle::{Part, sha256_hex};
+use espalier_core::caption::{CaptionResult, Captioner, PhotoInfo};
+use espalier_core::input::{crop_box, decode};
+
+use super::export::taxonomy;
+use crate::cli::CaptionArgs;
+use crate::exit::usage;
+use crate::export::{Bundle, Contents, captions};
+use crate::model_file::{self, is_bundle, read_bundle};
+
+/// Parts of a bundle that a caption needs.
+const PARTS: [Part; 4] = [Part::Captions, Part::Taxonomy, Part::Image, Part::Selftest];
+
+fn captioner(args: &CaptionArgs, device: &Device) -> anyhow::Result<Captioner> {
+    if is_bundle(&args.model) {
+        for (flag, given) in [
+            ("--captions", &args.captions),
+            ("--taxonomy", &args.taxonomy),
+        ] {
+            if given.is_some() {
+                return Err(usage(format!(
+                    "{flag}: a bundle has its own; give a checkpoint for it"
+                )));
+            }
+        }
+        let (manifest, _, files) = read_bundle(&args.model, &PARTS)?;
+        return Ok(Captioner::open(&manifest, &files, device)?);
+    }
+    let model = model_file::open(&args.model, device)?;
+    let taxonomy = taxonomy(args.taxonomy.as_ref(), &model)?;
+    let captions = match &args.captions {
+        Some(path) => captions::from_file(path, &taxonomy)?,
+        None => captions::of_taxonomy(&taxonomy),
+    };
+    let contents = Contents {
+        model: &model,
+        taxonomy: &taxonomy,
+        captions,
+        quantise: false,
+        name: args.model.display().to_string(),
+        version: model.card.step.to_string(),
+    };
+    let bundle = Bundle::build(contents, device)?;
+    Ok(Captioner::open(
+        &bundle.manifest_bytes()?,
+        &bundle.checked()?,
+        device,
+    )?)
+}
+
+fn milliseconds(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1e3
+}
+
+fn caption(
+    captioner: &Captioner,
+    path: &Path,
+    region: Option<[f32; 4]>,
+    backend: &str,
+) -> anyhow::Result<CaptionResult> {
+    let bytes = fs::read(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
+    let begun = Instant::now();
+    let mut photo = decode(&bytes).map_err(|e| usage(format!("{}: {e}", path.display())))?;
+    let (width, height) = photo.dimensions();
+    let mut timing = BTreeMap::from([("decode".to_owned(), milliseconds(begun))]);
+    if let Some(region) = region {
+        photo = crop_box(&photo, region).ok_or_else(|| {
+            usage(format!(
+                "--region {region:?}: holds no pixel of {}",
+                path.display()
+            ))
+        })?;
+    }
+    let begun = Instant::now();
+    let embedding = pollster::block_on(captioner.embed(&[photo]))?.remove(0);
+    timing.insert("encode".to_owned(), milliseconds(begun));
+    let begun = Instant::now();
+    let found = captioner.rank(&embedding);
+    timing.insert("rank".to_owned(), milliseconds(begun));
+    Ok(CaptionResult {
+        model: captioner.info().clone(),
+        backend: backend.to_owned(),
+        image: PhotoInfo {
+            width,
+            height,
+            sha256: sha256_hex(&bytes),
+        },
+        ladder: found.ladder,
+        taxonomy: found.taxonomy,
+        timing_ms: timing,
+    })
+}
+
+fn show(path: &Path, result: &CaptionResult) {
+    println!("{}", path.display());
+    for rung in &result.ladder {
+        println!(
+            "  {:5.2}  {:6.3}  {}",
+            rung.radius, rung.similarity, rung.text
+        );
+    }
+    let mut words = Vec::new();
+    for step in &result.taxonomy.path {
+        let stop = if step.id == result.taxonomy.stop {
+            " (sure so far)"
+        } else {
+            ""
+        };
+        words.push(format!("{} {:.0} %{stop}", step.name, 100.0 * step.p));
+    }
+    println!("  {}", words.join(" > "));
+}
+
+/// Caption photos, one after another; a photo that cannot be read does not stop the others.
+///
+/// # Errors
+/// Bad usage (exit code 2) for a bundle or a photo that cannot be read, after the other photos.
+pub fn run(args: &CaptionArgs) -> anyhow::Result<()> {
+    let region = match args.region.as_deref() {
+        None => None,
+        Some([x1, y1, x2, y2]) if x1 < x2 && y1 < y2 => Some([*x1, *y1, *x2, *y2]),
+        Some(other) => {
+            let found = format!("{other:?}");
+            return Err(usage(format!(
+                "--region: expected x1,y1,x2,y2 in [0, 1], found {found}"
+            )));
+        }
+    };
+    let device = args.common.backend.device()?;
+    let captioner = captioner(args, &device)?;
+    let backend = args.common.backend.resolve().name();
+    let mut failed = None;
+    for path in &args.photos {
+        match caption(&captioner, path, region, backend) {
+            Ok(result) if args.common.json => println!("{}", serde_json::to_string(&result)?),
+            Ok(result) => show(path, &result),
+            Err(e) => {
+                if let Some(before) = failed.replace(e) {
+                    eprintln!("error: {before:#}");
+                }
+            }
+        }
+    }
+    failed.map_or(Ok(()), Err)
+}

@@ -1,0 +1,127 @@
+//! `trainer embed`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use espalier_core::caption::EMBEDDINGS;
+use espalier_core::input::{decode, to_planes};
+use espalier_core::weights::{HostTensor, Tensors};
+
+use burn::tensor::{Device, Tensor, TensorData};
+
+use crate::cli::EmbedArgs;
+use crate::eval::embed;
+use crate::exit::usage;
+use crate::fit::checkpoint::write_whole;
+use crate::model_file::{self, Model};
+
+/// Pictures that are encoded at a time.
+const BATCH: usize = 32;
+
+/// Names and embeddings of the rows of a result.
+type Embedded = (Vec<String>, Vec<Vec<f32>>);
+
+fn images(model: &Model, folder: &Path, device: &Device) -> anyhow::Result<Embedded> {
+    let entries =
+        fs::read_dir(folder).map_err(|e| usage(format!("--images {}: {e}", folder.display())))?;
+    let mut files: Vec<PathBuf> = entries
+        .flatten()
+        .map(|e| e.path())
+        .filter(|p| p.is_file())
+        .collect();
+    files.sort();
+    let side = model.preprocess.size as usize;
+    let (mut names, mut points) = (Vec::new(), Vec::new());
+    for chunk in files.chunks(BATCH) {
+        let mut pictures = Vec::new();
+        for path in chunk {
+            let bytes = fs::read(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
+            let picture = decode(&bytes).and_then(|p| model.preprocess.apply(&p));
+            match picture {
+                Ok(picture) => {
+                    names.push(
+                        path.file_name()
+                            .unwrap_or_default()
+                            .to_string_lossy()
+                            .into_owned(),
+                    );
+                    pictures.push(picture);
+                }
+                Err(e) => eprintln!("left out {}: {e}", path.display()),
+            }
+        }
+        if pictures.is_empty() {
+            continue;
+        }
+        let planes = TensorData::new(to_planes(&pictures), [pictures.len(), 3, side, side]);
+        let batch = Tensor::<4>::from_data(planes, device);
+        points.extend(embed::rows(model.encoder.embed_image(batch))?);
+    }
+    if names.is_empty() {
+        return Err(usage(format!(
+            "--images {}: no picture in it",
+            folder.display()
+        )));
+    }
+    Ok((names, points))
+}
+
+fn texts(model: &Model, file: &Path, device: &Device) -> anyhow::Result<Embedded> {
+    let text =
+        fs::read_to_string(file).map_err(|e| usage(format!("--texts {}: {e}", file.display())))?;
+    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    if lines.is_empty() {
+        return Err(usage(format!("--texts {}: no line in it", file.display())));
+    }
+    let points = embed::texts(model, &lines, device)?;
+    Ok((lines, points))
+}
+
+/// Embed pictures or texts and write them as safetensors.
+///
+/// # Errors
+/// Bad usage (exit code 2), or a failing device (1).
+pub fn run(args: &EmbedArgs) -> anyhow::Result<()> {
+    let extension = args
+        .out
+        .extension()
+        .map(|e| e.to_string_lossy().into_owned());
+    if extension.as_deref() != Some("safetensors") {
+        let found = args.out.display();
+        return Err(usage(format!(
+            "--out: expected a .safetensors file, found {found}"
+        )));
+    }
+    let device = args.common.backend.device()?;
+    let model = model_file::open(&args.model, &device)?;
+    let (names, points) = match (&args.images, &args.texts) {
+        (Some(folder), _) => images(&model, folder, &device)?,
+        (None, Some(file)) => texts(&model, file, &device)?,
+        (None, None) => return Err(usage("expected --images or --texts")),
+    };
+    let shape = vec![points.len(), model.card.config.d_embed];
+    let tensor = HostTensor {
+        shape: shape.clone(),
+        data: points.concat(),
+    };
+    let tensors = Tensors {
+        tensors: BTreeMap::from([(EMBEDDINGS.to_owned(), tensor)]),
+        metadata: BTreeMap::from([
+            ("names".to_owned(), serde_json::to_string(&names)?),
+            ("model_sha256".to_owned(), model.sha256),
+        ]),
+    };
+    write_whole(&args.out, &tensors.write(|_, _| false)?)?;
+    if args.common.json {
+        println!("{}", serde_json::json!({ "out": args.out, "shape": shape }));
+    } else {
+        println!(
+            "{} embeddings of width {} in {}",
+            shape[0],
+            shape[1],
+            args.out.display()
+        );
+    }
+    Ok(())
+}

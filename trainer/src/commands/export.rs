@@ -1,0 +1,228 @@
+//! `trainer export`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use burn::tensor::Device;
+use espalier_core::caption::{Calibration, Captioner};
+use espalier_core::taxonomy::Taxonomy;
+use serde_json::json;
+use toml::Table;
+
+use crate::cli::{ExportArgs, ExportDtype};
+use crate::config::TrainConfig;
+use crate::data::{Dataset, Grit};
+use crate::eval::embed;
+use crate::eval::zero_shot;
+use crate::exit::usage;
+use crate::export::build::PROMPTS;
+use crate::export::gate::{Gate, Side};
+use crate::export::{Bundle, Contents, calibrate, captions, card};
+use crate::fit::checkpoint::write_whole;
+use crate::fit::run::{TAXONOMY, open_data, open_taxonomy};
+use crate::model_file::{self, Model};
+
+/// Pictures that are encoded at a time.
+const BATCH: usize = 64;
+
+/// The configuration of the run that a model comes from, if it says.
+fn run_of(model: &Model) -> Option<TrainConfig> {
+    let table: Table = model.card.run.parse().ok()?;
+    TrainConfig::resolve(None, table, &[]).ok()
+}
+
+/// Taxonomy by flag, else of the run, else the shipped one.
+///
+/// # Errors
+/// Bad usage when the file cannot be read, a taxonomy error naming the line.
+pub fn taxonomy(flag: Option<&PathBuf>, model: &Model) -> anyhow::Result<Taxonomy> {
+    if let Some(path) = flag {
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| usage(format!("--taxonomy {}: {e}", path.display())))?;
+        return Ok(Taxonomy::from_tsv(&text)?);
+    }
+    match run_of(model) {
+        Some(config) => open_taxonomy(&config),
+        None => Ok(Taxonomy::from_tsv(TAXONOMY)?),
+    }
+}
+
+/// The probe and what to call it: by flag, else the run's validation data, else its training data.
+fn probe(args: &ExportArgs, model: &Model) -> anyhow::Result<(Arc<dyn Dataset>, String)> {
+    if !args.probe.is_empty() {
+        return Ok((Arc::new(Grit::open(&args.probe)?), "the probe given".into()));
+    }
+    let config = run_of(model).ok_or_else(|| {
+        usage("the checkpoint names no data; give labelled pictures with --probe")
+    })?;
+    let hint = "; give labelled pictures with --probe";
+    if !config.dataset.val_data.is_empty() {
+        let data = Grit::open(&config.dataset.val_data);
+        let data = data.map_err(|e| usage(format!("the run's validation data: {e}{hint}")))?;
+        return Ok((Arc::new(data), "the run's validation data".into()));
+    }
+    eprintln!("the run has no validation data: calibrates on its training data, too confidently");
+    let data = open_data(&config).map_err(|e| usage(format!("the run's data: {e}{hint}")))?;
+    Ok((data, "the run's training data, so too high".into()))
+}
+
+fn side(
+    model: Model,
+    probe: Arc<dyn Dataset>,
+    taxonomy: &Taxonomy,
+    size: usize,
+    device: &Device,
+) -> anyhow::Result<Side> {
+    let pictures = embed::labelled(&model, probe, taxonomy, BATCH, size, 0.01, device)?;
+    if pictures.labels.is_empty() {
+        return Err(usage(
+            "the probe has no picture with a label of the taxonomy; see --probe",
+        ));
+    }
+    let nodes = zero_shot::classes_of(&pictures);
+    let classes = embed::classes(&model, taxonomy, &nodes, PROMPTS, device)?;
+    Ok(Side {
+        model,
+        pictures,
+        classes,
+    })
+}
+
+/// Scale and calibration error of a bundle on labelled pictures.
+fn calibration(bundle: &Captioner, taxonomy: &Taxonomy, side: &Side) -> (Calibration, f64) {
+    let space = bundle.space();
+    let logits: Vec<Vec<f64>> = side
+        .pictures
+        .points
+        .iter()
+        .map(|p| bundle.classifier().logits(space, p))
+        .collect();
+    let at = |l| taxonomy.labelled().iter().position(|n| n == l);
+    let pairs: Vec<(Vec<f64>, usize)> = logits
+        .into_iter()
+        .zip(&side.pictures.labels)
+        .filter_map(|(r, l)| Some((r, at(l)?)))
+        .collect();
+    let (logits, truth): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+    let scale = calibrate::fit_scale(&logits, &truth);
+    let error = calibrate::expected_error(&logits, &truth, scale);
+    (
+        Calibration {
+            scale,
+            threshold: 0.5,
+        },
+        error,
+    )
+}
+
+/// Export a checkpoint as a bundle.
+///
+/// # Errors
+/// Bad usage or data (exit code 2); a refused quantisation (3), and then nothing is written.
+pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
+    let device = args.common.backend.device()?;
+    let model = model_file::open(&args.checkpoint, &device)?;
+    let taxonomy = taxonomy(args.taxonomy.as_ref(), &model)?;
+    let captions = match &args.captions {
+        Some(path) => captions::from_file(path, &taxonomy)?,
+        None => captions::of_taxonomy(&taxonomy),
+    };
+    let (data, probe_name) = probe(args, &model)?;
+    let name = args.name.clone().unwrap_or_else(|| {
+        let folder = args.checkpoint.file_name().unwrap_or_default();
+        folder.to_string_lossy().into_owned()
+    });
+    let contents = |quantise| Contents {
+        model: &model,
+        taxonomy: &taxonomy,
+        captions: captions.clone(),
+        quantise,
+        name: name.clone(),
+        version: args.model_version.clone(),
+    };
+    let open = |b: &Bundle| -> anyhow::Result<Captioner> {
+        Ok(Captioner::open(
+            &b.manifest_bytes()?,
+            &b.checked()?,
+            &device,
+        )?)
+    };
+    eprintln!(
+        "embeds {} captions and {} labels",
+        captions.len(),
+        taxonomy.labelled().len()
+    );
+    let plain = Bundle::build(contents(false), &device)?;
+    let mut bundle = match args.dtype {
+        ExportDtype::Q8 => Bundle::build(contents(true), &device)?,
+        ExportDtype::Fp32 => plain.clone(),
+    };
+    let stored = model_file::from_bundle(bundle.manifest.clone(), &bundle.checked()?, &device)?;
+    let captioner = open(&bundle)?;
+    eprintln!(
+        "compares on up to {} pictures of {probe_name}",
+        args.probe_size
+    );
+    let stored = side(
+        stored,
+        Arc::clone(&data),
+        &taxonomy,
+        args.probe_size,
+        &device,
+    )?;
+    let full = model_file::open(&args.checkpoint, &device)?;
+    let full = side(full, data, &taxonomy, args.probe_size, &device)?;
+    let (calibration, error) = calibration(&captioner, &taxonomy, &stored);
+    bundle.set_calibration(&calibration)?;
+    let gate = Gate::compare(
+        &full,
+        &stored,
+        (&open(&plain)?, &open(&bundle)?),
+        &taxonomy,
+        &device,
+    )?;
+    gate.judge(args.max_drop)?;
+
+    let classes = zero_shot::classes_of(&stored.pictures).len();
+    let metrics = &mut bundle.manifest.metrics;
+    metrics.extend(gate.rows.iter().map(|r| (r.name.clone(), r.quantised)));
+    metrics.insert("chance".into(), 1.0 / classes.max(1) as f64);
+    metrics.insert("calibration_error".into(), error);
+    bundle
+        .manifest
+        .provenance
+        .insert("measured_on".into(), probe_name.clone().into());
+    bundle.write(&args.out, args.force)?;
+    let facts = card::Facts {
+        gate: Some(&gate),
+        probe: &probe_name,
+    };
+    write_whole(
+        &args.out.join("README.md"),
+        card::write(&bundle.manifest, &facts).as_bytes(),
+    )?;
+
+    if args.common.json {
+        let rows: serde_json::Map<_, _> = gate
+            .rows
+            .iter()
+            .map(|r| {
+                (
+                    r.name.clone(),
+                    json!({ "f32": r.full, "bundle": r.quantised }),
+                )
+            })
+            .collect();
+        println!(
+            "{}",
+            json!({ "out": args.out, "gate": rows, "pictures": gate.pictures })
+        );
+        return Ok(());
+    }
+    println!("{}", gate.table());
+    for file in &bundle.manifest.files {
+        println!("{:>9} bytes  {}  {}", file.bytes, file.dtype, file.path);
+    }
+    println!("bundle: {}", args.out.display());
+    Ok(())
+}

@@ -1,0 +1,253 @@
+//! `trainer fit`.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context;
+use serde::Serialize;
+use serde_json::json;
+use toml::{Table, Value};
+
+use crate::cli::FitArgs;
+use crate::config::{DatasetKind, TrainConfig};
+use crate::exit::usage;
+use crate::fit::report::clock;
+use crate::fit::{Run, checkpoint, run};
+
+/// Name of the resolved configuration in the folder of a run.
+pub const CONFIG: &str = "config.toml";
+
+fn insert(table: &mut Table, block: &str, key: &str, value: impl Serialize) -> anyhow::Result<()> {
+    let value = Value::try_from(value).with_context(|| format!("{block}.{key}"))?;
+    let block = table
+        .entry(block)
+        .or_insert_with(|| Value::Table(Table::new()));
+    if let Value::Table(block) = block {
+        block.insert(key.to_owned(), value);
+    }
+    Ok(())
+}
+
+/// The flags that were given, as a layer of the configuration.
+fn layer(args: &FitArgs) -> anyhow::Result<Table> {
+    let mut t = Table::new();
+    macro_rules! flag {
+        ($block:literal, $key:literal, $value:expr) => {
+            if let Some(value) = &$value {
+                insert(&mut t, $block, $key, value)?;
+            }
+        };
+    }
+    flag!("dataset", "kind", args.dataset);
+    flag!(
+        "dataset",
+        "data",
+        (!args.data.is_empty()).then_some(&args.data)
+    );
+    flag!(
+        "dataset",
+        "val_data",
+        (!args.val_data.is_empty()).then_some(&args.val_data)
+    );
+    flag!("dataset", "taxonomy", args.taxonomy);
+    flag!("dataset", "workers", args.workers);
+    flag!("dataset", "max_broken", args.max_broken);
+    flag!("model", "preset", args.model);
+    flag!("model", "init", args.init);
+    flag!("optim", "lr", args.lr);
+    flag!("optim", "wd", args.wd);
+    flag!("optim", "warmup", args.warmup);
+    flag!("optim", "grad_clip_norm", args.grad_clip_norm);
+    flag!("train", "method", args.method);
+    flag!("train", "batch_size", args.batch_size);
+    flag!("train", "steps", args.steps.or(args.epochs.map(|_| 0)));
+    flag!("train", "epochs", args.epochs.or(args.steps.map(|_| 0)));
+    flag!("train", "seed", args.seed);
+    flag!("train", "save_frequency", args.save_frequency);
+    Ok(t)
+}
+
+/// A name that is not taken: `grit-hycoclip-1`, `-2`, …
+fn free_name(args: &FitArgs, config: &TrainConfig) -> String {
+    let kind = match config.dataset.kind {
+        DatasetKind::Grit => "grit",
+        DatasetKind::Synthetic => "synthetic",
+    };
+    let stem = format!("{kind}-{}", config.train.method.name());
+    (1..)
+        .map(|n| format!("{stem}-{n}"))
+        .find(|name| !args.logs.join(name).exists())
+        .unwrap_or(stem)
+}
+
+/// The checkpoint that `--resume` means.
+fn resumed(args: &FitArgs) -> anyhow::Result<Option<PathBuf>> {
+    let Some(what) = &args.resume else {
+        return Ok(None);
+    };
+    let name = args.name.as_deref().ok_or_else(|| {
+        usage("--resume: say which run with --name NAME (and --logs DIR if it is not in logs/)")
+    })?;
+    let folder = args.logs.join(name);
+    if !folder.join(CONFIG).exists() {
+        return Err(usage(format!("--resume: {} is no run", folder.display())));
+    }
+    if what != "latest" {
+        let path = PathBuf::from(what);
+        checkpoint::read_state(&path)?;
+        return Ok(Some(path));
+    }
+    let found = checkpoint::latest(&folder);
+    if found.is_none() {
+        eprintln!(
+            "{}: no whole checkpoint yet; begins at step 0",
+            folder.display()
+        );
+    }
+    Ok(found)
+}
+
+fn configuration(args: &FitArgs) -> anyhow::Result<TrainConfig> {
+    let mut flags = Table::new();
+    if let (Some(_), Some(name)) = (&args.resume, &args.name) {
+        // A resumed run is what it was, but for what is said anew.
+        let path = args.logs.join(name).join(CONFIG);
+        let text = fs::read_to_string(&path)
+            .map_err(|e| usage(format!("--resume: {}: {e}", path.display())))?;
+        flags = text
+            .parse()
+            .map_err(|e| usage(format!("{}: {e}", path.display())))?;
+    }
+    for (block, keys) in layer(args)? {
+        let into = flags
+            .entry(block)
+            .or_insert_with(|| Value::Table(Table::new()));
+        if let (Value::Table(into), Value::Table(keys)) = (into, keys) {
+            into.extend(keys);
+        }
+    }
+    TrainConfig::resolve(args.config.as_deref(), flags, &args.pairs)
+}
+
+/// Train a model, or rehearse it.
+///
+/// # Errors
+/// Bad usage, configuration or data (exit code 2), or a failure while running (1).
+pub fn run(args: &FitArgs) -> anyhow::Result<()> {
+    let resume = resumed(args)?;
+    let config = configuration(args)?;
+    if config.dataset.kind == DatasetKind::Grit && config.dataset.data.is_empty() {
+        return Err(usage(
+            "--data: expected files, folders or globs to train on, found none",
+        ));
+    }
+    let device = args.common.backend.device()?;
+    if args.dry_run {
+        return rehearse(
+            args,
+            Run {
+                config,
+                folder: PathBuf::new(),
+                device,
+                resume: None,
+            },
+        );
+    }
+    // The data is opened before anything is written, so that a mistake leaves no run behind.
+    run::open_data(&config)?;
+    let name = args
+        .name
+        .clone()
+        .unwrap_or_else(|| free_name(args, &config));
+    let folder = run::folder(&args.logs, &name, args.resume.is_some())?;
+    checkpoint::write_whole(&folder.join(CONFIG), config.to_toml()?.as_bytes())?;
+
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    // A second interrupt ends the process at once.
+    let handler = move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+        eprintln!("interrupted: finishes the step and writes a checkpoint");
+    };
+    if let Err(e) = ctrlc::set_handler(handler) {
+        eprintln!("an interrupt will not write a checkpoint: {e}");
+    }
+
+    let outcome = Run {
+        config,
+        folder: folder.clone(),
+        device,
+        resume,
+    }
+    .go(&stop)?;
+    if args.common.json {
+        let values = outcome.last.map_or_else(Vec::new, |r| r.values);
+        let last: serde_json::Map<_, _> = values
+            .into_iter()
+            .map(|(name, v)| (name, json!(v)))
+            .collect();
+        println!(
+            "{}",
+            json!({
+                "run": folder, "checkpoint": outcome.checkpoint, "step": outcome.step,
+                "interrupted": outcome.interrupted, "last": last,
+            })
+        );
+    }
+    Ok(())
+}
+
+fn rehearse(args: &FitArgs, run: Run) -> anyhow::Result<()> {
+    let (report, seconds, records, total) = run.dry()?;
+    let (term, chance) = run
+        .config
+        .train
+        .method
+        .build()
+        .chance(run.config.train.batch_size);
+    let found = report.get(term).unwrap_or(f64::NAN);
+    let disk = run.config.train.keep as u64 * run.config.checkpoint_bytes();
+    let memory = peak_memory();
+    if args.common.json {
+        println!(
+            "{}",
+            json!({
+                "records": records, "steps": total, "seconds_per_step": seconds,
+                "eta_seconds": seconds * total as f64, "peak_memory_bytes": memory,
+                "checkpoint_bytes_kept": disk, "chance": {term: chance},
+                "values": report.values.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+            })
+        );
+        return Ok(());
+    }
+    println!("records        {records}");
+    println!(
+        "steps          {total} of {} samples",
+        run.config.train.batch_size
+    );
+    println!(
+        "one step       {seconds:.2} s, the whole run {}",
+        clock(seconds * total as f64)
+    );
+    if let Some(bytes) = memory {
+        println!("peak memory    {:.0} MiB", bytes as f64 / (1 << 20) as f64);
+    }
+    println!(
+        "checkpoints    {:.0} MiB on disk",
+        disk as f64 / (1 << 20) as f64
+    );
+    println!("{term:14} {found:.4}, chance {chance:.4}");
+    Ok(())
+}
+
+/// Largest resident memory of this process so far, where the system says.
+fn peak_memory() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kib * 1024)
+}

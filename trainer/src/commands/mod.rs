@@ -1,0 +1,26 @@
+//! From parsed arguments to work: one `run` a command.
+
+pub mod caption;
+pub mod data;
+pub mod embed;
+pub mod eval;
+pub mod export;
+pub mod fit;
+
+use crate::cli::{Cli, Command, DataCommand};
+
+/// Run a command.
+///
+/// # Errors
+/// Whatever the command ends with; [`crate::exit::code`] gives the exit code.
+pub fn dispatch(cli: &Cli) -> anyhow::Result<()> {
+    match &cli.command {
+        Command::Fit(args) => fit::run(args),
+        Command::Eval(args) => eval::run(args),
+        Command::Caption(args) => caption::run(args),
+        Command::Embed(args) => embed::run(args),
+        Command::Export(args) => export::run(args),
+        Command::Data(DataCommand::Audit(args)) => data::audit(args),
+        Command::Data(DataCommand::Prepare(args)) => data::prepare(args),
+    }
+}

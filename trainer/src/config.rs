@@ -1,0 +1,294 @@
+//! The configuration of a run: defaults, then a TOML file, then flags, then `key=value`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::ValueEnum;
+use espalier_core::model::Preset;
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use crate::exit::usage;
+use crate::fit::method::MethodName;
+
+/// What a run is trained on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DatasetKind {
+    /// Image-text-box shards.
+    Grit,
+    /// Coloured shapes made on the fly.
+    Synthetic,
+}
+
+/// `[dataset]`: where samples come from and how they are drawn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DatasetConfig {
+    /// Kind of dataset.
+    pub kind: DatasetKind,
+    /// Files, folders and globs.
+    pub data: Vec<PathBuf>,
+    /// The same for validation; empty for none.
+    pub val_data: Vec<PathBuf>,
+    /// Taxonomy file; the shipped WordNet taxonomy where it is not set.
+    pub taxonomy: Option<PathBuf>,
+    /// Records of the synthetic set.
+    pub synthetic_records: u64,
+    /// Smallest side, in pixels, of a square with the area of the smallest box; scaled to the
+    /// model's input where it is not set.
+    pub min_box_px: Option<f64>,
+    /// Whether pictures and boxes are centred on a white square before they are cropped.
+    pub white_pad: bool,
+    /// Area of random crops, as a share of the picture.
+    pub crop_scale: [f32; 2],
+    /// Probability that the phrase of a box is replaced by the name of one of its ancestors.
+    pub climb: f32,
+    /// Threads that decode, crop and tokenise; 0 for one per core.
+    pub workers: usize,
+    /// Share of broken records at which a run stops.
+    pub max_broken: f64,
+}
+
+/// `[model]`: the architecture and where its weights start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelConfig {
+    /// Named architecture.
+    pub preset: Preset,
+    /// Checkpoint to start from; random weights where it is not set.
+    pub init: Option<PathBuf>,
+}
+
+/// `[optim]`: AdamW and its schedule (METHODS 4).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OptimConfig {
+    /// Largest learning rate.
+    pub lr: f64,
+    /// Decoupled weight decay.
+    pub wd: f32,
+    /// AdamW's first moment.
+    pub beta1: f32,
+    /// AdamW's second moment.
+    pub beta2: f32,
+    /// AdamW's epsilon.
+    pub eps: f32,
+    /// Steps of linear warm-up.
+    pub warmup: u64,
+    /// Largest norm of the whole gradient; 0 for no clipping.
+    pub grad_clip_norm: f64,
+}
+
+/// `[train]`: how long, how large, how often.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrainConfigBlock {
+    /// Method.
+    pub method: MethodName,
+    /// Samples of a step.
+    pub batch_size: usize,
+    /// Steps of the run; 0 when `epochs` says how long.
+    pub steps: u64,
+    /// Epochs of the run; 0 when `steps` says how long.
+    pub epochs: u64,
+    /// Seed of weights, order and augmentation.
+    pub seed: u64,
+    /// Steps between checkpoints.
+    pub save_frequency: u64,
+    /// Checkpoints that are kept.
+    pub keep: usize,
+    /// Steps between lines of `metrics.jsonl`.
+    pub log_frequency: u64,
+    /// Share of the patches that the picture tower sees in training, in `(0, 1]`.
+    pub patch_keep: f64,
+}
+
+/// Everything that a run depends on; saved as `config.toml` in its folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrainConfig {
+    /// Data.
+    pub dataset: DatasetConfig,
+    /// Model.
+    pub model: ModelConfig,
+    /// Optimiser.
+    pub optim: OptimConfig,
+    /// Loop.
+    pub train: TrainConfigBlock,
+}
+
+/// The defaults: every key of every block, with a comment.
+pub const BASE: &str = include_str!("../configs/base.toml");
+
+impl TrainConfig {
+    /// Merge defaults, a TOML file, flags and `key=value` pairs, later ones winning.
+    ///
+    /// # Errors
+    /// Bad usage naming the file or pair, for a key that does not exist (with those that do) or a
+    /// value of the wrong type or range.
+    pub fn resolve(file: Option<&Path>, flags: Table, pairs: &[String]) -> anyhow::Result<Self> {
+        let mut table: Table = BASE.parse().context("configs/base.toml")?;
+        if let Some(path) = file {
+            let text = std::fs::read_to_string(path)
+                .map_err(|e| usage(format!("--config {}: {e}", path.display())))?;
+            let layer: Table = text
+                .parse()
+                .map_err(|e| usage(format!("--config {}: {e}", path.display())))?;
+            merge(&mut table, layer);
+        }
+        merge(&mut table, flags);
+        for pair in pairs {
+            set(&mut table, pair)?;
+        }
+        let config: Self = Value::Table(table)
+            .try_into()
+            .map_err(|e: toml::de::Error| usage(format!("configuration: {}", e.message())))?;
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        let (t, o, d) = (&self.train, &self.optim, &self.dataset);
+        let rules: [(&str, bool, &str, String); 8] = [
+            (
+                "train.batch_size",
+                t.batch_size >= 2,
+                "at least 2",
+                t.batch_size.to_string(),
+            ),
+            (
+                "train.steps and train.epochs",
+                (t.steps > 0) != (t.epochs > 0),
+                "one of them above 0",
+                format!("{} and {}", t.steps, t.epochs),
+            ),
+            (
+                "train.patch_keep",
+                t.patch_keep > 0.0 && t.patch_keep <= 1.0,
+                "in (0, 1]",
+                t.patch_keep.to_string(),
+            ),
+            (
+                "train.save_frequency",
+                t.save_frequency > 0 && t.log_frequency > 0 && t.keep > 0,
+                "above 0, like log_frequency and keep",
+                t.save_frequency.to_string(),
+            ),
+            (
+                "optim.lr",
+                o.lr.is_finite() && o.lr > 0.0,
+                "above 0",
+                o.lr.to_string(),
+            ),
+            (
+                "optim.grad_clip_norm",
+                o.grad_clip_norm.is_finite() && o.grad_clip_norm >= 0.0,
+                "0 or more",
+                o.grad_clip_norm.to_string(),
+            ),
+            (
+                "dataset.climb",
+                (0.0..=1.0).contains(&d.climb),
+                "in [0, 1]",
+                d.climb.to_string(),
+            ),
+            (
+                "dataset.crop_scale",
+                0.0 < d.crop_scale[0]
+                    && d.crop_scale[0] <= d.crop_scale[1]
+                    && d.crop_scale[1] <= 1.0,
+                "two growing shares in (0, 1]",
+                format!("{:?}", d.crop_scale),
+            ),
+        ];
+        for (key, fits, expected, found) in rules {
+            if !fits {
+                return Err(usage(format!("{key} must be {expected}, found {found}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of one checkpoint: weights and two moments, in `f32`.
+    #[must_use]
+    pub fn checkpoint_bytes(&self) -> u64 {
+        3 * 4 * self.model.preset.config().parameters()
+    }
+
+    /// The configuration as TOML.
+    ///
+    /// # Errors
+    /// When it cannot be written as TOML, which no checked configuration meets.
+    pub fn to_toml(&self) -> anyhow::Result<String> {
+        toml::to_string(self).context("writing the configuration")
+    }
+}
+
+fn merge(into: &mut Table, layer: Table) {
+    for (key, value) in layer {
+        match (into.get_mut(&key), value) {
+            (Some(Value::Table(inner)), Value::Table(layer)) => merge(inner, layer),
+            (_, value) => {
+                into.insert(key, value);
+            }
+        }
+    }
+}
+
+/// Apply one `block.key=value`; the value is TOML, or a bare word taken as a string.
+fn set(table: &mut Table, pair: &str) -> anyhow::Result<()> {
+    let (path, text) = pair
+        .split_once('=')
+        .ok_or_else(|| usage(format!("expected key=value, found `{pair}`")))?;
+    let value = format!("v = {text}")
+        .parse::<Table>()
+        .ok()
+        .and_then(|mut t| t.remove("v"))
+        .unwrap_or_else(|| Value::String(text.to_owned()));
+    let (block, key) = path.split_once('.').ok_or_else(|| {
+        usage(format!(
+            "expected block.key=value with a block of dataset, model, optim, train, found `{pair}`"
+        ))
+    })?;
+    let known: Vec<&str> = table.keys().map(String::as_str).collect();
+    let missing = usage(format!(
+        "`{pair}`: no block `{block}`; there are {}",
+        known.join(", ")
+    ));
+    let Some(Value::Table(block)) = table.get_mut(block) else {
+        return Err(missing);
+    };
+    block.insert(key.to_owned(), value);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shipped_defaults_are_a_whole_configuration() {
+        let config = TrainConfig::resolve(None, Table::new(), &[]).unwrap();
+        let again = config.to_toml().unwrap().parse::<Table>().unwrap();
+        assert_eq!(TrainConfig::resolve(None, again, &[]).unwrap(), config);
+    }
+
+    #[test]
+    fn later_layers_win_and_unknown_keys_are_named() {
+        let pairs = ["optim.lr=1e-3".to_owned(), "train.method=clip".to_owned()];
+        let config = TrainConfig::resolve(None, Table::new(), &pairs).unwrap();
+        assert_eq!(config.optim.lr, 1e-3);
+        assert_eq!(config.train.method, MethodName::Clip);
+
+        let error =
+            TrainConfig::resolve(None, Table::new(), &["optim.speed=9".into()]).unwrap_err();
+        assert!(
+            error.to_string().contains("unknown field `speed`"),
+            "{error}"
+        );
+        assert_eq!(crate::exit::code(&error), 2);
+        let error = TrainConfig::resolve(None, Table::new(), &["lr=9".into()]).unwrap_err();
+        assert!(error.to_string().contains("block.key=value"), "{error}");
+    }
+}

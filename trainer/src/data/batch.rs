@@ -1,0 +1,233 @@
+//! What a training step is given, and how to make it.
+
+use espalier_core::input::{RandomCrop, TokenBatch};
+use image::RgbImage;
+
+use super::error::{DataError, Result};
+use super::fault::BrokenCounts;
+use super::order::{Position, ShuffleBudget};
+
+/// How to make batches of a dataset.
+#[derive(Clone, Debug)]
+pub struct BatchSpec {
+    /// Samples of a batch, at least 1.
+    pub batch_size: usize,
+    /// Side of the square pictures, in pixels, at least 1.
+    pub image_size: u32,
+    /// Most tokens of a text, start and end included, at least 2.
+    pub context: usize,
+    /// Whether the method needs a box; samples without a usable one are then skipped.
+    pub needs_boxes: bool,
+    /// Random crop of pictures and boxes; `None` takes the middle of each.
+    pub augment: Option<RandomCrop>,
+    /// Whether a picture is first centred on a white square, as the reference's training
+    /// pictures are (METHODS 4, 5.2). Without it the ends of long pictures and boxes are cropped
+    /// away. Prepared shards are square already.
+    pub white_pad: bool,
+    /// Boxes are used if their area exceeds the square of this, in whole pixels of the stored
+    /// picture; see [`default_min_box_px`](super::boxes::default_min_box_px). Crops of prepared
+    /// shards were selected already.
+    pub min_box_px: f64,
+    /// Seed of order, choice of boxes and augmentation.
+    pub seed: u64,
+    /// Threads that decode, crop and tokenise; 0 counts as 1. Has no influence on the batches.
+    pub workers: usize,
+    /// Batches that are made ahead of the step, at least 1.
+    pub prefetch: usize,
+    /// Fraction of broken records above which the run stops, in [0, 1].
+    pub max_broken: f64,
+    /// How much is shuffled together.
+    pub shuffle: ShuffleBudget,
+}
+
+impl BatchSpec {
+    /// The training recipe of METHODS 4 for `image_size`: random crops of the white-padded
+    /// picture, boxes needed, seed 0, two workers, two batches ahead, 1 % broken.
+    #[must_use]
+    pub fn new(batch_size: usize, image_size: u32, context: usize) -> Self {
+        Self {
+            batch_size,
+            image_size,
+            context,
+            needs_boxes: true,
+            augment: Some(RandomCrop::default()),
+            white_pad: true,
+            min_box_px: super::boxes::default_min_box_px(image_size),
+            seed: 0,
+            workers: 2,
+            prefetch: 2,
+            max_broken: 0.01,
+            shuffle: ShuffleBudget::default(),
+        }
+    }
+
+    /// Checks the ranges stated at the fields.
+    ///
+    /// # Errors
+    /// The first field that is out of its range.
+    pub fn check(&self) -> Result<()> {
+        let checks: [(&'static str, bool, &'static str, String); 6] = [
+            (
+                "batch size",
+                self.batch_size >= 1,
+                "at least 1",
+                self.batch_size.to_string(),
+            ),
+            (
+                "image size",
+                self.image_size >= 1,
+                "at least 1",
+                self.image_size.to_string(),
+            ),
+            (
+                "context",
+                self.context >= 2,
+                "at least 2",
+                self.context.to_string(),
+            ),
+            (
+                "prefetch",
+                self.prefetch >= 1,
+                "at least 1",
+                self.prefetch.to_string(),
+            ),
+            (
+                "max-broken",
+                (0.0..=1.0).contains(&self.max_broken),
+                "a fraction in [0, 1]",
+                self.max_broken.to_string(),
+            ),
+            (
+                "min-box-px",
+                self.min_box_px >= 0.0 && self.min_box_px.is_finite(),
+                "a number of pixels, 0 or more",
+                self.min_box_px.to_string(),
+            ),
+        ];
+        for (field, fits, expected, found) in checks {
+            if !fits {
+                return Err(DataError::Setting {
+                    field,
+                    expected,
+                    found,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Square pictures of one size, 8 bits per value.
+///
+/// Kept in bytes because several batches wait at a time: in f32 a batch of 768 pairs of 224 px
+/// would take 925 MB instead of 231.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pictures {
+    /// Number of pictures.
+    pub count: usize,
+    /// Side in pixels.
+    pub size: usize,
+    /// `[count, 3, size, size]` in row-major order.
+    pub bytes: Vec<u8>,
+}
+
+impl Pictures {
+    /// Packs pictures of `size` x `size`.
+    #[must_use]
+    pub fn pack<'a>(size: u32, pictures: impl ExactSizeIterator<Item = &'a RgbImage>) -> Self {
+        let count = pictures.len();
+        let mut bytes = Vec::with_capacity(count * 3 * (size as usize).pow(2));
+        for picture in pictures {
+            for channel in 0..3 {
+                bytes.extend(picture.as_raw().iter().skip(channel).step_by(3));
+            }
+        }
+        Self {
+            count,
+            size: size as usize,
+            bytes,
+        }
+    }
+
+    /// `[count, 3, size, size]` in [0, 1]: the values of [`espalier_core::input::to_planes`].
+    #[must_use]
+    pub fn to_planes(&self) -> Vec<f32> {
+        self.bytes
+            .iter()
+            .map(|&byte| f32::from(byte) / 255.0)
+            .collect()
+    }
+}
+
+/// The samples of one training step.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// Pictures, `[b, 3, s, s]`.
+    pub images: Pictures,
+    /// One crop of each picture, `[b, 3, s, s]`; `None` if the method needs no boxes.
+    pub box_images: Option<Pictures>,
+    /// Tokens of the captions, padded to the longest of the batch.
+    pub captions: TokenBatch,
+    /// Tokens of the phrases of the crops; `None` if the method needs no boxes.
+    pub phrases: Option<TokenBatch>,
+    /// Keys of the records.
+    pub keys: Vec<String>,
+    /// Label of the box of each sample; without boxes, of the first box that has one.
+    pub synsets: Vec<Option<String>>,
+    /// Where to continue after this batch.
+    pub position_after: Position,
+    /// Records looked at for this batch and what was skipped among them.
+    pub skipped: BrokenCounts,
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use image::Rgb;
+
+    use super::*;
+
+    #[test]
+    fn packed_pictures_have_the_planes_of_core() {
+        let picture = |shift: u8| {
+            RgbImage::from_fn(3, 3, |x, y| {
+                Rgb([x as u8 * 90, y as u8 * 70 + shift, 255 - shift])
+            })
+        };
+        let pictures = [picture(0), picture(9)];
+        let packed = Pictures::pack(3, pictures.iter());
+        assert_eq!((packed.count, packed.size, packed.bytes.len()), (2, 3, 54));
+        assert_eq!(
+            packed.to_planes(),
+            espalier_core::input::to_planes(&pictures)
+        );
+    }
+
+    #[test]
+    fn settings_out_of_range_are_named() {
+        let spec = BatchSpec::new(4, 32, 77);
+        spec.check().unwrap();
+        let message = |spec: BatchSpec| spec.check().unwrap_err().to_string();
+        assert_eq!(
+            message(BatchSpec {
+                batch_size: 0,
+                ..spec.clone()
+            }),
+            "batch size must be at least 1, found 0"
+        );
+        assert_eq!(
+            message(BatchSpec {
+                max_broken: 1.5,
+                ..spec.clone()
+            }),
+            "max-broken must be a fraction in [0, 1], found 1.5"
+        );
+        assert!(
+            message(BatchSpec {
+                min_box_px: f64::NAN,
+                ..spec
+            })
+            .starts_with("min-box-px")
+        );
+    }
+}

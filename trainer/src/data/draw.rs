@@ -1,0 +1,158 @@
+//! One record becomes one training sample.
+
+use espalier_core::input::image::Window;
+use espalier_core::input::{Preprocess, ResizeMode};
+use image::RgbImage;
+
+use super::batch::BatchSpec;
+use super::boxes::{GroundedBox, Region, large_enough, pixel_box};
+use super::fault::{Broken, Cause, Fault};
+use super::random::Random;
+use super::source::Record;
+
+/// A training sample, ready to be packed.
+pub(super) struct Drawn {
+    pub key: String,
+    pub caption: String,
+    pub picture: RgbImage,
+    /// Crop and phrase.
+    pub boxed: Option<(RgbImage, String)>,
+    pub synset: Option<String>,
+}
+
+/// What became of a record.
+pub(super) enum Outcome {
+    Drawn(Box<Drawn>),
+    NoUsableBox,
+    Broken(Broken),
+}
+
+/// Draws a sample: one box uniformly among the usable ones, then independent random crops of the
+/// picture and of the box (METHODS 2.10, 4).
+pub(super) fn draw(
+    record: Result<Record, Broken>,
+    spec: &BatchSpec,
+    random: &mut Random,
+) -> Outcome {
+    let record = match record {
+        Ok(record) => record,
+        Err(broken) => return Outcome::Broken(broken),
+    };
+    let key = record.key.clone();
+    match try_draw(record, spec, random) {
+        Ok(Some(drawn)) => Outcome::Drawn(Box::new(drawn)),
+        Ok(None) => Outcome::NoUsableBox,
+        Err(fault) => Outcome::Broken(fault.of(key)),
+    }
+}
+
+fn try_draw(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option<Drawn>, Fault> {
+    let Record {
+        key,
+        picture,
+        caption,
+        boxes,
+        ..
+    } = record;
+    let picture = picture.decode()?;
+    if !spec.needs_boxes {
+        let synset = boxes.into_iter().find_map(|b| b.synset);
+        let picture = square(&picture, spec, random)?;
+        return Ok(Some(Drawn {
+            key,
+            caption,
+            picture,
+            boxed: None,
+            synset,
+        }));
+    }
+    let mut usable = usable_boxes(boxes, &picture, spec.min_box_px);
+    if usable.is_empty() {
+        return Ok(None);
+    }
+    let chosen = random.below(u32::try_from(usable.len()).unwrap_or(u32::MAX)) as usize;
+    let GroundedBox {
+        phrase,
+        region,
+        synset,
+        ..
+    } = usable.swap_remove(chosen);
+    let crop = cut(&region, &picture)?;
+    let picture = square(&picture, spec, random)?;
+    let crop = square(&crop, spec, random)?;
+    Ok(Some(Drawn {
+        key,
+        caption,
+        picture,
+        boxed: Some((crop, phrase)),
+        synset,
+    }))
+}
+
+/// The boxes that are large enough in this picture; crops of prepared shards were selected when
+/// they were made.
+pub(super) fn usable_boxes(
+    mut boxes: Vec<GroundedBox>,
+    picture: &RgbImage,
+    min_box_px: f64,
+) -> Vec<GroundedBox> {
+    let (width, height) = picture.dimensions();
+    boxes.retain(|candidate| match candidate.region {
+        Region::Relative(rel) => large_enough(pixel_box(rel, width, height), min_box_px),
+        Region::Crop(_) => true,
+    });
+    boxes
+}
+
+/// The pixels of a box.
+pub(super) fn cut(region: &Region, picture: &RgbImage) -> Result<RgbImage, Fault> {
+    match region {
+        Region::Crop(crop) => crop.decode(),
+        Region::Relative(rel) => {
+            let [left, top, right, bottom] = pixel_box(*rel, picture.width(), picture.height());
+            let (width, height) = (right.saturating_sub(left), bottom.saturating_sub(top));
+            Ok(Window {
+                left,
+                top,
+                width,
+                height,
+            }
+            .cut(picture))
+        }
+    }
+}
+
+/// To the square that the model reads.
+fn square(picture: &RgbImage, spec: &BatchSpec, random: &mut Random) -> Result<RgbImage, Fault> {
+    let unreadable =
+        |e: espalier_core::CoreError| Fault::new(Cause::UnreadablePicture, e.to_string());
+    let Some(augment) = spec.augment else {
+        let resize = if spec.white_pad {
+            ResizeMode::WhitePad
+        } else {
+            ResizeMode::CentreCrop
+        };
+        return Preprocess {
+            size: spec.image_size,
+            resize,
+        }
+        .apply(picture)
+        .map_err(unreadable);
+    };
+    let (width, height) = picture.dimensions();
+    if !spec.white_pad || width == height {
+        return augment
+            .apply(picture, spec.image_size, || random.uniform())
+            .map_err(unreadable);
+    }
+    // Padded at its own resolution, so that pixels are interpolated once and not twice.
+    let padded = Preprocess {
+        size: width.max(height),
+        resize: ResizeMode::WhitePad,
+    }
+    .apply(picture)
+    .map_err(unreadable)?;
+    augment
+        .apply(&padded, spec.image_size, || random.uniform())
+        .map_err(unreadable)
+}

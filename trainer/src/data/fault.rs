@@ -1,0 +1,226 @@
+//! Broken records: why one is skipped, and the counts by cause.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Why a record cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The shard is cut: it ends before its end.
+    ShardEndsEarly,
+    /// The shard, or this part of it, cannot be read.
+    ShardDamaged,
+    /// There is no picture.
+    MissingPicture,
+    /// The bytes are no picture, or a cut or unsupported one.
+    UnreadablePicture,
+    /// There is no caption, or a blank one.
+    MissingCaption,
+    /// The caption or a phrase is not UTF-8.
+    UnreadableText,
+    /// The `.json` or the number of boxes cannot be read.
+    UnreadableMetadata,
+    /// A member that the record should have is not there.
+    MissingMember,
+}
+
+impl Cause {
+    /// In words, as printed in reports.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::ShardEndsEarly => "shard ends early",
+            Self::ShardDamaged => "shard cannot be read",
+            Self::MissingPicture => "no picture",
+            Self::UnreadablePicture => "picture cannot be read",
+            Self::MissingCaption => "no caption",
+            Self::UnreadableText => "text is not UTF-8",
+            Self::UnreadableMetadata => "metadata cannot be read",
+            Self::MissingMember => "member is missing",
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.words())
+    }
+}
+
+/// A cause with its particulars.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Why.
+    pub cause: Cause,
+    /// What exactly, for the example in a report.
+    pub detail: String,
+}
+
+impl Fault {
+    /// A fault with its particulars.
+    pub fn new(cause: Cause, detail: impl Into<String>) -> Self {
+        Self {
+            cause,
+            detail: detail.into(),
+        }
+    }
+
+    /// The same fault, of the record `key`.
+    #[must_use]
+    pub fn of(self, key: impl Into<String>) -> Broken {
+        Broken {
+            key: key.into(),
+            fault: self,
+        }
+    }
+}
+
+/// A record that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Key of the record, as far as it is known.
+    pub key: String,
+    /// Why.
+    pub fault: Fault,
+}
+
+/// The first record that was broken by a cause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Example {
+    /// Shard it lies in.
+    pub file: String,
+    /// Its key.
+    pub key: String,
+    /// What exactly is wrong.
+    pub detail: String,
+}
+
+/// How many records a cause has broken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CauseCount {
+    /// Number of records.
+    pub count: u64,
+    /// The first of them.
+    pub example: Example,
+}
+
+/// What was looked at and what was skipped.
+///
+/// A record without a usable box is not broken: it is counted apart and does not count against
+/// `--max-broken`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BrokenCounts {
+    /// Records looked at, broken ones included.
+    pub seen: u64,
+    /// Sound records that were skipped because the method needs a box and none was usable.
+    pub no_usable_box: u64,
+    /// Broken records by cause.
+    pub by_cause: BTreeMap<Cause, CauseCount>,
+}
+
+impl BrokenCounts {
+    /// Counts one broken record of the shard `file`; the caller counts it as seen.
+    pub fn add(&mut self, file: &str, broken: &Broken) {
+        self.by_cause
+            .entry(broken.fault.cause)
+            .and_modify(|entry| entry.count += 1)
+            .or_insert_with(|| CauseCount {
+                count: 1,
+                example: Example {
+                    file: file.to_owned(),
+                    key: broken.key.clone(),
+                    detail: broken.fault.detail.clone(),
+                },
+            });
+    }
+
+    /// Adds later counts; examples that are already there stay.
+    pub fn merge(&mut self, later: &Self) {
+        self.seen += later.seen;
+        self.no_usable_box += later.no_usable_box;
+        for (&cause, entry) in &later.by_cause {
+            self.by_cause
+                .entry(cause)
+                .and_modify(|mine| mine.count += entry.count)
+                .or_insert_with(|| entry.clone());
+        }
+    }
+
+    /// Number of broken records.
+    #[must_use]
+    pub fn broken(&self) -> u64 {
+        self.by_cause.values().map(|entry| entry.count).sum()
+    }
+
+    /// Broken records among those seen, in [0, 1]; 0 when none was seen.
+    #[must_use]
+    pub fn fraction(&self) -> f64 {
+        if self.seen == 0 {
+            0.0
+        } else {
+            self.broken() as f64 / self.seen as f64
+        }
+    }
+}
+
+/// One line per cause with its example, then the records without a usable box.
+impl fmt::Display for BrokenCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut lines = Vec::new();
+        for (cause, CauseCount { count, example }) in &self.by_cause {
+            let Example { file, key, detail } = example;
+            lines.push(format!(
+                "  {cause}: {count} (for example {file}, record {key}: {detail})"
+            ));
+        }
+        if self.no_usable_box > 0 {
+            lines.push(format!("  no usable box: {}", self.no_usable_box));
+        }
+        if lines.is_empty() {
+            lines.push("  nothing was skipped".to_owned());
+        }
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn broken(key: &str, cause: Cause) -> Broken {
+        Fault::new(cause, "because").of(key)
+    }
+
+    #[test]
+    fn counts_keep_the_first_example_of_each_cause() {
+        let mut first = BrokenCounts {
+            seen: 2,
+            ..Default::default()
+        };
+        first.add("a.tar", &broken("1", Cause::UnreadablePicture));
+        let mut second = BrokenCounts {
+            seen: 8,
+            no_usable_box: 1,
+            ..Default::default()
+        };
+        second.add("b.tar", &broken("2", Cause::UnreadablePicture));
+        second.add("b.tar", &broken("3", Cause::MissingCaption));
+        first.merge(&second);
+        assert_eq!(first.broken(), 3);
+        assert!((first.fraction() - 0.3).abs() < 1e-12);
+        assert_eq!(
+            first.to_string(),
+            "  picture cannot be read: 2 (for example a.tar, record 1: because)\n  \
+             no caption: 1 (for example b.tar, record 3: because)\n  no usable box: 1"
+        );
+    }
+
+    #[test]
+    fn nothing_seen_is_nothing_broken() {
+        assert!(BrokenCounts::default().fraction().abs() < 1e-12);
+        assert_eq!(BrokenCounts::default().to_string(), "  nothing was skipped");
+    }
+}

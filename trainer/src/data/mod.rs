@@ -1,0 +1,46 @@
+//! Datasets: from shards on disk to the batches of a training step.
+//!
+//! In order of reading:
+//! 1. [`paths`], [`grit`]: what the user names becomes shards and [`source::Unit`]s, from footers
+//!    and headers alone. [`synthetic`] needs no file.
+//! 2. [`source`]: units load [`source::Record`]s; [`boxes`] reads their phrases and boxes.
+//! 3. [`order`], [`random`]: the order of an epoch and all other chance, as pure functions of the
+//!    seed and the position.
+//! 4. [`stream`]: a [`batch::BatchSpec`] and worker threads make [`batch::Batch`]es ahead of the
+//!    step. [`eval_set`]: the same records in file order, without chance.
+//! 5. [`audit`], [`prepare`]: what `trainer data` does.
+//!
+//! What is broken is skipped and counted ([`fault`]); what cannot be used at all is a typed
+//! [`error::DataError`].
+
+pub mod audit;
+pub mod batch;
+pub mod boxes;
+pub mod climb;
+mod draw;
+pub mod error;
+pub mod eval_set;
+pub mod fault;
+pub mod grit;
+pub mod order;
+mod parquet_records;
+mod parquet_shard;
+pub mod paths;
+pub mod picture;
+pub mod prepare;
+pub mod random;
+pub mod source;
+pub mod stream;
+pub mod synthetic;
+mod tar_index;
+mod tar_shard;
+
+pub use batch::{Batch, BatchSpec, Pictures};
+pub use error::DataError;
+pub use eval_set::{EvalBatch, EvalSet};
+pub use fault::{BrokenCounts, Cause};
+pub use grit::Grit;
+pub use order::Position;
+pub use source::Dataset;
+pub use stream::BatchStream;
+pub use synthetic::Synthetic;

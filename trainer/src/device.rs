@@ -1,0 +1,86 @@
+//! Which device computes: the only place that knows what the program was built with.
+
+use burn::tensor::Device;
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use crate::exit::usage;
+
+/// A backend as the user names it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Backend {
+    /// The fastest that this program was built with: cuda, else wgpu, else flex.
+    #[default]
+    Auto,
+    /// CPU.
+    Flex,
+    /// GPU through Vulkan, Metal or DirectX.
+    Wgpu,
+    /// NVIDIA GPU.
+    Cuda,
+}
+
+impl Backend {
+    /// Name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Flex => "flex",
+            Self::Wgpu => "wgpu",
+            Self::Cuda => "cuda",
+        }
+    }
+
+    /// Whether the program was built with it.
+    fn built(self) -> bool {
+        match self {
+            Self::Auto => true,
+            Self::Flex => cfg!(feature = "flex"),
+            Self::Wgpu => cfg!(feature = "wgpu"),
+            Self::Cuda => cfg!(feature = "cuda"),
+        }
+    }
+
+    /// The backend that `auto` stands for; any other is itself.
+    #[must_use]
+    pub fn resolve(self) -> Self {
+        if self != Self::Auto {
+            return self;
+        }
+        [Self::Cuda, Self::Wgpu]
+            .into_iter()
+            .find(|b| b.built())
+            .unwrap_or(Self::Flex)
+    }
+
+    /// The device, without autodiff.
+    ///
+    /// # Errors
+    /// Bad usage when the program was built without the backend.
+    pub fn device(self) -> anyhow::Result<Device> {
+        match self.resolve() {
+            #[cfg(feature = "flex")]
+            Self::Flex => Ok(Device::flex()),
+            #[cfg(feature = "wgpu")]
+            Self::Wgpu => Ok(Device::wgpu(burn::tensor::DeviceKind::DefaultDevice)),
+            #[cfg(feature = "cuda")]
+            Self::Cuda => Ok(Device::cuda(0)),
+            #[allow(unreachable_patterns)]
+            other => {
+                let built: Vec<&str> = [Self::Flex, Self::Wgpu, Self::Cuda]
+                    .into_iter()
+                    .filter(|b| b.built())
+                    .map(Self::name)
+                    .collect();
+                Err(usage(format!(
+                    "--backend {name}: this program was built with {}; build it with \
+                     `--features {name}`",
+                    built.join(", "),
+                    name = other.name()
+                )))
+            }
+        }
+    }
+}

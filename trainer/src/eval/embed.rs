@@ -1,0 +1,169 @@
+//! Embeddings of labelled pictures, of texts, and of classes.
+
+use std::sync::Arc;
+
+use burn::tensor::{Device, Tensor, TensorData};
+use espalier_core::geometry::Space;
+use espalier_core::math::normalize;
+use espalier_core::model::{Lift, Tokens};
+use espalier_core::taxonomy::{NodeIx, Taxonomy};
+
+use super::prompts;
+use crate::data::{Dataset, EvalSet};
+use crate::fit::inputs::picture_tensor;
+use crate::model_file::Model;
+
+/// Texts that are encoded at a time.
+const TEXTS: usize = 256;
+
+/// Rows of a matrix on the host.
+///
+/// # Errors
+/// When the device does not give it back.
+pub fn rows(t: Tensor<2>) -> anyhow::Result<Vec<Vec<f32>>> {
+    let [_, width] = t.dims();
+    let data = t.into_data().convert::<f32>().try_into_vec::<f32>();
+    let data = data.map_err(|e| anyhow::anyhow!("reading embeddings: {e:?}"))?;
+    Ok(data.chunks(width).map(<[f32]>::to_vec).collect())
+}
+
+/// Projected features of texts, before the lift.
+///
+/// # Errors
+/// When the device fails.
+pub fn text_features(
+    model: &Model,
+    texts: &[String],
+    device: &Device,
+) -> anyhow::Result<Vec<Vec<f32>>> {
+    let mut out = Vec::with_capacity(texts.len());
+    for chunk in texts.chunks(TEXTS) {
+        let batch = model
+            .tokenizer
+            .encode_batch(chunk, model.card.config.text.context);
+        out.extend(rows(
+            model.encoder.text.forward(&Tokens::new(&batch, device)),
+        )?);
+    }
+    Ok(out)
+}
+
+fn matrix(rows: &[Vec<f32>], device: &Device) -> Tensor<2> {
+    let width = rows.first().map_or(0, Vec::len);
+    Tensor::from_data(TensorData::new(rows.concat(), [rows.len(), width]), device)
+}
+
+/// Points of texts.
+///
+/// # Errors
+/// When the device fails.
+pub fn texts(model: &Model, texts: &[String], device: &Device) -> anyhow::Result<Vec<Vec<f32>>> {
+    if texts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let features = text_features(model, texts, device)?;
+    rows(model.encoder.lift.text(matrix(&features, device)))
+}
+
+/// Points of taxonomy nodes: the mean over the prompts of a set (METHODS 6.1). Hyperbolic models
+/// average features and lift the mean; CLIP averages unit vectors and normalises the mean.
+///
+/// # Errors
+/// Bad usage for an unknown prompt set, or when the device fails.
+pub fn classes(
+    model: &Model,
+    taxonomy: &Taxonomy,
+    nodes: &[NodeIx],
+    set: &str,
+    device: &Device,
+) -> anyhow::Result<Vec<Vec<f32>>> {
+    let prompts: Vec<Vec<String>> = nodes
+        .iter()
+        .map(|ix| prompts::fill(set, taxonomy.name(*ix)))
+        .collect::<Result<_, _>>()?;
+    let each = prompts.first().map_or(1, Vec::len);
+    let features = text_features(model, &prompts.concat(), device)?;
+    let mut features = matrix(&features, device);
+    if matches!(model.encoder.lift, Lift::Sphere(_)) {
+        features = normalize(features);
+    }
+    let [n, width] = features.dims();
+    let means = features
+        .reshape([n / each, each, width])
+        .mean_dim(1)
+        .reshape([n / each, width]);
+    rows(model.encoder.lift.text(means))
+}
+
+/// Space of a model's embeddings.
+///
+/// # Errors
+/// When the device fails.
+pub fn space(model: &Model, device: &Device) -> anyhow::Result<Space> {
+    match model.encoder.lift.curvature() {
+        Some(c) => Ok(Space::Lorentz {
+            curvature: f64::from(c.into_scalar::<f32>()),
+        }),
+        None => {
+            let root = texts(model, &[String::new()], device)?;
+            Ok(Space::Sphere {
+                root: root.concat(),
+            })
+        }
+    }
+}
+
+/// Labelled pictures and their points.
+#[derive(Clone, Debug, Default)]
+pub struct Labelled {
+    /// Points, row by row.
+    pub points: Vec<Vec<f32>>,
+    /// Label of each.
+    pub labels: Vec<NodeIx>,
+    /// Pictures without a label.
+    pub unlabelled: u64,
+    /// Pictures whose label the taxonomy does not know.
+    pub unknown: u64,
+    /// Records that could not be read.
+    pub broken: u64,
+}
+
+/// Embed the labelled pictures of a dataset, at most `most` of them.
+///
+/// # Errors
+/// [`crate::data::DataError`], also for more broken records than `max_broken`.
+pub fn labelled(
+    model: &Model,
+    data: Arc<dyn Dataset>,
+    taxonomy: &Taxonomy,
+    batch_size: usize,
+    most: usize,
+    max_broken: f64,
+    device: &Device,
+) -> anyhow::Result<Labelled> {
+    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let mut set = EvalSet::new(data, model.preprocess.clone(), batch_size, workers)?;
+    let mut found = Labelled::default();
+    while found.labels.len() < most {
+        let Some(batch) = set.next() else { break };
+        let points = rows(
+            model
+                .encoder
+                .embed_image(picture_tensor(&batch.images, device)),
+        )?;
+        for (point, label) in points.into_iter().zip(batch.labels) {
+            match label.map(|id| taxonomy.find(&id)) {
+                None => found.unlabelled += 1,
+                Some(None) => found.unknown += 1,
+                Some(Some(ix)) if found.labels.len() < most => {
+                    found.points.push(point);
+                    found.labels.push(ix);
+                }
+                Some(Some(_)) => {}
+            }
+        }
+    }
+    found.broken = set.counts().broken();
+    set.judge(max_broken)?;
+    Ok(found)
+}

@@ -1,0 +1,36 @@
+//! How far wrong answers are in the taxonomy (METHODS 6.3).
+
+use std::collections::BTreeMap;
+
+use espalier_core::taxonomy::{NodeIx, Taxonomy, metrics};
+
+/// Mean tree scores of the first answers.
+#[must_use]
+pub fn scores(
+    taxonomy: &Taxonomy,
+    predicted: &[NodeIx],
+    truth: &[NodeIx],
+) -> BTreeMap<String, f64> {
+    let each: Vec<_> = predicted
+        .iter()
+        .zip(truth)
+        .map(|(p, t)| metrics::score(taxonomy, *p, *t))
+        .collect();
+    let Some(mean) = metrics::mean(&each) else {
+        return BTreeMap::new();
+    };
+    BTreeMap::from([
+        ("tie".to_owned(), f64::from(mean.tie)),
+        ("lca".to_owned(), f64::from(mean.lca)),
+        ("lca_max".to_owned(), f64::from(mean.lca_max)),
+        ("jaccard".to_owned(), f64::from(mean.jaccard)),
+        (
+            "hierarchical_precision".to_owned(),
+            f64::from(mean.hierarchical_precision),
+        ),
+        (
+            "hierarchical_recall".to_owned(),
+            f64::from(mean.hierarchical_recall),
+        ),
+    ])
+}

@@ -1,0 +1,93 @@
+//! Classification through texts (METHODS 6.1).
+
+use std::collections::BTreeMap;
+
+use espalier_core::geometry::Space;
+use espalier_core::taxonomy::NodeIx;
+
+use super::embed::Labelled;
+
+/// Ranking of the classes for each picture: indices into `classes`, best first, at most five.
+#[must_use]
+pub fn rank(space: &Space, pictures: &[Vec<f32>], classes: &[Vec<f32>]) -> Vec<Vec<usize>> {
+    let one = |picture: &Vec<f32>| {
+        let scores: Vec<f64> = classes.iter().map(|c| space.score(c, picture)).collect();
+        let mut order: Vec<usize> = (0..classes.len()).collect();
+        order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
+        order.truncate(5);
+        order
+    };
+    pictures.iter().map(one).collect()
+}
+
+/// `acc1`, `acc5` over pictures and `mean_per_class_recall` over classes.
+///
+/// The mean runs over classes that are true or predicted at least once; a class that is predicted
+/// and never true counts 0 (METHODS 6.1).
+#[must_use]
+pub fn metrics(ranked: &[Vec<usize>], truth: &[usize], classes: usize) -> BTreeMap<String, f64> {
+    let n = truth.len().max(1) as f64;
+    let hits = |k: usize| {
+        let hit = ranked
+            .iter()
+            .zip(truth)
+            .filter(|(r, t)| r.iter().take(k).any(|c| c == *t));
+        hit.count() as f64 / n
+    };
+    let (mut right, mut of, mut said) = (
+        vec![0_u64; classes],
+        vec![0_u64; classes],
+        vec![0_u64; classes],
+    );
+    for (r, t) in ranked.iter().zip(truth) {
+        of[*t] += 1;
+        said[r[0]] += 1;
+        right[*t] += u64::from(r[0] == *t);
+    }
+    let seen: Vec<usize> = (0..classes).filter(|c| of[*c] + said[*c] > 0).collect();
+    let recall: f64 = seen
+        .iter()
+        .map(|c| right[*c] as f64 / of[*c].max(1) as f64)
+        .sum();
+    BTreeMap::from([
+        ("acc1".to_owned(), hits(1)),
+        ("acc5".to_owned(), hits(5)),
+        (
+            "mean_per_class_recall".to_owned(),
+            recall / seen.len().max(1) as f64,
+        ),
+        ("chance".to_owned(), 1.0 / classes.max(1) as f64),
+    ])
+}
+
+/// The classes of some labelled pictures, ascending: those that occur.
+#[must_use]
+pub fn classes_of(pictures: &Labelled) -> Vec<NodeIx> {
+    let mut classes = pictures.labels.clone();
+    classes.sort_unstable();
+    classes.dedup();
+    classes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_that_is_predicted_and_never_true_counts_zero() {
+        // METHODS 6.1: targets 0,0,1,1, predictions 0,0,1,2 of 4 classes give 0.5.
+        let ranked = vec![vec![0], vec![0], vec![1], vec![2]];
+        let m = metrics(&ranked, &[0, 0, 1, 1], 4);
+        assert_eq!(m["mean_per_class_recall"], 0.5);
+        assert_eq!(m["acc1"], 0.75);
+        assert_eq!(m["chance"], 0.25);
+    }
+
+    #[test]
+    fn the_nearest_text_ranks_first() {
+        let space = Space::Lorentz { curvature: 1.0 };
+        let classes = vec![vec![1.0, 0.0], vec![0.0, 1.0]];
+        let ranked = rank(&space, &[vec![0.2, 0.9], vec![0.9, 0.1]], &classes);
+        assert_eq!(ranked, [[1, 0], [0, 1]]);
+    }
+}

@@ -1,0 +1,267 @@
+//! The files of a bundle, in memory, and the folder that they become.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+use burn::tensor::Device;
+use espalier_core::bundle::{BundleFile, BundleFiles, FORMAT, Manifest, Part, sha256_hex};
+use espalier_core::caption::{Calibration, CaptionEntry, EMBEDDINGS, ImageModel, TextModel, files};
+use espalier_core::geometry::Space;
+use espalier_core::input::merges_prefix;
+use espalier_core::taxonomy::Taxonomy;
+use espalier_core::weights::{HostTensor, Tensors, collect, q8};
+
+use super::selftest;
+use crate::eval::embed;
+use crate::exit::usage;
+use crate::fit::checkpoint::write_whole;
+use crate::model_file::{MERGES, Model};
+
+/// Prompt set of a bundle's label embeddings.
+pub const PROMPTS: &str = "simple-1";
+
+/// Terms of use of what a bundle holds.
+const LICENCE: &str = "Weights: MIT OR Apache-2.0, within the terms of the data they were trained \
+    on (see provenance). Taxonomy: WordNet 3.0, Princeton University, WordNet licence. Vocabulary: \
+    OpenAI CLIP, MIT.";
+
+/// What a bundle is made of.
+pub struct Contents<'a> {
+    /// Model with its weights in `f32`.
+    pub model: &'a Model,
+    /// Taxonomy.
+    pub taxonomy: &'a Taxonomy,
+    /// Captions.
+    pub captions: Vec<CaptionEntry>,
+    /// Whether matrices become int8.
+    pub quantise: bool,
+    /// Name in the manifest.
+    pub name: String,
+    /// Version in the manifest.
+    pub version: String,
+}
+
+/// A bundle in memory.
+#[derive(Clone, Debug)]
+pub struct Bundle {
+    /// Its manifest; hashes and metrics are filled in by [`Bundle::manifest_bytes`].
+    pub manifest: Manifest,
+    files: Vec<(String, Part, &'static str, Vec<u8>)>,
+}
+
+/// A file with the one tensor [`EMBEDDINGS`].
+fn embedding_file(points: &[Vec<f32>], quantise: bool) -> anyhow::Result<Vec<u8>> {
+    let width = points.first().map_or(0, Vec::len);
+    let tensor = HostTensor {
+        shape: vec![points.len(), width],
+        data: points.concat(),
+    };
+    let tensors = BTreeMap::from([(EMBEDDINGS.to_owned(), tensor)]);
+    Ok(Tensors {
+        tensors,
+        metadata: BTreeMap::new(),
+    }
+    .write(|_, _| quantise)?)
+}
+
+/// Weights as a file, matrices as int8 where `quantise`.
+fn weights_file(tensors: &Tensors, quantise: bool) -> anyhow::Result<Vec<u8>> {
+    Ok(tensors.write(|name, t| quantise && q8::worthwhile(name, t))?)
+}
+
+impl Bundle {
+    /// Put a bundle together; its calibration is the model's own logit scale until
+    /// [`set_calibration`](Self::set_calibration).
+    ///
+    /// # Errors
+    /// When the device fails or a caption is empty.
+    pub fn build(contents: Contents<'_>, device: &Device) -> anyhow::Result<Self> {
+        let Contents {
+            model,
+            taxonomy,
+            captions,
+            quantise,
+            name,
+            version,
+        } = contents;
+        let config = &model.card.config;
+        let space: Space = embed::space(model, device)?;
+        let texts: Vec<String> = captions.iter().map(|c| c.text.clone()).collect();
+        let caption_points = embed::texts(model, &texts, device)?;
+        let labels = embed::classes(model, taxonomy, taxonomy.labelled(), PROMPTS, device)?;
+        let image = ImageModel {
+            image: model.encoder.image.clone(),
+            lift: model.encoder.lift.clone(),
+        };
+        let text = TextModel {
+            text: model.encoder.text.clone(),
+            lift: model.encoder.lift.clone(),
+            logit_scale: model.encoder.logit_scale.clone(),
+        };
+        let scale = f64::from(model.encoder.logit_scale.value().into_scalar::<f32>());
+        let dtype = if quantise { "q8" } else { "f32" };
+        let mut bundle = Self {
+            manifest: Manifest {
+                format: FORMAT.into(),
+                name,
+                version,
+                method: model.card.method.clone(),
+                model: config.clone(),
+                geometry: space,
+                preprocessing: model.preprocess.clone(),
+                licence: LICENCE.into(),
+                metrics: BTreeMap::new(),
+                provenance: BTreeMap::from([
+                    ("checkpoint_sha256".to_owned(), model.sha256.clone().into()),
+                    ("steps".to_owned(), model.card.step.into()),
+                    ("run".to_owned(), model.card.run.clone().into()),
+                    ("prompts".to_owned(), PROMPTS.into()),
+                ]),
+                files: Vec::new(),
+            },
+            files: Vec::new(),
+        };
+        // In the order of fetching: captions and taxonomy are small and say most.
+        bundle.add(
+            files::CAPTIONS,
+            Part::Captions,
+            "text",
+            serde_json::to_vec(&captions)?,
+        );
+        bundle.add(
+            files::CAPTION_EMBEDDINGS,
+            Part::Captions,
+            dtype,
+            embedding_file(&caption_points, quantise)?,
+        );
+        bundle.add(
+            files::TAXONOMY,
+            Part::Taxonomy,
+            "text",
+            taxonomy.to_tsv().into_bytes(),
+        );
+        bundle.add(
+            files::LABEL_EMBEDDINGS,
+            Part::Taxonomy,
+            dtype,
+            embedding_file(&labels, quantise)?,
+        );
+        bundle.set_calibration(&Calibration {
+            scale,
+            threshold: 0.5,
+        })?;
+        bundle.add(
+            files::IMAGE,
+            Part::Image,
+            dtype,
+            weights_file(&collect(&image)?, quantise)?,
+        );
+        bundle.add(
+            files::SELFTEST_PICTURE,
+            Part::Selftest,
+            "png",
+            selftest::png()?,
+        );
+        bundle.add(
+            files::TEXT,
+            Part::Text,
+            dtype,
+            weights_file(&collect(&text)?, quantise)?,
+        );
+        let merges = merges_prefix(MERGES, config.text.vocab_size);
+        bundle.add(files::VOCABULARY, Part::Text, "text", merges.into_bytes());
+        // The test's answer is what these very weights say, not what they were before rounding.
+        let stored =
+            crate::model_file::from_bundle(bundle.manifest.clone(), &bundle.checked()?, device)?;
+        let input = stored.preprocess.apply(&selftest::picture())?;
+        let planes = espalier_core::input::to_planes(std::slice::from_ref(&input));
+        let side = stored.preprocess.size as usize;
+        let planes = burn::tensor::TensorData::new(planes, [1, 3, side, side]);
+        let picture = burn::tensor::Tensor::<4>::from_data(planes, device);
+        let known = embed::rows(stored.encoder.embed_image(picture))?;
+        bundle.add(
+            files::SELFTEST_EMBEDDING,
+            Part::Selftest,
+            "f32",
+            embedding_file(&known, false)?,
+        );
+        Ok(bundle)
+    }
+
+    fn add(&mut self, path: &str, part: Part, dtype: &'static str, bytes: Vec<u8>) {
+        let entry = BundleFile {
+            path: path.to_owned(),
+            part,
+            bytes: bytes.len() as u64,
+            sha256: sha256_hex(&bytes),
+            dtype: dtype.to_owned(),
+        };
+        match self.manifest.files.iter().position(|f| f.path == path) {
+            Some(at) => {
+                self.manifest.files[at] = entry;
+                self.files[at].3 = bytes;
+            }
+            None => {
+                self.manifest.files.push(entry);
+                self.files.push((path.to_owned(), part, dtype, bytes));
+            }
+        }
+    }
+
+    /// Replace the calibration.
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON.
+    pub fn set_calibration(&mut self, calibration: &Calibration) -> anyhow::Result<()> {
+        let bytes = serde_json::to_vec(calibration)?;
+        self.add(files::CALIBRATION, Part::Taxonomy, "text", bytes);
+        Ok(())
+    }
+
+    /// The manifest as it is written.
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON.
+    pub fn manifest_bytes(&self) -> anyhow::Result<Vec<u8>> {
+        let mut bytes = serde_json::to_vec_pretty(&self.manifest)?;
+        bytes.push(b'\n');
+        Ok(bytes)
+    }
+
+    /// The files as a reader sees them.
+    ///
+    /// # Errors
+    /// Never for a bundle that this type put together.
+    pub fn checked(&self) -> anyhow::Result<BundleFiles> {
+        let mut out = BundleFiles::default();
+        for (path, _, _, bytes) in &self.files {
+            out.insert_checked(&self.manifest, path, bytes.clone())?;
+        }
+        Ok(out)
+    }
+
+    /// Write the folder, the manifest last: a folder with a manifest is whole.
+    ///
+    /// # Errors
+    /// Bad usage when there is a bundle already and `force` is off; a failing disk.
+    pub fn write(&self, folder: &Path, force: bool) -> anyhow::Result<()> {
+        let manifest = folder.join("manifest.json");
+        if manifest.exists() {
+            if !force {
+                return Err(usage(format!(
+                    "--out {}: there is a bundle already; choose another folder or give --force",
+                    folder.display()
+                )));
+            }
+            fs::remove_file(&manifest)
+                .with_context(|| format!("replacing {}", manifest.display()))?;
+        }
+        fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
+        for (path, _, _, bytes) in &self.files {
+            write_whole(&folder.join(path), bytes)?;
+        }
+        write_whole(&manifest, &self.manifest_bytes()?)
+    }
+}

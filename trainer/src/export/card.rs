@@ -1,0 +1,80 @@
+//! The model card that goes with a bundle.
+
+use std::fmt::Write as _;
+
+use espalier_core::bundle::{Manifest, Part};
+
+use super::gate::Gate;
+
+/// What a card says beside the manifest.
+pub struct Facts<'a> {
+    /// The gate's table, if there was one.
+    pub gate: Option<&'a Gate>,
+    /// What the probe was.
+    pub probe: &'a str,
+}
+
+/// A card in the convention of model cards: front matter, then what a reader must know.
+#[must_use]
+pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
+    let m = manifest;
+    let all = [Part::Captions, Part::Taxonomy, Part::Image, Part::Selftest];
+    let vision = &m.model.vision;
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _ = write!(
+        out,
+        "---\nlibrary_name: espalier\npipeline_tag: zero-shot-image-classification\n\
+         license: other\ntags: [hyperbolic, image-text, {method}]\n---\n\n\
+         # {name} {version}\n\n\
+         An Espalier bundle (`{format}`), trained with `{method}`.\n\n\
+         | | |\n|---|---|\n\
+         | picture tower | ViT, {size} px, patch {patch}, width {width}, {layers} layers |\n\
+         | embedding | {embed} numbers |\n\
+         | fetched for a first answer | {bytes} bytes |\n\
+         | text tower, fetched when a visitor types | {text} bytes |\n\
+         | steps of training | {steps} |\n\n\
+         ## Quality\n\n",
+        method = m.method,
+        name = m.name,
+        version = m.version,
+        format = m.format,
+        size = vision.image_size,
+        patch = vision.patch,
+        width = vision.d_model,
+        layers = vision.n_layers,
+        embed = m.model.d_embed,
+        bytes = m.bytes_of(&all),
+        text = m.bytes_of(&[Part::Text]),
+        steps = m
+            .provenance
+            .get("steps")
+            .map_or_else(String::new, ToString::to_string),
+    );
+    match facts.gate {
+        Some(gate) => {
+            let _ = write!(
+                out,
+                "Measured on {} labelled pictures ({}), chance {:.4}. Values are shares, `tie` is \
+                 a number of edges in the taxonomy.\n\n{}\n",
+                gate.pictures,
+                facts.probe,
+                m.metrics.get("chance").copied().unwrap_or(0.0),
+                gate.table()
+            );
+        }
+        None => out.push_str("Not measured: no probe was given.\n\n"),
+    }
+    let run = m
+        .provenance
+        .get("run")
+        .and_then(|v| v.as_str())
+        .unwrap_or_default();
+    let _ = write!(
+        out,
+        "## Configuration of the run\n\n```toml\n{}\n```\n\n## Terms\n\n{}\n",
+        run.trim(),
+        m.licence
+    );
+    out
+}

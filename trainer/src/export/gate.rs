@@ -1,0 +1,172 @@
+//! What quantising costs, and whether that is too much.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use burn::tensor::Device;
+use espalier_core::caption::Captioner;
+use espalier_core::taxonomy::{NodeIx, Taxonomy};
+
+use crate::eval::embed::{self, Labelled};
+use crate::eval::{hierarchy, zero_shot};
+use crate::exit::Refused;
+use crate::model_file::Model;
+
+/// Pictures whose ladders are compared.
+const LADDERS: usize = 300;
+
+/// A model's answers on the probe.
+pub struct Side {
+    /// The model.
+    pub model: Model,
+    /// The probe's pictures in its space.
+    pub pictures: Labelled,
+    /// The classes of the probe in its space.
+    pub classes: Vec<Vec<f32>>,
+}
+
+/// One row of the table: value before, value after.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// What is compared.
+    pub name: String,
+    /// In `f32`; not there for an agreement between the two.
+    pub full: Option<f64>,
+    /// Quantised, or the agreement.
+    pub quantised: f64,
+}
+
+/// The comparison of a bundle with the model it was made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gate {
+    /// Its rows.
+    pub rows: Vec<Row>,
+    /// Loss of top-1, in points of a hundred; negative for a gain.
+    pub drop: f64,
+    /// Pictures of the probe.
+    pub pictures: usize,
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    let dot = |x: &[f32], y: &[f32]| {
+        x.iter()
+            .zip(y)
+            .map(|(p, q)| f64::from(*p) * f64::from(*q))
+            .sum::<f64>()
+    };
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt().max(1e-20)
+}
+
+impl Side {
+    fn answers(
+        &self,
+        taxonomy: &Taxonomy,
+        nodes: &[NodeIx],
+        device: &Device,
+    ) -> anyhow::Result<BTreeMap<String, f64>> {
+        let space = embed::space(&self.model, device)?;
+        let ranked = zero_shot::rank(&space, &self.pictures.points, &self.classes);
+        let truth: Vec<usize> = self
+            .pictures
+            .labels
+            .iter()
+            .filter_map(|l| nodes.binary_search(l).ok())
+            .collect();
+        let predicted: Vec<NodeIx> = ranked.iter().map(|r| nodes[r[0]]).collect();
+        let mut all = zero_shot::metrics(&ranked, &truth, nodes.len());
+        all.extend(hierarchy::scores(
+            taxonomy,
+            &predicted,
+            &self.pictures.labels,
+        ));
+        Ok(all)
+    }
+}
+
+impl Gate {
+    /// Compare a bundle with the model in `f32` on the same pictures and classes.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn compare(
+        full: &Side,
+        stored: &Side,
+        captioners: (&Captioner, &Captioner),
+        taxonomy: &Taxonomy,
+        device: &Device,
+    ) -> anyhow::Result<Self> {
+        let nodes = zero_shot::classes_of(&full.pictures);
+        let before = full.answers(taxonomy, &nodes, device)?;
+        let after = stored.answers(taxonomy, &nodes, device)?;
+        let mut rows: Vec<Row> = [
+            "acc1",
+            "acc5",
+            "mean_per_class_recall",
+            "tie",
+            "hierarchical_precision",
+        ]
+        .into_iter()
+        .map(|name| Row {
+            name: name.to_owned(),
+            full: Some(before[name]),
+            quantised: after[name],
+        })
+        .collect();
+        let points = || full.pictures.points.iter().zip(&stored.pictures.points);
+        let n = full.pictures.points.len().max(1) as f64;
+        let cosines: Vec<f64> = points().map(|(a, b)| cosine(a, b)).collect();
+        let agreement = |name: &str, value: f64| Row {
+            name: name.to_owned(),
+            full: None,
+            quantised: value,
+        };
+        rows.push(agreement("cosine_mean", cosines.iter().sum::<f64>() / n));
+        rows.push(agreement(
+            "cosine_min",
+            cosines.iter().copied().fold(1.0, f64::min),
+        ));
+        let same = |(a, b): (&Vec<f32>, &Vec<f32>)| {
+            let texts = |c: &Captioner, e: &[f32]| -> Vec<String> {
+                c.rank(e).ladder.into_iter().map(|r| r.text).collect()
+            };
+            texts(captioners.0, a) == texts(captioners.1, b)
+        };
+        let compared = points().take(LADDERS).count().max(1) as f64;
+        let agree = points().take(LADDERS).filter(|pair| same(*pair)).count() as f64;
+        rows.push(agreement("same_ladder", agree / compared));
+        let drop = 100.0 * (before["acc1"] - after["acc1"]);
+        Ok(Self {
+            rows,
+            drop,
+            pictures: full.pictures.points.len(),
+        })
+    }
+
+    /// The table as Markdown.
+    #[must_use]
+    pub fn table(&self) -> String {
+        let mut out = String::from("| on the probe | f32 | bundle |\n|---|---|---|\n");
+        for row in &self.rows {
+            let full = row.full.map_or_else(String::new, |v| format!("{v:.4}"));
+            // Writing to a String cannot fail.
+            let _ = writeln!(out, "| {} | {full} | {:.4} |", row.name, row.quantised);
+        }
+        out
+    }
+
+    /// Refuse a bundle that loses more than `max_drop` points of top-1.
+    ///
+    /// # Errors
+    /// [`Refused`], exit code 3.
+    pub fn judge(&self, max_drop: f64) -> anyhow::Result<()> {
+        if self.drop > max_drop {
+            return Err(Refused(format!(
+                "quantising loses {:.2} points of top-1 on {} pictures, more than the {max_drop} of \
+                 --max-drop; export with --dtype fp32, or train further",
+                self.drop, self.pictures
+            ))
+            .into());
+        }
+        Ok(())
+    }
+}

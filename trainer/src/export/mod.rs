@@ -1,0 +1,10 @@
+//! From a checkpoint to a bundle: quantise, compare, and only then write.
+
+pub mod build;
+pub mod calibrate;
+pub mod captions;
+pub mod card;
+pub mod gate;
+pub mod selftest;
+
+pub use build::{Bundle, Contents};

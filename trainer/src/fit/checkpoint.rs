@@ -1,0 +1,151 @@
+//! Checkpoints: everything that is needed to continue on the next unseen sample.
+//!
+//! A checkpoint is written under a temporary name, flushed and renamed, and only then named in
+//! `last_checkpoint.txt`: a process killed at any moment leaves the last whole one usable.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use burn::optim::ModuleOptimizer;
+use burn::tensor::Bytes;
+use espalier_core::model::DualEncoder;
+use espalier_core::weights;
+use serde::{Deserialize, Serialize};
+
+use crate::data::Position;
+use crate::exit::usage;
+use crate::model_file::ModelCard;
+
+/// Weights, in safetensors.
+pub const MODEL: &str = "model.safetensors";
+const OPTIM: &str = "optim.bpk";
+const STATE: &str = "state.json";
+const LAST: &str = "last_checkpoint.txt";
+const PREFIX: &str = "checkpoint_";
+
+/// Where a run is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// Steps done.
+    pub step: u64,
+    /// Samples seen.
+    pub samples: u64,
+    /// Where the data continues.
+    pub position: Position,
+    /// Fingerprint of the data that the position belongs to.
+    pub data: String,
+    /// Seed of everything random; with `step` and `position` it is the whole state of chance.
+    pub seed: u64,
+}
+
+/// Write a file whole or not at all.
+///
+/// # Errors
+/// When the folder cannot be written to.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let tmp = path.with_extension("tmp");
+    let write = || -> std::io::Result<()> {
+        let mut file = File::create(&tmp)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&tmp, path)
+    };
+    write().with_context(|| format!("writing {}", path.display()))
+}
+
+/// Write a checkpoint below `folder` and let all but the newest `keep` go.
+///
+/// # Errors
+/// When a file cannot be written; the checkpoints before stay as they were.
+pub fn save(
+    folder: &Path,
+    model: &DualEncoder,
+    card: &ModelCard,
+    optimizer: &ModuleOptimizer,
+    state: &State,
+    keep: usize,
+) -> anyhow::Result<PathBuf> {
+    let name = format!("{PREFIX}{:08}", state.step);
+    let path = folder.join("checkpoints").join(&name);
+    let tmp = folder.join("checkpoints").join(format!(".{name}.tmp"));
+    if tmp.exists() {
+        fs::remove_dir_all(&tmp).with_context(|| format!("removing {}", tmp.display()))?;
+    }
+    fs::create_dir_all(&tmp).with_context(|| format!("creating {}", tmp.display()))?;
+    write_whole(&tmp.join(MODEL), &weights::write(model, card.metadata()?)?)?;
+    let optim = optimizer
+        .into_bytes()
+        .map_err(|e| anyhow::anyhow!("optimiser state: {e:?}"))?;
+    write_whole(&tmp.join(OPTIM), &optim)?;
+    write_whole(&tmp.join(STATE), &serde_json::to_vec_pretty(state)?)?;
+    if path.exists() {
+        // A resumed run reaches a step again; what it writes is the same.
+        fs::remove_dir_all(&path).with_context(|| format!("replacing {}", path.display()))?;
+    }
+    fs::rename(&tmp, &path).with_context(|| format!("naming {}", path.display()))?;
+    write_whole(&folder.join(LAST), format!("{name}\n").as_bytes())?;
+    for old in list(folder).into_iter().rev().skip(keep) {
+        fs::remove_dir_all(&old).with_context(|| format!("removing {}", old.display()))?;
+    }
+    Ok(path)
+}
+
+/// Whole checkpoints of a run, oldest first.
+fn list(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder.join("checkpoints")) else {
+        return Vec::new();
+    };
+    let mut found: Vec<PathBuf> = entries
+        .flatten()
+        .map(|e| e.path())
+        .filter(|p| {
+            p.file_name()
+                .is_some_and(|n| n.to_string_lossy().starts_with(PREFIX))
+        })
+        .filter(|p| [MODEL, OPTIM, STATE].iter().all(|f| p.join(f).is_file()))
+        .collect();
+    found.sort();
+    found
+}
+
+/// The newest whole checkpoint of a run.
+#[must_use]
+pub fn latest(folder: &Path) -> Option<PathBuf> {
+    let named = fs::read_to_string(folder.join(LAST))
+        .ok()
+        .map(|s| s.trim().to_owned());
+    let found = list(folder);
+    // A kill between the rename and the note leaves a newer checkpoint than the note says.
+    let named = named.and_then(|n| found.iter().find(|p| p.ends_with(&n)).cloned());
+    found.last().cloned().or(named)
+}
+
+/// State of a checkpoint.
+///
+/// # Errors
+/// Bad usage when the folder is no whole checkpoint.
+pub fn read_state(path: &Path) -> anyhow::Result<State> {
+    let file = path.join(STATE);
+    let bytes = fs::read(&file).map_err(|e| {
+        usage(format!(
+            "{}: expected a checkpoint folder: {e}",
+            file.display()
+        ))
+    })?;
+    serde_json::from_slice(&bytes).map_err(|e| usage(format!("{}: {e}", file.display())))
+}
+
+/// The optimiser with the state of a checkpoint.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn read_optimizer(path: &Path, optimizer: ModuleOptimizer) -> anyhow::Result<ModuleOptimizer> {
+    let file = path.join(OPTIM);
+    let bytes = fs::read(&file).with_context(|| format!("reading {}", file.display()))?;
+    match optimizer.from_bytes(Bytes::from_bytes_vec(bytes)) {
+        Ok(optimizer) => Ok(optimizer),
+        Err(e) => bail!("{}: not the state of an optimiser: {e:?}", file.display()),
+    }
+}

@@ -1,0 +1,12 @@
+//! Training: a method, a stream of batches, an optimiser and a folder for what comes out.
+
+pub mod checkpoint;
+pub mod inputs;
+pub mod method;
+pub mod optimise;
+pub mod report;
+pub mod run;
+pub mod schedule;
+pub mod step;
+
+pub use run::{Outcome, Run};

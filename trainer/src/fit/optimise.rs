@@ -1,0 +1,105 @@
+//! AdamW over parameter groups, and the norm of the whole gradient.
+
+use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamGroup, ParamId};
+use burn::optim::{AdamWConfig, GradientsParams, ModuleOptimizer};
+use burn::tensor::Tensor;
+use sha2::{Digest, Sha256};
+
+use crate::config::OptimConfig;
+
+/// Optimiser with the decay groups of the published code (METHODS 4): every parameter decays but
+/// the learned scalars.
+///
+/// # Errors
+/// Never for the fixed pattern of this function; the pattern's own error otherwise.
+pub fn optimizer(config: &OptimConfig) -> anyhow::Result<ModuleOptimizer> {
+    let adamw = AdamWConfig::new()
+        .with_beta_1(config.beta1)
+        .with_beta_2(config.beta2)
+        .with_epsilon(config.eps);
+    let scalars = ParamGroup::from_regex(r"(^|\.)log$")
+        .map_err(|e| anyhow::anyhow!("pattern of the learned scalars: {e:?}"))?;
+    Ok(adamw
+        .clone()
+        .with_weight_decay(config.wd)
+        .init()
+        .with_group(scalars, adamw.with_weight_decay(0.0).build(), None))
+}
+
+/// Give every parameter an id that depends on its path alone.
+///
+/// The optimiser keys its state by these ids. Burn draws them at random, so without this the state
+/// of a checkpoint would fit no model of a later process.
+pub fn with_stable_ids<M: Module>(module: M) -> M {
+    struct Namer(Vec<String>);
+    impl ModuleMapper for Namer {
+        fn enter_module(&mut self, name: &str, _container: &str) {
+            self.0.push(name.to_owned());
+        }
+        fn exit_module(&mut self, _name: &str, _container: &str) {
+            self.0.pop();
+        }
+        fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+            let hash = Sha256::digest(self.0.join(".").as_bytes());
+            let mut id = [0; 8];
+            id.copy_from_slice(&hash[..8]);
+            let (_, tensor, mapper) = param.consume();
+            Param::from_mapped_value(ParamId::from(u64::from_le_bytes(id)), tensor, mapper)
+        }
+    }
+    module.map(&mut Namer(Vec::new()))
+}
+
+/// Scale the gradient so that its norm is at most `limit` (0: no limit); returns the norm before.
+pub fn clip_norm<M: Module>(
+    module: &M,
+    grads: GradientsParams,
+    limit: f64,
+) -> (GradientsParams, f64) {
+    struct Norm<'a> {
+        grads: &'a GradientsParams,
+        squares: Vec<Tensor<1>>,
+    }
+    impl ModuleVisitor for Norm<'_> {
+        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+            if let Some(g) = self.grads.get::<D>(param.id) {
+                self.squares.push((g.clone() * g).sum());
+            }
+        }
+    }
+    struct Scale {
+        grads: GradientsParams,
+        factor: f64,
+    }
+    impl ModuleVisitor for Scale {
+        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+            if let Some(g) = self.grads.remove::<D>(param.id) {
+                self.grads.register(param.id, g * self.factor);
+            }
+        }
+    }
+    let mut norm = Norm {
+        grads: &grads,
+        squares: Vec::new(),
+    };
+    module.visit(&mut norm);
+    if norm.squares.is_empty() {
+        return (grads, 0.0);
+    }
+    // One read for all parameters: a device is waited for once.
+    let norm = f64::from(
+        Tensor::cat(norm.squares, 0)
+            .sum()
+            .sqrt()
+            .into_scalar::<f32>(),
+    );
+    if limit <= 0.0 || norm <= limit || !norm.is_finite() {
+        return (grads, norm);
+    }
+    let mut scale = Scale {
+        grads,
+        factor: limit / norm,
+    };
+    module.visit(&mut scale);
+    (scale.grads, norm)
+}

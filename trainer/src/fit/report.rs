@@ -1,0 +1,202 @@
+//! What a run says while it goes on: a bar on a terminal, plain lines in a pipe, JSON lines on
+//! disk.
+
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::{IsTerminal, Write, stderr};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::{Map, Value, json};
+
+/// Time between two plain lines.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// One line of metrics.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Steps done.
+    pub step: u64,
+    /// Epoch, from 0.
+    pub epoch: u64,
+    /// Records of the epoch passed, so that consecutive lines show that none comes twice.
+    pub index: u64,
+    /// Samples seen since the run began.
+    pub samples: u64,
+    /// Records skipped since the process began.
+    pub skipped: u64,
+    /// Learning rate of the step.
+    pub lr: f64,
+    /// Named values.
+    pub values: Vec<(String, f64)>,
+}
+
+/// Writes `metrics.jsonl`, `out.log` and the progress of a run.
+pub struct Reporter {
+    metrics: File,
+    log: File,
+    bar: ProgressBar,
+    plain: bool,
+    started: Instant,
+    first: u64,
+    per_step: u64,
+    total: u64,
+    last_line: Option<Instant>,
+}
+
+/// Keep the lines of a metrics file up to `step`: a run that was killed wrote more of them than
+/// its last checkpoint covers, and repeats those steps.
+fn keep_until(path: &Path, step: u64) -> anyhow::Result<()> {
+    let Ok(text) = std::fs::read_to_string(path) else {
+        return Ok(());
+    };
+    let kept: String = text
+        .lines()
+        .filter(|line| {
+            let value: Option<Value> = serde_json::from_str(line).ok();
+            value
+                .and_then(|v| v["step"].as_u64())
+                .is_some_and(|s| s <= step)
+        })
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    super::checkpoint::write_whole(path, kept.as_bytes())
+}
+
+impl Reporter {
+    /// Begin to report at step `first` of `total`; `pictures` are encoded in a step.
+    ///
+    /// # Errors
+    /// When the files cannot be written.
+    pub fn start(folder: &Path, first: u64, total: u64, pictures: u64) -> anyhow::Result<Self> {
+        let metrics = folder.join("metrics.jsonl");
+        keep_until(&metrics, first)?;
+        let append = |path: PathBuf| {
+            let file = OpenOptions::new().create(true).append(true).open(&path);
+            file.with_context(|| format!("opening {}", path.display()))
+        };
+        let plain = !stderr().is_terminal();
+        let target = if plain {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr_with_hz(4)
+        };
+        let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {msg}")
+            .context("progress template")?;
+        let bar = ProgressBar::with_draw_target(Some(total), target)
+            .with_style(style)
+            .with_position(first);
+        Ok(Self {
+            metrics: append(metrics)?,
+            log: append(folder.join("out.log"))?,
+            bar,
+            plain,
+            started: Instant::now(),
+            first,
+            per_step: pictures,
+            total,
+            last_line: None,
+        })
+    }
+
+    /// Say a sentence, on the terminal and in the log.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn say(&mut self, sentence: &str) -> anyhow::Result<()> {
+        self.bar.suspend(|| eprintln!("{sentence}"));
+        writeln!(self.log, "{sentence}").context("writing out.log")
+    }
+
+    /// Report a step; `write` adds it to `metrics.jsonl`.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn step(&mut self, line: &Line, write: bool) -> anyhow::Result<()> {
+        let seconds = self.started.elapsed().as_secs_f64();
+        let done = (line.step - self.first).max(1) as f64;
+        let rate = done * self.per_step as f64 / seconds;
+        let left = seconds / done * (self.total - line.step) as f64;
+        if write {
+            let mut object = Map::from_iter([
+                ("step".to_owned(), json!(line.step)),
+                ("epoch".to_owned(), json!(line.epoch)),
+                ("index".to_owned(), json!(line.index)),
+                ("samples".to_owned(), json!(line.samples)),
+                ("skipped".to_owned(), json!(line.skipped)),
+                ("lr".to_owned(), json!(line.lr)),
+            ]);
+            object.extend(line.values.iter().map(|(name, v)| (name.clone(), json!(v))));
+            object.insert("images_per_s".into(), json!(rate));
+            object.insert("elapsed_s".into(), json!(seconds));
+            writeln!(self.metrics, "{}", Value::Object(object)).context("writing metrics.jsonl")?;
+        }
+        let mut words = String::new();
+        for (name, value) in &line.values {
+            // Writing to a String cannot fail.
+            let _ = write!(words, "{name} {value:.3}  ");
+        }
+        let text = format!(
+            "{words}lr {:.2e}  {rate:.1} images/s  {} left",
+            line.lr,
+            clock(left)
+        );
+        self.bar.set_position(line.step);
+        self.bar.set_message(text.clone());
+        let due = self.last_line.is_none_or(|t| t.elapsed() >= LINE_EVERY);
+        if due || line.step == self.total {
+            self.last_line = Some(Instant::now());
+            let text = format!(
+                "step {}/{}  epoch {}  {text}",
+                line.step, self.total, line.epoch
+            );
+            if self.plain {
+                eprintln!("{text}");
+            }
+            writeln!(self.log, "{text}").context("writing out.log")?;
+        }
+        Ok(())
+    }
+
+    /// Take the bar off the terminal.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Seconds as `1:02:03` or `2:03`.
+#[must_use]
+pub fn clock(seconds: f64) -> String {
+    let s = seconds.max(0.0).round() as u64;
+    let (h, m, s) = (s / 3600, s / 60 % 60, s % 60);
+    if h > 0 {
+        format!("{h}:{m:02}:{s:02}")
+    } else {
+        format!("{m}:{s:02}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resumed_run_drops_the_lines_that_it_will_write_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("metrics.jsonl");
+        std::fs::write(&path, "{\"step\":10}\n{\"step\":20}\n{\"step\":30}\n{\"st").unwrap();
+        keep_until(&path, 20).unwrap();
+        assert_eq!(
+            std::fs::read_to_string(&path).unwrap(),
+            "{\"step\":10}\n{\"step\":20}\n"
+        );
+    }
+
+    #[test]
+    fn times_read_as_on_a_clock() {
+        assert_eq!(clock(59.6), "1:00");
+        assert_eq!(clock(3723.0), "1:02:03");
+    }
+}

@@ -1,0 +1,431 @@
+//! The loop of a run: from its folder and configuration to its last checkpoint.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use burn::optim::ModuleOptimizer;
+use burn::tensor::Device;
+use espalier_core::input::{RandomCrop, Tokenizer};
+use espalier_core::model::{DualConfig, DualEncoder};
+use espalier_core::taxonomy::Taxonomy;
+
+use super::checkpoint::{self, State};
+use super::optimise::{optimizer, with_stable_ids};
+use super::report::{Line, Reporter, clock};
+use super::schedule::multiplier;
+use super::step::{StepReport, Task};
+use crate::config::{DatasetKind, TrainConfig};
+use crate::data::boxes::default_min_box_px;
+use crate::data::climb::Climber;
+use crate::data::{BatchSpec, BatchStream, Dataset, Grit, Position, Synthetic, synthetic};
+use crate::exit::usage;
+use crate::model_file::{self, MERGES, ModelCard};
+
+/// A run ready to go.
+pub struct Run {
+    /// Its configuration, all keys resolved.
+    pub config: TrainConfig,
+    /// `logs/<name>`.
+    pub folder: PathBuf,
+    /// Device without autodiff.
+    pub device: Device,
+    /// Checkpoint to continue from.
+    pub resume: Option<PathBuf>,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Last checkpoint.
+    pub checkpoint: PathBuf,
+    /// Steps done.
+    pub step: u64,
+    /// Whether it was interrupted before its last step.
+    pub interrupted: bool,
+    /// The last step's report.
+    pub last: Option<StepReport>,
+}
+
+/// The shipped WordNet taxonomy.
+pub const TAXONOMY: &str = include_str!("../../../static/taxonomy/wordnet.tsv");
+
+/// Records of the largest picture side that the synthetic set is drawn at.
+const SYNTHETIC_SIDE: u32 = 64;
+
+/// Open the data of a configuration.
+///
+/// # Errors
+/// [`crate::data::DataError`] naming what is wrong with which file.
+pub fn open_data(config: &TrainConfig) -> anyhow::Result<Arc<dyn Dataset>> {
+    let d = &config.dataset;
+    Ok(match d.kind {
+        DatasetKind::Grit => Arc::new(Grit::open(&d.data)?),
+        DatasetKind::Synthetic => Arc::new(Synthetic::new(
+            d.synthetic_records,
+            SYNTHETIC_SIDE,
+            config.train.seed,
+        )),
+    })
+}
+
+/// The taxonomy of a configuration.
+///
+/// # Errors
+/// Bad usage when the file cannot be read, a taxonomy error naming the line.
+pub fn open_taxonomy(config: &TrainConfig) -> anyhow::Result<Taxonomy> {
+    let d = &config.dataset;
+    let text = match (&d.taxonomy, d.kind) {
+        (Some(path), _) => fs::read_to_string(path)
+            .map_err(|e| usage(format!("--taxonomy {}: {e}", path.display())))?,
+        (None, DatasetKind::Synthetic) => synthetic::taxonomy_tsv(),
+        (None, DatasetKind::Grit) => TAXONOMY.to_owned(),
+    };
+    Ok(Taxonomy::from_tsv(&text)?)
+}
+
+impl Run {
+    /// Architecture: the preset with the space that the method lives in.
+    fn architecture(&self) -> DualConfig {
+        let method = self.config.train.method.build();
+        self.config.model.preset.config().with_lift(method.lift())
+    }
+
+    /// How batches are made.
+    fn spec(&self, architecture: &DualConfig) -> BatchSpec {
+        let (d, t) = (&self.config.dataset, &self.config.train);
+        let size = architecture.vision.image_size as u32;
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        BatchSpec {
+            needs_boxes: t.method.build().needs_boxes(),
+            augment: Some(RandomCrop {
+                scale: (d.crop_scale[0], d.crop_scale[1]),
+                ..RandomCrop::default()
+            }),
+            white_pad: d.white_pad,
+            min_box_px: d.min_box_px.unwrap_or_else(|| default_min_box_px(size)),
+            seed: t.seed,
+            workers: if d.workers == 0 { cores } else { d.workers },
+            max_broken: d.max_broken,
+            ..BatchSpec::new(t.batch_size, size, architecture.text.context)
+        }
+    }
+
+    fn total_steps(&self, records: u64) -> u64 {
+        let t = &self.config.train;
+        if t.steps > 0 {
+            return t.steps;
+        }
+        (records / t.batch_size as u64).max(1) * t.epochs
+    }
+
+    /// Steps between checkpoints: as configured, else a tenth of the run within 20 to 500.
+    fn save_every(&self, total: u64) -> u64 {
+        match self.config.train.save_frequency {
+            0 => (total / 10).clamp(20, 500),
+            n => n,
+        }
+    }
+
+    fn build(
+        &self,
+        architecture: &DualConfig,
+        card: &mut ModelCard,
+    ) -> anyhow::Result<DualEncoder> {
+        let device = self.device.clone().autodiff();
+        device.seed(self.config.train.seed);
+        let mut model = architecture.init(&device);
+        if let Some(path) = self.resume.as_ref().or(self.config.model.init.as_ref()) {
+            let start = model_file::open(path, &device)?;
+            if start.card.config == *architecture {
+                model = start.encoder;
+            } else if start.card.config.clone().with_lift(architecture.lift) == *architecture {
+                // Another method: the towers carry over, the space begins anew.
+                model.image = start.encoder.image;
+                model.text = start.encoder.text;
+            } else {
+                return Err(usage(format!(
+                    "{}: its architecture is {:?}, wanted {:?}",
+                    path.display(),
+                    start.card.config,
+                    architecture
+                )));
+            }
+            if self.resume.is_some() {
+                card.step = start.card.step;
+            }
+        }
+        Ok(with_stable_ids(model))
+    }
+
+    /// Train to the last step, or until `stop` is set.
+    ///
+    /// # Errors
+    /// Bad configuration or data (exit code 2), or a failure while running; checkpoints written
+    /// before stay.
+    pub fn go(&self, stop: &AtomicBool) -> anyhow::Result<Outcome> {
+        let data = open_data(&self.config)?;
+        let architecture = self.architecture();
+        let tokenizer = Arc::new(Tokenizer::from_merges(
+            MERGES,
+            architecture.text.vocab_size,
+        )?);
+        let climber = Climber::new(open_taxonomy(&self.config)?, &tokenizer, &self.config);
+        let mut card = ModelCard {
+            config: architecture.clone(),
+            method: self.config.train.method.name().to_owned(),
+            step: 0,
+            run: self.config.to_toml()?,
+        };
+        let model = self.build(&architecture, &mut card)?;
+        let fingerprint = data.fingerprint();
+        let mut optimizer = optimizer(&self.config.optim)?;
+        let mut state = State {
+            step: 0,
+            samples: 0,
+            position: Position::default(),
+            data: fingerprint.clone(),
+            seed: self.config.train.seed,
+        };
+        if let Some(path) = &self.resume {
+            state = checkpoint::read_state(path)?;
+            if state.data != fingerprint {
+                return Err(usage(format!(
+                    "{}: the run was trained on other data (fingerprint {}, found {fingerprint}); \
+                     resume with the same --data, or start a new run with --init",
+                    path.display(),
+                    state.data
+                )));
+            }
+            optimizer = checkpoint::read_optimizer(path, optimizer)?;
+        }
+        let spec = self.spec(&architecture);
+        let total = self.total_steps(data.records());
+        let pictures = spec.batch_size as u64 * if spec.needs_boxes { 2 } else { 1 };
+        let mut report = Reporter::start(&self.folder, state.step, total, pictures)?;
+        self.introduce(&mut report, &state, data.as_ref(), total)?;
+        let stream = BatchStream::start(data, tokenizer, spec, state.position)?;
+        let task = Task {
+            model,
+            optimizer,
+            method: self.config.train.method.build(),
+            device: self.device.clone().autodiff(),
+            grad_clip_norm: self.config.optim.grad_clip_norm,
+            patch_keep: self.config.train.patch_keep,
+            patches: architecture.vision.patches(),
+            seed: self.config.train.seed,
+        };
+        let outcome = self.steps(
+            task,
+            state,
+            card,
+            stream,
+            &climber,
+            &mut report,
+            total,
+            stop,
+        )?;
+        report.finish();
+        Ok(outcome)
+    }
+
+    fn introduce(
+        &self,
+        report: &mut Reporter,
+        state: &State,
+        data: &dyn Dataset,
+        total: u64,
+    ) -> anyhow::Result<()> {
+        let t = &self.config.train;
+        let (term, chance) = t.method.build().chance(t.batch_size);
+        let samples = total * t.batch_size as u64;
+        report.say(&format!(
+            "{} on {} records: {total} steps of {} samples, {samples} samples, {:.2} epochs; \
+             chance of {term} is ln {} = {chance:.4}",
+            t.method.name(),
+            data.records(),
+            t.batch_size,
+            samples as f64 / data.records().max(1) as f64,
+            t.batch_size,
+        ))?;
+        if self.resume.is_some() {
+            report.say(&format!(
+                "continues after step {} at record {} of epoch {}",
+                state.step, state.position.index, state.position.epoch
+            ))?;
+        }
+        Ok(())
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts of a run, each used once"
+    )]
+    fn steps(
+        &self,
+        mut task: Task,
+        mut state: State,
+        mut card: ModelCard,
+        mut stream: BatchStream,
+        climber: &Climber,
+        report: &mut Reporter,
+        total: u64,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<Outcome> {
+        let (t, o) = (&self.config.train, &self.config.optim);
+        let save_every = self.save_every(total);
+        let begun = Instant::now();
+        let (mut skipped, mut last, mut saved) = (0, None, self.resume.clone());
+        while state.step < total && !stop.load(Ordering::Relaxed) {
+            let mut batch = stream.next().context("the data ended")??;
+            climber.apply(&mut batch, state.step);
+            let lr = o.lr * multiplier(state.step, o.warmup, total);
+            let (next, found) = task.step(&batch, state.step, lr);
+            task = next;
+            if !found.broken().is_empty() {
+                let keys = batch.keys.join(", ");
+                let kept = saved
+                    .as_ref()
+                    .map_or_else(|| "none".into(), |p| p.display().to_string());
+                bail!(
+                    "step {}: {} not finite; samples {keys}; last good checkpoint: {kept}. Lower \
+                     optim.lr, or lengthen optim.warmup",
+                    state.step + 1,
+                    found.broken().join(", ")
+                );
+            }
+            state.step += 1;
+            state.samples += batch.keys.len() as u64;
+            state.position = batch.position_after;
+            skipped += batch.skipped.broken();
+            let write = state.step % t.log_frequency == 0 || state.step == total || state.step == 1;
+            let mut values = found.values.clone();
+            if write {
+                values.extend(task.scalars().into_iter().map(|(n, v)| (n.to_owned(), v)));
+            }
+            let line = Line {
+                step: state.step,
+                epoch: state.position.epoch,
+                index: state.position.index,
+                samples: state.samples,
+                skipped,
+                lr,
+                values,
+            };
+            report.step(&line, write)?;
+            last = Some(found);
+            if state.step % save_every == 0 || state.step == total {
+                saved = Some(self.save(&task.model, &mut card, &task.optimizer, &state)?);
+            }
+        }
+        let interrupted = state.step < total;
+        if interrupted {
+            saved = Some(self.save(&task.model, &mut card, &task.optimizer, &state)?);
+        }
+        let checkpoint = match saved {
+            Some(path) => path,
+            None => self.save(&task.model, &mut card, &task.optimizer, &state)?,
+        };
+        report.say(&format!(
+            "{} after step {} of {total}, {} in this process; checkpoint: {}",
+            if interrupted { "interrupted" } else { "done" },
+            state.step,
+            clock(begun.elapsed().as_secs_f64()),
+            checkpoint.display()
+        ))?;
+        Ok(Outcome {
+            checkpoint,
+            step: state.step,
+            interrupted,
+            last,
+        })
+    }
+
+    fn save(
+        &self,
+        model: &DualEncoder,
+        card: &mut ModelCard,
+        optimizer: &ModuleOptimizer,
+        state: &State,
+    ) -> anyhow::Result<PathBuf> {
+        card.step = state.step;
+        checkpoint::save(
+            &self.folder,
+            model,
+            card,
+            optimizer,
+            state,
+            self.config.train.keep,
+        )
+    }
+
+    /// One step on the real data at the real size, nothing written; returns its report and the
+    /// seconds of the second of two such steps.
+    ///
+    /// # Errors
+    /// As [`go`](Self::go).
+    pub fn dry(&self) -> anyhow::Result<(StepReport, f64, u64, u64)> {
+        let data = open_data(&self.config)?;
+        let architecture = self.architecture();
+        let tokenizer = Arc::new(Tokenizer::from_merges(
+            MERGES,
+            architecture.text.vocab_size,
+        )?);
+        let climber = Climber::new(open_taxonomy(&self.config)?, &tokenizer, &self.config);
+        let mut card = ModelCard {
+            config: architecture.clone(),
+            method: String::new(),
+            step: 0,
+            run: String::new(),
+        };
+        let mut task = Task {
+            model: self.build(&architecture, &mut card)?,
+            optimizer: optimizer(&self.config.optim)?,
+            method: self.config.train.method.build(),
+            device: self.device.clone().autodiff(),
+            grad_clip_norm: self.config.optim.grad_clip_norm,
+            patch_keep: self.config.train.patch_keep,
+            patches: architecture.vision.patches(),
+            seed: self.config.train.seed,
+        };
+        let (records, total) = (data.records(), self.total_steps(data.records()));
+        let spec = self.spec(&architecture);
+        let mut stream = BatchStream::start(data, tokenizer, spec, Position::default())?;
+        let (mut report, mut seconds) = (StepReport { values: Vec::new() }, 0.0);
+        for step in 0..2 {
+            let mut batch = stream.next().context("the data ended")??;
+            climber.apply(&mut batch, step);
+            // The first step pays for allocations and, on a GPU, for compiling kernels.
+            let begun = Instant::now();
+            (task, report) = task.step(&batch, step, 0.0);
+            seconds = begun.elapsed().as_secs_f64();
+        }
+        Ok((report, seconds, records, total))
+    }
+}
+
+/// Folder of a run; its parts are created.
+///
+/// # Errors
+/// Bad usage when the run exists and is not to be resumed.
+pub fn folder(logs: &Path, name: &str, resumed: bool) -> anyhow::Result<PathBuf> {
+    let fits = !name.is_empty() && !name.contains(['/', '\\']) && !name.starts_with('.');
+    if !fits {
+        return Err(usage(format!(
+            "--name: expected a plain folder name, found `{name}`"
+        )));
+    }
+    let folder = logs.join(name);
+    if !resumed && folder.join("config.toml").exists() {
+        return Err(usage(format!(
+            "{}: the run exists; continue it with --resume latest, or choose another --name",
+            folder.display()
+        )));
+    }
+    fs::create_dir_all(folder.join("checkpoints"))
+        .with_context(|| format!("creating {}", folder.display()))?;
+    Ok(folder)
+}

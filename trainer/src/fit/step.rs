@@ -1,0 +1,112 @@
+//! One training step: forward, backward, clip, update.
+
+use burn::optim::{GradientsParams, ModuleOptimizer};
+use burn::tensor::{Device, Tensor};
+use espalier_core::geometry::LogScalar;
+use espalier_core::model::{DualEncoder, Lift};
+
+use super::inputs::StepInputs;
+use super::method::Method;
+use super::optimise::clip_norm;
+use crate::data::Batch;
+use crate::data::random::{Purpose, Random};
+
+/// The model, its optimiser and what they are trained with.
+pub struct Task {
+    /// Model on an autodiff device.
+    pub model: DualEncoder,
+    /// Optimiser with its state.
+    pub optimizer: ModuleOptimizer,
+    /// Method.
+    pub method: Box<dyn Method>,
+    /// Device, with autodiff.
+    pub device: Device,
+    /// Largest gradient norm; 0 for none.
+    pub grad_clip_norm: f64,
+    /// Share of the patches that are seen.
+    pub patch_keep: f64,
+    /// Patches of a picture.
+    pub patches: usize,
+    /// Seed of the choice of patches.
+    pub seed: u64,
+}
+
+/// What a step found, named values in a fixed order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepReport {
+    /// Loss, terms of the loss, gradient norm.
+    pub values: Vec<(String, f64)>,
+}
+
+impl StepReport {
+    /// A value by its name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.values.iter().find(|(n, _)| n == name).map(|(_, v)| *v)
+    }
+
+    /// Names of the values that are not finite.
+    #[must_use]
+    pub fn broken(&self) -> Vec<&str> {
+        self.values
+            .iter()
+            .filter(|(_, v)| !v.is_finite())
+            .map(|(n, _)| n.as_str())
+            .collect()
+    }
+}
+
+fn read(t: Tensor<1>) -> f64 {
+    f64::from(t.into_scalar::<f32>())
+}
+
+impl Task {
+    /// The patches of a step, ascending; `None` when all are seen.
+    fn patches_of(&self, step: u64) -> Option<Vec<i32>> {
+        let keep = ((self.patches as f64 * self.patch_keep).round() as usize).max(1);
+        if keep >= self.patches {
+            return None;
+        }
+        let mut all: Vec<i32> = (0..self.patches as i32).collect();
+        Random::new(self.seed, Purpose::Patches, 0, step).shuffle(&mut all);
+        all.truncate(keep);
+        all.sort_unstable();
+        Some(all)
+    }
+
+    /// Train on one batch at learning rate `lr`.
+    ///
+    /// When a value is not finite the model is left as it was, so that the last good weights can
+    /// be kept; see [`StepReport::broken`].
+    pub fn step(mut self, batch: &Batch, step: u64, lr: f64) -> (Self, StepReport) {
+        self.model = self.model.clamped();
+        let inputs = StepInputs::new(batch, self.patches_of(step), &self.device);
+        let loss = self.method.loss(&self.model, &inputs);
+        let mut values = vec![("loss".to_owned(), read(loss.total.clone().inner()))];
+        values.extend(
+            loss.named
+                .into_iter()
+                .map(|(name, t)| (name.to_owned(), read(t))),
+        );
+        let grads = GradientsParams::from_grads(loss.total.backward(), &self.model);
+        let (grads, norm) = clip_norm(&self.model, grads, self.grad_clip_norm);
+        values.push(("grad_norm".to_owned(), norm));
+        let report = StepReport { values };
+        if report.broken().is_empty() {
+            self.model = self.optimizer.step(lr, self.model, grads);
+        }
+        (self, report)
+    }
+
+    /// The learned scalars by name.
+    pub fn scalars(&self) -> Vec<(&'static str, f64)> {
+        let value = |s: &LogScalar| read(s.value().inner());
+        let mut out = vec![("logit_scale", value(&self.model.logit_scale))];
+        if let Lift::Lorentz(l) = &self.model.lift {
+            out.push(("curv", value(&l.curv)));
+            out.push(("visual_alpha", value(&l.visual_alpha)));
+            out.push(("textual_alpha", value(&l.textual_alpha)));
+        }
+        out
+    }
+}

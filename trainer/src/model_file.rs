@@ -1,0 +1,202 @@
+//! Models on disk: checkpoints, runs and bundles, all read to the same thing.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use burn::tensor::Device;
+use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
+use espalier_core::caption::files;
+use espalier_core::input::{Preprocess, ResizeMode, Tokenizer};
+use espalier_core::model::{DualConfig, DualEncoder};
+use espalier_core::weights::{self, Tensors};
+
+use crate::exit::usage;
+use crate::fit::checkpoint;
+
+/// Merges of CLIP's vocabulary.
+pub const MERGES: &str = include_str!("../../static/vocab/clip_bpe_merges.txt");
+
+/// Key of [`ModelCard`] in the metadata of `model.safetensors`.
+const CARD: &str = "espalier";
+
+/// What a weights file says of itself.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ModelCard {
+    /// Architecture.
+    pub config: DualConfig,
+    /// Method that it was trained with.
+    pub method: String,
+    /// Steps of training.
+    pub step: u64,
+    /// Configuration of the run, TOML.
+    pub run: String,
+}
+
+impl ModelCard {
+    /// As metadata of a safetensors file.
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON.
+    pub fn metadata(&self) -> anyhow::Result<BTreeMap<String, String>> {
+        Ok(BTreeMap::from([(
+            CARD.to_owned(),
+            serde_json::to_string(self)?,
+        )]))
+    }
+}
+
+/// A model with all that is known of it.
+#[derive(Debug)]
+pub struct Model {
+    /// What its file says.
+    pub card: ModelCard,
+    /// Both towers, without autodiff.
+    pub encoder: DualEncoder,
+    /// Tokenizer of its text tower.
+    pub tokenizer: Tokenizer,
+    /// The weights file or manifest that it was read from.
+    pub file: PathBuf,
+    /// SHA-256 of that file.
+    pub sha256: String,
+    /// How photos are made its input.
+    pub preprocess: Preprocess,
+}
+
+/// Preprocessing of an architecture for photos: shortest side, centre crop (METHODS 6.0).
+#[must_use]
+pub fn preprocess(config: &DualConfig) -> Preprocess {
+    Preprocess {
+        size: config.vision.image_size as u32,
+        resize: ResizeMode::CentreCrop,
+    }
+}
+
+/// The weights file that a path of the user means: a run, a checkpoint folder, or a file.
+fn weights_file(path: &Path) -> anyhow::Result<PathBuf> {
+    if path.is_file() {
+        return Ok(path.to_owned());
+    }
+    let found = [Some(path.to_owned()), checkpoint::latest(path)]
+        .into_iter()
+        .flatten()
+        .map(|p| p.join(checkpoint::MODEL))
+        .find(|p| p.is_file());
+    found.ok_or_else(|| {
+        usage(format!(
+            "{}: wanted a run folder, a checkpoint folder, a bundle or a .safetensors file; found {}",
+            path.display(),
+            if path.exists() { "none of them" } else { "nothing there" }
+        ))
+    })
+}
+
+/// Whether a path is a bundle.
+#[must_use]
+pub fn is_bundle(path: &Path) -> bool {
+    path.join("manifest.json").is_file()
+}
+
+/// Read a bundle's manifest and the files of some parts, checked.
+///
+/// # Errors
+/// Bad usage or [`espalier_core::CoreError::Bundle`] naming the file.
+pub fn read_bundle(
+    path: &Path,
+    parts: &[Part],
+) -> anyhow::Result<(Vec<u8>, Manifest, BundleFiles)> {
+    let file = path.join("manifest.json");
+    let bytes = fs::read(&file).map_err(|e| usage(format!("{}: {e}", file.display())))?;
+    let manifest = Manifest::parse(&bytes)?;
+    let mut bundle = BundleFiles::default();
+    for listed in manifest.files_of(parts) {
+        let file = path.join(&listed.path);
+        let content = fs::read(&file).map_err(|e| {
+            usage(format!(
+                "{}: {e}; the manifest lists it as needed",
+                file.display()
+            ))
+        })?;
+        bundle.insert_checked(&manifest, &listed.path, content)?;
+    }
+    Ok((bytes, manifest, bundle))
+}
+
+/// Open a run, a checkpoint, a weights file or a bundle.
+///
+/// # Errors
+/// Bad usage when there is none, a tensor error when the weights do not fit.
+pub fn open(path: &Path, device: &Device) -> anyhow::Result<Model> {
+    if is_bundle(path) {
+        return open_bundle(path, device);
+    }
+    let file = weights_file(path)?;
+    let bytes = fs::read(&file).map_err(|e| usage(format!("{}: {e}", file.display())))?;
+    let sha256 = sha256_hex(&bytes);
+    let tensors = Tensors::read(&bytes).map_err(|e| usage(format!("{}: {e}", file.display())))?;
+    let card = tensors.metadata.get(CARD).ok_or_else(|| {
+        usage(format!(
+            "{}: its metadata has no `{CARD}` entry, so its architecture is unknown; use a \
+             checkpoint that this program wrote",
+            file.display()
+        ))
+    })?;
+    let card: ModelCard = serde_json::from_str(card)
+        .map_err(|e| usage(format!("{}: metadata `{CARD}`: {e}", file.display())))?;
+    card.config.validate()?;
+    let encoder = weights::load(card.config.init(device), &tensors, |_| false)
+        .map_err(|e| usage(format!("{}: {e}", file.display())))?;
+    let tokenizer = Tokenizer::from_merges(MERGES, card.config.text.vocab_size)?;
+    let preprocess = preprocess(&card.config);
+    Ok(Model {
+        card,
+        encoder,
+        tokenizer,
+        file,
+        sha256,
+        preprocess,
+    })
+}
+
+fn open_bundle(path: &Path, device: &Device) -> anyhow::Result<Model> {
+    let (bytes, manifest, bundle) = read_bundle(path, &[Part::Image, Part::Text])?;
+    let mut model = from_bundle(manifest, &bundle, device)?;
+    model.file = path.join("manifest.json");
+    model.sha256 = sha256_hex(&bytes);
+    Ok(model)
+}
+
+/// Both towers of a bundle in memory.
+///
+/// # Errors
+/// A tensor error when the weights do not fit the manifest's architecture.
+pub fn from_bundle(
+    manifest: Manifest,
+    bundle: &BundleFiles,
+    device: &Device,
+) -> anyhow::Result<Model> {
+    let mut tensors = bundle.tensors(files::IMAGE)?;
+    tensors.tensors.extend(bundle.tensors(files::TEXT)?.tensors);
+    let encoder = weights::load(manifest.model.init(device), &tensors, |_| false)?;
+    let tokenizer = Tokenizer::from_merges(
+        bundle.text(files::VOCABULARY)?,
+        manifest.model.text.vocab_size,
+    )?;
+    Ok(Model {
+        card: ModelCard {
+            config: manifest.model,
+            method: manifest.method,
+            step: manifest
+                .provenance
+                .get("steps")
+                .and_then(|v| v.as_u64())
+                .unwrap_or(0),
+            run: String::new(),
+        },
+        encoder,
+        tokenizer,
+        file: PathBuf::new(),
+        sha256: String::new(),
+        preprocess: manifest.preprocessing,
+    })
+}

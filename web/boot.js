@@ -1,0 +1,18 @@
+// Starts the page's wasm. Kept out of the HTML so that the content policy needs no inline script,
+// and so that a start that fails leaves words on the screen instead of nothing.
+const tag = document.querySelector("script[data-wasm]");
+try {
+  const { default: init } = await import(new URL(tag.dataset.module, document.baseURI));
+  await init({ module_or_path: new URL(tag.dataset.wasm, document.baseURI) });
+} catch (error) {
+  const note = document.getElementById("boot-note");
+  if (note) {
+    note.dataset.state = "failed";
+    note.setAttribute("role", "alert");
+    note.textContent =
+      "The page could not start. Reload it; if that does not help, open it in a newer browser " +
+      "(Chrome or Edge 114, Firefox 114, Safari 16.4 and later). What the browser says: " +
+      (error && error.message ? error.message : error);
+  }
+  throw error;
+}

@@ -1,0 +1,40 @@
+//! Which engine runs, and why not the other.
+
+use leptos::prelude::*;
+
+use crate::engine::protocol::{Backend, EngineInfo};
+use crate::shell::use_shell;
+use crate::words::in_time;
+
+/// One line, and what stands behind it where numbers are wanted.
+#[component]
+pub fn EngineLine(
+    /// The engine at work.
+    info: EngineInfo,
+) -> impl IntoView {
+    let shell = use_shell();
+    let why = (info.backend == Backend::Cpu)
+        .then(|| {
+            shell.session.with_untracked(|session| {
+                session.passed_over.as_ref().map(|passed_over| passed_over.in_words())
+            })
+        })
+        .flatten();
+    let numbers = format!(
+        "Model {} {} · self-test {:.4} · warm photo {}",
+        info.model,
+        info.version,
+        info.self_test,
+        in_time(info.warm_ms)
+    );
+    view! {
+        <p class="engine-line" data-testid="engine-line" data-backend=info.backend.as_str()>
+            <span class="engine-dot" aria-hidden="true"></span>
+            {format!("Runs on {}.", info.backend.in_words())}
+            {why.map(|why| format!(" {why}"))}
+        </p>
+        <Show when=move || shell.numbers.get()>
+            <p class="panel-note">{numbers.clone()}</p>
+        </Show>
+    }
+}

@@ -1,0 +1,101 @@
+//! Under the photo: the size before anything is fetched, one bar while it is, the engine after.
+
+use leptos::prelude::*;
+
+use super::engine_line::EngineLine;
+use crate::engine::protocol::{Backend, Stage};
+use crate::load::progress::{Bar, in_megabytes};
+use crate::shell::use_shell;
+use crate::state::session::{Engine, Event};
+
+/// The panel. Its height is the same in every state.
+#[component]
+pub fn LoadPanel() -> impl IntoView {
+    let shell = use_shell();
+    let engine = Memo::new(move |_| shell.session.with(|session| session.engine.clone()));
+    view! {
+        <div class="panel">
+            {move || match engine.get() {
+                Engine::Off => view! { <Offer /> }.into_any(),
+                Engine::Probing => view! { <Moving words="Looking for the fastest engine…" /> }.into_any(),
+                Engine::Loading { .. } => view! { <Moving words="" /> }.into_any(),
+                Engine::Ready(info) => view! { <EngineLine info /> }.into_any(),
+                Engine::Failed(_) => view! { <Offer /> }.into_any(),
+            }}
+        </div>
+    }
+}
+
+/// The button, with the size on it.
+#[component]
+fn Offer() -> impl IntoView {
+    let shell = use_shell();
+    let size = Memo::new(move |_| shell.session.with(|session| session.plan.model));
+    let label = move || match size.get() {
+        0 => "Load the model".to_owned(),
+        bytes => format!("Load the model ({})", in_megabytes(bytes)),
+    };
+    view! {
+        <button
+            class="button is-quiet"
+            type="button"
+            data-testid="load-button"
+            on:click=move |_| shell.dispatch(Event::LoadWanted)
+        >
+            {label}
+        </button>
+        <p class="panel-note">"A photo loads it by itself. It is fetched once and kept."</p>
+    }
+}
+
+/// The bar.
+#[component]
+fn Moving(
+    /// What to say where the session says nothing closer.
+    words: &'static str,
+) -> impl IntoView {
+    let shell = use_shell();
+    let bar = Memo::new(move |_| {
+        shell.session.with(|session| match &session.engine {
+            Engine::Loading { backend, bar } => Some((*backend, bar.clone())),
+            _ => None,
+        })
+    });
+    let doing = move || bar.get().map_or_else(|| words.to_owned(), |(on, bar)| doing(on, &bar));
+    let bytes = move || bar.with(|bar| bar.as_ref().and_then(|(_, bar)| in_bytes(bar)));
+    // Without a value the browser draws a bar that moves without saying how far.
+    let value = move || {
+        bar.with(|bar| bar.as_ref().and_then(|(_, bar)| bar.fraction()))
+            .map(|part| format!("{part:.4}"))
+    };
+    view! {
+        <div class="bar-line">
+            <span id="bar-words">{doing}</span>
+            <span class="bar-bytes" data-testid="progress-bytes">{bytes}</span>
+        </div>
+        <progress
+            class="bar"
+            max="1"
+            value=value
+            aria-labelledby="bar-words"
+            data-testid="progress"
+        ></progress>
+    }
+}
+
+fn doing(backend: Backend, bar: &Bar) -> String {
+    let engine = match backend {
+        Backend::Cpu => "CPU",
+        Backend::WebGpu => "WebGPU",
+    };
+    match bar.stage() {
+        Stage::Engine => format!("Fetching the {engine} engine…"),
+        Stage::Manifest | Stage::Model => "Fetching the model…".to_owned(),
+        Stage::SelfTest => format!("Testing the {engine} engine on a known picture…"),
+        Stage::WarmUp => "Warming up…".to_owned(),
+    }
+}
+
+fn in_bytes(bar: &Bar) -> Option<String> {
+    bar.total().map(|total| format!("{} of {}", in_megabytes(bar.loaded()), in_megabytes(total)))
+}

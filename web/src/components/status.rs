@@ -1,0 +1,45 @@
+//! What is going on, for those who listen: one sentence per change.
+
+use leptos::prelude::*;
+
+use crate::engine::protocol::Stage;
+use crate::shell::use_shell;
+use crate::state::session::{Engine, Session, Work};
+use crate::words::stop_sentence;
+
+/// A live region that nobody sees.
+#[component]
+pub fn Status() -> impl IntoView {
+    let shell = use_shell();
+    let said = Memo::new(move |_| shell.session.with(sentence));
+    view! {
+        <p class="visually-hidden" role="status" aria-live="polite" data-testid="status">
+            {said}
+        </p>
+    }
+}
+
+fn sentence(session: &Session) -> String {
+    match (&session.work, &session.engine) {
+        (Work::Done(answer), _) => {
+            let rungs: Vec<&str> =
+                answer.result.ladder.iter().map(|rung| rung.text.as_str()).collect();
+            format!(
+                "{} From general to specific: {}.",
+                stop_sentence(&answer.result.taxonomy),
+                rungs.join("; ")
+            )
+        }
+        (Work::Failed { error, .. }, _) | (_, Engine::Failed(error)) => {
+            format!("{} {}", error.what, error.todo)
+        }
+        (Work::Running(_), _) => "Reading the photo.".to_owned(),
+        (_, Engine::Probing) => "Loading the model.".to_owned(),
+        (_, Engine::Loading { bar, .. }) => match bar.stage() {
+            Stage::Engine | Stage::Manifest | Stage::Model => "Loading the model.".to_owned(),
+            Stage::SelfTest | Stage::WarmUp => "The model has arrived and is tested.".to_owned(),
+        },
+        (_, Engine::Ready(info)) => format!("Ready. Runs on {}.", info.backend.in_words()),
+        (_, Engine::Off) => String::new(),
+    }
+}

@@ -1,0 +1,122 @@
+//! The page's end of the wire: owns one worker at a time and turns what it does into events.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use js_sys::{Array, ArrayBuffer};
+use wasm_bindgen::prelude::Closure;
+use wasm_bindgen::{JsCast as _, JsValue};
+use wasm_bindgen_futures::spawn_local;
+use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
+
+use super::protocol::{Backend, Request, Response};
+use crate::load::fetch::in_words;
+use crate::state::session::Event;
+use crate::ui_error::UiError;
+
+/// What happens to an event of the worker.
+pub type Sink = Rc<dyn Fn(Event)>;
+
+/// A running worker and the closures that listen to it.
+struct Running {
+    worker: Worker,
+    _heard: Closure<dyn FnMut(MessageEvent)>,
+    _broken: Closure<dyn FnMut(ErrorEvent)>,
+}
+
+impl Running {
+    /// Ends the worker. First the handlers go, so that nothing that is already on its way is taken
+    /// for word of the next worker.
+    fn hush(&self) {
+        self.worker.set_onmessage(None);
+        self.worker.set_onerror(None);
+        self.worker.set_onmessageerror(None);
+        self.worker.terminate();
+    }
+}
+
+/// Starts, feeds and ends workers.
+#[derive(Default)]
+pub struct Client {
+    running: RefCell<Option<Running>>,
+}
+
+impl Client {
+    /// Ends the worker at work, if there is one, and starts the worker of `backend`.
+    ///
+    /// # Errors
+    /// When the browser refuses to start a worker.
+    pub fn start(
+        &self,
+        base: &str,
+        backend: Backend,
+        version: &str,
+        sink: Sink,
+    ) -> Result<(), UiError> {
+        self.stop();
+        let url = format!("{base}worker.js?engine={}&v={version}", backend.program());
+        let options = WorkerOptions::new();
+        options.set_type(WorkerType::Module);
+        let worker = Worker::new_with_options(&url, &options).map_err(|error| {
+            UiError::died(format!("the browser refused the worker: {}", in_words(&error)))
+        })?;
+
+        let hear = Rc::clone(&sink);
+        let heard = Closure::<dyn FnMut(MessageEvent)>::new(move |message: MessageEvent| {
+            hear(understood(&message.data()));
+        });
+        let broken = Closure::<dyn FnMut(ErrorEvent)>::new(move |error: ErrorEvent| {
+            error.prevent_default();
+            // A worker whose script cannot be loaded sends a bare event without a message.
+            let said = JsValue::from(error.clone())
+                .dyn_into::<ErrorEvent>()
+                .ok()
+                .map(|error| error.message())
+                .filter(|said| !said.is_empty());
+            sink(Event::Died(UiError::died(said.unwrap_or_else(|| "no message".into()))));
+        });
+        worker.set_onmessage(Some(heard.as_ref().unchecked_ref()));
+        worker.set_onmessageerror(Some(heard.as_ref().unchecked_ref()));
+        worker.set_onerror(Some(broken.as_ref().unchecked_ref()));
+        *self.running.borrow_mut() = Some(Running { worker, _heard: heard, _broken: broken });
+        Ok(())
+    }
+
+    /// Ends the worker at work, if there is one; its memory is freed with it.
+    pub fn stop(&self) {
+        if let Some(running) = self.running.borrow_mut().take() {
+            running.hush();
+            // The call may come out of one of its own closures, which must outlive the call.
+            spawn_local(async move { drop(running) });
+        }
+    }
+
+    /// Sends a request; a photo's bytes are handed over, not copied.
+    ///
+    /// # Errors
+    /// When there is no worker or the browser refuses the message.
+    pub fn send(&self, request: &Request, photo: Option<&ArrayBuffer>) -> Result<(), UiError> {
+        let running = self.running.borrow();
+        let Some(running) = running.as_ref() else {
+            return Err(UiError::died("no engine is running"));
+        };
+        let text = serde_json::to_string(request)
+            .map_err(|error| UiError::mixed_versions(error.to_string()))?;
+        let message = Array::of2(&text.into(), &photo.map_or(JsValue::NULL, JsValue::from));
+        let handed_over = photo.map_or_else(Array::new, |buffer| Array::of1(buffer));
+        running
+            .worker
+            .post_message_with_transfer(&message, &handed_over)
+            .map_err(|error| UiError::died(in_words(&error)))
+    }
+}
+
+fn understood(data: &JsValue) -> Event {
+    let Some(text) = data.as_string() else {
+        return Event::Died(UiError::mixed_versions("a message that is no text"));
+    };
+    match serde_json::from_str::<Response>(&text) {
+        Ok(response) => Event::Said(response),
+        Err(error) => Event::Died(UiError::mixed_versions(error.to_string())),
+    }
+}

@@ -1,0 +1,11 @@
+//! The engine and the way to it: the page's end, the worker's end, and what they say.
+
+#[cfg(target_arch = "wasm32")]
+pub mod client;
+#[cfg(all(target_arch = "wasm32", feature = "engine"))]
+pub mod device;
+#[cfg(target_arch = "wasm32")]
+pub mod probe;
+pub mod protocol;
+#[cfg(all(target_arch = "wasm32", feature = "engine"))]
+pub mod worker;

@@ -1,0 +1,62 @@
+//! Asking the browser for its graphics adapter.
+
+use futures::FutureExt as _;
+use gloo_timers::future::TimeoutFuture;
+use js_sys::{Function, Object, Promise, Reflect};
+use wasm_bindgen::{JsCast as _, JsValue};
+use wasm_bindgen_futures::JsFuture;
+
+use crate::state::choice::{Missing, Probe};
+
+/// Milliseconds after which the browser counts as not answering; some never do.
+const PATIENCE_MS: u32 = 5_000;
+
+/// What the browser offers.
+pub async fn probe() -> Probe {
+    let answer = ask().fuse();
+    let patience = TimeoutFuture::new(PATIENCE_MS).fuse();
+    futures::pin_mut!(answer, patience);
+    futures::select! {
+        probe = answer => probe,
+        () = patience => Probe::Missing(Missing::NoAnswer),
+    }
+}
+
+async fn ask() -> Probe {
+    // Through reflection, since the bindings of WebGPU are not stable yet.
+    let Some(gpu) = get(&js_sys::global(), "navigator").and_then(|n| get(&n, "gpu")) else {
+        return Probe::Missing(Missing::NoWebGpu);
+    };
+    let Some(adapter) = request_adapter(&gpu).await else {
+        return Probe::Missing(Missing::NoAdapter);
+    };
+    let info = get(&adapter, "info").unwrap_or(JsValue::UNDEFINED);
+    let name = ["vendor", "architecture", "description"]
+        .iter()
+        .filter_map(|key| get(&info, key).and_then(|word| word.as_string()))
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ");
+    // Where it stands has moved between versions of the standard.
+    let fallback = [&info, &adapter]
+        .iter()
+        .any(|at| get(at, "isFallbackAdapter").is_some_and(|flag| flag.is_truthy()));
+    let software = ["swiftshader", "llvmpipe", "lavapipe", "basic render"]
+        .iter()
+        .any(|word| name.to_lowercase().contains(word));
+    if fallback || software { Probe::Software(name) } else { Probe::Hardware(name) }
+}
+
+async fn request_adapter(gpu: &JsValue) -> Option<JsValue> {
+    let request: Function = get(gpu, "requestAdapter")?.dyn_into().ok()?;
+    let options = Object::new();
+    Reflect::set(&options, &"powerPreference".into(), &"high-performance".into()).ok()?;
+    let promise: Promise = request.call1(gpu, &options).ok()?.dyn_into().ok()?;
+    let adapter = JsFuture::from(promise).await.ok()?;
+    adapter.is_truthy().then_some(adapter)
+}
+
+/// A property that is neither undefined nor null.
+fn get(of: &JsValue, key: &str) -> Option<JsValue> {
+    Reflect::get(of, &key.into()).ok().filter(|value| !value.is_undefined() && !value.is_null())
+}

@@ -1,0 +1,250 @@
+//! What the page and an engine's worker say to each other.
+//!
+//! Every message is one JSON text; a photo travels beside its request as a transferred
+//! `ArrayBuffer`, so that it is neither copied nor turned into text. Every [`Request`] is answered:
+//! `Load` by [`Response::Ready`] or [`Response::Failed`], `Caption` by [`Response::Result`],
+//! [`Response::Superseded`] or [`Response::Failed`] with its id. `worker.js` speaks the same
+//! language for what happens before and after the Rust code runs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ui_error::UiError;
+
+/// Number of a photo, counted up by the page; answers carry it back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PhotoId(pub u64);
+
+/// The two engines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    /// Rust kernels with wasm SIMD on the processor; works everywhere.
+    Cpu,
+    /// Kernels on the graphics processor through WebGPU.
+    WebGpu,
+}
+
+impl Backend {
+    /// The word of the result's `backend` field and of `?backend=`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::WebGpu => "webgpu",
+        }
+    }
+
+    /// Name of the program that `worker.js` starts for it.
+    #[must_use]
+    pub const fn program(self) -> &'static str {
+        match self {
+            Self::Cpu => "worker_cpu",
+            Self::WebGpu => "worker_gpu",
+        }
+    }
+
+    /// As it is called in a sentence.
+    #[must_use]
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Cpu => "the processor (CPU)",
+            Self::WebGpu => "the graphics processor (WebGPU)",
+        }
+    }
+}
+
+/// What a worker is busy with before it is ready, in the order in which it happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// The engine's own code is fetched and compiled.
+    Engine,
+    /// The list of the model's files is read.
+    Manifest,
+    /// The model's files are fetched and their hashes checked.
+    Model,
+    /// The stored picture is embedded and compared with its known vector.
+    SelfTest,
+    /// One picture is read for nothing, so that the first real one is not the slow one.
+    WarmUp,
+}
+
+/// How far a worker has come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// What is being done.
+    pub stage: Stage,
+    /// Bytes of this stage that have arrived.
+    pub loaded: u64,
+    /// Bytes of this stage in all; 0 where the worker cannot know.
+    pub total: u64,
+    /// The file being fetched.
+    pub file: Option<String>,
+}
+
+/// An engine that passed its self-test, and the model in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EngineInfo {
+    /// Which engine.
+    pub backend: Backend,
+    /// Name of the model.
+    pub model: String,
+    /// Version of the model.
+    pub version: String,
+    /// Hash of the model's manifest, hexadecimal.
+    pub sha256: String,
+    /// Cosine between the stored picture's vector and the one computed here, in [-1, 1].
+    pub self_test: f32,
+    /// Time of one warm photo, in milliseconds.
+    pub warm_ms: f64,
+}
+
+/// From the page to the worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Request {
+    /// Fetch the model and make ready.
+    Load {
+        /// Absolute address of `manifest.json`; the files lie beside it.
+        manifest_url: String,
+    },
+    /// Read a photo; its bytes travel beside this message.
+    Caption {
+        /// Number to answer with.
+        id: PhotoId,
+    },
+}
+
+/// From the worker to the page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Response {
+    /// The worker's code runs and listens.
+    Booted,
+    /// Something moved.
+    Progress(Progress),
+    /// The model is loaded, tested and warm.
+    Ready(EngineInfo),
+    /// The answer to a photo: the result JSON as text, shown and copied as it is.
+    Result {
+        /// The photo.
+        id: PhotoId,
+        /// The result of `PRODUCT`'s schema, pretty-printed.
+        json: String,
+    },
+    /// A newer photo was already waiting, so this one was not read.
+    Superseded {
+        /// The photo.
+        id: PhotoId,
+    },
+    /// Something went wrong.
+    Failed {
+        /// The photo that it went wrong with; none where it was the engine or the model.
+        id: Option<PhotoId>,
+        /// Whether the worker is of no further use.
+        fatal: bool,
+        /// What to tell the visitor.
+        error: UiError,
+    },
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::ui_error::Cause;
+
+    fn there_and_back(response: &Response) {
+        let text = serde_json::to_string(response).unwrap();
+        assert_eq!(&serde_json::from_str::<Response>(&text).unwrap(), response);
+    }
+
+    #[test]
+    fn every_request_survives_the_way_to_the_worker() {
+        for request in [
+            Request::Load { manifest_url: "https://a.example/m/manifest.json".into() },
+            Request::Caption { id: PhotoId(7) },
+        ] {
+            let text = serde_json::to_string(&request).unwrap();
+            assert_eq!(serde_json::from_str::<Request>(&text).unwrap(), request);
+        }
+    }
+
+    #[test]
+    fn every_response_survives_the_way_to_the_page() {
+        there_and_back(&Response::Booted);
+        for stage in
+            [Stage::Engine, Stage::Manifest, Stage::Model, Stage::SelfTest, Stage::WarmUp]
+        {
+            there_and_back(&Response::Progress(Progress {
+                stage,
+                loaded: 3,
+                total: u64::from(u32::MAX) + 1,
+                file: Some("image.safetensors".into()),
+            }));
+        }
+        for backend in [Backend::Cpu, Backend::WebGpu] {
+            there_and_back(&Response::Ready(EngineInfo {
+                backend,
+                model: "default".into(),
+                version: "1".into(),
+                sha256: "00ff".into(),
+                self_test: 0.999,
+                warm_ms: 41.5,
+            }));
+        }
+        there_and_back(&Response::Result { id: PhotoId(2), json: "{\"a\": \"ü\\n\"}".into() });
+        there_and_back(&Response::Superseded { id: PhotoId(3) });
+        for id in [None, Some(PhotoId(4))] {
+            there_and_back(&Response::Failed {
+                id,
+                fatal: id.is_none(),
+                error: UiError::new(Cause::Bundle, "what", "todo").with_detail("detail"),
+            });
+        }
+    }
+
+    #[test]
+    fn the_loader_script_speaks_the_same_language() {
+        // As `worker.js` writes them, with its own values filled in.
+        let progress = r#"{"type":"progress","stage":"engine","loaded":9,"total":0,"file":"worker_cpu_bg.wasm"}"#;
+        assert_eq!(
+            serde_json::from_str::<Response>(progress).unwrap(),
+            Response::Progress(Progress {
+                stage: Stage::Engine,
+                loaded: 9,
+                total: 0,
+                file: Some("worker_cpu_bg.wasm".into())
+            })
+        );
+        let failed = r#"{"type":"failed","id":null,"fatal":true,"error":{"cause":"engine","what":"w","todo":"t","detail":"d"}}"#;
+        assert_eq!(
+            serde_json::from_str::<Response>(failed).unwrap(),
+            Response::Failed {
+                id: None,
+                fatal: true,
+                error: UiError::new(Cause::Engine, "w", "t").with_detail("d")
+            }
+        );
+        // The keys and words above are those that the script really uses.
+        let script = include_str!("../../worker.js");
+        for word in [
+            r#"type: "progress""#,
+            r#"stage: "engine""#,
+            "loaded, total: 0, file",
+            r#"type: "failed""#,
+            "id: null",
+            "fatal: true",
+            r#"cause: "engine""#,
+            "what,",
+            "todo:",
+            "detail:",
+        ] {
+            assert!(script.contains(word), "worker.js no longer says `{word}`");
+        }
+        for backend in [Backend::Cpu, Backend::WebGpu] {
+            assert!(backend.program().starts_with("worker_"), "worker.js allows worker_* only");
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! From a manifest's address to checked bytes in memory, with honest progress on the way.
+
+#[cfg(target_arch = "wasm32")]
+pub mod bundle;
+#[cfg(target_arch = "wasm32")]
+pub mod cache;
+#[cfg(target_arch = "wasm32")]
+pub mod fetch;
+#[cfg(target_arch = "wasm32")]
+pub mod plan;
+pub mod progress;
+
+use espalier_core::bundle::Part;
+
+/// The parts that an answer needs. The text tower is not among them: it is of use only to a
+/// visitor who types.
+pub const PARTS: [Part; 4] = [Part::Image, Part::Captions, Part::Taxonomy, Part::Selftest];
+
+/// Where the shipped model lies, relative to the page.
+pub const DEFAULT_MANIFEST: &str = "models/default/manifest.json";
+
+/// Sizes of the engines, written beside them by the build.
+pub const ENGINES: &str = "engines.json";

@@ -1,0 +1,52 @@
+//! Sizes told before anything heavy is fetched: the manifest and the list of engines are a few
+//! kilobytes.
+
+use espalier_core::bundle::Manifest;
+use gloo_net::http::Request;
+use serde::Deserialize;
+
+use super::{ENGINES, PARTS};
+use crate::state::session::Plan;
+
+/// One engine in the list that the build writes.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct EngineFile {
+    /// Bytes of its wasm, as it is before any compression on the way.
+    pub bytes: u64,
+    /// SHA-256 of its wasm; part of the worker's address, so that no cache mixes two builds.
+    pub sha256: String,
+}
+
+/// The list that the build writes beside the engines.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Engines {
+    /// The CPU engine.
+    pub worker_cpu: EngineFile,
+    /// The WebGPU engine.
+    pub worker_gpu: EngineFile,
+}
+
+/// Reads both lists. What cannot be read counts as unknown: the bar then has no total for that
+/// part, and the worker, which needs the manifest for its work, says what is wrong with it.
+pub async fn read(base: &str, manifest_url: &str) -> (Plan, Engines) {
+    let engines: Engines = match bytes(&format!("{base}{ENGINES}")).await {
+        Some(list) => serde_json::from_slice(&list).unwrap_or_default(),
+        None => Engines::default(),
+    };
+    let model = match bytes(manifest_url).await {
+        Some(manifest) => {
+            Manifest::parse(&manifest).map(|manifest| manifest.bytes_of(&PARTS)).unwrap_or(0)
+        }
+        None => 0,
+    };
+    let plan = Plan { cpu: engines.worker_cpu.bytes, gpu: engines.worker_gpu.bytes, model };
+    (plan, engines)
+}
+
+async fn bytes(url: &str) -> Option<Vec<u8>> {
+    let response = Request::get(url).send().await.ok()?;
+    if !response.ok() {
+        return None;
+    }
+    response.binary().await.ok()
+}

@@ -1,0 +1,174 @@
+//! One honest bar: bytes of the engine and of the model, summed.
+//!
+//! The contract, held by the tests: the total is fixed before the bar first moves, the bar never
+//! goes back, never passes its end, and reaches it exactly when the engine is ready.
+
+use crate::engine::protocol::{Progress, Stage};
+
+/// Sizes that are known before anything heavy is fetched; 0 where unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// Bytes of the engine's wasm.
+    pub engine: u64,
+    /// Bytes of the model's files that the page needs.
+    pub model: u64,
+}
+
+/// The bar of one load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bar {
+    sizes: Sizes,
+    engine: u64,
+    model: u64,
+    stage: Stage,
+    file: Option<String>,
+}
+
+impl Bar {
+    /// A bar at its start.
+    #[must_use]
+    pub const fn new(sizes: Sizes) -> Self {
+        Self { sizes, engine: 0, model: 0, stage: Stage::Engine, file: None }
+    }
+
+    /// Takes one report in. Reports may come late, twice or out of order; the bar does not mind.
+    pub fn advance(&mut self, progress: &Progress) {
+        match progress.stage {
+            Stage::Engine => {
+                self.engine = self.engine.max(progress.loaded).min(self.sizes.engine);
+            }
+            stage => {
+                // Code that runs has arrived, whatever the count says.
+                self.engine = self.sizes.engine;
+                if stage == Stage::Model && self.sizes.model == 0 {
+                    self.sizes.model = progress.total;
+                }
+                if stage == Stage::Model {
+                    self.model = self.model.max(progress.loaded).min(self.sizes.model);
+                } else if stage > Stage::Model {
+                    self.model = self.sizes.model;
+                }
+            }
+        }
+        if progress.stage >= self.stage {
+            self.stage = progress.stage;
+            self.file.clone_from(&progress.file);
+        }
+    }
+
+    /// What the worker is busy with.
+    #[must_use]
+    pub const fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// The file on its way.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        self.file.as_deref()
+    }
+
+    /// Bytes that have arrived.
+    #[must_use]
+    pub const fn loaded(&self) -> u64 {
+        self.engine + self.model
+    }
+
+    /// Bytes in all; none until the model's size is known.
+    #[must_use]
+    pub const fn total(&self) -> Option<u64> {
+        if self.sizes.model == 0 { None } else { Some(self.sizes.engine + self.sizes.model) }
+    }
+
+    /// The part that has arrived, in [0, 1]; none until the total is known.
+    #[must_use]
+    pub fn fraction(&self) -> Option<f64> {
+        #[expect(clippy::cast_precision_loss, reason = "a bar needs no more than 52 bits")]
+        self.total().map(|total| self.loaded() as f64 / total as f64)
+    }
+}
+
+/// `1234567` → `1.2 MB`; decimal units, as file managers and browsers count.
+#[must_use]
+pub fn in_megabytes(bytes: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
+    let megabytes = bytes as f64 / 1e6;
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{:.0} kB", megabytes * 1e3),
+        _ => format!("{megabytes:.1} MB"),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SIZES: Sizes = Sizes { engine: 400, model: 1_000 };
+
+    fn report(stage: Stage, loaded: u64) -> Progress {
+        Progress { stage, loaded, total: 1_000, file: None }
+    }
+
+    #[test]
+    fn the_bar_counts_engine_and_model_together() {
+        let mut bar = Bar::new(SIZES);
+        assert_eq!((bar.loaded(), bar.total()), (0, Some(1_400)));
+        bar.advance(&report(Stage::Engine, 300));
+        assert_eq!(bar.loaded(), 300);
+        bar.advance(&report(Stage::Manifest, 0));
+        assert_eq!(bar.loaded(), 400);
+        bar.advance(&report(Stage::Model, 250));
+        assert_eq!(bar.loaded(), 650);
+        bar.advance(&report(Stage::SelfTest, 0));
+        assert_eq!(bar.fraction(), Some(1.0));
+    }
+
+    #[test]
+    fn without_a_known_size_there_is_no_fraction_until_the_worker_tells_it() {
+        let mut bar = Bar::new(Sizes::default());
+        bar.advance(&report(Stage::Engine, 300));
+        assert_eq!(bar.fraction(), None);
+        bar.advance(&report(Stage::Model, 500));
+        assert_eq!(bar.fraction(), Some(0.5));
+    }
+
+    #[test]
+    fn sizes_are_told_in_the_unit_that_suits_them() {
+        assert_eq!(in_megabytes(999), "999 bytes");
+        assert_eq!(in_megabytes(48_200), "48 kB");
+        assert_eq!(in_megabytes(4_249_000), "4.2 MB");
+    }
+
+    fn any_stage() -> impl Strategy<Value = Stage> {
+        prop::sample::select(vec![
+            Stage::Engine,
+            Stage::Manifest,
+            Stage::Model,
+            Stage::SelfTest,
+            Stage::WarmUp,
+        ])
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_arrives_the_bar_only_grows_and_its_total_stays(
+            reports in prop::collection::vec((any_stage(), 0_u64..3_000), 0..40)
+        ) {
+            let mut bar = Bar::new(SIZES);
+            let mut before = 0;
+            for (stage, loaded) in reports {
+                bar.advance(&report(stage, loaded));
+                prop_assert!(bar.loaded() >= before);
+                prop_assert!(bar.loaded() <= 1_400);
+                prop_assert_eq!(bar.total(), Some(1_400));
+                before = bar.loaded();
+            }
+            bar.advance(&report(Stage::SelfTest, 0));
+            prop_assert_eq!(bar.fraction(), Some(1.0));
+        }
+    }
+}

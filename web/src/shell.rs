@@ -1,0 +1,195 @@
+//! Carries out what the session decides, and feeds what comes of it back.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use futures::FutureExt as _;
+use futures::future::{LocalBoxFuture, Shared};
+use gloo_timers::callback::Timeout;
+use leptos::prelude::*;
+use wasm_bindgen_futures::spawn_local;
+use web_sys::File;
+
+use crate::engine::client::Client;
+use crate::engine::probe::probe;
+use crate::engine::protocol::{Backend, PhotoId, Request, Response};
+use crate::load::plan::{self, Engines};
+use crate::load::DEFAULT_MANIFEST;
+use crate::photo::Photo;
+use crate::state::choice::{Preference, Probe};
+use crate::state::session::{Command, Event, Plan, Session};
+use crate::ui_error::UiError;
+
+/// The session, the photo on show, and the hands that move them; copied freely.
+#[derive(Clone, Copy)]
+pub struct Shell {
+    /// What the page is doing.
+    pub session: RwSignal<Session>,
+    /// The photo on show.
+    pub photo: RwSignal<Option<Rc<Photo>>, LocalStorage>,
+    /// Whether raw numbers are shown beside the words.
+    pub numbers: RwSignal<bool>,
+    /// How many further files came with the photo and were left out.
+    pub left_out: RwSignal<u32>,
+    hands: StoredValue<Rc<Hands>, LocalStorage>,
+}
+
+struct Hands {
+    base: String,
+    client: Client,
+    plan: Shared<LocalBoxFuture<'static, (Plan, Engines)>>,
+    watch: RefCell<Option<Timeout>>,
+    last_id: Cell<u64>,
+}
+
+impl Hands {
+    fn manifest_url(&self) -> String {
+        format!("{}{DEFAULT_MANIFEST}", self.base)
+    }
+}
+
+impl Shell {
+    /// A shell for the page at `base` (its folder's address), opened with `query`.
+    #[must_use]
+    pub fn new(base: String, query: &str) -> Self {
+        let manifest_url = format!("{base}{DEFAULT_MANIFEST}");
+        let folder = base.clone();
+        let plan = async move { plan::read(&folder, &manifest_url).await };
+        let hands = Hands {
+            base,
+            client: Client::default(),
+            plan: plan.boxed_local().shared(),
+            watch: RefCell::default(),
+            last_id: Cell::new(0),
+        };
+        let shell = Self {
+            session: RwSignal::new(Session::new(Preference::from_query(query))),
+            photo: RwSignal::new_local(None),
+            numbers: RwSignal::new(false),
+            left_out: RwSignal::new(0),
+            hands: StoredValue::new_local(Rc::new(hands)),
+        };
+        let plan = shell.hands().plan.clone();
+        spawn_local(async move { shell.dispatch(Event::Planned(plan.await.0)) });
+        shell
+    }
+
+    /// Takes a photo, or what came instead of one.
+    pub fn give(self, given: Result<(File, u32), UiError>) {
+        let hands = self.hands();
+        let id = PhotoId(hands.last_id.get() + 1);
+        hands.last_id.set(id.0);
+        let taken =
+            given.and_then(|(file, others)| Ok((Photo::new(id, file)?, others)));
+        match taken {
+            Ok((photo, others)) => {
+                self.left_out.set(others);
+                self.photo.set(Some(Rc::new(photo)));
+                self.dispatch(Event::PhotoChosen(id));
+            }
+            Err(error) => {
+                self.left_out.set(0);
+                self.photo.set(None);
+                self.dispatch(Event::PhotoRefused(error));
+            }
+        }
+    }
+
+    /// Lets the session take an event in, and does what it says.
+    pub fn dispatch(self, event: Event) {
+        let commands = self.session.try_update(|session| session.next(event));
+        for command in commands.unwrap_or_default() {
+            self.carry_out(command);
+        }
+        self.watch();
+    }
+
+    fn hands(self) -> Rc<Hands> {
+        self.hands.get_value()
+    }
+
+    fn carry_out(self, command: Command) {
+        match command {
+            Command::Probe { adapter } => {
+                let plan = self.hands().plan.clone();
+                spawn_local(async move {
+                    let (plan, _) = plan.await;
+                    self.dispatch(Event::Planned(plan));
+                    let answer = if adapter { probe().await } else { Probe::NotAsked };
+                    self.dispatch(Event::Probed(answer));
+                });
+            }
+            Command::Start(backend) => self.start(backend),
+            Command::Load => {
+                let hands = self.hands();
+                let request = Request::Load { manifest_url: hands.manifest_url() };
+                self.died_on(hands.client.send(&request, None));
+            }
+            Command::Send(id) => self.send(id),
+            Command::Stop => self.hands().client.stop(),
+        }
+    }
+
+    fn start(self, backend: Backend) {
+        let hands = self.hands();
+        // Known by now: the session probes, and with it waits for the plan, before it starts.
+        let engines = hands.plan.peek().map(|(_, engines)| engines.clone()).unwrap_or_default();
+        let file = match backend {
+            Backend::Cpu => engines.worker_cpu,
+            Backend::WebGpu => engines.worker_gpu,
+        };
+        let version = file.sha256.get(..12).unwrap_or_default();
+        let sink = Rc::new(move |event| self.dispatch(event));
+        self.died_on(hands.client.start(&hands.base, backend, version, sink));
+    }
+
+    fn send(self, id: PhotoId) {
+        let Some(photo) = self.photo.get_untracked().filter(|photo| photo.id == id) else {
+            return;
+        };
+        spawn_local(async move {
+            match photo.bytes().await {
+                Ok(bytes) => {
+                    let request = Request::Caption { id };
+                    self.died_on(self.hands().client.send(&request, Some(&bytes)));
+                }
+                Err(error) => {
+                    self.dispatch(Event::Said(Response::Failed {
+                        id: Some(id),
+                        fatal: false,
+                        error,
+                    }));
+                }
+            }
+        });
+    }
+
+    fn died_on(self, outcome: Result<(), UiError>) {
+        if let Err(error) = outcome {
+            self.dispatch(Event::Died(error));
+        }
+    }
+
+    /// Starts the clock of the worker's silence again; every event counts as a sign of life.
+    fn watch(self) {
+        let patience = self.session.with_untracked(Session::patience);
+        let watch = patience.map(|seconds| {
+            let milliseconds = u32::try_from(seconds * 1_000).unwrap_or(u32::MAX);
+            Timeout::new(milliseconds, move || {
+                // In a turn of its own: what follows drops the timer that is running here.
+                spawn_local(async move { self.dispatch(Event::Silent) });
+            })
+        });
+        // Dropping the old one stops it.
+        self.hands().watch.replace(watch);
+    }
+}
+
+/// The shell of the component at hand.
+///
+/// # Panics
+/// Never on this page: `app::start` provides it to every component.
+#[must_use]
+pub fn use_shell() -> Shell {
+    expect_context::<Shell>()
+}

@@ -1,0 +1,169 @@
+//! Which engine to use, and in words why not the other.
+
+use crate::engine::protocol::Backend;
+use crate::ui_error::UiError;
+
+/// What the page's address asks for: `?backend=auto|webgpu|cpu`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preference {
+    /// The graphics processor if there is a real one, else the CPU.
+    #[default]
+    Auto,
+    /// The CPU, without asking for anything else.
+    Cpu,
+    /// WebGPU even on a software adapter.
+    WebGpu,
+}
+
+impl Preference {
+    /// Reads the query part of the address, with or without its question mark. Words that are not
+    /// known count as `auto`.
+    #[must_use]
+    pub fn from_query(query: &str) -> Self {
+        let value = query
+            .trim_start_matches('?')
+            .split('&')
+            .find_map(|pair| pair.strip_prefix("backend="));
+        match value {
+            Some("cpu") => Self::Cpu,
+            Some("webgpu") => Self::WebGpu,
+            _ => Self::Auto,
+        }
+    }
+}
+
+/// What the browser answered when asked for a graphics adapter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// A real graphics processor.
+    Hardware(String),
+    /// An adapter that computes on the CPU.
+    Software(String),
+    /// No adapter, and why.
+    Missing(Missing),
+    /// The browser was not asked, since the answer would not matter.
+    NotAsked,
+}
+
+/// Why there is no adapter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// The browser has no WebGPU, or hides it from pages without a secure address.
+    NoWebGpu,
+    /// The browser has WebGPU and offers no adapter on this device.
+    NoAdapter,
+    /// The browser did not answer in time.
+    NoAnswer,
+}
+
+/// Why the graphics processor is not used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PassedOver {
+    /// There is none to use.
+    Missing(Missing),
+    /// Only one that is slower than the CPU engine.
+    Software(String),
+    /// It was tried and failed.
+    Failed(UiError),
+}
+
+impl PassedOver {
+    /// One sentence for the page.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Missing(Missing::NoWebGpu) => {
+                "WebGPU is not used: this browser does not offer it.".into()
+            }
+            Self::Missing(Missing::NoAdapter) => {
+                "WebGPU is not used: the browser offers no graphics adapter.".into()
+            }
+            Self::Missing(Missing::NoAnswer) => {
+                "WebGPU is not used: the browser did not answer about its graphics adapter.".into()
+            }
+            Self::Software(name) => {
+                format!("WebGPU is not used: its only adapter is a software one ({name}).")
+            }
+            Self::Failed(error) => match &error.detail {
+                Some(detail) => {
+                    format!("WebGPU was tried and given up. {} ({detail})", error.what)
+                }
+                None => format!("WebGPU was tried and given up. {}", error.what),
+            },
+        }
+    }
+}
+
+/// The engine to start.
+///
+/// # Errors
+/// The reason why the graphics processor is passed over; the CPU engine it is then.
+pub fn choose(preference: Preference, probe: &Probe) -> Result<Backend, PassedOver> {
+    match (preference, probe) {
+        (Preference::Cpu, _) | (_, Probe::NotAsked) => Ok(Backend::Cpu),
+        (_, Probe::Hardware(_)) | (Preference::WebGpu, Probe::Software(_)) => Ok(Backend::WebGpu),
+        (Preference::Auto, Probe::Software(name)) => Err(PassedOver::Software(name.clone())),
+        (_, Probe::Missing(missing)) => Err(PassedOver::Missing(*missing)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui_error::Cause;
+
+    #[test]
+    fn the_address_says_which_engine_is_wanted() {
+        for (query, wanted) in [
+            ("", Preference::Auto),
+            ("?backend=auto", Preference::Auto),
+            ("?backend=cpu", Preference::Cpu),
+            ("?x=1&backend=webgpu", Preference::WebGpu),
+            ("backend=cpu&y", Preference::Cpu),
+            ("?backend=abacus", Preference::Auto),
+            ("?notbackend=cpu", Preference::Auto),
+        ] {
+            assert_eq!(Preference::from_query(query), wanted, "{query}");
+        }
+    }
+
+    #[test]
+    fn a_real_adapter_is_used_and_a_software_one_only_where_forced() {
+        let real = Probe::Hardware("nvidia".into());
+        let software = Probe::Software("google swiftshader".into());
+        assert_eq!(choose(Preference::Auto, &real), Ok(Backend::WebGpu));
+        assert_eq!(choose(Preference::WebGpu, &software), Ok(Backend::WebGpu));
+        assert_eq!(
+            choose(Preference::Auto, &software),
+            Err(PassedOver::Software("google swiftshader".into()))
+        );
+    }
+
+    #[test]
+    fn no_adapter_is_no_adapter_even_where_webgpu_is_forced() {
+        for preference in [Preference::Auto, Preference::WebGpu] {
+            for missing in [Missing::NoWebGpu, Missing::NoAdapter, Missing::NoAnswer] {
+                assert_eq!(
+                    choose(preference, &Probe::Missing(missing)),
+                    Err(PassedOver::Missing(missing))
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn each_reason_is_a_sentence_of_its_own() {
+        let reasons = [
+            PassedOver::Missing(Missing::NoWebGpu),
+            PassedOver::Missing(Missing::NoAdapter),
+            PassedOver::Missing(Missing::NoAnswer),
+            PassedOver::Software("swiftshader".into()),
+            PassedOver::Failed(UiError::new(Cause::Gpu, "The device was lost.", "")),
+        ];
+        let mut sentences: Vec<_> = reasons.iter().map(PassedOver::in_words).collect();
+        assert!(sentences.iter().all(|s| s.starts_with("WebGPU ") && s.ends_with('.')));
+        sentences.sort();
+        sentences.dedup();
+        assert_eq!(sentences.len(), reasons.len());
+    }
+}

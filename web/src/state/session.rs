@@ -1,0 +1,348 @@
+//! What the page is doing, as one value, and the only function that changes it.
+//!
+//! [`Session::next`] is pure: it takes an [`Event`] and returns what to do as [`Command`]s; the
+//! shell (`crate::shell`) carries those out and feeds what comes of them back. Two small
+//! machines run side by side: the [`Engine`] (off → probing → loading → ready) and the
+//! [`Work`] on the photo (none → waiting → running → done), because a photo may be chosen at any
+//! time and waits for the engine where it must.
+
+use std::sync::Arc;
+
+use espalier_core::caption::CaptionResult;
+
+use super::choice::{PassedOver, Preference, Probe, choose};
+use crate::engine::protocol::{Backend, EngineInfo, PhotoId, Progress, Response, Stage};
+use crate::load::progress::{Bar, Sizes};
+use crate::ui_error::UiError;
+
+/// Sizes of both engines and of the model, as far as they are known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Bytes of the CPU engine's wasm.
+    pub cpu: u64,
+    /// Bytes of the WebGPU engine's wasm.
+    pub gpu: u64,
+    /// Bytes of the model's files.
+    pub model: u64,
+}
+
+impl Plan {
+    /// What has to arrive before `backend` can answer.
+    #[must_use]
+    pub const fn sizes(self, backend: Backend) -> Sizes {
+        let engine = match backend {
+            Backend::Cpu => self.cpu,
+            Backend::WebGpu => self.gpu,
+        };
+        Sizes { engine, model: self.model }
+    }
+}
+
+/// Where the engine stands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Engine {
+    /// Nothing was asked of it yet, or it was stopped.
+    Off,
+    /// Sizes are being read and the browser is being asked for a graphics adapter.
+    Probing,
+    /// A worker runs and is on its way to ready.
+    Loading {
+        /// Which engine.
+        backend: Backend,
+        /// How far.
+        bar: Bar,
+    },
+    /// A worker waits for photos.
+    Ready(EngineInfo),
+    /// No engine could be made ready.
+    Failed(UiError),
+}
+
+/// Where the photo stands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Work {
+    /// No photo yet.
+    None,
+    /// Shown, and waiting for the engine.
+    Waiting(PhotoId),
+    /// With the engine.
+    Running(PhotoId),
+    /// Read.
+    Done(Arc<Answer>),
+    /// Not read.
+    Failed {
+        /// The photo; none where none could be taken from what was dropped or pasted.
+        photo: Option<PhotoId>,
+        /// Why.
+        error: UiError,
+    },
+}
+
+impl Work {
+    /// Whether there is a photo, or was an attempt at one.
+    #[must_use]
+    pub const fn is_some(&self) -> bool {
+        !matches!(self, Self::None)
+    }
+}
+
+/// A photo's result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// The photo.
+    pub photo: PhotoId,
+    /// The result, for the page to draw.
+    pub result: CaptionResult,
+    /// The result exactly as the engine wrote it, for the visitor to copy.
+    pub json: String,
+}
+
+/// Everything that can happen to a session.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// Sizes became known.
+    Planned(Plan),
+    /// The visitor asked for the model.
+    LoadWanted,
+    /// The visitor gave a photo.
+    PhotoChosen(PhotoId),
+    /// What the visitor gave holds no photo.
+    PhotoRefused(UiError),
+    /// The visitor asked to try again.
+    Retry,
+    /// The browser answered about its graphics adapter.
+    Probed(Probe),
+    /// The worker said something.
+    Said(Response),
+    /// The worker broke without a word of its own.
+    Died(UiError),
+    /// The worker has been silent for longer than [`Session::patience`].
+    Silent,
+}
+
+/// What the shell has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Wait until the sizes are known and, where `adapter` is set, ask the browser for a graphics
+    /// adapter.
+    Probe {
+        /// Whether the answer matters.
+        adapter: bool,
+    },
+    /// End the worker, if there is one, and start this one.
+    Start(Backend),
+    /// Send `Load`.
+    Load,
+    /// Send the photo.
+    Send(PhotoId),
+    /// End the worker.
+    Stop,
+}
+
+/// The state of the page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Session {
+    /// Which engine the address asks for.
+    pub preference: Preference,
+    /// Known sizes.
+    pub plan: Plan,
+    /// The engine.
+    pub engine: Engine,
+    /// Why the graphics processor is not used, once that is so.
+    pub passed_over: Option<PassedOver>,
+    /// The photo.
+    pub work: Work,
+}
+
+impl Session {
+    /// A page just opened.
+    #[must_use]
+    pub const fn new(preference: Preference) -> Self {
+        Self {
+            preference,
+            plan: Plan { cpu: 0, gpu: 0, model: 0 },
+            engine: Engine::Off,
+            passed_over: None,
+            work: Work::None,
+        }
+    }
+
+    /// Takes one event in and says what to do. Events that make no sense in the state at hand
+    /// (a late message, a second press) change nothing.
+    pub fn next(&mut self, event: Event) -> Vec<Command> {
+        match event {
+            Event::Planned(plan) => {
+                // A bar that is already on the screen keeps its total.
+                self.plan = plan;
+                Vec::new()
+            }
+            Event::LoadWanted => self.wake(),
+            Event::PhotoChosen(photo) => self.take(photo),
+            Event::PhotoRefused(error) => {
+                self.work = Work::Failed { photo: None, error };
+                Vec::new()
+            }
+            Event::Retry => self.retry(),
+            Event::Probed(probe) => self.probed(&probe),
+            Event::Said(response) => self.said(response),
+            Event::Died(error) => self.lost(error),
+            Event::Silent => match self.patience() {
+                Some(seconds) => self.lost(UiError::silent(seconds)),
+                None => Vec::new(),
+            },
+        }
+    }
+
+    /// Seconds that the worker may be silent in the state at hand; none where silence is normal.
+    ///
+    /// A graphics processor compiles its kernels at the first picture: seconds on a real one, and
+    /// minutes on a software adapter, which is only ever used where the address forces it.
+    #[must_use]
+    pub const fn patience(&self) -> Option<u64> {
+        let gpu = match self.preference {
+            Preference::WebGpu => 420,
+            Preference::Auto | Preference::Cpu => 60,
+        };
+        match (&self.engine, &self.work) {
+            (Engine::Loading { backend, bar }, _) => match (bar.stage(), backend) {
+                (Stage::Engine | Stage::Manifest | Stage::Model, _) => Some(60),
+                (Stage::SelfTest | Stage::WarmUp, Backend::WebGpu) => Some(gpu),
+                (Stage::SelfTest | Stage::WarmUp, Backend::Cpu) => Some(180),
+            },
+            (Engine::Ready(info), Work::Running(_)) => match info.backend {
+                Backend::WebGpu => Some(gpu),
+                Backend::Cpu => Some(180),
+            },
+            _ => None,
+        }
+    }
+
+    fn wake(&mut self) -> Vec<Command> {
+        if !matches!(self.engine, Engine::Off | Engine::Failed(_)) {
+            return Vec::new();
+        }
+        self.engine = Engine::Probing;
+        // An engine that failed on this device once is not tried again.
+        let adapter = self.preference != Preference::Cpu && self.passed_over.is_none();
+        vec![Command::Probe { adapter }]
+    }
+
+    fn start(&mut self, backend: Backend) -> Vec<Command> {
+        self.engine = Engine::Loading { backend, bar: Bar::new(self.plan.sizes(backend)) };
+        vec![Command::Start(backend)]
+    }
+
+    fn take(&mut self, photo: PhotoId) -> Vec<Command> {
+        if matches!(self.engine, Engine::Ready(_)) {
+            self.work = Work::Running(photo);
+            return vec![Command::Send(photo)];
+        }
+        self.work = Work::Waiting(photo);
+        self.wake()
+    }
+
+    fn retry(&mut self) -> Vec<Command> {
+        match self.work {
+            Work::Failed { photo: Some(photo), .. } => self.take(photo),
+            _ => self.wake(),
+        }
+    }
+
+    fn probed(&mut self, probe: &Probe) -> Vec<Command> {
+        if self.engine != Engine::Probing {
+            return Vec::new();
+        }
+        if self.passed_over.is_some() {
+            return self.start(Backend::Cpu);
+        }
+        match choose(self.preference, probe) {
+            Ok(backend) => self.start(backend),
+            Err(passed_over) => {
+                self.passed_over = Some(passed_over);
+                self.start(Backend::Cpu)
+            }
+        }
+    }
+
+    fn said(&mut self, response: Response) -> Vec<Command> {
+        match response {
+            Response::Booted if matches!(self.engine, Engine::Loading { .. }) => {
+                vec![Command::Load]
+            }
+            Response::Progress(progress) => self.moved(&progress),
+            Response::Ready(info) if self.loads(info.backend) => {
+                self.engine = Engine::Ready(info);
+                match self.work {
+                    Work::Waiting(photo) => self.take(photo),
+                    _ => Vec::new(),
+                }
+            }
+            Response::Result { id, json } if self.work == Work::Running(id) => {
+                self.answered(id, json);
+                Vec::new()
+            }
+            Response::Failed { id, fatal: false, error } => {
+                if let Some(photo) = id
+                    && self.work == Work::Running(photo)
+                {
+                    self.work = Work::Failed { photo: id, error };
+                }
+                Vec::new()
+            }
+            Response::Failed { fatal: true, error, .. } => self.lost(error),
+            Response::Booted
+            | Response::Ready(_)
+            | Response::Result { .. }
+            | Response::Superseded { .. } => Vec::new(),
+        }
+    }
+
+    fn loads(&self, wanted: Backend) -> bool {
+        matches!(self.engine, Engine::Loading { backend, .. } if backend == wanted)
+    }
+
+    fn moved(&mut self, progress: &Progress) -> Vec<Command> {
+        if let Engine::Loading { bar, .. } = &mut self.engine {
+            bar.advance(progress);
+        }
+        Vec::new()
+    }
+
+    fn answered(&mut self, photo: PhotoId, json: String) {
+        self.work = match serde_json::from_str::<CaptionResult>(&json) {
+            Ok(result) => Work::Done(Arc::new(Answer { photo, result, json })),
+            Err(error) => Work::Failed {
+                photo: Some(photo),
+                error: UiError::mixed_versions(error.to_string()),
+            },
+        };
+    }
+
+    /// The engine is gone. The graphics processor gives way to the CPU, in mid-flight where need
+    /// be; the CPU engine is started again by the next photo, not by itself, so that a photo that
+    /// kills it cannot kill it for ever.
+    fn lost(&mut self, error: UiError) -> Vec<Command> {
+        let backend = match &self.engine {
+            Engine::Loading { backend, .. } => *backend,
+            Engine::Ready(info) => info.backend,
+            Engine::Off | Engine::Probing | Engine::Failed(_) => return Vec::new(),
+        };
+        if backend == Backend::WebGpu && !error.cause.is_shared_by_engines() {
+            if let Work::Running(photo) = self.work {
+                self.work = Work::Waiting(photo);
+            }
+            self.passed_over = Some(PassedOver::Failed(error));
+            return self.start(Backend::Cpu);
+        }
+        let loading = matches!(self.engine, Engine::Loading { .. });
+        if loading {
+            self.engine = Engine::Failed(error);
+        } else {
+            self.engine = Engine::Off;
+            if let Work::Running(photo) = self.work {
+                self.work = Work::Failed { photo: Some(photo), error };
+            }
+        }
+        vec![Command::Stop]
+    }
+}

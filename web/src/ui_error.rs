@@ -1,0 +1,255 @@
+//! Errors as a visitor meets them: what happened, and what to do about it.
+
+use espalier_core::CoreError;
+use serde::{Deserialize, Serialize};
+
+/// Whose fault it is; decides what the page does next (see [`crate::state::session`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The photo: another one will do.
+    Photo,
+    /// A file of the model: every engine would fail on it.
+    Bundle,
+    /// The network: trying again may do.
+    Network,
+    /// The graphics processor: the other engine will do.
+    Gpu,
+    /// The engine itself: it crashed, hung or ran out of memory.
+    Engine,
+    /// Something that this browser lacks.
+    Browser,
+}
+
+impl Cause {
+    /// As the page's `data-cause` attributes spell it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Photo => "photo",
+            Self::Bundle => "bundle",
+            Self::Network => "network",
+            Self::Gpu => "gpu",
+            Self::Engine => "engine",
+            Self::Browser => "browser",
+        }
+    }
+
+    /// Whether the fault lies in what both engines load, so that changing the engine cannot help.
+    #[must_use]
+    pub const fn is_shared_by_engines(self) -> bool {
+        matches!(self, Self::Bundle | Self::Network | Self::Photo)
+    }
+}
+
+/// One error in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UiError {
+    /// Whose fault it is.
+    pub cause: Cause,
+    /// What happened: one sentence.
+    pub what: String,
+    /// What to do: one or two sentences.
+    pub todo: String,
+    /// What the code said, for a report.
+    pub detail: Option<String>,
+}
+
+impl UiError {
+    /// An error without detail.
+    pub fn new(cause: Cause, what: impl Into<String>, todo: impl Into<String>) -> Self {
+        Self { cause, what: what.into(), todo: todo.into(), detail: None }
+    }
+
+    /// The same with what the code said.
+    #[must_use]
+    pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+
+    /// The photo chosen has no bytes.
+    #[must_use]
+    pub fn empty_photo(name: &str) -> Self {
+        Self::new(
+            Cause::Photo,
+            format!("“{name}” is empty: the file has 0 bytes."),
+            "Choose it again from where it was made; the copy may have been cut off.",
+        )
+    }
+
+    /// What was dropped or pasted holds no picture.
+    #[must_use]
+    pub fn no_photo(how: &str) -> Self {
+        Self::new(
+            Cause::Photo,
+            format!("What was {how} holds no picture file."),
+            "Save the picture to this device first, then drop or choose that file.",
+        )
+    }
+
+    /// The engine said nothing for too long.
+    #[must_use]
+    pub fn silent(seconds: u64) -> Self {
+        Self::new(
+            Cause::Engine,
+            format!("The engine gave no sign of life for {seconds} seconds."),
+            "Try once more. If it happens again, close other pages or use another device.",
+        )
+    }
+
+    /// The worker died.
+    #[must_use]
+    pub fn died(detail: impl Into<String>) -> Self {
+        Self::new(
+            Cause::Engine,
+            "The engine stopped, most likely for want of memory.",
+            "Try a smaller copy of the photo; the engine starts again with it.",
+        )
+        .with_detail(detail)
+    }
+
+    /// A message that does not fit the protocol: page and worker come from different builds.
+    #[must_use]
+    pub fn mixed_versions(detail: impl Into<String>) -> Self {
+        Self::new(
+            Cause::Engine,
+            "The page and its engine are of different versions.",
+            "Reload the page without its cache (Ctrl+Shift+R, or ⌘+Shift+R on a Mac).",
+        )
+        .with_detail(detail)
+    }
+
+    /// The server has not got a file of the model.
+    #[must_use]
+    pub fn missing_file(file: &str, status: u16) -> Self {
+        Self::new(
+            Cause::Bundle,
+            format!("The model's file “{file}” is not on the server (answer {status})."),
+            "Reload the page. If it stays missing, whoever runs this page has to put the whole \
+             model folder beside it.",
+        )
+    }
+
+    /// A file could not be fetched to its end.
+    #[must_use]
+    pub fn network(file: &str, detail: impl Into<String>) -> Self {
+        Self::new(
+            Cause::Network,
+            format!("The connection broke while “{file}” was being fetched."),
+            "Check the connection and try again; what has arrived is kept.",
+        )
+        .with_detail(detail)
+    }
+
+    /// The embedding of the stored picture came out wrong.
+    #[must_use]
+    pub fn wrong_self_test(cosine: f32, needed: f32) -> Self {
+        Self::new(
+            Cause::Engine,
+            "The engine computed a wrong answer to a picture whose answer is known.",
+            "Nothing it says can be trusted on this device; use another device or browser.",
+        )
+        .with_detail(format!("self-test: cosine {cosine:.4}, at least {needed} needed"))
+    }
+}
+
+/// What to do about a photo that is in no format that is read here.
+const OTHER_PHOTO: &str = "Choose another photo, or open this one in a photo program and save it \
+                           as JPEG.";
+
+/// The same for the format of most phone photos that come to grief.
+const HEIC: &str = "On an iPhone or iPad, choose the photo from the library rather than from Files \
+                    and it is handed over as JPEG; for new photos set Camera › Formats to “Most \
+                    Compatible”. Elsewhere, open it in a photo program and save it as JPEG.";
+
+/// Core's error with its causes, and what a visitor can do about it.
+impl From<&CoreError> for UiError {
+    fn from(error: &CoreError) -> Self {
+        let detail = error.to_string();
+        match error {
+            CoreError::Image(reason) => Self::new(
+                Cause::Photo,
+                format!("This file cannot be read as a photo: {reason}."),
+                if reason.contains("HEIC") { HEIC } else { OTHER_PHOTO },
+            ),
+            CoreError::Bundle { file, reason } => Self {
+                cause: Cause::Bundle,
+                what: format!("The model's file “{file}” is not as it should be."),
+                todo: "Reload the page. If it stays so, whoever runs this page has to put the \
+                       model folder there again, whole and unchanged."
+                    .into(),
+                detail: Some(reason.clone()),
+            },
+            CoreError::Device(reason) => Self {
+                cause: Cause::Gpu,
+                what: "The device gave no result back.".into(),
+                todo: "Try once more; the other engine is used if there is one.".into(),
+                detail: Some(reason.clone()),
+            },
+            _ => Self {
+                cause: Cause::Bundle,
+                what: "The model does not fit this version of the page.".into(),
+                todo: "Reload the page. If it stays so, whoever runs this page has to update the \
+                       page and the model together."
+                    .into(),
+                detail: Some(detail),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_photo_error_blames_the_photo_and_keeps_what_core_said() {
+        let error = UiError::from(&CoreError::Image("the file is empty (0 bytes)".into()));
+        assert_eq!(error.cause, Cause::Photo);
+        assert!(error.what.ends_with("the file is empty (0 bytes)."));
+        assert_eq!(error.todo, OTHER_PHOTO);
+    }
+
+    #[test]
+    fn a_phone_photo_in_heic_comes_with_the_way_to_a_jpeg() {
+        let reason = espalier_core::input::decode(b"\0\0\0\x18ftypheic\0\0\0\0heicmif1");
+        assert_eq!(reason.as_ref().map(|_| ()).map_err(|e| UiError::from(e).todo), Err(HEIC.into()));
+    }
+
+    #[test]
+    fn a_bundle_error_names_the_file() {
+        let error = UiError::from(&CoreError::Bundle {
+            file: "image.safetensors".into(),
+            reason: "hash differs".into(),
+        });
+        assert_eq!(error.cause, Cause::Bundle);
+        assert!(error.what.contains("image.safetensors"));
+        assert_eq!(error.detail.as_deref(), Some("hash differs"));
+    }
+
+    #[test]
+    fn a_missing_file_is_named_with_the_answer_of_the_server() {
+        let error = UiError::missing_file("captions.safetensors", 404);
+        assert!(error.what.contains("captions.safetensors") && error.what.contains("404"));
+    }
+
+    #[test]
+    fn faults_of_the_model_do_not_change_the_engine_and_faults_of_the_gpu_do() {
+        assert!(Cause::Bundle.is_shared_by_engines());
+        assert!(Cause::Network.is_shared_by_engines());
+        assert!(!Cause::Gpu.is_shared_by_engines());
+        assert!(!Cause::Engine.is_shared_by_engines());
+    }
+
+    #[test]
+    fn every_other_core_error_is_told_as_a_model_that_does_not_fit() {
+        let error = UiError::from(&CoreError::TensorShape {
+            tensor: "visual.cls".into(),
+            expected: vec![1, 2],
+            found: vec![3],
+        });
+        assert_eq!(error.cause, Cause::Bundle);
+        assert!(error.detail.is_some_and(|d| d.contains("visual.cls")));
+    }
+}

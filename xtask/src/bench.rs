@@ -1,0 +1,406 @@
+//! `cargo xtask bench`: training and inference on the CPU beside PyTorch, measured in turn.
+//!
+//! Both programs do the same work on the same shapes and print the same keys. Only ratios of one
+//! run mean something: absolute numbers depend on the machine and on what else it does.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde_json::Value;
+
+use crate::golden::python_for;
+use crate::process::{capture, command, run as execute};
+
+const PEER: &str = "benches/peers/torch_peer.py";
+const DOCUMENT: &str = "docs/bench.md";
+const BEGIN: &str = "<!-- written by `cargo xtask bench --write` from here -->";
+const END: &str = "<!-- to here -->";
+
+/// What is compared: words, our key, the peer's key, the peer's name.
+const WORK: [(&str, &str, &str, &str); 3] = [
+    ("training", "train", "train", "PyTorch"),
+    ("inference, picture tower", "infer", "infer", "PyTorch"),
+    (
+        "inference, picture tower",
+        "infer",
+        "infer_onnx",
+        "ONNX Runtime",
+    ),
+];
+
+/// How much to measure.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// Rounds; each runs both programs once, in alternating order
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// Threads of each program
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+    /// Timed training steps of a round
+    #[arg(long, default_value_t = 8)]
+    train_steps: usize,
+    /// Timed batches of inference of a round
+    #[arg(long, default_value_t = 20)]
+    infer_batches: usize,
+    /// A Python with PyTorch; one is installed below the cache folder where this is not given
+    #[arg(long)]
+    python: Option<PathBuf>,
+    /// Write the tables into docs/bench.md
+    #[arg(long)]
+    write: bool,
+}
+
+/// The two programs' figures of each round, and how busy the machine was before it.
+#[derive(Clone, Debug, Default)]
+struct Rounds {
+    ours: Vec<Value>,
+    theirs: Vec<Value>,
+    load: Vec<f64>,
+}
+
+/// Runs both programs in turn, prints the figures and, if asked for, keeps them.
+///
+/// # Errors
+/// Fails where one of them cannot be built or run, or where they do not compute the same model.
+pub fn run(root: &Path, options: &Options) -> Result<()> {
+    if options.rounds == 0 {
+        bail!("--rounds must be at least 1");
+    }
+    execute(
+        throughput(root)
+            .args(["--", "--help"])
+            .stdout(std::process::Stdio::null()),
+    )
+    .context("the throughput example could not be built")?;
+    execute(peer(root, options)?.arg("--check")).context("the peer does not compute our loss")?;
+    let mut rounds = Rounds::default();
+    for round in 0..options.rounds {
+        rounds.load.extend(load_average());
+        let ours = || measure(throughput(root).arg("--"), options);
+        let theirs = || measure(&mut peer(root, options)?, options);
+        // Who comes first alternates, so that neither always meets the warmer machine.
+        let (a, b) = if round % 2 == 0 {
+            let ours = ours()?;
+            (ours, theirs()?)
+        } else {
+            let theirs = theirs()?;
+            (ours()?, theirs)
+        };
+        if a["parameters"] != b["parameters"] {
+            bail!(
+                "not the same model: {} and {} parameters",
+                a["parameters"],
+                b["parameters"]
+            );
+        }
+        eprintln!("round {}: {a}\n         {b}", round + 1);
+        rounds.ours.push(a);
+        rounds.theirs.push(b);
+    }
+    let sections = measure(throughput(root).args(["--", "--sections"]), options)?;
+    let text = format!(
+        "{}\n{}\n{}",
+        circumstances(root, options, &rounds),
+        comparison(&rounds),
+        parts(&sections["sections"])
+    );
+    println!("{text}");
+    if options.write {
+        keep(&root.join(DOCUMENT), &text)?;
+    }
+    Ok(())
+}
+
+/// Our program, up to its arguments.
+fn throughput(root: &Path) -> Command {
+    let mut cargo = command("cargo");
+    cargo
+        .args([
+            "run",
+            "--quiet",
+            "--release",
+            "-p",
+            "espalier-trainer",
+            "--example",
+            "throughput",
+        ])
+        .current_dir(root);
+    cargo
+}
+
+/// The peer, up to its arguments.
+fn peer(root: &Path, options: &Options) -> Result<Command> {
+    let script = root.join(PEER);
+    let mut python = match &options.python {
+        Some(python) => command(python),
+        None => python_for(&script)?,
+    };
+    python.arg(script);
+    Ok(python)
+}
+
+/// Runs a program and reads the JSON object of its last line.
+fn measure(program: &mut Command, options: &Options) -> Result<Value> {
+    let count = |n: usize| n.to_string();
+    program.args(["--train-steps", &count(options.train_steps)]);
+    program.args(["--infer-batches", &count(options.infer_batches)]);
+    program.args(["--threads", &count(options.threads)]);
+    let output = capture(program)?;
+    let line = output.lines().last().unwrap_or_default();
+    serde_json::from_str(line).with_context(|| format!("expected a JSON object, found `{line}`"))
+}
+
+/// The figures side by side, as a Markdown table.
+fn comparison(rounds: &Rounds) -> String {
+    let mut table = String::from(
+        "| work | Espalier | peer | ratio (rounds) | ratio per processor second |\n\
+         |---|--:|--:|--:|--:|\n",
+    );
+    for (words, ours, theirs, name) in WORK {
+        let (a, b) = (figures(&rounds.ours, ours), figures(&rounds.theirs, theirs));
+        let peer = rounds
+            .theirs
+            .first()
+            .map_or(&Value::Null, |round| &round[theirs]);
+        if let Some(why) = peer["skipped"].as_str() {
+            let why = why.lines().next().unwrap_or_default();
+            let _ = writeln!(
+                table,
+                "| {words} | {} | {name}: {why} | – | – |",
+                shown(&a.rate)
+            );
+            continue;
+        }
+        let ratios: Vec<f64> = a.rate.iter().zip(&b.rate).map(|(a, b)| a / b).collect();
+        let each: Vec<String> = ratios.iter().map(|r| format!("{r:.2}")).collect();
+        let cpu: Vec<f64> = a.cpu.iter().zip(&b.cpu).map(|(a, b)| b / a).collect();
+        let _ = writeln!(
+            table,
+            "| {words} | {} | {name}: {} | **{:.2}** ({}) | {} |",
+            shown(&a.rate),
+            shown(&b.rate),
+            median(&ratios),
+            each.join(", "),
+            if cpu.is_empty() {
+                "–".to_owned()
+            } else {
+                format!("{:.2}", median(&cpu))
+            },
+        );
+    }
+    table
+}
+
+/// Pictures per second and processor seconds per picture of each round.
+struct Figures {
+    rate: Vec<f64>,
+    cpu: Vec<f64>,
+}
+
+fn figures(rounds: &[Value], key: &str) -> Figures {
+    let number = |round: &Value, name: &str| round[key][name].as_f64();
+    Figures {
+        rate: rounds
+            .iter()
+            .filter_map(|r| number(r, "images_per_s"))
+            .collect(),
+        cpu: rounds
+            .iter()
+            .filter_map(|r| Some(number(r, "cpu_seconds")? / number(r, "pictures")?))
+            .collect(),
+    }
+}
+
+fn shown(rates: &[f64]) -> String {
+    format!("{:.1} pictures/s", median(rates))
+}
+
+/// Where the time of a step goes, as a Markdown table.
+fn parts(sections: &Value) -> String {
+    let rows: Vec<(&str, f64)> = sections
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|row| Some((row["part"].as_str()?, row["milliseconds"].as_f64()?)))
+        .collect();
+    let total: f64 = rows.iter().map(|(_, ms)| ms).sum();
+    let mut table =
+        String::from("| part of a training step | milliseconds | share |\n|---|--:|--:|\n");
+    for (part, ms) in rows.iter().copied().chain([("all", total)]) {
+        let _ = writeln!(table, "| {part} | {ms:.1} | {:.1} % |", 100.0 * ms / total);
+    }
+    table
+}
+
+/// Machine, source and command: what the figures belong to.
+fn circumstances(root: &Path, options: &Options, rounds: &Rounds) -> String {
+    let busy: Vec<String> = rounds
+        .load
+        .iter()
+        .map(|load| format!("{load:.1}"))
+        .collect();
+    let versions =
+        |value: &Value| format!("{} {}", text(&value["engine"]), text(&value["version"]));
+    let first = |all: &[Value]| all.first().map(versions).unwrap_or_default();
+    format!(
+        "- Machine: {}; load average before the rounds: {}\n\
+         - Source: {}\n\
+         - Programs: {}, {}\n\
+         - Command: `cargo xtask bench --rounds {} --threads {} --train-steps {} \
+         --infer-batches {}`\n",
+        machine(),
+        if busy.is_empty() {
+            "not known".to_owned()
+        } else {
+            busy.join(", ")
+        },
+        source(root),
+        first(&rounds.ours),
+        first(&rounds.theirs),
+        options.rounds,
+        options.threads,
+        options.train_steps,
+        options.infer_batches,
+    )
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or("of unknown version")
+}
+
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = cpuinfo
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
+        .map_or("unknown processor", |(_, name)| name.trim());
+    let avx = if cpuinfo.contains("avx512f") {
+        ", AVX-512"
+    } else {
+        ""
+    };
+    format!("{name}{avx}, {cores} cores")
+}
+
+fn source(root: &Path) -> String {
+    let git = |args: &[&str]| capture(command("git").args(args).current_dir(root));
+    let Ok(commit) = git(&["rev-parse", "--short", "HEAD"]) else {
+        return "no commit".to_owned();
+    };
+    // The document itself is what this run is about to change.
+    let changed = git(&["status", "--porcelain", "--", ".", ":!docs/bench.md"]);
+    let changed = changed.is_ok_and(|list| !list.trim().is_empty());
+    format!(
+        "commit {}{}",
+        commit.trim(),
+        if changed { ", with changes" } else { "" }
+    )
+}
+
+/// Programs that wanted to run in the last minute, on average.
+fn load_average() -> Option<f64> {
+    std::fs::read_to_string("/proc/loadavg")
+        .ok()?
+        .split(' ')
+        .next()?
+        .parse()
+        .ok()
+}
+
+/// Puts the tables between the two marks of the document.
+fn keep(document: &Path, tables: &str) -> Result<()> {
+    let old = std::fs::read_to_string(document)
+        .with_context(|| format!("cannot read {}", document.display()))?;
+    let new = between(&old, tables)
+        .with_context(|| format!("{} lacks the lines {BEGIN} and {END}", document.display()))?;
+    std::fs::write(document, new)
+        .with_context(|| format!("cannot write {}", document.display()))?;
+    eprintln!("wrote {}", document.display());
+    Ok(())
+}
+
+fn between(document: &str, tables: &str) -> Option<String> {
+    let (before, rest) = document.split_once(BEGIN)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!(
+        "{before}{BEGIN}\n\n{}\n\n{END}{after}",
+        tables.trim()
+    ))
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (low, high) = (sorted.len().saturating_sub(1) / 2, sorted.len() / 2);
+    match (sorted.get(low), sorted.get(high)) {
+        (Some(low), Some(high)) => f64::midpoint(*low, *high),
+        _ => f64::NAN,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn round(rate: f64, cpu: f64) -> Value {
+        let figures = json!({ "images_per_s": rate, "cpu_seconds": cpu, "pictures": 64 });
+        json!({ "train": figures, "infer": figures, "infer_onnx": { "skipped": "not there" } })
+    }
+
+    #[test]
+    fn a_ratio_is_the_median_of_the_rounds_and_not_of_the_rates() {
+        let rounds = Rounds {
+            ours: vec![round(10.0, 2.0), round(20.0, 2.0), round(60.0, 2.0)],
+            theirs: vec![round(10.0, 3.0), round(40.0, 3.0), round(20.0, 3.0)],
+            load: vec![],
+        };
+        let table = comparison(&rounds);
+        let training = table.lines().nth(2).unwrap();
+        assert_eq!(
+            training,
+            "| training | 20.0 pictures/s | PyTorch: 20.0 pictures/s | **1.00** (1.00, 0.50, 3.00) \
+             | 1.50 |"
+        );
+        assert!(
+            table
+                .lines()
+                .nth(4)
+                .unwrap()
+                .contains("ONNX Runtime: not there | – |"),
+            "{table}"
+        );
+    }
+
+    #[test]
+    fn the_parts_of_a_step_come_with_their_shares_and_their_sum() {
+        let table = parts(&json!([
+            { "part": "forward", "milliseconds": 30.0 },
+            { "part": "backward", "milliseconds": 90.0 },
+        ]));
+        assert!(table.contains("| backward | 90.0 | 75.0 % |"), "{table}");
+        assert!(table.ends_with("| all | 120.0 | 100.0 % |\n"), "{table}");
+    }
+
+    #[test]
+    fn tables_replace_what_stands_between_the_marks_and_nothing_else() {
+        let document = format!("# Bench\n\n{BEGIN}\nold\n{END}\n\nmore\n");
+        let new = between(&document, "new\n").unwrap();
+        assert_eq!(new, format!("# Bench\n\n{BEGIN}\n\nnew\n\n{END}\n\nmore\n"));
+        assert_eq!(between(&new, "new").unwrap(), new);
+        assert_eq!(between("no marks", "new"), None);
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between_the_two_in_the_middle() {
+        assert_eq!(median(&[4.0, 1.0, 2.0, 9.0]), 3.0);
+        assert_eq!(median(&[5.0]), 5.0);
+        assert!(median(&[]).is_nan());
+    }
+}

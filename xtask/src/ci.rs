@@ -1,0 +1,281 @@
+//! `cargo xtask ci`: the checks of a change, cheapest first, the same here and on a server.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+
+use crate::process::{capture, command, on_path, run as execute, succeeds};
+use crate::setup::{self, wasm_target::Choice, wasm_target::TARGET};
+use crate::{paths, sizes, test_run};
+
+/// One check, in the order in which they run.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub enum Step {
+    /// Formatting
+    Fmt,
+    /// Spelling, where `typos` is installed
+    Typos,
+    /// Licences, sources and advisories, where `cargo-deny` is installed
+    Deny,
+    /// Lints of everything that runs natively
+    Clippy,
+    /// Lints of the page and of both workers
+    ClippyWasm,
+    /// The trainer's `wgpu` and `cuda` features compile (with --gpu-checks)
+    Gpu,
+    /// All tests, as `cargo xtask test`
+    Test,
+    /// Documentation without a warning
+    Doc,
+    /// Sizes of the built programs
+    Sizes,
+}
+
+/// What to run.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Options {
+    /// Run only this step (may be given several times)
+    #[arg(long, value_enum, value_name = "STEP")]
+    pub only: Vec<Step>,
+    /// Leave this step out (may be given several times)
+    #[arg(long, value_enum, value_name = "STEP")]
+    pub skip: Vec<Step>,
+    /// Go on after a failed step
+    #[arg(long)]
+    pub keep_going: bool,
+    /// Also compile the trainer with its GPU backends, which takes long
+    #[arg(long)]
+    pub gpu_checks: bool,
+    /// Leave out the tests in Chromium
+    #[arg(long)]
+    pub no_browser: bool,
+}
+
+/// How a step ended.
+enum Outcome {
+    Passed,
+    Skipped(String),
+    Failed,
+}
+
+/// Runs the chosen steps and prints a table of them.
+///
+/// # Errors
+/// Fails where a step does.
+pub fn run(root: &Path, options: &Options) -> Result<()> {
+    let mut table = Vec::new();
+    for step in chosen(options) {
+        eprintln!("== {}", name(step));
+        let start = Instant::now();
+        let outcome = check(root, step, options).unwrap_or_else(|error| {
+            eprintln!("error: {error:#}");
+            Outcome::Failed
+        });
+        let failed = matches!(outcome, Outcome::Failed);
+        table.push((step, outcome, start.elapsed()));
+        if failed && !options.keep_going {
+            break;
+        }
+    }
+    print(&table);
+    let failed: Vec<String> = table
+        .iter()
+        .filter(|(_, outcome, _)| matches!(outcome, Outcome::Failed))
+        .map(|(step, ..)| name(*step))
+        .collect();
+    if !failed.is_empty() {
+        bail!("failed: {}", failed.join(", "));
+    }
+    if table.is_empty() {
+        bail!("nothing was checked");
+    }
+    Ok(())
+}
+
+fn chosen(options: &Options) -> Vec<Step> {
+    Step::value_variants()
+        .iter()
+        .copied()
+        .filter(|step| options.only.is_empty() || options.only.contains(step))
+        .filter(|step| !options.skip.contains(step))
+        // Long and rarely useful: only when asked for by flag or by name.
+        .filter(|step| {
+            *step != Step::Gpu || options.gpu_checks || options.only.contains(&Step::Gpu)
+        })
+        .collect()
+}
+
+fn name(step: Step) -> String {
+    step.to_possible_value()
+        .map(|v| v.get_name().to_owned())
+        .unwrap_or_default()
+}
+
+fn print(table: &[(Step, Outcome, Duration)]) {
+    for (step, outcome, time) in table {
+        let told = match outcome {
+            Outcome::Passed => "passed".to_owned(),
+            Outcome::Skipped(why) => format!("skipped: {why}"),
+            Outcome::Failed => "FAILED".to_owned(),
+        };
+        println!("{:<12} {:>7.1} s  {told}", name(*step), time.as_secs_f64());
+    }
+}
+
+fn check(root: &Path, step: Step, options: &Options) -> Result<Outcome> {
+    match step {
+        Step::Fmt => cargo(root, &["fmt", "--all", "--check"]),
+        Step::Typos => optional(root, "typos", &[], "typos"),
+        Step::Deny => deny(root),
+        Step::Clippy => {
+            let lint = [
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--",
+                "-D",
+                "warnings",
+            ];
+            cargo(root, &lint)
+        }
+        Step::ClippyWasm => clippy_wasm(root),
+        Step::Gpu => {
+            for feature in ["wgpu", "cuda"] {
+                cargo(
+                    root,
+                    &["check", "-p", "espalier-trainer", "--features", feature],
+                )?;
+            }
+            Ok(Outcome::Passed)
+        }
+        Step::Test => {
+            let totals = test_run::run(root, !options.no_browser)?;
+            println!("{totals}");
+            Ok(if totals.failed == 0 {
+                Outcome::Passed
+            } else {
+                Outcome::Failed
+            })
+        }
+        Step::Doc => {
+            let mut doc = command("cargo");
+            doc.args(["doc", "--workspace", "--no-deps"])
+                .env("RUSTDOCFLAGS", "-D warnings");
+            execute(doc.current_dir(root)).map(|()| Outcome::Passed)
+        }
+        Step::Sizes => sizes::check(&paths::dist(root), true).map(|()| Outcome::Passed),
+    }
+}
+
+fn cargo(root: &Path, args: &[&str]) -> Result<Outcome> {
+    execute(command("cargo").args(args).current_dir(root)).map(|()| Outcome::Passed)
+}
+
+/// Runs a program that not everyone has; `needs` is what must be installed.
+fn optional(root: &Path, program: &str, args: &[&str], needs: &str) -> Result<Outcome> {
+    if on_path(needs).is_none() {
+        let why = format!("{needs} is not installed (`cargo xtask setup --docs` does)");
+        return Ok(Outcome::Skipped(why));
+    }
+    execute(command(program).args(args).current_dir(root)).map(|()| Outcome::Passed)
+}
+
+/// What is in the repository decides about licences and sources; advisories need the network, and
+/// a database that cannot be reached says nothing against us.
+fn deny(root: &Path) -> Result<Outcome> {
+    let here = ["deny", "check", "bans", "licenses", "sources"];
+    let outcome = optional(root, "cargo", &here, "cargo-deny")?;
+    if matches!(outcome, Outcome::Skipped(_)) {
+        return Ok(outcome);
+    }
+    let advisories = ["deny", "check", "advisories"];
+    match capture(command("cargo").args(advisories).current_dir(root)) {
+        Err(error)
+            if error
+                .to_string()
+                .contains("failed to fetch advisory database") =>
+        {
+            Ok(Outcome::Skipped(
+                "advisories only: their database cannot be reached".to_owned(),
+            ))
+        }
+        result => result.map(|_| Outcome::Passed),
+    }
+}
+
+/// The page and each worker by itself: their features are never on together in what is shipped.
+fn clippy_wasm(root: &Path) -> Result<Outcome> {
+    let tools = setup::wasm(root, Choice::Best)?;
+    let has_clippy = succeeds(tools.command("cargo").args(["clippy", "--version"]));
+    let (verb, lints): (_, &[&str]) = if has_clippy {
+        ("clippy", &["--", "-D", "warnings"])
+    } else {
+        ("check", &[])
+    };
+    for features in ["", "cpu", "webgpu"] {
+        let mut lint = tools.command("cargo");
+        lint.args([
+            verb,
+            "-p",
+            "espalier-web",
+            "--target",
+            TARGET,
+            "--features",
+            features,
+        ]);
+        execute(lint.args(lints).current_dir(root))
+            .with_context(|| format!("features `{features}`"))?;
+    }
+    Ok(if has_clippy {
+        Outcome::Passed
+    } else {
+        Outcome::Skipped("compiled only: the wasm32 toolchain has no clippy".to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_but_the_long_step_run_by_default_in_order() {
+        let steps = chosen(&Options::default());
+        assert_eq!(steps.first(), Some(&Step::Fmt));
+        assert_eq!(steps.last(), Some(&Step::Sizes));
+        assert!(!steps.contains(&Step::Gpu) && steps.len() == 8);
+    }
+
+    #[test]
+    fn steps_are_chosen_and_left_out_by_name() {
+        let options = Options {
+            gpu_checks: true,
+            skip: vec![Step::Test],
+            ..Options::default()
+        };
+        assert!(chosen(&options).contains(&Step::Gpu) && !chosen(&options).contains(&Step::Test));
+        let options = Options {
+            only: vec![Step::Doc, Step::Gpu],
+            ..Options::default()
+        };
+        assert_eq!(chosen(&options), [Step::Gpu, Step::Doc]);
+    }
+
+    #[test]
+    fn a_program_that_is_missing_is_skipped_with_the_way_to_get_it() {
+        let outcome = optional(Path::new("."), "none", &[], "no-such-checker");
+        assert!(matches!(outcome, Ok(Outcome::Skipped(why)) if why.contains("setup --docs")));
+    }
+
+    #[test]
+    fn leaving_everything_out_is_an_error() {
+        let options = Options {
+            only: vec![Step::Fmt],
+            skip: vec![Step::Fmt],
+            ..Options::default()
+        };
+        let told = run(Path::new("."), &options).map_err(|e| e.to_string());
+        assert_eq!(told, Err("nothing was checked".to_owned()));
+    }
+}

@@ -1,0 +1,339 @@
+//! Reference values: runs the generators under `tests/golden/` and compares with what is kept.
+//!
+//! A generator is a Python script `gen_*.py` with its dependencies in a PEP 723 header, which writes
+//! beside itself. A copy of it runs in an empty folder, in `uv` where that is installed, else in a
+//! virtual environment below the cache folder.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::paths;
+use crate::process::{command, on_path, run};
+
+/// Numbers may differ by this much, relative to the larger of 1 and their size: libraries of
+/// another version round the last digits differently.
+const TOLERANCE: f64 = 1e-9;
+
+/// Runs every generator; with `check`, compares with the kept files instead of replacing them.
+///
+/// # Errors
+/// Names the generator that failed or, for each file, the first value that differs.
+pub fn run_all(root: &Path, check: bool) -> Result<()> {
+    let folder = root.join("tests/golden");
+    let scripts = generators(&folder)?;
+    let mut differences = Vec::new();
+    for script in &scripts {
+        let output = tempfile::tempdir().context("cannot make a temporary folder")?;
+        for file in generate(script, output.path())? {
+            let kept = folder.join(file.strip_prefix(output.path())?);
+            if check {
+                differences.extend(compare_files(&file, &kept)?);
+            } else {
+                keep(&file, &kept)?;
+            }
+        }
+    }
+    if !differences.is_empty() {
+        bail!(
+            "generated and kept values differ:\n  {}",
+            differences.join("\n  ")
+        );
+    }
+    println!(
+        "{} generators: {}",
+        scripts.len(),
+        if check { "no difference" } else { "written" }
+    );
+    Ok(())
+}
+
+fn keep(new: &Path, kept: &Path) -> Result<()> {
+    if let Some(folder) = kept.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::copy(new, kept).with_context(|| format!("cannot write {}", kept.display()))?;
+    println!("wrote {}", kept.display());
+    Ok(())
+}
+
+fn generators(folder: &Path) -> Result<Vec<PathBuf>> {
+    let scripts: Vec<PathBuf> = files_in(folder)?
+        .into_iter()
+        .filter(|file| {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with("gen_") && name.ends_with(".py")
+        })
+        .collect();
+    if scripts.is_empty() {
+        bail!("there is no generator gen_*.py in {}", folder.display());
+    }
+    Ok(scripts)
+}
+
+/// Files directly in a folder, in the order of their names.
+fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries =
+        std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut files: Vec<PathBuf> = entries.map(|e| Ok(e?.path())).collect::<Result<_>>()?;
+    files.retain(|path| path.is_file());
+    files.sort();
+    Ok(files)
+}
+
+/// Files below a folder, without what Python keeps for itself.
+fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = files_in(folder)?;
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() && !path.ends_with("__pycache__") {
+            files.extend(files_below(&path)?);
+        }
+    }
+    Ok(files)
+}
+
+/// Runs a copy of the script in `folder` and returns what it wrote there.
+fn generate(script: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
+    let copy = folder.join(script.file_name().unwrap_or_default());
+    std::fs::copy(script, &copy).with_context(|| format!("cannot read {}", script.display()))?;
+    let mut python = python_for(script)?;
+    run(python.arg(&copy).current_dir(folder))
+        .with_context(|| format!("{} failed", script.display()))?;
+    std::fs::remove_file(&copy)?;
+    let files = files_below(folder)?;
+    if files.is_empty() {
+        bail!("{} wrote no file beside itself", script.display());
+    }
+    Ok(files)
+}
+
+/// A command that runs a script such as `script`, to which its path is still to be added.
+///
+/// # Errors
+/// Fails where the script has no header, or its dependencies cannot be installed.
+pub(crate) fn python_for(script: &Path) -> Result<Command> {
+    if on_path("uv").is_some() {
+        let mut uv = command("uv");
+        uv.args(["run", "--quiet", "--script"]);
+        return Ok(uv);
+    }
+    let dependencies = dependencies(&std::fs::read_to_string(script)?)
+        .with_context(|| format!("{} has no valid PEP 723 header", script.display()))?;
+    Ok(command(environment(&dependencies)?))
+}
+
+/// The dependencies in a script's header: a TOML document in comments between two marks.
+fn dependencies(script: &str) -> Result<Vec<String>> {
+    let mut lines = script
+        .lines()
+        .skip_while(|line| line.trim_end() != "# /// script")
+        .skip(1);
+    let mut header = String::new();
+    loop {
+        let line = lines
+            .next()
+            .context("no block from `# /// script` to `# ///`")?;
+        if line.trim_end() == "# ///" {
+            break;
+        }
+        let line = line
+            .strip_prefix('#')
+            .context("a line of the block is no comment")?;
+        header.push_str(line.strip_prefix(' ').unwrap_or(line));
+        header.push('\n');
+    }
+    let table: toml::Table = header.parse().context("the block is not valid TOML")?;
+    let list = table.get("dependencies").and_then(toml::Value::as_array);
+    Ok(list
+        .into_iter()
+        .flatten()
+        .filter_map(|d| d.as_str().map(str::to_owned))
+        .collect())
+}
+
+/// A Python with these packages: the system's where none is needed, else that of a virtual
+/// environment, made where it is missing.
+fn environment(dependencies: &[String]) -> Result<PathBuf> {
+    if dependencies.is_empty() {
+        return on_path("python3").context("the generators need `uv` or python3");
+    }
+    let mut hasher = DefaultHasher::new();
+    dependencies.hash(&mut hasher);
+    let folder = paths::cache().join(format!("golden-{:016x}", hasher.finish()));
+    let python = folder.join("bin/python");
+    let complete = folder.join("complete");
+    if !complete.exists() {
+        run(command("python3")
+            .args(["-m", "venv", "--clear"])
+            .arg(&folder))
+        .context("the generators need `uv`, or python3 with its venv module")?;
+        run(command(&python)
+            .args(["-m", "pip", "install", "--quiet"])
+            .args(dependencies))?;
+        std::fs::write(&complete, "")?;
+    }
+    Ok(python)
+}
+
+/// What differs between a generated and a kept file; nothing where they agree.
+fn compare_files(new: &Path, kept: &Path) -> Result<Option<String>> {
+    let Ok(old) = std::fs::read(kept) else {
+        return Ok(Some(format!("{} is not kept", kept.display())));
+    };
+    let new = std::fs::read(new)?;
+    let difference = match kept.extension().and_then(|e| e.to_str()) {
+        Some("json") => {
+            let json = |bytes: &[u8]| -> Result<Value> {
+                serde_json::from_slice(bytes)
+                    .with_context(|| format!("{} is not valid JSON", kept.display()))
+            };
+            difference(&json(&new)?, &json(&old)?, "")
+        }
+        Some("tsv" | "csv" | "txt") => line_difference(
+            &String::from_utf8_lossy(&new),
+            &String::from_utf8_lossy(&old),
+        ),
+        _ => (new != old).then(|| ": the bytes differ".to_owned()),
+    };
+    Ok(difference.map(|text| format!("{}{text}", kept.display())))
+}
+
+/// The first line that differs; comments may, because they name versions of libraries.
+fn line_difference(new: &str, kept: &str) -> Option<String> {
+    let lines = |text: &str| -> Vec<(usize, String)> {
+        let numbered = text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.starts_with('#'));
+        numbered.map(|(i, line)| (i + 1, line.to_owned())).collect()
+    };
+    let (new, kept) = (lines(new), lines(kept));
+    if new.len() != kept.len() {
+        return Some(format!(
+            ": generated {} lines, kept {}",
+            new.len(),
+            kept.len()
+        ));
+    }
+    let odd = new.iter().zip(&kept).find(|((_, a), (_, b))| a != b)?;
+    Some(format!(":{}: the line differs", odd.1.0))
+}
+
+/// The first place where two documents differ by more than [`TOLERANCE`].
+fn difference(new: &Value, kept: &Value, path: &str) -> Option<String> {
+    match (new, kept) {
+        (Value::Object(a), Value::Object(b)) => {
+            let odd = a.keys().find(|k| !b.contains_key(*k));
+            if let Some(key) = odd.or_else(|| b.keys().find(|k| !a.contains_key(*k))) {
+                return Some(format!("{path}.{key} is only in one of both"));
+            }
+            a.iter()
+                .find_map(|(k, v)| difference(v, b.get(k)?, &format!("{path}.{k}")))
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => a
+            .iter()
+            .zip(b)
+            .enumerate()
+            .find_map(|(i, (x, y))| difference(x, y, &format!("{path}[{i}]"))),
+        (Value::Number(a), Value::Number(b)) => {
+            let (x, y) = (a.as_f64()?, b.as_f64()?);
+            let close = (x - y).abs() <= TOLERANCE * x.abs().max(y.abs()).max(1.0);
+            (!close).then(|| format!("{path}: generated {a}, kept {b}"))
+        }
+        _ if new == kept => None,
+        _ => Some(format!("{path}: generated {new}, kept {kept}")),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_header_of_a_script_lists_its_dependencies() {
+        let script = "#!/usr/bin/env python3\n# /// script\n# requires-python = \">=3.10\"\n\
+                      # dependencies = [\n#   \"numpy>=2\",\n# ]\n# ///\nimport numpy\n";
+        assert_eq!(dependencies(script).unwrap(), ["numpy>=2"]);
+        assert!(dependencies("import numpy\n").is_err());
+        assert!(dependencies("# /// script\nimport numpy\n# ///\n").is_err());
+    }
+
+    #[test]
+    fn rounding_is_no_difference_and_a_wrong_value_is_named_by_its_place() {
+        let kept = json!({"a": [1.0, {"d": 0.781531376175}], "name": "x"});
+        let rounded = json!({"a": [1.0, {"d": 0.781531376175 + 1e-12}], "name": "x"});
+        assert_eq!(difference(&rounded, &kept, ""), None);
+        let wrong = json!({"a": [1.0, {"d": 0.7815}], "name": "x"});
+        let told = difference(&wrong, &kept, "").unwrap();
+        assert!(
+            told.starts_with(".a[1].d: generated 0.7815, kept"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn a_missing_key_a_short_list_and_another_text_differ() {
+        for (new, kept) in [
+            (json!({"a": 1}), json!({"a": 1, "b": 2})),
+            (json!([1, 2]), json!([1])),
+            (json!("x"), json!("y")),
+            (json!(1), json!("1")),
+        ] {
+            assert!(difference(&new, &kept, "").is_some(), "{new} {kept}");
+        }
+    }
+
+    #[test]
+    fn tables_are_compared_by_line_without_their_comments() {
+        let kept = "# written with 1.0\na\tb\n1\t2\n";
+        assert_eq!(
+            line_difference("# written with 2.0\na\tb\n1\t2\n", kept),
+            None
+        );
+        assert_eq!(
+            line_difference("a\tb\n1\t3\n", kept).unwrap(),
+            ":3: the line differs"
+        );
+        assert!(
+            line_difference("a\tb\n", kept)
+                .unwrap()
+                .contains("generated 1 lines, kept 2")
+        );
+    }
+
+    #[test]
+    fn a_script_writes_beside_its_copy_and_leaves_nothing_else() {
+        if on_path("uv").or_else(|| on_path("python3")).is_none() {
+            eprintln!("skipped: neither uv nor python3 is installed");
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let script = dir.path().join("gen_x.py");
+        let header = "# /// script\n# dependencies = []\n# ///\n";
+        let body = "from pathlib import Path\nd = Path(__file__).with_name('sub')\nd.mkdir()\n\
+                    (d / 'x.json').write_text('[1]')\n";
+        std::fs::write(&script, format!("{header}{body}")).unwrap();
+        let output = tempfile::tempdir().unwrap();
+        let files = generate(&script, output.path()).unwrap();
+        assert_eq!(files, [output.path().join("sub/x.json")]);
+        assert!(!dir.path().join("sub").exists());
+    }
+
+    #[test]
+    fn a_file_that_is_not_kept_is_a_difference() {
+        let dir = tempfile::tempdir().unwrap();
+        let new = dir.path().join("new.json");
+        std::fs::write(&new, "[1]").unwrap();
+        let told = compare_files(&new, &dir.path().join("kept.json"))
+            .unwrap()
+            .unwrap();
+        assert!(told.ends_with("kept.json is not kept"), "{told}");
+        assert_eq!(compare_files(&new, &new).unwrap(), None);
+    }
+}

@@ -1,0 +1,20 @@
+//! Set-up, build, serve, test and check commands of Espalier: `cargo xtask --help`.
+//!
+//! A library as well as a program, because the browser tests serve the built page with
+//! [`serve::Server`], which is also what `cargo xtask demo` does.
+
+#![forbid(unsafe_code)]
+
+pub mod bench;
+pub mod ci;
+pub mod demo;
+pub mod golden;
+pub mod paths;
+pub mod process;
+pub mod serve;
+pub mod setup;
+pub mod sizes;
+pub mod stamp;
+pub mod test_run;
+pub mod totals;
+pub mod web_build;

@@ -1,0 +1,147 @@
+//! `cargo xtask`: the commands of the repository.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use xtask::setup::wasm_target::Choice;
+use xtask::{bench, ci, demo, golden, paths, setup, test_run, web_build};
+
+/// Set-up, build, serve, test and check commands of Espalier.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Install what is missing; quick and silent where nothing is
+    Setup {
+        /// The wasm32 target, wasm-bindgen, trunk and wasm-opt
+        #[arg(long)]
+        wasm: bool,
+        /// Chromium and chromedriver
+        #[arg(long)]
+        browser: bool,
+        /// typos and cargo-deny, which `ci` skips where they are missing
+        #[arg(long)]
+        docs: bool,
+        /// Use Debian's toolchain for wasm32 even where rustup's works
+        #[arg(long, hide = true)]
+        debian_wasm: bool,
+    },
+    /// Build the page into dist/
+    BuildWeb {
+        /// Optimise for size; budgets are enforced
+        #[arg(long)]
+        release: bool,
+    },
+    /// Build the page and serve it with the shipped model
+    Demo {
+        /// Port on 127.0.0.1
+        #[arg(long, default_value_t = 8080)]
+        port: u16,
+        /// Do not open a browser
+        #[arg(long)]
+        no_open: bool,
+    },
+    /// Install what the tests need and run all of them
+    Test {
+        /// Leave out the tests in Chromium
+        #[arg(long)]
+        no_browser: bool,
+    },
+    /// Run the checks of a change, cheapest first
+    Ci(ci::Options),
+    /// Generate the reference values below tests/golden anew
+    Golden {
+        /// Only compare them with those that are kept
+        #[arg(long)]
+        check: bool,
+    },
+    /// Measure training and inference on the CPU beside PyTorch
+    Bench(bench::Options),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match paths::root().and_then(|root| run(&root, cli.command)) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(root: &Path, command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Setup {
+            wasm,
+            browser,
+            docs,
+            debian_wasm,
+        } => {
+            let all = !(wasm || browser || docs);
+            if wasm || all {
+                let choice = if debian_wasm {
+                    Choice::Debian
+                } else {
+                    Choice::Best
+                };
+                setup::wasm(root, choice)?;
+            }
+            if browser || all {
+                setup::browser::ensure()?;
+            }
+            if docs {
+                setup::checkers(root)?;
+            }
+        }
+        Command::BuildWeb { release } => {
+            let tools = setup::wasm(root, Choice::Best)?;
+            web_build::build(root, &tools, release)?;
+        }
+        Command::Demo { port, no_open } => demo::run(root, port, !no_open)?,
+        Command::Test { no_browser } => {
+            let totals = test_run::run(root, !no_browser)?;
+            // The last line: what a reader or a script looks for.
+            println!("{totals}");
+            return Ok(if totals.failed == 0 {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            });
+        }
+        Command::Ci(options) => ci::run(root, &options)?,
+        Command::Golden { check } => golden::run_all(root, check)?,
+        Command::Bench(options) => bench::run(root, &options)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_grammar_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_demo_is_served_at_port_8080_unless_told_otherwise() {
+        let cli = Cli::parse_from(["cargo xtask", "demo"]);
+        assert!(matches!(
+            cli.command,
+            Command::Demo {
+                port: 8080,
+                no_open: false
+            }
+        ));
+    }
+}

@@ -1,0 +1,81 @@
+//! Where things are: the repository, the built page, and the folder for what outlives a clone.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// The root of the repository: the first folder upwards whose `Cargo.toml` has a `[workspace]`.
+///
+/// # Errors
+/// Fails outside of the repository.
+pub fn root() -> Result<PathBuf> {
+    // Set by `cargo run`; the binary itself carries no path of the machine it was built on.
+    let start = match std::env::var_os("CARGO_MANIFEST_DIR") {
+        Some(folder) => PathBuf::from(folder),
+        None => std::env::current_dir().context("cannot read the current folder")?,
+    };
+    find_root(&start).with_context(|| {
+        format!(
+            "{} is not inside the repository: no Cargo.toml with [workspace] above it",
+            start.display()
+        )
+    })
+}
+
+fn find_root(start: &Path) -> Option<PathBuf> {
+    start
+        .ancestors()
+        .find(|folder| {
+            std::fs::read_to_string(folder.join("Cargo.toml"))
+                .is_ok_and(|text| text.lines().any(|line| line.trim() == "[workspace]"))
+        })
+        .map(Path::to_path_buf)
+}
+
+/// The folder into which the page is built.
+#[must_use]
+pub fn dist(root: &Path) -> PathBuf {
+    root.join("dist")
+}
+
+/// The folder for what survives a clone: `$XDG_CACHE_HOME/espalier` or `~/.cache/espalier`.
+#[must_use]
+pub fn cache() -> PathBuf {
+    std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute())
+        .or_else(|| std::env::home_dir().map(|home| home.join(".cache")))
+        .unwrap_or_else(std::env::temp_dir)
+        .join("espalier")
+}
+
+/// Where `cargo install` puts programs by default.
+#[must_use]
+pub fn cargo_bin() -> PathBuf {
+    let root = std::env::var_os("CARGO_INSTALL_ROOT").or_else(|| std::env::var_os("CARGO_HOME"));
+    root.map(PathBuf::from)
+        .or_else(|| std::env::home_dir().map(|home| home.join(".cargo")))
+        .unwrap_or_default()
+        .join("bin")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_is_found_from_a_member_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let deep = dir.path().join("member/src");
+        std::fs::create_dir_all(&deep).unwrap();
+        std::fs::write(dir.path().join("member/Cargo.toml"), "[package]\n").unwrap();
+        std::fs::write(dir.path().join("Cargo.toml"), "[workspace]\nmembers = []\n").unwrap();
+        assert_eq!(find_root(&deep).unwrap(), dir.path());
+    }
+
+    #[test]
+    fn outside_of_a_repository_there_is_no_root() {
+        assert_eq!(find_root(tempfile::tempdir().unwrap().path()), None);
+    }
+}

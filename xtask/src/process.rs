@@ -1,0 +1,242 @@
+//! Running other programs: one place for echo, time limits, captured output and error texts.
+//!
+//! No child ever reads from standard input, so a run in the background cannot hang on a question.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+/// A command without standard input.
+#[must_use]
+pub fn command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.stdin(Stdio::null());
+    command
+}
+
+/// The command line as one would type it, for messages.
+#[must_use]
+pub fn shown(command: &Command) -> String {
+    let mut words = vec![command.get_program().to_string_lossy().into_owned()];
+    words.extend(command.get_args().map(|arg| {
+        let arg = arg.to_string_lossy();
+        if arg.is_empty() || arg.contains([' ', '*', '"', '$']) {
+            format!("'{arg}'")
+        } else {
+            arg.into_owned()
+        }
+    }));
+    words.join(" ")
+}
+
+/// Runs the command with its output shown.
+///
+/// # Errors
+/// Fails where the program cannot be started or ends with a status other than 0.
+pub fn run(command: &mut Command) -> Result<()> {
+    echo(command);
+    let status = command.status().with_context(|| cannot_start(command))?;
+    check(command, status)
+}
+
+/// Runs the command silently and returns what it wrote to standard output.
+///
+/// # Errors
+/// As [`run`]; the error then carries the end of the program's standard error.
+pub fn capture(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| cannot_start(command))?;
+    if !output.status.success() {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        bail!(
+            "`{}` failed ({}):\n{}",
+            shown(command),
+            output.status,
+            tail(&stderr, 12)
+        );
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Whether the command can be started and ends with status 0; its output is dropped.
+#[must_use]
+pub fn succeeds(command: &mut Command) -> bool {
+    command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|s| s.success())
+}
+
+/// Runs the command with its output shown, and ends it when `limit` has passed.
+///
+/// # Errors
+/// As [`run`], and when the limit was reached.
+pub fn run_within(command: &mut Command, limit: Duration) -> Result<()> {
+    echo(command);
+    let mut child = command.spawn().with_context(|| cannot_start(command))?;
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return check(command, status);
+        }
+        if start.elapsed() > limit {
+            child.kill().ok();
+            child.wait().ok();
+            bail!(
+                "`{}` did not end within {} s",
+                shown(command),
+                limit.as_secs()
+            );
+        }
+        sleep(Duration::from_millis(50));
+    }
+}
+
+/// Runs the command, shows its standard output line by line and hands every line to `on_line`.
+/// A status other than 0 is returned, not an error: the caller knows what it means.
+///
+/// # Errors
+/// Fails where the program cannot be started or its output cannot be read.
+pub fn stream(command: &mut Command, mut on_line: impl FnMut(&str)) -> Result<ExitStatus> {
+    echo(command);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| cannot_start(command))?;
+    if let Some(stdout) = child.stdout.take() {
+        let mut reader = BufReader::new(stdout);
+        let mut bytes = Vec::new();
+        // Bytes, not `lines()`: a test may print what is not UTF-8.
+        while reader.read_until(b'\n', &mut bytes)? > 0 {
+            let line = String::from_utf8_lossy(&bytes);
+            print!("{line}");
+            on_line(line.trim_end());
+            bytes.clear();
+        }
+    }
+    Ok(child.wait()?)
+}
+
+/// Every file called `program` in the folders of `path` (in order) and then in `extra`.
+#[must_use]
+pub fn candidates(program: &str, path: &OsStr, extra: &[PathBuf]) -> Vec<PathBuf> {
+    std::env::split_paths(path)
+        .chain(extra.iter().cloned())
+        .map(|folder| folder.join(program))
+        .filter(|file| file.is_file())
+        .collect()
+}
+
+/// The first file called `program` on the user's search path.
+#[must_use]
+pub fn on_path(program: &str) -> Option<PathBuf> {
+    candidates(program, &std::env::var_os("PATH").unwrap_or_default(), &[])
+        .into_iter()
+        .next()
+}
+
+/// `path` with `folders` in front, for a child's search path.
+///
+/// # Errors
+/// Fails where a folder's name holds the separator of search paths.
+pub fn prepend(folders: &[&Path], path: &OsStr) -> Result<OsString> {
+    let front = folders.iter().map(|f| f.to_path_buf());
+    std::env::join_paths(front.chain(std::env::split_paths(path)))
+        .context("a tool's folder cannot be part of a search path")
+}
+
+fn echo(command: &Command) {
+    eprintln!("$ {}", shown(command));
+}
+
+fn check(command: &Command, status: ExitStatus) -> Result<()> {
+    if status.success() {
+        Ok(())
+    } else {
+        bail!("`{}` failed ({status})", shown(command))
+    }
+}
+
+fn cannot_start(command: &Command) -> String {
+    format!(
+        "cannot start `{}`: is it installed and on the PATH?",
+        shown(command)
+    )
+}
+
+fn tail(text: &str, lines: usize) -> String {
+    let all: Vec<&str> = text.trim_end().lines().collect();
+    all[all.len().saturating_sub(lines)..].join("\n")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_shown_as_typed() {
+        let mut c = command("cargo");
+        c.args(["test", "--test", "browser*", ""]);
+        assert_eq!(shown(&c), "cargo test --test 'browser*' ''");
+    }
+
+    #[test]
+    fn a_failure_carries_the_end_of_standard_error() {
+        let mut c = command("sh");
+        c.args(["-c", "echo first >&2; echo last >&2; exit 3"]);
+        let message = capture(&mut c).unwrap_err().to_string();
+        assert!(
+            message.contains("exit status: 3") && message.ends_with("last"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_command_past_its_limit_is_ended_and_named() {
+        let start = Instant::now();
+        let mut c = command("sleep");
+        let message = run_within(c.arg("20"), Duration::from_millis(150))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            message.contains("sleep 20") && message.contains("did not end"),
+            "{message}"
+        );
+        assert!(start.elapsed() < Duration::from_secs(10));
+    }
+
+    #[test]
+    fn every_line_is_handed_over_even_where_it_is_not_utf8() {
+        let mut lines = Vec::new();
+        let mut c = command("printf");
+        c.arg(r"one\n\377two\nthree");
+        assert!(
+            stream(&mut c, |l| lines.push(l.to_owned()))
+                .unwrap()
+                .success()
+        );
+        assert_eq!(lines, ["one", "\u{fffd}two", "three"]);
+    }
+
+    #[test]
+    fn a_program_that_does_not_exist_is_named() {
+        let message = run(&mut command("no-such-program-here"))
+            .unwrap_err()
+            .to_string();
+        assert!(message.contains("no-such-program-here"), "{message}");
+    }
+
+    #[test]
+    fn tools_in_front_of_the_path_are_found_first() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("sh"), "").unwrap();
+        let path = prepend(&[dir.path()], OsStr::new("/usr/bin:/bin")).unwrap();
+        assert_eq!(candidates("sh", &path, &[])[0], dir.path().join("sh"));
+    }
+}

@@ -1,0 +1,85 @@
+//! Debian and Ubuntu packages: installed as root or through sudo, with a list to install by hand
+//! where neither is possible.
+
+use std::process::Command;
+use std::sync::OnceLock;
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{capture, command, on_path, run, succeeds};
+
+/// Installs those of `packages` that are missing. Silent where none is.
+///
+/// # Errors
+/// Names the packages and why they could not be installed.
+pub fn ensure(packages: &[&str]) -> Result<()> {
+    let missing: Vec<&str> = packages.iter().copied().filter(|p| !installed(p)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    install(&missing).with_context(|| {
+        format!(
+            "install by hand: {} (Debian's names), then run this again",
+            missing.join(" ")
+        )
+    })
+}
+
+/// A command that runs with root's rights.
+///
+/// # Errors
+/// Fails for a user who is not root where there is no sudo.
+pub fn as_root(program: &str) -> Result<Command> {
+    if capture(command("id").arg("-u"))?.trim() == "0" {
+        return Ok(command(program));
+    }
+    if on_path("sudo").is_none() {
+        bail!("this needs root's rights, and there is no sudo");
+    }
+    let mut sudo = command("sudo");
+    // Passed on by name because sudo clears the environment.
+    sudo.args(["env", "DEBIAN_FRONTEND=noninteractive", program]);
+    Ok(sudo)
+}
+
+fn installed(package: &str) -> bool {
+    capture(command("dpkg-query").args(["-W", "-f=${db:Status-Status}", package]))
+        .is_ok_and(|status| status == "installed")
+}
+
+fn install(packages: &[&str]) -> Result<()> {
+    if on_path("apt-get").is_none() {
+        bail!("this system has no apt-get");
+    }
+    update_once()?;
+    run(as_root("apt-get")?
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .args(["install", "-y", "-qq", "--no-install-recommends"])
+        .args(packages))
+}
+
+/// Fetches the package lists, the first time that this run needs them. An update that fails is
+/// told and survived: the lists at hand may do.
+fn update_once() -> Result<()> {
+    static DONE: OnceLock<()> = OnceLock::new();
+    if DONE.set(()).is_ok() && !succeeds(as_root("apt-get")?.args(["update", "-qq"])) {
+        eprintln!("`apt-get update` failed; going on with the package lists at hand");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_that_does_not_exist_is_not_installed() {
+        assert!(!installed("no-such-package-of-espalier"));
+    }
+
+    #[test]
+    fn nothing_is_done_for_an_empty_list() {
+        ensure(&[]).unwrap();
+    }
+}

@@ -1,0 +1,49 @@
+//! Chromium and its WebDriver, for the browser tests.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use super::apt;
+use crate::process::{command, on_path, succeeds};
+
+/// Names under which Chromium is found, in order.
+const CHROMIUM: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
+/// The two programs that a browser test starts.
+#[derive(Clone, Debug)]
+pub struct Browser {
+    /// Chromium itself.
+    pub chromium: PathBuf,
+    /// Its WebDriver.
+    pub chromedriver: PathBuf,
+}
+
+/// Finds Chromium and chromedriver, installing Debian's packages where one is missing.
+///
+/// # Errors
+/// Says what to install by hand.
+pub fn ensure() -> Result<Browser> {
+    if let Some(browser) = find() {
+        return Ok(browser);
+    }
+    apt::ensure(&["chromium", "chromium-driver"])
+        .context("the browser tests need Chromium and chromedriver of the same version")?;
+    find().context(
+        "chromium or chromedriver does not start although both are installed; \
+         put a working pair on the PATH, or leave the browser tests out with --no-browser",
+    )
+}
+
+fn find() -> Option<Browser> {
+    let chromium = CHROMIUM.iter().find_map(|name| working(name))?;
+    Some(Browser {
+        chromium,
+        chromedriver: working("chromedriver")?,
+    })
+}
+
+/// Ubuntu's `chromium-browser` is on the path but only tells to install a snap, so try it.
+fn working(name: &str) -> Option<PathBuf> {
+    on_path(name).filter(|program| succeeds(command(program).arg("--version")))
+}

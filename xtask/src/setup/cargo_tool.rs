@@ -1,0 +1,238 @@
+//! Programs that come from crates.io through `cargo install`, at the version that we need.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::paths;
+use crate::process::{candidates, capture, command, run};
+
+/// A program from crates.io.
+#[derive(Clone, Debug)]
+pub struct CargoTool {
+    /// Package on crates.io.
+    package: &'static str,
+    /// Program that it installs.
+    program: &'static str,
+    /// Version to install.
+    version: String,
+    /// How much of the version a program at hand must share.
+    matching: Match,
+    /// Features instead of the default ones.
+    features: Option<&'static str>,
+    /// Build without heavy optimisation: the program only starts others.
+    light: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Match {
+    /// The same version to the last digit.
+    Exact,
+    /// The same `major.minor`, and as new a patch or newer.
+    Patch,
+    /// Any version.
+    Any,
+}
+
+impl CargoTool {
+    /// wasm-bindgen's program must equal the library in `Cargo.lock` to the last digit.
+    #[must_use]
+    pub fn wasm_bindgen(version: &str) -> Self {
+        Self {
+            package: "wasm-bindgen-cli",
+            program: "wasm-bindgen",
+            version: version.to_owned(),
+            matching: Match::Exact,
+            features: None,
+            light: false,
+        }
+    }
+
+    /// The bundler. Without its `update_check` it never asks the network for a newer version.
+    #[must_use]
+    pub fn trunk() -> Self {
+        Self {
+            package: "trunk",
+            program: "trunk",
+            version: "0.21.14".to_owned(),
+            matching: Match::Patch,
+            features: Some("rustls"),
+            light: true,
+        }
+    }
+
+    /// The spelling checker of `ci`.
+    #[must_use]
+    pub fn typos() -> Self {
+        Self {
+            package: "typos-cli",
+            program: "typos",
+            version: "^1".to_owned(),
+            matching: Match::Any,
+            features: None,
+            light: true,
+        }
+    }
+
+    /// The checker of licences, sources and advisories of `ci`.
+    #[must_use]
+    pub fn deny() -> Self {
+        Self {
+            package: "cargo-deny",
+            program: "cargo-deny",
+            version: "^0.20".to_owned(),
+            matching: Match::Any,
+            features: None,
+            light: true,
+        }
+    }
+
+    /// The program at the wanted version: found, or installed from crates.io.
+    ///
+    /// # Errors
+    /// Says which command failed.
+    pub fn ensure(&self, root: &Path) -> Result<PathBuf> {
+        if let Some(program) = self.find() {
+            return Ok(program);
+        }
+        eprintln!(
+            "installing {} {} (some minutes, once)",
+            self.package, self.version
+        );
+        self.install(root)?;
+        self.find().with_context(|| {
+            format!(
+                "{} was installed but {} does not start",
+                self.package, self.program
+            )
+        })
+    }
+
+    /// The program where a fitting version is at hand.
+    #[must_use]
+    pub fn find(&self) -> Option<PathBuf> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        candidates(
+            self.program,
+            &path,
+            &[paths::cargo_bin(), own_root().join("bin")],
+        )
+        .into_iter()
+        .find(|program| capture(command(program).arg("--version")).is_ok_and(|out| self.fits(&out)))
+    }
+
+    /// Whether the output of `--version` names a fitting version.
+    fn fits(&self, output: &str) -> bool {
+        let Some(found) = output.split_whitespace().nth(1) else {
+            return false;
+        };
+        let numbers = |version: &str| -> Option<Vec<u64>> {
+            version.split('.').map(|n| n.parse().ok()).collect()
+        };
+        match self.matching {
+            Match::Exact => found == self.version,
+            Match::Patch => match (numbers(found), numbers(&self.version)) {
+                (Some(a), Some(b)) => a.get(..2) == b.get(..2) && a.get(2) >= b.get(2),
+                _ => false,
+            },
+            Match::Any => true,
+        }
+    }
+
+    fn install(&self, root: &Path) -> Result<()> {
+        let locked = run(self.install_command(root, true).current_dir(root));
+        let Err(locked) = locked else { return Ok(()) };
+        // A package's own lock file can name versions that a registry no longer or not yet has.
+        eprintln!("{locked:#}; trying once more with the newest fitting dependencies");
+        if let Err(free) = run(self.install_command(root, false).current_dir(root)) {
+            bail!("cannot install {}: {free:#}", self.package);
+        }
+        Ok(())
+    }
+
+    fn install_command(&self, root: &Path, locked: bool) -> Command {
+        let mut cmd = command("cargo");
+        cmd.args(["install", self.package, "--version", &self.version])
+            .current_dir(root);
+        if locked {
+            cmd.arg("--locked");
+        }
+        if let Some(features) = self.features {
+            cmd.args(["--no-default-features", "--features", features]);
+        }
+        if self.would_replace_another() {
+            cmd.arg("--root").arg(own_root());
+        }
+        // A shared target folder or flags for our own code are no business of a tool.
+        for name in [
+            "CARGO_TARGET_DIR",
+            "RUSTFLAGS",
+            "CARGO_ENCODED_RUSTFLAGS",
+            "CARGO",
+        ] {
+            cmd.env_remove(name);
+        }
+        if self.light {
+            cmd.envs([
+                ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
+                ("CARGO_PROFILE_RELEASE_LTO", "off"),
+                ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
+            ]);
+        }
+        cmd
+    }
+
+    /// Whether the user has another version of the program where `cargo install` would put ours.
+    fn would_replace_another(&self) -> bool {
+        paths::cargo_bin().join(self.program).exists()
+    }
+}
+
+/// Where our programs go when the user has other versions of them.
+fn own_root() -> PathBuf {
+    paths::cache().join("tools")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wasm_bindgen_must_match_to_the_last_digit() {
+        let tool = CargoTool::wasm_bindgen("0.2.130");
+        assert!(tool.fits("wasm-bindgen 0.2.130\n"));
+        assert!(tool.fits("wasm-bindgen 0.2.130 (0a1b2c3d4)"));
+        assert!(!tool.fits("wasm-bindgen 0.2.13") && !tool.fits("wasm-bindgen 0.2.131"));
+    }
+
+    #[test]
+    fn a_trunk_of_the_same_minor_version_does_if_it_is_new_enough() {
+        let trunk = CargoTool::trunk();
+        assert!(trunk.fits("trunk 0.21.14") && trunk.fits("trunk 0.21.20\n"));
+        for other in [
+            "trunk 0.21.9",
+            "trunk 0.22.14",
+            "trunk 0.21.15-beta.1",
+            "trunk 0.21",
+            "trunk",
+        ] {
+            assert!(!trunk.fits(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn tools_are_installed_without_our_flags() {
+        let cmd = CargoTool::trunk().install_command(Path::new("/"), true);
+        let words: Vec<_> = cmd.get_args().map(|a| a.to_string_lossy()).collect();
+        assert!(
+            words
+                .join(" ")
+                .starts_with("install trunk --version 0.21.14 --locked")
+        );
+        assert!(
+            cmd.get_envs()
+                .any(|(k, v)| k == "CARGO_TARGET_DIR" && v.is_none())
+        );
+    }
+}

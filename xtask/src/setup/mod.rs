@@ -1,0 +1,80 @@
+//! Installs what is missing on a fresh machine, and nothing else.
+//!
+//! Every installer first checks; where nothing is missing it is quick and silent. Programs of
+//! other versions that the user has are never replaced: ours then go to a folder of our own.
+
+pub mod apt;
+pub mod browser;
+pub mod cargo_tool;
+pub mod debian_wasm;
+pub mod lockfile;
+pub mod wasm_opt;
+pub mod wasm_target;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::process::{self, command};
+use cargo_tool::CargoTool;
+
+/// Everything that a build for the browser needs, found or installed.
+#[derive(Clone, Debug)]
+pub struct WasmTools {
+    /// Toolchain that can link for wasm32, where it is not the active one.
+    pub toolchain: Option<String>,
+    /// Search path on which trunk, wasm-bindgen and wasm-opt are the wanted versions.
+    pub path: OsString,
+}
+
+impl WasmTools {
+    /// A command that sees these tools and this toolchain.
+    ///
+    /// `RUSTFLAGS` would replace the wasm flags of `.cargo/config.toml`, `CARGO` would name the
+    /// native toolchain's cargo, and trunk rejects the usual values of `NO_COLOR`.
+    #[must_use]
+    pub fn command(&self, program: &str) -> Command {
+        let mut cmd = command(program);
+        cmd.env("PATH", &self.path);
+        for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO", "NO_COLOR"] {
+            cmd.env_remove(name);
+        }
+        if let Some(toolchain) = &self.toolchain {
+            cmd.env("RUSTUP_TOOLCHAIN", toolchain);
+        }
+        cmd
+    }
+}
+
+/// The wasm32 target, wasm-bindgen, trunk and wasm-opt.
+///
+/// # Errors
+/// Says what could not be installed and how to do it by hand.
+pub fn wasm(root: &Path, choice: wasm_target::Choice) -> Result<WasmTools> {
+    let toolchain = wasm_target::ensure(root, choice)?;
+    let bindgen = CargoTool::wasm_bindgen(&lockfile::version_of(root, "wasm-bindgen")?);
+    let folders: Vec<PathBuf> = [
+        bindgen.ensure(root)?,
+        CargoTool::trunk().ensure(root)?,
+        wasm_opt::ensure()?,
+    ]
+    .iter()
+    .filter_map(|program| program.parent().map(Path::to_path_buf))
+    .collect();
+    let folders: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
+    let path = process::prepend(&folders, &std::env::var_os("PATH").unwrap_or_default())?;
+    Ok(WasmTools { toolchain, path })
+}
+
+/// The programs that check texts, licences and advisories in `ci`, which skips them if missing.
+///
+/// # Errors
+/// Says what could not be installed.
+pub fn checkers(root: &Path) -> Result<()> {
+    for tool in [CargoTool::typos(), CargoTool::deny()] {
+        tool.ensure(root)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! `wasm-opt` of Binaryen, which makes the built programs smaller.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use super::apt;
+use crate::process::{command, on_path, succeeds};
+
+/// The `wasm-opt` on the search path, installed with Debian's `binaryen` where there is none.
+///
+/// # Errors
+/// Says what to install by hand.
+pub fn ensure() -> Result<PathBuf> {
+    if let Some(program) = find() {
+        return Ok(program);
+    }
+    apt::ensure(&["binaryen"]).context(
+        "wasm-opt is missing (also in https://github.com/WebAssembly/binaryen/releases)",
+    )?;
+    find().context("wasm-opt does not start although binaryen is installed")
+}
+
+fn find() -> Option<PathBuf> {
+    on_path("wasm-opt").filter(|program| succeeds(command(program).arg("--version")))
+}

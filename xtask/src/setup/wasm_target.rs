@@ -1,0 +1,120 @@
+//! The wasm32 target: the active toolchain's own, rustup's, or Debian's.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use super::debian_wasm;
+use crate::process::{capture, command, run_within};
+
+/// The only target that the page is built for.
+pub const TARGET: &str = "wasm32-unknown-unknown";
+
+/// A server that does not answer must not hold up the fallback.
+const RUSTUP_LIMIT: Duration = Duration::from_secs(180);
+
+/// Formats a number, so the probe needs `std` and an allocator, not only `core`.
+const PROBE: &str = r#"
+#[unsafe(no_mangle)]
+pub extern "C" fn digits(n: u32) -> usize { format!("{n}").len() }
+"#;
+
+/// Which toolchains may build for wasm32.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Choice {
+    /// The active toolchain if it can, after `rustup target add` if that works, else Debian's.
+    #[default]
+    Best,
+    /// Debian's in any case, to try out the fallback.
+    Debian,
+}
+
+/// Makes sure that some toolchain compiles and links for wasm32, and returns its name where it is
+/// not the active one.
+///
+/// # Errors
+/// Tells why neither rustup's nor Debian's target can be used.
+pub fn ensure(root: &Path, choice: Choice) -> Result<Option<String>> {
+    if choice == Choice::Best {
+        if probe(root, None).is_ok() {
+            return Ok(None);
+        }
+        // A fallback that an earlier run made spares the wait for rustup's server.
+        if probe(root, Some(debian_wasm::TOOLCHAIN)).is_ok() {
+            return Ok(Some(debian_wasm::TOOLCHAIN.to_owned()));
+        }
+        match add_with_rustup(root) {
+            Ok(()) => return Ok(None),
+            Err(why) => eprintln!("rustup has no {TARGET} for us: {why:#}"),
+        }
+    }
+    debian(root).with_context(|| {
+        format!(
+            "no toolchain here builds for {TARGET}; where rustup's server can be reached, \
+             `rustup target add {TARGET}` is all that is needed"
+        )
+    })?;
+    Ok(Some(debian_wasm::TOOLCHAIN.to_owned()))
+}
+
+fn add_with_rustup(root: &Path) -> Result<()> {
+    let mut add = command("rustup");
+    run_within(
+        add.args(["target", "add", TARGET]).current_dir(root),
+        RUSTUP_LIMIT,
+    )?;
+    probe(root, None)
+}
+
+fn debian(root: &Path) -> Result<()> {
+    if probe(root, Some(debian_wasm::TOOLCHAIN)).is_err() {
+        debian_wasm::install()?;
+        probe(root, Some(debian_wasm::TOOLCHAIN))?;
+    }
+    Ok(())
+}
+
+/// Compiles and links a tiny library with `std`: the only proof that a target is whole.
+fn probe(root: &Path, toolchain: Option<&str>) -> Result<()> {
+    let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let source = folder.path().join("probe.rs");
+    std::fs::write(&source, PROBE)?;
+    let mut rustc = command("rustc");
+    rustc
+        // In the repository, so that its rust-toolchain.toml decides which toolchain is active.
+        .current_dir(root)
+        .args([
+            "--edition",
+            "2024",
+            "--crate-type",
+            "cdylib",
+            "--target",
+            TARGET,
+            "-O",
+            "-o",
+        ])
+        .arg(folder.path().join("probe.wasm"))
+        .arg(&source);
+    if let Some(toolchain) = toolchain {
+        rustc.env("RUSTUP_TOOLCHAIN", toolchain);
+    }
+    capture(&mut rustc)?;
+    let bytes = std::fs::read(folder.path().join("probe.wasm"))?;
+    if !bytes.starts_with(b"\0asm") {
+        bail!("the compiler's output for {TARGET} is not a wasm program");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_toolchain_that_does_not_exist_fails_the_probe() {
+        let root = crate::paths::root().unwrap();
+        assert!(probe(&root, Some("no-such-toolchain")).is_err());
+    }
+}

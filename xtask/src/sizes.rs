@@ -1,0 +1,189 @@
+//! Size budgets of the built programs: what a visitor downloads is part of the tests.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use flate2::{Compression, write::GzEncoder};
+
+/// How the file name of a program begins, and its budget in kilobytes (1000 bytes) after gzip.
+///
+/// The page itself must start at once; the CPU engine follows on every visit, the WebGPU engine
+/// only where a graphics card profits from it.
+const BUDGETS: [(&str, u64); 3] = [
+    ("espalier-web", 350),
+    ("worker_cpu", 1000),
+    ("worker_gpu", 4200),
+];
+
+/// One built program.
+#[derive(Debug, PartialEq)]
+struct Program {
+    name: String,
+    raw: u64,
+    zipped: u64,
+}
+
+/// Prints the size of every `.wasm` file below `dist` and, with `enforce`, compares it with its
+/// budget.
+///
+/// # Errors
+/// Fails where there is no built page, and with `enforce` names every program that is over its
+/// budget, has none, or is missing.
+pub fn check(dist: &Path, enforce: bool) -> Result<()> {
+    let programs = measure(dist)?;
+    println!(
+        "{:<28} {:>10} {:>10} {:>10}",
+        "program", "raw kB", "gzip kB", "budget kB"
+    );
+    for p in &programs {
+        let budget = budget(&p.name).map_or_else(|| "none".to_owned(), |kb| kb.to_string());
+        println!(
+            "{:<28} {:>10} {:>10} {budget:>10}",
+            p.name,
+            p.raw / 1000,
+            p.zipped / 1000
+        );
+    }
+    match complaints(&programs) {
+        text if enforce && !text.is_empty() => bail!("size budgets:{text}"),
+        _ => Ok(()),
+    }
+}
+
+fn measure(dist: &Path) -> Result<Vec<Program>> {
+    let mut files = Vec::new();
+    collect(dist, &mut files).with_context(|| {
+        format!(
+            "there is no built page in {}: run `cargo xtask build-web --release`",
+            dist.display()
+        )
+    })?;
+    files.sort();
+    files
+        .iter()
+        .map(|file| {
+            let bytes = std::fs::read(file)?;
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+            encoder.write_all(&bytes)?;
+            let name = file
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            Ok(Program {
+                name,
+                raw: bytes.len() as u64,
+                zipped: encoder.finish()?.len() as u64,
+            })
+        })
+        .collect()
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else if path.extension().is_some_and(|e| e == "wasm") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn budget(name: &str) -> Option<u64> {
+    BUDGETS
+        .iter()
+        .find(|(start, _)| name.starts_with(start))
+        .map(|&(_, kb)| kb)
+}
+
+fn complaints(programs: &[Program]) -> String {
+    let mut text = String::new();
+    for Program { name, zipped, .. } in programs {
+        match budget(name) {
+            None => write!(text, "\n  {name} has no budget; give it one in BUDGETS"),
+            Some(kb) if *zipped > kb * 1000 => {
+                write!(
+                    text,
+                    "\n  {name} is {} kB after gzip, its budget is {kb} kB",
+                    zipped / 1000
+                )
+            }
+            Some(_) => Ok(()),
+        }
+        .ok();
+    }
+    for (start, _) in BUDGETS {
+        if !programs.iter().any(|p| p.name.starts_with(start)) {
+            write!(text, "\n  no program {start}*.wasm was built").ok();
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn program(name: &str, zipped: u64) -> Program {
+        Program {
+            name: name.to_owned(),
+            raw: 2 * zipped,
+            zipped,
+        }
+    }
+
+    fn all(page: u64) -> Vec<Program> {
+        vec![
+            program("espalier-web-0123_bg.wasm", page),
+            program("worker_cpu_bg.wasm", 1_000_000),
+            program("worker_gpu_bg.wasm", 4_200_000),
+        ]
+    }
+
+    #[test]
+    fn programs_within_their_budgets_are_no_complaint() {
+        assert_eq!(complaints(&all(350_000)), "");
+    }
+
+    #[test]
+    fn a_program_over_its_budget_is_named_with_both_numbers() {
+        let text = complaints(&all(351_000));
+        assert!(
+            text.contains("espalier-web-0123_bg.wasm is 351 kB"),
+            "{text}"
+        );
+        assert!(text.contains("budget is 350 kB"), "{text}");
+    }
+
+    #[test]
+    fn an_unknown_or_missing_program_is_a_complaint() {
+        let text = complaints(&[program("other.wasm", 1)]);
+        assert!(text.contains("other.wasm has no budget"), "{text}");
+        assert!(text.contains("no program worker_gpu*.wasm"), "{text}");
+    }
+
+    #[test]
+    fn sizes_are_measured_raw_and_compressed() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("sub")).unwrap();
+        std::fs::write(dir.path().join("sub/worker_cpu_bg.wasm"), [7; 100_000]).unwrap();
+        std::fs::write(dir.path().join("note.txt"), "x").unwrap();
+        let programs = measure(dir.path()).unwrap();
+        assert_eq!((programs.len(), programs[0].raw), (1, 100_000));
+        assert!(programs[0].zipped < 1000 && programs[0].zipped > 20);
+    }
+
+    #[test]
+    fn without_a_built_page_the_command_to_build_it_is_named() {
+        let message = check(Path::new("no/dist"), true).unwrap_err().to_string();
+        assert!(
+            message.contains("cargo xtask build-web --release"),
+            "{message}"
+        );
+    }
+}

@@ -1,0 +1,134 @@
+//! Whether the built page is still what its sources say, so that a repeated command is quick.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// What the page is built from, relative to the repository.
+const SOURCES: [&str; 9] = [
+    ".cargo",
+    "Cargo.lock",
+    "Cargo.toml",
+    "NOTICES.md",
+    "Trunk.toml",
+    "core",
+    "rust-toolchain.toml",
+    "static",
+    "web",
+];
+
+/// Hidden, so that neither the server nor a host of static pages shows it.
+const FILE: &str = ".stamp";
+
+/// Whether `dist` is what an earlier build with the same sources and `settings` left there.
+#[must_use]
+pub fn is_fresh(root: &Path, dist: &Path, settings: &str) -> bool {
+    std::fs::read_to_string(dist.join(FILE))
+        .is_ok_and(|kept| stamp(root, dist, settings).is_ok_and(|now| now == kept))
+}
+
+/// Notes that `dist` was just built from the sources as they are now.
+///
+/// # Errors
+/// Fails where a file cannot be read or the note not be written.
+pub fn write(root: &Path, dist: &Path, settings: &str) -> Result<()> {
+    std::fs::write(dist.join(FILE), stamp(root, dist, settings)?)
+        .with_context(|| format!("cannot write to {}", dist.display()))
+}
+
+/// Sources, settings and result in one number each. The result is part of it: a file deleted from
+/// `dist` must come back.
+fn stamp(root: &Path, dist: &Path, settings: &str) -> Result<String> {
+    let mut sources = DefaultHasher::new();
+    settings.hash(&mut sources);
+    for name in SOURCES {
+        add(root, &root.join(name), &mut sources)?;
+    }
+    let mut result = DefaultHasher::new();
+    add(dist, dist, &mut result)?;
+    Ok(format!(
+        "{:016x} {:016x}\n",
+        sources.finish(),
+        result.finish()
+    ))
+}
+
+/// Names and contents of `path` and all below it.
+fn add(base: &Path, path: &Path, hasher: &mut DefaultHasher) -> Result<()> {
+    if path.is_dir() {
+        let mut entries: Vec<PathBuf> = std::fs::read_dir(path)?
+            .map(|e| Ok(e?.path()))
+            .collect::<Result<_>>()?;
+        entries.sort();
+        for entry in entries
+            .iter()
+            .filter(|e| e.file_name().is_none_or(|name| name != FILE))
+        {
+            add(base, entry, hasher)?;
+        }
+    } else if path.exists() {
+        path.strip_prefix(base)?.hash(hasher);
+        std::fs::read(path)
+            .with_context(|| format!("cannot read {}", path.display()))?
+            .hash(hasher);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn project() -> (tempfile::TempDir, PathBuf) {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(root.path().join("web/src")).unwrap();
+        std::fs::write(root.path().join("web/src/main.rs"), "fn main() {}").unwrap();
+        std::fs::write(root.path().join("Cargo.toml"), "[workspace]").unwrap();
+        let dist = root.path().join("dist");
+        std::fs::create_dir_all(&dist).unwrap();
+        std::fs::write(dist.join("index.html"), "page").unwrap();
+        write(root.path(), &dist, "release").unwrap();
+        (root, dist)
+    }
+
+    #[test]
+    fn an_untouched_project_is_fresh() {
+        let (root, dist) = project();
+        assert!(is_fresh(root.path(), &dist, "release"));
+    }
+
+    #[test]
+    fn another_source_setting_or_result_is_not_fresh() {
+        let (root, dist) = project();
+        assert!(!is_fresh(root.path(), &dist, "debug"));
+        std::fs::rename(
+            root.path().join("web/src/main.rs"),
+            root.path().join("web/src/lib.rs"),
+        )
+        .unwrap();
+        assert!(
+            !is_fresh(root.path(), &dist, "release"),
+            "a source was renamed"
+        );
+        write(root.path(), &dist, "release").unwrap();
+        std::fs::write(root.path().join("Cargo.toml"), "[workspace] ").unwrap();
+        assert!(
+            !is_fresh(root.path(), &dist, "release"),
+            "a source was changed"
+        );
+        write(root.path(), &dist, "release").unwrap();
+        std::fs::remove_file(dist.join("index.html")).unwrap();
+        assert!(
+            !is_fresh(root.path(), &dist, "release"),
+            "a result was deleted"
+        );
+    }
+
+    #[test]
+    fn a_page_never_built_is_not_fresh() {
+        let root = tempfile::tempdir().unwrap();
+        assert!(!is_fresh(root.path(), &root.path().join("dist"), "release"));
+    }
+}

@@ -1,0 +1,176 @@
+//! `cargo xtask test`: everything, ending with one line of totals.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::process::{command, shown, stream};
+use crate::setup::browser::Browser;
+use crate::setup::{self, WasmTools, wasm_target::Choice};
+use crate::totals::Totals;
+use crate::{paths, web_build};
+
+/// Sets up, builds the page and runs all tests; with `browser`, those in Chromium too.
+///
+/// Tests that need a browser are in test targets named `browser*` and marked as ignored, so that a
+/// plain `cargo test` works without one. They run here by themselves, one at a time.
+///
+/// # Errors
+/// Fails where the set-up does. Tests and builds that fail are counted in the totals instead, so
+/// that one of them does not hide the others.
+pub fn run(root: &Path, browser: bool) -> Result<Totals> {
+    let tools = setup::wasm(root, Choice::Best)?;
+    let chromium = if browser {
+        Some(setup::browser::ensure()?)
+    } else {
+        None
+    };
+    let mut totals = harness(&mut native(root))?;
+    if let Some(chromium) = chromium {
+        totals = with_browser(totals, in_browser(root, &tools, &chromium)?);
+    }
+    Ok(totals)
+}
+
+/// Every test that needs no browser, in one build: one selection of features, one compilation.
+fn native(root: &Path) -> Command {
+    let mut cargo = command("cargo");
+    cargo
+        .args(["test", "--workspace", "--no-fail-fast"])
+        .current_dir(root);
+    cargo
+}
+
+fn in_browser(root: &Path, tools: &WasmTools, chromium: &Browser) -> Result<Totals> {
+    if let Err(error) = web_build::build(root, tools, true) {
+        eprintln!("error: {error:#}");
+        return Ok(Totals {
+            failed: 1,
+            ..Totals::default()
+        });
+    }
+    let mut cargo = command("cargo");
+    cargo
+        .args([
+            "test",
+            "--workspace",
+            "--no-fail-fast",
+            "--test",
+            "browser*",
+        ])
+        .args(["--", "--ignored", "--test-threads=1"])
+        .env("ESPALIER_DIST", paths::dist(root))
+        .env("CHROMIUM", &chromium.chromium)
+        .env("CHROMEDRIVER", &chromium.chromedriver)
+        .current_dir(root);
+    harness(&mut cargo)
+}
+
+/// Runs `cargo test` and adds up its summaries. A command that fails without a failed test did not
+/// build, and one without any test tests nothing: both count as one failure.
+fn harness(cargo: &mut Command) -> Result<Totals> {
+    let mut totals = Totals::default();
+    let status = stream(cargo, |line| {
+        if let Some(counts) = Totals::from_line(line) {
+            totals += counts;
+        }
+    })?;
+    if !status.success() && totals.failed == 0 {
+        eprintln!(
+            "error: `{}` failed before all tests had run ({status})",
+            shown(cargo)
+        );
+        totals.failed = 1;
+    }
+    if totals.ran() == 0 {
+        eprintln!("error: `{}` ran no test at all", shown(cargo));
+        totals.failed = 1;
+    }
+    Ok(totals)
+}
+
+/// Adds the browser's tests, which the run without a browser had counted as skipped.
+fn with_browser(native: Totals, browser: Totals) -> Totals {
+    Totals {
+        passed: native.passed + browser.passed,
+        failed: native.failed + browser.failed,
+        skipped: native.skipped.saturating_sub(browser.ran()) + browser.skipped,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Totals {
+        harness(command("sh").args(["-c", script])).unwrap()
+    }
+
+    #[test]
+    fn summaries_of_several_targets_are_added() {
+        let totals = shell(
+            "echo 'test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out'; \
+             echo 'test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out'; \
+             exit 101",
+        );
+        assert_eq!(
+            totals,
+            Totals {
+                passed: 4,
+                failed: 2,
+                skipped: 1
+            }
+        );
+    }
+
+    #[test]
+    fn a_build_that_fails_is_a_failure() {
+        assert_eq!(shell("exit 101").failed, 1);
+        let half = "echo 'test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured'; exit 101";
+        assert_eq!(
+            shell(half),
+            Totals {
+                passed: 3,
+                failed: 1,
+                skipped: 0
+            }
+        );
+    }
+
+    #[test]
+    fn a_run_without_any_test_is_a_failure() {
+        let none = "echo 'test result: ok. 0 passed; 0 failed; 4 ignored; 0 measured'";
+        assert_eq!(
+            shell(none),
+            Totals {
+                passed: 0,
+                failed: 1,
+                skipped: 4
+            }
+        );
+    }
+
+    #[test]
+    fn browser_tests_are_no_longer_skipped_once_they_ran() {
+        let native = Totals {
+            passed: 10,
+            failed: 0,
+            skipped: 3,
+        };
+        let browser = Totals {
+            passed: 1,
+            failed: 1,
+            skipped: 0,
+        };
+        assert_eq!(
+            with_browser(native, browser),
+            Totals {
+                passed: 11,
+                failed: 1,
+                skipped: 1
+            }
+        );
+    }
+}

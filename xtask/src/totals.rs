@@ -1,0 +1,114 @@
+//! Counts of the test harness, read from the summaries that it prints.
+
+use std::fmt;
+use std::ops::AddAssign;
+
+/// Tests by how they ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Ended well.
+    pub passed: usize,
+    /// Failed.
+    pub failed: usize,
+    /// Marked as ignored and not run.
+    pub skipped: usize,
+}
+
+impl Totals {
+    /// Reads one line such as
+    /// `test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; …`.
+    #[must_use]
+    pub fn from_line(line: &str) -> Option<Self> {
+        let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
+        let count = |word: &str| {
+            counts
+                .split("; ")
+                .find_map(|field| field.strip_suffix(word)?.trim().parse().ok())
+        };
+        Some(Self {
+            passed: count("passed")?,
+            failed: count("failed")?,
+            skipped: count("ignored")?,
+        })
+    }
+
+    /// Tests that really ran.
+    #[must_use]
+    pub fn ran(&self) -> usize {
+        self.passed + self.failed
+    }
+}
+
+impl AddAssign for Totals {
+    fn add_assign(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
+}
+
+impl fmt::Display for Totals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} passed, {} failed, {} skipped",
+            self.passed, self.failed, self.skipped
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_is_read_whether_it_passed_or_failed() {
+        let ok = "test result: ok. 12 passed; 0 failed; 3 ignored; 0 measured; 5 filtered out; \
+                  finished in 0.01s";
+        assert_eq!(
+            Totals::from_line(ok),
+            Some(Totals {
+                passed: 12,
+                failed: 0,
+                skipped: 3
+            })
+        );
+        let bad = "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out";
+        assert_eq!(
+            Totals::from_line(bad),
+            Some(Totals {
+                passed: 1,
+                failed: 2,
+                skipped: 0
+            })
+        );
+    }
+
+    #[test]
+    fn other_lines_are_no_summary() {
+        for line in [
+            "",
+            "test a ... ok",
+            "test result: ok.",
+            "note: test result: ok. 1 passed",
+        ] {
+            assert_eq!(Totals::from_line(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn totals_add_up_and_are_told_in_one_line() {
+        let mut sum = Totals {
+            passed: 2,
+            failed: 0,
+            skipped: 1,
+        };
+        sum += Totals {
+            passed: 1,
+            failed: 4,
+            skipped: 0,
+        };
+        assert_eq!(sum.to_string(), "3 passed, 4 failed, 1 skipped");
+        assert_eq!(sum.ran(), 7);
+    }
+}

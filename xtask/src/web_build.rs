@@ -1,0 +1,57 @@
+//! The page and its two workers, built by trunk without any download.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{capture, command, run};
+use crate::setup::wasm_target::TARGET;
+use crate::setup::{WasmTools, cargo_tool::CargoTool};
+use crate::{paths, sizes, stamp};
+
+/// Builds the page into `dist/`, unless it is already what the sources say, and prints the sizes
+/// of its programs. Budgets hold for the release build only.
+///
+/// # Errors
+/// Fails where the build does, or where a program is larger than its budget.
+pub fn build(root: &Path, tools: &WasmTools, release: bool) -> Result<()> {
+    let dist = paths::dist(root);
+    let settings = settings(root, tools, release)?;
+    if stamp::is_fresh(root, &dist, &settings) {
+        eprintln!("the page in dist/ is up to date");
+    } else {
+        fetch(root)?;
+        trunk(root, tools, release)?;
+        stamp::write(root, &dist, &settings)?;
+    }
+    sizes::check(&dist, release)
+}
+
+/// What decides about the result beside the sources.
+fn settings(root: &Path, tools: &WasmTools, release: bool) -> Result<String> {
+    let compiler = capture(tools.command("rustc").arg("-V").current_dir(root))?;
+    let optimiser = capture(tools.command("wasm-opt").arg("--version"))?;
+    Ok(format!("release={release}\n{compiler}{optimiser}"))
+}
+
+/// trunk builds offline, so that it never downloads a tool of its own; the crates must be there.
+fn fetch(root: &Path) -> Result<()> {
+    run(command("cargo")
+        .args(["fetch", "--quiet", "--target", TARGET])
+        .current_dir(root))
+}
+
+fn trunk(root: &Path, tools: &WasmTools, release: bool) -> Result<()> {
+    if !root.join("Trunk.toml").exists() {
+        bail!("there is no Trunk.toml in {}", root.display());
+    }
+    let program = CargoTool::trunk()
+        .find()
+        .context("trunk is missing: run `cargo xtask setup`")?;
+    let mut build = tools.command(&program.to_string_lossy());
+    build.args(["build", "--offline"]).current_dir(root);
+    if release {
+        build.arg("--release");
+    }
+    run(&mut build).context("the page could not be built")
+}
