@@ -1,5 +1,8 @@
 //! Helpers of the tests that cross packages.
 
+pub mod browser;
+pub mod photos;
+
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::OnceLock;

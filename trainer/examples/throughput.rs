@@ -146,6 +146,7 @@ fn new_task(architecture: &DualConfig) -> anyhow::Result<Task> {
         method: MethodName::Hycoclip.build(),
         device,
         grad_clip_norm: defaults.optim.grad_clip_norm,
+        entail_ramp: 0,
         patch_keep: 1.0,
         patches: architecture.vision.patches(),
         seed: 0,
@@ -247,7 +248,7 @@ fn sections(mut task: Task, batch: &Batch, args: &Args) -> Value {
             .lift
             .curvature()
             .unwrap_or_else(|| Tensor::ones([1, 1], &task.device));
-        let loss = loss::hycoclip(points, c, model.logit_scale.value());
+        let loss = loss::hycoclip(points, c, model.logit_scale.value(), loss::ENTAIL_WEIGHT);
         let _ = loss.total.clone().inner().into_scalar::<f32>();
         part("loss, forward");
         let grads = loss.total.backward();

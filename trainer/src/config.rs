@@ -94,7 +94,7 @@ pub struct TrainConfigBlock {
     pub epochs: u64,
     /// Seed of weights, order and augmentation.
     pub seed: u64,
-    /// Steps between checkpoints.
+    /// Steps between checkpoints; 0 for a tenth of the run, within 20 to 500.
     pub save_frequency: u64,
     /// Checkpoints that are kept.
     pub keep: usize,
@@ -102,6 +102,10 @@ pub struct TrainConfigBlock {
     pub log_frequency: u64,
     /// Share of the patches that the picture tower sees in training, in `(0, 1]`.
     pub patch_keep: f64,
+    /// Steps over which the weight of the entailment grows from 0 to its full value. From random
+    /// weights the cones are satisfied soonest by a single point for all pictures and one for all
+    /// texts, which the contrast then takes hundreds of steps to leave.
+    pub entail_ramp: u64,
 }
 
 /// Everything that a run depends on; saved as `config.toml` in its folder.
@@ -170,10 +174,10 @@ impl TrainConfig {
                 t.patch_keep.to_string(),
             ),
             (
-                "train.save_frequency",
-                t.save_frequency > 0 && t.log_frequency > 0 && t.keep > 0,
-                "above 0, like log_frequency and keep",
-                t.save_frequency.to_string(),
+                "train.log_frequency",
+                t.log_frequency > 0 && t.keep > 0,
+                "above 0, like train.keep",
+                t.log_frequency.to_string(),
             ),
             (
                 "optim.lr",
@@ -208,6 +212,19 @@ impl TrainConfig {
             }
         }
         Ok(())
+    }
+
+    /// The same configuration with the names of files but not the folders of this machine, for
+    /// what is published.
+    #[must_use]
+    pub fn without_folders(mut self) -> Self {
+        let name = |path: &PathBuf| path.file_name().map_or_else(PathBuf::new, PathBuf::from);
+        let (d, m) = (&mut self.dataset, &mut self.model);
+        d.data = d.data.iter().map(name).collect();
+        d.val_data = d.val_data.iter().map(name).collect();
+        d.taxonomy = d.taxonomy.as_ref().map(name);
+        m.init = m.init.as_ref().map(name);
+        self
     }
 
     /// Bytes of one checkpoint: weights and two moments, in `f32`.
@@ -272,6 +289,14 @@ mod tests {
         let config = TrainConfig::resolve(None, Table::new(), &[]).unwrap();
         let again = config.to_toml().unwrap().parse::<Table>().unwrap();
         assert_eq!(TrainConfig::resolve(None, again, &[]).unwrap(), config);
+    }
+
+    #[test]
+    fn what_is_published_names_no_folder() {
+        let pairs = ["dataset.data=[\"/secret/place/a.parquet\"]".to_owned()];
+        let config = TrainConfig::resolve(None, Table::new(), &pairs).unwrap().without_folders();
+        assert_eq!(config.dataset.data, [PathBuf::from("a.parquet")]);
+        assert!(!config.to_toml().unwrap().contains("secret"));
     }
 
     #[test]

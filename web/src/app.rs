@@ -15,7 +15,9 @@ pub fn start() {
         leptos::logging::error!("{panic}");
         show_crash();
     }));
-    let place = document().get_element_by_id("app").and_then(|at| at.dyn_into::<HtmlElement>().ok());
+    let place = document()
+        .get_element_by_id("app")
+        .and_then(|at| at.dyn_into::<HtmlElement>().ok());
     let Some(place) = place else { return };
     let base = folder(&document().base_uri().ok().flatten().unwrap_or_default());
     let query = window().location().search().unwrap_or_default();
@@ -33,7 +35,9 @@ fn show_crash() {
 /// The folder of an address, with its last slash.
 fn folder(address: &str) -> String {
     let path = address.split(['?', '#']).next().unwrap_or(address);
-    path.rfind('/').map_or(path, |slash| &path[..=slash]).to_owned()
+    path.rfind('/')
+        .map_or(path, |slash| &path[..=slash])
+        .to_owned()
 }
 
 /// The page's moving part.
@@ -48,7 +52,9 @@ fn App(
     provide_context(shell);
     // The HTML around makes room for the answer once there is something to answer.
     Effect::new(move |_| {
-        let Some(body) = document().body() else { return };
+        let Some(body) = document().body() else {
+            return;
+        };
         let _ = if shell.session.with(|session| session.work.is_some()) {
             body.set_attribute("data-given", "")
         } else {

@@ -38,7 +38,11 @@ impl Photo {
             return Err(UiError::empty_photo(&file.name()));
         }
         let url = Url::create_object_url_with_blob(&file).map_err(|error| unreadable(&error))?;
-        Ok(Self { id, file, url: ObjectUrl(url) })
+        Ok(Self {
+            id,
+            file,
+            url: ObjectUrl(url),
+        })
     }
 
     /// Name of the file.
@@ -59,7 +63,9 @@ impl Photo {
     /// When the file has been moved, changed or made private since it was chosen.
     pub async fn bytes(&self) -> Result<ArrayBuffer, UiError> {
         let buffer = JsFuture::from(self.file.array_buffer()).await;
-        buffer.map(JsCast::unchecked_into).map_err(|error| unreadable(&error))
+        buffer
+            .map(JsCast::unchecked_into)
+            .map_err(|error| unreadable(&error))
     }
 }
 
@@ -79,7 +85,10 @@ pub fn first_of(files: Option<FileList>) -> Option<(File, u32)> {
     let all: Vec<File> = (0..files.length()).filter_map(|i| files.get(i)).collect();
     // A file whose type the browser does not know may well be a picture; one of another type may
     // be chosen only where there is nothing better.
-    let place = all.iter().position(|file| file.type_().starts_with("image/")).unwrap_or(0);
+    let place = all
+        .iter()
+        .position(|file| file.type_().starts_with("image/"))
+        .unwrap_or(0);
     let others = u32::try_from(all.len().saturating_sub(1)).unwrap_or(u32::MAX);
     all.into_iter().nth(place).map(|file| (file, others))
 }

@@ -13,8 +13,8 @@ use web_sys::File;
 use crate::engine::client::Client;
 use crate::engine::probe::probe;
 use crate::engine::protocol::{Backend, PhotoId, Request, Response};
-use crate::load::plan::{self, Engines};
 use crate::load::DEFAULT_MANIFEST;
+use crate::load::plan::{self, Engines};
 use crate::photo::Photo;
 use crate::state::choice::{Preference, Probe};
 use crate::state::session::{Command, Event, Plan, Session};
@@ -79,8 +79,7 @@ impl Shell {
         let hands = self.hands();
         let id = PhotoId(hands.last_id.get() + 1);
         hands.last_id.set(id.0);
-        let taken =
-            given.and_then(|(file, others)| Ok((Photo::new(id, file)?, others)));
+        let taken = given.and_then(|(file, others)| Ok((Photo::new(id, file)?, others)));
         match taken {
             Ok((photo, others)) => {
                 self.left_out.set(others);
@@ -115,14 +114,20 @@ impl Shell {
                 spawn_local(async move {
                     let (plan, _) = plan.await;
                     self.dispatch(Event::Planned(plan));
-                    let answer = if adapter { probe().await } else { Probe::NotAsked };
+                    let answer = if adapter {
+                        probe().await
+                    } else {
+                        Probe::NotAsked
+                    };
                     self.dispatch(Event::Probed(answer));
                 });
             }
             Command::Start(backend) => self.start(backend),
             Command::Load => {
                 let hands = self.hands();
-                let request = Request::Load { manifest_url: hands.manifest_url() };
+                let request = Request::Load {
+                    manifest_url: hands.manifest_url(),
+                };
                 self.died_on(hands.client.send(&request, None));
             }
             Command::Send(id) => self.send(id),
@@ -133,14 +138,21 @@ impl Shell {
     fn start(self, backend: Backend) {
         let hands = self.hands();
         // Known by now: the session probes, and with it waits for the plan, before it starts.
-        let engines = hands.plan.peek().map(|(_, engines)| engines.clone()).unwrap_or_default();
+        let engines = hands
+            .plan
+            .peek()
+            .map(|(_, engines)| engines.clone())
+            .unwrap_or_default();
         let file = match backend {
             Backend::Cpu => engines.worker_cpu,
             Backend::WebGpu => engines.worker_gpu,
         };
-        let version = file.sha256.get(..12).unwrap_or_default();
         let sink = Rc::new(move |event| self.dispatch(event));
-        self.died_on(hands.client.start(&hands.base, backend, version, sink));
+        self.died_on(
+            hands
+                .client
+                .start(&hands.base, backend, &file.version, sink),
+        );
     }
 
     fn send(self, id: PhotoId) {

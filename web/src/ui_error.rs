@@ -58,7 +58,12 @@ pub struct UiError {
 impl UiError {
     /// An error without detail.
     pub fn new(cause: Cause, what: impl Into<String>, todo: impl Into<String>) -> Self {
-        Self { cause, what: what.into(), todo: todo.into(), detail: None }
+        Self {
+            cause,
+            what: what.into(),
+            todo: todo.into(),
+            detail: None,
+        }
     }
 
     /// The same with what the code said.
@@ -131,6 +136,18 @@ impl UiError {
         )
     }
 
+    /// A file of the model holds something else than it should.
+    #[must_use]
+    pub fn in_file(file: &str, reason: &str) -> Self {
+        Self::new(
+            Cause::Bundle,
+            format!("The model's file “{file}” is not as it should be."),
+            "Reload the page. If it stays so, whoever runs this page has to put the model folder \
+             there again, whole and unchanged.",
+        )
+        .with_detail(reason)
+    }
+
     /// A file could not be fetched to its end.
     #[must_use]
     pub fn network(file: &str, detail: impl Into<String>) -> Self {
@@ -150,7 +167,9 @@ impl UiError {
             "The engine computed a wrong answer to a picture whose answer is known.",
             "Nothing it says can be trusted on this device; use another device or browser.",
         )
-        .with_detail(format!("self-test: cosine {cosine:.4}, at least {needed} needed"))
+        .with_detail(format!(
+            "self-test: cosine {cosine:.4}, at least {needed} needed"
+        ))
     }
 }
 
@@ -171,16 +190,13 @@ impl From<&CoreError> for UiError {
             CoreError::Image(reason) => Self::new(
                 Cause::Photo,
                 format!("This file cannot be read as a photo: {reason}."),
-                if reason.contains("HEIC") { HEIC } else { OTHER_PHOTO },
+                if reason.contains("HEIC") {
+                    HEIC
+                } else {
+                    OTHER_PHOTO
+                },
             ),
-            CoreError::Bundle { file, reason } => Self {
-                cause: Cause::Bundle,
-                what: format!("The model's file “{file}” is not as it should be."),
-                todo: "Reload the page. If it stays so, whoever runs this page has to put the \
-                       model folder there again, whole and unchanged."
-                    .into(),
-                detail: Some(reason.clone()),
-            },
+            CoreError::Bundle { file, reason } => Self::in_file(file, reason),
             CoreError::Device(reason) => Self {
                 cause: Cause::Gpu,
                 what: "The device gave no result back.".into(),
@@ -214,7 +230,13 @@ mod tests {
     #[test]
     fn a_phone_photo_in_heic_comes_with_the_way_to_a_jpeg() {
         let reason = espalier_core::input::decode(b"\0\0\0\x18ftypheic\0\0\0\0heicmif1");
-        assert_eq!(reason.as_ref().map(|_| ()).map_err(|e| UiError::from(e).todo), Err(HEIC.into()));
+        assert_eq!(
+            reason
+                .as_ref()
+                .map(|_| ())
+                .map_err(|e| UiError::from(e).todo),
+            Err(HEIC.into())
+        );
     }
 
     #[test]

@@ -4,10 +4,33 @@ use espalier_core::caption::TaxonomyResult;
 
 /// Names that take no article, by their last word.
 const UNCOUNTED: [&str; 27] = [
-    "bread", "clothing", "coffee", "confectionery", "coral", "cream", "cutlery", "equipment",
-    "espresso", "food", "footwear", "furniture", "goods", "guacamole", "hosiery", "housing",
-    "matter", "media", "neckwear", "outerwear", "potato", "produce", "tableware", "thatch",
-    "transport", "ware", "woodenware",
+    "bread",
+    "clothing",
+    "coffee",
+    "confectionery",
+    "coral",
+    "cream",
+    "cutlery",
+    "equipment",
+    "espresso",
+    "food",
+    "footwear",
+    "furniture",
+    "goods",
+    "guacamole",
+    "hosiery",
+    "housing",
+    "matter",
+    "media",
+    "neckwear",
+    "outerwear",
+    "potato",
+    "produce",
+    "tableware",
+    "thatch",
+    "transport",
+    "ware",
+    "woodenware",
 ];
 
 /// How sure a calibrated probability is, as an adverb.
@@ -34,17 +57,28 @@ pub fn with_article(name: &str) -> String {
         return name.to_owned();
     }
     let lower = name.to_lowercase();
-    let sounded = ["hour", "honest", "heir"].iter().any(|start| lower.starts_with(start));
-    let hidden = ["uni", "use", "uro", "eu", "one"].iter().any(|start| lower.starts_with(start));
+    let sounded = ["hour", "honest", "heir"]
+        .iter()
+        .any(|start| lower.starts_with(start));
+    let hidden = ["uni", "use", "uro", "eu", "one"]
+        .iter()
+        .any(|start| lower.starts_with(start));
     let vowel = lower.starts_with(['a', 'e', 'i', 'o', 'u']);
-    let article = if sounded || (vowel && !hidden) { "an" } else { "a" };
+    let article = if sounded || (vowel && !hidden) {
+        "an"
+    } else {
+        "a"
+    };
     format!("{article} {name}")
 }
 
 /// Where the evidence stops, as one sentence.
 #[must_use]
 pub fn stop_sentence(taxonomy: &TaxonomyResult) -> String {
-    let stop = taxonomy.path.iter().position(|step| step.id == taxonomy.stop);
+    let stop = taxonomy
+        .path
+        .iter()
+        .position(|step| step.id == taxonomy.stop);
     let Some(stop) = stop else {
         return "It cannot tell what this is.".to_owned();
     };
@@ -64,8 +98,14 @@ pub fn stop_sentence(taxonomy: &TaxonomyResult) -> String {
 /// The best guess below the stop, as one sentence; none where there is nothing below.
 #[must_use]
 pub fn guess_sentence(taxonomy: &TaxonomyResult) -> Option<String> {
-    let stop = taxonomy.path.iter().position(|step| step.id == taxonomy.stop)?;
-    let last = taxonomy.path.last().filter(|_| stop + 1 < taxonomy.path.len())?;
+    let stop = taxonomy
+        .path
+        .iter()
+        .position(|step| step.id == taxonomy.stop)?;
+    let last = taxonomy
+        .path
+        .last()
+        .filter(|_| stop + 1 < taxonomy.path.len())?;
     Some(format!(
         "If it had to name one thing: {}. Its evidence does not carry that far.",
         with_article(&last.name)
@@ -92,9 +132,16 @@ mod tests {
         let path: Vec<PathStep> = steps
             .iter()
             .enumerate()
-            .map(|(i, (name, p))| PathStep { id: format!("n{i}"), name: (*name).into(), p: *p })
+            .map(|(i, (name, p))| PathStep {
+                id: format!("n{i}"),
+                name: (*name).into(),
+                p: *p,
+            })
             .collect();
-        TaxonomyResult { stop: format!("n{stop}"), path }
+        TaxonomyResult {
+            stop: format!("n{stop}"),
+            path,
+        }
     }
 
     #[test]
@@ -121,7 +168,10 @@ mod tests {
     fn a_stop_at_the_root_or_nowhere_is_not_knowing() {
         let at_root = path(&[("entity", 1.0), ("animal", 0.4)], 0);
         assert_eq!(stop_sentence(&at_root), "It cannot tell what this is.");
-        let nowhere = TaxonomyResult { path: Vec::new(), stop: "n1".into() };
+        let nowhere = TaxonomyResult {
+            path: Vec::new(),
+            stop: "n1".into(),
+        };
         assert_eq!(stop_sentence(&nowhere), "It cannot tell what this is.");
     }
 

@@ -11,7 +11,11 @@ use proptest::prelude::*;
 
 const A: PhotoId = PhotoId(1);
 const B: PhotoId = PhotoId(2);
-const PLAN: Plan = Plan { cpu: 100, gpu: 900, model: 1_000 };
+const PLAN: Plan = Plan {
+    cpu: 100,
+    gpu: 900,
+    model: 1_000,
+};
 
 fn error(cause: Cause) -> UiError {
     UiError::new(cause, "what", "todo")
@@ -30,12 +34,29 @@ fn info(backend: Backend) -> EngineInfo {
 
 fn result() -> CaptionResult {
     CaptionResult {
-        model: ModelInfo { name: "m".into(), version: "1".into(), sha256: "00".into() },
+        model: ModelInfo {
+            name: "m".into(),
+            version: "1".into(),
+            sha256: "00".into(),
+        },
         backend: "cpu".into(),
-        image: PhotoInfo { width: 2, height: 3, sha256: "ff".into() },
-        ladder: vec![Rung { text: "animal".into(), radius: 0.1, similarity: 0.5, node: None }],
+        image: PhotoInfo {
+            width: 2,
+            height: 3,
+            sha256: "ff".into(),
+        },
+        ladder: vec![Rung {
+            text: "animal".into(),
+            radius: 0.1,
+            similarity: 0.5,
+            node: None,
+        }],
         taxonomy: TaxonomyResult {
-            path: vec![PathStep { id: "n1".into(), name: "entity".into(), p: 1.0 }],
+            path: vec![PathStep {
+                id: "n1".into(),
+                name: "entity".into(),
+                p: 1.0,
+            }],
             stop: "n1".into(),
         },
         timing_ms: [("total".to_owned(), 12.5)].into(),
@@ -48,11 +69,20 @@ fn answered(id: PhotoId) -> Event {
 }
 
 fn failed(id: Option<PhotoId>, fatal: bool, cause: Cause) -> Event {
-    Event::Said(Response::Failed { id, fatal, error: error(cause) })
+    Event::Said(Response::Failed {
+        id,
+        fatal,
+        error: error(cause),
+    })
 }
 
 fn moved(stage: Stage) -> Event {
-    Event::Said(Response::Progress(Progress { stage, loaded: 10, total: 1_000, file: None }))
+    Event::Said(Response::Progress(Progress {
+        stage,
+        loaded: 10,
+        total: 1_000,
+        file: None,
+    }))
 }
 
 fn ready(backend: Backend) -> Event {
@@ -73,7 +103,10 @@ fn every_event() -> Vec<Event> {
         Event::Probed(Probe::NotAsked),
         Event::Said(Response::Booted),
         Event::Said(Response::Superseded { id: A }),
-        Event::Said(Response::Result { id: A, json: "not json".into() }),
+        Event::Said(Response::Result {
+            id: A,
+            json: "not json".into(),
+        }),
         ready(Backend::Cpu),
         ready(Backend::WebGpu),
         answered(A),
@@ -81,11 +114,28 @@ fn every_event() -> Vec<Event> {
         Event::Died(error(Cause::Engine)),
         Event::Silent,
     ];
-    for stage in [Stage::Engine, Stage::Manifest, Stage::Model, Stage::SelfTest, Stage::WarmUp] {
+    for stage in [
+        Stage::Engine,
+        Stage::Manifest,
+        Stage::Model,
+        Stage::SelfTest,
+        Stage::WarmUp,
+    ] {
         events.push(moved(stage));
     }
-    for cause in [Cause::Photo, Cause::Bundle, Cause::Network, Cause::Gpu, Cause::Engine] {
-        for (id, fatal) in [(None, true), (Some(A), false), (Some(A), true), (Some(B), false)] {
+    for cause in [
+        Cause::Photo,
+        Cause::Bundle,
+        Cause::Network,
+        Cause::Gpu,
+        Cause::Engine,
+    ] {
+        for (id, fatal) in [
+            (None, true),
+            (Some(A), false),
+            (Some(A), true),
+            (Some(B), false),
+        ] {
             events.push(failed(id, fatal, cause));
         }
     }
@@ -93,12 +143,23 @@ fn every_event() -> Vec<Event> {
 }
 
 fn every_state() -> Vec<Session> {
-    let bar = || Bar::new(Sizes { engine: 100, model: 1_000 });
+    let bar = || {
+        Bar::new(Sizes {
+            engine: 100,
+            model: 1_000,
+        })
+    };
     let engines = [
         Engine::Off,
         Engine::Probing,
-        Engine::Loading { backend: Backend::Cpu, bar: bar() },
-        Engine::Loading { backend: Backend::WebGpu, bar: bar() },
+        Engine::Loading {
+            backend: Backend::Cpu,
+            bar: bar(),
+        },
+        Engine::Loading {
+            backend: Backend::WebGpu,
+            bar: bar(),
+        },
         Engine::Ready(info(Backend::Cpu)),
         Engine::Ready(info(Backend::WebGpu)),
         Engine::Failed(error(Cause::Bundle)),
@@ -108,9 +169,22 @@ fn every_state() -> Vec<Session> {
         Work::None,
         Work::Waiting(A),
         Work::Running(A),
-        Work::Done(Answer { photo: A, result: result(), json }.into()),
-        Work::Failed { photo: Some(A), error: error(Cause::Photo) },
-        Work::Failed { photo: None, error: error(Cause::Photo) },
+        Work::Done(
+            Answer {
+                photo: A,
+                result: result(),
+                json,
+            }
+            .into(),
+        ),
+        Work::Failed {
+            photo: Some(A),
+            error: error(Cause::Photo),
+        },
+        Work::Failed {
+            photo: None,
+            error: error(Cause::Photo),
+        },
     ];
     let mut states = Vec::new();
     for preference in [Preference::Auto, Preference::Cpu, Preference::WebGpu] {
@@ -174,7 +248,11 @@ fn check(before: &Session, event: &Event, after: &Session, commands: &[Command])
         }
         Some(Command::Send(photo)) => assert_eq!(after.work, Work::Running(*photo), "{}", told()),
         Some(Command::Stop) => {
-            assert!(matches!(after.engine, Engine::Off | Engine::Failed(_)), "{}", told());
+            assert!(
+                matches!(after.engine, Engine::Off | Engine::Failed(_)),
+                "{}",
+                told()
+            );
         }
         None => {
             // Nobody is left waiting for something that was not asked for.
@@ -184,8 +262,8 @@ fn check(before: &Session, event: &Event, after: &Session, commands: &[Command])
         }
     }
     // A machine that is at work is watched, and one that is not is left alone.
-    let at_work = matches!(after.engine, Engine::Loading { .. })
-        || matches!(after.work, Work::Running(_));
+    let at_work =
+        matches!(after.engine, Engine::Loading { .. }) || matches!(after.work, Work::Running(_));
     assert_eq!(after.patience().is_some(), at_work, "{}", told());
 }
 
@@ -251,10 +329,17 @@ impl Story {
 #[test]
 fn a_photo_given_first_waits_for_the_model_and_is_read_when_it_is_there() {
     let mut story = Story::with(Preference::Cpu);
-    story.loaded(Probe::NotAsked, Backend::Cpu).then(answered(A), &[]);
-    let Work::Done(answer) = &story.0.work else { panic!("{:?}", story.0.work) };
+    story
+        .loaded(Probe::NotAsked, Backend::Cpu)
+        .then(answered(A), &[]);
+    let Work::Done(answer) = &story.0.work else {
+        panic!("{:?}", story.0.work)
+    };
     assert_eq!(answer.result, result());
-    assert_eq!(answer.json, serde_json::to_string_pretty(&result()).unwrap());
+    assert_eq!(
+        answer.json,
+        serde_json::to_string_pretty(&result()).unwrap()
+    );
 }
 
 #[test]
@@ -263,7 +348,10 @@ fn a_model_loaded_first_waits_for_the_photo() {
     story
         .then(Event::LoadWanted, &[Command::Probe { adapter: false }])
         .then(Event::LoadWanted, &[])
-        .then(Event::Probed(Probe::NotAsked), &[Command::Start(Backend::Cpu)])
+        .then(
+            Event::Probed(Probe::NotAsked),
+            &[Command::Start(Backend::Cpu)],
+        )
         .then(Event::Said(Response::Booted), &[Command::Load])
         .then(ready(Backend::Cpu), &[])
         .then(Event::PhotoChosen(A), &[Command::Send(A)]);
@@ -279,7 +367,9 @@ fn the_bar_of_each_engine_has_its_own_honest_total() {
         story
             .then(Event::LoadWanted, &[Command::Probe { adapter: true }])
             .then(Event::Probed(probe), &[Command::Start(backend)]);
-        let Engine::Loading { bar, .. } = &story.0.engine else { panic!("{:?}", story.0) };
+        let Engine::Loading { bar, .. } = &story.0.engine else {
+            panic!("{:?}", story.0)
+        };
         assert_eq!(bar.total(), Some(total));
     }
 }
@@ -289,7 +379,10 @@ fn a_gpu_that_fails_its_self_test_gives_way_to_the_cpu_with_a_reason() {
     let mut story = Story::with(Preference::Auto);
     story
         .then(Event::PhotoChosen(A), &[Command::Probe { adapter: true }])
-        .then(Event::Probed(Probe::Hardware("gpu".into())), &[Command::Start(Backend::WebGpu)])
+        .then(
+            Event::Probed(Probe::Hardware("gpu".into())),
+            &[Command::Start(Backend::WebGpu)],
+        )
         .then(Event::Said(Response::Booted), &[Command::Load])
         .then(
             Event::Said(Response::Failed {
@@ -300,7 +393,10 @@ fn a_gpu_that_fails_its_self_test_gives_way_to_the_cpu_with_a_reason() {
             &[Command::Start(Backend::Cpu)],
         );
     let why = story.0.passed_over.as_ref().unwrap().in_words();
-    assert!(why.contains("wrong answer") && why.contains("0.3000"), "{why}");
+    assert!(
+        why.contains("wrong answer") && why.contains("0.3000"),
+        "{why}"
+    );
     story
         .then(Event::Said(Response::Booted), &[Command::Load])
         .then(ready(Backend::Cpu), &[Command::Send(A)])
@@ -336,7 +432,10 @@ fn a_cpu_that_dies_of_a_photo_is_started_again_by_the_next_one() {
     assert_eq!(story.0.engine, Engine::Off);
     story
         .then(Event::PhotoChosen(B), &[Command::Probe { adapter: false }])
-        .then(Event::Probed(Probe::NotAsked), &[Command::Start(Backend::Cpu)]);
+        .then(
+            Event::Probed(Probe::NotAsked),
+            &[Command::Start(Backend::Cpu)],
+        );
 }
 
 #[test]
@@ -356,7 +455,10 @@ fn a_damaged_model_is_told_at_once_and_no_other_engine_is_tried_on_it() {
         let mut story = Story::with(Preference::Auto);
         story
             .then(Event::PhotoChosen(A), &[Command::Probe { adapter: true }])
-            .then(Event::Probed(Probe::Hardware("gpu".into())), &[Command::Start(Backend::WebGpu)])
+            .then(
+                Event::Probed(Probe::Hardware("gpu".into())),
+                &[Command::Start(Backend::WebGpu)],
+            )
             .then(failed(None, true, cause), &[Command::Stop]);
         assert!(matches!(story.0.engine, Engine::Failed(_)));
         assert_eq!(story.0.work, Work::Waiting(A));
@@ -381,10 +483,15 @@ fn a_newer_photo_overtakes_and_the_older_answer_is_dropped() {
 fn an_answer_of_another_version_is_an_error_and_not_a_blank_page() {
     let mut story = Story::with(Preference::Cpu);
     story.loaded(Probe::NotAsked, Backend::Cpu).then(
-        Event::Said(Response::Result { id: A, json: r#"{"ladder": []}"#.into() }),
+        Event::Said(Response::Result {
+            id: A,
+            json: r#"{"ladder": []}"#.into(),
+        }),
         &[],
     );
-    let Work::Failed { error, .. } = &story.0.work else { panic!("{:?}", story.0.work) };
+    let Work::Failed { error, .. } = &story.0.work else {
+        panic!("{:?}", story.0.work)
+    };
     assert!(error.todo.contains("Reload"));
 }
 
@@ -396,7 +503,10 @@ fn a_gpu_that_failed_once_is_not_tried_again_in_this_visit() {
         .then(Event::Silent, &[Command::Start(Backend::Cpu)])
         .then(Event::Died(error(Cause::Engine)), &[Command::Stop])
         .then(Event::Retry, &[Command::Probe { adapter: false }])
-        .then(Event::Probed(Probe::NotAsked), &[Command::Start(Backend::Cpu)]);
+        .then(
+            Event::Probed(Probe::NotAsked),
+            &[Command::Start(Backend::Cpu)],
+        );
 }
 
 #[test]
@@ -404,6 +514,12 @@ fn retry_reads_the_same_photo_again() {
     let mut story = Story::with(Preference::Cpu);
     story
         .loaded(Probe::NotAsked, Backend::Cpu)
-        .then(Event::Said(Response::Result { id: A, json: String::new() }), &[])
+        .then(
+            Event::Said(Response::Result {
+                id: A,
+                json: String::new(),
+            }),
+            &[],
+        )
         .then(Event::Retry, &[Command::Send(A)]);
 }

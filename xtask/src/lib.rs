@@ -8,6 +8,7 @@
 pub mod bench;
 pub mod ci;
 pub mod demo;
+pub mod engines;
 pub mod golden;
 pub mod paths;
 pub mod process;

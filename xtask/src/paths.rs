@@ -38,6 +38,14 @@ pub fn dist(root: &Path) -> PathBuf {
     root.join("dist")
 }
 
+/// Where cargo puts optimised programs.
+#[must_use]
+pub fn release(root: &Path) -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    root.join(target.unwrap_or_else(|| "target".into()))
+        .join("release")
+}
+
 /// The folder for what survives a clone: `$XDG_CACHE_HOME/espalier` or `~/.cache/espalier`.
 #[must_use]
 pub fn cache() -> PathBuf {

@@ -34,13 +34,13 @@ struct Program {
 pub fn check(dist: &Path, enforce: bool) -> Result<()> {
     let programs = measure(dist)?;
     println!(
-        "{:<28} {:>10} {:>10} {:>10}",
+        "{:<36} {:>10} {:>10} {:>10}",
         "program", "raw kB", "gzip kB", "budget kB"
     );
     for p in &programs {
         let budget = budget(&p.name).map_or_else(|| "none".to_owned(), |kb| kb.to_string());
         println!(
-            "{:<28} {:>10} {:>10} {budget:>10}",
+            "{:<36} {:>10} {:>10} {budget:>10}",
             p.name,
             p.raw / 1000,
             p.zipped / 1000

@@ -28,16 +28,22 @@ pub fn run(root: &Path, browser: bool) -> Result<Totals> {
     };
     let mut totals = harness(&mut native(root))?;
     if let Some(chromium) = chromium {
-        totals = with_browser(totals, in_browser(root, &tools, &chromium)?);
+        let browser = in_browser(root, &tools, &chromium)?;
+        totals = with_browser(totals, browser);
     }
     Ok(totals)
 }
 
+/// Variable that names the program of the command line for the tests that start it.
+const TRAINER: &str = "ESPALIER_TRAINER";
+
 /// Every test that needs no browser, in one build: one selection of features, one compilation.
 fn native(root: &Path) -> Command {
     let mut cargo = command("cargo");
+    // Optimised: the tests train and embed, and the trainer that they call is built with them.
     cargo
-        .args(["test", "--workspace", "--no-fail-fast"])
+        .args(["test", "--release", "--workspace", "--no-fail-fast"])
+        .env(TRAINER, paths::release(root).join("trainer"))
         .current_dir(root);
     cargo
 }
@@ -54,6 +60,7 @@ fn in_browser(root: &Path, tools: &WasmTools, chromium: &Browser) -> Result<Tota
     cargo
         .args([
             "test",
+            "--release",
             "--workspace",
             "--no-fail-fast",
             "--test",
@@ -61,6 +68,7 @@ fn in_browser(root: &Path, tools: &WasmTools, chromium: &Browser) -> Result<Tota
         ])
         .args(["--", "--ignored", "--test-threads=1"])
         .env("ESPALIER_DIST", paths::dist(root))
+        .env(TRAINER, paths::release(root).join("trainer"))
         .env("CHROMIUM", &chromium.chromium)
         .env("CHROMEDRIVER", &chromium.chromedriver)
         .current_dir(root);
@@ -107,6 +115,7 @@ mod tests {
     fn shell(script: &str) -> Totals {
         harness(command("sh").args(["-c", script])).unwrap()
     }
+
 
     #[test]
     fn summaries_of_several_targets_are_added() {

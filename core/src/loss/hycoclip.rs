@@ -30,12 +30,18 @@ pub struct HycoclipPoints {
     pub box_text: Tensor<2>,
 }
 
-/// `contrastive + 0.2 * 0.5 * (four entailments)`.
+/// `contrastive + weight * 0.5 * (four entailments)`; the published `weight` is
+/// [`ENTAIL_WEIGHT`].
 ///
 /// # Shapes
 /// points `[b, d]`, `c [1, 1]`, `scale [1]`
 #[must_use]
-pub fn hycoclip(points: HycoclipPoints, c: Tensor<2>, scale: Tensor<1>) -> LossTerms {
+pub fn hycoclip(
+    points: HycoclipPoints,
+    c: Tensor<2>,
+    scale: Tensor<1>,
+    weight: f64,
+) -> LossTerms {
     let HycoclipPoints {
         image,
         text,
@@ -61,7 +67,7 @@ pub fn hycoclip(points: HycoclipPoints, c: Tensor<2>, scale: Tensor<1>) -> LossT
         (text_image.clone() + box_text_image.clone() + image_part.clone() + text_part.clone())
             * 0.5;
 
-    let total = contrastive.clone() + entail.clone() * ENTAIL_WEIGHT;
+    let total = contrastive.clone() + entail.clone() * weight;
     LossTerms::new(
         total,
         vec![

@@ -7,5 +7,5 @@ pub mod terms;
 
 pub use clip::clip;
 pub use contrastive::{contrastive, cross_entropy_diagonal};
-pub use hycoclip::{HycoclipPoints, hycoclip};
+pub use hycoclip::{ENTAIL_WEIGHT, HycoclipPoints, hycoclip};
 pub use terms::LossTerms;

@@ -14,6 +14,16 @@ pub enum Positions {
     Learned,
 }
 
+/// What a picture tower gives as its feature.
+#[derive(Config, Debug, Copy, PartialEq, Eq)]
+pub enum Pool {
+    /// The class token (published models).
+    Class,
+    /// The mean of the patch tokens; there is no class token then. A small tower leaves chance
+    /// many steps earlier with it: the patches reach the feature through the residual path alone.
+    Mean,
+}
+
 /// Space that features are lifted into.
 #[derive(Config, Debug, Copy, PartialEq, Eq)]
 pub enum LiftKind {
@@ -42,6 +52,9 @@ pub struct VitConfig {
     /// Positions.
     #[config(default = "Positions::Sincos")]
     pub positions: Positions,
+    /// Feature.
+    #[config(default = "Pool::Class")]
+    pub pool: Pool,
     /// Whether the patch projection has a bias.
     #[config(default = true)]
     pub patch_bias: bool,
@@ -108,7 +121,7 @@ impl DualConfig {
         let block = |d: usize| 12 * d * d + 13 * d;
         let vision = v.n_layers * block(v.d_model)
             + v.d_model * (3 * v.patch * v.patch + usize::from(v.patch_bias))
-            + v.d_model * (1 + 1 + v.patches())
+            + v.d_model * (v.patches() + if v.pool == Pool::Class { 2 } else { 0 })
             + 2 * v.d_model * (1 + usize::from(v.pre_norm));
         let text =
             t.n_layers * block(t.d_model) + t.d_model * (t.vocab_size + t.context) + 2 * t.d_model;

@@ -7,7 +7,7 @@ pub mod preset;
 pub mod text;
 pub mod vision;
 
-pub use config::{DualConfig, LiftKind, Positions, TextConfig, VitConfig};
+pub use config::{DualConfig, LiftKind, Pool, Positions, TextConfig, VitConfig};
 pub use dual::{DualEncoder, ImageEncoder, TextEncoder};
 pub use lift::Lift;
 pub use preset::Preset;

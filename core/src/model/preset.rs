@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::config::{DualConfig, Positions, TextConfig, VitConfig};
+use super::config::{DualConfig, Pool, Positions, TextConfig, VitConfig};
 use crate::error::CoreError;
 use crate::nn::Activation;
 
@@ -69,7 +69,7 @@ impl Preset {
             // A short context and the first 7,678 merges of the vocabulary: a CPU spends most of
             // a step on the text tower otherwise.
             Self::VitT8_64 => DualConfig::new(
-                VitConfig::new(64, 8, 192, 8, 6),
+                VitConfig::new(64, 8, 192, 8, 6).with_pool(Pool::Mean),
                 TextConfig::new(8192, 32, 192, 3, 6),
                 128,
             ),

@@ -1,21 +1,21 @@
-//! The picture tower: patches, class token, transformer.
+//! The picture tower: patches, transformer, one feature.
 
 use burn::module::{Initializer, Module, Param};
 use burn::nn::{LayerNorm, LayerNormConfig};
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
-use super::config::{Positions, VitConfig};
+use super::config::{Pool, Positions, VitConfig};
 use crate::nn::block::LAYER_NORM_EPS;
 use crate::nn::{
     AttentionConfig, Block, BlockConfig, MlpConfig, PatchEmbed, PatchEmbedConfig, sincos_2d,
 };
 
-/// Vision transformer whose feature is its class token.
+/// Vision transformer whose feature is its class token, or the mean of its patch tokens.
 #[derive(Module, Debug)]
 pub struct VisionTower {
-    /// Class token, `[1, 1, d_model]`.
-    pub cls_token: Param<Tensor<3>>,
-    /// Positions of class token and patches, `[1, 1 + patches, d_model]`.
+    /// Class token, `[1, 1, d_model]`, where the feature is read from it.
+    pub cls_token: Option<Param<Tensor<3>>>,
+    /// Positions of the class token, if there is one, and the patches, `[1, tokens, d_model]`.
     pub pos_embed: Param<Tensor<3>>,
     /// Patches to tokens.
     pub patch_embed: PatchEmbed,
@@ -36,11 +36,14 @@ impl VitConfig {
 
     /// Build the tower on a device, initialised as METHODS 3.1 says.
     pub fn init(&self, device: &Device) -> VisionTower {
-        let (tokens, d) = (1 + self.patches(), self.d_model);
+        let classes = usize::from(self.pool == Pool::Class);
+        let (tokens, d) = (classes + self.patches(), self.d_model);
         let pos_embed = match self.positions {
             Positions::Sincos => {
                 let side = self.image_size / self.patch;
-                let data = TensorData::new(sincos_2d(side, side, d), [1, tokens, d]);
+                let mut positions = vec![0.0; classes * d];
+                positions.extend(sincos_2d(side, side, d));
+                let data = TensorData::new(positions, [1, tokens, d]);
                 Param::from_tensor(Tensor::from_data(data, device)).set_require_grad(false)
             }
             Positions::Learned => {
@@ -54,11 +57,10 @@ impl VitConfig {
             MlpConfig::new(d, 4 * d).with_activation(self.activation),
         );
         VisionTower {
-            cls_token: Initializer::Normal {
-                mean: 0.0,
-                std: 1e-6,
-            }
-            .init([1, 1, d], device),
+            cls_token: (classes == 1).then(|| {
+                let std = 1e-6;
+                Initializer::Normal { mean: 0.0, std }.init([1, 1, d], device)
+            }),
             pos_embed,
             patch_embed: PatchEmbedConfig::new(self.patch, d)
                 .with_bias(self.patch_bias)
@@ -88,18 +90,25 @@ impl VisionTower {
         let patches = self.patch_embed.forward(images);
         let [batch, n_patches, d] = patches.dims();
         let pos = self.pos_embed.val();
-        let mut patches = patches + pos.clone().narrow(1, 1, n_patches);
+        let classes = pos.dims()[1] - n_patches;
+        let mut x = patches + pos.clone().narrow(1, classes, n_patches);
         if let Some(keep) = keep {
-            patches = patches.select(1, keep);
+            x = x.select(1, keep);
         }
-        let class = (self.cls_token.val() + pos.narrow(1, 0, 1)).expand([batch, 1, d]);
-        let mut x = Tensor::cat(vec![class, patches], 1);
+        if let Some(class) = &self.cls_token {
+            let class = (class.val() + pos.narrow(1, 0, 1)).expand([batch, 1, d]);
+            x = Tensor::cat(vec![class, x], 1);
+        }
         if let Some(norm) = &self.norm_pre {
             x = norm.forward(x);
         }
         for block in &self.blocks {
             x = block.forward(x);
         }
-        self.norm.forward(x.narrow(1, 0, 1).reshape([batch, d]))
+        let feature = match &self.cls_token {
+            Some(_) => x.narrow(1, 0, 1),
+            None => x.mean_dim(1),
+        };
+        self.norm.forward(feature.reshape([batch, d]))
     }
 }

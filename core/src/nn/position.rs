@@ -1,17 +1,17 @@
 //! Fixed two-dimensional sine-cosine positions (METHODS 3.1).
 
-/// Positions of a `rows x cols` grid after one class token, row major, `[1 + rows cols, dim]`.
+/// Positions of a `rows x cols` grid, row major, `[rows cols, dim]`; a class token before them has
+/// the position zero.
 ///
 /// With `q = dim / 4` and `w_k = 10000^(-k/q)` a token at `(row, col)` holds
-/// `[sin(row w), cos(row w), sin(col w), cos(col w)]`; the class token holds zeros. `dim` must be a
-/// multiple of 4.
+/// `[sin(row w), cos(row w), sin(col w), cos(col w)]`. `dim` must be a multiple of 4.
 #[must_use]
 pub fn sincos_2d(rows: usize, cols: usize, dim: usize) -> Vec<f32> {
     let quarter = dim / 4;
     let omega: Vec<f64> = (0..quarter)
         .map(|k| 10_000_f64.powf(-(k as f64) / quarter as f64))
         .collect();
-    let mut out = vec![0.0; dim];
+    let mut out = Vec::with_capacity(rows * cols * dim);
     for row in 0..rows {
         for col in 0..cols {
             for (at, wave) in [
@@ -35,9 +35,10 @@ mod tests {
     fn positions_of_the_small_tower_match_the_reference() {
         // METHODS 9.8: ViT-S, 14 x 14 grid, dim 384.
         let p = sincos_2d(14, 14, 384);
-        let at = |token: usize, channel: usize| p[token * 384 + channel];
+        // Tokens count from 1: token 0 is the class token.
+        let at = |token: usize, channel: usize| p[(token - 1) * 384 + channel];
         let close = |a: f32, b: f32| assert!((a - b).abs() < 1e-6, "{a} is not {b}");
-        assert!(p[..384].iter().all(|v| *v == 0.0));
+        assert_eq!(p.len(), 196 * 384);
         close(at(2, 0), 0.0);
         close(at(2, 192), 0.841_471);
         close(at(2, 194), 0.734_822);

@@ -66,21 +66,21 @@ fn probe(args: &ExportArgs, model: &Model) -> anyhow::Result<(Arc<dyn Dataset>, 
     Ok((data, "the run's training data, so too high".into()))
 }
 
-fn side(
-    model: Model,
+fn side<'a>(
+    model: &'a Model,
     probe: Arc<dyn Dataset>,
     taxonomy: &Taxonomy,
     size: usize,
     device: &Device,
-) -> anyhow::Result<Side> {
-    let pictures = embed::labelled(&model, probe, taxonomy, BATCH, size, 0.01, device)?;
+) -> anyhow::Result<Side<'a>> {
+    let pictures = embed::labelled(model, probe, taxonomy, BATCH, size, 0.01, device)?;
     if pictures.labels.is_empty() {
         return Err(usage(
             "the probe has no picture with a label of the taxonomy; see --probe",
         ));
     }
     let nodes = zero_shot::classes_of(&pictures);
-    let classes = embed::classes(&model, taxonomy, &nodes, PROMPTS, device)?;
+    let classes = embed::classes(model, taxonomy, &nodes, PROMPTS, device)?;
     Ok(Side {
         model,
         pictures,
@@ -89,7 +89,7 @@ fn side(
 }
 
 /// Scale and calibration error of a bundle on labelled pictures.
-fn calibration(bundle: &Captioner, taxonomy: &Taxonomy, side: &Side) -> (Calibration, f64) {
+fn calibration(bundle: &Captioner, taxonomy: &Taxonomy, side: &Side<'_>) -> (Calibration, f64) {
     let space = bundle.space();
     let logits: Vec<Vec<f64>> = side
         .pictures
@@ -164,14 +164,13 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
         args.probe_size
     );
     let stored = side(
-        stored,
+        &stored,
         Arc::clone(&data),
         &taxonomy,
         args.probe_size,
         &device,
     )?;
-    let full = model_file::open(&args.checkpoint, &device)?;
-    let full = side(full, data, &taxonomy, args.probe_size, &device)?;
+    let full = side(&model, data, &taxonomy, args.probe_size, &device)?;
     let (calibration, error) = calibration(&captioner, &taxonomy, &stored);
     bundle.set_calibration(&calibration)?;
     let gate = Gate::compare(

@@ -52,10 +52,10 @@ mod tests {
 
     #[test]
     fn templates_are_filled_with_the_name_and_its_article() {
-        let filled = fill("simple-1", "espresso").unwrap();
+        let filled = fill("simple-1", "umbrella").unwrap();
         assert_eq!(
             filled[..3],
-            ["espresso", "an espresso", "a photo of an espresso"]
+            ["umbrella", "an umbrella", "a photo of an umbrella"]
         );
         let error = fill("simple-9", "x").unwrap_err().to_string();
         assert_eq!(

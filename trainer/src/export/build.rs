@@ -116,7 +116,6 @@ impl Bundle {
                 provenance: BTreeMap::from([
                     ("checkpoint_sha256".to_owned(), model.sha256.clone().into()),
                     ("steps".to_owned(), model.card.step.into()),
-                    ("run".to_owned(), model.card.run.clone().into()),
                     ("prompts".to_owned(), PROMPTS.into()),
                 ]),
                 files: Vec::new(),

@@ -16,9 +16,9 @@ use crate::model_file::Model;
 const LADDERS: usize = 300;
 
 /// A model's answers on the probe.
-pub struct Side {
+pub struct Side<'a> {
     /// The model.
-    pub model: Model,
+    pub model: &'a Model,
     /// The probe's pictures in its space.
     pub pictures: Labelled,
     /// The classes of the probe in its space.
@@ -57,14 +57,14 @@ fn cosine(a: &[f32], b: &[f32]) -> f64 {
     dot(a, b) / (dot(a, a) * dot(b, b)).sqrt().max(1e-20)
 }
 
-impl Side {
+impl Side<'_> {
     fn answers(
         &self,
         taxonomy: &Taxonomy,
         nodes: &[NodeIx],
         device: &Device,
     ) -> anyhow::Result<BTreeMap<String, f64>> {
-        let space = embed::space(&self.model, device)?;
+        let space = embed::space(self.model, device)?;
         let ranked = zero_shot::rank(&space, &self.pictures.points, &self.classes);
         let truth: Vec<usize> = self
             .pictures
@@ -89,8 +89,8 @@ impl Gate {
     /// # Errors
     /// When the device fails.
     pub fn compare(
-        full: &Side,
-        stored: &Side,
+        full: &Side<'_>,
+        stored: &Side<'_>,
         captioners: (&Captioner, &Captioner),
         taxonomy: &Taxonomy,
         device: &Device,

@@ -18,6 +18,8 @@ pub struct StepInputs {
     pub phrases: Option<Tokens>,
     /// Patches that the picture tower sees, `[k]`; all where not set.
     pub keep: Option<Tensor<1, Int>>,
+    /// Share of the entailment's weight that counts at this step, in `[0, 1]`.
+    pub entail_ramp: f64,
 }
 
 /// Pictures as a tensor in `[0, 1]`, `[n, 3, s, s]`.
@@ -28,7 +30,8 @@ pub fn picture_tensor(pictures: &Pictures, device: &Device) -> Tensor<4> {
 }
 
 impl StepInputs {
-    /// Move a batch to the device; `keep` lists the patches to train on.
+    /// Move a batch to the device; `keep` lists the patches to train on. The entailment counts in
+    /// full; set [`entail_ramp`](Self::entail_ramp) for less.
     #[must_use]
     pub fn new(batch: &Batch, keep: Option<Vec<i32>>, device: &Device) -> Self {
         Self {
@@ -40,6 +43,7 @@ impl StepInputs {
                 let len = k.len();
                 Tensor::from_data(TensorData::new(k, [len]), device)
             }),
+            entail_ramp: 1.0,
         }
     }
 }

@@ -130,6 +130,11 @@ impl Run {
         }
     }
 
+    /// Steps until the entailment counts in full: as configured, at most half of the run.
+    fn entail_ramp(&self, total: u64) -> u64 {
+        self.config.train.entail_ramp.min(total / 2)
+    }
+
     fn build(
         &self,
         architecture: &DualConfig,
@@ -216,6 +221,7 @@ impl Run {
             grad_clip_norm: self.config.optim.grad_clip_norm,
             patch_keep: self.config.train.patch_keep,
             patches: architecture.vision.patches(),
+            entail_ramp: self.entail_ramp(total),
             seed: self.config.train.seed,
         };
         let outcome = self.steps(
@@ -381,6 +387,7 @@ impl Run {
             step: 0,
             run: String::new(),
         };
+        let (records, total) = (data.records(), self.total_steps(data.records()));
         let mut task = Task {
             model: self.build(&architecture, &mut card)?,
             optimizer: optimizer(&self.config.optim)?,
@@ -389,9 +396,9 @@ impl Run {
             grad_clip_norm: self.config.optim.grad_clip_norm,
             patch_keep: self.config.train.patch_keep,
             patches: architecture.vision.patches(),
+            entail_ramp: self.entail_ramp(total),
             seed: self.config.train.seed,
         };
-        let (records, total) = (data.records(), self.total_steps(data.records()));
         let spec = self.spec(&architecture);
         let mut stream = BatchStream::start(data, tokenizer, spec, Position::default())?;
         let (mut report, mut seconds) = (StepReport { values: Vec::new() }, 0.0);

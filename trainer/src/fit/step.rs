@@ -27,6 +27,8 @@ pub struct Task {
     pub patch_keep: f64,
     /// Patches of a picture.
     pub patches: usize,
+    /// Steps over which the weight of the entailment grows from 0; 0 for none.
+    pub entail_ramp: u64,
     /// Seed of the choice of patches.
     pub seed: u64,
 }
@@ -80,7 +82,10 @@ impl Task {
     /// be kept; see [`StepReport::broken`].
     pub fn step(mut self, batch: &Batch, step: u64, lr: f64) -> (Self, StepReport) {
         self.model = self.model.clamped();
-        let inputs = StepInputs::new(batch, self.patches_of(step), &self.device);
+        let mut inputs = StepInputs::new(batch, self.patches_of(step), &self.device);
+        if step < self.entail_ramp {
+            inputs.entail_ramp = step as f64 / self.entail_ramp as f64;
+        }
         let loss = self.method.loss(&self.model, &inputs);
         let mut values = vec![("loss".to_owned(), read(loss.total.clone().inner()))];
         values.extend(

@@ -21,7 +21,10 @@ pub fn AnswerView(
     let result = &answer.result;
     let sentence = stop_sentence(&result.taxonomy);
     let guess = guess_sentence(&result.taxonomy);
-    let read = result.timing_ms.get("total").map(|total| format!("Read in {}.", in_time(*total)));
+    let read = result
+        .timing_ms
+        .get("total")
+        .map(|total| format!("Read in {}.", in_time(*total)));
     let left_out = move || match shell.left_out.get() {
         0 => None,
         1 => Some("One more file came with it and was left out.".to_owned()),
@@ -39,7 +42,9 @@ pub fn AnswerView(
 
             <section aria-labelledby="ladder-title">
                 <div class="section-head">
-                    <h2 id="ladder-title">"What it sees"</h2>
+                    <h2 id="ladder-title">
+                        "What it sees" <em>"from general to specific"</em>
+                    </h2>
                     <label class="switch">
                         <input
                             type="checkbox"

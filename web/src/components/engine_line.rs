@@ -16,7 +16,10 @@ pub fn EngineLine(
     let why = (info.backend == Backend::Cpu)
         .then(|| {
             shell.session.with_untracked(|session| {
-                session.passed_over.as_ref().map(|passed_over| passed_over.in_words())
+                session
+                    .passed_over
+                    .as_ref()
+                    .map(|passed_over| passed_over.in_words())
             })
         })
         .flatten();

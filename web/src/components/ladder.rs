@@ -18,7 +18,10 @@ pub fn Ladder(
         .zip(reach)
         .enumerate()
         .map(|(place, (rung, reach))| {
-            let numbers = format!("radius {:.3} · similarity {:.3}", rung.radius, rung.similarity);
+            let numbers = format!(
+                "radius {:.3} · similarity {:.3}",
+                rung.radius, rung.similarity
+            );
             view! {
                 <li
                     class="rung"
@@ -37,11 +40,9 @@ pub fn Ladder(
         })
         .collect_view();
     view! {
-        <p class="ends" aria-hidden="true">"general"</p>
         <ol class="ladder" data-testid="ladder" aria-label="Captions from general to specific">
             {rows}
         </ol>
-        <p class="ends is-last" aria-hidden="true">"specific"</p>
     }
 }
 

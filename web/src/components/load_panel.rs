@@ -61,7 +61,10 @@ fn Moving(
             _ => None,
         })
     });
-    let doing = move || bar.get().map_or_else(|| words.to_owned(), |(on, bar)| doing(on, &bar));
+    let doing = move || {
+        bar.get()
+            .map_or_else(|| words.to_owned(), |(on, bar)| doing(on, &bar))
+    };
     let bytes = move || bar.with(|bar| bar.as_ref().and_then(|(_, bar)| in_bytes(bar)));
     // Without a value the browser draws a bar that moves without saying how far.
     let value = move || {
@@ -97,5 +100,6 @@ fn doing(backend: Backend, bar: &Bar) -> String {
 }
 
 fn in_bytes(bar: &Bar) -> Option<String> {
-    bar.total().map(|total| format!("{} of {}", in_megabytes(bar.loaded()), in_megabytes(total)))
+    bar.total()
+        .map(|total| format!("{} of {}", in_megabytes(bar.loaded()), in_megabytes(total)))
 }

@@ -22,14 +22,20 @@ enum Shows {
 pub fn Outcome() -> impl IntoView {
     let shell = use_shell();
     let shows = Memo::new(move |_| {
-        shell.session.with(|session| match (&session.engine, &session.work) {
-            (Engine::Failed(error), Work::None | Work::Waiting(_)) => Shows::Error(error.clone()),
-            (_, Work::None) => Shows::Nothing,
-            (_, Work::Waiting(_)) => Shows::Wait("Your photo is read as soon as the model is here."),
-            (_, Work::Running(_)) => Shows::Wait("Reading the photo…"),
-            (_, Work::Done(answer)) => Shows::Answer(answer.clone()),
-            (_, Work::Failed { error, .. }) => Shows::Error(error.clone()),
-        })
+        shell
+            .session
+            .with(|session| match (&session.engine, &session.work) {
+                (Engine::Failed(error), Work::None | Work::Waiting(_)) => {
+                    Shows::Error(error.clone())
+                }
+                (_, Work::None) => Shows::Nothing,
+                (_, Work::Waiting(_)) => {
+                    Shows::Wait("Your photo is read as soon as the model is here.")
+                }
+                (_, Work::Running(_)) => Shows::Wait("Reading the photo…"),
+                (_, Work::Done(answer)) => Shows::Answer(answer.clone()),
+                (_, Work::Failed { error, .. }) => Shows::Error(error.clone()),
+            })
     });
     view! {
         <div class="words" class:is-empty=move || shows.get() == Shows::Nothing>

@@ -6,26 +6,42 @@ use leptos::prelude::*;
 use crate::shell::use_shell;
 use crate::words::how_sure;
 
-/// The path as an ordered list with a bar for each step.
+/// Probability from which a step is beyond doubt and needs no bar.
+const BEYOND_DOUBT: f64 = 0.95;
+
+/// The path as an ordered list with a bar for each step that is open to doubt.
 #[component]
 pub fn Path(
     /// Path and stop.
     taxonomy: TaxonomyResult,
 ) -> impl IntoView {
     let shell = use_shell();
-    let stop = taxonomy.path.iter().position(|step| step.id == taxonomy.stop);
+    let stop = taxonomy
+        .path
+        .iter()
+        .position(|step| step.id == taxonomy.stop);
     let rows = taxonomy
         .path
         .into_iter()
         .enumerate()
         .map(|(place, step)| {
             let is_stop = stop == Some(place);
+            // The parent of the stop keeps its bar, so that the fall can be seen.
+            let is_plain =
+                step.p >= BEYOND_DOUBT && stop.is_some_and(|stop| place + 1 < stop);
             let below = stop.is_none_or(|stop| place > stop);
             let sure = how_sure(step.p);
             let number = format!("{:.3}", step.p);
+            // Crumbs say nothing of themselves unless numbers are wanted.
+            let label = move || match (shell.numbers.get(), is_plain) {
+                (true, _) => Some(number.clone()),
+                (false, false) => Some(sure.to_owned()),
+                (false, true) => None,
+            };
             view! {
                 <li
                     class="step"
+                    class:is-plain=is_plain
                     class:is-stop=is_stop
                     class:is-below=below
                     data-testid="step"
@@ -37,9 +53,7 @@ pub fn Path(
                     <span class="step-bar" aria-hidden="true">
                         <span style=("--p", format!("{:.4}", step.p.clamp(0.0, 1.0)))></span>
                     </span>
-                    <span class="step-sure">
-                        {move || if shell.numbers.get() { number.clone() } else { sure.to_owned() }}
-                    </span>
+                    <span class="step-sure">{label}</span>
                     {is_stop
                         .then(|| view! { <span class="step-note">"the evidence carries to here"</span> })}
                 </li>

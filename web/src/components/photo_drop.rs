@@ -98,7 +98,9 @@ fn Shown(
 }
 
 fn chosen(shell: Shell, event: &DomEvent) {
-    let input = event.target().and_then(|target| target.dyn_into::<HtmlInputElement>().ok());
+    let input = event
+        .target()
+        .and_then(|target| target.dyn_into::<HtmlInputElement>().ok());
     let Some(input) = input else { return };
     // No file: the dialogue was closed without a choice.
     if let Some(picked) = first_of(input.files()) {
@@ -117,7 +119,11 @@ fn listen(shell: Shell, over: RwSignal<bool>) {
     });
     let left = window_event_listener(ev::dragleave, move |event| {
         // Leaving the window, not one element for the next.
-        if event.related_target().and_then(|to| to.dyn_into::<Element>().ok()).is_none() {
+        if event
+            .related_target()
+            .and_then(|to| to.dyn_into::<Element>().ok())
+            .is_none()
+        {
             over.set(false);
         }
     });
@@ -134,5 +140,9 @@ fn listen(shell: Shell, over: RwSignal<bool>) {
             Err(_) => {}
         }
     });
-    on_cleanup(move || [dragged, left, dropped, pasted].into_iter().for_each(|l| l.remove()));
+    on_cleanup(move || {
+        [dragged, left, dropped, pasted]
+            .into_iter()
+            .for_each(|l| l.remove())
+    });
 }

@@ -22,8 +22,12 @@ pub fn Status() -> impl IntoView {
 fn sentence(session: &Session) -> String {
     match (&session.work, &session.engine) {
         (Work::Done(answer), _) => {
-            let rungs: Vec<&str> =
-                answer.result.ladder.iter().map(|rung| rung.text.as_str()).collect();
+            let rungs: Vec<&str> = answer
+                .result
+                .ladder
+                .iter()
+                .map(|rung| rung.text.as_str())
+                .collect();
             format!(
                 "{} From general to specific: {}.",
                 stop_sentence(&answer.result.taxonomy),

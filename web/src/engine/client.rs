@@ -58,7 +58,10 @@ impl Client {
         let options = WorkerOptions::new();
         options.set_type(WorkerType::Module);
         let worker = Worker::new_with_options(&url, &options).map_err(|error| {
-            UiError::died(format!("the browser refused the worker: {}", in_words(&error)))
+            UiError::died(format!(
+                "the browser refused the worker: {}",
+                in_words(&error)
+            ))
         })?;
 
         let hear = Rc::clone(&sink);
@@ -73,12 +76,18 @@ impl Client {
                 .ok()
                 .map(|error| error.message())
                 .filter(|said| !said.is_empty());
-            sink(Event::Died(UiError::died(said.unwrap_or_else(|| "no message".into()))));
+            sink(Event::Died(UiError::died(
+                said.unwrap_or_else(|| "no message".into()),
+            )));
         });
         worker.set_onmessage(Some(heard.as_ref().unchecked_ref()));
         worker.set_onmessageerror(Some(heard.as_ref().unchecked_ref()));
         worker.set_onerror(Some(broken.as_ref().unchecked_ref()));
-        *self.running.borrow_mut() = Some(Running { worker, _heard: heard, _broken: broken });
+        *self.running.borrow_mut() = Some(Running {
+            worker,
+            _heard: heard,
+            _broken: broken,
+        });
         Ok(())
     }
 

@@ -20,8 +20,10 @@ pub async fn open(backend: Backend, lost: fn(String)) -> Result<Device, UiError>
         #[cfg(feature = "webgpu")]
         Backend::WebGpu => {
             // Asynchronously and before the first tensor: a browser gives no device otherwise.
-            let (device, setup) =
-                Device::wgpu_options().init_with_setup_async().await.map_err(|error| {
+            let (device, setup) = Device::wgpu_options()
+                .init_with_setup_async()
+                .await
+                .map_err(|error| {
                     UiError::new(
                         Cause::Gpu,
                         "The browser gave no graphics device.",

@@ -44,13 +44,22 @@ async fn ask() -> Probe {
     let software = ["swiftshader", "llvmpipe", "lavapipe", "basic render"]
         .iter()
         .any(|word| name.to_lowercase().contains(word));
-    if fallback || software { Probe::Software(name) } else { Probe::Hardware(name) }
+    if fallback || software {
+        Probe::Software(name)
+    } else {
+        Probe::Hardware(name)
+    }
 }
 
 async fn request_adapter(gpu: &JsValue) -> Option<JsValue> {
     let request: Function = get(gpu, "requestAdapter")?.dyn_into().ok()?;
     let options = Object::new();
-    Reflect::set(&options, &"powerPreference".into(), &"high-performance".into()).ok()?;
+    Reflect::set(
+        &options,
+        &"powerPreference".into(),
+        &"high-performance".into(),
+    )
+    .ok()?;
     let promise: Promise = request.call1(gpu, &options).ok()?.dyn_into().ok()?;
     let adapter = JsFuture::from(promise).await.ok()?;
     adapter.is_truthy().then_some(adapter)
@@ -58,5 +67,7 @@ async fn request_adapter(gpu: &JsValue) -> Option<JsValue> {
 
 /// A property that is neither undefined nor null.
 fn get(of: &JsValue, key: &str) -> Option<JsValue> {
-    Reflect::get(of, &key.into()).ok().filter(|value| !value.is_undefined() && !value.is_null())
+    Reflect::get(of, &key.into())
+        .ok()
+        .filter(|value| !value.is_undefined() && !value.is_null())
 }

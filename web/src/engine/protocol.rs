@@ -163,7 +163,9 @@ mod tests {
     #[test]
     fn every_request_survives_the_way_to_the_worker() {
         for request in [
-            Request::Load { manifest_url: "https://a.example/m/manifest.json".into() },
+            Request::Load {
+                manifest_url: "https://a.example/m/manifest.json".into(),
+            },
             Request::Caption { id: PhotoId(7) },
         ] {
             let text = serde_json::to_string(&request).unwrap();
@@ -174,9 +176,13 @@ mod tests {
     #[test]
     fn every_response_survives_the_way_to_the_page() {
         there_and_back(&Response::Booted);
-        for stage in
-            [Stage::Engine, Stage::Manifest, Stage::Model, Stage::SelfTest, Stage::WarmUp]
-        {
+        for stage in [
+            Stage::Engine,
+            Stage::Manifest,
+            Stage::Model,
+            Stage::SelfTest,
+            Stage::WarmUp,
+        ] {
             there_and_back(&Response::Progress(Progress {
                 stage,
                 loaded: 3,
@@ -194,7 +200,10 @@ mod tests {
                 warm_ms: 41.5,
             }));
         }
-        there_and_back(&Response::Result { id: PhotoId(2), json: "{\"a\": \"ü\\n\"}".into() });
+        there_and_back(&Response::Result {
+            id: PhotoId(2),
+            json: "{\"a\": \"ü\\n\"}".into(),
+        });
         there_and_back(&Response::Superseded { id: PhotoId(3) });
         for id in [None, Some(PhotoId(4))] {
             there_and_back(&Response::Failed {
@@ -244,7 +253,10 @@ mod tests {
             assert!(script.contains(word), "worker.js no longer says `{word}`");
         }
         for backend in [Backend::Cpu, Backend::WebGpu] {
-            assert!(backend.program().starts_with("worker_"), "worker.js allows worker_* only");
+            assert!(
+                backend.program().starts_with("worker_"),
+                "worker.js allows worker_* only"
+            );
         }
     }
 }

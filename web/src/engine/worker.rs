@@ -34,7 +34,11 @@ pub fn serve(backend: Backend) {
         match understood(&message) {
             // The receiver lives as long as the worker.
             Ok(job) => drop(inbox.unbounded_send(job)),
-            Err(error) => say(&Response::Failed { id: None, fatal: true, error }),
+            Err(error) => say(&Response::Failed {
+                id: None,
+                fatal: true,
+                error,
+            }),
         }
     });
     if let Some(scope) = scope() {
@@ -63,18 +67,25 @@ async fn work(backend: Backend, mut inbox: UnboundedReceiver<Job>) {
         while let Ok(job) = inbox.try_recv() {
             waiting.push_back(job);
         }
-        let Some((request, photo)) = waiting.pop_front() else { continue };
+        let Some((request, photo)) = waiting.pop_front() else {
+            continue;
+        };
         match request {
             Request::Load { manifest_url } => match load(backend, &manifest_url).await {
                 Ok((ready, info)) => {
                     captioner = Some(ready);
                     say(&Response::Ready(info));
                 }
-                Err(error) => say(&Response::Failed { id: None, fatal: true, error }),
+                Err(error) => say(&Response::Failed {
+                    id: None,
+                    fatal: true,
+                    error,
+                }),
             },
             Request::Caption { id } => {
-                let overtaken =
-                    waiting.iter().any(|(next, _)| matches!(next, Request::Caption { .. }));
+                let overtaken = waiting
+                    .iter()
+                    .any(|(next, _)| matches!(next, Request::Caption { .. }));
                 if overtaken {
                     say(&Response::Superseded { id });
                     continue;
@@ -94,7 +105,9 @@ async fn answer(
 ) -> Response {
     let result = match captioner {
         Some(captioner) => caption(backend, captioner, photo).await,
-        None => Err(UiError::mixed_versions("a photo came before the model was asked for")),
+        None => Err(UiError::mixed_versions(
+            "a photo came before the model was asked for",
+        )),
     };
     match result.and_then(|result| {
         serde_json::to_string_pretty(&result)
@@ -102,7 +115,11 @@ async fn answer(
     }) {
         Ok(json) => Response::Result { id, json },
         // A photo at fault leaves the engine fit for the next one; a device at fault does not.
-        Err(error) => Response::Failed { id: Some(id), fatal: error.cause != Cause::Photo, error },
+        Err(error) => Response::Failed {
+            id: Some(id),
+            fatal: error.cause != Cause::Photo,
+            error,
+        },
     }
 }
 
@@ -122,7 +139,10 @@ async fn caption(
         sha256: sha256_hex(photo),
     };
     clock.lap("decode");
-    let embedding = captioner.embed(std::slice::from_ref(&picture)).await.map_err(told)?;
+    let embedding = captioner
+        .embed(std::slice::from_ref(&picture))
+        .await
+        .map_err(told)?;
     clock.lap("embed");
     let caption = captioner.rank(&embedding[0]);
     clock.lap("rank");
@@ -141,8 +161,7 @@ async fn load(backend: Backend, manifest_url: &str) -> Result<(Captioner, Engine
     let bundle = bundle::load(manifest_url, |progress| say(&Response::Progress(progress))).await?;
     step(Stage::SelfTest);
     let device = device::open(backend, lost).await?;
-    let captioner =
-        Captioner::open(&bundle.manifest, &bundle.files, &device).map_err(told)?;
+    let captioner = Captioner::open(&bundle.manifest, &bundle.files, &device).map_err(told)?;
     drop(bundle);
     let cosine = captioner.self_test().await.map_err(told)?;
     // Written so that a cosine that is not a number fails too.
@@ -165,12 +184,21 @@ async fn load(backend: Backend, manifest_url: &str) -> Result<(Captioner, Engine
 }
 
 fn step(stage: Stage) {
-    say(&Response::Progress(Progress { stage, loaded: 0, total: 0, file: None }));
+    say(&Response::Progress(Progress {
+        stage,
+        loaded: 0,
+        total: 0,
+        file: None,
+    }));
 }
 
 /// Tells the page that the engine is gone: a panic, or a graphics device that went away.
 fn lost(said: String) {
-    say(&Response::Failed { id: None, fatal: true, error: UiError::died(said) });
+    say(&Response::Failed {
+        id: None,
+        fatal: true,
+        error: UiError::died(said),
+    });
 }
 
 fn say(response: &Response) {
@@ -187,8 +215,8 @@ fn scope() -> Option<DedicatedWorkerGlobalScope> {
 fn understood(message: &MessageEvent) -> Result<Job, UiError> {
     let parts = Array::from(&message.data());
     let text = parts.get(0).as_string().unwrap_or_default();
-    let request = serde_json::from_str(&text)
-        .map_err(|error| UiError::mixed_versions(error.to_string()))?;
+    let request =
+        serde_json::from_str(&text).map_err(|error| UiError::mixed_versions(error.to_string()))?;
     let photo = parts.get(1);
     let bytes = photo.is_object().then(|| Uint8Array::new(&photo).to_vec());
     Ok((request, bytes))
@@ -196,7 +224,9 @@ fn understood(message: &MessageEvent) -> Result<Job, UiError> {
 
 /// Milliseconds since the worker began.
 fn now() -> f64 {
-    scope().and_then(|scope| scope.performance()).map_or(0.0, |clock| clock.now())
+    scope()
+        .and_then(|scope| scope.performance())
+        .map_or(0.0, |clock| clock.now())
 }
 
 /// Times of the stages of one photo.
@@ -209,7 +239,11 @@ struct Clock {
 impl Clock {
     fn start() -> Self {
         let start = now();
-        Self { start, last: start, laps: BTreeMap::new() }
+        Self {
+            start,
+            last: start,
+            laps: BTreeMap::new(),
+        }
     }
 
     fn lap(&mut self, stage: &str) {
@@ -219,7 +253,8 @@ impl Clock {
     }
 
     fn stop(mut self) -> BTreeMap<String, f64> {
-        self.laps.insert("total".to_owned(), round(now() - self.start));
+        self.laps
+            .insert("total".to_owned(), round(now() - self.start));
         self.laps
     }
 }

@@ -36,9 +36,15 @@ pub async fn load(manifest_url: &str, mut report: impl FnMut(Progress)) -> Resul
     report(step(Stage::Manifest, 0, 0, NAME));
     // Asked for anew each time: it alone says which version of the other files is wanted.
     let cache = RequestCache::NoCache;
-    let wanted = Wanted { url: manifest_url, name: NAME, bytes: 0, cache };
+    let wanted = Wanted {
+        url: manifest_url,
+        name: NAME,
+        bytes: 0,
+        cache,
+    };
     let bytes = whole(wanted, |_| ()).await?;
-    let manifest = Manifest::parse(&bytes).map_err(|error| UiError::from(&error))?;
+    let manifest =
+        Manifest::parse(&bytes).map_err(|error| UiError::in_file(NAME, &error.to_string()))?;
 
     let base = folder(manifest_url);
     let store = Store::open().await;
@@ -63,7 +69,11 @@ pub async fn load(manifest_url: &str, mut report: impl FnMut(Progress)) -> Resul
         .map(|file| (format!("{base}{}", file.path), file.sha256.clone()))
         .collect();
     store.sweep(base, &keep).await;
-    Ok(Bundle { sha256: sha256_hex(&bytes), manifest: bytes, files })
+    Ok(Bundle {
+        sha256: sha256_hex(&bytes),
+        manifest: bytes,
+        files,
+    })
 }
 
 /// One file into `files`. A file that fails its check is fetched once more past the browser's HTTP
@@ -84,7 +94,12 @@ async fn one(
     }
     let mut cache = RequestCache::Default;
     loop {
-        let wanted = Wanted { url, name: &file.path, bytes: file.bytes, cache };
+        let wanted = Wanted {
+            url,
+            name: &file.path,
+            bytes: file.bytes,
+            cache,
+        };
         let bytes = whole(wanted, &mut arrived).await?;
         match files.insert_checked(manifest, &file.path, bytes) {
             Ok(()) => break,

@@ -25,7 +25,9 @@ impl Store {
     /// Bytes kept under a file's address and hash.
     pub async fn get(&self, url: &str, sha256: &str) -> Option<Vec<u8>> {
         let cache = self.0.as_ref()?;
-        let found = JsFuture::from(cache.match_with_str(&key(url, sha256))).await.ok()?;
+        let found = JsFuture::from(cache.match_with_str(&key(url, sha256)))
+            .await
+            .ok()?;
         let response: Response = found.dyn_into().ok()?;
         let buffer = JsFuture::from(response.array_buffer().ok()?).await.ok()?;
         Some(Uint8Array::new(&buffer).to_vec())
@@ -51,10 +53,14 @@ impl Store {
     /// updated model does not leave its predecessor behind. `keep` holds addresses with hashes.
     pub async fn sweep(&self, base: &str, keep: &[(String, String)]) {
         let Some(cache) = &self.0 else { return };
-        let Ok(keys) = JsFuture::from(cache.keys()).await else { return };
+        let Ok(keys) = JsFuture::from(cache.keys()).await else {
+            return;
+        };
         let keep: Vec<String> = keep.iter().map(|(url, sha256)| key(url, sha256)).collect();
         for request in Array::from(&keys).iter() {
-            let Ok(request) = request.dyn_into::<web_sys::Request>() else { continue };
+            let Ok(request) = request.dyn_into::<web_sys::Request>() else {
+                continue;
+            };
             let url = request.url();
             if url.starts_with(base) && !keep.contains(&url) {
                 let _ = JsFuture::from(cache.delete_with_str(&url)).await;
@@ -71,5 +77,9 @@ async fn open() -> Option<Cache> {
     let scope: WorkerGlobalScope = js_sys::global().dyn_into().ok()?;
     // Not there at all on addresses that are not secure.
     let caches = scope.caches().ok().filter(|caches| caches.is_truthy())?;
-    JsFuture::from(caches.open(NAME)).await.ok()?.dyn_into().ok()
+    JsFuture::from(caches.open(NAME))
+        .await
+        .ok()?
+        .dyn_into()
+        .ok()
 }

@@ -72,7 +72,10 @@ async fn attempt(
     if !held.is_empty() {
         request = request.header("Range", &format!("bytes={}-", held.len()));
     }
-    let response = request.send().await.map_err(|error| Fault::Broken(error.to_string()))?;
+    let response = request
+        .send()
+        .await
+        .map_err(|error| Fault::Broken(error.to_string()))?;
     match response.status() {
         // The rest of what is held already.
         206 => {}

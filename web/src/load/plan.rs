@@ -13,8 +13,8 @@ use crate::state::session::Plan;
 pub struct EngineFile {
     /// Bytes of its wasm, as it is before any compression on the way.
     pub bytes: u64,
-    /// SHA-256 of its wasm; part of the worker's address, so that no cache mixes two builds.
-    pub sha256: String,
+    /// Changes with its content; part of the worker's address, so that no cache mixes two builds.
+    pub version: String,
 }
 
 /// The list that the build writes beside the engines.
@@ -34,12 +34,16 @@ pub async fn read(base: &str, manifest_url: &str) -> (Plan, Engines) {
         None => Engines::default(),
     };
     let model = match bytes(manifest_url).await {
-        Some(manifest) => {
-            Manifest::parse(&manifest).map(|manifest| manifest.bytes_of(&PARTS)).unwrap_or(0)
-        }
+        Some(manifest) => Manifest::parse(&manifest)
+            .map(|manifest| manifest.bytes_of(&PARTS))
+            .unwrap_or(0),
         None => 0,
     };
-    let plan = Plan { cpu: engines.worker_cpu.bytes, gpu: engines.worker_gpu.bytes, model };
+    let plan = Plan {
+        cpu: engines.worker_cpu.bytes,
+        gpu: engines.worker_gpu.bytes,
+        model,
+    };
     (plan, engines)
 }
 

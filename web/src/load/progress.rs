@@ -28,7 +28,13 @@ impl Bar {
     /// A bar at its start.
     #[must_use]
     pub const fn new(sizes: Sizes) -> Self {
-        Self { sizes, engine: 0, model: 0, stage: Stage::Engine, file: None }
+        Self {
+            sizes,
+            engine: 0,
+            model: 0,
+            stage: Stage::Engine,
+            file: None,
+        }
     }
 
     /// Takes one report in. Reports may come late, twice or out of order; the bar does not mind.
@@ -77,14 +83,22 @@ impl Bar {
     /// Bytes in all; none until the model's size is known.
     #[must_use]
     pub const fn total(&self) -> Option<u64> {
-        if self.sizes.model == 0 { None } else { Some(self.sizes.engine + self.sizes.model) }
+        if self.sizes.model == 0 {
+            None
+        } else {
+            Some(self.sizes.engine + self.sizes.model)
+        }
     }
 
     /// The part that has arrived, in [0, 1]; none until the total is known.
     #[must_use]
     pub fn fraction(&self) -> Option<f64> {
-        #[expect(clippy::cast_precision_loss, reason = "a bar needs no more than 52 bits")]
-        self.total().map(|total| self.loaded() as f64 / total as f64)
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a bar needs no more than 52 bits"
+        )]
+        self.total()
+            .map(|total| self.loaded() as f64 / total as f64)
     }
 }
 
@@ -107,10 +121,18 @@ mod tests {
 
     use super::*;
 
-    const SIZES: Sizes = Sizes { engine: 400, model: 1_000 };
+    const SIZES: Sizes = Sizes {
+        engine: 400,
+        model: 1_000,
+    };
 
     fn report(stage: Stage, loaded: u64) -> Progress {
-        Progress { stage, loaded, total: 1_000, file: None }
+        Progress {
+            stage,
+            loaded,
+            total: 1_000,
+            file: None,
+        }
     }
 
     #[test]

@@ -161,7 +161,11 @@ mod tests {
             PassedOver::Failed(UiError::new(Cause::Gpu, "The device was lost.", "")),
         ];
         let mut sentences: Vec<_> = reasons.iter().map(PassedOver::in_words).collect();
-        assert!(sentences.iter().all(|s| s.starts_with("WebGPU ") && s.ends_with('.')));
+        assert!(
+            sentences
+                .iter()
+                .all(|s| s.starts_with("WebGPU ") && s.ends_with('.'))
+        );
         sentences.sort();
         sentences.dedup();
         assert_eq!(sentences.len(), reasons.len());

@@ -34,7 +34,10 @@ impl Plan {
             Backend::Cpu => self.cpu,
             Backend::WebGpu => self.gpu,
         };
-        Sizes { engine, model: self.model }
+        Sizes {
+            engine,
+            model: self.model,
+        }
     }
 }
 
@@ -160,7 +163,11 @@ impl Session {
     pub const fn new(preference: Preference) -> Self {
         Self {
             preference,
-            plan: Plan { cpu: 0, gpu: 0, model: 0 },
+            plan: Plan {
+                cpu: 0,
+                gpu: 0,
+                model: 0,
+            },
             engine: Engine::Off,
             passed_over: None,
             work: Work::None,
@@ -228,7 +235,10 @@ impl Session {
     }
 
     fn start(&mut self, backend: Backend) -> Vec<Command> {
-        self.engine = Engine::Loading { backend, bar: Bar::new(self.plan.sizes(backend)) };
+        self.engine = Engine::Loading {
+            backend,
+            bar: Bar::new(self.plan.sizes(backend)),
+        };
         vec![Command::Start(backend)]
     }
 
@@ -243,7 +253,9 @@ impl Session {
 
     fn retry(&mut self) -> Vec<Command> {
         match self.work {
-            Work::Failed { photo: Some(photo), .. } => self.take(photo),
+            Work::Failed {
+                photo: Some(photo), ..
+            } => self.take(photo),
             _ => self.wake(),
         }
     }
@@ -281,7 +293,11 @@ impl Session {
                 self.answered(id, json);
                 Vec::new()
             }
-            Response::Failed { id, fatal: false, error } => {
+            Response::Failed {
+                id,
+                fatal: false,
+                error,
+            } => {
                 if let Some(photo) = id
                     && self.work == Work::Running(photo)
                 {
@@ -289,7 +305,9 @@ impl Session {
                 }
                 Vec::new()
             }
-            Response::Failed { fatal: true, error, .. } => self.lost(error),
+            Response::Failed {
+                fatal: true, error, ..
+            } => self.lost(error),
             Response::Booted
             | Response::Ready(_)
             | Response::Result { .. }
@@ -310,7 +328,11 @@ impl Session {
 
     fn answered(&mut self, photo: PhotoId, json: String) {
         self.work = match serde_json::from_str::<CaptionResult>(&json) {
-            Ok(result) => Work::Done(Arc::new(Answer { photo, result, json })),
+            Ok(result) => Work::Done(Arc::new(Answer {
+                photo,
+                result,
+                json,
+            })),
             Err(error) => Work::Failed {
                 photo: Some(photo),
                 error: UiError::mixed_versions(error.to_string()),
@@ -340,7 +362,10 @@ impl Session {
         } else {
             self.engine = Engine::Off;
             if let Work::Running(photo) = self.work {
-                self.work = Work::Failed { photo: Some(photo), error };
+                self.work = Work::Failed {
+                    photo: Some(photo),
+                    error,
+                };
             }
         }
         vec![Command::Stop]

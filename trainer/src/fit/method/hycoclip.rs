@@ -36,6 +36,7 @@ impl Method for Hycoclip {
         let Some(c) = model.lift.curvature() else {
             unreachable!("the model of this method is built with a Lorentz lift")
         };
-        loss::hycoclip(points, c, model.logit_scale.value())
+        let weight = loss::ENTAIL_WEIGHT * inputs.entail_ramp;
+        loss::hycoclip(points, c, model.logit_scale.value(), weight)
     }
 }

@@ -1,0 +1,25 @@
+//! The built page in a real Chromium, driven from outside as a visitor would.
+//!
+//! [`WebDriver`] speaks the wire protocol, [`Recorder`] stands between the browser and everything
+//! it asks for, [`Site`] is the built page in a folder that a test may damage, and [`Browser`] puts
+//! the three together into what a test does: open, give a photo, wait for what comes of it.
+
+mod page;
+mod recorder;
+mod site;
+mod webdriver;
+
+pub use page::{Answer, Browser, ErrorCard, Gpu, Look, Outcome};
+pub use recorder::{Recorder, Seen};
+pub use site::Site;
+pub use webdriver::WebDriver;
+
+/// Whether the tests in Chromium are wanted; says so where they are not (`ESPALIER_BROWSER=0`).
+#[must_use]
+pub fn wanted() -> bool {
+    let wanted = std::env::var_os("ESPALIER_BROWSER").is_none_or(|value| value != "0");
+    if !wanted {
+        eprintln!("left out: ESPALIER_BROWSER=0 switches the tests in Chromium off");
+    }
+    wanted
+}

@@ -1,0 +1,334 @@
+//! What a visitor does with the page, and what comes of it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use espalier_core::bundle::sha256_hex;
+use espalier_core::caption::CaptionResult;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::{Recorder, Seen, Site, WebDriver};
+
+/// How long an answer may take on the CPU engine, on a machine that has other things to do.
+const PATIENCE: Duration = Duration::from_secs(180);
+/// The same on WebGPU, whose software adapter compiles for minutes.
+const GPU_PATIENCE: Duration = Duration::from_secs(420);
+
+/// Whether the browser offers a graphics adapter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gpu {
+    /// None, as on most machines without a graphics processor.
+    None,
+    /// The one that Chromium computes in software.
+    Software,
+}
+
+/// Colours that the visitor's system asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// Dark on light.
+    Light,
+    /// Light on dark.
+    Dark,
+}
+
+impl Look {
+    /// As CSS and file names spell it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+}
+
+/// An answer as the page shows it.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The result that the visitor may copy.
+    pub result: CaptionResult,
+    /// Captions on the screen, from top to bottom.
+    pub rungs: Vec<String>,
+    /// The line that says which engine runs.
+    pub engine: String,
+}
+
+/// An error as the page shows it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ErrorCard {
+    /// Whose fault it is: `photo`, `bundle`, `network` …
+    pub cause: String,
+    /// Everything on the card.
+    pub words: String,
+}
+
+/// What came of a photo.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// A ladder and a path.
+    Answer(Box<Answer>),
+    /// An error card.
+    Error(ErrorCard),
+}
+
+impl Outcome {
+    /// The answer.
+    ///
+    /// # Panics
+    /// When it is an error.
+    #[must_use]
+    pub fn answer(self) -> Answer {
+        match self {
+            Self::Answer(answer) => *answer,
+            Self::Error(card) => panic!("expected an answer, found an error: {}", card.words),
+        }
+    }
+
+    /// The error.
+    ///
+    /// # Panics
+    /// When it is an answer.
+    #[must_use]
+    pub fn error(self) -> ErrorCard {
+        match self {
+            Self::Error(card) => card,
+            Self::Answer(answer) => panic!("expected an error, found {:?}", answer.rungs),
+        }
+    }
+}
+
+/// A fresh browser with the page in it.
+pub struct Browser {
+    driver: WebDriver,
+    recorder: Recorder,
+    gpu: Gpu,
+    // Last, so that the browser has ended before its folder is removed.
+    _profile: TempDir,
+}
+
+impl Browser {
+    /// Starts `CHROMIUM` through `CHROMEDRIVER`, or the programs of these names on the path.
+    ///
+    /// # Panics
+    /// When they do not start.
+    #[must_use]
+    pub fn start(gpu: Gpu) -> Self {
+        let program = |variable: &str, name: &str| -> OsString {
+            let found = || xtask::process::on_path(name).map(PathBuf::into_os_string);
+            std::env::var_os(variable)
+                .or_else(found)
+                .unwrap_or_else(|| panic!("{name} is not installed and {variable} not set"))
+        };
+        let profile = tempfile::tempdir().unwrap_or_else(|e| panic!("a temporary folder: {e}"));
+        let recorder = Recorder::start().unwrap_or_else(|e| panic!("a free port: {e}"));
+        let mut arguments: Vec<String> = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-quic",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--disable-dev-shm-usage",
+            // Addresses of this machine are reached through the recorder too.
+            "--proxy-bypass-list=<-loopback>",
+        ]
+        .map(str::to_owned)
+        .into();
+        arguments.push(format!("--proxy-server=http://{}", recorder.addr()));
+        arguments.push(format!("--user-data-dir={}", profile.path().display()));
+        if gpu == Gpu::Software {
+            arguments.push("--enable-unsafe-webgpu".to_owned());
+        }
+        let driver = WebDriver::start(
+            &program("CHROMEDRIVER", "chromedriver"),
+            &program("CHROMIUM", "chromium"),
+            &arguments,
+        );
+        Self {
+            driver,
+            recorder,
+            gpu,
+            _profile: profile,
+        }
+    }
+
+    /// Every request of the browser so far.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Seen> {
+        self.recorder.seen()
+    }
+
+    /// Opens the page and waits until its own code runs. `query` is for example `?backend=cpu`.
+    ///
+    /// # Panics
+    /// When the page does not start.
+    pub fn open(&self, site: &Site, query: &str) {
+        self.driver.open(&format!("{}{query}", site.url()));
+        let begun = Instant::now();
+        loop {
+            let seen = self.screen();
+            if seen.starts {
+                return;
+            }
+            let patient = begun.elapsed() < PATIENCE && seen.boot.is_none();
+            assert!(patient, "the page did not start: {seen:?}");
+            sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Chooses a photo in the page's file input and waits for what comes of it.
+    ///
+    /// # Panics
+    /// When nothing comes of it.
+    #[must_use]
+    pub fn give(&self, photo: &Path) -> Outcome {
+        let bytes = std::fs::read(photo).unwrap_or_else(|e| panic!("{}: {e}", photo.display()));
+        self.forget_error();
+        let input = self.driver.find("[data-testid=file-input]");
+        self.driver.type_into(&input, &photo.to_string_lossy());
+        self.outcome(&sha256_hex(&bytes))
+    }
+
+    /// Presses "Try again" on an error card and waits for what comes of it.
+    ///
+    /// # Panics
+    /// When there is no such button, or nothing comes of it.
+    #[must_use]
+    pub fn try_again(&self, photo: &Path) -> Outcome {
+        let bytes = std::fs::read(photo).unwrap_or_else(|e| panic!("{}: {e}", photo.display()));
+        self.forget_error();
+        let button = self.driver.find("[data-testid=retry]");
+        self.driver.click(&button);
+        self.outcome(&sha256_hex(&bytes))
+    }
+
+    /// What a script says about the page.
+    #[must_use]
+    pub fn evaluate(&self, body: &str) -> Value {
+        self.driver.evaluate(body)
+    }
+
+    /// Shows the page `width` pixels wide, in the colours asked for.
+    pub fn resize(&self, width: u32, look: Look) {
+        let metrics = json!({
+            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600,
+        });
+        self.driver
+            .devtools("Emulation.setDeviceMetricsOverride", &metrics);
+        let colours = json!({ "features": [
+            { "name": "prefers-color-scheme", "value": look.as_str() },
+            // The last frame of every transition, not one in the middle.
+            { "name": "prefers-reduced-motion", "value": "reduce" },
+        ]});
+        self.driver.devtools("Emulation.setEmulatedMedia", &colours);
+    }
+
+    /// The whole page as a PNG, also what lies below the window's edge.
+    ///
+    /// # Panics
+    /// When the browser gives no picture.
+    #[must_use]
+    pub fn screenshot(&self) -> Vec<u8> {
+        // Two frames, so that what was changed last has been drawn.
+        let _ = self.evaluate(
+            "return new Promise((done) => \
+             requestAnimationFrame(() => requestAnimationFrame(() => done(null))))",
+        );
+        let wanted = json!({ "format": "png", "captureBeyondViewport": true });
+        let picture = self.driver.devtools("Page.captureScreenshot", &wanted);
+        let text = picture["data"]
+            .as_str()
+            .unwrap_or_else(|| panic!("no picture: {picture}"));
+        BASE64_STANDARD
+            .decode(text)
+            .unwrap_or_else(|e| panic!("screenshot: {e}"))
+    }
+
+    /// Marks the error on the screen as one that has been seen, so that it is not taken for the
+    /// next one.
+    fn forget_error(&self) {
+        let _ = self.evaluate(
+            "document.querySelectorAll('[data-testid=error-card]')\
+             .forEach((card) => card.dataset.seen = '')",
+        );
+    }
+
+    fn outcome(&self, sha256: &str) -> Outcome {
+        let begun = Instant::now();
+        let patience = if self.gpu == Gpu::Software {
+            GPU_PATIENCE
+        } else {
+            PATIENCE
+        };
+        loop {
+            let seen = self.screen();
+            assert!(!seen.crashed, "the page crashed: {seen:?}");
+            if let Some(card) = seen.error {
+                return Outcome::Error(card);
+            }
+            let result = seen.json.as_ref().map(|text| {
+                serde_json::from_str::<CaptionResult>(text)
+                    .unwrap_or_else(|e| panic!("the result: {e}: {text}"))
+            });
+            // The answer to the photo before may still be on the screen.
+            if let Some(result) = result.filter(|result| result.image.sha256 == sha256) {
+                let engine = seen.engine.unwrap_or_default();
+                return Outcome::Answer(Box::new(Answer {
+                    result,
+                    rungs: seen.rungs,
+                    engine,
+                }));
+            }
+            assert!(
+                begun.elapsed() < patience,
+                "nothing came of the photo: {seen:?}"
+            );
+            sleep(Duration::from_millis(200));
+        }
+    }
+
+    fn screen(&self) -> Screen {
+        let seen = self.evaluate(SCREEN);
+        serde_json::from_value(seen.clone()).unwrap_or_else(|e| panic!("{e}: {seen}"))
+    }
+}
+
+/// Reads everything that a test waits for in one go.
+const SCREEN: &str = r#"
+const at = (id) => document.querySelector(`[data-testid="${id}"]`);
+const card = document.querySelector('[data-testid="error-card"]:not([data-seen])');
+const rungs = [...document.querySelectorAll('[data-testid="rung-text"]')];
+return {
+  starts: at("file-input") !== null,
+  boot: document.getElementById("boot-note")?.dataset.state ?? null,
+  crashed: document.getElementById("crash")?.hidden === false,
+  json: at("json")?.textContent ?? null,
+  rungs: rungs.map((rung) => rung.textContent.trim()),
+  error: card && { cause: card.dataset.cause, words: card.innerText },
+  engine: at("engine-line")?.textContent.trim() ?? null,
+  status: at("status")?.textContent ?? null,
+};
+"#;
+
+/// What [`SCREEN`] returns.
+#[derive(Debug, Deserialize)]
+struct Screen {
+    starts: bool,
+    boot: Option<String>,
+    crashed: bool,
+    json: Option<String>,
+    rungs: Vec<String>,
+    error: Option<ErrorCard>,
+    engine: Option<String>,
+    /// Only ever printed.
+    #[allow(dead_code, reason = "says in a failed test where the page stood")]
+    status: Option<String>,
+}

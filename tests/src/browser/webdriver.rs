@@ -1,0 +1,167 @@
+//! The wire protocol of WebDriver: JSON over HTTP to a chromedriver of our own.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use ureq::Agent;
+
+/// The key under which the protocol puts the reference of an element.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// A running chromedriver with one browser session; both end when it is dropped.
+pub struct WebDriver {
+    process: Child,
+    agent: Agent,
+    /// Address of the session, without a slash at its end.
+    session: String,
+}
+
+impl WebDriver {
+    /// Starts `chromedriver` and, with it, `chromium` with these arguments.
+    ///
+    /// # Panics
+    /// When one of them does not start; says what it wrote.
+    #[must_use]
+    pub fn start(chromedriver: &OsStr, chromium: &OsStr, arguments: &[String]) -> Self {
+        let mut process = Command::new(chromedriver)
+            .arg("--port=0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|e| panic!("{}: {e}: is it installed?", chromedriver.display()));
+        let port = port(&mut process);
+        // A proxy of the environment must not stand between a test and its own machine.
+        let agent: Agent = Agent::config_builder()
+            .http_status_as_error(false)
+            .proxy(None)
+            .timeout_global(Some(Duration::from_secs(120)))
+            .build()
+            .into();
+        let driver = format!("http://127.0.0.1:{port}/session");
+        // In place before anything can fail, so that the program is ended in any case.
+        let mut started = Self {
+            process,
+            agent,
+            session: driver,
+        };
+        let wanted = json!({ "capabilities": { "alwaysMatch": {
+            "browserName": "chrome",
+            "goog:chromeOptions": { "binary": chromium.to_string_lossy(), "args": arguments },
+            "timeouts": { "script": 60_000, "pageLoad": 60_000 },
+        }}});
+        let session = started.post("", &wanted);
+        let id = session["sessionId"]
+            .as_str()
+            .unwrap_or_else(|| panic!("no session: {session}"));
+        started.session = format!("{}/{id}", started.session);
+        started
+    }
+
+    /// Opens an address and waits until its documents and scripts are loaded.
+    pub fn open(&self, url: &str) {
+        self.post("/url", &json!({ "url": url }));
+    }
+
+    /// The element of a CSS selector.
+    ///
+    /// # Panics
+    /// When there is none.
+    #[must_use]
+    pub fn find(&self, selector: &str) -> String {
+        let found = self.post(
+            "/element",
+            &json!({ "using": "css selector", "value": selector }),
+        );
+        let id = found[ELEMENT].as_str();
+        id.unwrap_or_else(|| panic!("no reference to {selector}: {found}"))
+            .to_owned()
+    }
+
+    /// Types into an element; a file input takes the path of a file.
+    pub fn type_into(&self, element: &str, text: &str) {
+        self.post(
+            &format!("/element/{element}/value"),
+            &json!({ "text": text }),
+        );
+    }
+
+    /// Clicks on an element as a pointer does: it must be visible and nothing may cover it.
+    pub fn click(&self, element: &str) {
+        self.post(&format!("/element/{element}/click"), &json!({}));
+    }
+
+    /// What the body of a JavaScript function returns on the page.
+    #[must_use]
+    pub fn evaluate(&self, body: &str) -> Value {
+        self.post("/execute/sync", &json!({ "script": body, "args": [] }))
+    }
+
+    /// A command of Chromium's own protocol.
+    pub fn devtools(&self, command: &str, parameters: &Value) -> Value {
+        self.post(
+            "/goog/cdp/execute",
+            &json!({ "cmd": command, "params": parameters }),
+        )
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Value {
+        let sent = self
+            .agent
+            .post(format!("{}{path}", self.session))
+            .header("Content-Type", "application/json")
+            .send(body.to_string());
+        let mut answer = sent.unwrap_or_else(|e| panic!("WebDriver {path}: {e}"));
+        let status = answer.status();
+        let text = answer
+            .body_mut()
+            .with_config()
+            .limit(1 << 30)
+            .read_to_string();
+        let text = text.unwrap_or_else(|e| panic!("WebDriver {path}: {e}"));
+        let answer: Value =
+            serde_json::from_str(&text).unwrap_or_else(|e| panic!("WebDriver {path}: {e}: {text}"));
+        let value = &answer["value"];
+        let said = value["message"].as_str().unwrap_or(&text);
+        assert!(
+            status.is_success(),
+            "WebDriver {path}, {body}: {}: {said}",
+            value["error"]
+        );
+        value.clone()
+    }
+}
+
+impl Drop for WebDriver {
+    fn drop(&mut self) {
+        // Ends the browser too; if it hangs, chromedriver is ended all the same.
+        self.agent.delete(&self.session).call().ok();
+        self.process.kill().ok();
+        self.process.wait().ok();
+    }
+}
+
+/// Reads on which port chromedriver listens.
+fn port(process: &mut Child) -> u16 {
+    let stdout = process
+        .stdout
+        .take()
+        .unwrap_or_else(|| panic!("its output is piped"));
+    let mut said = String::new();
+    let mut lines = BufReader::new(stdout).lines();
+    for line in lines.by_ref().map_while(Result::ok) {
+        if let Some((_, port)) = line.split_once("successfully on port ") {
+            let port = port.trim_end_matches('.').parse();
+            // Read on, so that it never waits for us to do so.
+            std::thread::spawn(move || lines.for_each(drop));
+            return port.unwrap_or_else(|e| panic!("{line}: {e}"));
+        }
+        said.push_str(&line);
+        said.push('\n');
+    }
+    process.wait().ok();
+    panic!("chromedriver did not start:\n{said}");
+}

@@ -1,0 +1,380 @@
+//! The built page in a real Chromium: the same answers as the command line, errors in words, and
+//! no photo that leaves the browser.
+//!
+//! `cargo xtask test` builds the page and runs these; they are ignored elsewhere, since they need
+//! Chromium and the built page. `ESPALIER_BROWSER=0` switches them off altogether.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use espalier_core::caption::CaptionResult;
+use espalier_tests::browser::{Answer, Browser, Gpu, Look, Outcome, Seen, Site, wanted};
+use espalier_tests::photos::{fading, grey, jpeg, keep, landscape, noise, save};
+use espalier_tests::trainer;
+
+/// How far radii, similarities and probabilities of two engines may lie apart.
+const TOLERANCE: f64 = 1e-2;
+
+/// What `trainer caption` says about a photo with the shipped model.
+fn natively(photo: &Path) -> CaptionResult {
+    let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../static/models/default");
+    let (bundle, photo) = (bundle.to_string_lossy(), photo.to_string_lossy());
+    let output = trainer(&["caption", "--model", &bundle, &photo, "--json"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {said}", output.status);
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn close(what: &str, page: f64, native: f64) {
+    assert!(
+        (page - native).abs() <= TOLERANCE,
+        "{what}: {page} on the page, {native} natively"
+    );
+}
+
+/// The page's answer is the command line's.
+fn agree(photo: &Path, answer: &Answer, backend: &str) {
+    let (page, native) = (&answer.result, natively(photo));
+    let name = photo.file_name().unwrap().to_string_lossy();
+    assert_eq!(page.backend, backend, "{name}");
+    assert_eq!(
+        page.model, native.model,
+        "the model in the built page is not the shipped one"
+    );
+    assert_eq!(page.image, native.image, "{name}");
+    let texts = |result: &CaptionResult| -> Vec<String> {
+        result.ladder.iter().map(|rung| rung.text.clone()).collect()
+    };
+    assert_eq!(texts(page), texts(&native), "{name}");
+    assert_eq!(
+        answer.rungs,
+        texts(page),
+        "{name}: the screen shows another ladder"
+    );
+    for (a, b) in page.ladder.iter().zip(&native.ladder) {
+        close(
+            &format!("{name}, radius of `{}`", a.text),
+            a.radius,
+            b.radius,
+        );
+        close(
+            &format!("{name}, similarity of `{}`", a.text),
+            a.similarity,
+            b.similarity,
+        );
+        assert_eq!(a.node, b.node, "{name}, node of `{}`", a.text);
+    }
+    assert_eq!(page.taxonomy.stop, native.taxonomy.stop, "{name}");
+    assert_eq!(
+        page.taxonomy.path.len(),
+        native.taxonomy.path.len(),
+        "{name}"
+    );
+    for (a, b) in page.taxonomy.path.iter().zip(&native.taxonomy.path) {
+        assert_eq!((&a.id, &a.name), (&b.id, &b.name), "{name}");
+        close(&format!("{name}, p of {}", a.name), a.p, b.p);
+    }
+}
+
+/// At least three rungs, each as far out as the one before, no text twice.
+fn is_a_ladder(result: &CaptionResult) {
+    let rungs = &result.ladder;
+    assert!(rungs.len() >= 3, "{rungs:?}");
+    assert!(
+        rungs
+            .windows(2)
+            .all(|pair| pair[0].radius <= pair[1].radius),
+        "{rungs:?}"
+    );
+    let texts: BTreeSet<&str> = rungs.iter().map(|rung| rung.text.as_str()).collect();
+    assert_eq!(texts.len(), rungs.len(), "{rungs:?}");
+    let path = &result.taxonomy.path;
+    assert!(
+        path.windows(2).all(|pair| pair[0].p >= pair[1].p),
+        "{path:?}"
+    );
+    assert!(
+        path.iter().any(|step| step.id == result.taxonomy.stop),
+        "{path:?}"
+    );
+}
+
+/// Photos of several kinds; the second is stored on its side.
+fn photos(folder: &Path) -> Vec<PathBuf> {
+    let wide = landscape(640, 480);
+    let tall = landscape(300, 420);
+    // Turned to the left, as a phone stores it whose viewer is to turn it to the right.
+    let stored = image::imageops::rotate270(&tall);
+    vec![
+        keep(folder, "photo.jpg", &jpeg(&wide, 1)),
+        keep(folder, "turned.jpg", &jpeg(&stored, 6)),
+        save(folder, "grey.png", grey(&wide)),
+        save(folder, "fading.png", fading(&wide)),
+        save(folder, "tiny.bmp", landscape(24, 16)),
+    ]
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn the_cpu_engine_says_what_the_command_line_says() {
+    if !wanted() {
+        return;
+    }
+    let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
+    let browser = Browser::start(Gpu::None);
+    browser.open(&site, "?backend=cpu");
+    for photo in photos(folder.path()) {
+        let answer = browser.give(&photo).answer();
+        is_a_ladder(&answer.result);
+        agree(&photo, &answer, "cpu");
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn the_webgpu_engine_says_what_the_command_line_says() {
+    if !wanted() {
+        return;
+    }
+    let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
+    let browser = Browser::start(Gpu::Software);
+    browser.open(&site, "?backend=webgpu");
+    for photo in photos(folder.path()).into_iter().take(2) {
+        let answer = browser.give(&photo).answer();
+        // A fall back to the other engine would give the same answer.
+        assert!(answer.engine.contains("WebGPU"), "{}", answer.engine);
+        agree(&photo, &answer, "webgpu");
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn without_a_graphics_processor_the_cpu_takes_over_and_the_page_says_so() {
+    if !wanted() {
+        return;
+    }
+    let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
+    let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(320, 240), 1));
+    for (gpu, reason) in [
+        (Gpu::None, "no graphics adapter"),
+        (Gpu::Software, "software"),
+    ] {
+        let browser = Browser::start(gpu);
+        browser.open(&site, "?backend=auto");
+        let answer = browser.give(&photo).answer();
+        agree(&photo, &answer, "cpu");
+        let said = &answer.engine;
+        assert!(
+            said.contains("CPU") && said.contains("WebGPU is not used"),
+            "{said}"
+        );
+        assert!(said.contains(reason), "{said}");
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn a_file_that_is_no_photo_is_an_error_in_words_and_the_next_photo_works() {
+    if !wanted() {
+        return;
+    }
+    let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
+    let good = jpeg(&landscape(200, 150), 1);
+    let cut = &good[..good.len() / 2];
+    let bad = [
+        keep(
+            folder.path(),
+            "letter.jpg",
+            b"Dear reader, this is a text and no photo.\n",
+        ),
+        keep(folder.path(), "cut.jpg", cut),
+        keep(folder.path(), "empty.jpg", b""),
+        keep(
+            folder.path(),
+            "phone.heic",
+            b"\0\0\0\x18ftypheic\0\0\0\0mif1heic",
+        ),
+    ];
+    let told = ["Dear reader", "cut off", "0 bytes", "HEIC"];
+    let good = keep(folder.path(), "good.jpg", &good);
+
+    let browser = Browser::start(Gpu::None);
+    browser.open(&site, "?backend=cpu");
+    for (photo, words) in bad.iter().zip(told) {
+        let card = browser.give(photo).error();
+        assert_eq!(card.cause, "photo", "{}", card.words);
+        assert!(card.words.contains(words), "{}", card.words);
+        // What happened and what to do, in sentences.
+        assert!(
+            card.words.matches(['.', '?']).count() >= 2,
+            "{}",
+            card.words
+        );
+        agree(&good, &browser.give(&good).answer(), "cpu");
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn a_damaged_or_missing_file_of_the_model_is_named_and_can_be_put_right() {
+    if !wanted() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(200, 150), 1));
+    let browser = Browser::start(Gpu::None);
+    let mut files = Site::built().fetched_files();
+    assert!(files.len() >= 4, "{files:?}");
+    files.push("manifest.json".to_owned());
+    for (place, name) in files.iter().enumerate() {
+        // An address of its own, or the browser's copy of the sound file would do.
+        let site = Site::copy();
+        let path = site.model_file(name);
+        let sound = fs::read(&path).unwrap();
+        // The manifest has no hash: it holds those of the others.
+        let missing = place % 2 == 1 || name == "manifest.json";
+        if missing {
+            fs::remove_file(&path).unwrap();
+        } else {
+            fs::write(&path, damaged(&sound)).unwrap();
+        }
+        browser.open(&site, "?backend=cpu");
+        let card = browser.give(&photo).error();
+        assert_eq!(card.cause, "bundle", "{name}: {}", card.words);
+        assert!(card.words.contains(name.as_str()), "{name}: {}", card.words);
+        assert!(
+            !missing || card.words.contains("404"),
+            "{name}: {}",
+            card.words
+        );
+
+        fs::write(&path, &sound).unwrap();
+        agree(&photo, &browser.try_again(&photo).answer(), "cpu");
+    }
+}
+
+/// The same length with one byte changed: only a hash finds that.
+fn damaged(sound: &[u8]) -> Vec<u8> {
+    let mut bytes = sound.to_vec();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x20;
+    bytes
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn no_request_carries_the_photo() {
+    if !wanted() {
+        return;
+    }
+    let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
+    // Nothing makes it smaller, so it could not hide in an address or a header.
+    let photo = save(folder.path(), "noise.png", noise(400, 400));
+    let size = fs::metadata(&photo).unwrap().len();
+    assert!(size > 400_000);
+
+    let browser = Browser::start(Gpu::None);
+    browser.open(&site, "?backend=cpu");
+    let answer = browser.give(&photo).answer();
+    assert_eq!(answer.result.image.width, 400);
+    // The page could not send it even if it tried: its own policy forbids it.
+    let tried = browser.evaluate(
+        "return fetch('http://127.0.0.2:9/', { method: 'POST', body: 'x' })\
+         .then(() => 'sent', (error) => error.name)",
+    );
+    assert_eq!(tried, "TypeError");
+
+    let requests = browser.requests();
+    let loaded = |name: &str| requests.iter().any(|seen| seen.url.contains(name));
+    assert!(
+        loaded("worker_cpu_bg.wasm") && loaded("manifest.json"),
+        "not recorded: {requests:?}"
+    );
+    assert!(
+        !loaded("127.0.0.2"),
+        "the policy lets requests to other addresses out"
+    );
+    let (ours, others): (Vec<Seen>, Vec<Seen>) = requests
+        .into_iter()
+        .partition(|seen| seen.url.starts_with(&site.url()));
+    for seen in &ours {
+        assert!(seen.only_reads(), "{seen:?}");
+    }
+    // A browser also asks its makers for updates. The recorder lets nothing through to them, and
+    // what it was handed for them does not amount to a photo.
+    let bytes = |seen: &Seen| (seen.head as u64).saturating_add(seen.body.unwrap_or(0));
+    let sent: u64 = ours
+        .iter()
+        .chain(&others)
+        .map(bytes)
+        .fold(0, u64::saturating_add);
+    assert!(
+        sent < size / 4,
+        "{sent} bytes were sent in all: {ours:?}, {others:?}"
+    );
+}
+
+/// Where the pictures for a person to look at are put: `target/screenshots`.
+fn screenshots() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("screenshots");
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn the_page_fits_every_width_in_light_and_dark() {
+    if !wanted() {
+        return;
+    }
+    let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
+    let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(640, 480), 1));
+    let text = keep(
+        folder.path(),
+        "letter.jpg",
+        b"Dear reader, this is a text and no photo.\n",
+    );
+    let browser = Browser::start(Gpu::None);
+    let show = |state: &str| {
+        for look in [Look::Light, Look::Dark] {
+            for width in [360, 768, 1440] {
+                browser.resize(width, look);
+                shot(&browser, state, width, look);
+            }
+        }
+    };
+    browser.open(&site, "?backend=cpu");
+    show("start");
+    assert!(matches!(browser.give(&photo), Outcome::Answer(_)));
+    show("answer");
+    assert!(matches!(browser.give(&text), Outcome::Error(_)));
+    show("error");
+}
+
+/// Keeps a picture of the page, and checks that nothing sticks out and something is drawn.
+fn shot(browser: &Browser, state: &str, width: u32, look: Look) {
+    let name = format!("{state}-{width}-{}.png", look.as_str());
+    let bytes = browser.screenshot();
+    fs::write(screenshots().join(&name), &bytes).unwrap();
+    let reach = browser.evaluate("return document.documentElement.scrollWidth");
+    assert!(
+        reach
+            .as_u64()
+            .is_some_and(|reach| reach <= u64::from(width)),
+        "{name}: {reach} wide"
+    );
+
+    let picture = image::load_from_memory(&bytes).unwrap().to_rgb8();
+    assert_eq!(picture.width(), width, "{name}");
+    let colours: BTreeSet<[u8; 3]> = picture.pixels().map(|pixel| pixel.0).collect();
+    assert!(colours.len() > 50, "{name}: only {} colours", colours.len());
+    let corner = picture.get_pixel(2, 2).0.map(u32::from).iter().sum::<u32>();
+    assert_eq!(
+        corner > 384,
+        look == Look::Light,
+        "{name}: {corner} of 765 in the corner"
+    );
+}

@@ -1,0 +1,296 @@
+//! `trainer caption` on files of every kind: the right answer, or exit code 2 with words.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use espalier_core::caption::CaptionResult;
+use espalier_tests::photos::{jpeg, keep, landscape, noise, save};
+use espalier_tests::trainer;
+use image::{ImageFormat, RgbImage};
+
+/// What came of `trainer caption`.
+struct Captioned {
+    code: Option<i32>,
+    results: Vec<CaptionResult>,
+    said: String,
+}
+
+fn caption(photos: &[PathBuf]) -> Captioned {
+    let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../static/models/default");
+    let bundle = bundle.to_string_lossy().into_owned();
+    let photos: Vec<String> = photos
+        .iter()
+        .map(|p| p.to_string_lossy().into_owned())
+        .collect();
+    let mut args = vec!["caption", "--json", "--model", &bundle];
+    args.extend(photos.iter().map(String::as_str));
+    let output = trainer(&args);
+    let lines = String::from_utf8(output.stdout).unwrap();
+    Captioned {
+        code: output.status.code(),
+        results: lines
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect(),
+        said: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// Captions photos that are all in order.
+fn results(photos: &[PathBuf]) -> Vec<CaptionResult> {
+    let captioned = caption(photos);
+    assert_eq!(captioned.code, Some(0), "{}", captioned.said);
+    assert_eq!(captioned.results.len(), photos.len());
+    captioned.results
+}
+
+/// Two photos show the same: sizes agree and so does what is said about them.
+fn alike(a: &CaptionResult, b: &CaptionResult, tolerance: f64, name: &str) {
+    assert_eq!(
+        (a.image.width, a.image.height),
+        (b.image.width, b.image.height),
+        "{name}"
+    );
+    let p = |result: &CaptionResult| {
+        let path = &result.taxonomy.path;
+        path.iter()
+            .map(|step| (step.id.clone(), step.p))
+            .collect::<Vec<_>>()
+    };
+    let similar = |result: &CaptionResult, text: &str| {
+        result
+            .ladder
+            .iter()
+            .find(|rung| rung.text == text)
+            .map(|rung| rung.similarity)
+    };
+    let mut shared = 0;
+    for rung in &a.ladder {
+        if let Some(other) = similar(b, &rung.text) {
+            shared += 1;
+            let apart = (rung.similarity - other).abs();
+            assert!(
+                apart <= tolerance,
+                "{name}, `{}`: {} and {other}",
+                rung.text,
+                rung.similarity
+            );
+        }
+    }
+    assert!(shared > 0, "{name}: {:?} and {:?}", a.ladder, b.ladder);
+    let (first, second) = (p(a), p(b));
+    assert_eq!(first[0].0, second[0].0, "{name}: the roots");
+}
+
+/// Files of `golden/pictures` with the picture that each of them shows.
+fn golden(folder: &Path) -> Vec<(PathBuf, PathBuf, u8)> {
+    let table = include_str!("../golden/pictures.tsv");
+    let pictures = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/pictures");
+    let case = |line: &str| {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let byte = |at: usize| u8::from_str_radix(&fields[4][2 * at..2 * at + 2], 16).unwrap();
+        let (width, height) = (fields[1].parse().unwrap(), fields[2].parse().unwrap());
+        let rgb: Vec<u8> = (0..fields[4].len() / 2).map(byte).collect();
+        let plain = RgbImage::from_raw(width, height, rgb).unwrap();
+        let plain = save(folder, &format!("{}.png", fields[0]), plain);
+        (pictures.join(fields[0]), plain, fields[3].parse().unwrap())
+    };
+    table.lines().skip(2).map(case).collect()
+}
+
+#[test]
+fn every_kind_of_picture_is_captioned_as_the_plain_picture_of_its_pixels() {
+    let folder = tempfile::tempdir().unwrap();
+    let golden = golden(folder.path());
+    let kinds = [
+        "cmyk.jpg",
+        "grey.jpg",
+        "rgb-16bit.png",
+        "rgba.png",
+        "exif-6.jpg",
+        "animated.gif",
+    ];
+    for kind in kinds
+        .into_iter()
+        .chain(["animated.webp", "grey-1bit.png", "exif-6.webp"])
+    {
+        assert!(
+            golden.iter().any(|(file, ..)| file.ends_with(kind)),
+            "{kind} is not tested"
+        );
+    }
+    let files = results(
+        &golden
+            .iter()
+            .map(|(file, ..)| file.clone())
+            .collect::<Vec<_>>(),
+    );
+    let plain = results(
+        &golden
+            .iter()
+            .map(|(_, plain, _)| plain.clone())
+            .collect::<Vec<_>>(),
+    );
+    for ((path, _, levels), (file, plain)) in golden.iter().zip(files.iter().zip(&plain)) {
+        // Lossy files are decoded to within some levels of 255 by any decoder.
+        let tolerance = 1e-4 + 0.02 * f64::from(*levels);
+        alike(
+            file,
+            plain,
+            tolerance,
+            &path.file_name().unwrap().to_string_lossy(),
+        );
+    }
+}
+
+#[test]
+fn a_photo_stored_on_its_side_is_read_upright() {
+    let folder = tempfile::tempdir().unwrap();
+    let upright = landscape(300, 420);
+    let stored = image::imageops::rotate270(&upright);
+    let found = results(&[
+        keep(folder.path(), "upright.jpg", &jpeg(&upright, 1)),
+        keep(folder.path(), "turned.jpg", &jpeg(&stored, 6)),
+        keep(folder.path(), "lying.jpg", &jpeg(&stored, 1)),
+    ]);
+    alike(&found[0], &found[1], 0.05, "turned.jpg");
+    assert_eq!((found[2].image.width, found[2].image.height), (420, 300));
+    assert_ne!(
+        found[0].ladder, found[2].ladder,
+        "the orientation makes no difference at all"
+    );
+}
+
+#[test]
+fn what_cannot_be_read_ends_with_code_2_and_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let picture = landscape(64, 48);
+    let whole = jpeg(&picture, 1);
+    let encoded = |format: ImageFormat| {
+        let mut bytes = std::io::Cursor::new(Vec::new());
+        picture.write_to(&mut bytes, format).unwrap();
+        bytes.into_inner()
+    };
+    let half = |bytes: &[u8]| bytes[..bytes.len() / 2].to_vec();
+    let cases: [(&str, Vec<u8>, &str); 9] = [
+        ("empty.jpg", Vec::new(), "0 bytes"),
+        (
+            "letter.jpg",
+            b"Dear reader, this is no photo.".to_vec(),
+            "`Dear reader",
+        ),
+        ("cut.jpg", half(&whole), "this JPEG is cut off"),
+        (
+            "cut.png",
+            half(&encoded(ImageFormat::Png)),
+            "this PNG is cut off",
+        ),
+        (
+            "cut.webp",
+            half(&encoded(ImageFormat::WebP)),
+            "this WebP is cut off",
+        ),
+        (
+            "cut.gif",
+            half(&encoded(ImageFormat::Gif)),
+            "this GIF is cut off",
+        ),
+        ("start.jpg", whole[..3].to_vec(), "cut off"),
+        (
+            "phone.jpg",
+            b"\0\0\0\x18ftypheic\0\0\0\0mif1heic".to_vec(),
+            "convert to JPEG or PNG",
+        ),
+        ("bytes.png", vec![0, 1, 2, 254, 255], "not a picture"),
+    ];
+    for (name, bytes, words) in cases {
+        let path = keep(folder.path(), name, &bytes);
+        let found = caption(std::slice::from_ref(&path));
+        assert_eq!(found.code, Some(2), "{name}: {}", found.said);
+        assert!(
+            found.said.contains(words) && found.said.contains(name),
+            "{name}: {}",
+            found.said
+        );
+        assert!(!found.said.contains("panicked"), "{}", found.said);
+        assert!(found.results.is_empty());
+    }
+    for path in [
+        folder.path().to_path_buf(),
+        folder.path().join("nowhere.jpg"),
+    ] {
+        let found = caption(std::slice::from_ref(&path));
+        assert_eq!(found.code, Some(2), "{}", found.said);
+        assert!(
+            found.said.contains(&*path.to_string_lossy()),
+            "{}",
+            found.said
+        );
+    }
+}
+
+#[test]
+fn a_photo_that_cannot_be_read_does_not_stop_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = keep(folder.path(), "good.jpg", &jpeg(&landscape(120, 90), 1));
+    let bad = keep(folder.path(), "bad.jpg", b"no photo");
+    let worse = keep(folder.path(), "worse.jpg", b"");
+    let found = caption(&[bad, good.clone(), worse, good]);
+    assert_eq!(found.code, Some(2), "{}", found.said);
+    assert_eq!(found.results.len(), 2);
+    assert_eq!(found.results[0].ladder, found.results[1].ladder);
+    assert!(
+        found.said.contains("bad.jpg") && found.said.contains("worse.jpg"),
+        "{}",
+        found.said
+    );
+}
+
+/// Writes a PNG row by row, so that the test itself needs no room for the picture.
+fn write_png(path: &Path, side: u32, packing: png::Compression, row: impl Fn(u32) -> Vec<u8>) {
+    let mut encoder = png::Encoder::new(BufWriter::new(File::create(path).unwrap()), side, side);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_compression(packing);
+    let mut writer = encoder.write_header().unwrap();
+    let mut stream = writer.stream_writer().unwrap();
+    for y in 0..side {
+        stream.write_all(&row(y)).unwrap();
+    }
+    stream.finish().unwrap();
+}
+
+#[test]
+fn a_photo_of_144_megapixels_is_captioned_as_its_small_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let (side, small) = (12_000, 120);
+    let (large, copy) = (folder.path().join("large.png"), landscape(small, small));
+    write_png(&large, side, png::Compression::Fast, |y| {
+        let row = (0..side).map(|x| copy.get_pixel(x * small / side, y * small / side).0);
+        row.flatten().collect()
+    });
+    let found = results(&[large, save(folder.path(), "small.png", copy)]);
+    assert_eq!((found[0].image.width, found[0].image.height), (side, side));
+    let mut first = found[0].clone();
+    first.image = found[1].image.clone();
+    alike(&first, &found[1], 0.1, "large.png");
+}
+
+#[test]
+fn a_photo_of_40_megabytes_is_captioned() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, side) = (folder.path().join("noise.png"), 3_700);
+    let rows = noise(side, 64);
+    write_png(&path, side, png::Compression::NoCompression, |y| {
+        rows.rows()
+            .nth((y % 64) as usize)
+            .unwrap()
+            .flat_map(|pixel| pixel.0)
+            .collect()
+    });
+    assert!(path.metadata().unwrap().len() > 40_000_000);
+    assert!(results(&[path])[0].ladder.len() >= 3);
+}
