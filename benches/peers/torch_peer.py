@@ -76,16 +76,15 @@ class Block(nn.Module):
 
 
 def sincos_positions(rows, cols, width):
-    """Class token, then the grid: `[sin(row w), cos(row w), sin(col w), cos(col w)]`."""
+    """`[sin(row w), cos(row w), sin(col w), cos(col w)]` for each place of the grid."""
     omega = 10_000.0 ** (-torch.arange(width // 4, dtype=torch.float64) / (width // 4))
     row, col = torch.meshgrid(torch.arange(rows), torch.arange(cols), indexing="ij")
     row, col = row.reshape(-1, 1) * omega, col.reshape(-1, 1) * omega
-    grid = torch.cat([row.sin(), row.cos(), col.sin(), col.cos()], dim=1)
-    return torch.cat([torch.zeros(1, width, dtype=torch.float64), grid]).float()
+    return torch.cat([row.sin(), row.cos(), col.sin(), col.cos()], dim=1).float()
 
 
 class ImageTower(nn.Module):
-    """Pictures in [0, 1] to projected features."""
+    """Pictures in [0, 1] to projected features: the mean of their patches."""
 
     def __init__(self):
         super().__init__()
@@ -93,7 +92,6 @@ class ImageTower(nn.Module):
         self.register_buffer("std", torch.tensor(PIXEL_STD).view(3, 1, 1))
         self.patches = nn.Conv2d(3, WIDTH, PATCH, stride=PATCH)
         self.register_buffer("positions", sincos_positions(SIDE // PATCH, SIDE // PATCH, WIDTH))
-        self.cls = nn.Parameter(torch.randn(1, 1, WIDTH) * 1e-6)
         self.blocks = nn.Sequential(
             *[Block(WIDTH, HEADS, False, 0.02, 0.02, 0.02) for _ in range(IMAGE_LAYERS)]
         )
@@ -103,8 +101,7 @@ class ImageTower(nn.Module):
 
     def forward(self, images):
         x = self.patches((images - self.mean) / self.std).flatten(2).transpose(1, 2)
-        x = torch.cat([self.cls.expand(x.shape[0], -1, -1), x], dim=1) + self.positions
-        return self.project(self.norm(self.blocks(x)[:, 0]))
+        return self.project(self.norm(self.blocks(x + self.positions).mean(dim=1)))
 
 
 class TextTower(nn.Module):

@@ -277,6 +277,9 @@ pub struct ExportArgs {
     /// Version of the model in the manifest.
     #[arg(long, default_value = "0.1.0")]
     pub model_version: String,
+    /// Markdown for the model card: what the data is, what the model is for and where it fails.
+    #[arg(long, value_name = "FILE")]
+    pub notes: Option<PathBuf>,
     /// Replace a bundle that is there.
     #[arg(long)]
     pub force: bool,

@@ -47,7 +47,8 @@ pub fn with_article(name: &str) -> String {
             || ["use", "euro", "one", "ukulele", "ute", "ewe"]
                 .iter()
                 .any(|p| lower.starts_with(p));
-    let article = if vowel && !glide { "an" } else { "a" };
+    let silent_h = ["hour", "honest", "honour", "heir"].iter().any(|p| lower.starts_with(p));
+    let article = if (vowel && !glide) || silent_h { "an" } else { "a" };
     format!("{article} {name}")
 }
 
@@ -64,7 +65,7 @@ mod tests {
             "unicycle",
             "Egyptian cat",
             "ewe",
-            "iPod",
+            "hourglass",
         ]
         .map(with_article);
         assert_eq!(
@@ -76,7 +77,7 @@ mod tests {
                 "a unicycle",
                 "an Egyptian cat",
                 "a ewe",
-                "an iPod"
+                "an hourglass"
             ]
         );
     }

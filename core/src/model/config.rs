@@ -188,7 +188,6 @@ impl DualConfig {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use super::*;
     use crate::model::Preset;
 
     #[test]

@@ -127,6 +127,11 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
         Some(path) => captions::from_file(path, &taxonomy)?,
         None => captions::of_taxonomy(&taxonomy),
     };
+    let notes = match &args.notes {
+        Some(path) => std::fs::read_to_string(path)
+            .map_err(|e| usage(format!("--notes {}: {e}", path.display())))?,
+        None => String::new(),
+    };
     let (data, probe_name) = probe(args, &model)?;
     let name = args.name.clone().unwrap_or_else(|| {
         let folder = args.checkpoint.file_name().unwrap_or_default();
@@ -187,14 +192,16 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
     metrics.extend(gate.rows.iter().map(|r| (r.name.clone(), r.quantised)));
     metrics.insert("chance".into(), 1.0 / classes.max(1) as f64);
     metrics.insert("calibration_error".into(), error);
-    bundle
-        .manifest
-        .provenance
-        .insert("measured_on".into(), probe_name.clone().into());
+    let provenance = &mut bundle.manifest.provenance;
+    provenance.insert("measured_on".into(), probe_name.clone().into());
+    if let Some(config) = run_of(&model) {
+        provenance.insert("run".into(), config.without_folders().to_toml()?.into());
+    }
     bundle.write(&args.out, args.force)?;
     let facts = card::Facts {
         gate: Some(&gate),
         probe: &probe_name,
+        notes: &notes,
     };
     write_whole(
         &args.out.join("README.md"),

@@ -12,6 +12,8 @@ pub struct Facts<'a> {
     pub gate: Option<&'a Gate>,
     /// What the probe was.
     pub probe: &'a str,
+    /// Markdown by whoever exports: data, use, failures.
+    pub notes: &'a str,
 }
 
 /// A card in the convention of model cards: front matter, then what a reader must know.
@@ -64,6 +66,9 @@ pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
             );
         }
         None => out.push_str("Not measured: no probe was given.\n\n"),
+    }
+    if !facts.notes.trim().is_empty() {
+        let _ = write!(out, "{}\n\n", facts.notes.trim());
     }
     let run = m
         .provenance
