@@ -20,7 +20,7 @@ const fail = (what, error) =>
     error: {
       cause: "engine",
       what,
-      todo: "Reload the page. If it stays, use a newer browser.",
+      todo: "Reload the page. If it stays so, use a newer browser.",
       detail: String((error && (error.message || error.reason)) || error),
     },
   });

@@ -114,6 +114,17 @@ impl UiError {
         .with_detail(detail)
     }
 
+    /// The worker's code could not be loaded at all.
+    #[must_use]
+    pub fn not_started(detail: impl Into<String>) -> Self {
+        Self::new(
+            Cause::Engine,
+            "The engine could not be started.",
+            "Reload the page. If it stays so, use a newer browser.",
+        )
+        .with_detail(detail)
+    }
+
     /// A message that does not fit the protocol: page and worker come from different builds.
     #[must_use]
     pub fn mixed_versions(detail: impl Into<String>) -> Self {
@@ -153,8 +164,8 @@ impl UiError {
     pub fn network(file: &str, detail: impl Into<String>) -> Self {
         Self::new(
             Cause::Network,
-            format!("The connection broke while “{file}” was being fetched."),
-            "Check the connection and try again; what has arrived is kept.",
+            format!("“{file}” could not be fetched to its end."),
+            "Check the connection and try again; files that have arrived whole are kept.",
         )
         .with_detail(detail)
     }

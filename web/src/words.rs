@@ -1,6 +1,6 @@
 //! Numbers put into words: what the page says first, before any number.
 
-use espalier_core::caption::TaxonomyResult;
+use espalier_core::caption::{CaptionResult, TaxonomyResult};
 
 /// Names that take no article, by their last word.
 const UNCOUNTED: [&str; 27] = [
@@ -43,8 +43,7 @@ pub fn how_sure(p: f64) -> &'static str {
         p if p >= 0.8 => "quite surely",
         p if p >= 0.5 => "probably",
         p if p >= 0.25 => "perhaps",
-        p if p >= 0.05 => "hardly",
-        _ => "almost certainly not",
+        _ => "hardly",
     }
 }
 
@@ -95,21 +94,41 @@ pub fn stop_sentence(taxonomy: &TaxonomyResult) -> String {
     }
 }
 
-/// The best guess below the stop, as one sentence; none where there is nothing below.
+/// Probability from which a step below the stop is worth a word.
+const WORTH_A_GUESS: f64 = 0.25;
+
+/// The narrowest guess below the stop that is worth a word, as one sentence.
 #[must_use]
 pub fn guess_sentence(taxonomy: &TaxonomyResult) -> Option<String> {
     let stop = taxonomy
         .path
         .iter()
         .position(|step| step.id == taxonomy.stop)?;
-    let last = taxonomy
+    let guess = taxonomy
         .path
-        .last()
-        .filter(|_| stop + 1 < taxonomy.path.len())?;
+        .iter()
+        .skip(stop + 1)
+        .rfind(|step| step.p >= WORTH_A_GUESS)?;
     Some(format!(
-        "If it had to name one thing: {}. Its evidence does not carry that far.",
-        with_article(&last.name)
+        "Perhaps {}, but the evidence does not carry that far.",
+        with_article(&guess.name)
     ))
+}
+
+/// Which rungs of the ladder speak of something narrower than what the evidence carries. A rung
+/// that names no node of the path says more than the one before it, so it is beyond if that one is.
+#[must_use]
+pub fn beyond_evidence(result: &CaptionResult) -> Vec<bool> {
+    let path = &result.taxonomy.path;
+    let place = |id: &str| path.iter().position(|step| step.id == id);
+    let stop = place(&result.taxonomy.stop);
+    let mut beyond = false;
+    let rungs = result.ladder.iter().map(|rung| {
+        let node = rung.node.as_deref().and_then(place);
+        beyond |= node.is_some_and(|node| stop.is_none_or(|stop| node > stop));
+        beyond
+    });
+    rungs.collect()
 }
 
 /// `1840.2` → `1.8 s`, `184.2` → `184 ms`.
@@ -124,7 +143,7 @@ pub fn in_time(milliseconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use espalier_core::caption::PathStep;
+    use espalier_core::caption::{ModelInfo, PathStep, PhotoInfo, Rung};
 
     use super::*;
 
@@ -153,7 +172,30 @@ mod tests {
         );
         assert_eq!(
             guess_sentence(&result).as_deref(),
-            Some("If it had to name one thing: a thrush. Its evidence does not carry that far.")
+            Some("Perhaps a thrush, but the evidence does not carry that far.")
+        );
+    }
+
+    #[test]
+    fn a_guess_is_made_as_narrow_as_is_worth_a_word_and_no_narrower() {
+        let steps = [
+            ("entity", 1.0),
+            ("bird", 0.7),
+            ("thrush", 0.3),
+            ("song thrush", 0.1),
+        ];
+        let guess = guess_sentence(&path(&steps, 1));
+        assert_eq!(
+            guess.as_deref(),
+            Some("Perhaps a thrush, but the evidence does not carry that far.")
+        );
+        assert_eq!(
+            guess_sentence(&path(&steps[..2], 0)).map(|g| g.contains("a bird")),
+            Some(true)
+        );
+        assert_eq!(
+            guess_sentence(&path(&[("entity", 1.0), ("bird", 0.2)], 0)),
+            None
         );
     }
 
@@ -203,12 +245,49 @@ mod tests {
 
     #[test]
     fn words_of_certainty_never_rise_while_p_falls() {
-        let order = [0.99, 0.9, 0.6, 0.3, 0.1, 0.01].map(how_sure);
+        let order = [0.99, 0.9, 0.6, 0.3, 0.1].map(how_sure);
         let mut unique = order.to_vec();
         unique.dedup();
         assert_eq!(unique.len(), order.len());
         assert_eq!(how_sure(0.95), "almost certainly");
         assert_eq!(how_sure(0.5), "probably");
+    }
+
+    #[test]
+    fn rungs_below_the_stop_are_beyond_the_evidence_and_so_is_all_that_follows() {
+        let rung = |text: &str, node: Option<&str>| Rung {
+            text: text.into(),
+            radius: 0.0,
+            similarity: 0.0,
+            node: node.map(Into::into),
+        };
+        let mut result = CaptionResult {
+            model: ModelInfo {
+                name: "m".into(),
+                version: "1".into(),
+                sha256: "0".into(),
+            },
+            backend: "cpu".into(),
+            image: PhotoInfo {
+                width: 1,
+                height: 1,
+                sha256: "0".into(),
+            },
+            ladder: vec![
+                rung("an animal", Some("n1")),
+                rung("a bird", Some("n2")),
+                rung("a thrush", Some("n3")),
+                rung("a thrush on a wall", None),
+            ],
+            taxonomy: path(
+                &[("e", 1.0), ("animal", 0.9), ("bird", 0.6), ("thrush", 0.2)],
+                2,
+            ),
+            timing_ms: std::collections::BTreeMap::new(),
+        };
+        assert_eq!(beyond_evidence(&result), [false, false, true, true]);
+        result.taxonomy.stop = "n3".into();
+        assert_eq!(beyond_evidence(&result), [false; 4]);
     }
 
     #[test]

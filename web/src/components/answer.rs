@@ -56,7 +56,7 @@ pub fn AnswerView(
                         <span>"Numbers"</span>
                     </label>
                 </div>
-                <Ladder rungs=result.ladder.clone() />
+                <Ladder result=result.clone() />
             </section>
 
             <section aria-labelledby="path-title">

@@ -1,23 +1,29 @@
 //! The ladder: captions from general to specific, trained along the wires of a wall.
 
-use espalier_core::caption::Rung;
+use espalier_core::caption::{CaptionResult, Rung};
 use leptos::prelude::*;
 
 use crate::shell::use_shell;
+use crate::words::beyond_evidence;
 
-/// The rungs as an ordered list. A rung's branch is the longer the further out its caption lies.
+/// The rungs as an ordered list. A rung's branch is the longer the further out its caption lies;
+/// its leaf is hollow where it says more than the evidence carries.
 #[component]
 pub fn Ladder(
-    /// From general to specific.
-    rungs: Vec<Rung>,
+    /// What was read.
+    result: CaptionResult,
 ) -> impl IntoView {
     let shell = use_shell();
-    let reach = reaches(&rungs);
-    let rows = rungs
+    let beyond = beyond_evidence(&result);
+    let any_beyond = beyond.contains(&true);
+    let reach = reaches(&result.ladder);
+    let rows = result
+        .ladder
         .into_iter()
         .zip(reach)
+        .zip(beyond)
         .enumerate()
-        .map(|(place, (rung, reach))| {
+        .map(|(place, ((rung, reach), beyond))| {
             let numbers = format!(
                 "radius {:.3} · similarity {:.3}",
                 rung.radius, rung.similarity
@@ -25,6 +31,7 @@ pub fn Ladder(
             view! {
                 <li
                     class="rung"
+                    class:is-beyond=beyond
                     data-testid="rung"
                     data-radius=rung.radius.to_string()
                     data-similarity=rung.similarity.to_string()
@@ -32,6 +39,7 @@ pub fn Ladder(
                     style=("--place", place.to_string())
                 >
                     <span class="rung-text" data-testid="rung-text">{rung.text}</span>
+                    {beyond.then(|| view! { <span class="visually-hidden">" (a guess)"</span> })}
                     <Show when=move || shell.numbers.get()>
                         <span class="rung-numbers">{numbers.clone()}</span>
                     </Show>
@@ -43,6 +51,14 @@ pub fn Ladder(
         <ol class="ladder" data-testid="ladder" aria-label="Captions from general to specific">
             {rows}
         </ol>
+        {any_beyond
+            .then(|| {
+                view! {
+                    <p class="ladder-key" aria-hidden="true">
+                        "Hollow leaves are guesses: they say more than the evidence carries."
+                    </p>
+                }
+            })}
     }
 }
 

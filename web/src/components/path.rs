@@ -9,6 +9,9 @@ use crate::words::how_sure;
 /// Probability from which a step is beyond doubt and needs no bar.
 const BEYOND_DOUBT: f64 = 0.95;
 
+/// Probability up to which a step below the stop has nothing to show a bar for.
+const NEXT_TO_NOTHING: f64 = 0.05;
+
 /// The path as an ordered list with a bar for each step that is open to doubt.
 #[component]
 pub fn Path(
@@ -30,10 +33,12 @@ pub fn Path(
             let is_plain =
                 step.p >= BEYOND_DOUBT && stop.is_some_and(|stop| place + 1 < stop);
             let below = stop.is_none_or(|stop| place > stop);
+            let is_faint = below && step.p < NEXT_TO_NOTHING;
             let sure = how_sure(step.p);
             let number = format!("{:.3}", step.p);
             // Crumbs say nothing of themselves unless numbers are wanted.
-            let label = move || match (shell.numbers.get(), is_plain) {
+            let is_crumb = is_plain || is_faint;
+            let label = move || match (shell.numbers.get(), is_crumb) {
                 (true, _) => Some(number.clone()),
                 (false, false) => Some(sure.to_owned()),
                 (false, true) => None,
@@ -41,7 +46,7 @@ pub fn Path(
             view! {
                 <li
                     class="step"
-                    class:is-plain=is_plain
+                    class:is-crumb=is_crumb
                     class:is-stop=is_stop
                     class:is-below=below
                     data-testid="step"

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use js_sys::{Array, ArrayBuffer};
+use js_sys::{Array, ArrayBuffer, Reflect};
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::spawn_local;
@@ -70,15 +70,7 @@ impl Client {
         });
         let broken = Closure::<dyn FnMut(ErrorEvent)>::new(move |error: ErrorEvent| {
             error.prevent_default();
-            // A worker whose script cannot be loaded sends a bare event without a message.
-            let said = JsValue::from(error.clone())
-                .dyn_into::<ErrorEvent>()
-                .ok()
-                .map(|error| error.message())
-                .filter(|said| !said.is_empty());
-            sink(Event::Died(UiError::died(
-                said.unwrap_or_else(|| "no message".into()),
-            )));
+            sink(Event::Died(in_error(&error)));
         });
         worker.set_onmessage(Some(heard.as_ref().unchecked_ref()));
         worker.set_onmessageerror(Some(heard.as_ref().unchecked_ref()));
@@ -117,6 +109,17 @@ impl Client {
             .worker
             .post_message_with_transfer(&message, &handed_over)
             .map_err(|error| UiError::died(in_words(&error)))
+    }
+}
+
+/// A worker whose script cannot be loaded sends a bare event; one that broke while running says why.
+fn in_error(error: &ErrorEvent) -> UiError {
+    let message = Reflect::get(error, &"message".into())
+        .ok()
+        .and_then(|said| said.as_string());
+    match message.filter(|said| !said.is_empty()) {
+        Some(said) => UiError::died(said),
+        None => UiError::not_started("worker.js could not be loaded"),
     }
 }
 
