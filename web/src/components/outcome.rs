@@ -1,11 +1,13 @@
 //! The column of words: nothing, then waiting, then the answer or an error.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
 
 use super::answer::AnswerView;
 use super::error_card::ErrorCard;
 use crate::shell::use_shell;
-use crate::state::session::{Engine, Work};
+use crate::state::session::{Answer, Engine, Session, Work};
 use crate::ui_error::UiError;
 
 /// What stands beside the photo.
@@ -13,8 +15,31 @@ use crate::ui_error::UiError;
 enum Shows {
     Nothing,
     Wait(&'static str),
-    Answer(std::sync::Arc<crate::state::session::Answer>),
+    Answer(Arc<Answer>),
     Error(UiError),
+}
+
+impl Shows {
+    /// Tells one kind of content from another within a turn.
+    const fn kind(&self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Wait(words) => words,
+            Self::Answer(_) => "answer",
+            Self::Error(_) => "error",
+        }
+    }
+
+    fn of(session: &Session) -> Self {
+        match (&session.engine, &session.work) {
+            (Engine::Failed(error), Work::None | Work::Waiting(_)) => Self::Error(error.clone()),
+            (_, Work::None) => Self::Nothing,
+            (_, Work::Waiting(_)) => Self::Wait("Your photo is read as soon as the model is here."),
+            (_, Work::Running(_)) => Self::Wait("Reading the photo…"),
+            (_, Work::Done(answer)) => Self::Answer(Arc::clone(answer)),
+            (_, Work::Failed { error, .. }) => Self::Error(error.clone()),
+        }
+    }
 }
 
 /// The column.
@@ -24,27 +49,24 @@ pub fn Outcome() -> impl IntoView {
     let shows = Memo::new(move |_| {
         shell
             .session
-            .with(|session| match (&session.engine, &session.work) {
-                (Engine::Failed(error), Work::None | Work::Waiting(_)) => {
-                    Shows::Error(error.clone())
-                }
-                (_, Work::None) => Shows::Nothing,
-                (_, Work::Waiting(_)) => {
-                    Shows::Wait("Your photo is read as soon as the model is here.")
-                }
-                (_, Work::Running(_)) => Shows::Wait("Reading the photo…"),
-                (_, Work::Done(answer)) => Shows::Answer(answer.clone()),
-                (_, Work::Failed { error, .. }) => Shows::Error(error.clone()),
-            })
+            .with(|session| (session.turn, Shows::of(session)))
     });
     view! {
-        <div class="words" class:is-empty=move || shows.get() == Shows::Nothing>
-            {move || match shows.get() {
-                Shows::Nothing => ().into_any(),
-                Shows::Wait(words) => view! { <Wait words /> }.into_any(),
-                Shows::Answer(answer) => view! { <AnswerView answer /> }.into_any(),
-                Shows::Error(error) => view! { <ErrorCard error /> }.into_any(),
-            }}
+        <div class="words" class:is-empty=move || shows.with(|(_, shows)| *shows == Shows::Nothing)>
+            // One entry with a key, so that every turn is drawn anew: the ladder grows again, and
+            // the same error twice is seen to be two.
+            <For
+                each=move || std::iter::once(shows.get())
+                key=|(turn, shows)| (*turn, shows.kind())
+                let((_, shows))
+            >
+                {match shows {
+                    Shows::Nothing => ().into_any(),
+                    Shows::Wait(words) => view! { <Wait words /> }.into_any(),
+                    Shows::Answer(answer) => view! { <AnswerView answer /> }.into_any(),
+                    Shows::Error(error) => view! { <ErrorCard error /> }.into_any(),
+                }}
+            </For>
         </div>
     }
 }

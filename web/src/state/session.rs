@@ -123,6 +123,16 @@ pub enum Event {
     Silent,
 }
 
+impl Event {
+    /// Whether the visitor did it.
+    const fn is_of_visitor(&self) -> bool {
+        matches!(
+            self,
+            Self::LoadWanted | Self::PhotoChosen(_) | Self::PhotoRefused(_) | Self::Retry
+        )
+    }
+}
+
 /// What the shell has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
@@ -155,6 +165,8 @@ pub struct Session {
     pub passed_over: Option<PassedOver>,
     /// The photo.
     pub work: Work,
+    /// How often the visitor has asked for something; the same error twice is two errors.
+    pub turn: u64,
 }
 
 impl Session {
@@ -171,12 +183,16 @@ impl Session {
             engine: Engine::Off,
             passed_over: None,
             work: Work::None,
+            turn: 0,
         }
     }
 
     /// Takes one event in and says what to do. Events that make no sense in the state at hand
     /// (a late message, a second press) change nothing.
     pub fn next(&mut self, event: Event) -> Vec<Command> {
+        if event.is_of_visitor() {
+            self.turn += 1;
+        }
         match event {
             Event::Planned(plan) => {
                 // A bar that is already on the screen keeps its total.
