@@ -3,6 +3,8 @@
 //! A ladder climbs down the photo's path in the taxonomy, one caption a node, and ends with
 //! captions that say more about the picture. Its radii never decrease: among all wordings of all
 //! nodes the longest chain of non-decreasing radius is taken, and of those the best-scoring one.
+//! A ladder begins within the evidence, at or above the node where the path stops, wherever that
+//! leaves enough rungs.
 
 use std::collections::BTreeSet;
 
@@ -28,8 +30,14 @@ pub fn climb(
     taxonomy: &Taxonomy,
     path: &TaxonomyPath,
 ) -> Vec<Rung> {
-    let levels = levels(index, scores, taxonomy, path);
-    let mut chain = longest_chain(&levels, index.radii(), scores);
+    let nodes = telling(taxonomy, path, index);
+    let levels = levels(index, scores, taxonomy, &nodes);
+    let carried: Vec<NodeIx> = path.steps.iter().take(path.stop + 1).map(|s| s.0).collect();
+    let within = nodes.iter().filter(|ix| carried.contains(ix)).count();
+    let mut chain = longest_chain(&levels, index.radii(), scores, within);
+    if chain.len() < FEW {
+        chain = longest_chain(&levels, index.radii(), scores, levels.len());
+    }
     if chain.len() < FEW {
         let other = by_radius(index, scores);
         if other.len() > chain.len() {
@@ -80,9 +88,8 @@ fn levels(
     index: &CaptionIndex,
     scores: &[f64],
     taxonomy: &Taxonomy,
-    path: &TaxonomyPath,
+    nodes: &[NodeIx],
 ) -> Vec<Vec<usize>> {
-    let nodes = telling(taxonomy, path, index);
     let of = |ix: NodeIx, detail: u8| {
         let id = taxonomy.node(ix).id.as_str();
         let entries = index.entries().iter().enumerate();
@@ -104,9 +111,15 @@ fn levels(
     levels
 }
 
-/// One candidate a level at most, radii never decreasing, no text twice: the longest such chain,
-/// and of the longest the one with the largest sum of scores.
-fn longest_chain(levels: &[Vec<usize>], radii: &[f64], scores: &[f64]) -> Vec<usize> {
+/// One candidate a level at most, the first of them from one of the first `starts` levels, radii
+/// never decreasing, no text twice: the longest such chain, and of the longest the one with the
+/// largest sum of scores.
+fn longest_chain(
+    levels: &[Vec<usize>],
+    radii: &[f64],
+    scores: &[f64],
+    starts: usize,
+) -> Vec<usize> {
     struct Link {
         at: usize,
         level: usize,
@@ -123,6 +136,9 @@ fn longest_chain(levels: &[Vec<usize>], radii: &[f64], scores: &[f64]) -> Vec<us
                 .filter(|(_, l)| l.level < level && radii[l.at] <= radii[*at] && l.at != *at)
                 .max_by(|(_, a), (_, b)| a.rungs.cmp(&b.rungs).then(a.score.total_cmp(&b.score)))
                 .map(|(i, _)| i);
+            if before.is_none() && level >= starts {
+                continue;
+            }
             let (rungs, score) = before.map_or((0, 0.0), |b| (links[b].rungs, links[b].score));
             links.push(Link {
                 at: *at,
@@ -241,6 +257,23 @@ mod tests {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let index = index(&[0.1, 0.9, 0.3, 0.5, 0.4]);
         let rungs = climb(&index, &[0.0; 5], &taxonomy, &path(&taxonomy));
+        let texts: Vec<&str> = rungs.iter().map(|r| r.text.as_str()).collect();
+        assert_eq!(texts, ["an animal", "a penguin", "a penguin on the right"]);
+    }
+
+    #[test]
+    fn a_ladder_begins_where_the_evidence_still_carries() {
+        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        // Only `an animal` is carried; leaving it out would give one rung more.
+        let index = index(&[0.4, 0.2, 0.3, 0.5, 0.45]);
+        let mut path = path(&taxonomy);
+        path.stop = 1;
+        let rungs = climb(&index, &[0.0; 5], &taxonomy, &path);
+        let texts: Vec<&str> = rungs.iter().map(|r| r.text.as_str()).collect();
+        // Two rungs are too few for a ladder, so the evidence gives way.
+        assert_eq!(texts, ["a bird", "a penguin", "a penguin on the right"]);
+        let index = self::index(&[0.25, 0.2, 0.3, 0.5, 0.45]);
+        let rungs = climb(&index, &[0.0; 5], &taxonomy, &path);
         let texts: Vec<&str> = rungs.iter().map(|r| r.text.as_str()).collect();
         assert_eq!(texts, ["an animal", "a penguin", "a penguin on the right"]);
     }

@@ -130,6 +130,7 @@ impl Browser {
         let recorder = Recorder::start().unwrap_or_else(|e| panic!("a free port: {e}"));
         let mut arguments: Vec<String> = [
             "--headless=new",
+            "--hide-scrollbars",
             "--no-sandbox",
             "--disable-quic",
             "--no-first-run",
@@ -205,7 +206,13 @@ impl Browser {
     pub fn try_again(&self, photo: &Path) -> Outcome {
         let bytes = std::fs::read(photo).unwrap_or_else(|e| panic!("{}: {e}", photo.display()));
         self.forget_error();
-        let button = self.driver.find("[data-testid=retry]");
+        let retry = "[data-testid=retry]";
+        let button = self.driver.find(retry);
+        // At once: a click does not wait for the end of a smooth scroll.
+        self.driver.evaluate(&format!(
+            "document.querySelector('{retry}')\
+             .scrollIntoView({{ block: 'center', behavior: 'instant' }})"
+        ));
         self.driver.click(&button);
         self.outcome(&sha256_hex(&bytes))
     }

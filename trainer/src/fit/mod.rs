@@ -8,5 +8,6 @@ pub mod report;
 pub mod run;
 pub mod schedule;
 pub mod step;
+mod tensorboard;
 
 pub use run::{Outcome, Run};

@@ -11,6 +11,8 @@ use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value, json};
 
+use super::tensorboard::EventFile;
+
 /// Time between two plain lines.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
@@ -33,9 +35,10 @@ pub struct Line {
     pub values: Vec<(String, f64)>,
 }
 
-/// Writes `metrics.jsonl`, `out.log` and the progress of a run.
+/// Writes `metrics.jsonl`, `tensorboard/`, `out.log` and the progress of a run.
 pub struct Reporter {
     metrics: File,
+    events: EventFile,
     log: File,
     bar: ProgressBar,
     plain: bool,
@@ -90,6 +93,7 @@ impl Reporter {
             .with_position(first);
         Ok(Self {
             metrics: append(metrics)?,
+            events: EventFile::create(&folder.join("tensorboard"), first)?,
             log: append(folder.join("out.log"))?,
             bar,
             plain,
@@ -110,7 +114,7 @@ impl Reporter {
         writeln!(self.log, "{sentence}").context("writing out.log")
     }
 
-    /// Report a step; `write` adds it to `metrics.jsonl`.
+    /// Report a step; `write` adds it to `metrics.jsonl` and to the event file.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -132,6 +136,9 @@ impl Reporter {
             object.insert("images_per_s".into(), json!(rate));
             object.insert("elapsed_s".into(), json!(seconds));
             writeln!(self.metrics, "{}", Value::Object(object)).context("writing metrics.jsonl")?;
+            let pace = [("lr", line.lr), ("images_per_s", rate)];
+            let values = line.values.iter().map(|(name, v)| (name.as_str(), *v));
+            self.events.scalars(line.step, values.chain(pace))?;
         }
         let mut words = String::new();
         for (name, value) in &line.values {
