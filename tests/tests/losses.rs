@@ -34,7 +34,12 @@ fn toy_hycoclip(curv: f64, device: &Device, dtype: DType) -> LossTerms {
         box_image: lift(2),
         box_text: lift(3),
     };
-    hycoclip(points, c.clone(), scalar(SCALE, device, dtype), ENTAIL_WEIGHT)
+    hycoclip(
+        points,
+        c.clone(),
+        scalar(SCALE, device, dtype),
+        ENTAIL_WEIGHT,
+    )
 }
 
 fn term(loss: &LossTerms, name: &str) -> f64 {
@@ -128,7 +133,13 @@ fn gradients_agree_with_finite_differences() {
             box_image: lift(2),
             box_text: lift(3),
         };
-        hycoclip(points, c.clone(), scalar(SCALE, &device, DType::F64), ENTAIL_WEIGHT).total
+        hycoclip(
+            points,
+            c.clone(),
+            scalar(SCALE, &device, DType::F64),
+            ENTAIL_WEIGHT,
+        )
+        .total
     };
     let grads = loss(&base, &curv).backward();
     let step = 1e-5;
@@ -172,7 +183,12 @@ fn a_batch_of_identical_points_has_a_finite_loss_and_finite_gradients() {
             box_image: x.clone(),
             box_text: x,
         };
-        let loss = hycoclip(points, c, Tensor::from_floats([14.0], &device), ENTAIL_WEIGHT);
+        let loss = hycoclip(
+            points,
+            c,
+            Tensor::from_floats([14.0], &device),
+            ENTAIL_WEIGHT,
+        );
         assert!(values(loss.total.clone())[0].is_finite());
         let grads = loss.total.backward();
         assert!(

@@ -21,7 +21,11 @@ fn run(args: &[&str]) -> anyhow::Result<()> {
 /// two runs side by side in one would draw from each other's numbers.
 fn process(args: &[&str]) {
     let out = trainer(args);
-    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    assert!(
+        out.status.success(),
+        "{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
 }
 
 fn fit<'a>(logs: &'a str, name: &'a str, more: &[&'a str]) -> Vec<&'a str> {

@@ -62,6 +62,7 @@ struct Args {
 
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
+    espalier_trainer::memory::keep_freed_blocks();
     ensure!(
         args.train_steps > 0 && args.infer_batches > 0,
         "at least one timed repeat of each"

@@ -294,7 +294,9 @@ mod tests {
     #[test]
     fn what_is_published_names_no_folder() {
         let pairs = ["dataset.data=[\"/secret/place/a.parquet\"]".to_owned()];
-        let config = TrainConfig::resolve(None, Table::new(), &pairs).unwrap().without_folders();
+        let config = TrainConfig::resolve(None, Table::new(), &pairs)
+            .unwrap()
+            .without_folders();
         assert_eq!(config.dataset.data, [PathBuf::from("a.parquet")]);
         assert!(!config.to_toml().unwrap().contains("secret"));
     }

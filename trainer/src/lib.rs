@@ -19,6 +19,7 @@ pub mod eval;
 pub mod exit;
 pub mod export;
 pub mod fit;
+pub mod memory;
 pub mod model_file;
 pub mod words;
 

@@ -3,5 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    espalier_trainer::memory::keep_freed_blocks();
     espalier_trainer::run()
 }

@@ -189,7 +189,7 @@ pub fn from_bundle(
             step: manifest
                 .provenance
                 .get("steps")
-                .and_then(|v| v.as_u64())
+                .and_then(serde_json::Value::as_u64)
                 .unwrap_or(0),
             run: String::new(),
         },

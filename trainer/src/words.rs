@@ -47,8 +47,14 @@ pub fn with_article(name: &str) -> String {
             || ["use", "euro", "one", "ukulele", "ute", "ewe"]
                 .iter()
                 .any(|p| lower.starts_with(p));
-    let silent_h = ["hour", "honest", "honour", "heir"].iter().any(|p| lower.starts_with(p));
-    let article = if (vowel && !glide) || silent_h { "an" } else { "a" };
+    let silent_h = ["hour", "honest", "honour", "heir"]
+        .iter()
+        .any(|p| lower.starts_with(p));
+    let article = if (vowel && !glide) || silent_h {
+        "an"
+    } else {
+        "a"
+    };
     format!("{article} {name}")
 }
 

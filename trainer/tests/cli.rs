@@ -5,7 +5,10 @@
 use std::process::{Command, Output};
 
 fn trainer(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_trainer")).args(args).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_trainer"))
+        .args(args)
+        .output()
+        .unwrap()
 }
 
 /// Exit code and what was said on standard error.
@@ -19,9 +22,14 @@ fn fails(args: &[&str]) -> (i32, String) {
 
 #[test]
 fn every_command_has_help_with_an_example() {
-    for command in
-        [["fit"].as_slice(), &["eval"], &["caption"], &["embed"], &["export"], &["data", "audit"]]
-    {
+    for command in [
+        ["fit"].as_slice(),
+        &["eval"],
+        &["caption"],
+        &["embed"],
+        &["export"],
+        &["data", "audit"],
+    ] {
         let out = trainer(&[command, &["--help"]].concat());
         assert!(out.status.success());
         let help = String::from_utf8_lossy(&out.stdout);
@@ -31,14 +39,30 @@ fn every_command_has_help_with_an_example() {
 
 #[test]
 fn a_missing_path_is_bad_usage_and_is_named() {
-    let (code, said) = fails(&["fit", "--dataset", "grit", "--data", "no/such/shard.parquet"]);
+    let (code, said) = fails(&[
+        "fit",
+        "--dataset",
+        "grit",
+        "--data",
+        "no/such/shard.parquet",
+    ]);
     assert_eq!(code, 2);
     assert!(said.contains("no/such/shard.parquet"), "{said}");
 
-    let (code, said) =
-        fails(&["eval", "--checkpoint", "no/run", "--task", "zero-shot", "--data", "x.parquet"]);
+    let (code, said) = fails(&[
+        "eval",
+        "--checkpoint",
+        "no/run",
+        "--task",
+        "zero-shot",
+        "--data",
+        "x.parquet",
+    ]);
     assert_eq!(code, 2);
-    assert!(said.contains("no/run") && said.contains("run folder"), "{said}");
+    assert!(
+        said.contains("no/run") && said.contains("run folder"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -52,10 +76,16 @@ fn no_data_at_all_is_bad_usage() {
 fn an_unknown_key_or_model_names_those_that_exist() {
     let (code, said) = fails(&["fit", "--dataset", "synthetic", "optim.speed=3"]);
     assert_eq!(code, 2);
-    assert!(said.contains("unknown field `speed`") && said.contains("`lr`"), "{said}");
+    assert!(
+        said.contains("unknown field `speed`") && said.contains("`lr`"),
+        "{said}"
+    );
     let (code, said) = fails(&["fit", "--dataset", "synthetic", "--model", "vit_x"]);
     assert_eq!(code, 2);
-    assert!(said.contains("vit_t8_64") && said.contains("clip_vit_l14"), "{said}");
+    assert!(
+        said.contains("vit_t8_64") && said.contains("clip_vit_l14"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -86,8 +116,17 @@ fn a_renamed_column_is_found_in_a_rehearsal() {
     writer.write(&batch).unwrap();
     writer.close().unwrap();
 
-    let (code, said) =
-        fails(&["fit", "--dataset", "grit", "--data", path.to_str().unwrap(), "--dry-run"]);
+    let (code, said) = fails(&[
+        "fit",
+        "--dataset",
+        "grit",
+        "--data",
+        path.to_str().unwrap(),
+        "--dry-run",
+    ]);
     assert_eq!(code, 2);
-    assert!(said.contains("caption") && said.contains("text"), "wanted and found: {said}");
+    assert!(
+        said.contains("caption") && said.contains("text"),
+        "wanted and found: {said}"
+    );
 }

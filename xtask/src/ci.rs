@@ -130,8 +130,10 @@ fn check(root: &Path, step: Step, options: &Options) -> Result<Outcome> {
         Step::Typos => optional(root, "typos", &[], "typos"),
         Step::Deny => deny(root),
         Step::Clippy => {
+            // In release mode, so that the build scripts and macros of the tests serve here too.
             let lint = [
                 "clippy",
+                "--release",
                 "--workspace",
                 "--all-targets",
                 "--",
@@ -145,7 +147,14 @@ fn check(root: &Path, step: Step, options: &Options) -> Result<Outcome> {
             for feature in ["wgpu", "cuda"] {
                 cargo(
                     root,
-                    &["check", "-p", "espalier-trainer", "--features", feature],
+                    &[
+                        "check",
+                        "--release",
+                        "-p",
+                        "espalier-trainer",
+                        "--features",
+                        feature,
+                    ],
                 )?;
             }
             Ok(Outcome::Passed)
@@ -161,7 +170,7 @@ fn check(root: &Path, step: Step, options: &Options) -> Result<Outcome> {
         }
         Step::Doc => {
             let mut doc = command("cargo");
-            doc.args(["doc", "--workspace", "--no-deps"])
+            doc.args(["doc", "--release", "--workspace", "--no-deps"])
                 .env("RUSTDOCFLAGS", "-D warnings");
             execute(doc.current_dir(root)).map(|()| Outcome::Passed)
         }
@@ -218,6 +227,8 @@ fn clippy_wasm(root: &Path) -> Result<Outcome> {
         let mut lint = tools.command("cargo");
         lint.args([
             verb,
+            "--profile",
+            "release-wasm",
             "-p",
             "espalier-web",
             "--target",

@@ -21,8 +21,8 @@ use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
 use tokio::runtime::Runtime;
 use tower_http::CompressionLevel;
-use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 use tower_http::services::ServeDir;
 use tower_http::set_header::SetResponseHeaderLayer;
 
@@ -154,7 +154,9 @@ mod tests {
     /// Head and body of one answer.
     fn ask(server: &Server, path: &str, extra: &str) -> (String, Vec<u8>) {
         let mut socket = TcpStream::connect(server.addr()).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
         write!(
             socket,
             "GET {path} HTTP/1.1\r\nHost: t\r\nConnection: close\r\n{extra}\r\n"
@@ -205,7 +207,12 @@ mod tests {
     #[test]
     fn nothing_outside_of_the_folder_is_served() {
         let (_dir, server) = site();
-        for path in ["/../secret.txt", "/%2e%2e/secret.txt", "/models/..%2f..%2fsecret.txt", "/no"] {
+        for path in [
+            "/../secret.txt",
+            "/%2e%2e/secret.txt",
+            "/models/..%2f..%2fsecret.txt",
+            "/no",
+        ] {
             let (head, body) = ask(&server, path, "");
             assert!(head.starts_with("http/1.1 404"), "{path}: {head}");
             assert!(!body.windows(6).any(|w| w == b"secret"), "{path}");
@@ -219,7 +226,9 @@ mod tests {
         let mut sockets: Vec<TcpStream> = (0..16)
             .map(|_| {
                 let mut socket = TcpStream::connect(server.addr()).unwrap();
-                socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+                socket
+                    .set_read_timeout(Some(Duration::from_secs(20)))
+                    .unwrap();
                 write!(socket, "GET /app_bg.wasm HTTP/1.1\r\nHost: t\r\n\r\n").unwrap();
                 socket
             })

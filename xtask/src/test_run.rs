@@ -116,7 +116,6 @@ mod tests {
         harness(command("sh").args(["-c", script])).unwrap()
     }
 
-
     #[test]
     fn summaries_of_several_targets_are_added() {
         let totals = shell(

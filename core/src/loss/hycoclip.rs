@@ -36,12 +36,7 @@ pub struct HycoclipPoints {
 /// # Shapes
 /// points `[b, d]`, `c [1, 1]`, `scale [1]`
 #[must_use]
-pub fn hycoclip(
-    points: HycoclipPoints,
-    c: Tensor<2>,
-    scale: Tensor<1>,
-    weight: f64,
-) -> LossTerms {
+pub fn hycoclip(points: HycoclipPoints, c: Tensor<2>, scale: Tensor<1>, weight: f64) -> LossTerms {
     let HycoclipPoints {
         image,
         text,

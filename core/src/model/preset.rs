@@ -91,6 +91,7 @@ fn meru(d_model: usize, n_layers: usize, n_heads: usize) -> DualConfig {
     )
 }
 
+#[expect(clippy::excessive_precision, reason = "as published")]
 fn clip(patch: usize, vision: (usize, usize, usize), text: (usize, usize)) -> DualConfig {
     let (d_model, n_layers, n_heads) = vision;
     DualConfig::new(

@@ -209,7 +209,7 @@ impl Browser {
         let retry = "[data-testid=retry]";
         let button = self.driver.find(retry);
         // At once: a click does not wait for the end of a smooth scroll.
-        self.driver.evaluate(&format!(
+        let _ = self.driver.evaluate(&format!(
             "document.querySelector('{retry}')\
              .scrollIntoView({{ block: 'center', behavior: 'instant' }})"
         ));

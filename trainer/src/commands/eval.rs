@@ -8,7 +8,8 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
 use crate::cli::EvalArgs;
 use crate::data::Grit;
-use crate::eval::{Record, TaskName, embed, hierarchy, zero_shot};
+use crate::eval::embed::{self, Reading};
+use crate::eval::{Record, TaskName, hierarchy, zero_shot};
 use crate::exit::usage;
 use crate::fit::checkpoint::write_whole;
 use crate::fit::run::TAXONOMY;
@@ -28,15 +29,12 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     };
     let taxonomy = Taxonomy::from_tsv(&text)?;
     let data = Arc::new(Grit::open(&args.data)?);
-    let found = embed::labelled(
-        &model,
-        data,
-        &taxonomy,
-        args.batch_size,
-        usize::MAX,
-        args.max_broken,
-        &device,
-    )?;
+    let reading = Reading {
+        batch_size: args.batch_size,
+        most: usize::MAX,
+        max_broken: args.max_broken,
+    };
+    let found = embed::labelled(&model, data, &taxonomy, reading, &device)?;
     if found.labels.is_empty() {
         return Err(usage(format!(
             "--data: expected pictures with a label of the taxonomy; found {} without a label, {} \

@@ -12,7 +12,7 @@ use toml::Table;
 use crate::cli::{ExportArgs, ExportDtype};
 use crate::config::TrainConfig;
 use crate::data::{Dataset, Grit};
-use crate::eval::embed;
+use crate::eval::embed::{self, Reading};
 use crate::eval::zero_shot;
 use crate::exit::usage;
 use crate::export::build::PROMPTS;
@@ -73,7 +73,12 @@ fn side<'a>(
     size: usize,
     device: &Device,
 ) -> anyhow::Result<Side<'a>> {
-    let pictures = embed::labelled(model, probe, taxonomy, BATCH, size, 0.01, device)?;
+    let reading = Reading {
+        batch_size: BATCH,
+        most: size,
+        max_broken: 0.01,
+    };
+    let pictures = embed::labelled(model, probe, taxonomy, reading, device)?;
     if pictures.labels.is_empty() {
         return Err(usage(
             "the probe has no picture with a label of the taxonomy; see --probe",

@@ -19,6 +19,9 @@ use crate::fit::{Run, checkpoint, run};
 /// Name of the resolved configuration in the folder of a run.
 pub const CONFIG: &str = "config.toml";
 
+/// Bytes of a mebibyte.
+const MIB: f64 = 1_048_576.0;
+
 fn insert(table: &mut Table, block: &str, key: &str, value: impl Serialize) -> anyhow::Result<()> {
     let value = Value::try_from(value).with_context(|| format!("{block}.{key}"))?;
     let block = table
@@ -234,12 +237,9 @@ fn rehearse(args: &FitArgs, run: Run) -> anyhow::Result<()> {
         clock(seconds * total as f64)
     );
     if let Some(bytes) = memory {
-        println!("peak memory    {:.0} MiB", bytes as f64 / (1 << 20) as f64);
+        println!("peak memory    {:.0} MiB", bytes as f64 / MIB);
     }
-    println!(
-        "checkpoints    {:.0} MiB on disk",
-        disk as f64 / (1 << 20) as f64
-    );
+    println!("checkpoints    {:.0} MiB on disk", disk as f64 / MIB);
     println!("{term:14} {found:.4}, chance {chance:.4}");
     Ok(())
 }

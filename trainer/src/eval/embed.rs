@@ -128,7 +128,18 @@ pub struct Labelled {
     pub broken: u64,
 }
 
-/// Embed the labelled pictures of a dataset, at most `most` of them.
+/// How labelled pictures are read.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    /// Pictures of a batch.
+    pub batch_size: usize,
+    /// Most pictures to read.
+    pub most: usize,
+    /// Share of broken records at which to stop.
+    pub max_broken: f64,
+}
+
+/// Embed the labelled pictures of a dataset.
 ///
 /// # Errors
 /// [`crate::data::DataError`], also for more broken records than `max_broken`.
@@ -136,13 +147,16 @@ pub fn labelled(
     model: &Model,
     data: Arc<dyn Dataset>,
     taxonomy: &Taxonomy,
-    batch_size: usize,
-    most: usize,
-    max_broken: f64,
+    reading: Reading,
     device: &Device,
 ) -> anyhow::Result<Labelled> {
+    let Reading {
+        batch_size,
+        most,
+        max_broken,
+    } = reading;
     let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let mut set = EvalSet::new(data, model.preprocess.clone(), batch_size, workers)?;
+    let mut set = EvalSet::new(data, model.preprocess, batch_size, workers)?;
     let mut found = Labelled::default();
     while found.labels.len() < most {
         let Some(batch) = set.next() else { break };

@@ -20,17 +20,14 @@ pub fn scores(
         return BTreeMap::new();
     };
     BTreeMap::from([
-        ("tie".to_owned(), f64::from(mean.tie)),
-        ("lca".to_owned(), f64::from(mean.lca)),
-        ("lca_max".to_owned(), f64::from(mean.lca_max)),
-        ("jaccard".to_owned(), f64::from(mean.jaccard)),
+        ("tie".to_owned(), mean.tie),
+        ("lca".to_owned(), mean.lca),
+        ("lca_max".to_owned(), mean.lca_max),
+        ("jaccard".to_owned(), mean.jaccard),
         (
             "hierarchical_precision".to_owned(),
-            f64::from(mean.hierarchical_precision),
+            mean.hierarchical_precision,
         ),
-        (
-            "hierarchical_recall".to_owned(),
-            f64::from(mean.hierarchical_recall),
-        ),
+        ("hierarchical_recall".to_owned(), mean.hierarchical_recall),
     ])
 }

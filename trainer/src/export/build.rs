@@ -110,7 +110,7 @@ impl Bundle {
                 method: model.card.method.clone(),
                 model: config.clone(),
                 geometry: space,
-                preprocessing: model.preprocess.clone(),
+                preprocessing: model.preprocess,
                 licence: LICENCE.into(),
                 metrics: BTreeMap::new(),
                 provenance: BTreeMap::from([

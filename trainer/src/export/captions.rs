@@ -52,7 +52,7 @@ pub fn of_taxonomy(taxonomy: &Taxonomy) -> Vec<CaptionEntry> {
             }
         }
     }
-    out.sort_by(|a, b| a.detail.cmp(&b.detail));
+    out.sort_by_key(|caption| caption.detail);
     out
 }
 

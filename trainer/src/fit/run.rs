@@ -307,7 +307,9 @@ impl Run {
             state.samples += batch.keys.len() as u64;
             state.position = batch.position_after;
             skipped += batch.skipped.broken();
-            let write = state.step % t.log_frequency == 0 || state.step == total || state.step == 1;
+            let write = state.step.is_multiple_of(t.log_frequency)
+                || state.step == total
+                || state.step == 1;
             let mut values = found.values.clone();
             if write {
                 values.extend(task.scalars().into_iter().map(|(n, v)| (n.to_owned(), v)));
@@ -323,7 +325,7 @@ impl Run {
             };
             report.step(&line, write)?;
             last = Some(found);
-            if state.step % save_every == 0 || state.step == total {
+            if state.step.is_multiple_of(save_every) || state.step == total {
                 saved = Some(self.save(&task.model, &mut card, &task.optimizer, &state)?);
             }
         }
