@@ -31,7 +31,7 @@ const UNCOUNTABLE: [&str; 24] = [
 /// A name with its indefinite article where it takes one: `an animal`, `a bird`, `sunglasses`.
 ///
 /// Judged by letters, with the common exceptions of a vowel that sounds like a consonant; plurals
-/// and [`UNCOUNTABLE`] nouns stand alone.
+/// and `UNCOUNTABLE` nouns stand alone.
 #[must_use]
 pub fn with_article(name: &str) -> String {
     let lower = name.to_lowercase();

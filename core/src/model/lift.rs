@@ -20,7 +20,7 @@ pub struct LorentzLift {
 
 /// Maps projected features into the space of the model.
 #[derive(Module, Debug)]
-#[expect(clippy::large_enum_variant, reason = "one of them a model")]
+#[allow(clippy::large_enum_variant, reason = "one of them a model")]
 pub enum Lift {
     /// Normalise to unit length. The number is unused: an enum of modules needs a field.
     Sphere(f32),
