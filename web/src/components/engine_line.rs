@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use crate::engine::protocol::{Backend, EngineInfo};
 use crate::shell::use_shell;
+use crate::state::choice::PassedOver;
 use crate::words::in_time;
 
 /// One line, and what stands behind it where numbers are wanted.
@@ -15,12 +16,9 @@ pub fn EngineLine(
     let shell = use_shell();
     let why = (info.backend == Backend::Cpu)
         .then(|| {
-            shell.session.with_untracked(|session| {
-                session
-                    .passed_over
-                    .as_ref()
-                    .map(|passed_over| passed_over.in_words())
-            })
+            shell
+                .session
+                .with_untracked(|session| session.passed_over.as_ref().map(PassedOver::in_words))
         })
         .flatten();
     let numbers = format!(

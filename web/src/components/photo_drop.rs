@@ -143,6 +143,6 @@ fn listen(shell: Shell, over: RwSignal<bool>) {
     on_cleanup(move || {
         [dragged, left, dropped, pasted]
             .into_iter()
-            .for_each(|l| l.remove())
+            .for_each(WindowListenerHandle::remove);
     });
 }

@@ -165,7 +165,7 @@ async fn load(backend: Backend, manifest_url: &str) -> Result<(Captioner, Engine
     drop(bundle);
     let cosine = captioner.self_test().await.map_err(told)?;
     // Written so that a cosine that is not a number fails too.
-    if !(cosine >= TRUSTED) {
+    if cosine.is_nan() || cosine < TRUSTED {
         return Err(UiError::wrong_self_test(cosine, TRUSTED));
     }
     step(Stage::WarmUp);
