@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use espalier_core::geometry::lorentz;
-use espalier_core::loss::{ENTAIL_WEIGHT, HycoclipPoints, LossTerms, clip, hycoclip};
+use espalier_core::geometry::{Form, lorentz};
+use espalier_core::loss::{HycoclipPoints, HycoclipWeights, LossTerms, clip, hycoclip};
 use espalier_core::math::normalize;
 use espalier_tests::{close, values};
 
@@ -25,7 +25,7 @@ fn scalar<const D: usize>(v: f64, device: &Device, dtype: DType) -> Tensor<D> {
     Tensor::<1>::from_data(TensorData::new(vec![v], [1]), (device, dtype)).reshape([1; D])
 }
 
-fn toy_hycoclip(curv: f64, device: &Device, dtype: DType) -> LossTerms {
+fn toy_hycoclip(curv: f64, form: Form, device: &Device, dtype: DType) -> LossTerms {
     let c = scalar::<2>(curv, device, dtype);
     let lift = |role| lorentz::exp_map0(features(role, device, dtype), c.clone());
     let points = HycoclipPoints {
@@ -34,12 +34,11 @@ fn toy_hycoclip(curv: f64, device: &Device, dtype: DType) -> LossTerms {
         box_image: lift(2),
         box_text: lift(3),
     };
-    hycoclip(
-        points,
-        c.clone(),
-        scalar(SCALE, device, dtype),
-        ENTAIL_WEIGHT,
-    )
+    let weights = HycoclipWeights {
+        form,
+        ..HycoclipWeights::default()
+    };
+    hycoclip(&points, c.clone(), scalar(SCALE, device, dtype), weights)
 }
 
 fn term(loss: &LossTerms, name: &str) -> f64 {
@@ -90,10 +89,11 @@ fn hycoclip_terms(loss: &LossTerms) -> [f64; 7] {
 fn hycoclip_on_the_toy_batch_has_the_reference_terms_in_f64() {
     let device = Device::flex();
     for (c, known) in TABLE {
-        let loss = toy_hycoclip(c, &device, DType::F64);
-        // Angles differ from the published ones by their eps of 1e-8 in denominators.
-        close(&hycoclip_terms(&loss), &known, 1e-6);
-        close(&[term(&loss, "contrastive")], &[known[0]], 1e-9);
+        let literal = toy_hycoclip(c, Form::Literal(1e-8), &device, DType::F64);
+        close(&hycoclip_terms(&literal), &known, 1e-9);
+        // The stable angles differ from the published ones by the eps in their denominators.
+        let stable = toy_hycoclip(c, Form::Stable, &device, DType::F64);
+        close(&hycoclip_terms(&stable), &known, 1e-6);
     }
 }
 
@@ -101,7 +101,7 @@ fn hycoclip_on_the_toy_batch_has_the_reference_terms_in_f64() {
 fn hycoclip_on_the_toy_batch_has_the_reference_terms_in_f32() {
     let device = Device::flex();
     for (c, known) in TABLE {
-        let found = hycoclip_terms(&toy_hycoclip(c, &device, DType::F32));
+        let found = hycoclip_terms(&toy_hycoclip(c, Form::Stable, &device, DType::F32));
         for (f, k) in found.iter().zip(known) {
             assert!((f - k).abs() <= 1e-5 * k, "{f} is not {k} at c = {c}");
         }
@@ -134,10 +134,10 @@ fn gradients_agree_with_finite_differences() {
             box_text: lift(3),
         };
         hycoclip(
-            points,
+            &points,
             c.clone(),
             scalar(SCALE, &device, DType::F64),
-            ENTAIL_WEIGHT,
+            HycoclipWeights::default(),
         )
         .total
     };
@@ -184,10 +184,10 @@ fn a_batch_of_identical_points_has_a_finite_loss_and_finite_gradients() {
             box_text: x,
         };
         let loss = hycoclip(
-            points,
+            &points,
             c,
             Tensor::from_floats([14.0], &device),
-            ENTAIL_WEIGHT,
+            HycoclipWeights::default(),
         );
         assert!(values(loss.total.clone())[0].is_finite());
         let grads = loss.total.backward();

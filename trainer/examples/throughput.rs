@@ -17,8 +17,8 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
 use clap::Parser;
 use espalier_core::input::TokenBatch;
-use espalier_core::loss::{self, HycoclipPoints};
-use espalier_core::model::{DualConfig, DualEncoder, Preset};
+use espalier_core::loss::{self, HycoclipPoints, HycoclipWeights};
+use espalier_core::model::{DualConfig, DualEncoder, Lift, LiftKind, Preset};
 use espalier_trainer::config::TrainConfig;
 use espalier_trainer::data::random::{Purpose, Random};
 use espalier_trainer::data::{Batch, BrokenCounts, Pictures, Position};
@@ -70,10 +70,7 @@ fn main() -> anyhow::Result<()> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(args.threads)
         .build_global()?;
-    let architecture = args
-        .model
-        .config()
-        .with_lift(MethodName::Hycoclip.build().lift());
+    let architecture = args.model.config().with_lift(LiftKind::Lorentz);
     let batch = random_batch(&architecture, args.batch);
     let task = new_task(&architecture)?;
     let mut out = json!({
@@ -129,6 +126,8 @@ fn random_batch(architecture: &DualConfig, samples: usize) -> Batch {
         box_images: Some(boxes),
         captions: texts(TOKENS[0]),
         phrases: Some(texts(TOKENS[1])),
+        chains: None,
+        scenes: None,
         keys: (0..samples).map(|i| i.to_string()).collect(),
         synsets: vec![None; samples],
         position_after: Position::default(),
@@ -144,7 +143,9 @@ fn new_task(architecture: &DualConfig) -> anyhow::Result<Task> {
     Ok(Task {
         model: with_stable_ids(architecture.init(&device)),
         optimizer: optimizer(&defaults.optim)?,
-        method: MethodName::Hycoclip.build(),
+        method: MethodName::Hycoclip.build(&defaults.loss),
+        frozen: None,
+        root: TokenBatch::default(),
         device,
         grad_clip_norm: defaults.optim.grad_clip_norm,
         entail_ramp: 0,
@@ -219,7 +220,7 @@ fn sections(mut task: Task, batch: &Batch, args: &Args) -> Value {
         };
         task.model = task.model.clamped();
         part("clamp the scalars");
-        let inputs = StepInputs::new(batch, None, &task.device);
+        let inputs = StepInputs::new(batch, None, &task.root, &task.device);
         part("batch to tensors");
         let model = &task.model;
         let boxes = inputs.box_images.clone();
@@ -245,11 +246,16 @@ fn sections(mut task: Task, batch: &Batch, args: &Args) -> Value {
             box_image,
             box_text,
         };
-        let c = model
-            .lift
-            .curvature()
-            .unwrap_or_else(|| Tensor::ones([1, 1], &task.device));
-        let loss = loss::hycoclip(points, c, model.logit_scale.value(), loss::ENTAIL_WEIGHT);
+        let Lift::Lorentz(lift) = &model.lift else {
+            unreachable!("built with it above")
+        };
+        let c = lift.curv.row();
+        let loss = loss::hycoclip(
+            &points,
+            c,
+            model.logit_scale.value(),
+            HycoclipWeights::default(),
+        );
         let _ = loss.total.clone().inner().into_scalar::<f32>();
         part("loss, forward");
         let grads = loss.total.backward();

@@ -7,6 +7,7 @@ use espalier_core::model::Preset;
 
 use crate::commands::data::{AuditArgs, PrepareArgs};
 use crate::config::DatasetKind;
+use crate::data::lineage::RankText;
 use crate::device::Backend;
 use crate::eval::TaskName;
 use crate::fit::method::MethodName;
@@ -132,7 +133,7 @@ pub struct FitArgs {
     /// Folder of all runs.
     #[arg(long, default_value = "logs", value_name = "DIR")]
     pub logs: PathBuf,
-    /// TOML file with a part of the configuration.
+    /// TOML file with a part of the configuration, or `paper:METHOD` for a paper's values.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Read data, take one real step at full size, say what the run will cost, write nothing.
@@ -165,6 +166,12 @@ pub struct EvalArgs {
     /// Taxonomy file; the shipped WordNet taxonomy where it is not given.
     #[arg(long, value_name = "FILE")]
     pub taxonomy: Option<PathBuf>,
+    /// Texts of a chain made from the taxonomy; 0 for as many as all its labels have, within 3 to 7.
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub tiers: usize,
+    /// How the text of a rank is made of names.
+    #[arg(long, value_enum, default_value = "joined")]
+    pub rank_text: RankText,
     /// Prompt set.
     #[arg(long, default_value = "simple-1", value_name = "NAME")]
     pub prompts: String,

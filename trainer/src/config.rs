@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::ValueEnum;
+use espalier_core::geometry::{Form, Join};
 use espalier_core::model::Preset;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
+use crate::data::lineage::RankText;
 use crate::exit::usage;
 use crate::fit::method::MethodName;
+use crate::fit::schedule::Schedule;
 
 /// What a run is trained on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -17,6 +20,12 @@ use crate::fit::method::MethodName;
 pub enum DatasetKind {
     /// Image-text-box shards.
     Grit,
+    /// Chains of captions with contradictions, CSV.
+    Hierarcaps,
+    /// Pictures or texts with a place in a taxonomy.
+    Taxonomy,
+    /// Pictures with all their boxes.
+    Parts,
     /// Coloured shapes made on the fly.
     Synthetic,
 }
@@ -48,6 +57,14 @@ pub struct DatasetConfig {
     pub workers: usize,
     /// Share of broken records at which a run stops.
     pub max_broken: f64,
+    /// Texts of a chain made from a taxonomy; 0 for as many as all its labels have, within 3 to 7.
+    pub tiers: usize,
+    /// How the text of a rank is made of names.
+    pub rank_text: RankText,
+    /// Tier of HierarCaps that is left out, 1 to 4; 0 for none.
+    pub drop_tier: usize,
+    /// Boxes of other pictures with the same label that each box brings a pair with (METHODS 2.9).
+    pub cross_image: usize,
 }
 
 /// `[model]`: the architecture and where its weights start.
@@ -58,6 +75,17 @@ pub struct ModelConfig {
     pub preset: Preset,
     /// Checkpoint to start from; random weights where it is not set.
     pub init: Option<PathBuf>,
+}
+
+/// Which parameters decay (METHODS 4, traps 4 and 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DecayGroups {
+    /// As the published code does it: all but the learned scalars; the scalars of PHyCLIP's factors
+    /// decay too.
+    Code,
+    /// As the papers write it: no learned scalar, bias or normalisation.
+    Paper,
 }
 
 /// `[optim]`: AdamW and its schedule (METHODS 4).
@@ -76,6 +104,10 @@ pub struct OptimConfig {
     pub eps: f32,
     /// Steps of linear warm-up.
     pub warmup: u64,
+    /// How the learning rate moves.
+    pub schedule: Schedule,
+    /// Which parameters decay.
+    pub wd_groups: DecayGroups,
     /// Largest norm of the whole gradient; 0 for no clipping.
     pub grad_clip_norm: f64,
 }
@@ -108,6 +140,134 @@ pub struct TrainConfigBlock {
     pub entail_ramp: u64,
 }
 
+/// What the root of chains is (RE's ablations).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RootKind {
+    /// The embedding of the root's text, learned with the tower.
+    Text,
+    /// The embedding of that text by the tower before training.
+    Frozen,
+    /// Zero.
+    Zero,
+}
+
+/// Where the margin of a cone stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// `relu(sign (Xi - theta) + m)`.
+    Outside,
+    /// `relu(sign (Xi - theta + m))`.
+    Inside,
+}
+
+/// What the first leg of RCME's angles starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AngleRoot {
+    /// The root.
+    Root,
+    /// The parent of the apex.
+    Parent,
+}
+
+/// What ATMG wants of the angle at a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApexGoal {
+    /// Large.
+    Maximised,
+    /// Small.
+    Minimised,
+}
+
+/// Space of visual hierarchies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PartsSpace {
+    /// The Lorentz model.
+    Lorentz,
+    /// Euclidean space, angles about zero.
+    Euclidean,
+}
+
+/// How angles of cones are evaluated (MERU, HyCoCLIP, PHyCLIP).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Angles {
+    /// Exact and finite everywhere.
+    Stable,
+    /// As published, with the epsilon of MERU and HyCoCLIP, 1e-8.
+    Literal,
+    /// As published, with the epsilon of PHyCLIP, 1e-6.
+    LiteralPhyclip,
+}
+
+impl Angles {
+    /// The form of this name.
+    #[must_use]
+    pub fn form(self) -> Form {
+        match self {
+            Self::Stable => Form::Stable,
+            Self::Literal => Form::Literal(1e-8),
+            Self::LiteralPhyclip => Form::Literal(1e-6),
+        }
+    }
+}
+
+/// `[loss]`: weights and variants of the methods; each method reads those that are its own
+/// (`docs/methods.md`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LossConfig {
+    /// Weight of the entailment (MERU, HyCoCLIP, PHyCLIP).
+    pub entail: f64,
+    /// How angles are evaluated (MERU, HyCoCLIP, PHyCLIP).
+    pub angles: Angles,
+    /// Cone width factor between modalities (HyCoCLIP, PHyCLIP).
+    pub eta_inter: f64,
+    /// Cone width factor between box and whole (HyCoCLIP, PHyCLIP).
+    pub eta_intra: f64,
+    /// Whether boxes and their phrases are further pairs (CLIP, MERU).
+    pub boxes_as_pairs: bool,
+    /// Factors of the product, 0 for factors of eight coordinates (PHyCLIP).
+    pub factors: usize,
+    /// How the distances of factors are joined (PHyCLIP).
+    pub join: Join,
+    /// Weight of the pull-back to the text tower before training (RE, EC).
+    pub pull_back: f64,
+    /// Weight of the hard mined pairs (RE, EC).
+    pub mined: f64,
+    /// Weight of the negatives (RE, EC).
+    pub negatives: f64,
+    /// What the root is (RE, EC).
+    pub root: RootKind,
+    /// Text of the root where the method's own is not wanted: the empty text for RE and EC,
+    /// `Eukarya` for RCME.
+    pub root_text: Option<String>,
+    /// Margin in radians (EC, RCME).
+    pub margin: f64,
+    /// Where it stands (EC).
+    pub margin_side: Side,
+    /// What angles start from (RCME).
+    pub root_mode: AngleRoot,
+    /// Weight of the global order (RCME).
+    pub global: f64,
+    /// Weight of the local order (RCME).
+    pub local: f64,
+    /// Weight of the contrast with pictures: 1 from OpenCLIP weights, 0.1 from BioCLIP's (RCME).
+    pub beta: f64,
+    /// Weight of a pull-back in place of the contrast (RCME's ablation).
+    pub prior: f64,
+    /// Weight of the distances of the centroids to their radii (ATMG).
+    pub centroid: f64,
+    /// What the angle at a picture should be (ATMG).
+    pub image_apex: ApexGoal,
+    /// Space (visual hierarchies).
+    pub parts_space: PartsSpace,
+}
+
 /// Everything that a run depends on; saved as `config.toml` in its folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -118,6 +278,8 @@ pub struct TrainConfig {
     pub model: ModelConfig,
     /// Optimiser.
     pub optim: OptimConfig,
+    /// Loss.
+    pub loss: LossConfig,
     /// Loop.
     pub train: TrainConfigBlock,
 }
@@ -134,8 +296,7 @@ impl TrainConfig {
     pub fn resolve(file: Option<&Path>, flags: Table, pairs: &[String]) -> anyhow::Result<Self> {
         let mut table: Table = BASE.parse().context("configs/base.toml")?;
         if let Some(path) = file {
-            let text = std::fs::read_to_string(path)
-                .map_err(|e| usage(format!("--config {}: {e}", path.display())))?;
+            let text = layer_text(path)?;
             let layer: Table = text
                 .parse()
                 .map_err(|e| usage(format!("--config {}: {e}", path.display())))?;
@@ -242,6 +403,35 @@ impl TrainConfig {
     }
 }
 
+/// Recipes of the papers, by the names that `--config paper:NAME` takes.
+const PAPERS: [(&str, &str); 9] = [
+    ("clip", include_str!("../configs/papers/meru.toml")),
+    ("meru", include_str!("../configs/papers/meru.toml")),
+    ("hycoclip", include_str!("../configs/papers/meru.toml")),
+    ("phyclip", include_str!("../configs/papers/meru.toml")),
+    ("re", include_str!("../configs/papers/re.toml")),
+    ("ec", include_str!("../configs/papers/re.toml")),
+    ("rcme", include_str!("../configs/papers/rcme.toml")),
+    ("atmg", include_str!("../configs/papers/meru.toml")),
+    ("parts", include_str!("../configs/papers/parts.toml")),
+];
+
+/// The text that `--config` names: a recipe or a file.
+fn layer_text(path: &Path) -> anyhow::Result<String> {
+    let name = path.to_string_lossy();
+    if let Some(paper) = name.strip_prefix("paper:") {
+        let recipe = PAPERS.iter().find(|(known, _)| *known == paper);
+        return recipe.map(|(_, text)| (*text).to_owned()).ok_or_else(|| {
+            let known: Vec<&str> = PAPERS.iter().map(|(known, _)| *known).collect();
+            usage(format!(
+                "--config {name}: expected one of {}",
+                known.join(", ")
+            ))
+        });
+    }
+    std::fs::read_to_string(path).map_err(|e| usage(format!("--config {name}: {e}")))
+}
+
 fn merge(into: &mut Table, layer: Table) {
     for (key, value) in layer {
         match (into.get_mut(&key), value) {
@@ -299,6 +489,20 @@ mod tests {
             .without_folders();
         assert_eq!(config.dataset.data, [PathBuf::from("a.parquet")]);
         assert!(!config.to_toml().unwrap().contains("secret"));
+    }
+
+    #[test]
+    fn every_paper_has_a_recipe_that_is_valid() {
+        for (name, _) in PAPERS {
+            let path = PathBuf::from(format!("paper:{name}"));
+            TrainConfig::resolve(Some(&path), Table::new(), &[]).unwrap();
+            assert!(
+                MethodName::from_str(name, false).is_ok(),
+                "{name} is no method"
+            );
+        }
+        let error = TrainConfig::resolve(Some(Path::new("paper:clop")), Table::new(), &[]);
+        assert!(error.unwrap_err().to_string().contains("one of clip, meru"));
     }
 
     #[test]

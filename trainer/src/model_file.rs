@@ -31,6 +31,9 @@ pub struct ModelCard {
     pub step: u64,
     /// Configuration of the run, TOML.
     pub run: String,
+    /// Text of the root of a model on the unit sphere.
+    #[serde(default)]
+    pub root_text: String,
 }
 
 impl ModelCard {
@@ -192,6 +195,8 @@ pub fn from_bundle(
                 .and_then(serde_json::Value::as_u64)
                 .unwrap_or(0),
             run: String::new(),
+            // A bundle holds the root itself, and nothing is lost by naming it anew.
+            root_text: String::new(),
         },
         encoder,
         tokenizer,

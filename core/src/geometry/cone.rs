@@ -5,7 +5,7 @@ use std::f64::consts::FRAC_PI_2;
 use burn::tensor::Tensor;
 
 use super::lorentz::time;
-use crate::math::{EPS, asin_clamped, clamp_min, dot, norm};
+use crate::math::{EPS, asin_clamped, clamp_max, clamp_min, dot, norm};
 
 /// `K`: points within `2 K / sqrt(c)` of the origin have the widest cone (METHODS 1.1).
 pub const MIN_RADIUS: f64 = 0.1;
@@ -63,6 +63,85 @@ pub fn exterior_angle<const D: usize>(x: Tensor<D>, y: Tensor<D>, c: Tensor<D>) 
     angle.mask_fill(undefined, FRAC_PI_2)
 }
 
+/// Exterior angles of all pairs, rows for the apexes.
+///
+/// As [`exterior_angle`], with one matrix product in place of differences: angles within about
+/// 5e-4 of 0 or `pi` are not resolved in `f32` and have gradient zero there; pairs that coincide
+/// within it are at `pi/2`.
+///
+/// # Shapes
+/// `x [.., b1, d]`, `y [.., b2, d]`, `c [.., 1, 1] -> [.., b1, b2]`
+#[must_use]
+pub fn pairwise_exterior_angle<const D: usize>(
+    x: Tensor<D>,
+    y: Tensor<D>,
+    c: Tensor<D>,
+) -> Tensor<D> {
+    let (x0, y0) = (
+        time(x.clone(), c.clone()),
+        time(y.clone(), c.clone()).transpose(),
+    );
+    let (nx, ny) = (norm(x.clone()), norm(y.clone()));
+    let u = x / clamp_min(nx.clone(), EPS);
+    let v = y / clamp_min(ny.clone(), EPS);
+    let ny = ny.transpose();
+    let cosine = clamp_max(clamp_min(u.matmul(v.transpose()), -1.0), 1.0);
+    let short = cosine.clone().neg() + 1.0;
+    // sin^2 = (1 - cos) (1 + cos); what rounding leaves of it is no direction.
+    let square = clamp_min(short.clone() * (cosine + 1.0), 3e-7);
+    let perp = ny.clone() * square.sqrt();
+    let weight = c.clone() * (x0.clone() * ny.clone() + y0 * nx.clone());
+    let gain = (ny.clone() - nx.clone()) * (ny.clone() + nx) / clamp_min(weight, EPS);
+    let forward = (gain - x0 * ny * short) * c.clone().sqrt();
+
+    let reach = (perp.clone() * perp.clone() + forward.clone() * forward.clone()) * c;
+    let undefined = reach.lower_equal_scalar(1e-6);
+    let angle = perp
+        .mask_fill(undefined.clone(), 1.0)
+        .atan2(forward.mask_fill(undefined.clone(), 0.0));
+    angle.mask_fill(undefined, FRAC_PI_2)
+}
+
+/// How angles and apertures are evaluated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Form {
+    /// [`exterior_angle`] and [`half_aperture`]: exact, and finite with their gradients everywhere.
+    Stable,
+    /// [`literal_angle`] and [`literal_aperture`] with this `eps`: as published, for comparing with
+    /// published tables and runs. Unstable in `f32`.
+    Literal(f64),
+}
+
+/// The published evaluation of [`exterior_angle`] (METHODS 1.1):
+/// `acos(clamp((y0 + x0 u) / (|x| sqrt(max(u^2 - 1, eps)) + eps), -1 + eps, 1 - eps))` with
+/// `u = c L(x, y)`.
+///
+/// # Shapes
+/// `x, y [.., d]`, `c [.., 1] -> [.., 1]`
+#[must_use]
+pub fn literal_angle<const D: usize>(
+    x: Tensor<D>,
+    y: Tensor<D>,
+    c: Tensor<D>,
+    eps: f64,
+) -> Tensor<D> {
+    let (x0, y0) = (time(x.clone(), c.clone()), time(y.clone(), c.clone()));
+    let u = (dot(x.clone(), y) - x0.clone() * y0.clone()) * c;
+    let reach = clamp_min(u.clone() * u.clone() - 1.0, eps).sqrt();
+    let cosine = (y0 + x0 * u) / (norm(x) * reach + eps);
+    clamp_max(clamp_min(cosine, -1.0 + eps), 1.0 - eps).acos()
+}
+
+/// The published evaluation of [`half_aperture`] (METHODS 1.1).
+///
+/// # Shapes
+/// `x [.., d]`, `c [.., 1] -> [.., 1]`
+#[must_use]
+pub fn literal_aperture<const D: usize>(x: Tensor<D>, c: Tensor<D>, eps: f64) -> Tensor<D> {
+    let sine = (norm(x) * c.sqrt() + eps).recip() * (2.0 * MIN_RADIUS);
+    clamp_max(sine, 1.0 - eps).asin()
+}
+
 /// How far `y` lies outside the cone at `x`: `max(0, oxy(x, y) - eta aper(x))`, in radians.
 ///
 /// # Shapes
@@ -73,7 +152,14 @@ pub fn entailment_gap<const D: usize>(
     y: Tensor<D>,
     c: Tensor<D>,
     eta: f64,
+    form: Form,
 ) -> Tensor<D> {
-    let gap = exterior_angle(x.clone(), y, c.clone()) - half_aperture(x, c) * eta;
-    clamp_min(gap, 0.0)
+    let (angle, aperture) = match form {
+        Form::Stable => (exterior_angle(x.clone(), y, c.clone()), half_aperture(x, c)),
+        Form::Literal(eps) => (
+            literal_angle(x.clone(), y, c.clone(), eps),
+            literal_aperture(x, c, eps),
+        ),
+    };
+    clamp_min(angle - aperture * eta, 0.0)
 }

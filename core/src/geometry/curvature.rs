@@ -4,7 +4,7 @@ use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
 
-/// Configuration of a [`LogScalar`]: a positive number learned as its logarithm.
+/// Configuration of a [`LogScalar`]: positive numbers learned as their logarithms.
 #[derive(Config, Debug)]
 pub struct LogScalarConfig {
     /// Initial value (not its logarithm).
@@ -15,15 +15,18 @@ pub struct LogScalarConfig {
     /// Largest value that [`LogScalar::clamped`] leaves.
     #[config(default = "f64::INFINITY")]
     pub max: f64,
+    /// How many of them: one, or one for each factor of a product.
+    #[config(default = 1)]
+    pub count: usize,
 }
 
-/// A positive scalar learned in log space: `value = exp(log)`.
+/// Positive numbers learned in log space, `value = exp(log)`: one, or one for each factor.
 ///
 /// The stored logarithm is clamped *before* a forward pass by [`clamped`](Self::clamped), never
 /// inside the graph, where a clamp would cut the gradient at the boundary (METHODS trap 36).
 #[derive(Module, Debug)]
 pub struct LogScalar {
-    /// The logarithm, shape `[1]`.
+    /// The logarithms, shape `[count]`.
     pub log: Param<Tensor<1>>,
     min: f64,
     max: f64,
@@ -54,7 +57,7 @@ impl LogScalarConfig {
     /// Build the scalar on a device.
     pub fn init(&self, device: &Device) -> LogScalar {
         LogScalar {
-            log: Param::from_tensor(Tensor::from_floats([self.init.ln() as f32], device)),
+            log: Param::from_tensor(Tensor::full([self.count], self.init.ln(), device)),
             min: self.min,
             max: self.max,
         }
@@ -62,14 +65,20 @@ impl LogScalarConfig {
 }
 
 impl LogScalar {
-    /// The value, `exp(log)`, shape `[1]`.
+    /// The values, `exp(log)`, shape `[count]`.
     pub fn value(&self) -> Tensor<1> {
         self.log.val().exp()
     }
 
-    /// The value shaped to broadcast against rows, `[1, 1]`.
+    /// A single value shaped to broadcast against rows, `[1, 1]`.
     pub fn row(&self) -> Tensor<2> {
         self.value().unsqueeze()
+    }
+
+    /// The values shaped to broadcast against the points of factors, `[count, 1, 1]`.
+    pub fn factors(&self) -> Tensor<3> {
+        let [count] = self.log.dims();
+        self.value().reshape([count, 1, 1])
     }
 
     /// The same scalar with its stored logarithm inside the allowed interval.

@@ -93,6 +93,23 @@ pub fn dist_eps<const D: usize>(x: Tensor<D>, y: Tensor<D>, c: Tensor<D>, eps: f
     acosh_1p(excess(x, y, c.clone()), eps) / c.sqrt()
 }
 
+/// Einstein midpoint of the rows: the point in the direction of the sum of all points of the
+/// hyperboloid (METHODS 1.2).
+///
+/// # Shapes
+/// `x [b, d]`, `c [1, 1] -> [1, d]`
+#[must_use]
+pub fn einstein_midpoint(x: Tensor<2>, c: Tensor<2>) -> Tensor<2> {
+    let [b, _] = x.dims();
+    let sum = x.clone().sum_dim(0);
+    let times = time(x, c.clone()).sum_dim(0);
+    // Lorentzian norm of the sum: at least b / sqrt(c), by as much as the points lie apart.
+    let square = times.clone() * times - dot(sum.clone(), sum.clone());
+    let least = c.clone().recip() * (b * b) as f64;
+    let square = least.clone() + clamp_min(square - least, 0.0);
+    sum / (square * c).sqrt()
+}
+
 /// Lorentzian inner products of all pairs.
 ///
 /// # Shapes

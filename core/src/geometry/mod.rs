@@ -16,8 +16,11 @@
 pub mod cone;
 pub mod curvature;
 pub mod lorentz;
+pub mod product;
+pub mod radial;
 pub mod space;
 
-pub use cone::{MIN_RADIUS, entailment_gap, exterior_angle, half_aperture};
+pub use cone::{Form, MIN_RADIUS, entailment_gap, exterior_angle, half_aperture};
 pub use curvature::{Curvature, LogScalar, LogScalarConfig};
+pub use product::Join;
 pub use space::Space;

@@ -12,6 +12,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::cone::MIN_RADIUS;
+use super::product::Join;
+use super::radial::CONE_RADIUS;
 use crate::math::EPS;
 
 /// Where embeddings live and where the root is.
@@ -28,6 +30,14 @@ pub enum Space {
     Lorentz {
         /// Minus the curvature, `c > 0`.
         curvature: f64,
+    },
+    /// Product of Lorentz factors of consecutive coordinates (PHyCLIP): score = sum of their inner
+    /// products, radius = sum of their distances to the origin.
+    Product {
+        /// Minus the curvature of each factor.
+        curvatures: Vec<f64>,
+        /// How distances are joined.
+        join: Join,
     },
 }
 
@@ -46,18 +56,85 @@ fn chord(x: &[f32], y: &[f32]) -> f64 {
         .sqrt()
 }
 
+/// The Lorentz model of one curvature, on slices.
+#[derive(Clone, Copy)]
+struct Hyperboloid {
+    c: f64,
+}
+
+impl Hyperboloid {
+    fn time(self, x: &[f32]) -> f64 {
+        (1.0 / self.c + dot(x, x)).sqrt()
+    }
+
+    fn inner(self, x: &[f32], y: &[f32]) -> f64 {
+        dot(x, y) - self.time(x) * self.time(y)
+    }
+
+    fn dist(self, x: &[f32], y: &[f32]) -> f64 {
+        let z = (-self.c * self.inner(x, y) - 1.0).max(EPS);
+        (z + (z * (z + 2.0)).sqrt()).ln_1p() / self.c.sqrt()
+    }
+
+    fn dist0(self, x: &[f32]) -> f64 {
+        let root_c = self.c.sqrt();
+        (root_c * dot(x, x).sqrt()).asinh() / root_c
+    }
+
+    fn exterior_angle(self, x: &[f32], y: &[f32]) -> f64 {
+        let (xx, xy, yy) = (dot(x, x), dot(x, y), dot(y, y));
+        let along = self.c.sqrt() * (self.time(x) * xy - self.time(y) * xx);
+        angle(along, (xx * yy - xy * xy).max(0.0).sqrt())
+    }
+
+    fn half_aperture(self, x: &[f32]) -> f64 {
+        let norm = (self.c * dot(x, x)).sqrt();
+        (2.0 * MIN_RADIUS / (norm + EPS)).min(1.0 - EPS).asin()
+    }
+}
+
+/// The angle with these two legs; a right one where there are none.
+fn angle(along: f64, across: f64) -> f64 {
+    if along == 0.0 && across == 0.0 {
+        std::f64::consts::FRAC_PI_2
+    } else {
+        across.atan2(along)
+    }
+}
+
 impl Space {
+    /// The factors of a point: one for a single hyperboloid, none on the sphere.
+    fn factors<'a>(&'a self, x: &'a [f32]) -> impl Iterator<Item = (Hyperboloid, &'a [f32])> {
+        let curvatures = match self {
+            Self::Sphere { .. } => &[],
+            Self::Lorentz { curvature } => std::slice::from_ref(curvature),
+            Self::Product { curvatures, .. } => curvatures.as_slice(),
+        };
+        let width = x.len() / curvatures.len().max(1);
+        let hyperboloids = curvatures.iter().map(|c| Hyperboloid { c: *c });
+        hyperboloids.zip(x.chunks(width.max(1)))
+    }
+
+    /// A number of each factor of two points.
+    fn each(
+        &self,
+        x: &[f32],
+        y: &[f32],
+        number: impl Fn(Hyperboloid, &[f32], &[f32]) -> f64,
+    ) -> Vec<f64> {
+        let pairs = self.factors(x).zip(self.factors(y));
+        pairs.map(|((h, x), (_, y))| number(h, x, y)).collect()
+    }
+
     /// Similarity that ranks texts for an image, larger is closer (METHODS 6.0).
     ///
-    /// Cosine in `[-1, 1]` on the sphere; Lorentzian inner product, at most `-1/c`, else.
+    /// Cosine in `[-1, 1]` on the sphere; Lorentzian inner product, at most `-1/c`, else, summed
+    /// over the factors of a product.
     #[must_use]
     pub fn score(&self, x: &[f32], y: &[f32]) -> f64 {
         match self {
             Self::Sphere { .. } => dot(x, y),
-            Self::Lorentz { curvature } => {
-                let time = |v| (1.0 / curvature + dot(v, v)).sqrt();
-                dot(x, y) - time(x) * time(y)
-            }
+            _ => self.each(x, y, Hyperboloid::inner).iter().sum(),
         }
     }
 
@@ -66,60 +143,49 @@ impl Space {
     pub fn logit(&self, x: &[f32], y: &[f32]) -> f64 {
         match self {
             Self::Sphere { .. } => dot(x, y),
-            Self::Lorentz { curvature } => {
-                let z = (-curvature * self.score(x, y) - 1.0).max(EPS);
-                -(z + (z * (z + 2.0)).sqrt()).ln_1p() / curvature.sqrt()
+            Self::Lorentz { .. } => -mean(&self.each(x, y, Hyperboloid::dist)),
+            Self::Product { join: Join::L1, .. } => -mean(&self.each(x, y, Hyperboloid::dist)),
+            Self::Product { join: Join::L2, .. } => {
+                -mean(&self.each(x, y, |h, x, y| h.dist(x, y).powi(2))).sqrt()
             }
         }
     }
 
-    /// Distance to the root, at least 0; larger is more specific.
+    /// Distance to the root, at least 0; larger is more specific. In a product the sum of the
+    /// factors' distances.
     #[must_use]
     pub fn radius(&self, x: &[f32]) -> f64 {
         match self {
             Self::Sphere { root } => chord(x, root),
-            Self::Lorentz { curvature } => {
-                let root_c = curvature.sqrt();
-                (root_c * dot(x, x).sqrt()).asinh() / root_c
-            }
+            _ => self.factors(x).map(|(h, x)| h.dist0(x)).sum(),
         }
     }
 
-    /// Exterior angle at `x` toward `y`, in `[0, pi]` (METHODS 1.1 and 1.4).
+    /// Exterior angle at `x` toward `y`, in `[0, pi]` (METHODS 1.1 and 1.4); in a product the mean
+    /// of the factors' angles.
     #[must_use]
     pub fn exterior_angle(&self, x: &[f32], y: &[f32]) -> f64 {
-        let (along, across) = match self {
+        match self {
             Self::Sphere { root } => {
                 let a: Vec<f32> = x.iter().zip(root).map(|(e, r)| e - r).collect();
                 let b: Vec<f32> = y.iter().zip(x).map(|(f, e)| f - e).collect();
                 let along = dot(&a, &b);
-                (
-                    along,
-                    (dot(&a, &a) * dot(&b, &b) - along * along).max(0.0).sqrt(),
-                )
+                let across = (dot(&a, &a) * dot(&b, &b) - along * along).max(0.0);
+                angle(along, across.sqrt())
             }
-            Self::Lorentz { curvature } => {
-                let time = |v| (1.0 / curvature + dot(v, v)).sqrt();
-                let (xx, xy, yy) = (dot(x, x), dot(x, y), dot(y, y));
-                let along = curvature.sqrt() * (time(x) * xy - time(y) * xx);
-                (along, (xx * yy - xy * xy).max(0.0).sqrt())
-            }
-        };
-        if along == 0.0 && across == 0.0 {
-            std::f64::consts::FRAC_PI_2
-        } else {
-            across.atan2(along)
+            _ => mean(&self.each(x, y, Hyperboloid::exterior_angle)),
         }
     }
 
-    /// Half-aperture of the cone at `x`; on the sphere `asin(min(1, 0.05 / |x - r|))` (METHODS 1.5).
+    /// Half-aperture of the cone at `x`; on the sphere `asin(min(1, 0.05 / |x - r|))` (METHODS
+    /// 1.5), in a product the mean of the factors'.
     #[must_use]
     pub fn half_aperture(&self, x: &[f32]) -> f64 {
         match self {
-            Self::Sphere { root } => (0.05 / chord(x, root).max(EPS)).min(1.0).asin(),
-            Self::Lorentz { curvature } => {
-                let norm = (curvature * dot(x, x)).sqrt();
-                (2.0 * MIN_RADIUS / (norm + EPS)).min(1.0 - EPS).asin()
+            Self::Sphere { root } => (CONE_RADIUS / chord(x, root).max(EPS)).min(1.0).asin(),
+            _ => {
+                let each: Vec<f64> = self.factors(x).map(|(h, x)| h.half_aperture(x)).collect();
+                mean(&each)
             }
         }
     }
@@ -129,6 +195,10 @@ impl Space {
     pub fn entails(&self, x: &[f32], y: &[f32]) -> bool {
         self.exterior_angle(x, y) <= self.half_aperture(x)
     }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 #[cfg(test)]
@@ -153,6 +223,40 @@ mod tests {
         let (near, far) = ([0.3, 0.4], [0.6, 0.8]);
         assert!(ONE.entails(&near, &far));
         assert!(!ONE.entails(&far, &near));
+    }
+
+    #[test]
+    fn a_product_of_two_factors_has_the_reference_distance_and_score() {
+        // METHODS 9.2, PHyCLIP with c = (0.5, 2): pictures and texts of roles 0 and 1.
+        let curvatures = vec![0.5, 2.0];
+        let point = |role: f64, i: f64| -> Vec<f32> {
+            let v: Vec<f64> = (0..4)
+                .map(|j| 0.5 * (1.0 + 0.7 * i + 0.3 * f64::from(j) + 1.1 * role).sin())
+                .collect();
+            v.chunks(2)
+                .zip(&curvatures)
+                .flat_map(|(v, c)| {
+                    let r = (c * (v[0] * v[0] + v[1] * v[1])).sqrt();
+                    [v[0] * r.sinh() / r, v[1] * r.sinh() / r].map(|x| x as f32)
+                })
+                .collect()
+        };
+        let space = Space::Product {
+            curvatures: curvatures.clone(),
+            join: Join::L1,
+        };
+        let picture = point(0.0, 0.0);
+        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-6, "{a} {b}");
+        let known = [
+            (0.321_908_173_456, -2.639_391_878_816),
+            (0.748_549_591_685, -3.189_784_479_678),
+            (1.151_200_189_621, -4.151_278_375_688),
+        ];
+        for (i, (dist, score)) in known.into_iter().enumerate() {
+            let text = point(1.0, i as f64);
+            near(-space.logit(&picture, &text), dist);
+            near(space.score(&picture, &text), score);
+        }
     }
 
     #[test]

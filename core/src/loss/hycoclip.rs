@@ -8,7 +8,7 @@ use burn::tensor::Tensor;
 
 use super::contrastive::cross_entropy_diagonal;
 use super::terms::LossTerms;
-use crate::geometry::{cone, lorentz};
+use crate::geometry::{Form, cone, lorentz};
 
 /// Cone width factor between modalities, text to picture.
 pub const ETA_INTER: f64 = 0.7;
@@ -17,52 +17,100 @@ pub const ETA_INTRA: f64 = 1.2;
 /// Weight of the entailment part; with the factor 0.5 on its sum this is the paper's gamma = 0.1.
 pub const ENTAIL_WEIGHT: f64 = 0.2;
 
-/// Points of a batch, each `[b, d]`, rows of the same sample.
+/// Points of a batch, rows of the same sample: each `[b, d]`, or `[k, b, d]` in a product of `k`
+/// factors.
 #[derive(Clone, Debug)]
-pub struct HycoclipPoints {
+pub struct HycoclipPoints<const D: usize> {
     /// Pictures `I`.
-    pub image: Tensor<2>,
+    pub image: Tensor<D>,
     /// Captions `T`.
-    pub text: Tensor<2>,
+    pub text: Tensor<D>,
     /// Box crops `I^b`.
-    pub box_image: Tensor<2>,
+    pub box_image: Tensor<D>,
     /// Phrases `T^b`.
-    pub box_text: Tensor<2>,
+    pub box_text: Tensor<D>,
 }
 
-/// `contrastive + weight * 0.5 * (four entailments)`; the published `weight` is
-/// [`ENTAIL_WEIGHT`].
+/// How the parts of the loss are weighed; [`Default`] is as published.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HycoclipWeights {
+    /// Cone width factor between modalities.
+    pub eta_inter: f64,
+    /// Cone width factor within a modality.
+    pub eta_intra: f64,
+    /// Weight of the entailment part.
+    pub entail: f64,
+    /// How angles are evaluated.
+    pub form: Form,
+}
+
+impl Default for HycoclipWeights {
+    fn default() -> Self {
+        Self {
+            eta_inter: ETA_INTER,
+            eta_intra: ETA_INTRA,
+            entail: ENTAIL_WEIGHT,
+            form: Form::Stable,
+        }
+    }
+}
+
+/// `contrastive + weight * 0.5 * (four entailments)` in one Lorentz space.
 ///
 /// # Shapes
 /// points `[b, d]`, `c [1, 1]`, `scale [1]`
 #[must_use]
-pub fn hycoclip(points: HycoclipPoints, c: Tensor<2>, scale: Tensor<1>, weight: f64) -> LossTerms {
+pub fn hycoclip(
+    points: &HycoclipPoints<2>,
+    c: Tensor<2>,
+    scale: Tensor<1>,
+    weights: HycoclipWeights,
+) -> LossTerms {
+    let dist =
+        |x: &Tensor<2>, y: &Tensor<2>| lorentz::pairwise_dist(x.clone(), y.clone(), c.clone());
+    compose(points, dist, c.clone(), scale, weights)
+}
+
+/// The loss with any distance: what HyCoCLIP and its product have in common.
+pub(super) fn compose<const D: usize>(
+    points: &HycoclipPoints<D>,
+    dist: impl Fn(&Tensor<D>, &Tensor<D>) -> Tensor<2>,
+    c: Tensor<D>,
+    scale: Tensor<1>,
+    weights: HycoclipWeights,
+) -> LossTerms {
     let HycoclipPoints {
         image,
         text,
         box_image,
         box_text,
     } = points;
-    let ce = |query: &Tensor<2>, keys: &Tensor<2>| {
-        let d = lorentz::pairwise_dist(query.clone(), keys.clone(), c.clone());
-        cross_entropy_diagonal(d.neg() * scale.clone().unsqueeze())
+    let ce = |query: &Tensor<D>, keys: &Tensor<D>| {
+        cross_entropy_diagonal(dist(query, keys).neg() * scale.clone().unsqueeze())
     };
     let contrastive =
-        (ce(&image, &text) + ce(&text, &image) + ce(&box_image, &text) + ce(&box_text, &image))
-            * 0.25;
+        (ce(image, text) + ce(text, image) + ce(box_image, text) + ce(box_text, image)) * 0.25;
 
-    let gap = |general: &Tensor<2>, specific: &Tensor<2>, eta: f64| {
-        cone::entailment_gap(general.clone(), specific.clone(), c.clone(), eta).mean()
+    // The mean runs over the batch and, in a product, over the factors.
+    let gap = |general: &Tensor<D>, specific: &Tensor<D>, eta: f64| {
+        cone::entailment_gap(
+            general.clone(),
+            specific.clone(),
+            c.clone(),
+            eta,
+            weights.form,
+        )
+        .mean()
     };
-    let text_image = gap(&text, &image, ETA_INTER);
-    let box_text_image = gap(&box_text, &box_image, ETA_INTER);
-    let image_part = gap(&box_image, &image, ETA_INTRA);
-    let text_part = gap(&box_text, &text, ETA_INTRA);
+    let text_image = gap(text, image, weights.eta_inter);
+    let box_text_image = gap(box_text, box_image, weights.eta_inter);
+    let image_part = gap(box_image, image, weights.eta_intra);
+    let text_part = gap(box_text, text, weights.eta_intra);
     let entail =
         (text_image.clone() + box_text_image.clone() + image_part.clone() + text_part.clone())
             * 0.5;
 
-    let total = contrastive.clone() + entail.clone() * weight;
+    let total = contrastive.clone() + entail.clone() * weights.entail;
     LossTerms::new(
         total,
         vec![

@@ -3,6 +3,7 @@
 use burn::config::Config;
 
 use crate::error::{CoreError, Result};
+use crate::geometry::Join;
 use crate::nn::Activation;
 
 /// Where picture tokens get their positions from.
@@ -31,6 +32,24 @@ pub enum LiftKind {
     Sphere,
     /// Lorentz model with learned curvature and scales (MERU, HyCoCLIP).
     Lorentz,
+    /// Product of Lorentz factors, each with a curvature and scales of its own (PHyCLIP).
+    Product {
+        /// Number of factors; divides the width of the embeddings.
+        factors: usize,
+        /// How their distances are joined.
+        join: Join,
+    },
+}
+
+impl LiftKind {
+    /// Factors of eight coordinates, as published, joined by the mean.
+    #[must_use]
+    pub const fn product_of_eights(d_embed: usize) -> Self {
+        Self::Product {
+            factors: d_embed / 8,
+            join: Join::L1,
+        }
+    }
 }
 
 /// Vision transformer (METHODS 3.1, 3.5).
@@ -175,6 +194,14 @@ impl DualConfig {
             t.vocab_size,
         )?;
         require(t.context >= 3, "text.context", "at least 3", t.context)?;
+        if let LiftKind::Product { factors, .. } = self.lift {
+            require(
+                factors > 0 && self.d_embed.is_multiple_of(factors),
+                "lift.factors",
+                &format!("a divisor of the embedding width {}", self.d_embed),
+                factors,
+            )?;
+        }
         require(
             self.pixel_std.iter().all(|s| s.is_finite() && *s > 0.0),
             "pixel_std",

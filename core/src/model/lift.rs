@@ -4,7 +4,7 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
 use super::config::LiftKind;
-use crate::geometry::{Curvature, LogScalar, LogScalarConfig, lorentz};
+use crate::geometry::{Curvature, LogScalar, LogScalarConfig, lorentz, product};
 use crate::math::normalize;
 
 /// Scales and curvature of a Lorentz embedding (METHODS 2.0).
@@ -18,6 +18,18 @@ pub struct LorentzLift {
     pub textual_alpha: LogScalar,
 }
 
+/// Scales and curvatures of a product of Lorentz factors (METHODS 1.6); each of its learned
+/// numbers comes once a factor.
+#[derive(Module, Debug)]
+pub struct ProductLift {
+    /// Minus the curvatures.
+    pub curvs: Curvature,
+    /// Scales of picture features.
+    pub visual_alphas: LogScalar,
+    /// Scales of text features.
+    pub textual_alphas: LogScalar,
+}
+
 /// Maps projected features into the space of the model.
 #[derive(Module, Debug)]
 #[allow(clippy::large_enum_variant, reason = "one of them a model")]
@@ -26,25 +38,46 @@ pub enum Lift {
     Sphere(f32),
     /// Scale, then [`lorentz::exp_map0`].
     Lorentz(LorentzLift),
+    /// The same in each factor.
+    Product(ProductLift),
 }
 
 impl LiftKind {
     /// Build the lift for embeddings of width `d_embed` on a device.
     pub fn init(self, d_embed: usize, device: &Device) -> Lift {
-        let alpha = LogScalarConfig::alpha(d_embed);
         match self {
             Self::Sphere => Lift::Sphere(1.0),
-            Self::Lorentz => Lift::Lorentz(LorentzLift {
-                curv: LogScalarConfig::curvature().init(device),
-                visual_alpha: alpha.init(device),
-                textual_alpha: alpha.init(device),
-            }),
+            Self::Lorentz => {
+                let alpha = LogScalarConfig::alpha(d_embed);
+                Lift::Lorentz(LorentzLift {
+                    curv: LogScalarConfig::curvature().init(device),
+                    visual_alpha: alpha.init(device),
+                    textual_alpha: alpha.init(device),
+                })
+            }
+            Self::Product { factors, .. } => {
+                let alpha = LogScalarConfig::alpha(d_embed / factors).with_count(factors);
+                let curvature = LogScalarConfig::curvature().with_count(factors);
+                Lift::Product(ProductLift {
+                    curvs: curvature.init(device),
+                    visual_alphas: alpha.init(device),
+                    textual_alphas: alpha.init(device),
+                })
+            }
         }
     }
 }
 
+/// Lift each factor; `[b, k d] -> [b, k d]`.
+fn lift_factors(features: Tensor<2>, alphas: &LogScalar, curvs: &Curvature) -> Tensor<2> {
+    let c = curvs.factors();
+    let [factors, ..] = c.dims();
+    let tangent = product::split(features, factors) * alphas.factors();
+    product::flatten(lorentz::exp_map0(tangent, c))
+}
+
 impl Lift {
-    /// Points of picture features.
+    /// Points of picture features; in a product the factors side by side.
     ///
     /// # Shapes
     /// `[batch, d_embed] -> [batch, d_embed]`
@@ -52,10 +85,11 @@ impl Lift {
         match self {
             Self::Sphere(_) => normalize(features),
             Self::Lorentz(l) => lorentz::exp_map0(features * l.visual_alpha.row(), l.curv.row()),
+            Self::Product(p) => lift_factors(features, &p.visual_alphas, &p.curvs),
         }
     }
 
-    /// Points of text features.
+    /// Points of text features; in a product the factors side by side.
     ///
     /// # Shapes
     /// `[batch, d_embed] -> [batch, d_embed]`
@@ -63,14 +97,7 @@ impl Lift {
         match self {
             Self::Sphere(_) => normalize(features),
             Self::Lorentz(l) => lorentz::exp_map0(features * l.textual_alpha.row(), l.curv.row()),
-        }
-    }
-
-    /// Minus the curvature as `[1, 1]`, where the space has one.
-    pub fn curvature(&self) -> Option<Tensor<2>> {
-        match self {
-            Self::Sphere(_) => None,
-            Self::Lorentz(l) => Some(l.curv.row()),
+            Self::Product(p) => lift_factors(features, &p.textual_alphas, &p.curvs),
         }
     }
 
@@ -83,6 +110,11 @@ impl Lift {
                 curv: l.curv.clamped(),
                 visual_alpha: l.visual_alpha.clamped(),
                 textual_alpha: l.textual_alpha.clamped(),
+            }),
+            Self::Product(p) => Self::Product(ProductLift {
+                curvs: p.curvs.clamped(),
+                visual_alphas: p.visual_alphas.clamped(),
+                textual_alphas: p.textual_alphas.clamped(),
             }),
         }
     }

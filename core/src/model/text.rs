@@ -17,6 +17,15 @@ pub struct Tokens {
 }
 
 impl Tokens {
+    /// The same tokens without autodiff.
+    #[must_use]
+    pub fn inner(self) -> Self {
+        Self {
+            ids: self.ids.inner(),
+            ends: self.ends.inner(),
+        }
+    }
+
     /// Move a batch of token rows to a device.
     ///
     /// The end of a text is the first place of the largest id in its row: the end token has the

@@ -11,10 +11,12 @@
 pub mod metrics;
 mod node;
 mod parse;
+mod ranks;
 mod rollup;
 mod tree;
 
 pub use metrics::{HierarchyScores, mean, score};
 pub use node::{Node, NodeIx};
+pub use ranks::RANKS;
 pub use rollup::{Descent, descend, roll_up};
 pub use tree::Taxonomy;

@@ -33,7 +33,6 @@ pub(super) fn fail<T>(line: usize, reason: impl Into<String>) -> Result<T> {
 /// Reads the lines and resolves parents. Whether they form one graph without cycles is checked by
 /// [`super::Taxonomy`].
 pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = (1..).zip(text.lines());
     let header = lines.next().map_or("", |(_, line)| line);
     if !header.split('\t').map(str::trim).eq(COLUMNS) {

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use super::node::{Node, NodeIx};
 use super::parse::{self, Entry, fail};
+use super::ranks;
 use crate::error::Result;
 
 /// Concepts from one root down, each with all its relations worked out.
@@ -24,14 +25,25 @@ pub struct Taxonomy {
 }
 
 impl Taxonomy {
-    /// Reads a taxonomy: columns `synset`, `names` (`|`), `hypernyms` (`|`), `labelled` (0 or 1),
-    /// separated by tabs, below a header with these words. The lines may come in any order.
+    /// Reads a taxonomy in either form, told apart by its header.
+    ///
+    /// - Columns `synset`, `names` (`|`), `hypernyms` (`|`), `labelled` (0 or 1), separated by tabs;
+    ///   the lines may come in any order.
+    /// - One lineage a line: columns of ranks from `kingdom` to `species`, then perhaps
+    ///   `common_name`. The last rank is labelled; a node's id is its lineage joined by `/`, and the
+    ///   root is `Eukarya`.
     ///
     /// # Errors
     /// [`crate::CoreError::Taxonomy`] with the line: a missing header, a wrong number of columns, an
-    /// empty name, an id given twice, a hypernym that is missing, a second root, a cycle.
+    /// empty name or rank, an id or lineage given twice, a hypernym that is missing, a second root,
+    /// a cycle.
     pub fn from_tsv(text: &str) -> Result<Self> {
-        let entries = parse::read(text)?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let entries = if ranks::is_header(text.lines().next().unwrap_or_default()) {
+            ranks::read(text)?
+        } else {
+            parse::read(text)?
+        };
         let root = root(&entries)?;
         let children = children(&entries);
         let order = parents_first(&entries, &children)?;
@@ -70,7 +82,7 @@ impl Taxonomy {
         })
     }
 
-    /// Writes the taxonomy in the form that [`Taxonomy::from_tsv`] reads.
+    /// Writes the taxonomy in the first form that [`Taxonomy::from_tsv`] reads.
     pub fn to_tsv(&self) -> String {
         parse::write(&self.nodes)
     }

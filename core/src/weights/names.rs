@@ -19,7 +19,7 @@ pub fn public_name(path: &str, owner: &str) -> (String, Layout) {
     // `image`, `text` and `lift` only group what the files keep flat.
     while matches!(
         parts.first(),
-        Some(&("image" | "text" | "lift" | "Lorentz"))
+        Some(&("image" | "text" | "lift" | "Lorentz" | "Product"))
     ) {
         parts.remove(0);
     }
@@ -80,6 +80,7 @@ mod tests {
             )
         );
         assert_eq!(name("lift.Lorentz.curv.log", "Struct:LogScalar"), "curv");
+        assert_eq!(name("lift.Product.curvs.log", "Struct:LogScalar"), "curvs");
         assert_eq!(name("logit_scale.log", "Struct:LogScalar"), "logit_scale");
         assert_eq!(
             name("image.pixel_mean", "Struct:ImageEncoder"),

@@ -33,7 +33,7 @@ impl ModuleVisitor for Collector {
             Layout::Same => param.val().inner(),
             Layout::Transposed => param.val().inner().transpose(),
         };
-        let scalar = owner == "Struct:LogScalar";
+        let scalar = owner == "Struct:LogScalar" && tensor.dims() == [1; D];
         let shape = if scalar {
             Vec::new()
         } else {

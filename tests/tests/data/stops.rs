@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use espalier_trainer::data::source::{Dataset, Records, Unit};
-use espalier_trainer::data::{BatchSpec, BatchStream, DataError, Position, Synthetic, fault};
+use espalier_trainer::data::{
+    BatchSpec, BatchStream, DataError, Needs, Position, Synthetic, fault,
+};
 
 use crate::shards::{rows, write_parquet};
 use crate::support::{open, spec, stream, take, tokenizer};
@@ -21,7 +23,7 @@ fn a_method_without_boxes_gets_none_and_uses_every_record() {
     write_parquet(&path, &rows, 8);
     let data: Arc<dyn Dataset> = Arc::new(open(&[&path]).unwrap());
     let plain = BatchSpec {
-        needs_boxes: false,
+        needs: Needs::Captions,
         ..spec(8)
     };
     let batch = &take(stream(Arc::clone(&data), plain, Position::default()), 1)[0];

@@ -19,6 +19,9 @@ use crate::fit::{Run, checkpoint, run};
 /// Name of the resolved configuration in the folder of a run.
 pub const CONFIG: &str = "config.toml";
 
+/// Blocks of the configuration.
+const BLOCKS: [&str; 5] = ["dataset", "model", "optim", "loss", "train"];
+
 /// Bytes of a mebibyte.
 const MIB: f64 = 1_048_576.0;
 
@@ -76,6 +79,9 @@ fn layer(args: &FitArgs) -> anyhow::Result<Table> {
 fn free_name(args: &FitArgs, config: &TrainConfig) -> String {
     let kind = match config.dataset.kind {
         DatasetKind::Grit => "grit",
+        DatasetKind::Hierarcaps => "hierarcaps",
+        DatasetKind::Taxonomy => "taxonomy",
+        DatasetKind::Parts => "parts",
         DatasetKind::Synthetic => "synthetic",
     };
     let stem = format!("{kind}-{}", config.train.method.name());
@@ -112,6 +118,30 @@ fn resumed(args: &FitArgs) -> anyhow::Result<Option<PathBuf>> {
     Ok(found)
 }
 
+/// `--data` takes everything up to the next flag, so `key=value` pairs behind it arrive among the
+/// paths: those that name no file are what they look like.
+fn with_pairs_apart(args: &FitArgs) -> FitArgs {
+    let mut args = args.clone();
+    let is_pair = |path: &PathBuf| {
+        let text = path.to_string_lossy();
+        let key = text.split_once('=').map(|(key, _)| key);
+        let is_key = |key: &str| {
+            key.split_once('.')
+                .is_some_and(|(block, _)| BLOCKS.contains(&block))
+        };
+        key.is_some_and(is_key) && !path.exists()
+    };
+    let mut pairs = Vec::new();
+    for paths in [&mut args.data, &mut args.val_data] {
+        let (found, kept) = std::mem::take(paths).into_iter().partition(is_pair);
+        *paths = kept;
+        let found: Vec<PathBuf> = found;
+        pairs.extend(found.iter().map(|path| path.to_string_lossy().into_owned()));
+    }
+    args.pairs.splice(0..0, pairs);
+    args
+}
+
 fn configuration(args: &FitArgs) -> anyhow::Result<TrainConfig> {
     let mut flags = Table::new();
     if let (Some(_), Some(name)) = (&args.resume, &args.name) {
@@ -139,9 +169,10 @@ fn configuration(args: &FitArgs) -> anyhow::Result<TrainConfig> {
 /// # Errors
 /// Bad usage, configuration or data (exit code 2), or a failure while running (1).
 pub fn run(args: &FitArgs) -> anyhow::Result<()> {
+    let args = &with_pairs_apart(args);
     let resume = resumed(args)?;
     let config = configuration(args)?;
-    if config.dataset.kind == DatasetKind::Grit && config.dataset.data.is_empty() {
+    if config.dataset.kind != DatasetKind::Synthetic && config.dataset.data.is_empty() {
         return Err(usage(
             "--data: expected files, folders or globs to train on, found none",
         ));
@@ -206,13 +237,9 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
 
 fn rehearse(args: &FitArgs, run: Run) -> anyhow::Result<()> {
     let (report, seconds, records, total) = run.dry()?;
-    let (term, chance) = run
-        .config
-        .train
-        .method
-        .build()
-        .chance(run.config.train.batch_size);
-    let found = report.get(term).unwrap_or(f64::NAN);
+    let train = &run.config.train;
+    let method = train.method.build(&run.config.loss);
+    let chance = method.chance(train.batch_size);
     let disk = run.config.train.keep as u64 * run.config.checkpoint_bytes();
     let memory = peak_memory();
     if args.common.json {
@@ -221,7 +248,7 @@ fn rehearse(args: &FitArgs, run: Run) -> anyhow::Result<()> {
             json!({
                 "records": records, "steps": total, "seconds_per_step": seconds,
                 "eta_seconds": seconds * total as f64, "peak_memory_bytes": memory,
-                "checkpoint_bytes_kept": disk, "chance": {term: chance},
+                "checkpoint_bytes_kept": disk, "chance": chance.map(|(term, value)| json!({term: value})),
                 "values": report.values.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
             })
         );
@@ -240,7 +267,14 @@ fn rehearse(args: &FitArgs, run: Run) -> anyhow::Result<()> {
         println!("peak memory    {:.0} MiB", bytes as f64 / MIB);
     }
     println!("checkpoints    {:.0} MiB on disk", disk as f64 / MIB);
-    println!("{term:14} {found:.4}, chance {chance:.4}");
+    for (term, value) in &report.values {
+        let at_chance = chance
+            .filter(|(name, _)| name == term)
+            .map_or_else(String::new, |(_, chance)| {
+                format!(", at chance {chance:.4}")
+            });
+        println!("{term:14} {value:.4}{at_chance}");
+    }
     Ok(())
 }
 

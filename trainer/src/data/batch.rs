@@ -1,11 +1,27 @@
 //! What a training step is given, and how to make it.
 
+use std::sync::Arc;
+
 use espalier_core::input::{RandomCrop, TokenBatch};
 use image::RgbImage;
 
 use super::error::{DataError, Result};
 use super::fault::BrokenCounts;
+use super::lineage::Lineages;
 use super::order::{Position, ShuffleBudget};
+
+/// What a method needs of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// A picture and its caption.
+    Captions,
+    /// Also a box and its phrase.
+    Boxes,
+    /// Texts from general to specific, of which the last describes the picture, if there is one.
+    Chains,
+    /// A picture and all of its boxes.
+    Parts,
+}
 
 /// How to make batches of a dataset.
 #[derive(Clone, Debug)]
@@ -16,8 +32,12 @@ pub struct BatchSpec {
     pub image_size: u32,
     /// Most tokens of a text, start and end included, at least 2.
     pub context: usize,
-    /// Whether the method needs a box; samples without a usable one are then skipped.
-    pub needs_boxes: bool,
+    /// What the method needs of a sample; samples without it are skipped.
+    pub needs: Needs,
+    /// Chains of texts of labels, for records that have a label and no chain of their own.
+    pub lineages: Option<Arc<Lineages>>,
+    /// Boxes of other pictures with the same label that each box brings a pair with.
+    pub cross_image: usize,
     /// Random crop of pictures and boxes; `None` takes the middle of each.
     pub augment: Option<RandomCrop>,
     /// Whether a picture is first centred on a white square, as the reference's training
@@ -49,7 +69,9 @@ impl BatchSpec {
             batch_size,
             image_size,
             context,
-            needs_boxes: true,
+            needs: Needs::Boxes,
+            lineages: None,
+            cross_image: 1,
             augment: Some(RandomCrop::default()),
             white_pad: true,
             min_box_px: super::boxes::default_min_box_px(image_size),
@@ -134,7 +156,7 @@ pub struct Pictures {
 impl Pictures {
     /// Packs pictures of `size` x `size`.
     #[must_use]
-    pub fn pack<'a>(size: u32, pictures: impl ExactSizeIterator<Item = &'a RgbImage>) -> Self {
+    pub fn pack(size: u32, pictures: &[&RgbImage]) -> Self {
         let count = pictures.len();
         let mut bytes = Vec::with_capacity(count * 3 * (size as usize).pow(2));
         for picture in pictures {
@@ -159,10 +181,33 @@ impl Pictures {
     }
 }
 
+/// The texts of a batch of chains.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chains {
+    /// Texts of a chain.
+    pub tiers: usize,
+    /// Tokens of the positives, `b * tiers` rows, chain by chain.
+    pub positives: TokenBatch,
+    /// Tokens of the negatives, in the same order.
+    pub negatives: TokenBatch,
+}
+
+/// Wholes and parts of a batch. Rows of pictures are numbered through: first the scenes, as many as
+/// the batch has samples, then all their boxes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scenes {
+    /// Crops of the boxes.
+    pub boxes: Pictures,
+    /// Pairs to train on: row of the whole, number of the box.
+    pub pairs: Vec<(usize, usize)>,
+    /// All known relations, the pairs among them, and each box with itself.
+    pub entails: Vec<(usize, usize)>,
+}
+
 /// The samples of one training step.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// Pictures, `[b, 3, s, s]`.
+    /// Pictures, `[b, 3, s, s]`; none where the dataset has no pictures.
     pub images: Pictures,
     /// One crop of each picture, `[b, 3, s, s]`; `None` if the method needs no boxes.
     pub box_images: Option<Pictures>,
@@ -170,6 +215,10 @@ pub struct Batch {
     pub captions: TokenBatch,
     /// Tokens of the phrases of the crops; `None` if the method needs no boxes.
     pub phrases: Option<TokenBatch>,
+    /// Texts from general to specific, if the method needs them.
+    pub chains: Option<Chains>,
+    /// Boxes and what they are parts of, if the method needs them.
+    pub scenes: Option<Scenes>,
     /// Keys of the records.
     pub keys: Vec<String>,
     /// Label of the box of each sample; without boxes, of the first box that has one.
@@ -195,7 +244,7 @@ mod tests {
             })
         };
         let pictures = [picture(0), picture(9)];
-        let packed = Pictures::pack(3, pictures.iter());
+        let packed = Pictures::pack(3, &pictures.each_ref());
         assert_eq!((packed.count, packed.size, packed.bytes.len()), (2, 3, 54));
         assert_eq!(
             packed.to_planes(),

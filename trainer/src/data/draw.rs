@@ -4,9 +4,11 @@ use espalier_core::input::image::Window;
 use espalier_core::input::{Preprocess, ResizeMode};
 use image::RgbImage;
 
-use super::batch::BatchSpec;
+use super::batch::{BatchSpec, Needs};
 use super::boxes::{GroundedBox, Region, large_enough, pixel_box};
 use super::fault::{Broken, Cause, Fault};
+use super::lineage::TextChain;
+use super::picture::Picture;
 use super::random::Random;
 use super::source::Record;
 
@@ -14,16 +16,31 @@ use super::source::Record;
 pub(super) struct Drawn {
     pub key: String,
     pub caption: String,
-    pub picture: RgbImage,
+    pub picture: Option<RgbImage>,
     /// Crop and phrase.
     pub boxed: Option<(RgbImage, String)>,
     pub synset: Option<String>,
+    pub chain: Option<TextChain>,
+    pub parts: Vec<Part>,
 }
+
+/// A box of a scene.
+pub(super) struct Part {
+    pub crop: RgbImage,
+    /// What is in it.
+    pub label: String,
+    /// Left, top, right, bottom relative to the scene.
+    pub place: [f64; 4],
+}
+
+/// Most boxes of a scene; of more, these many are drawn.
+const MOST_PARTS: usize = 16;
 
 /// What became of a record.
 pub(super) enum Outcome {
     Drawn(Box<Drawn>),
     NoUsableBox,
+    NoChain,
     Broken(Broken),
 }
 
@@ -41,12 +58,99 @@ pub(super) fn draw(
     let key = record.key.clone();
     match try_draw(record, spec, random) {
         Ok(Some(drawn)) => Outcome::Drawn(Box::new(drawn)),
+        Ok(None) if spec.needs == Needs::Chains => Outcome::NoChain,
         Ok(None) => Outcome::NoUsableBox,
         Err(fault) => Outcome::Broken(fault.of(key)),
     }
 }
 
 fn try_draw(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option<Drawn>, Fault> {
+    match spec.needs {
+        Needs::Captions => captioned(record, spec, random).map(Some),
+        Needs::Boxes => boxed(record, spec, random),
+        Needs::Chains => chained(record, spec, random),
+        Needs::Parts => scene(record, spec, random),
+    }
+}
+
+/// The first label of a record.
+fn label(record: &Record) -> Option<String> {
+    let boxed = record.boxes.iter().find_map(|b| b.synset.clone());
+    boxed.or_else(|| record.synsets.first().cloned())
+}
+
+fn captioned(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Drawn, Fault> {
+    let synset = label(&record);
+    let picture = square(&record.picture.decode()?, spec, random)?;
+    Ok(Drawn {
+        key: record.key,
+        caption: record.caption,
+        picture: Some(picture),
+        boxed: None,
+        synset,
+        chain: None,
+        parts: Vec::new(),
+    })
+}
+
+fn chained(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option<Drawn>, Fault> {
+    let synset = label(&record);
+    let drawn = || {
+        let lineages = spec.lineages.as_ref()?;
+        lineages.draw(synset.as_ref()?, random)
+    };
+    let Some(chain) = record.chain.clone().or_else(drawn) else {
+        return Ok(None);
+    };
+    let picture = match &record.picture {
+        Picture::None => None,
+        picture => Some(square(&picture.decode()?, spec, random)?),
+    };
+    Ok(Some(Drawn {
+        key: record.key,
+        caption: record.caption,
+        picture,
+        boxed: None,
+        synset,
+        chain: Some(chain),
+        parts: Vec::new(),
+    }))
+}
+
+fn scene(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option<Drawn>, Fault> {
+    let picture = record.picture.decode()?;
+    let mut usable = usable_boxes(record.boxes, &picture, spec.min_box_px);
+    random.shuffle(&mut usable);
+    usable.truncate(MOST_PARTS);
+    let mut parts = Vec::with_capacity(usable.len());
+    for found in usable {
+        let Region::Relative(place) = found.region else {
+            // A crop without its place: its relation to the other crops is not known.
+            continue;
+        };
+        let crop = square(&cut(&found.region, &picture)?, spec, random)?;
+        parts.push(Part {
+            crop,
+            label: found.synset.unwrap_or(found.phrase),
+            place,
+        });
+    }
+    if parts.is_empty() {
+        return Ok(None);
+    }
+    let synset = parts.first().map(|part| part.label.clone());
+    Ok(Some(Drawn {
+        key: record.key,
+        caption: record.caption,
+        picture: Some(square(&picture, spec, random)?),
+        boxed: None,
+        synset,
+        chain: None,
+        parts,
+    }))
+}
+
+fn boxed(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option<Drawn>, Fault> {
     let Record {
         key,
         picture,
@@ -55,17 +159,6 @@ fn try_draw(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Opt
         ..
     } = record;
     let picture = picture.decode()?;
-    if !spec.needs_boxes {
-        let synset = boxes.into_iter().find_map(|b| b.synset);
-        let picture = square(&picture, spec, random)?;
-        return Ok(Some(Drawn {
-            key,
-            caption,
-            picture,
-            boxed: None,
-            synset,
-        }));
-    }
     let mut usable = usable_boxes(boxes, &picture, spec.min_box_px);
     if usable.is_empty() {
         return Ok(None);
@@ -83,9 +176,11 @@ fn try_draw(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Opt
     Ok(Some(Drawn {
         key,
         caption,
-        picture,
+        picture: Some(picture),
         boxed: Some((crop, phrase)),
         synset,
+        chain: None,
+        parts: Vec::new(),
     }))
 }
 

@@ -158,7 +158,10 @@ impl Iterator for EvalSet {
         if samples.is_empty() {
             return None;
         }
-        let images = Pictures::pack(self.preprocess.size, samples.iter().map(|s| &s.picture));
+        let images = Pictures::pack(
+            self.preprocess.size,
+            &samples.iter().map(|s| &s.picture).collect::<Vec<_>>(),
+        );
         let mut batch = EvalBatch {
             images,
             keys: Vec::with_capacity(samples.len()),

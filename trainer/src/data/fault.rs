@@ -25,6 +25,8 @@ pub enum Cause {
     UnreadableMetadata,
     /// A member that the record should have is not there.
     MissingMember,
+    /// A chain of texts with another number of tiers.
+    WrongTiers,
 }
 
 impl Cause {
@@ -40,6 +42,7 @@ impl Cause {
             Self::UnreadableText => "text is not UTF-8",
             Self::UnreadableMetadata => "metadata cannot be read",
             Self::MissingMember => "member is missing",
+            Self::WrongTiers => "wrong number of tiers",
         }
     }
 }
@@ -117,6 +120,10 @@ pub struct BrokenCounts {
     pub seen: u64,
     /// Sound records that were skipped because the method needs a box and none was usable.
     pub no_usable_box: u64,
+    /// Sound records that were skipped because the method needs a label with a chain of texts
+    /// above it and they have none.
+    #[serde(default)]
+    pub no_chain: u64,
     /// Broken records by cause.
     pub by_cause: BTreeMap<Cause, CauseCount>,
 }
@@ -141,6 +148,7 @@ impl BrokenCounts {
     pub fn merge(&mut self, later: &Self) {
         self.seen += later.seen;
         self.no_usable_box += later.no_usable_box;
+        self.no_chain += later.no_chain;
         for (&cause, entry) in &later.by_cause {
             self.by_cause
                 .entry(cause)
@@ -178,6 +186,9 @@ impl fmt::Display for BrokenCounts {
         }
         if self.no_usable_box > 0 {
             lines.push(format!("  no usable box: {}", self.no_usable_box));
+        }
+        if self.no_chain > 0 {
+            lines.push(format!("  no label in the taxonomy: {}", self.no_chain));
         }
         if lines.is_empty() {
             lines.push("  nothing was skipped".to_owned());

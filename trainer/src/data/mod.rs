@@ -2,8 +2,10 @@
 //!
 //! In order of reading:
 //! 1. [`paths`], [`grit`]: what the user names becomes shards and [`source::Unit`]s, from footers
-//!    and headers alone. [`synthetic`] needs no file.
-//! 2. [`source`]: units load [`source::Record`]s; [`boxes`] reads their phrases and boxes.
+//!    and headers alone. [`folders`], [`open_images`]: pictures in folders. [`hierarcaps`],
+//!    [`labels`]: texts alone. [`synthetic`] needs no file.
+//! 2. [`source`]: units load [`source::Record`]s; [`boxes`] reads their phrases and boxes,
+//!    [`lineage`] the chain of texts above a label.
 //! 3. [`order`], [`random`]: the order of an epoch and all other chance, as pure functions of the
 //!    seed and the position.
 //! 4. [`stream`]: a [`batch::BatchSpec`] and worker threads make [`batch::Batch`]es ahead of the
@@ -21,8 +23,14 @@ mod draw;
 pub mod error;
 pub mod eval_set;
 pub mod fault;
+pub mod folders;
 pub mod grit;
+pub mod hierarcaps;
+pub mod labels;
+pub mod lineage;
+pub mod open_images;
 pub mod order;
+mod pack;
 mod parquet_records;
 mod parquet_shard;
 pub mod paths;
@@ -35,11 +43,15 @@ pub mod synthetic;
 mod tar_index;
 mod tar_shard;
 
-pub use batch::{Batch, BatchSpec, Pictures};
+pub use batch::{Batch, BatchSpec, Chains, Needs, Pictures, Scenes};
 pub use error::DataError;
 pub use eval_set::{EvalBatch, EvalSet};
 pub use fault::{BrokenCounts, Cause};
+pub use folders::Folders;
 pub use grit::Grit;
+pub use hierarcaps::Hierarcaps;
+pub use labels::Labels;
+pub use open_images::OpenImages;
 pub use order::Position;
 pub use source::Dataset;
 pub use stream::BatchStream;

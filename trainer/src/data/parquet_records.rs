@@ -123,6 +123,7 @@ impl Columns {
             caption,
             boxes,
             synsets,
+            chain: None,
             tally,
         })
     }

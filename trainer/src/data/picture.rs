@@ -60,6 +60,8 @@ fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> std::io:
 /// A picture, decoded or not.
 #[derive(Clone, Debug)]
 pub enum Picture {
+    /// There is none: the dataset holds texts alone.
+    None,
     /// The bytes of a picture file.
     Encoded(Vec<u8>),
     /// The bytes of a picture file within another file.
@@ -81,6 +83,7 @@ impl Picture {
             input::decode(bytes).map_err(|e| Fault::new(Cause::UnreadablePicture, e.to_string()))
         };
         match self {
+            Self::None => Err(Fault::new(Cause::MissingPicture, "the dataset has none")),
             Self::Encoded(bytes) => decode(bytes),
             Self::Stored(stored) => decode(&stored.read()?),
             Self::Decoded(picture) => Ok(picture.clone()),

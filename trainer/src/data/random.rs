@@ -24,6 +24,8 @@ pub enum Purpose {
     Patches = 5,
     /// Choice of the ancestor that a phrase is replaced by.
     Climb = 6,
+    /// Choice of boxes with the same label in other pictures.
+    CrossImage = 7,
 }
 
 /// A stream of random numbers.

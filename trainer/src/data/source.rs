@@ -4,6 +4,7 @@ use sha2::{Digest, Sha256};
 
 use super::boxes::{BoxTally, GroundedBox};
 use super::fault::Broken;
+use super::lineage::TextChain;
 use super::picture::Picture;
 
 /// A part of a dataset that is loaded as a whole: a row group of a parquet shard, or a tar.
@@ -76,7 +77,7 @@ pub trait Records: Send + Sync {
 pub struct Record {
     /// Its key in the dataset.
     pub key: String,
-    /// The whole picture.
+    /// The whole picture, if the dataset has pictures.
     pub picture: Picture,
     /// The caption, not blank.
     pub caption: String,
@@ -84,6 +85,24 @@ pub struct Record {
     pub boxes: Vec<GroundedBox>,
     /// Labels of what is boxed, as stored.
     pub synsets: Vec<String>,
+    /// Texts from general to specific with their contradictions, where the dataset has them.
+    pub chain: Option<TextChain>,
     /// What was met on the way from the stored entries to [`Record::boxes`].
     pub tally: BoxTally,
+}
+
+impl Record {
+    /// A record that is a chain of texts and nothing else.
+    #[must_use]
+    pub fn of_chain(key: String, chain: TextChain) -> Self {
+        Self {
+            key,
+            picture: Picture::None,
+            caption: chain.positives.last().cloned().unwrap_or_default(),
+            boxes: Vec::new(),
+            synsets: Vec::new(),
+            chain: Some(chain),
+            tally: BoxTally::default(),
+        }
+    }
 }

@@ -15,11 +15,12 @@ use espalier_core::input::Tokenizer;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::batch::{Batch, BatchSpec, Pictures};
+use super::batch::{Batch, BatchSpec, Needs, Pictures};
 use super::draw::{Drawn, Outcome, draw};
 use super::error::{DataError, Result};
 use super::fault::{Broken, BrokenCounts};
 use super::order::{EpochOrder, Position, Slot};
+use super::pack::{self, pictures};
 use super::random::{Purpose, Random};
 use super::source::{Dataset, Records};
 
@@ -202,6 +203,7 @@ impl Producer {
                 match outcome {
                     Outcome::Drawn(sample) => drawn.push(*sample),
                     Outcome::NoUsableBox => counts.no_usable_box += 1,
+                    Outcome::NoChain => counts.no_chain += 1,
                     Outcome::Broken(broken) => {
                         let shard = self.dataset.units()[unit as usize].shard;
                         counts.add(self.dataset.shard_name(shard), &broken);
@@ -271,7 +273,7 @@ impl Producer {
             .iter()
             .filter_map(|sample| sample.boxed.as_ref())
             .collect();
-        let has_boxes = self.spec.needs_boxes;
+        let has_boxes = self.spec.needs == Needs::Boxes;
         let position_after = if self.at.index == self.order.records() {
             Position {
                 epoch: self.at.epoch + 1,
@@ -281,11 +283,32 @@ impl Producer {
             self.at
         };
         Batch {
-            images: Pictures::pack(size, drawn.iter().map(|sample| &sample.picture)),
-            box_images: has_boxes.then(|| Pictures::pack(size, boxed.iter().map(|(crop, _)| crop))),
+            images: Pictures::pack(size, &pictures(drawn)),
+            box_images: has_boxes.then(|| {
+                Pictures::pack(
+                    size,
+                    &boxed.iter().map(|(crop, _)| crop).collect::<Vec<_>>(),
+                )
+            }),
             captions: tokens(drawn.iter().map(|sample| sample.caption.as_str()).collect()),
             phrases: has_boxes
                 .then(|| tokens(boxed.iter().map(|(_, phrase)| phrase.as_str()).collect())),
+            chains: (self.spec.needs == Needs::Chains)
+                .then(|| {
+                    pack::chains(drawn, |texts| {
+                        self.tokenizer.encode_batch(texts, self.spec.context)
+                    })
+                })
+                .flatten(),
+            scenes: (self.spec.needs == Needs::Parts).then(|| {
+                let mut random = Random::new(
+                    self.spec.seed,
+                    Purpose::CrossImage,
+                    self.at.epoch,
+                    self.at.index,
+                );
+                pack::scenes(drawn, size, self.spec.cross_image, &mut random)
+            }),
             keys: drawn.iter().map(|sample| sample.key.clone()).collect(),
             synsets: drawn.iter().map(|sample| sample.synset.clone()).collect(),
             position_after,

@@ -248,6 +248,7 @@ fn make(seed: u64, size: u32, index: u64) -> Record {
         picture: Picture::Decoded(picture),
         caption,
         synsets: placed.iter().map(|shape| id(&shape.name())).collect(),
+        chain: None,
         tally: BoxTally {
             noun_chunks: boxes.len() as u64,
             ..BoxTally::default()

@@ -243,6 +243,7 @@ fn read_raw(group: &MemberGroup) -> Result<Record, Fault> {
         caption,
         boxes,
         synsets,
+        chain: None,
         tally,
     })
 }
@@ -350,6 +351,7 @@ fn read_prepared(group: &MemberGroup) -> Result<Record, Fault> {
         caption,
         boxes,
         synsets: Vec::new(),
+        chain: None,
         tally,
     })
 }

@@ -1,11 +1,12 @@
 //! Embeddings of labelled pictures, of texts, and of classes.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use burn::tensor::{Device, Tensor, TensorData};
-use espalier_core::geometry::Space;
+use espalier_core::geometry::{LogScalar, Space};
 use espalier_core::math::normalize;
-use espalier_core::model::{Lift, Tokens};
+use espalier_core::model::{Lift, LiftKind, Tokens};
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
 use super::prompts;
@@ -100,17 +101,22 @@ pub fn classes(
 /// # Errors
 /// When the device fails.
 pub fn space(model: &Model, device: &Device) -> anyhow::Result<Space> {
-    match model.encoder.lift.curvature() {
-        Some(c) => Ok(Space::Lorentz {
-            curvature: f64::from(c.into_scalar::<f32>()),
-        }),
-        None => {
-            let root = texts(model, &[String::new()], device)?;
-            Ok(Space::Sphere {
-                root: root.concat(),
-            })
-        }
-    }
+    let curvatures = |c: &LogScalar| -> anyhow::Result<Vec<f64>> {
+        let values = rows(c.value().unsqueeze())?.concat();
+        Ok(values.into_iter().map(f64::from).collect())
+    };
+    Ok(match (&model.encoder.lift, model.card.config.lift) {
+        (Lift::Lorentz(l), _) => Space::Lorentz {
+            curvature: curvatures(&l.curv)?[0],
+        },
+        (Lift::Product(p), LiftKind::Product { join, .. }) => Space::Product {
+            curvatures: curvatures(&p.curvs)?,
+            join,
+        },
+        _ => Space::Sphere {
+            root: texts(model, std::slice::from_ref(&model.card.root_text), device)?.concat(),
+        },
+    })
 }
 
 /// Labelled pictures and their points.
@@ -126,6 +132,18 @@ pub struct Labelled {
     pub unknown: u64,
     /// Records that could not be read.
     pub broken: u64,
+}
+
+/// The first labels of all readable records.
+#[must_use]
+pub fn labels_of(data: &dyn Dataset) -> BTreeSet<String> {
+    let mut labels = BTreeSet::new();
+    for (at, unit) in data.units().iter().enumerate() {
+        let Ok(records) = data.load(at) else { continue };
+        let rows = (0..unit.records as usize).filter_map(|row| records.read(row).ok());
+        labels.extend(rows.flat_map(|record| record.synsets));
+    }
+    labels
 }
 
 /// How labelled pictures are read.

@@ -2,6 +2,7 @@
 
 pub mod embed;
 pub mod hierarchy;
+pub mod ordering;
 pub mod prompts;
 pub mod record;
 pub mod zero_shot;

@@ -13,6 +13,8 @@ pub enum TaskName {
     ZeroShot,
     /// How far wrong answers are in the taxonomy (METHODS 6.3).
     Hierarchy,
+    /// Whether chains of texts lie in order of their radii (tau_d of METHODS 6.4).
+    Ordering,
 }
 
 /// The result of one task.
@@ -34,11 +36,11 @@ pub struct Record {
     pub prompts: String,
     /// Engine.
     pub backend: String,
-    /// Labelled pictures that were judged.
+    /// Labelled pictures, or chains of texts, that were judged.
     pub n: usize,
     /// Pictures that were not, by reason.
     pub left_out: BTreeMap<String, u64>,
-    /// Classes to choose from.
+    /// Classes to choose from; 0 where there is no choice.
     pub classes: usize,
     /// Seed; nothing of these tasks is random.
     pub seed: u64,

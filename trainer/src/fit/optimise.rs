@@ -5,25 +5,32 @@ use burn::optim::{AdamWConfig, GradientsParams, ModuleOptimizer};
 use burn::tensor::Tensor;
 use sha2::{Digest, Sha256};
 
-use crate::config::OptimConfig;
+use crate::config::{DecayGroups, OptimConfig};
 
-/// Optimiser with the decay groups of the published code (METHODS 4): every parameter decays but
-/// the learned scalars.
+/// Parameters that do not decay, by the end of their path.
+fn without_decay(groups: DecayGroups) -> &'static str {
+    match groups {
+        DecayGroups::Code => r"(^|\.)(logit_scale|curv|visual_alpha|textual_alpha)\.log$",
+        DecayGroups::Paper => r"(^|\.)(log|bias|gamma|beta)$",
+    }
+}
+
+/// AdamW with the decay groups of a configuration (METHODS 4).
 ///
 /// # Errors
-/// Never for the fixed pattern of this function; the pattern's own error otherwise.
+/// Never for the fixed patterns of this module; the pattern's own error otherwise.
 pub fn optimizer(config: &OptimConfig) -> anyhow::Result<ModuleOptimizer> {
     let adamw = AdamWConfig::new()
         .with_beta_1(config.beta1)
         .with_beta_2(config.beta2)
         .with_epsilon(config.eps);
-    let scalars = ParamGroup::from_regex(r"(^|\.)log$")
-        .map_err(|e| anyhow::anyhow!("pattern of the learned scalars: {e:?}"))?;
+    let exempt = ParamGroup::from_regex(without_decay(config.wd_groups))
+        .map_err(|e| anyhow::anyhow!("pattern of what does not decay: {e:?}"))?;
     Ok(adamw
         .clone()
         .with_weight_decay(config.wd)
         .init()
-        .with_group(scalars, adamw.with_weight_decay(0.0).build(), None))
+        .with_group(exempt, adamw.with_weight_decay(0.0).build(), None))
 }
 
 /// Give every parameter an id that depends on its path alone.

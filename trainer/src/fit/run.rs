@@ -7,21 +7,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
+use burn::module::Module;
 use burn::optim::ModuleOptimizer;
 use burn::tensor::Device;
-use espalier_core::input::{RandomCrop, Tokenizer};
-use espalier_core::model::{DualConfig, DualEncoder};
+use espalier_core::input::{RandomCrop, TokenBatch, Tokenizer};
+use espalier_core::model::{DualConfig, DualEncoder, TextEncoder};
 use espalier_core::taxonomy::Taxonomy;
 
 use super::checkpoint::{self, State};
+use super::method::{Method, Trains};
 use super::optimise::{optimizer, with_stable_ids};
 use super::report::{Line, Reporter, clock};
-use super::schedule::multiplier;
 use super::step::{StepReport, Task};
 use crate::config::{DatasetKind, TrainConfig};
 use crate::data::boxes::default_min_box_px;
 use crate::data::climb::Climber;
-use crate::data::{BatchSpec, BatchStream, Dataset, Grit, Position, Synthetic, synthetic};
+use crate::data::lineage::{Lineages, NegativeKind};
+use crate::data::{
+    BatchSpec, BatchStream, Dataset, Folders, Grit, Hierarcaps, Labels, Needs, OpenImages,
+    Position, Synthetic, synthetic,
+};
 use crate::exit::usage;
 use crate::model_file::{self, MERGES, ModelCard};
 
@@ -64,6 +69,23 @@ pub fn open_data(config: &TrainConfig) -> anyhow::Result<Arc<dyn Dataset>> {
     let d = &config.dataset;
     Ok(match d.kind {
         DatasetKind::Grit => Arc::new(Grit::open(&d.data)?),
+        DatasetKind::Hierarcaps => Arc::new(Hierarcaps::open(&d.data, d.drop_tier)?),
+        DatasetKind::Taxonomy if is_text(&d.data) => {
+            let negatives = NegativeKind::SameTier;
+            let lineages = lineages(config, negatives)?;
+            let name = d.data.iter().map(|p| p.display().to_string());
+            Arc::new(Labels::new(
+                name.collect::<Vec<_>>().join(", "),
+                lineages.labels(),
+            ))
+        }
+        DatasetKind::Taxonomy if d.data.iter().any(|p| Folders::is_one(p)) => {
+            Arc::new(Folders::open(&d.data)?)
+        }
+        DatasetKind::Parts if d.data.iter().any(|p| OpenImages::is_one(p)) => {
+            Arc::new(OpenImages::open(&d.data)?)
+        }
+        DatasetKind::Taxonomy | DatasetKind::Parts => Arc::new(Grit::open(&d.data)?),
         DatasetKind::Synthetic => Arc::new(Synthetic::new(
             d.synthetic_records,
             SYNTHETIC_SIDE,
@@ -82,25 +104,72 @@ pub fn open_taxonomy(config: &TrainConfig) -> anyhow::Result<Taxonomy> {
         (Some(path), _) => fs::read_to_string(path)
             .map_err(|e| usage(format!("--taxonomy {}: {e}", path.display())))?,
         (None, DatasetKind::Synthetic) => synthetic::taxonomy_tsv(),
-        (None, DatasetKind::Grit) => TAXONOMY.to_owned(),
+        (None, DatasetKind::Taxonomy) if is_text(&d.data) => fs::read_to_string(&d.data[0])
+            .map_err(|e| usage(format!("{}: {e}", d.data[0].display())))?,
+        (None, _) => TAXONOMY.to_owned(),
     };
     Ok(Taxonomy::from_tsv(&text)?)
+}
+
+/// Whether a taxonomy itself is the data: one TSV file.
+fn is_text(data: &[PathBuf]) -> bool {
+    matches!(data, [one] if one.extension().is_some_and(|e| e == "tsv"))
+}
+
+/// The chains of a configuration's taxonomy.
+fn lineages(config: &TrainConfig, negatives: NegativeKind) -> anyhow::Result<Lineages> {
+    let d = &config.dataset;
+    Lineages::new(open_taxonomy(config)?, d.tiers, d.rank_text, negatives)
 }
 
 impl Run {
     /// Architecture: the preset with the space that the method lives in.
     fn architecture(&self) -> DualConfig {
-        let method = self.config.train.method.build();
-        self.config.model.preset.config().with_lift(method.lift())
+        let preset = self.config.model.preset.config();
+        let lift = self.method().lift(preset.d_embed);
+        preset.with_lift(lift)
+    }
+
+    fn method(&self) -> Box<dyn Method> {
+        self.config.train.method.build(&self.config.loss)
+    }
+
+    /// Whether the kind of data has what the method needs.
+    fn check_needs(&self) -> anyhow::Result<()> {
+        let method = self.config.train.method.name();
+        let (needs, kind) = (self.method().needs(), self.config.dataset.kind);
+        let text = kind == DatasetKind::Hierarcaps
+            || kind == DatasetKind::Taxonomy && is_text(&self.config.dataset.data);
+        if text && needs != Needs::Chains {
+            let wanted = match needs {
+                Needs::Boxes => "pictures with captions and boxes",
+                Needs::Parts => "pictures with boxes",
+                _ => "pictures with captions",
+            };
+            return Err(usage(format!(
+                "--method {method} needs {wanted}, the data holds texts alone; methods for chains \
+                 of texts are re, ec and rcme"
+            )));
+        }
+        Ok(())
     }
 
     /// How batches are made.
-    fn spec(&self, architecture: &DualConfig) -> BatchSpec {
+    fn spec(&self, architecture: &DualConfig) -> anyhow::Result<BatchSpec> {
         let (d, t) = (&self.config.dataset, &self.config.train);
         let size = architecture.vision.image_size as u32;
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        BatchSpec {
-            needs_boxes: t.method.build().needs_boxes(),
+        let method = self.method();
+        let chains = method.needs() == Needs::Chains && d.kind != DatasetKind::Hierarcaps;
+        let lineages = if chains {
+            Some(Arc::new(lineages(&self.config, method.negatives())?))
+        } else {
+            None
+        };
+        Ok(BatchSpec {
+            needs: method.needs(),
+            lineages,
+            cross_image: d.cross_image,
             augment: Some(RandomCrop {
                 scale: (d.crop_scale[0], d.crop_scale[1]),
                 ..RandomCrop::default()
@@ -111,7 +180,7 @@ impl Run {
             workers: if d.workers == 0 { cores } else { d.workers },
             max_broken: d.max_broken,
             ..BatchSpec::new(t.batch_size, size, architecture.text.context)
-        }
+        })
     }
 
     fn total_steps(&self, records: u64) -> u64 {
@@ -120,6 +189,12 @@ impl Run {
             return t.steps;
         }
         (records / t.batch_size as u64).max(1) * t.epochs
+    }
+
+    /// Tokens of the root's text.
+    fn root(&self, tokenizer: &Tokenizer, architecture: &DualConfig) -> TokenBatch {
+        let text = self.method().root_text().unwrap_or_default().to_owned();
+        tokenizer.encode_batch(&[text], architecture.text.context)
     }
 
     /// Steps between checkpoints: as configured, else a tenth of the run within 20 to 500.
@@ -135,35 +210,67 @@ impl Run {
         self.config.train.entail_ramp.min(total / 2)
     }
 
+    /// The model to start from, and its text tower as it is before training where the method needs
+    /// that.
     fn build(
         &self,
         architecture: &DualConfig,
         card: &mut ModelCard,
-    ) -> anyhow::Result<DualEncoder> {
+    ) -> anyhow::Result<(DualEncoder, Option<TextEncoder>)> {
         let device = self.device.clone().autodiff();
-        device.seed(self.config.train.seed);
-        let mut model = architecture.init(&device);
-        if let Some(path) = self.resume.as_ref().or(self.config.model.init.as_ref()) {
-            let start = model_file::open(path, &device)?;
-            if start.card.config == *architecture {
-                model = start.encoder;
-            } else if start.card.config.clone().with_lift(architecture.lift) == *architecture {
-                // Another method: the towers carry over, the space begins anew.
-                model.image = start.encoder.image;
-                model.text = start.encoder.text;
-            } else {
-                return Err(usage(format!(
-                    "{}: its architecture is {:?}, wanted {:?}",
-                    path.display(),
-                    start.card.config,
-                    architecture
-                )));
-            }
-            if self.resume.is_some() {
-                card.step = start.card.step;
-            }
+        let method = self.method();
+        let init = self.config.model.init.as_ref();
+        let frozen = if method.pulls_back() {
+            Some(self.start(architecture, init, &self.device)?.0.text)
+        } else {
+            None
+        };
+        let from = self.resume.as_ref().or(init);
+        let (model, step) = self.start(architecture, from, &device)?;
+        if self.resume.is_some() {
+            card.step = step;
         }
-        Ok(with_stable_ids(model))
+        let mut model = with_stable_ids(model);
+        match method.trains() {
+            Trains::Both => {}
+            Trains::Text => {
+                model.image = model.image.no_grad();
+                model.logit_scale = model.logit_scale.no_grad();
+            }
+            Trains::Image => model.text = model.text.no_grad(),
+        }
+        Ok((model, frozen))
+    }
+
+    /// A model of this architecture with the weights of a file, or random ones; and the file's
+    /// steps of training.
+    fn start(
+        &self,
+        architecture: &DualConfig,
+        from: Option<&PathBuf>,
+        device: &Device,
+    ) -> anyhow::Result<(DualEncoder, u64)> {
+        device.seed(self.config.train.seed);
+        let mut model = architecture.init(device);
+        let Some(path) = from else {
+            return Ok((model, 0));
+        };
+        let start = model_file::open(path, device)?;
+        if start.card.config == *architecture {
+            return Ok((start.encoder, start.card.step));
+        }
+        if start.card.config.clone().with_lift(architecture.lift) != *architecture {
+            return Err(usage(format!(
+                "{}: its architecture is {:?}, wanted {:?}",
+                path.display(),
+                start.card.config,
+                architecture
+            )));
+        }
+        // Another method: the towers carry over, the space begins anew.
+        model.image = start.encoder.image;
+        model.text = start.encoder.text;
+        Ok((model, start.card.step))
     }
 
     /// Train to the last step, or until `stop` is set.
@@ -172,6 +279,7 @@ impl Run {
     /// Bad configuration or data (exit code 2), or a failure while running; checkpoints written
     /// before stay.
     pub fn go(&self, stop: &AtomicBool) -> anyhow::Result<Outcome> {
+        self.check_needs()?;
         let data = open_data(&self.config)?;
         let architecture = self.architecture();
         let tokenizer = Arc::new(Tokenizer::from_merges(
@@ -184,8 +292,9 @@ impl Run {
             method: self.config.train.method.name().to_owned(),
             step: 0,
             run: self.config.to_toml()?,
+            root_text: self.method().root_text().unwrap_or_default().to_owned(),
         };
-        let model = self.build(&architecture, &mut card)?;
+        let (model, frozen) = self.build(&architecture, &mut card)?;
         let fingerprint = data.fingerprint();
         let mut optimizer = optimizer(&self.config.optim)?;
         let mut state = State {
@@ -207,16 +316,20 @@ impl Run {
             }
             optimizer = checkpoint::read_optimizer(path, optimizer)?;
         }
-        let spec = self.spec(&architecture);
+        let spec = self.spec(&architecture)?;
         let total = self.total_steps(data.records());
-        let pictures = spec.batch_size as u64 * if spec.needs_boxes { 2 } else { 1 };
+        let boxed = spec.needs == Needs::Boxes;
+        let pictures = spec.batch_size as u64 * if boxed { 2 } else { 1 };
         let mut report = Reporter::start(&self.folder, state.step, total, pictures)?;
         self.introduce(&mut report, &state, data.as_ref(), total)?;
+        let root = self.root(&tokenizer, &architecture);
         let stream = BatchStream::start(data, tokenizer, spec, state.position)?;
         let task = Task {
             model,
             optimizer,
-            method: self.config.train.method.build(),
+            root,
+            method: self.method(),
+            frozen,
             device: self.device.clone().autodiff(),
             grad_clip_norm: self.config.optim.grad_clip_norm,
             patch_keep: self.config.train.patch_keep,
@@ -246,16 +359,18 @@ impl Run {
         total: u64,
     ) -> anyhow::Result<()> {
         let t = &self.config.train;
-        let (term, chance) = t.method.build().chance(t.batch_size);
         let samples = total * t.batch_size as u64;
+        let chance = self
+            .method()
+            .chance(t.batch_size)
+            .map(|(term, value)| format!("; {term} at chance is {value:.4}"))
+            .unwrap_or_default();
         report.say(&format!(
-            "{} on {} records: {total} steps of {} samples, {samples} samples, {:.2} epochs; \
-             chance of {term} is ln {} = {chance:.4}",
+            "{} on {} records: {total} steps of {} samples, {samples} samples, {:.2} epochs{chance}",
             t.method.name(),
             data.records(),
             t.batch_size,
             samples as f64 / data.records().max(1) as f64,
-            t.batch_size,
         ))?;
         if self.resume.is_some() {
             report.say(&format!(
@@ -288,7 +403,7 @@ impl Run {
         while state.step < total && !stop.load(Ordering::Relaxed) {
             let mut batch = stream.next().context("the data ended")??;
             climber.apply(&mut batch, state.step);
-            let lr = o.lr * multiplier(state.step, o.warmup, total);
+            let lr = o.lr * o.schedule.multiplier(state.step, o.warmup, total);
             let (next, found) = task.step(&batch, state.step, lr);
             task = next;
             if !found.broken().is_empty() {
@@ -376,6 +491,7 @@ impl Run {
     /// # Errors
     /// As [`go`](Self::go).
     pub fn dry(&self) -> anyhow::Result<(StepReport, f64, u64, u64)> {
+        self.check_needs()?;
         let data = open_data(&self.config)?;
         let architecture = self.architecture();
         let tokenizer = Arc::new(Tokenizer::from_merges(
@@ -388,12 +504,16 @@ impl Run {
             method: String::new(),
             step: 0,
             run: String::new(),
+            root_text: String::new(),
         };
         let (records, total) = (data.records(), self.total_steps(data.records()));
+        let (model, frozen) = self.build(&architecture, &mut card)?;
         let mut task = Task {
-            model: self.build(&architecture, &mut card)?,
+            model,
             optimizer: optimizer(&self.config.optim)?,
-            method: self.config.train.method.build(),
+            root: self.root(&tokenizer, &architecture),
+            method: self.method(),
+            frozen,
             device: self.device.clone().autodiff(),
             grad_clip_norm: self.config.optim.grad_clip_norm,
             patch_keep: self.config.train.patch_keep,
@@ -401,7 +521,7 @@ impl Run {
             entail_ramp: self.entail_ramp(total),
             seed: self.config.train.seed,
         };
-        let spec = self.spec(&architecture);
+        let spec = self.spec(&architecture)?;
         let mut stream = BatchStream::start(data, tokenizer, spec, Position::default())?;
         let (mut report, mut seconds) = (StepReport { values: Vec::new() }, 0.0);
         for step in 0..2 {

@@ -1,17 +1,63 @@
-//! The learning rate of each step (METHODS 4).
+//! The learning rate of each step (METHODS 4, 2.5, 2.7).
 
-use std::f64::consts::FRAC_PI_2;
+use std::f64::consts::{FRAC_PI_2, PI};
 
-/// Factor of the learning rate at step `n` (from 0) of `total`: `n / warmup` at first, so that the
-/// very first step has rate 0, then `cos^2` down to 0.
-#[must_use]
-pub fn multiplier(n: u64, warmup: u64, total: u64) -> f64 {
-    if n < warmup {
-        return n as f64 / warmup as f64;
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+/// How the learning rate moves over a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Schedule {
+    /// Linear warm-up, then the square of a cosine down to 0 (the MERU family).
+    CosineSquared,
+    /// Up for three tenths of the run from a 25th, then down to a 250,000th, along cosines (RCME).
+    OneCycle,
+    /// Linear warm-up, then always the same (RE, without warm-up).
+    Constant,
+}
+
+/// First rate of one cycle, and the divisor from there to its last rate.
+const ONE_CYCLE: (f64, f64) = (25.0, 1e4);
+/// Share of one cycle in which the rate grows.
+const GROWS: f64 = 0.3;
+
+impl Schedule {
+    /// Factor of the learning rate at step `n` (from 0) of `total`.
+    ///
+    /// With a warm-up it is `n / warmup` at first, so that the very first step has rate 0; one
+    /// cycle has a warm-up of its own.
+    #[must_use]
+    pub fn multiplier(self, n: u64, warmup: u64, total: u64) -> f64 {
+        if self == Self::OneCycle {
+            return one_cycle(n, total);
+        }
+        if n < warmup {
+            return n as f64 / warmup as f64;
+        }
+        if self == Self::Constant {
+            return 1.0;
+        }
+        let span = total.saturating_sub(warmup).max(1);
+        let share = ((n - warmup) as f64 / span as f64).min(1.0);
+        (FRAC_PI_2 * share).cos().powi(2)
     }
-    let span = total.saturating_sub(warmup).max(1);
-    let share = ((n - warmup) as f64 / span as f64).min(1.0);
-    (FRAC_PI_2 * share).cos().powi(2)
+}
+
+/// Torch's `OneCycleLR` with its defaults: the top is at step `0.3 total - 1`, the end at `total - 1`.
+fn one_cycle(n: u64, total: u64) -> f64 {
+    let (first, last) = (1.0 / ONE_CYCLE.0, 1.0 / (ONE_CYCLE.0 * ONE_CYCLE.1));
+    let along = |from: f64, to: f64, share: f64| {
+        let share = share.clamp(0.0, 1.0);
+        to + (from - to) * 0.5 * (1.0 + (PI * share).cos())
+    };
+    let (n, end) = (n as f64, total as f64 - 1.0);
+    let top = GROWS * total as f64 - 1.0;
+    if n <= top {
+        along(first, 1.0, n / top.max(1.0))
+    } else {
+        along(1.0, last, (n - top) / (end - top).max(1.0))
+    }
 }
 
 #[cfg(test)]
@@ -31,16 +77,42 @@ mod tests {
             (252_000, 0.5),
             (400_000, 0.096_985_868_273),
         ] {
-            assert!(
-                (multiplier(n, 4000, 500_000) - known).abs() < 1e-12,
-                "step {n}"
-            );
+            let found = Schedule::CosineSquared.multiplier(n, 4000, 500_000);
+            assert!((found - known).abs() < 1e-12, "step {n}");
         }
     }
 
     #[test]
+    fn one_cycle_goes_up_and_down_as_in_torch() {
+        // torch.optim.lr_scheduler.OneCycleLR(max_lr=1, total_steps=1000).
+        for (n, known) in [(0, 0.04), (299, 1.0), (999, 4e-6)] {
+            let found = Schedule::OneCycle.multiplier(n, 50, 1000);
+            assert!((found - known).abs() < 1e-9, "step {n}: {found}");
+        }
+        let rates: Vec<f64> = (0..1000)
+            .map(|n| Schedule::OneCycle.multiplier(n, 0, 1000))
+            .collect();
+        assert!(rates[..300].windows(2).all(|w| w[0] < w[1]));
+        assert!(rates[299..].windows(2).all(|w| w[0] > w[1]));
+    }
+
+    #[test]
+    fn a_constant_rate_warms_up_and_stays() {
+        let at = |n| Schedule::Constant.multiplier(n, 10, 100);
+        assert_eq!((at(0), at(5), at(10), at(99)), (0.0, 0.5, 1.0, 1.0));
+    }
+
+    #[test]
     fn a_run_shorter_than_its_warm_up_has_finite_rates() {
-        assert!((0..10).all(|n| multiplier(n, 100, 10).is_finite()));
-        assert!(multiplier(5, 0, 5) < 1e-12);
+        for schedule in [
+            Schedule::CosineSquared,
+            Schedule::OneCycle,
+            Schedule::Constant,
+        ] {
+            for total in [1, 2, 10] {
+                assert!((0..total).all(|n| schedule.multiplier(n, 100, total).is_finite()));
+            }
+        }
+        assert!(Schedule::CosineSquared.multiplier(5, 0, 5) < 1e-12);
     }
 }

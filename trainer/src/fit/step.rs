@@ -3,10 +3,11 @@
 use burn::optim::{GradientsParams, ModuleOptimizer};
 use burn::tensor::{Device, Tensor};
 use espalier_core::geometry::LogScalar;
-use espalier_core::model::{DualEncoder, Lift};
+use espalier_core::input::TokenBatch;
+use espalier_core::model::{DualEncoder, Lift, TextEncoder};
 
 use super::inputs::StepInputs;
-use super::method::Method;
+use super::method::{Method, StepContext};
 use super::optimise::clip_norm;
 use crate::data::Batch;
 use crate::data::random::{Purpose, Random};
@@ -19,6 +20,10 @@ pub struct Task {
     pub optimizer: ModuleOptimizer,
     /// Method.
     pub method: Box<dyn Method>,
+    /// The text tower as it was before training, without autodiff, where the method needs it.
+    pub frozen: Option<TextEncoder>,
+    /// Tokens of the text of the root of chains.
+    pub root: TokenBatch,
     /// Device, with autodiff.
     pub device: Device,
     /// Largest gradient norm; 0 for none.
@@ -82,11 +87,18 @@ impl Task {
     /// be kept; see [`StepReport::broken`].
     pub fn step(mut self, batch: &Batch, step: u64, lr: f64) -> (Self, StepReport) {
         self.model = self.model.clamped();
-        let mut inputs = StepInputs::new(batch, self.patches_of(step), &self.device);
-        if step < self.entail_ramp {
-            inputs.entail_ramp = step as f64 / self.entail_ramp as f64;
-        }
-        let loss = self.method.loss(&self.model, &inputs);
+        let inputs = StepInputs::new(batch, self.patches_of(step), &self.root, &self.device);
+        let entail_ramp = if step < self.entail_ramp {
+            step as f64 / self.entail_ramp as f64
+        } else {
+            1.0
+        };
+        let loss = self.method.loss(&StepContext {
+            model: &self.model,
+            frozen: self.frozen.as_ref(),
+            inputs: &inputs,
+            entail_ramp,
+        });
         let mut values = vec![("loss".to_owned(), read(loss.total.clone().inner()))];
         values.extend(
             loss.named
@@ -105,13 +117,17 @@ impl Task {
 
     /// The learned scalars by name.
     pub fn scalars(&self) -> Vec<(&'static str, f64)> {
-        let value = |s: &LogScalar| read(s.value().inner());
+        // Of the factors of a product, the mean.
+        let value = |s: &LogScalar| read(s.value().inner().mean());
         let mut out = vec![("logit_scale", value(&self.model.logit_scale))];
-        if let Lift::Lorentz(l) = &self.model.lift {
-            out.push(("curv", value(&l.curv)));
-            out.push(("visual_alpha", value(&l.visual_alpha)));
-            out.push(("textual_alpha", value(&l.textual_alpha)));
-        }
+        let (curv, visual, textual) = match &self.model.lift {
+            Lift::Sphere(_) => return out,
+            Lift::Lorentz(l) => (&l.curv, &l.visual_alpha, &l.textual_alpha),
+            Lift::Product(p) => (&p.curvs, &p.visual_alphas, &p.textual_alphas),
+        };
+        out.push(("curv", value(curv)));
+        out.push(("visual_alpha", value(visual)));
+        out.push(("textual_alpha", value(textual)));
         out
     }
 }

@@ -1,0 +1,69 @@
+//! A product of Lorentz factors, each with its own curvature (METHODS 1.6).
+//!
+//! Points of a product are kept as `[k, b, d]`: `k` factors of `d` coordinates. Curvatures are
+//! `[k, 1, 1]`, so that the functions of [`lorentz`] and [`cone`](super::cone) act
+//! on all factors at once.
+
+use burn::config::Config;
+use burn::tensor::Tensor;
+
+use super::lorentz;
+
+/// `eps` of PHyCLIP's distances.
+pub const EPS: f64 = 1e-6;
+
+/// How the distances of the factors are joined into one.
+#[derive(Config, Debug, Copy, PartialEq, Eq)]
+pub enum Join {
+    /// Mean of the distances. The paper writes their sum; the published code takes the mean, and
+    /// since the logit scale is bounded the two are different models.
+    L1,
+    /// Root of the mean of their squares.
+    L2,
+}
+
+/// Cut features into factors of consecutive coordinates.
+///
+/// # Shapes
+/// `[b, k d] -> [k, b, d]`
+#[must_use]
+pub fn split(features: Tensor<2>, factors: usize) -> Tensor<3> {
+    let [b, width] = features.dims();
+    features
+        .reshape([b, factors, width / factors])
+        .swap_dims(0, 1)
+}
+
+/// Put factors side by side, the inverse of [`split`].
+///
+/// # Shapes
+/// `[k, b, d] -> [b, k d]`
+#[must_use]
+pub fn flatten(points: Tensor<3>) -> Tensor<2> {
+    let [k, b, d] = points.dims();
+    points.swap_dims(0, 1).reshape([b, k * d])
+}
+
+/// Training distances of all pairs.
+///
+/// # Shapes
+/// `x [k, b1, d]`, `y [k, b2, d]`, `c [k, 1, 1] -> [b1, b2]`
+#[must_use]
+pub fn pairwise_dist(x: Tensor<3>, y: Tensor<3>, c: Tensor<3>, join: Join) -> Tensor<2> {
+    let each = lorentz::pairwise_dist_eps(x, y, c, EPS);
+    match join {
+        Join::L1 => each.mean_dim(0).squeeze_dim(0),
+        // Each distance is at least acosh(1 + eps) / sqrt(c), so the root has a derivative.
+        Join::L2 => (each.clone() * each).mean_dim(0).sqrt().squeeze_dim(0),
+    }
+}
+
+/// Evaluation scores of all pairs as published: the sum over the factors of their Lorentzian inner
+/// products. Not monotone in the training distance.
+///
+/// # Shapes
+/// `x [k, b1, d]`, `y [k, b2, d]`, `c [k, 1, 1] -> [b1, b2]`
+#[must_use]
+pub fn pairwise_inner(x: Tensor<3>, y: Tensor<3>, c: Tensor<3>) -> Tensor<2> {
+    lorentz::pairwise_inner(x, y, c).sum_dim(0).squeeze_dim(0)
+}

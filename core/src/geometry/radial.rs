@@ -1,0 +1,98 @@
+//! Angles seen from a root: unit vectors and one distinguished point (METHODS 1.4, 1.5).
+//!
+//! The root is any point of the same space: the embedding of the empty text, of `Eukarya`, or
+//! zero, with which the angle is the Euclidean exterior angle of entailment cones.
+
+use std::f64::consts::FRAC_PI_2;
+
+use burn::tensor::Tensor;
+
+use crate::math::{EPS, asin_clamped, clamp_max, clamp_min, dot, norm};
+
+/// `eps_c`: a cone's half-aperture at distance `t` of the root is `asin(min(1, eps_c / t))`.
+pub const CONE_RADIUS: f64 = 0.05;
+
+/// Vectors shorter than this have no direction.
+const SHORT: f64 = 1e-6;
+
+/// Unit vectors; vectors without a direction become zero with gradient zero.
+fn direction<const D: usize>(v: Tensor<D>) -> Tensor<D> {
+    let n = norm(v.clone());
+    let short = n.clone().lower_equal_scalar(SHORT);
+    let v = v.clone().mask_fill(short.clone().expand(v.dims()), 0.0);
+    v / n.mask_fill(short, 1.0)
+}
+
+/// Cosine of [`exterior_angle`], in `[-1, 1]`; 0 where the angle is undefined.
+///
+/// # Shapes
+/// `e, f [.., d]`, `root` broadcast against them `-> [.., 1]`
+#[must_use]
+pub fn exterior_cosine<const D: usize>(e: Tensor<D>, f: Tensor<D>, root: Tensor<D>) -> Tensor<D> {
+    dot(direction(e.clone() - root), direction(f - e))
+}
+
+/// Exterior angle `Xi_r(e, f)` at the apex `e` (general) toward `f` (specific), in `[0, pi]`: the
+/// angle between `e - r` and `f - e`.
+///
+/// Computed as `2 atan2(|a - b|, |a + b|)` of the unit vectors of both, which is exact at both ends
+/// where `acos` has an infinite derivative. Where a vector has no direction (`e = r` or `f = e`)
+/// the angle is `pi / 2` with gradient zero.
+///
+/// # Shapes
+/// `e, f [.., d]`, `root` broadcast against them `-> [.., 1]`
+#[must_use]
+pub fn exterior_angle<const D: usize>(e: Tensor<D>, f: Tensor<D>, root: Tensor<D>) -> Tensor<D> {
+    angle(e.clone() - root, f - e)
+}
+
+/// Angle between two vectors, in `[0, pi]`, as in [`exterior_angle`].
+///
+/// # Shapes
+/// `a, b [.., d] -> [.., 1]`
+#[must_use]
+pub fn angle<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
+    let (a, b) = (direction(a), direction(b));
+    let (apart, together) = (norm(a.clone() - b.clone()), norm(a + b));
+    // Both lengths are zero only where neither vector has a direction.
+    let none = (apart.clone() + together.clone()).lower_equal_scalar(SHORT);
+    let apart = apart.mask_fill(none.clone(), 1.0);
+    apart.atan2(together.mask_fill(none, 1.0)) * 2.0
+}
+
+/// Half-aperture of the cone at `e`, in `(0, pi/2)`: `asin(min(1, 0.05 / |e - r|))`.
+///
+/// # Shapes
+/// `e [.., d]`, `root` broadcast against it `-> [.., 1]`
+#[must_use]
+pub fn half_aperture<const D: usize>(e: Tensor<D>, root: Tensor<D>) -> Tensor<D> {
+    asin_clamped(clamp_min(norm(e - root), EPS).recip() * CONE_RADIUS, EPS)
+}
+
+/// Exterior angles about zero of all pairs, rows for the apexes: the Euclidean angle of Ganea's
+/// cones.
+///
+/// With one matrix product, like [`cone::pairwise_exterior_angle`](super::cone), and with the same
+/// resolution.
+///
+/// # Shapes
+/// `x [.., b1, d]`, `y [.., b2, d] -> [.., b1, b2]`
+#[must_use]
+pub fn pairwise_exterior_angle<const D: usize>(x: Tensor<D>, y: Tensor<D>) -> Tensor<D> {
+    let (nx, ny) = (norm(x.clone()), norm(y.clone()));
+    let u = x / clamp_min(nx.clone(), EPS);
+    let v = y / clamp_min(ny.clone(), EPS);
+    let ny = ny.transpose();
+    let cosine = clamp_max(clamp_min(u.matmul(v.transpose()), -1.0), 1.0);
+    let short = cosine.clone().neg() + 1.0;
+    let square = clamp_min(short.clone() * (cosine + 1.0), 3e-7);
+    let perp = ny.clone() * square.sqrt();
+    // <y, u> - |x|, the part of y - x along x.
+    let forward = (ny.clone() - nx) - ny * short;
+    let reach = perp.clone() * perp.clone() + forward.clone() * forward.clone();
+    let undefined = reach.lower_equal_scalar(1e-6);
+    let angle = perp
+        .mask_fill(undefined.clone(), 1.0)
+        .atan2(forward.mask_fill(undefined.clone(), 0.0));
+    angle.mask_fill(undefined, FRAC_PI_2)
+}

@@ -1,0 +1,63 @@
+//! ATMG: contrast by angles, modalities kept at radii of their own (METHODS 2.8).
+
+use burn::tensor::Tensor;
+
+use super::contrastive::cross_entropy_diagonal;
+use super::terms::LossTerms;
+use crate::geometry::{cone, lorentz};
+
+/// Distance to the root that the centroid of the pictures is drawn to.
+pub const IMAGE_RADIUS: f64 = 2.0;
+/// Distance to the root that the centroid of the texts is drawn to.
+pub const TEXT_RADIUS: f64 = 0.5;
+
+/// What the angle at a picture should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageApex {
+    /// Large: its text lies toward the root (the paper's reading).
+    Maximised,
+    /// Small, as the angle at a text (RCME's baseline of this name).
+    Minimised,
+}
+
+/// `L_angle + weight * (|d(centroid) - target| of both modalities)`.
+///
+/// The published weight is not known; 0 leaves the centroids free.
+///
+/// # Shapes
+/// `images, texts [b, d]`, `c [1, 1]`, `scale [1]`
+#[must_use]
+pub fn atmg(
+    images: Tensor<2>,
+    texts: Tensor<2>,
+    c: Tensor<2>,
+    scale: Tensor<1>,
+    apex: ImageApex,
+    weight: f64,
+) -> LossTerms {
+    let angles = |at: &Tensor<2>, toward: &Tensor<2>| {
+        cone::pairwise_exterior_angle(at.clone(), toward.clone(), c.clone())
+    };
+    let s = scale.unsqueeze::<2>();
+    let sign = match apex {
+        ImageApex::Maximised => 1.0,
+        ImageApex::Minimised => -1.0,
+    };
+    let text = cross_entropy_diagonal(angles(&texts, &images).neg() * s.clone());
+    let image = cross_entropy_diagonal(angles(&images, &texts) * sign * s);
+    let contrastive = (text + image) * 0.5;
+    let off = |points: Tensor<2>, target: f64| {
+        let centroid = lorentz::einstein_midpoint(points, c.clone());
+        (lorentz::dist0(centroid, c.clone()) - target).abs().mean()
+    };
+    let (image_centroid, text_centroid) = (off(images, IMAGE_RADIUS), off(texts, TEXT_RADIUS));
+    let total = contrastive.clone() + (image_centroid.clone() + text_centroid.clone()) * weight;
+    LossTerms::new(
+        total,
+        vec![
+            ("contrastive", contrastive),
+            ("centroid_image", image_centroid),
+            ("centroid_text", text_centroid),
+        ],
+    )
+}

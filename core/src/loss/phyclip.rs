@@ -1,0 +1,26 @@
+//! PHyCLIP: HyCoCLIP in a product of Lorentz factors (METHODS 2.4).
+
+use burn::tensor::Tensor;
+
+use super::hycoclip::{HycoclipPoints, HycoclipWeights, compose};
+use super::terms::LossTerms;
+use crate::geometry::product::{self, Join};
+
+/// [`hycoclip`](super::hycoclip()) with the joined distance of the factors and with each
+/// entailment averaged over the factors.
+///
+/// # Shapes
+/// points `[k, b, d]`, `c [k, 1, 1]`, `scale [1]`
+#[must_use]
+pub fn phyclip(
+    points: &HycoclipPoints<3>,
+    c: Tensor<3>,
+    scale: Tensor<1>,
+    join: Join,
+    weights: HycoclipWeights,
+) -> LossTerms {
+    let dist = |x: &Tensor<3>, y: &Tensor<3>| {
+        product::pairwise_dist(x.clone(), y.clone(), c.clone(), join)
+    };
+    compose(points, dist, c.clone(), scale, weights)
+}

@@ -1,0 +1,146 @@
+//! RE: chains of texts ordered by angles seen from a learned root; EC, its variants with cones
+//! (METHODS 2.5, 2.6).
+
+use std::f64::consts::PI;
+
+use burn::tensor::Tensor;
+
+use super::terms::LossTerms;
+use crate::geometry::radial;
+use crate::math::{clamp_min, dot};
+
+/// Unit vectors of `b` chains of `n` tiers, from general to specific.
+#[derive(Clone, Debug)]
+pub struct Chains {
+    /// Positives `P_1 .. P_n`, `[b, n, d]`.
+    pub positives: Tensor<3>,
+    /// Negatives `N_1 .. N_n`, `[b, n, d]`: `N_i` contradicts `P_i` and follows from `P_{i-1}`.
+    pub negatives: Tensor<3>,
+    /// Root, `[1, d]`.
+    pub root: Tensor<2>,
+    /// The same positives and negatives by the frozen model, `[2 b n, d]`; none where nothing
+    /// pulls back.
+    pub frozen: Option<Tensor<2>>,
+}
+
+/// Where the margin of a cone stands; the paper has both forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarginSide {
+    /// `relu(sign (Xi - theta) + m)`: recovers RE as `m` grows.
+    Outside,
+    /// `relu(sign (Xi - theta + m))`: shrinks the margin of negatives.
+    Inside,
+}
+
+/// What a pair contributes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PairTerm {
+    /// The angle itself, for negatives its negation (RE).
+    Angle,
+    /// How far the angle is on the wrong side of the cone (EC).
+    Cone {
+        /// Margin `m` in radians, 0 for plain cones.
+        margin: f64,
+        /// Where it stands.
+        side: MarginSide,
+    },
+}
+
+/// How the parts of the loss are weighed; [`Default`] is as published.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RadialWeights {
+    /// What a pair contributes.
+    pub term: PairTerm,
+    /// Weight of the hard mined pairs.
+    pub mined: f64,
+    /// Weight of the pull-back to the frozen model.
+    pub pull_back: f64,
+    /// Weight of the negatives' terms (1, or 0 to leave them out).
+    pub negatives: f64,
+}
+
+impl Default for RadialWeights {
+    fn default() -> Self {
+        Self {
+            term: PairTerm::Angle,
+            mined: 1.0,
+            pull_back: 10.0,
+            negatives: 1.0,
+        }
+    }
+}
+
+impl PairTerm {
+    /// Term of pairs `apex -> other`, which should (`positive`) or should not lie inward of it.
+    fn of(self, apex: Tensor<3>, other: Tensor<3>, root: Tensor<3>, positive: bool) -> Tensor<3> {
+        let xi = radial::exterior_angle(apex.clone(), other, root.clone());
+        let sign = if positive { 1.0 } else { -1.0 };
+        match self {
+            Self::Angle => xi * sign,
+            Self::Cone { margin, side } => {
+                let gap = xi - radial::half_aperture(apex, root);
+                let wrong = match side {
+                    MarginSide::Outside => gap * sign + margin,
+                    MarginSide::Inside => (gap + margin) * sign,
+                };
+                clamp_min(wrong, 0.0)
+            }
+        }
+    }
+}
+
+/// The pairs with the largest positive and the largest negative term, each with its counterpart.
+fn mined(p: Tensor<1>, n: Tensor<1>) -> Tensor<1> {
+    let worst = |of: &Tensor<1>| {
+        let at = of.clone().inner().argmax(0);
+        let at = if of.is_autodiff() { at.autodiff() } else { at };
+        p.clone().select(0, at.clone()) + n.clone().select(0, at)
+    };
+    worst(&p) + worst(&n)
+}
+
+/// `pull_back * ploss + eloss + mined * mloss` (METHODS 2.5).
+///
+/// `eloss` is the mean over parents `P_i`, `i < n`, of the positive term toward `P_{i+1}` plus
+/// that of the negative term toward `N_i`.
+///
+/// # Panics
+/// When there are fewer than two tiers.
+#[must_use]
+pub fn radial(chains: &Chains, weights: RadialWeights) -> LossTerms {
+    let [b, n, d] = chains.positives.dims();
+    assert!(n >= 2, "a chain has at least two tiers");
+    let parents = chains.positives.clone().narrow(1, 0, n - 1);
+    let children = chains.positives.clone().narrow(1, 1, n - 1);
+    let contradictions = chains.negatives.clone().narrow(1, 0, n - 1);
+    let root = chains.root.clone().unsqueeze::<3>();
+
+    let flat = |t: Tensor<3>| t.reshape([b * (n - 1)]);
+    let p = flat(
+        weights
+            .term
+            .of(parents.clone(), children, root.clone(), true),
+    );
+    let m = flat(weights.term.of(parents, contradictions, root, false)) * weights.negatives;
+    let (positive, negative) = (p.clone().mean(), m.clone().mean());
+    let eloss = positive.clone() + negative.clone();
+    let mloss = mined(p, m);
+    let mut total = eloss.clone() + mloss.clone() * weights.mined;
+    let mut named = vec![
+        ("entail", eloss),
+        ("entail_positive", positive),
+        ("entail_negative", negative),
+        ("mined", mloss),
+    ];
+    if let Some(frozen) = &chains.frozen {
+        let both = Tensor::cat(vec![chains.positives.clone(), chains.negatives.clone()], 0);
+        let cosine = dot(both.reshape([2 * b * n, d]), frozen.clone()).mean();
+        let ploss = (cosine.neg() + 1.0) * 0.5;
+        total = total + ploss.clone() * weights.pull_back;
+        named.push(("pull_back", ploss));
+    }
+    LossTerms::new(total, named)
+}
+
+/// Margins that the paper compares: 0, `pi/8`, `pi/4`, `pi/2`.
+pub const MARGINS: [f64; 4] = [0.0, PI / 8.0, PI / 4.0, PI / 2.0];

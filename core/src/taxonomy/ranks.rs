@@ -1,0 +1,115 @@
+//! Taxonomies given as one lineage a line: columns of ranks, from general to specific.
+//!
+//! ```text
+//! kingdom    phylum     …  species    common_name
+//! Animalia   Mollusca   …  tuberculata  purple wartyback
+//! ```
+//!
+//! A node is a lineage up to its rank, so that a genus name used in two families makes two nodes.
+//! Its id is that lineage joined by `/`.
+
+use std::collections::HashMap;
+
+use super::node::{Node, NodeIx};
+use super::parse::{Entry, fail};
+use crate::error::Result;
+
+/// Ranks that a column may have, in their order.
+pub const RANKS: [&str; 7] = [
+    "kingdom", "phylum", "class", "order", "family", "genus", "species",
+];
+
+/// Column with a further name of the last rank.
+const COMMON: &str = "common_name";
+
+/// Name and id of the node above all kingdoms.
+pub const ROOT: &str = "Eukarya";
+
+/// Whether a header is that of this form.
+pub(super) fn is_header(header: &str) -> bool {
+    header
+        .split('\t')
+        .next()
+        .is_some_and(|first| RANKS.contains(&first.trim()))
+}
+
+fn check_header(header: &str) -> Result<usize> {
+    let columns: Vec<&str> = header.split('\t').map(str::trim).collect();
+    let ranks: Vec<&str> = columns.iter().copied().filter(|c| *c != COMMON).collect();
+    let places: Vec<Option<usize>> = ranks
+        .iter()
+        .map(|c| RANKS.iter().position(|r| r == c))
+        .collect();
+    let grows = places.windows(2).all(|w| w[0] < w[1]) && places.iter().all(Option::is_some);
+    let last = columns.iter().position(|c| *c == COMMON);
+    if ranks.len() < 2 || !grows || last.is_some_and(|at| at != ranks.len()) {
+        return fail(
+            1,
+            format!(
+                "expected two or more of the columns {} in this order, then perhaps {COMMON}; \
+                 found {}",
+                RANKS.join(", "),
+                columns.join(", ")
+            ),
+        );
+    }
+    Ok(ranks.len())
+}
+
+/// Reads the lines into nodes, the root first.
+pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
+    let mut lines = (1..).zip(text.lines());
+    let header = lines.next().map_or("", |(_, line)| line);
+    let ranks = check_header(header)?;
+    let node = |id: &str, name: &str, parents, labelled| Node {
+        id: id.to_owned(),
+        names: vec![name.to_owned()],
+        parents,
+        labelled,
+    };
+    let mut entries = vec![Entry {
+        node: node(ROOT, ROOT, Vec::new(), false),
+        line: 1,
+    }];
+    let mut places: HashMap<String, NodeIx> = HashMap::new();
+    for (line, row) in lines.filter(|(_, row)| !row.trim().is_empty()) {
+        let fields: Vec<&str> = row.split('\t').map(str::trim).collect();
+        if fields.len() < ranks || fields.len() > ranks + 1 {
+            let expected = header.split('\t').count();
+            return fail(
+                line,
+                format!("expected {expected} columns, found {}", fields.len()),
+            );
+        }
+        if let Some(at) = fields[..ranks].iter().position(|name| name.is_empty()) {
+            let rank = header.split('\t').nth(at).unwrap_or_default();
+            return fail(line, format!("the {rank} is empty"));
+        }
+        let mut above = NodeIx(0);
+        for rank in 0..ranks {
+            let id = fields[..=rank].join("/");
+            let last = rank + 1 == ranks;
+            if let Some(&known) = places.get(&id) {
+                if last {
+                    let first = entries[known.index()].line;
+                    return fail(line, format!("the lineage {id} is on line {first} already"));
+                }
+                above = known;
+                continue;
+            }
+            let ix = NodeIx(u32::try_from(entries.len()).unwrap_or(u32::MAX));
+            let mut node = node(&id, fields[rank], vec![above], last);
+            if last {
+                let common = fields.get(ranks).filter(|name| !name.is_empty());
+                node.names.extend(common.map(|name| (*name).to_owned()));
+            }
+            entries.push(Entry { node, line });
+            places.insert(id, ix);
+            above = ix;
+        }
+    }
+    if entries.len() == 1 {
+        return fail(0, "there is no lineage in it");
+    }
+    Ok(entries)
+}

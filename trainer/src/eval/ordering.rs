@@ -1,0 +1,66 @@
+//! Whether texts lie the farther from the root, the more specific they are (METHODS 6.4).
+
+use std::collections::BTreeMap;
+
+use espalier_core::geometry::Space;
+
+/// Kendall's tau between radii and their order, in `[-1, 1]`: pairs in order minus pairs out of
+/// order, over all pairs. Ties count as neither.
+///
+/// Without ties this is the published statistic, which compares an argsort with `1 .. n`.
+#[must_use]
+pub fn kendall_tau(radii: &[f64]) -> f64 {
+    let mut sum = 0.0;
+    let mut pairs = 0_u32;
+    for (i, a) in radii.iter().enumerate() {
+        for b in &radii[i + 1..] {
+            pairs += 1;
+            sum += match a.partial_cmp(b) {
+                Some(std::cmp::Ordering::Less) => 1.0,
+                Some(std::cmp::Ordering::Greater) => -1.0,
+                _ => 0.0,
+            };
+        }
+    }
+    sum / f64::from(pairs.max(1))
+}
+
+/// `tau_d`, the mean over chains, and the share of chains that are wholly in order.
+///
+/// `points` holds the chains' texts one after the other, `tiers` a chain.
+#[must_use]
+pub fn metrics(space: &Space, points: &[Vec<f32>], tiers: usize) -> BTreeMap<String, f64> {
+    let taus: Vec<f64> = points
+        .chunks(tiers)
+        .map(|chain| kendall_tau(&chain.iter().map(|p| space.radius(p)).collect::<Vec<_>>()))
+        .collect();
+    let n = taus.len().max(1) as f64;
+    let whole = taus.iter().filter(|tau| **tau >= 1.0).count();
+    BTreeMap::from([
+        ("tau_d".to_owned(), taus.iter().sum::<f64>() / n),
+        ("in_order".to_owned(), whole as f64 / n),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tau_counts_pairs() {
+        assert_eq!(kendall_tau(&[1.0, 2.0, 3.0, 4.0]), 1.0);
+        assert_eq!(kendall_tau(&[4.0, 3.0, 2.0, 1.0]), -1.0);
+        // One of six pairs is out of order.
+        assert!((kendall_tau(&[1.0, 3.0, 2.0, 4.0]) - 4.0 / 6.0).abs() < 1e-12);
+        assert_eq!(kendall_tau(&[1.0, 1.0]), 0.0);
+    }
+
+    #[test]
+    fn the_mean_runs_over_chains() {
+        let space = Space::Lorentz { curvature: 1.0 };
+        let point = |r: f32| vec![r, 0.0];
+        let points = [0.1, 0.2, 0.4, 0.3].map(point);
+        let m = metrics(&space, &points, 2);
+        assert_eq!((m["tau_d"], m["in_order"]), (0.0, 0.5));
+    }
+}

@@ -1,0 +1,33 @@
+//! ATMG: contrast by angles, modalities at radii of their own.
+
+use espalier_core::loss::{self, ImageApex, LossTerms};
+use espalier_core::model::LiftKind;
+
+use super::{Method, StepContext};
+use crate::config::{ApexGoal, LossConfig};
+use crate::data::Needs;
+
+pub(super) struct Atmg {
+    pub(super) options: LossConfig,
+}
+
+impl Method for Atmg {
+    fn needs(&self) -> Needs {
+        Needs::Captions
+    }
+
+    fn lift(&self, _d_embed: usize) -> LiftKind {
+        LiftKind::Lorentz
+    }
+
+    fn loss(&self, step: &StepContext<'_>) -> LossTerms {
+        let (images, texts) = step.pairs();
+        let apex = match self.options.image_apex {
+            ApexGoal::Maximised => ImageApex::Maximised,
+            ApexGoal::Minimised => ImageApex::Minimised,
+        };
+        let scale = step.model.logit_scale.value();
+        let weight = self.options.centroid;
+        loss::atmg(images, texts, step.curvature(), scale, apex, weight)
+    }
+}

@@ -1,0 +1,90 @@
+//! What methods on pictures, captions, boxes and chains of texts have in common.
+
+use burn::tensor::Tensor;
+use espalier_core::loss::HycoclipPoints;
+use espalier_core::math::normalize;
+use espalier_core::model::{Lift, Tokens};
+
+use super::StepContext;
+use crate::fit::inputs::ChainInputs;
+
+impl StepContext<'_> {
+    /// Minus the curvature, `[1, 1]`.
+    pub(super) fn curvature(&self) -> Tensor<2> {
+        match &self.model.lift {
+            Lift::Lorentz(lift) => lift.curv.row(),
+            _ => unreachable!("the model of this method is built with a Lorentz lift"),
+        }
+    }
+
+    /// Points of pictures and captions; where a batch has boxes, they and their phrases are further
+    /// pairs ("with boxes", METHODS 2.3).
+    pub(super) fn pairs(&self) -> (Tensor<2>, Tensor<2>) {
+        if self.inputs.phrases.is_some() {
+            let p = self.wholes_and_parts();
+            return (
+                Tensor::cat(vec![p.image, p.box_image], 0),
+                Tensor::cat(vec![p.text, p.box_text], 0),
+            );
+        }
+        let keep = self.inputs.keep.clone();
+        let features = self
+            .model
+            .image
+            .forward_tokens(self.inputs.images.clone(), keep);
+        let texts = self.model.embed_text(&self.inputs.captions);
+        (self.model.lift.image(features), texts)
+    }
+
+    /// Points of pictures, captions, boxes and phrases.
+    pub(super) fn wholes_and_parts(&self) -> HycoclipPoints<2> {
+        let (Some(box_images), Some(phrases)) = (&self.inputs.box_images, &self.inputs.phrases)
+        else {
+            unreachable!("batches of a method that needs boxes have them")
+        };
+        // Pictures and crops share a pass: one large matrix product beats two small ones.
+        let [batch, ..] = self.inputs.images.dims();
+        let both = Tensor::cat(vec![self.inputs.images.clone(), box_images.clone()], 0);
+        let features = self
+            .model
+            .image
+            .forward_tokens(both, self.inputs.keep.clone());
+        let points = self.model.lift.image(features);
+        HycoclipPoints {
+            image: points.clone().narrow(0, 0, batch),
+            box_image: points.narrow(0, batch, batch),
+            text: self.model.embed_text(&self.inputs.captions),
+            box_text: self.model.embed_text(phrases),
+        }
+    }
+
+    /// The chains of the batch.
+    pub(super) fn chains(&self) -> &ChainInputs {
+        let Some(chains) = &self.inputs.chains else {
+            unreachable!("batches of a method that needs chains have them")
+        };
+        chains
+    }
+
+    /// Unit vectors of texts, `[b, tiers, d]`.
+    pub(super) fn unit_texts(&self, tokens: &Tokens, tiers: usize) -> Tensor<3> {
+        let texts = normalize(self.model.text.forward(tokens));
+        let [rows, d] = texts.dims();
+        texts.reshape([rows / tiers, tiers, d])
+    }
+
+    /// Unit vectors of texts by the frozen tower, where the method asked for it.
+    pub(super) fn frozen_texts(&self, tokens: &[&Tokens]) -> Option<Tensor<2>> {
+        let frozen = self.frozen?;
+        let parts = tokens.iter().map(|t| {
+            let unit = normalize(frozen.forward(&(*t).clone().inner()));
+            unit.autodiff()
+        });
+        Some(Tensor::cat(parts.collect(), 0))
+    }
+
+    /// Unit vector of the root, `[1, d]`.
+    pub(super) fn root(&self) -> Tensor<2> {
+        normalize(self.model.text.forward(&self.chains().root))
+    }
+}

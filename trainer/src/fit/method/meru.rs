@@ -1,0 +1,45 @@
+//! MERU: pictures in the cones of their captions.
+
+use espalier_core::loss::{self, LossTerms};
+use espalier_core::model::LiftKind;
+
+use super::{Method, StepContext};
+use crate::config::LossConfig;
+use crate::data::Needs;
+
+pub(super) struct Meru {
+    pub(super) options: LossConfig,
+}
+
+impl Method for Meru {
+    fn needs(&self) -> Needs {
+        if self.options.boxes_as_pairs {
+            Needs::Boxes
+        } else {
+            Needs::Captions
+        }
+    }
+
+    fn lift(&self, _d_embed: usize) -> LiftKind {
+        LiftKind::Lorentz
+    }
+
+    fn loss(&self, step: &StepContext<'_>) -> LossTerms {
+        let (images, texts) = step.pairs();
+        let weight = self.options.entail * step.entail_ramp;
+        let scale = step.model.logit_scale.value();
+        loss::meru(
+            images,
+            texts,
+            step.curvature(),
+            scale,
+            weight,
+            self.options.angles.form(),
+        )
+    }
+
+    fn chance(&self, batch_size: usize) -> Option<(&'static str, f64)> {
+        let pairs = if self.options.boxes_as_pairs { 2 } else { 1 };
+        Some(("contrastive", ((pairs * batch_size) as f64).ln()))
+    }
+}

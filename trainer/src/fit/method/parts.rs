@@ -1,0 +1,54 @@
+//! Visual hierarchies: pictures and their parts, without texts.
+
+use burn::tensor::Tensor;
+use espalier_core::loss::{self, LossTerms};
+use espalier_core::model::LiftKind;
+
+use super::{Method, StepContext, Trains};
+use crate::config::{LossConfig, PartsSpace};
+use crate::data::Needs;
+
+pub(super) struct Parts {
+    pub(super) options: LossConfig,
+}
+
+impl Method for Parts {
+    fn needs(&self) -> Needs {
+        Needs::Parts
+    }
+
+    fn trains(&self) -> Trains {
+        Trains::Image
+    }
+
+    fn lift(&self, _d_embed: usize) -> LiftKind {
+        LiftKind::Lorentz
+    }
+
+    fn loss(&self, step: &StepContext<'_>) -> LossTerms {
+        let Some(scenes) = &step.inputs.scenes else {
+            unreachable!("batches of a method that needs parts have them")
+        };
+        let all = Tensor::cat(vec![step.inputs.images.clone(), scenes.boxes.clone()], 0);
+        let keep = step.inputs.keep.clone();
+        let features = step.model.image.forward_tokens(all, keep);
+        let [batch, ..] = step.inputs.images.dims();
+        let [rows, _] = features.dims();
+        let scale = step.model.logit_scale.value();
+        match self.options.parts_space {
+            PartsSpace::Lorentz => {
+                let points = step.model.lift.image(features);
+                let boxes = points.clone().narrow(0, batch, rows - batch);
+                loss::parts(points, boxes, step.curvature(), scale, &scenes.relations)
+            }
+            PartsSpace::Euclidean => {
+                let boxes = features.clone().narrow(0, batch, rows - batch);
+                loss::parts_euclidean(features, boxes, scale, &scenes.relations)
+            }
+        }
+    }
+
+    fn chance(&self, _batch_size: usize) -> Option<(&'static str, f64)> {
+        None
+    }
+}

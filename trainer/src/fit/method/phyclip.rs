@@ -1,0 +1,48 @@
+//! PHyCLIP: HyCoCLIP in a product of Lorentz factors.
+
+use espalier_core::geometry::product::split;
+use espalier_core::loss::{self, HycoclipPoints, LossTerms};
+use espalier_core::model::{Lift, LiftKind};
+
+use super::hycoclip::weights;
+use super::{Method, StepContext};
+use crate::config::LossConfig;
+use crate::data::Needs;
+
+pub(super) struct Phyclip {
+    pub(super) options: LossConfig,
+}
+
+impl Method for Phyclip {
+    fn needs(&self) -> Needs {
+        Needs::Boxes
+    }
+
+    fn lift(&self, d_embed: usize) -> LiftKind {
+        LiftKind::Product {
+            factors: match self.options.factors {
+                0 => d_embed / 8,
+                n => n,
+            },
+            join: self.options.join,
+        }
+    }
+
+    fn loss(&self, step: &StepContext<'_>) -> LossTerms {
+        let Lift::Product(lift) = &step.model.lift else {
+            unreachable!("the model of this method is built with a product lift")
+        };
+        let c = lift.curvs.factors();
+        let [factors, ..] = c.dims();
+        let points = step.wholes_and_parts();
+        let points = HycoclipPoints {
+            image: split(points.image, factors),
+            text: split(points.text, factors),
+            box_image: split(points.box_image, factors),
+            box_text: split(points.box_text, factors),
+        };
+        let weights = weights(&self.options, step.entail_ramp);
+        let scale = step.model.logit_scale.value();
+        loss::phyclip(&points, c, scale, self.options.join, weights)
+    }
+}

@@ -1,0 +1,79 @@
+//! RE and EC: a pre-trained text tower learns to order chains of captions.
+
+use espalier_core::loss::{self, Chains, LossTerms, MarginSide, PairTerm, RadialWeights};
+use espalier_core::model::LiftKind;
+
+use super::{Method, StepContext, Trains};
+use crate::config::{LossConfig, RootKind, Side};
+use crate::data::Needs;
+
+pub(super) struct Radial {
+    pub(super) options: LossConfig,
+    /// Whether pairs are measured against cones (EC).
+    pub(super) cones: bool,
+}
+
+impl Method for Radial {
+    fn needs(&self) -> Needs {
+        Needs::Chains
+    }
+
+    fn trains(&self) -> Trains {
+        Trains::Text
+    }
+
+    fn root_text(&self) -> Option<&str> {
+        Some(self.options.root_text.as_deref().unwrap_or(""))
+    }
+
+    fn pulls_back(&self) -> bool {
+        self.options.pull_back > 0.0 || self.options.root == RootKind::Frozen
+    }
+
+    fn lift(&self, _d_embed: usize) -> LiftKind {
+        LiftKind::Sphere
+    }
+
+    fn loss(&self, step: &StepContext<'_>) -> LossTerms {
+        let o = &self.options;
+        let chains = step.chains();
+        let root = match o.root {
+            RootKind::Text => step.root(),
+            RootKind::Zero => step.root().zeros_like(),
+            RootKind::Frozen => step
+                .frozen_texts(&[&chains.root])
+                .unwrap_or_else(|| unreachable!("a frozen root asks for the frozen tower")),
+        };
+        let frozen = (o.pull_back > 0.0)
+            .then(|| step.frozen_texts(&[&chains.positives, &chains.negatives]))
+            .flatten();
+        let points = Chains {
+            positives: step.unit_texts(&chains.positives, chains.tiers),
+            negatives: step.unit_texts(&chains.negatives, chains.tiers),
+            root,
+            frozen,
+        };
+        let term = if self.cones {
+            PairTerm::Cone {
+                margin: o.margin,
+                side: match o.margin_side {
+                    Side::Outside => MarginSide::Outside,
+                    Side::Inside => MarginSide::Inside,
+                },
+            }
+        } else {
+            PairTerm::Angle
+        };
+        let weights = RadialWeights {
+            term,
+            mined: o.mined,
+            pull_back: o.pull_back,
+            negatives: o.negatives,
+        };
+        loss::radial(&points, weights)
+    }
+
+    fn chance(&self, _batch_size: usize) -> Option<(&'static str, f64)> {
+        None
+    }
+}
