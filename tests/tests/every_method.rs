@@ -232,7 +232,12 @@ fn data_that_a_method_cannot_use_is_refused_in_words() {
         &["line 3", "line 2 already"],
     );
     fs::write(path("one.tsv"), "kingdom\tphylum\tclass\nA\tB\tC\n").unwrap();
-    fit("rcme", "taxonomy", &path("one.tsv"), &["usable"]);
+    fit(
+        "rcme",
+        "taxonomy",
+        &path("one.tsv"),
+        &["tell it from others"],
+    );
 
     let cycle = "synset\tnames\thypernyms\tlabelled\nr\troot\t\t0\na\ta\tb|r\t0\nb\tb\ta\t1\n";
     fs::write(path("cycle.tsv"), cycle).unwrap();

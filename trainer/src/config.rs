@@ -288,23 +288,34 @@ pub struct TrainConfig {
 pub const BASE: &str = include_str!("../configs/base.toml");
 
 impl TrainConfig {
-    /// Merge defaults, a TOML file, flags and `key=value` pairs, later ones winning.
+    /// Merge defaults, those of the method, a TOML file, flags and `key=value` pairs, later ones
+    /// winning.
     ///
     /// # Errors
     /// Bad usage naming the file or pair, for a key that does not exist (with those that do) or a
     /// value of the wrong type or range.
     pub fn resolve(file: Option<&Path>, flags: Table, pairs: &[String]) -> anyhow::Result<Self> {
-        let mut table: Table = BASE.parse().context("configs/base.toml")?;
-        if let Some(path) = file {
-            let text = layer_text(path)?;
-            let layer: Table = text
+        let base: Table = BASE.parse().context("configs/base.toml")?;
+        let layer: Table = match file {
+            Some(path) => layer_text(path)?
                 .parse()
-                .map_err(|e| usage(format!("--config {}: {e}", path.display())))?;
-            merge(&mut table, layer);
-        }
-        merge(&mut table, flags);
-        for pair in pairs {
-            set(&mut table, pair)?;
+                .map_err(|e| usage(format!("--config {}: {e}", path.display())))?,
+            None => Table::new(),
+        };
+        let over = |mut table: Table| -> anyhow::Result<Table> {
+            merge(&mut table, layer.clone());
+            merge(&mut table, flags.clone());
+            for pair in pairs {
+                set(&mut table, pair)?;
+            }
+            Ok(table)
+        };
+        // Once to learn which method it is, once more above that method's own defaults.
+        let mut table = over(base.clone())?;
+        if let Some(method) = method_layer(&table) {
+            let mut base = base;
+            merge(&mut base, method.parse().context("defaults of the method")?);
+            table = over(base)?;
         }
         let config: Self = Value::Table(table)
             .try_into()
@@ -403,6 +414,14 @@ impl TrainConfig {
     }
 }
 
+/// Defaults of the method that a table names, where it has some of its own.
+fn method_layer(table: &Table) -> Option<&'static str> {
+    match table.get("train")?.get("method")?.as_str()? {
+        "re" | "ec" => Some(include_str!("../configs/methods/re.toml")),
+        _ => None,
+    }
+}
+
 /// Recipes of the papers, by the names that `--config paper:NAME` takes.
 const PAPERS: [(&str, &str); 9] = [
     ("clip", include_str!("../configs/papers/meru.toml")),
@@ -489,6 +508,17 @@ mod tests {
             .without_folders();
         assert_eq!(config.dataset.data, [PathBuf::from("a.parquet")]);
         assert!(!config.to_toml().unwrap().contains("secret"));
+    }
+
+    #[test]
+    fn the_defaults_of_a_method_lie_above_the_general_ones_and_below_what_is_said() {
+        let of = |pairs: &[&str]| {
+            let pairs: Vec<String> = pairs.iter().map(|p| (*p).to_owned()).collect();
+            TrainConfig::resolve(None, Table::new(), &pairs).unwrap()
+        };
+        assert_eq!(of(&["train.method=re"]).optim.lr, 1e-4);
+        assert_eq!(of(&["train.method=re", "optim.lr=1e-6"]).optim.lr, 1e-6);
+        assert_eq!(of(&["train.method=rcme"]).optim.lr, 1e-3);
     }
 
     #[test]

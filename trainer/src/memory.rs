@@ -1,4 +1,4 @@
-//! How the allocator of this process treats large blocks.
+//! The memory of this process: how its allocator treats large blocks, how much it took at most.
 
 /// Keep freed memory instead of giving it back to the system.
 ///
@@ -17,4 +17,16 @@ pub fn keep_freed_blocks() {
             libc::mallopt(libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
         }
     }
+}
+
+/// Bytes of a mebibyte.
+pub const MIB: f64 = 1_048_576.0;
+
+/// Largest resident memory of this process so far, in bytes, where the system says.
+#[must_use]
+pub fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kib * 1024)
 }

@@ -15,15 +15,13 @@ use crate::config::{DatasetKind, TrainConfig};
 use crate::exit::usage;
 use crate::fit::report::clock;
 use crate::fit::{Run, checkpoint, run};
+use crate::memory::{self, MIB};
 
 /// Name of the resolved configuration in the folder of a run.
 pub const CONFIG: &str = "config.toml";
 
 /// Blocks of the configuration.
 const BLOCKS: [&str; 5] = ["dataset", "model", "optim", "loss", "train"];
-
-/// Bytes of a mebibyte.
-const MIB: f64 = 1_048_576.0;
 
 fn insert(table: &mut Table, block: &str, key: &str, value: impl Serialize) -> anyhow::Result<()> {
     let value = Value::try_from(value).with_context(|| format!("{block}.{key}"))?;
@@ -241,7 +239,7 @@ fn rehearse(args: &FitArgs, run: Run) -> anyhow::Result<()> {
     let method = train.method.build(&run.config.loss);
     let chance = method.chance(train.batch_size);
     let disk = run.config.train.keep as u64 * run.config.checkpoint_bytes();
-    let memory = peak_memory();
+    let memory = memory::peak();
     if args.common.json {
         println!(
             "{}",
@@ -276,12 +274,4 @@ fn rehearse(args: &FitArgs, run: Run) -> anyhow::Result<()> {
         println!("{term:14} {value:.4}{at_chance}");
     }
     Ok(())
-}
-
-/// Largest resident memory of this process so far, where the system says.
-fn peak_memory() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
-    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
-    Some(kib * 1024)
 }

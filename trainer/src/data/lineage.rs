@@ -51,13 +51,22 @@ pub struct Lineages {
 /// Tiers where none are asked for: as many as the shortest path offers, within these.
 const TIERS: std::ops::RangeInclusive<usize> = 3..=7;
 
-/// The nodes of a path that say something: all but the root, and of nodes above the same labels
-/// only the last.
+/// The nodes of the path to a label that something can be told from: all that do not lie above
+/// every label, as the root does.
+fn inner(taxonomy: &Taxonomy, label: NodeIx) -> Vec<NodeIx> {
+    let all = taxonomy.labelled().len();
+    let path = taxonomy.path_to(label);
+    let inner = path.iter().copied();
+    inner
+        .filter(|ix| taxonomy.labelled_below(*ix).len() < all)
+        .collect()
+}
+
+/// Of nodes above the same labels only the last.
 fn telling(taxonomy: &Taxonomy, path: &[NodeIx]) -> Vec<NodeIx> {
     let below = |ix: &NodeIx| taxonomy.labelled_below(*ix).len();
-    let inner = path.iter().skip(1);
-    let next = path.iter().skip(2).map(Some).chain([None]);
-    inner
+    let next = path.iter().skip(1).map(Some).chain([None]);
+    path.iter()
         .zip(next)
         .filter(|(ix, next)| next.is_none_or(|next| below(next) < below(ix)))
         .map(|(ix, _)| *ix)
@@ -75,8 +84,8 @@ fn spread(nodes: &[NodeIx], count: usize) -> Vec<NodeIx> {
 impl Lineages {
     /// Chains of `tiers` nodes for every label; 0 takes as many as every label has, within 3 to 7.
     ///
-    /// A chain leaves out the root and, where there are enough without them, nodes above exactly
-    /// the labels of the next one. Labels whose path is shorter than the chain have none.
+    /// A chain leaves out nodes above all labels and, where there are enough without them, nodes
+    /// above exactly the labels of the next one. Labels whose path is shorter have no chain.
     ///
     /// # Errors
     /// Bad usage when not one label has a path that long.
@@ -89,9 +98,9 @@ impl Lineages {
         let paths: BTreeMap<NodeIx, Vec<NodeIx>> = taxonomy
             .labelled()
             .iter()
-            .map(|ix| (*ix, taxonomy.path_to(*ix)))
+            .map(|ix| (*ix, inner(&taxonomy, *ix)))
             .collect();
-        let shortest = paths.values().map(|p| p.len() - 1).min().unwrap_or(0);
+        let shortest = paths.values().map(Vec::len).min().unwrap_or(0);
         let tiers = match tiers {
             0 => shortest.clamp(*TIERS.start(), *TIERS.end()),
             n => n,
@@ -108,15 +117,15 @@ impl Lineages {
                 let nodes = if telling.len() >= tiers {
                     &telling[..]
                 } else {
-                    &path[1..]
+                    &path[..]
                 };
                 (nodes.len() >= tiers).then(|| (label, spread(nodes, tiers)))
             })
             .collect();
         if chains.is_empty() {
             return Err(usage(format!(
-                "the taxonomy has no label {tiers} levels below its root, the nearest has \
-                 {shortest}; lower dataset.tiers"
+                "the taxonomy has no label with {tiers} nodes above it that tell it from others, \
+                 the nearest has {shortest}; lower dataset.tiers"
             )));
         }
         Ok(Self {
@@ -264,9 +273,51 @@ mod tests {
     #[test]
     fn a_taxonomy_of_one_lineage_has_nothing_to_be_told_from() {
         let taxonomy = Taxonomy::from_tsv("kingdom\tphylum\tclass\nA\tB\tC\n").unwrap();
-        let one = Lineages::new(taxonomy, 3, RankText::Name, NegativeKind::SameTier).unwrap();
-        let mut random = Random::new(0, Purpose::Sample, 0, 0);
-        assert_eq!(one.draw("A/B/C", &mut random), None);
+        let one = Lineages::new(taxonomy, 3, RankText::Name, NegativeKind::SameTier);
+        assert_eq!(crate::exit::code(&one.unwrap_err()), 2);
+    }
+
+    #[test]
+    fn nodes_above_all_labels_are_in_no_chain() {
+        let text = TREE.replace("kingdom\tphylum\tclass", "phylum\tclass\torder");
+        let text: String = text
+            .lines()
+            .enumerate()
+            .map(|(i, line)| format!("{}\t{line}\n", if i == 0 { "kingdom" } else { "Life" }))
+            .collect();
+        let taxonomy = Taxonomy::from_tsv(&text).unwrap();
+        let kind = NegativeKind::SameTier;
+        let lineages = Lineages::new(taxonomy, 0, RankText::Name, kind).unwrap();
+        let id = "Life/Animalia/Chordata/Aves";
+        assert_eq!(
+            lineages.positives(id).unwrap(),
+            ["Animalia", "Chordata", "Aves"]
+        );
+        assert!(
+            lineages
+                .draw(id, &mut Random::new(0, Purpose::Sample, 0, 0))
+                .is_some()
+        );
+    }
+
+    #[test]
+    fn every_label_of_wordnet_has_a_chain_with_negatives() {
+        for kind in [NegativeKind::SameTier, NegativeKind::BelowSibling] {
+            let taxonomy = Taxonomy::from_tsv(crate::fit::run::TAXONOMY).unwrap();
+            let lineages = Lineages::new(taxonomy, 0, RankText::Joined, kind).unwrap();
+            assert!(lineages.tiers() >= 3);
+            for id in lineages.labels() {
+                let chain = lineages
+                    .draw(&id, &mut Random::new(0, Purpose::Sample, 0, 0))
+                    .unwrap();
+                assert!(
+                    chain.negatives[1..]
+                        .iter()
+                        .all(|n| !chain.positives.contains(n)),
+                    "{chain:?}"
+                );
+            }
+        }
     }
 
     #[test]
@@ -274,6 +325,6 @@ mod tests {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let error = Lineages::new(taxonomy, 9, RankText::Name, NegativeKind::SameTier);
         let message = error.unwrap_err().to_string();
-        assert!(message.contains("9 levels"), "{message}");
+        assert!(message.contains("9 nodes"), "{message}");
     }
 }

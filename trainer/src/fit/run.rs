@@ -28,6 +28,7 @@ use crate::data::{
     Position, Synthetic, synthetic,
 };
 use crate::exit::usage;
+use crate::memory;
 use crate::model_file::{self, MERGES, ModelCard};
 
 /// A run ready to go.
@@ -452,8 +453,11 @@ impl Run {
             Some(path) => path,
             None => self.save(&task.model, &mut card, &task.optimizer, &state)?,
         };
+        let peak = memory::peak()
+            .map(|bytes| format!(", peak memory {:.0} MiB", bytes as f64 / memory::MIB))
+            .unwrap_or_default();
         report.say(&format!(
-            "{} after step {} of {total}, {} in this process; checkpoint: {}",
+            "{} after step {} of {total}, {} in this process{peak}; checkpoint: {}",
             if interrupted { "interrupted" } else { "done" },
             state.step,
             clock(begun.elapsed().as_secs_f64()),
