@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use burn::tensor::Tensor;
+use burn::tensor::{DType, Device, Tensor, TensorData};
 
 /// All elements of a tensor, row major, in `f64`.
 ///
@@ -35,6 +35,18 @@ pub fn close(found: &[f64], known: &[f64], tolerance: f64) {
             "element {i}: expected {k}, found {f} (+-{tolerance})"
         );
     }
+}
+
+/// Tangent features of the toy batch of METHODS 9.2, `[3, 4]`: role 0 image, 1 text, 2 box image,
+/// 3 box text.
+#[must_use]
+pub fn toy_features(role: usize, device: &Device, dtype: DType) -> Tensor<2> {
+    let v = (0..12).map(|at| {
+        let (i, j) = (f64::from(at / 4), f64::from(at % 4));
+        0.5 * (1.0 + 0.7 * i + 0.3 * j + 1.1 * role as f64).sin()
+    });
+    let data = TensorData::new(v.collect::<Vec<f64>>(), [3, 4]);
+    Tensor::from_data(data, (device, dtype))
 }
 
 /// The trainer's program: `ESPALIER_TRAINER`, else built once in release mode.

@@ -6,20 +6,9 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 use espalier_core::geometry::{Form, lorentz};
 use espalier_core::loss::{HycoclipPoints, HycoclipWeights, LossTerms, clip, hycoclip};
 use espalier_core::math::normalize;
-use espalier_tests::{close, values};
+use espalier_tests::{close, toy_features, values};
 
 const SCALE: f64 = 1.0 / 0.07;
-
-/// Tangent features of METHODS 9.2: role 0 image, 1 text, 2 box image, 3 box text.
-fn features(role: usize, device: &Device, dtype: DType) -> Tensor<2> {
-    let v: Vec<f64> = (0..3)
-        .flat_map(|i| (0..4).map(move |j| (i, j)))
-        .map(|(i, j)| {
-            0.5 * (1.0 + 0.7 * f64::from(i) + 0.3 * f64::from(j) + 1.1 * role as f64).sin()
-        })
-        .collect();
-    Tensor::from_data(TensorData::new(v, [3, 4]), (device, dtype))
-}
 
 fn scalar<const D: usize>(v: f64, device: &Device, dtype: DType) -> Tensor<D> {
     Tensor::<1>::from_data(TensorData::new(vec![v], [1]), (device, dtype)).reshape([1; D])
@@ -27,7 +16,7 @@ fn scalar<const D: usize>(v: f64, device: &Device, dtype: DType) -> Tensor<D> {
 
 fn toy_hycoclip(curv: f64, form: Form, device: &Device, dtype: DType) -> LossTerms {
     let c = scalar::<2>(curv, device, dtype);
-    let lift = |role| lorentz::exp_map0(features(role, device, dtype), c.clone());
+    let lift = |role| lorentz::exp_map0(toy_features(role, device, dtype), c.clone());
     let points = HycoclipPoints {
         image: lift(0),
         text: lift(1),
@@ -111,7 +100,7 @@ fn hycoclip_on_the_toy_batch_has_the_reference_terms_in_f32() {
 #[test]
 fn clip_on_the_toy_batch_has_the_reference_value() {
     let device = Device::flex();
-    let unit = |role| normalize(features(role, &device, DType::F64));
+    let unit = |role| normalize(toy_features(role, &device, DType::F64));
     let loss = clip(unit(0), unit(1), scalar(SCALE, &device, DType::F64));
     close(&values(loss.total), &[7.421_203_480_009], 1e-9);
 }
@@ -121,7 +110,7 @@ fn clip_on_the_toy_batch_has_the_reference_value() {
 fn gradients_agree_with_finite_differences() {
     let device = Device::flex().autodiff();
     let base: Vec<Tensor<2>> = (0..4)
-        .map(|role| features(role, &device, DType::F64).require_grad())
+        .map(|role| toy_features(role, &device, DType::F64).require_grad())
         .collect();
     let curv = scalar::<2>(0.7_f64.ln(), &device, DType::F64).require_grad();
     let loss = |f: &[Tensor<2>], curv: &Tensor<2>| {

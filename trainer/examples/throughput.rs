@@ -55,6 +55,9 @@ struct Args {
     /// Threads.
     #[arg(long, default_value_t = 2)]
     threads: usize,
+    /// Let the allocator give freed blocks back to the system, as it does by default.
+    #[arg(long)]
+    give_back: bool,
     /// Time the parts of a training step instead.
     #[arg(long)]
     sections: bool,
@@ -62,7 +65,9 @@ struct Args {
 
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
-    espalier_trainer::memory::keep_freed_blocks();
+    if !args.give_back {
+        espalier_trainer::memory::keep_freed_blocks();
+    }
     ensure!(
         args.train_steps > 0 && args.infer_batches > 0,
         "at least one timed repeat of each"

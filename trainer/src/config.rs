@@ -1,10 +1,12 @@
 //! The configuration of a run: defaults, then a TOML file, then flags, then `key=value`.
 
+mod loss;
+mod recipes;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::ValueEnum;
-use espalier_core::geometry::{Form, Join};
 use espalier_core::model::Preset;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -13,6 +15,9 @@ use crate::data::lineage::RankText;
 use crate::exit::usage;
 use crate::fit::method::MethodName;
 use crate::fit::schedule::Schedule;
+
+pub use loss::{Angles, LossConfig, PartsSpace, RootKind};
+use recipes::{layer_text, method_layer};
 
 /// What a run is trained on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -138,134 +143,6 @@ pub struct TrainConfigBlock {
     /// weights the cones are satisfied soonest by a single point for all pictures and one for all
     /// texts, which the contrast then takes hundreds of steps to leave.
     pub entail_ramp: u64,
-}
-
-/// What the root of chains is (RE's ablations).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RootKind {
-    /// The embedding of the root's text, learned with the tower.
-    Text,
-    /// The embedding of that text by the tower before training.
-    Frozen,
-    /// Zero.
-    Zero,
-}
-
-/// Where the margin of a cone stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Side {
-    /// `relu(sign (Xi - theta) + m)`.
-    Outside,
-    /// `relu(sign (Xi - theta + m))`.
-    Inside,
-}
-
-/// What the first leg of RCME's angles starts from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AngleRoot {
-    /// The root.
-    Root,
-    /// The parent of the apex.
-    Parent,
-}
-
-/// What ATMG wants of the angle at a picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ApexGoal {
-    /// Large.
-    Maximised,
-    /// Small.
-    Minimised,
-}
-
-/// Space of visual hierarchies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PartsSpace {
-    /// The Lorentz model.
-    Lorentz,
-    /// Euclidean space, angles about zero.
-    Euclidean,
-}
-
-/// How angles of cones are evaluated (MERU, HyCoCLIP, PHyCLIP).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Angles {
-    /// Exact and finite everywhere.
-    Stable,
-    /// As published, with the epsilon of MERU and HyCoCLIP, 1e-8.
-    Literal,
-    /// As published, with the epsilon of PHyCLIP, 1e-6.
-    LiteralPhyclip,
-}
-
-impl Angles {
-    /// The form of this name.
-    #[must_use]
-    pub fn form(self) -> Form {
-        match self {
-            Self::Stable => Form::Stable,
-            Self::Literal => Form::Literal(1e-8),
-            Self::LiteralPhyclip => Form::Literal(1e-6),
-        }
-    }
-}
-
-/// `[loss]`: weights and variants of the methods; each method reads those that are its own
-/// (`docs/methods.md`).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LossConfig {
-    /// Weight of the entailment (MERU, HyCoCLIP, PHyCLIP).
-    pub entail: f64,
-    /// How angles are evaluated (MERU, HyCoCLIP, PHyCLIP).
-    pub angles: Angles,
-    /// Cone width factor between modalities (HyCoCLIP, PHyCLIP).
-    pub eta_inter: f64,
-    /// Cone width factor between box and whole (HyCoCLIP, PHyCLIP).
-    pub eta_intra: f64,
-    /// Whether boxes and their phrases are further pairs (CLIP, MERU).
-    pub boxes_as_pairs: bool,
-    /// Factors of the product, 0 for factors of eight coordinates (PHyCLIP).
-    pub factors: usize,
-    /// How the distances of factors are joined (PHyCLIP).
-    pub join: Join,
-    /// Weight of the pull-back to the text tower before training (RE, EC).
-    pub pull_back: f64,
-    /// Weight of the hard mined pairs (RE, EC).
-    pub mined: f64,
-    /// Weight of the negatives (RE, EC).
-    pub negatives: f64,
-    /// What the root is (RE, EC).
-    pub root: RootKind,
-    /// Text of the root where the method's own is not wanted: the empty text for RE and EC,
-    /// `Eukarya` for RCME.
-    pub root_text: Option<String>,
-    /// Margin in radians (EC, RCME).
-    pub margin: f64,
-    /// Where it stands (EC).
-    pub margin_side: Side,
-    /// What angles start from (RCME).
-    pub root_mode: AngleRoot,
-    /// Weight of the global order (RCME).
-    pub global: f64,
-    /// Weight of the local order (RCME).
-    pub local: f64,
-    /// Weight of the contrast with pictures: 1 from OpenCLIP weights, 0.1 from BioCLIP's (RCME).
-    pub beta: f64,
-    /// Weight of a pull-back in place of the contrast (RCME's ablation).
-    pub prior: f64,
-    /// Weight of the distances of the centroids to their radii (ATMG).
-    pub centroid: f64,
-    /// What the angle at a picture should be (ATMG).
-    pub image_apex: ApexGoal,
-    /// Space (visual hierarchies).
-    pub parts_space: PartsSpace,
 }
 
 /// Everything that a run depends on; saved as `config.toml` in its folder.
@@ -414,43 +291,6 @@ impl TrainConfig {
     }
 }
 
-/// Defaults of the method that a table names, where it has some of its own.
-fn method_layer(table: &Table) -> Option<&'static str> {
-    match table.get("train")?.get("method")?.as_str()? {
-        "re" | "ec" => Some(include_str!("../configs/methods/re.toml")),
-        _ => None,
-    }
-}
-
-/// Recipes of the papers, by the names that `--config paper:NAME` takes.
-const PAPERS: [(&str, &str); 9] = [
-    ("clip", include_str!("../configs/papers/meru.toml")),
-    ("meru", include_str!("../configs/papers/meru.toml")),
-    ("hycoclip", include_str!("../configs/papers/meru.toml")),
-    ("phyclip", include_str!("../configs/papers/meru.toml")),
-    ("re", include_str!("../configs/papers/re.toml")),
-    ("ec", include_str!("../configs/papers/re.toml")),
-    ("rcme", include_str!("../configs/papers/rcme.toml")),
-    ("atmg", include_str!("../configs/papers/meru.toml")),
-    ("parts", include_str!("../configs/papers/parts.toml")),
-];
-
-/// The text that `--config` names: a recipe or a file.
-fn layer_text(path: &Path) -> anyhow::Result<String> {
-    let name = path.to_string_lossy();
-    if let Some(paper) = name.strip_prefix("paper:") {
-        let recipe = PAPERS.iter().find(|(known, _)| *known == paper);
-        return recipe.map(|(_, text)| (*text).to_owned()).ok_or_else(|| {
-            let known: Vec<&str> = PAPERS.iter().map(|(known, _)| *known).collect();
-            usage(format!(
-                "--config {name}: expected one of {}",
-                known.join(", ")
-            ))
-        });
-    }
-    std::fs::read_to_string(path).map_err(|e| usage(format!("--config {name}: {e}")))
-}
-
 fn merge(into: &mut Table, layer: Table) {
     for (key, value) in layer {
         match (into.get_mut(&key), value) {
@@ -491,6 +331,7 @@ fn set(table: &mut Table, pair: &str) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::recipes::PAPERS;
     use super::*;
 
     #[test]

@@ -1,9 +1,8 @@
 //! Entailment cones: how wide a point's cone is and at what angle another point is seen from it.
 
-use std::f64::consts::FRAC_PI_2;
-
 use burn::tensor::Tensor;
 
+use super::angle::{Pairs, UNRESOLVED, from_legs};
 use super::lorentz::time;
 use crate::math::{EPS, asin_clamped, clamp_max, clamp_min, dot, norm};
 
@@ -56,11 +55,7 @@ pub fn exterior_angle<const D: usize>(x: Tensor<D>, y: Tensor<D>, c: Tensor<D>) 
 
     // sinh^2 of the distance; below EPS the direction of y from x is numerical noise.
     let reach = (perp.clone() * perp.clone() + forward.clone() * forward.clone()) * c;
-    let undefined = reach.lower_equal_scalar(EPS);
-    let angle = perp
-        .mask_fill(undefined.clone(), 1.0)
-        .atan2(forward.mask_fill(undefined.clone(), 0.0));
-    angle.mask_fill(undefined, FRAC_PI_2)
+    from_legs(perp, forward, reach, EPS)
 }
 
 /// Exterior angles of all pairs, rows for the apexes.
@@ -81,25 +76,17 @@ pub fn pairwise_exterior_angle<const D: usize>(
         time(x.clone(), c.clone()),
         time(y.clone(), c.clone()).transpose(),
     );
-    let (nx, ny) = (norm(x.clone()), norm(y.clone()));
-    let u = x / clamp_min(nx.clone(), EPS);
-    let v = y / clamp_min(ny.clone(), EPS);
-    let ny = ny.transpose();
-    let cosine = clamp_max(clamp_min(u.matmul(v.transpose()), -1.0), 1.0);
-    let short = cosine.clone().neg() + 1.0;
-    // sin^2 = (1 - cos) (1 + cos); what rounding leaves of it is no direction.
-    let square = clamp_min(short.clone() * (cosine + 1.0), 3e-7);
-    let perp = ny.clone() * square.sqrt();
+    let Pairs {
+        nx,
+        ny,
+        short,
+        across,
+    } = Pairs::of(x, y);
     let weight = c.clone() * (x0.clone() * ny.clone() + y0 * nx.clone());
     let gain = (ny.clone() - nx.clone()) * (ny.clone() + nx) / clamp_min(weight, EPS);
     let forward = (gain - x0 * ny * short) * c.clone().sqrt();
-
-    let reach = (perp.clone() * perp.clone() + forward.clone() * forward.clone()) * c;
-    let undefined = reach.lower_equal_scalar(1e-6);
-    let angle = perp
-        .mask_fill(undefined.clone(), 1.0)
-        .atan2(forward.mask_fill(undefined.clone(), 0.0));
-    angle.mask_fill(undefined, FRAC_PI_2)
+    let reach = (across.clone() * across.clone() + forward.clone() * forward.clone()) * c;
+    from_legs(across, forward, reach, UNRESOLVED)
 }
 
 /// How angles and apertures are evaluated.

@@ -13,6 +13,7 @@
 //!
 //! [`Space`] is the same geometry on plain slices, for ranking texts without a device.
 
+mod angle;
 pub mod cone;
 pub mod curvature;
 pub mod lorentz;

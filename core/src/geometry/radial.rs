@@ -3,11 +3,10 @@
 //! The root is any point of the same space: the embedding of the empty text, of `Eukarya`, or
 //! zero, with which the angle is the Euclidean exterior angle of entailment cones.
 
-use std::f64::consts::FRAC_PI_2;
-
 use burn::tensor::Tensor;
 
-use crate::math::{EPS, asin_clamped, clamp_max, clamp_min, dot, norm};
+use super::angle::{Pairs, UNRESOLVED, from_legs};
+use crate::math::{EPS, asin_clamped, clamp_min, dot, norm};
 
 /// `eps_c`: a cone's half-aperture at distance `t` of the root is `asin(min(1, eps_c / t))`.
 pub const CONE_RADIUS: f64 = 0.05;
@@ -79,20 +78,14 @@ pub fn half_aperture<const D: usize>(e: Tensor<D>, root: Tensor<D>) -> Tensor<D>
 /// `x [.., b1, d]`, `y [.., b2, d] -> [.., b1, b2]`
 #[must_use]
 pub fn pairwise_exterior_angle<const D: usize>(x: Tensor<D>, y: Tensor<D>) -> Tensor<D> {
-    let (nx, ny) = (norm(x.clone()), norm(y.clone()));
-    let u = x / clamp_min(nx.clone(), EPS);
-    let v = y / clamp_min(ny.clone(), EPS);
-    let ny = ny.transpose();
-    let cosine = clamp_max(clamp_min(u.matmul(v.transpose()), -1.0), 1.0);
-    let short = cosine.clone().neg() + 1.0;
-    let square = clamp_min(short.clone() * (cosine + 1.0), 3e-7);
-    let perp = ny.clone() * square.sqrt();
+    let Pairs {
+        nx,
+        ny,
+        short,
+        across,
+    } = Pairs::of(x, y);
     // <y, u> - |x|, the part of y - x along x.
     let forward = (ny.clone() - nx) - ny * short;
-    let reach = perp.clone() * perp.clone() + forward.clone() * forward.clone();
-    let undefined = reach.lower_equal_scalar(1e-6);
-    let angle = perp
-        .mask_fill(undefined.clone(), 1.0)
-        .atan2(forward.mask_fill(undefined.clone(), 0.0));
-    angle.mask_fill(undefined, FRAC_PI_2)
+    let reach = across.clone() * across.clone() + forward.clone() * forward.clone();
+    from_legs(across, forward, reach, UNRESOLVED)
 }

@@ -1,6 +1,7 @@
 //! ATMG: contrast by angles, modalities kept at radii of their own (METHODS 2.8).
 
 use burn::tensor::Tensor;
+use serde::{Deserialize, Serialize};
 
 use super::contrastive::cross_entropy_diagonal;
 use super::terms::LossTerms;
@@ -12,7 +13,8 @@ pub const IMAGE_RADIUS: f64 = 2.0;
 pub const TEXT_RADIUS: f64 = 0.5;
 
 /// What the angle at a picture should be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ImageApex {
     /// Large: its text lies toward the root (the paper's reading).
     Maximised,

@@ -1,9 +1,8 @@
 //! RE: chains of texts ordered by angles seen from a learned root; EC, its variants with cones
 //! (METHODS 2.5, 2.6).
 
-use std::f64::consts::PI;
-
 use burn::tensor::Tensor;
+use serde::{Deserialize, Serialize};
 
 use super::terms::LossTerms;
 use crate::geometry::radial;
@@ -24,7 +23,8 @@ pub struct Chains {
 }
 
 /// Where the margin of a cone stands; the paper has both forms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MarginSide {
     /// `relu(sign (Xi - theta) + m)`: recovers RE as `m` grows.
     Outside,
@@ -141,6 +141,3 @@ pub fn radial(chains: &Chains, weights: RadialWeights) -> LossTerms {
     }
     LossTerms::new(total, named)
 }
-
-/// Margins that the paper compares: 0, `pi/8`, `pi/4`, `pi/2`.
-pub const MARGINS: [f64; 4] = [0.0, PI / 8.0, PI / 4.0, PI / 2.0];

@@ -4,6 +4,7 @@
 use std::f64::consts::FRAC_PI_2;
 
 use burn::tensor::Tensor;
+use serde::{Deserialize, Serialize};
 
 use super::contrastive::contrastive;
 use super::terms::LossTerms;
@@ -11,7 +12,8 @@ use crate::geometry::radial;
 use crate::math::{clamp_max, clamp_min, dot};
 
 /// What the first leg of an angle is measured from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RootMode {
     /// From the root, as in the paper.
     Root,

@@ -3,19 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use burn::tensor::Device;
-use espalier_core::taxonomy::{NodeIx, Taxonomy};
+use espalier_core::taxonomy::NodeIx;
 
 use crate::cli::EvalArgs;
 use crate::data::lineage::{Lineages, NegativeKind};
-use crate::data::{Dataset, Folders, Grit, Hierarcaps};
+use crate::data::{Dataset, Hierarcaps, open};
 use crate::eval::embed::{self, Reading};
 use crate::eval::{Record, TaskName, hierarchy, ordering, zero_shot};
 use crate::exit::usage;
 use crate::fit::checkpoint::write_whole;
-use crate::fit::run::TAXONOMY;
 use crate::model_file::{self, Model};
 
 /// What tasks found: number of items, of classes, items left out by reason, values.
@@ -96,42 +94,25 @@ fn report(args: &EvalArgs, records: &[Record]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether the data is one TSV file, a taxonomy itself.
-fn is_tsv(data: &[PathBuf]) -> bool {
-    matches!(data, [one] if one.extension().is_some_and(|e| e == "tsv"))
-}
-
-fn taxonomy(args: &EvalArgs) -> anyhow::Result<Taxonomy> {
-    let path = match &args.taxonomy {
-        Some(path) => path,
-        None if is_tsv(&args.data) => &args.data[0],
-        None => return Ok(Taxonomy::from_tsv(TAXONOMY)?),
-    };
-    let text =
-        std::fs::read_to_string(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
-    Ok(Taxonomy::from_tsv(&text)?)
-}
-
-fn labelled_data(args: &EvalArgs) -> anyhow::Result<Arc<dyn Dataset>> {
-    if args.data.iter().any(|p| Folders::is_one(p)) {
-        return Ok(Arc::new(Folders::open(&args.data)?));
-    }
-    Ok(Arc::new(Grit::open(&args.data)?))
-}
-
 /// Tasks on labelled pictures.
 fn pictures(
     args: &EvalArgs,
     model: &Model,
     device: &Device,
 ) -> anyhow::Result<Vec<(TaskName, Found)>> {
-    let taxonomy = taxonomy(args)?;
+    let taxonomy = open::taxonomy(args.taxonomy.as_deref(), &args.data)?;
     let reading = Reading {
         batch_size: args.batch_size,
         most: usize::MAX,
         max_broken: args.max_broken,
     };
-    let found = embed::labelled(model, labelled_data(args)?, &taxonomy, reading, device)?;
+    let found = embed::labelled(
+        model,
+        open::labelled(&args.data)?,
+        &taxonomy,
+        reading,
+        device,
+    )?;
     if found.labels.is_empty() {
         return Err(usage(format!(
             "--data: expected pictures with a label of the taxonomy; found {} without a label, {} \
@@ -199,11 +180,12 @@ fn chains(args: &EvalArgs, model: &Model, device: &Device) -> anyhow::Result<Fou
         }
         chains
     } else {
+        let taxonomy = open::taxonomy(args.taxonomy.as_deref(), &args.data)?;
         let kind = NegativeKind::SameTier;
-        let lineages = Lineages::new(taxonomy(args)?, args.tiers, args.rank_text, kind)?;
+        let lineages = Lineages::new(taxonomy, args.tiers, args.rank_text, kind)?;
         let mut labels: BTreeSet<String> = lineages.labels().into_iter().collect();
-        if !is_tsv(&args.data) {
-            let shown = embed::labels_of(labelled_data(args)?.as_ref());
+        if open::taxonomy_file(&args.data).is_none() {
+            let shown = embed::labels_of(open::labelled(&args.data)?.as_ref());
             labels.retain(|label| shown.contains(label));
         }
         labels

@@ -11,7 +11,7 @@ use toml::Table;
 
 use crate::cli::{ExportArgs, ExportDtype};
 use crate::config::TrainConfig;
-use crate::data::{Dataset, Grit};
+use crate::data::{Dataset, open};
 use crate::eval::embed::{self, Reading};
 use crate::eval::zero_shot;
 use crate::exit::usage;
@@ -19,7 +19,7 @@ use crate::export::build::PROMPTS;
 use crate::export::gate::{Gate, Side};
 use crate::export::{Bundle, Contents, calibrate, captions, card};
 use crate::fit::checkpoint::write_whole;
-use crate::fit::run::{TAXONOMY, open_data, open_taxonomy};
+use crate::fit::{Source, source};
 use crate::model_file::{self, Model};
 
 /// Pictures that are encoded at a time.
@@ -36,34 +36,30 @@ fn run_of(model: &Model) -> Option<TrainConfig> {
 /// # Errors
 /// Bad usage when the file cannot be read, a taxonomy error naming the line.
 pub fn taxonomy(flag: Option<&PathBuf>, model: &Model) -> anyhow::Result<Taxonomy> {
-    if let Some(path) = flag {
-        let text = std::fs::read_to_string(path)
-            .map_err(|e| usage(format!("--taxonomy {}: {e}", path.display())))?;
-        return Ok(Taxonomy::from_tsv(&text)?);
-    }
-    match run_of(model) {
-        Some(config) => open_taxonomy(&config),
-        None => Ok(Taxonomy::from_tsv(TAXONOMY)?),
+    match (flag, run_of(model)) {
+        (None, Some(config)) => source::taxonomy(&config),
+        (flag, _) => open::taxonomy(flag.map(PathBuf::as_path), &[]),
     }
 }
 
 /// The probe and what to call it: by flag, else the run's validation data, else its training data.
 fn probe(args: &ExportArgs, model: &Model) -> anyhow::Result<(Arc<dyn Dataset>, String)> {
     if !args.probe.is_empty() {
-        return Ok((Arc::new(Grit::open(&args.probe)?), "the probe given".into()));
+        return Ok((open::labelled(&args.probe)?, "the probe given".into()));
     }
     let config = run_of(model).ok_or_else(|| {
         usage("the checkpoint names no data; give labelled pictures with --probe")
     })?;
     let hint = "; give labelled pictures with --probe";
     if !config.dataset.val_data.is_empty() {
-        let data = Grit::open(&config.dataset.val_data);
+        let data = open::labelled(&config.dataset.val_data);
         let data = data.map_err(|e| usage(format!("the run's validation data: {e}{hint}")))?;
-        return Ok((Arc::new(data), "the run's validation data".into()));
+        return Ok((data, "the run's validation data".into()));
     }
     eprintln!("the run has no validation data: calibrates on its training data, too confidently");
-    let data = open_data(&config).map_err(|e| usage(format!("the run's data: {e}{hint}")))?;
-    Ok((data, "the run's training data, so too high".into()))
+    let source = Source::open(&config);
+    let source = source.map_err(|e| usage(format!("the run's data: {e}{hint}")))?;
+    Ok((source.data, "the run's training data, so too high".into()))
 }
 
 fn side<'a>(

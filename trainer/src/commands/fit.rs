@@ -14,7 +14,7 @@ use crate::cli::FitArgs;
 use crate::config::{DatasetKind, TrainConfig};
 use crate::exit::usage;
 use crate::fit::report::clock;
-use crate::fit::{Run, checkpoint, run};
+use crate::fit::{Run, Source, checkpoint, run};
 use crate::memory::{self, MIB};
 
 /// Name of the resolved configuration in the folder of a run.
@@ -180,6 +180,7 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
         return rehearse(
             args,
             Run {
+                source: Source::open(&config)?,
                 config,
                 folder: PathBuf::new(),
                 device,
@@ -188,7 +189,7 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
         );
     }
     // The data is opened before anything is written, so that a mistake leaves no run behind.
-    run::open_data(&config)?;
+    let source = Source::open(&config)?;
     let name = args
         .name
         .clone()
@@ -211,6 +212,7 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
 
     let outcome = Run {
         config,
+        source,
         folder: folder.clone(),
         device,
         resume,

@@ -3,7 +3,7 @@
 //! In order of reading:
 //! 1. [`paths`], [`grit`]: what the user names becomes shards and [`source::Unit`]s, from footers
 //!    and headers alone. [`folders`], [`open_images`]: pictures in folders. [`hierarcaps`],
-//!    [`labels`]: texts alone. [`synthetic`] needs no file.
+//!    [`labels`]: texts alone. [`synthetic`] needs no file. [`open`] tells by the paths which it is.
 //! 2. [`source`]: units load [`source::Record`]s; [`boxes`] reads their phrases and boxes,
 //!    [`lineage`] the chain of texts above a label.
 //! 3. [`order`], [`random`]: the order of an epoch and all other chance, as pure functions of the
@@ -28,6 +28,7 @@ pub mod grit;
 pub mod hierarcaps;
 pub mod labels;
 pub mod lineage;
+pub mod open;
 pub mod open_images;
 pub mod order;
 mod pack;

@@ -7,7 +7,9 @@ pub mod optimise;
 pub mod report;
 pub mod run;
 pub mod schedule;
+pub mod source;
 pub mod step;
 mod tensorboard;
 
 pub use run::{Outcome, Run};
+pub use source::Source;

@@ -12,21 +12,17 @@ use burn::optim::ModuleOptimizer;
 use burn::tensor::Device;
 use espalier_core::input::{RandomCrop, TokenBatch, Tokenizer};
 use espalier_core::model::{DualConfig, DualEncoder, TextEncoder};
-use espalier_core::taxonomy::Taxonomy;
 
 use super::checkpoint::{self, State};
 use super::method::{Method, Trains};
 use super::optimise::{optimizer, with_stable_ids};
 use super::report::{Line, Reporter, clock};
+use super::source::Source;
 use super::step::{StepReport, Task};
-use crate::config::{DatasetKind, TrainConfig};
+use crate::config::TrainConfig;
 use crate::data::boxes::default_min_box_px;
 use crate::data::climb::Climber;
-use crate::data::lineage::{Lineages, NegativeKind};
-use crate::data::{
-    BatchSpec, BatchStream, Dataset, Folders, Grit, Hierarcaps, Labels, Needs, OpenImages,
-    Position, Synthetic, synthetic,
-};
+use crate::data::{BatchSpec, BatchStream, Dataset, Needs, Position};
 use crate::exit::usage;
 use crate::memory;
 use crate::model_file::{self, MERGES, ModelCard};
@@ -35,6 +31,8 @@ use crate::model_file::{self, MERGES, ModelCard};
 pub struct Run {
     /// Its configuration, all keys resolved.
     pub config: TrainConfig,
+    /// What it learns from.
+    pub source: Source,
     /// `logs/<name>`.
     pub folder: PathBuf,
     /// Device without autodiff.
@@ -56,73 +54,6 @@ pub struct Outcome {
     pub last: Option<StepReport>,
 }
 
-/// The shipped WordNet taxonomy.
-pub const TAXONOMY: &str = include_str!("../../../static/taxonomy/wordnet.tsv");
-
-/// Records of the largest picture side that the synthetic set is drawn at.
-const SYNTHETIC_SIDE: u32 = 64;
-
-/// Open the data of a configuration.
-///
-/// # Errors
-/// [`crate::data::DataError`] naming what is wrong with which file.
-pub fn open_data(config: &TrainConfig) -> anyhow::Result<Arc<dyn Dataset>> {
-    let d = &config.dataset;
-    Ok(match d.kind {
-        DatasetKind::Grit => Arc::new(Grit::open(&d.data)?),
-        DatasetKind::Hierarcaps => Arc::new(Hierarcaps::open(&d.data, d.drop_tier)?),
-        DatasetKind::Taxonomy if is_text(&d.data) => {
-            let negatives = NegativeKind::SameTier;
-            let lineages = lineages(config, negatives)?;
-            let name = d.data.iter().map(|p| p.display().to_string());
-            Arc::new(Labels::new(
-                name.collect::<Vec<_>>().join(", "),
-                lineages.labels(),
-            ))
-        }
-        DatasetKind::Taxonomy if d.data.iter().any(|p| Folders::is_one(p)) => {
-            Arc::new(Folders::open(&d.data)?)
-        }
-        DatasetKind::Parts if d.data.iter().any(|p| OpenImages::is_one(p)) => {
-            Arc::new(OpenImages::open(&d.data)?)
-        }
-        DatasetKind::Taxonomy | DatasetKind::Parts => Arc::new(Grit::open(&d.data)?),
-        DatasetKind::Synthetic => Arc::new(Synthetic::new(
-            d.synthetic_records,
-            SYNTHETIC_SIDE,
-            config.train.seed,
-        )),
-    })
-}
-
-/// The taxonomy of a configuration.
-///
-/// # Errors
-/// Bad usage when the file cannot be read, a taxonomy error naming the line.
-pub fn open_taxonomy(config: &TrainConfig) -> anyhow::Result<Taxonomy> {
-    let d = &config.dataset;
-    let text = match (&d.taxonomy, d.kind) {
-        (Some(path), _) => fs::read_to_string(path)
-            .map_err(|e| usage(format!("--taxonomy {}: {e}", path.display())))?,
-        (None, DatasetKind::Synthetic) => synthetic::taxonomy_tsv(),
-        (None, DatasetKind::Taxonomy) if is_text(&d.data) => fs::read_to_string(&d.data[0])
-            .map_err(|e| usage(format!("{}: {e}", d.data[0].display())))?,
-        (None, _) => TAXONOMY.to_owned(),
-    };
-    Ok(Taxonomy::from_tsv(&text)?)
-}
-
-/// Whether a taxonomy itself is the data: one TSV file.
-fn is_text(data: &[PathBuf]) -> bool {
-    matches!(data, [one] if one.extension().is_some_and(|e| e == "tsv"))
-}
-
-/// The chains of a configuration's taxonomy.
-fn lineages(config: &TrainConfig, negatives: NegativeKind) -> anyhow::Result<Lineages> {
-    let d = &config.dataset;
-    Lineages::new(open_taxonomy(config)?, d.tiers, d.rank_text, negatives)
-}
-
 impl Run {
     /// Architecture: the preset with the space that the method lives in.
     fn architecture(&self) -> DualConfig {
@@ -135,41 +66,14 @@ impl Run {
         self.config.train.method.build(&self.config.loss)
     }
 
-    /// Whether the kind of data has what the method needs.
-    fn check_needs(&self) -> anyhow::Result<()> {
-        let method = self.config.train.method.name();
-        let (needs, kind) = (self.method().needs(), self.config.dataset.kind);
-        let text = kind == DatasetKind::Hierarcaps
-            || kind == DatasetKind::Taxonomy && is_text(&self.config.dataset.data);
-        if text && needs != Needs::Chains {
-            let wanted = match needs {
-                Needs::Boxes => "pictures with captions and boxes",
-                Needs::Parts => "pictures with boxes",
-                _ => "pictures with captions",
-            };
-            return Err(usage(format!(
-                "--method {method} needs {wanted}, the data holds texts alone; methods for chains \
-                 of texts are re, ec and rcme"
-            )));
-        }
-        Ok(())
-    }
-
     /// How batches are made.
-    fn spec(&self, architecture: &DualConfig) -> anyhow::Result<BatchSpec> {
+    fn spec(&self, architecture: &DualConfig) -> BatchSpec {
         let (d, t) = (&self.config.dataset, &self.config.train);
         let size = architecture.vision.image_size as u32;
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let method = self.method();
-        let chains = method.needs() == Needs::Chains && d.kind != DatasetKind::Hierarcaps;
-        let lineages = if chains {
-            Some(Arc::new(lineages(&self.config, method.negatives())?))
-        } else {
-            None
-        };
-        Ok(BatchSpec {
-            needs: method.needs(),
-            lineages,
+        BatchSpec {
+            needs: self.method().needs(),
+            lineages: self.source.lineages.clone(),
             cross_image: d.cross_image,
             augment: Some(RandomCrop {
                 scale: (d.crop_scale[0], d.crop_scale[1]),
@@ -181,7 +85,7 @@ impl Run {
             workers: if d.workers == 0 { cores } else { d.workers },
             max_broken: d.max_broken,
             ..BatchSpec::new(t.batch_size, size, architecture.text.context)
-        })
+        }
     }
 
     fn total_steps(&self, records: u64) -> u64 {
@@ -280,14 +184,13 @@ impl Run {
     /// Bad configuration or data (exit code 2), or a failure while running; checkpoints written
     /// before stay.
     pub fn go(&self, stop: &AtomicBool) -> anyhow::Result<Outcome> {
-        self.check_needs()?;
-        let data = open_data(&self.config)?;
+        let data = Arc::clone(&self.source.data);
         let architecture = self.architecture();
         let tokenizer = Arc::new(Tokenizer::from_merges(
             MERGES,
             architecture.text.vocab_size,
         )?);
-        let climber = Climber::new(open_taxonomy(&self.config)?, &tokenizer, &self.config);
+        let climber = Climber::new(self.source.taxonomy.clone(), &tokenizer, &self.config);
         let mut card = ModelCard {
             config: architecture.clone(),
             method: self.config.train.method.name().to_owned(),
@@ -317,7 +220,7 @@ impl Run {
             }
             optimizer = checkpoint::read_optimizer(path, optimizer)?;
         }
-        let spec = self.spec(&architecture)?;
+        let spec = self.spec(&architecture);
         let total = self.total_steps(data.records());
         let boxed = spec.needs == Needs::Boxes;
         let pictures = spec.batch_size as u64 * if boxed { 2 } else { 1 };
@@ -495,14 +398,13 @@ impl Run {
     /// # Errors
     /// As [`go`](Self::go).
     pub fn dry(&self) -> anyhow::Result<(StepReport, f64, u64, u64)> {
-        self.check_needs()?;
-        let data = open_data(&self.config)?;
+        let data = Arc::clone(&self.source.data);
         let architecture = self.architecture();
         let tokenizer = Arc::new(Tokenizer::from_merges(
             MERGES,
             architecture.text.vocab_size,
         )?);
-        let climber = Climber::new(open_taxonomy(&self.config)?, &tokenizer, &self.config);
+        let climber = Climber::new(self.source.taxonomy.clone(), &tokenizer, &self.config);
         let mut card = ModelCard {
             config: architecture.clone(),
             method: String::new(),
@@ -525,7 +427,7 @@ impl Run {
             entail_ramp: self.entail_ramp(total),
             seed: self.config.train.seed,
         };
-        let spec = self.spec(&architecture)?;
+        let spec = self.spec(&architecture);
         let mut stream = BatchStream::start(data, tokenizer, spec, Position::default())?;
         let (mut report, mut seconds) = (StepReport { values: Vec::new() }, 0.0);
         for step in 0..2 {

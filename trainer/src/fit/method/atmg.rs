@@ -1,10 +1,10 @@
 //! ATMG: contrast by angles, modalities at radii of their own.
 
-use espalier_core::loss::{self, ImageApex, LossTerms};
+use espalier_core::loss::{self, LossTerms};
 use espalier_core::model::LiftKind;
 
 use super::{Method, StepContext};
-use crate::config::{ApexGoal, LossConfig};
+use crate::config::LossConfig;
 use crate::data::Needs;
 
 pub(super) struct Atmg {
@@ -22,10 +22,7 @@ impl Method for Atmg {
 
     fn loss(&self, step: &StepContext<'_>) -> LossTerms {
         let (images, texts) = step.pairs();
-        let apex = match self.options.image_apex {
-            ApexGoal::Maximised => ImageApex::Maximised,
-            ApexGoal::Minimised => ImageApex::Minimised,
-        };
+        let apex = self.options.image_apex;
         let scale = step.model.logit_scale.value();
         let weight = self.options.centroid;
         loss::atmg(images, texts, step.curvature(), scale, apex, weight)

@@ -3,6 +3,7 @@
 use espalier_core::loss::{self, LossTerms};
 use espalier_core::model::LiftKind;
 
+use super::context::{chance_of_pairs, needs_of_pairs};
 use super::{Method, StepContext};
 use crate::config::LossConfig;
 use crate::data::Needs;
@@ -13,11 +14,7 @@ pub(super) struct Meru {
 
 impl Method for Meru {
     fn needs(&self) -> Needs {
-        if self.options.boxes_as_pairs {
-            Needs::Boxes
-        } else {
-            Needs::Captions
-        }
+        needs_of_pairs(&self.options)
     }
 
     fn lift(&self, _d_embed: usize) -> LiftKind {
@@ -39,7 +36,6 @@ impl Method for Meru {
     }
 
     fn chance(&self, batch_size: usize) -> Option<(&'static str, f64)> {
-        let pairs = if self.options.boxes_as_pairs { 2 } else { 1 };
-        Some(("contrastive", ((pairs * batch_size) as f64).ln()))
+        Some(chance_of_pairs(&self.options, batch_size))
     }
 }

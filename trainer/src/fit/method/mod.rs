@@ -4,8 +4,8 @@
 //! [`MethodName::build`].
 
 mod atmg;
-mod chains;
 mod clip;
+mod context;
 mod hycoclip;
 mod meru;
 mod parts;

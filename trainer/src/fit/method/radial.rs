@@ -1,10 +1,10 @@
 //! RE and EC: a pre-trained text tower learns to order chains of captions.
 
-use espalier_core::loss::{self, Chains, LossTerms, MarginSide, PairTerm, RadialWeights};
+use espalier_core::loss::{self, Chains, LossTerms, PairTerm, RadialWeights};
 use espalier_core::model::LiftKind;
 
 use super::{Method, StepContext, Trains};
-use crate::config::{LossConfig, RootKind, Side};
+use crate::config::{LossConfig, RootKind};
 use crate::data::Needs;
 
 pub(super) struct Radial {
@@ -56,10 +56,7 @@ impl Method for Radial {
         let term = if self.cones {
             PairTerm::Cone {
                 margin: o.margin,
-                side: match o.margin_side {
-                    Side::Outside => MarginSide::Outside,
-                    Side::Inside => MarginSide::Inside,
-                },
+                side: o.margin_side,
             }
         } else {
             PairTerm::Angle

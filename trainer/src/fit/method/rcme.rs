@@ -1,11 +1,11 @@
 //! RCME: both towers learn the order of lineages, and pictures stay with their last rank.
 
-use espalier_core::loss::{self, Lineages, LossTerms, RcmeWeights, RootMode};
+use espalier_core::loss::{self, Lineages, LossTerms, RcmeWeights};
 use espalier_core::math::normalize;
 use espalier_core::model::LiftKind;
 
 use super::{Method, StepContext};
-use crate::config::{AngleRoot, LossConfig};
+use crate::config::LossConfig;
 use crate::data::Needs;
 use crate::data::lineage::NegativeKind;
 
@@ -67,10 +67,7 @@ impl Method for Rcme {
             frozen,
         };
         let weights = RcmeWeights {
-            root_mode: match o.root_mode {
-                AngleRoot::Root => RootMode::Root,
-                AngleRoot::Parent => RootMode::Parent,
-            },
+            root_mode: o.root_mode,
             margin: o.margin,
             global: o.global,
             local: o.local,

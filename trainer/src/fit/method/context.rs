@@ -1,4 +1,4 @@
-//! What methods on pictures, captions, boxes and chains of texts have in common.
+//! What the methods have in common: points of pictures, captions, boxes and chains of texts.
 
 use burn::tensor::Tensor;
 use espalier_core::loss::HycoclipPoints;
@@ -6,7 +6,24 @@ use espalier_core::math::normalize;
 use espalier_core::model::{Lift, Tokens};
 
 use super::StepContext;
+use crate::config::LossConfig;
+use crate::data::Needs;
 use crate::fit::inputs::ChainInputs;
+
+/// What a method on pairs needs; with boxes, their phrases make further pairs.
+pub(super) fn needs_of_pairs(options: &LossConfig) -> Needs {
+    if options.boxes_as_pairs {
+        Needs::Boxes
+    } else {
+        Needs::Captions
+    }
+}
+
+/// The contrast of such pairs at chance.
+pub(super) fn chance_of_pairs(options: &LossConfig, batch_size: usize) -> (&'static str, f64) {
+    let pairs = if options.boxes_as_pairs { 2 } else { 1 };
+    ("contrastive", ((pairs * batch_size) as f64).ln())
+}
 
 impl StepContext<'_> {
     /// Minus the curvature, `[1, 1]`.

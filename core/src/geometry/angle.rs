@@ -1,0 +1,58 @@
+//! Angles from two legs, and the cosines of all pairs: what cones and radial angles share.
+
+use std::f64::consts::FRAC_PI_2;
+
+use burn::tensor::Tensor;
+
+use crate::math::{EPS, clamp_max, clamp_min, norm};
+
+/// Below this `sin^2` is what rounding leaves of a matrix product of unit vectors in `f32`.
+const NOISE: f64 = 3e-7;
+
+/// Square of the legs' length below which angles from a matrix product are undefined.
+pub(super) const UNRESOLVED: f64 = 1e-6;
+
+/// `atan2(across, forward)`; a right angle with gradient zero where `reach`, the square of the legs'
+/// length, is at most `least`.
+pub(super) fn from_legs<const D: usize>(
+    across: Tensor<D>,
+    forward: Tensor<D>,
+    reach: Tensor<D>,
+    least: f64,
+) -> Tensor<D> {
+    let undefined = reach.lower_equal_scalar(least);
+    let angle = across
+        .mask_fill(undefined.clone(), 1.0)
+        .atan2(forward.mask_fill(undefined.clone(), 0.0));
+    angle.mask_fill(undefined, FRAC_PI_2)
+}
+
+/// Rows of `x` against rows of `y`.
+pub(super) struct Pairs<const D: usize> {
+    /// `|x|`, `[.., b1, 1]`.
+    pub(super) nx: Tensor<D>,
+    /// `|y|`, `[.., 1, b2]`.
+    pub(super) ny: Tensor<D>,
+    /// `1 - cos`, `[.., b1, b2]`.
+    pub(super) short: Tensor<D>,
+    /// Length of the part of `y` across `x`, `[.., b1, b2]`; gradient zero where it is noise.
+    pub(super) across: Tensor<D>,
+}
+
+impl<const D: usize> Pairs<D> {
+    pub(super) fn of(x: Tensor<D>, y: Tensor<D>) -> Self {
+        let (nx, ny) = (norm(x.clone()), norm(y.clone()));
+        let u = x / clamp_min(nx.clone(), EPS);
+        let v = y / clamp_min(ny.clone(), EPS);
+        let ny = ny.transpose();
+        let cosine = clamp_max(clamp_min(u.matmul(v.transpose()), -1.0), 1.0);
+        let short = cosine.clone().neg() + 1.0;
+        let square = clamp_min(short.clone() * (cosine + 1.0), NOISE);
+        Self {
+            across: ny.clone() * square.sqrt(),
+            nx,
+            ny,
+            short,
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Reference values of MERU, PHyCLIP, RE, EC, RCME, visual hierarchies and ATMG (METHODS 9.2, 9.3,
+//! 9.6, 9.7), and finite values and gradients where directions vanish.
+
+#![allow(clippy::unwrap_used)]
+
+mod gradients;
+mod lorentz;
+mod radial;
+mod wholes;
+
+use burn::tensor::{DType, Device, Tensor, TensorData};
+use espalier_core::loss::{LossTerms, Relations};
+use espalier_core::math::normalize;
+use espalier_tests::{toy_features, values};
+
+const SCALE: f64 = 1.0 / 0.07;
+
+fn tensor<const D: usize>(v: Vec<f64>, shape: [usize; D], device: &Device) -> Tensor<D> {
+    Tensor::from_data(TensorData::new(v, shape), (device, DType::F64))
+}
+
+fn scalar<const D: usize>(v: f64, device: &Device) -> Tensor<D> {
+    tensor(vec![v], [1; D], device)
+}
+
+fn term(loss: &LossTerms, name: &str) -> f64 {
+    let (_, t) = loss.named.iter().find(|(n, _)| *n == name).unwrap();
+    values(t.clone())[0]
+}
+
+fn total(loss: &LossTerms) -> f64 {
+    values(loss.total.clone().inner())[0]
+}
+
+/// Tangent features of METHODS 9.2 in `f64`.
+fn features(role: usize, device: &Device) -> Tensor<2> {
+    toy_features(role, device, DType::F64)
+}
+
+/// Unit vector.
+fn unit(v: &[f64], device: &Device) -> Tensor<2> {
+    normalize(tensor(v.to_vec(), [1, v.len()], device))
+}
+
+fn relations(pairs: &[(usize, usize)], device: &Device) -> Relations {
+    let mut v = vec![0.0; 9];
+    for (i, j) in pairs {
+        v[3 * i + j] = 1.0;
+    }
+    let mask = tensor(v, [3, 3], device).greater_scalar(0.5);
+    Relations {
+        pairs: mask.clone(),
+        entails: mask,
+    }
+}

@@ -1,0 +1,227 @@
+//! RE, EC and RCME (METHODS 9.3, 9.7).
+
+use std::f64::consts::FRAC_PI_2;
+
+use burn::tensor::{Device, Tensor};
+use espalier_core::geometry::radial;
+use espalier_core::loss::{
+    Chains, Lineages, MarginSide, PairTerm, RadialWeights, RcmeWeights, RootMode, rcme,
+};
+use espalier_core::math::normalize;
+use espalier_tests::{close, values};
+
+use super::{scalar, tensor, term, total, unit};
+
+#[test]
+fn radial_angles_have_the_reference_values() {
+    let device = Device::flex();
+    let u = |v: [f64; 3]| unit(&v, &device);
+    let (r, zero) = (u([1.0, 0.0, 0.0]), tensor(vec![0.0; 3], [1, 3], &device));
+    let (e, f, g) = (u([1.0, 1.0, 0.0]), u([1.0, 1.0, 1.0]), u([1.0, -1.0, 0.5]));
+    let xi = |e: &Tensor<2>, f: &Tensor<2>, r: &Tensor<2>| {
+        values(radial::exterior_angle(e.clone(), f.clone(), r.clone()))[0]
+    };
+    let found = [
+        xi(&e, &f, &r),
+        xi(&e, &g, &r),
+        xi(&f, &e, &r),
+        xi(&e, &f, &zero),
+    ];
+    let known = [
+        1.686_974_395_656,
+        2.660_560_316_423,
+        2.168_108_677_979,
+        1.878_536_181_130,
+    ];
+    close(&found, &known, 1e-9);
+    let theta = radial::half_aperture(e.clone(), r.clone());
+    close(&values(theta), &[0.065_374_705_264], 1e-9);
+    // METHODS 9.6, the tangents of 9.1 about zero.
+    let a = tensor(vec![0.3, -0.2, 0.5], [1, 3], &device);
+    let b = tensor(vec![-0.1, 0.4, 0.25], [1, 3], &device);
+    close(&[xi(&a, &b, &zero)], &[2.458_787_723_035], 1e-9);
+    close(
+        &values(radial::pairwise_exterior_angle(a, b)),
+        &[2.458_787_723_035],
+        1e-9,
+    );
+}
+
+/// Vector of text `k` in METHODS 9.3 (b).
+fn text(k: usize) -> [f64; 4] {
+    let k = k as f64;
+    std::array::from_fn(|j| {
+        let first = if j == 0 { 1.0 } else { 0.0 };
+        (1.0 + 0.7 * k + 0.3 * j as f64 * (1.0 + k)).sin() + first
+    })
+}
+
+fn toy_chains(device: &Device) -> Chains {
+    let of = |first: usize| -> Vec<f64> {
+        (0..2)
+            .flat_map(|s| (0..4).flat_map(move |t| text(first + 8 * s + t)))
+            .collect()
+    };
+    let unit3 = |v: Vec<f64>| normalize(tensor(v, [2, 4, 4], device));
+    let frozen: Vec<f64> = [1, 5]
+        .into_iter()
+        .flat_map(|first| (0..2).flat_map(move |s| (0..4).map(move |t| first + 8 * s + t)))
+        .flat_map(|k| {
+            let (v, w) = (text(k), text(k + 50));
+            std::array::from_fn::<f64, 4, _>(|j| v[j] + 0.1 * w[j])
+        })
+        .collect();
+    Chains {
+        positives: unit3(of(1)),
+        negatives: unit3(of(5)),
+        root: unit(&text(0), device),
+        frozen: Some(normalize(tensor(frozen, [16, 4], device))),
+    }
+}
+
+#[test]
+fn a_step_of_re_has_the_reference_terms() {
+    let loss = espalier_core::loss::radial(&toy_chains(&Device::flex()), RadialWeights::default());
+    let found = ["pull_back", "entail", "mined"].map(|name| term(&loss, name));
+    let known = [0.003_286_960_138, -0.330_962_846_412, -0.536_205_122_180];
+    close(&found, &known, 1e-9);
+    close(&[total(&loss)], &[-0.834_298_367_216], 1e-9);
+}
+
+#[test]
+fn cones_with_an_endless_outer_margin_have_the_order_of_re() {
+    let chains = toy_chains(&Device::flex());
+    let weights = |term| RadialWeights {
+        term,
+        mined: 0.0,
+        pull_back: 0.0,
+        negatives: 1.0,
+    };
+    let re = total(&espalier_core::loss::radial(
+        &chains,
+        weights(PairTerm::Angle),
+    ));
+    let margin = 10.0;
+    let cone = PairTerm::Cone {
+        margin,
+        side: MarginSide::Outside,
+    };
+    let ec = total(&espalier_core::loss::radial(&chains, weights(cone)));
+    // Theta cancels between the pair; both terms carry the margin.
+    close(&[ec - 2.0 * margin], &[re], 1e-9);
+}
+
+#[test]
+fn plain_cones_have_the_reference_terms() {
+    let device = Device::flex();
+    let u = |v: [f64; 3]| unit(&v, &device).unsqueeze::<3>();
+    let (e, f, g) = (u([1.0, 1.0, 0.0]), u([1.0, 1.0, 1.0]), u([1.0, -1.0, 0.5]));
+    let chains = Chains {
+        positives: Tensor::cat(vec![e, f.clone()], 1),
+        negatives: Tensor::cat(vec![g, f], 1),
+        root: unit(&[1.0, 0.0, 0.0], &device),
+        frozen: None,
+    };
+    let weights = RadialWeights {
+        term: PairTerm::Cone {
+            margin: 0.0,
+            side: MarginSide::Outside,
+        },
+        ..RadialWeights::default()
+    };
+    let loss = espalier_core::loss::radial(&chains, weights);
+    let found = ["entail_positive", "entail_negative"].map(|name| term(&loss, name));
+    close(&found, &[1.621_599_690_392, 0.0], 1e-9);
+}
+
+fn lineage(device: &Device) -> Lineages {
+    const TEXTS: [[f64; 4]; 7] = [
+        [1.0, 0.3, 0.1, 0.0],
+        [1.0, 0.6, 0.1, 0.1],
+        [0.8, 0.7, 0.4, 0.1],
+        [0.5, 0.8, 0.6, 0.3],
+        [0.3, 0.7, 0.9, 0.5],
+        [0.1, 0.5, 1.0, 0.9],
+        [0.1, 0.2, 0.9, 1.3],
+    ];
+    let texts = normalize(tensor(TEXTS.concat(), [1, 7, 4], device));
+    Lineages {
+        // Negatives equal to the positives: the local term is then zero.
+        negatives: texts.clone().narrow(1, 1, 6),
+        texts,
+        root: unit(&[1.0, 0.0, 0.0, 0.0], device),
+        images: None,
+        frozen: None,
+    }
+}
+
+#[test]
+fn rcme_on_the_toy_lineage_has_the_reference_terms() {
+    let device = Device::flex();
+    let weights = |margin| RcmeWeights {
+        margin,
+        ..RcmeWeights::default()
+    };
+    let found = |margin| rcme(&lineage(&device), scalar(1.0, &device), weights(margin));
+    close(
+        &[term(&found(FRAC_PI_2), "entail_global")],
+        &[1.357_203_997_400],
+        1e-7,
+    );
+    close(
+        &[term(&found(0.0), "entail_global")],
+        &[0.039_702_822_434 / 5.0],
+        1e-7,
+    );
+    close(&[term(&found(0.0), "entail_local")], &[0.0], 1e-12);
+}
+
+#[test]
+fn the_angles_along_the_toy_lineage_are_the_reference_ones() {
+    let device = Device::flex();
+    let l = lineage(&device);
+    let at = |i: usize| l.texts.clone().narrow(1, i, 1);
+    let root = l.root.clone().unsqueeze::<3>();
+    let xi = |i: usize, j: usize| values(radial::exterior_angle(at(i), at(j), root.clone()))[0];
+    let known = [
+        0.547_843_268_565,
+        0.980_066_748_294,
+        0.784_944_217_934,
+        1.159_628_740_778,
+        1.328_646_285_254,
+        1.672_416_386_386,
+    ];
+    close(
+        &std::array::from_fn::<f64, 6, _>(|i| xi(i, i + 1)),
+        &known,
+        1e-9,
+    );
+    let known = [
+        0.531_641_920_737,
+        0.953_360_846_116,
+        1.064_332_827_196,
+        1.343_068_404_419,
+        1.610_499_149_229,
+    ];
+    close(
+        &std::array::from_fn::<f64, 5, _>(|i| xi(i, i + 2)),
+        &known,
+        1e-9,
+    );
+}
+
+#[test]
+fn angles_from_the_parent_differ_from_those_from_the_root_after_the_first_rank() {
+    let device = Device::flex();
+    let weights = |root_mode| RcmeWeights {
+        root_mode,
+        ..RcmeWeights::default()
+    };
+    let of = |mode| {
+        term(
+            &rcme(&lineage(&device), scalar(1.0, &device), weights(mode)),
+            "entail_global",
+        )
+    };
+    assert!((of(RootMode::Root) - of(RootMode::Parent)).abs() > 1e-2);
+}

@@ -1,0 +1,44 @@
+//! Layers of configuration that are shipped: defaults of single methods, and the papers' values.
+
+use std::path::Path;
+
+use toml::Table;
+
+use crate::exit::usage;
+
+/// Defaults of the method that a table names, where it has some of its own.
+pub(super) fn method_layer(table: &Table) -> Option<&'static str> {
+    match table.get("train")?.get("method")?.as_str()? {
+        "re" | "ec" => Some(include_str!("../../configs/methods/re.toml")),
+        _ => None,
+    }
+}
+
+/// Recipes of the papers, by the names that `--config paper:NAME` takes.
+pub(super) const PAPERS: [(&str, &str); 9] = [
+    ("clip", include_str!("../../configs/papers/meru.toml")),
+    ("meru", include_str!("../../configs/papers/meru.toml")),
+    ("hycoclip", include_str!("../../configs/papers/meru.toml")),
+    ("phyclip", include_str!("../../configs/papers/meru.toml")),
+    ("re", include_str!("../../configs/papers/re.toml")),
+    ("ec", include_str!("../../configs/papers/re.toml")),
+    ("rcme", include_str!("../../configs/papers/rcme.toml")),
+    ("atmg", include_str!("../../configs/papers/meru.toml")),
+    ("parts", include_str!("../../configs/papers/parts.toml")),
+];
+
+/// The text that `--config` names: a recipe or a file.
+pub(super) fn layer_text(path: &Path) -> anyhow::Result<String> {
+    let name = path.to_string_lossy();
+    if let Some(paper) = name.strip_prefix("paper:") {
+        let recipe = PAPERS.iter().find(|(known, _)| *known == paper);
+        return recipe.map(|(_, text)| (*text).to_owned()).ok_or_else(|| {
+            let known: Vec<&str> = PAPERS.iter().map(|(known, _)| *known).collect();
+            usage(format!(
+                "--config {name}: expected one of {}",
+                known.join(", ")
+            ))
+        });
+    }
+    std::fs::read_to_string(path).map_err(|e| usage(format!("--config {name}: {e}")))
+}

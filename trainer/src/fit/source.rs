@@ -1,0 +1,105 @@
+//! What a run learns from, opened once: its data, its taxonomy, its chains of texts.
+
+use std::sync::Arc;
+
+use espalier_core::taxonomy::Taxonomy;
+
+use crate::config::{DatasetKind, TrainConfig};
+use crate::data::lineage::Lineages;
+use crate::data::{
+    Dataset, Grit, Hierarcaps, Labels, Needs, OpenImages, Synthetic, open, synthetic,
+};
+use crate::exit::usage;
+
+/// Side of the pictures of the synthetic set.
+const SYNTHETIC_SIDE: u32 = 64;
+
+/// The data of a run and what is read beside it.
+pub struct Source {
+    /// Records.
+    pub data: Arc<dyn Dataset>,
+    /// Taxonomy of their labels.
+    pub taxonomy: Taxonomy,
+    /// Chains of the labels, for methods that need chains of records that have none.
+    pub lineages: Option<Arc<Lineages>>,
+}
+
+/// The taxonomy of a configuration.
+///
+/// # Errors
+/// Bad usage when the file cannot be read, a taxonomy error naming the line.
+pub fn taxonomy(config: &TrainConfig) -> anyhow::Result<Taxonomy> {
+    let d = &config.dataset;
+    match (&d.taxonomy, d.kind) {
+        (None, DatasetKind::Synthetic) => Ok(Taxonomy::from_tsv(&synthetic::taxonomy_tsv())?),
+        (flag, _) => open::taxonomy(flag.as_deref(), &d.data),
+    }
+}
+
+/// Whether the records are texts alone.
+fn is_text(config: &TrainConfig) -> bool {
+    let d = &config.dataset;
+    d.kind == DatasetKind::Hierarcaps
+        || d.kind == DatasetKind::Taxonomy && open::taxonomy_file(&d.data).is_some()
+}
+
+/// Refuse a method whose needs the kind of data cannot meet.
+fn check(config: &TrainConfig, needs: Needs) -> anyhow::Result<()> {
+    let wanted = match needs {
+        Needs::Chains => return Ok(()),
+        Needs::Captions => "pictures with captions",
+        Needs::Boxes => "pictures with captions and boxes",
+        Needs::Parts => "pictures with boxes",
+    };
+    if is_text(config) {
+        return Err(usage(format!(
+            "--method {} needs {wanted}, the data holds texts alone; methods for chains of texts \
+             are re, ec and rcme",
+            config.train.method.name()
+        )));
+    }
+    Ok(())
+}
+
+impl Source {
+    /// Open what a configuration names; headers and small files only.
+    ///
+    /// # Errors
+    /// Bad usage when the method cannot use such data, [`crate::data::DataError`] or a taxonomy
+    /// error naming what is wrong with which file.
+    pub fn open(config: &TrainConfig) -> anyhow::Result<Self> {
+        let d = &config.dataset;
+        let method = config.train.method.build(&config.loss);
+        check(config, method.needs())?;
+        let taxonomy = taxonomy(config)?;
+        let chained = method.needs() == Needs::Chains && d.kind != DatasetKind::Hierarcaps;
+        let lineages = if chained {
+            let (tiers, text) = (d.tiers, d.rank_text);
+            let lineages = Lineages::new(taxonomy.clone(), tiers, text, method.negatives())?;
+            Some(Arc::new(lineages))
+        } else {
+            None
+        };
+        let data: Arc<dyn Dataset> = match (d.kind, open::taxonomy_file(&d.data), &lineages) {
+            (DatasetKind::Taxonomy, Some(file), Some(lineages)) => {
+                Arc::new(Labels::new(file.display().to_string(), lineages.labels()))
+            }
+            (DatasetKind::Taxonomy, ..) => open::labelled(&d.data)?,
+            (DatasetKind::Grit, ..) => Arc::new(Grit::open(&d.data)?),
+            (DatasetKind::Hierarcaps, ..) => Arc::new(Hierarcaps::open(&d.data, d.drop_tier)?),
+            (DatasetKind::Parts, ..) if d.data.iter().any(|p| OpenImages::is_one(p)) => {
+                Arc::new(OpenImages::open(&d.data)?)
+            }
+            (DatasetKind::Parts, ..) => Arc::new(Grit::open(&d.data)?),
+            (DatasetKind::Synthetic, ..) => {
+                let seed = config.train.seed;
+                Arc::new(Synthetic::new(d.synthetic_records, SYNTHETIC_SIDE, seed))
+            }
+        };
+        Ok(Self {
+            data,
+            taxonomy,
+            lineages,
+        })
+    }
+}
