@@ -3,8 +3,9 @@
 /// Keep freed memory instead of giving it back to the system.
 ///
 /// A training step allocates and frees the same tensors again and again. By default glibc asks the
-/// system for each large one and returns it, so that every step faults its pages in anew; kept, the
-/// step of `vit_t8_64` is a quarter faster (`docs/bench.md`). Elsewhere nothing happens.
+/// system for each large one and returns it, so that every step faults its pages in anew.
+/// `examples/throughput.rs` measures the step with it and, by `--give-back`, without. Elsewhere nothing
+/// happens.
 pub fn keep_freed_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
