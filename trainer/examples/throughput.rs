@@ -26,6 +26,7 @@ use espalier_trainer::fit::inputs::{StepInputs, picture_tensor};
 use espalier_trainer::fit::method::MethodName;
 use espalier_trainer::fit::optimise::{clip_norm, optimizer, with_stable_ids};
 use espalier_trainer::fit::step::Task;
+use espalier_trainer::fit::towers::{Pieces, Precision};
 use serde_json::{Value, json};
 
 /// Tokens of a caption and of a phrase, start and end included: what they have on average.
@@ -55,6 +56,10 @@ struct Args {
     /// Threads.
     #[arg(long, default_value_t = 2)]
     threads: usize,
+    /// Pieces that a batch is cut into, each with a thread of its own; as many as threads where not
+    /// given.
+    #[arg(long)]
+    pieces: Option<usize>,
     /// Let the allocator give freed blocks back to the system, as it does by default.
     #[arg(long)]
     give_back: bool,
@@ -77,7 +82,8 @@ fn main() -> anyhow::Result<()> {
         .build_global()?;
     let architecture = args.model.config().with_lift(LiftKind::Lorentz);
     let batch = random_batch(&architecture, args.batch);
-    let task = new_task(&architecture)?;
+    let pieces = args.pieces.unwrap_or(args.threads);
+    let task = new_task(&architecture, pieces)?;
     let mut out = json!({
         "engine": "Espalier",
         "version": env!("CARGO_PKG_VERSION"),
@@ -141,7 +147,7 @@ fn random_batch(architecture: &DualConfig, samples: usize) -> Batch {
 }
 
 /// A task as `trainer fit` begins one, with its default optimiser.
-fn new_task(architecture: &DualConfig) -> anyhow::Result<Task> {
+fn new_task(architecture: &DualConfig, pieces: usize) -> anyhow::Result<Task> {
     let defaults = TrainConfig::resolve(None, toml::Table::new(), &[])?;
     let device = Device::flex().autodiff();
     device.seed(0);
@@ -156,6 +162,12 @@ fn new_task(architecture: &DualConfig) -> anyhow::Result<Task> {
         entail_ramp: 0,
         patch_keep: 1.0,
         patches: architecture.vision.patches(),
+        pieces: Pieces {
+            threads: pieces,
+            passes: 1,
+            precision: Precision::Fp32,
+            checkpointing: false,
+        },
         seed: 0,
     })
 }

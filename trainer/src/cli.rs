@@ -11,6 +11,7 @@ use crate::data::lineage::RankText;
 use crate::device::Backend;
 use crate::eval::TaskName;
 use crate::fit::method::MethodName;
+use crate::fit::towers::Precision;
 
 /// Trains, evaluates and exports models of visual-semantic hierarchies.
 #[derive(Debug, Parser)]
@@ -88,9 +89,21 @@ pub struct FitArgs {
     /// Taxonomy file.
     #[arg(long, value_name = "FILE")]
     pub taxonomy: Option<PathBuf>,
-    /// Samples of a step.
+    /// Samples of a pass.
     #[arg(long, value_name = "N")]
     pub batch_size: Option<usize>,
+    /// Passes that make one step, contrasted as one batch; memory stays that of one.
+    #[arg(long, value_name = "N")]
+    pub accum_freq: Option<usize>,
+    /// What the towers compute in; weights and geometry stay in 32 bits.
+    #[arg(long, value_enum)]
+    pub precision: Option<Precision>,
+    /// Compute activations anew in the backward pass: less memory, more time.
+    #[arg(long)]
+    pub grad_checkpointing: bool,
+    /// Give the same bits on any number of cores (CPU alone).
+    #[arg(long)]
+    pub deterministic: bool,
     /// Largest learning rate.
     #[arg(long)]
     pub lr: Option<f64>,

@@ -15,6 +15,7 @@ use crate::data::lineage::RankText;
 use crate::exit::usage;
 use crate::fit::method::MethodName;
 use crate::fit::schedule::Schedule;
+use crate::fit::towers::Precision;
 
 pub use loss::{Angles, LossConfig, PartsSpace, RootKind};
 use recipes::{layer_text, method_layer};
@@ -43,6 +44,8 @@ pub struct DatasetConfig {
     pub kind: DatasetKind,
     /// Files, folders and globs.
     pub data: Vec<PathBuf>,
+    /// How often an epoch takes the records of each of `data`, on average; empty for once each.
+    pub weights: Vec<f64>,
     /// The same for validation; empty for none.
     pub val_data: Vec<PathBuf>,
     /// Taxonomy file; the shipped WordNet taxonomy where it is not set.
@@ -123,8 +126,18 @@ pub struct OptimConfig {
 pub struct TrainConfigBlock {
     /// Method.
     pub method: MethodName,
-    /// Samples of a step.
+    /// Samples of a pass.
     pub batch_size: usize,
+    /// Passes that make one step; their samples are contrasted with each other as one batch.
+    pub accum_freq: usize,
+    /// What the towers compute in.
+    pub precision: Precision,
+    /// Whether activations are computed anew in the backward pass instead of kept.
+    pub grad_checkpointing: bool,
+    /// Threads that share a pass through the towers; 0 for one per core on a CPU, one on a GPU.
+    pub tower_threads: usize,
+    /// Whether the same run gives the same bits on any number of cores; on the CPU alone.
+    pub deterministic: bool,
     /// Steps of the run; 0 when `epochs` says how long.
     pub steps: u64,
     /// Epochs of the run; 0 when `steps` says how long.
@@ -203,12 +216,26 @@ impl TrainConfig {
 
     fn check(&self) -> anyhow::Result<()> {
         let (t, o, d) = (&self.train, &self.optim, &self.dataset);
-        let rules: [(&str, bool, &str, String); 8] = [
+        let rules: [(&str, bool, &str, String); 10] = [
             (
                 "train.batch_size",
                 t.batch_size >= 2,
                 "at least 2",
                 t.batch_size.to_string(),
+            ),
+            (
+                "train.accum_freq",
+                t.accum_freq >= 1,
+                "at least 1",
+                t.accum_freq.to_string(),
+            ),
+            (
+                "dataset.weights",
+                d.weights.is_empty()
+                    || d.weights.len() == d.data.len()
+                        && d.weights.iter().all(|w| w.is_finite() && *w > 0.0),
+                "one number above 0 for each of dataset.data, or none",
+                format!("{:?} for {} paths", d.weights, d.data.len()),
             ),
             (
                 "train.steps and train.epochs",
@@ -274,6 +301,12 @@ impl TrainConfig {
         d.taxonomy = d.taxonomy.as_ref().map(name);
         m.init = m.init.as_ref().map(name);
         self
+    }
+
+    /// Samples of a step.
+    #[must_use]
+    pub fn samples_of_step(&self) -> usize {
+        self.train.batch_size * self.train.accum_freq
     }
 
     /// Bytes of one checkpoint: weights and two moments, in `f32`.
@@ -359,7 +392,7 @@ mod tests {
         };
         assert_eq!(of(&["train.method=re"]).optim.lr, 1e-4);
         assert_eq!(of(&["train.method=re", "optim.lr=1e-6"]).optim.lr, 1e-6);
-        assert_eq!(of(&["train.method=rcme"]).optim.lr, 1e-3);
+        assert_eq!(of(&["train.method=clip"]).optim.lr, 1e-3);
     }
 
     #[test]

@@ -47,6 +47,15 @@ impl Tokens {
         }
     }
 
+    /// `count` texts from row `from` on.
+    #[must_use]
+    pub fn narrow(&self, from: usize, count: usize) -> Self {
+        Self {
+            ids: self.ids.clone().narrow(0, from, count),
+            ends: self.ends.clone().narrow(0, from, count),
+        }
+    }
+
     /// Number of texts.
     #[must_use]
     pub fn rows(&self) -> usize {

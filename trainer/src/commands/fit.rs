@@ -12,6 +12,7 @@ use toml::{Table, Value};
 
 use crate::cli::FitArgs;
 use crate::config::{DatasetKind, TrainConfig};
+use crate::device::Backend;
 use crate::exit::usage;
 use crate::fit::report::clock;
 use crate::fit::{Run, Source, checkpoint, run};
@@ -69,6 +70,14 @@ fn layer(args: &FitArgs) -> anyhow::Result<Table> {
     flag!("train", "steps", args.steps.or(args.epochs.map(|_| 0)));
     flag!("train", "epochs", args.epochs.or(args.steps.map(|_| 0)));
     flag!("train", "seed", args.seed);
+    flag!("train", "accum_freq", args.accum_freq);
+    flag!("train", "precision", args.precision);
+    flag!(
+        "train",
+        "grad_checkpointing",
+        args.grad_checkpointing.then_some(true)
+    );
+    flag!("train", "deterministic", args.deterministic.then_some(true));
     flag!("train", "save_frequency", args.save_frequency);
     Ok(t)
 }
@@ -175,7 +184,18 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
             "--data: expected files, folders or globs to train on, found none",
         ));
     }
-    let device = args.common.backend.device()?;
+    let backend = args.common.backend.resolve();
+    let device = backend.device()?;
+    if config.train.deterministic && backend != Backend::Flex {
+        return Err(usage(format!(
+            "--deterministic: expected --backend flex, found {}, whose sums depend on timing",
+            backend.name()
+        )));
+    }
+    let tower_threads = match backend {
+        Backend::Flex => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        _ => 1,
+    };
     if args.dry_run {
         return rehearse(
             args,
@@ -184,6 +204,7 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
                 config,
                 folder: PathBuf::new(),
                 device,
+                tower_threads,
                 resume: None,
             },
         );
@@ -215,6 +236,7 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
         source,
         folder: folder.clone(),
         device,
+        tower_threads,
         resume,
     }
     .go(&stop)?;
@@ -239,7 +261,7 @@ fn rehearse(args: &FitArgs, run: Run) -> anyhow::Result<()> {
     let (report, seconds, records, total) = run.dry()?;
     let train = &run.config.train;
     let method = train.method.build(&run.config.loss);
-    let chance = method.chance(train.batch_size);
+    let chance = method.chance(run.config.samples_of_step());
     let disk = run.config.train.keep as u64 * run.config.checkpoint_bytes();
     let memory = memory::peak();
     if args.common.json {
@@ -257,7 +279,7 @@ fn rehearse(args: &FitArgs, run: Run) -> anyhow::Result<()> {
     println!("records        {records}");
     println!(
         "steps          {total} of {} samples",
-        run.config.train.batch_size
+        run.config.samples_of_step()
     );
     println!(
         "one step       {seconds:.2} s, the whole run {}",

@@ -10,6 +10,7 @@ use crate::exit::usage;
 pub(super) fn method_layer(table: &Table) -> Option<&'static str> {
     match table.get("train")?.get("method")?.as_str()? {
         "re" | "ec" => Some(include_str!("../../configs/methods/re.toml")),
+        "rcme" => Some(include_str!("../../configs/methods/rcme.toml")),
         _ => None,
     }
 }

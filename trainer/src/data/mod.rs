@@ -3,7 +3,8 @@
 //! In order of reading:
 //! 1. [`paths`], [`grit`]: what the user names becomes shards and [`source::Unit`]s, from footers
 //!    and headers alone. [`folders`], [`open_images`]: pictures in folders. [`hierarcaps`],
-//!    [`labels`]: texts alone. [`synthetic`] needs no file. [`open`] tells by the paths which it is.
+//!    [`labels`]: texts alone. [`synthetic`] needs no file. [`open`] tells by the paths which it is,
+//!    [`mixture`] makes one of several.
 //! 2. [`source`]: units load [`source::Record`]s; [`boxes`] reads their phrases and boxes,
 //!    [`lineage`] the chain of texts above a label.
 //! 3. [`order`], [`random`]: the order of an epoch and all other chance, as pure functions of the
@@ -28,6 +29,7 @@ pub mod grit;
 pub mod hierarcaps;
 pub mod labels;
 pub mod lineage;
+pub mod mixture;
 pub mod open;
 pub mod open_images;
 pub mod order;
@@ -52,6 +54,7 @@ pub use folders::Folders;
 pub use grit::Grit;
 pub use hierarcaps::Hierarcaps;
 pub use labels::Labels;
+pub use mixture::Mixture;
 pub use open_images::OpenImages;
 pub use order::Position;
 pub use source::Dataset;

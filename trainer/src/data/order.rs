@@ -1,14 +1,15 @@
-//! The order of an epoch: a pure function of `(seed, epoch, units)`.
+//! The order of an epoch: a pure function of `(seed, epoch, units)` and the units' weights.
 //!
 //! Units (parquet row groups, tars) are permuted as a whole; consecutive units are then merged
 //! into groups as large as the [`ShuffleBudget`] allows and the records of a group are permuted
-//! among each other. Reading therefore holds one group in memory, and a [`Position`] is all that
+//! among each other. Of a unit whose weight is not 1 every record is taken as often as the whole
+//! part of the weight says, and others once more, drawn anew in each epoch, for the rest. Reading therefore holds one group in memory, and a [`Position`] is all that
 //! is needed to continue: no generator has to be replayed.
 
 use serde::{Deserialize, Serialize};
 
 use super::random::{Purpose, Random};
-use super::source::Unit;
+use super::source::Dataset;
 
 /// Where a run stands in its data: the next record that was not yet taken.
 #[derive(
@@ -69,25 +70,31 @@ pub struct EpochOrder {
     groups: Vec<Group>,
 }
 
+/// Records of a unit that an epoch takes.
+fn taken(data: &dyn Dataset, unit: usize) -> u64 {
+    (f64::from(data.units()[unit].records) * data.weight(unit)).round() as u64
+}
+
+/// Records of an epoch over all units.
+#[must_use]
+pub fn records_of_epoch(data: &dyn Dataset) -> u64 {
+    (0..data.units().len()).map(|unit| taken(data, unit)).sum()
+}
+
 impl EpochOrder {
-    /// The order of `epoch` over `units`.
+    /// The order of `epoch` over the units of a dataset.
     #[must_use]
-    pub fn new(units: &[Unit], seed: u64, epoch: u64, budget: ShuffleBudget) -> Self {
+    pub fn new(data: &dyn Dataset, seed: u64, epoch: u64, budget: ShuffleBudget) -> Self {
         let mut order: Vec<u32> = (0_u32..)
-            .zip(units)
-            .filter(|(_, unit)| unit.records > 0)
-            .map(|(i, _)| i)
+            .take(data.units().len())
+            .filter(|unit| taken(data, *unit as usize) > 0)
             .collect();
         Random::new(seed, Purpose::Units, epoch, 0).shuffle(&mut order);
         let mut groups: Vec<Group> = Vec::new();
         let (mut first, mut bytes) = (0, 0);
         for unit in order {
-            let Unit {
-                records,
-                bytes: size,
-                ..
-            } = units[unit as usize];
-            let records = u64::from(records);
+            let records = taken(data, unit as usize);
+            let size = data.units()[unit as usize].bytes;
             match groups.last_mut() {
                 Some(group)
                     if group.records + records <= budget.records
@@ -144,18 +151,34 @@ impl EpochOrder {
     /// The records of group `number` in the order in which they are taken.
     ///
     /// # Panics
-    /// If `number` is not from [`EpochOrder::group_of`] or `units` are not those of `new`.
+    /// If `number` is not from [`EpochOrder::group_of`] or `data` is not that of `new`.
     #[must_use]
-    pub fn slots(&self, number: usize, units: &[Unit]) -> Vec<Slot> {
+    pub fn slots(&self, number: usize, data: &dyn Dataset) -> Vec<Slot> {
         let group = &self.groups[number];
         let mut slots: Vec<Slot> = (0_u32..)
             .zip(&group.units)
             .flat_map(|(member, &unit)| {
-                (0..units[unit as usize].records).map(move |row| Slot { member, row })
+                let rows = self.rows(unit, data);
+                rows.into_iter().map(move |row| Slot { member, row })
             })
             .collect();
         Random::new(self.seed, Purpose::Group, self.epoch, number as u64).shuffle(&mut slots);
         slots
+    }
+
+    /// The rows of a unit that this epoch takes, in no particular order.
+    fn rows(&self, unit: u32, data: &dyn Dataset) -> Vec<u32> {
+        let records = data.units()[unit as usize].records;
+        let taken = taken(data, unit as usize);
+        let whole = taken / u64::from(records.max(1));
+        let mut rows: Vec<u32> = (0..whole).flat_map(|_| 0..records).collect();
+        let rest = taken - rows.len() as u64;
+        if rest > 0 {
+            let mut some: Vec<u32> = (0..records).collect();
+            Random::new(self.seed, Purpose::Weight, self.epoch, u64::from(unit)).shuffle(&mut some);
+            rows.extend(some.into_iter().take(rest as usize));
+        }
+        rows
     }
 }
 
@@ -163,21 +186,36 @@ impl EpochOrder {
 mod tests {
     use std::collections::BTreeSet;
 
+    use super::super::fault::Broken;
+    use super::super::source::{Records, Unit};
     use super::*;
 
-    fn units(records: &[u32]) -> Vec<Unit> {
-        records
-            .iter()
-            .map(|&records| Unit {
-                shard: 0,
-                part: 0,
-                records,
-                bytes: 10,
-            })
-            .collect()
+    /// Units without records behind them.
+    struct Units(Vec<Unit>);
+
+    impl Dataset for Units {
+        fn units(&self) -> &[Unit] {
+            &self.0
+        }
+        fn shard_name(&self, _shard: u32) -> &'static str {
+            ""
+        }
+        fn load(&self, _unit: usize) -> Result<Box<dyn Records>, Broken> {
+            unreachable!("an order reads no record")
+        }
     }
 
-    fn walk(units: &[Unit], seed: u64, epoch: u64, budget: ShuffleBudget) -> Vec<(u32, u32)> {
+    fn units(records: &[u32]) -> Units {
+        let unit = |&records| Unit {
+            shard: 0,
+            part: 0,
+            records,
+            bytes: 10,
+        };
+        Units(records.iter().map(unit).collect())
+    }
+
+    fn walk(units: &Units, seed: u64, epoch: u64, budget: ShuffleBudget) -> Vec<(u32, u32)> {
         let order = EpochOrder::new(units, seed, epoch, budget);
         let mut out = Vec::new();
         let mut index = 0;
@@ -209,7 +247,7 @@ mod tests {
         assert!(
             distinct
                 .iter()
-                .all(|&(unit, row)| row < units[unit as usize].records)
+                .all(|&(unit, row)| row < units.0[unit as usize].records)
         );
     }
 
@@ -260,7 +298,7 @@ mod tests {
 
     #[test]
     fn no_units_give_no_records() {
-        let order = EpochOrder::new(&[], 0, 0, ShuffleBudget::default());
+        let order = EpochOrder::new(&units(&[]), 0, 0, ShuffleBudget::default());
         assert_eq!(order.records(), 0);
         assert_eq!(order.group_of(0), None);
     }

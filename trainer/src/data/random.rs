@@ -26,6 +26,8 @@ pub enum Purpose {
     Climb = 6,
     /// Choice of boxes with the same label in other pictures.
     CrossImage = 7,
+    /// Choice of the records that an epoch takes of a weighted source.
+    Weight = 8,
 }
 
 /// A stream of random numbers.

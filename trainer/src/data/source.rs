@@ -34,6 +34,11 @@ pub trait Dataset: Send + Sync {
     /// The fault that breaks every record of the unit.
     fn load(&self, unit: usize) -> Result<Box<dyn Records>, Broken>;
 
+    /// How many times an epoch takes each record of a unit, on average; finite and above 0.
+    fn weight(&self, _unit: usize) -> f64 {
+        1.0
+    }
+
     /// Number of records, broken ones included.
     fn records(&self) -> u64 {
         self.units()
@@ -46,7 +51,11 @@ pub trait Dataset: Send + Sync {
     /// when a [`Position`](super::order::Position) means the same record in both.
     fn fingerprint(&self) -> String {
         let mut hash = Sha256::new();
-        for unit in self.units() {
+        for (at, unit) in self.units().iter().enumerate() {
+            let weight = self.weight(at);
+            if weight != 1.0 {
+                hash.update(weight.to_le_bytes());
+            }
             let name = self.shard_name(unit.shard);
             // The folder may differ between machines, the file may not.
             let base = name.rsplit(['/', '\\']).next().unwrap_or(name);

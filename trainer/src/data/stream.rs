@@ -19,7 +19,7 @@ use super::batch::{Batch, BatchSpec, Needs, Pictures};
 use super::draw::{Drawn, Outcome, draw};
 use super::error::{DataError, Result};
 use super::fault::{Broken, BrokenCounts};
-use super::order::{EpochOrder, Position, Slot};
+use super::order::{EpochOrder, Position, Slot, records_of_epoch};
 use super::pack::{self, pictures};
 use super::random::{Purpose, Random};
 use super::source::{Dataset, Records};
@@ -53,7 +53,7 @@ impl BatchStream {
         from: Position,
     ) -> Result<Self> {
         spec.check()?;
-        let records = dataset.records();
+        let records = records_of_epoch(&*dataset);
         if records < spec.batch_size as u64 {
             return Err(DataError::TooFewUsable {
                 usable: records,
@@ -80,7 +80,7 @@ impl BatchStream {
         let (send, batches) = sync_channel(spec.prefetch.max(1));
         let stop = Arc::new(AtomicBool::new(false));
         let mut producer = Producer {
-            order: EpochOrder::new(dataset.units(), spec.seed, from.epoch, spec.shuffle),
+            order: EpochOrder::new(&*dataset, spec.seed, from.epoch, spec.shuffle),
             dataset,
             tokenizer,
             pool,
@@ -234,13 +234,12 @@ impl Producer {
     /// the index of its unit.
     fn draw_from(&mut self, number: usize, most: usize) -> Vec<(u32, Outcome)> {
         let group = self.order.group(number);
-        let units = self.dataset.units();
         if self.group.as_ref().is_none_or(|open| open.number != number) {
             // The old group goes first: one group in memory at a time.
             self.group = None;
             self.group = Some(OpenGroup {
                 number,
-                slots: self.order.slots(number, units),
+                slots: self.order.slots(number, &*self.dataset),
                 units: group.units.iter().map(|_| Loaded::new()).collect(),
             });
         }
@@ -329,7 +328,7 @@ impl Producer {
             index: 0,
         };
         self.order = EpochOrder::new(
-            self.dataset.units(),
+            &*self.dataset,
             self.spec.seed,
             self.at.epoch,
             self.spec.shuffle,

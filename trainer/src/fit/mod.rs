@@ -10,6 +10,7 @@ pub mod schedule;
 pub mod source;
 pub mod step;
 mod tensorboard;
+pub mod towers;
 
 pub use run::{Outcome, Run};
 pub use source::Source;

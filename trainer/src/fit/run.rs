@@ -19,13 +19,18 @@ use super::optimise::{optimizer, with_stable_ids};
 use super::report::{Line, Reporter, clock};
 use super::source::Source;
 use super::step::{StepReport, Task};
+use super::towers::Pieces;
 use crate::config::TrainConfig;
 use crate::data::boxes::default_min_box_px;
 use crate::data::climb::Climber;
+use crate::data::order::records_of_epoch;
 use crate::data::{BatchSpec, BatchStream, Dataset, Needs, Position};
 use crate::exit::usage;
 use crate::memory;
 use crate::model_file::{self, MERGES, ModelCard};
+
+/// Threads that share a pass when a run is to give the same bits everywhere.
+const PIECES: usize = 2;
 
 /// A run ready to go.
 pub struct Run {
@@ -37,6 +42,8 @@ pub struct Run {
     pub folder: PathBuf,
     /// Device without autodiff.
     pub device: Device,
+    /// Threads that towers run best on, where the configuration names no number.
+    pub tower_threads: usize,
     /// Checkpoint to continue from.
     pub resume: Option<PathBuf>,
 }
@@ -84,7 +91,11 @@ impl Run {
             seed: t.seed,
             workers: if d.workers == 0 { cores } else { d.workers },
             max_broken: d.max_broken,
-            ..BatchSpec::new(t.batch_size, size, architecture.text.context)
+            ..BatchSpec::new(
+                self.config.samples_of_step(),
+                size,
+                architecture.text.context,
+            )
         }
     }
 
@@ -93,7 +104,7 @@ impl Run {
         if t.steps > 0 {
             return t.steps;
         }
-        (records / t.batch_size as u64).max(1) * t.epochs
+        (records / self.config.samples_of_step() as u64).max(1) * t.epochs
     }
 
     /// Tokens of the root's text.
@@ -113,6 +124,45 @@ impl Run {
     /// Steps until the entailment counts in full: as configured, at most half of the run.
     fn entail_ramp(&self, total: u64) -> u64 {
         self.config.train.entail_ramp.min(total / 2)
+    }
+
+    /// How a batch is cut for the towers.
+    fn pieces(&self) -> Pieces {
+        let t = &self.config.train;
+        Pieces {
+            threads: match t.tower_threads {
+                _ if t.deterministic => PIECES,
+                0 => self.tower_threads.max(1),
+                n => n,
+            },
+            passes: t.accum_freq,
+            precision: t.precision,
+            checkpointing: t.grad_checkpointing,
+        }
+    }
+
+    /// What steps are made with.
+    fn task(
+        &self,
+        (model, frozen): (DualEncoder, Option<TextEncoder>),
+        optimizer: ModuleOptimizer,
+        root: TokenBatch,
+        total: u64,
+    ) -> Task {
+        Task {
+            patches: self.architecture().vision.patches(),
+            model,
+            optimizer,
+            root,
+            method: self.method(),
+            frozen,
+            device: self.device.clone().autodiff(),
+            grad_clip_norm: self.config.optim.grad_clip_norm,
+            patch_keep: self.config.train.patch_keep,
+            pieces: self.pieces(),
+            entail_ramp: self.entail_ramp(total),
+            seed: self.config.train.seed,
+        }
     }
 
     /// The model to start from, and its text tower as it is before training where the method needs
@@ -198,7 +248,7 @@ impl Run {
             run: self.config.to_toml()?,
             root_text: self.method().root_text().unwrap_or_default().to_owned(),
         };
-        let (model, frozen) = self.build(&architecture, &mut card)?;
+        let model = self.build(&architecture, &mut card)?;
         let fingerprint = data.fingerprint();
         let mut optimizer = optimizer(&self.config.optim)?;
         let mut state = State {
@@ -221,26 +271,14 @@ impl Run {
             optimizer = checkpoint::read_optimizer(path, optimizer)?;
         }
         let spec = self.spec(&architecture);
-        let total = self.total_steps(data.records());
+        let total = self.total_steps(records_of_epoch(data.as_ref()));
         let boxed = spec.needs == Needs::Boxes;
         let pictures = spec.batch_size as u64 * if boxed { 2 } else { 1 };
         let mut report = Reporter::start(&self.folder, state.step, total, pictures)?;
         self.introduce(&mut report, &state, data.as_ref(), total)?;
         let root = self.root(&tokenizer, &architecture);
         let stream = BatchStream::start(data, tokenizer, spec, state.position)?;
-        let task = Task {
-            model,
-            optimizer,
-            root,
-            method: self.method(),
-            frozen,
-            device: self.device.clone().autodiff(),
-            grad_clip_norm: self.config.optim.grad_clip_norm,
-            patch_keep: self.config.train.patch_keep,
-            patches: architecture.vision.patches(),
-            entail_ramp: self.entail_ramp(total),
-            seed: self.config.train.seed,
-        };
+        let task = self.task(model, optimizer, root, total);
         let outcome = self.steps(
             task,
             state,
@@ -263,18 +301,19 @@ impl Run {
         total: u64,
     ) -> anyhow::Result<()> {
         let t = &self.config.train;
-        let samples = total * t.batch_size as u64;
+        let batch = self.config.samples_of_step();
+        let samples = total * batch as u64;
         let chance = self
             .method()
-            .chance(t.batch_size)
+            .chance(batch)
             .map(|(term, value)| format!("; {term} at chance is {value:.4}"))
             .unwrap_or_default();
         report.say(&format!(
             "{} on {} records: {total} steps of {} samples, {samples} samples, {:.2} epochs{chance}",
             t.method.name(),
             data.records(),
-            t.batch_size,
-            samples as f64 / data.records().max(1) as f64,
+            batch,
+            samples as f64 / records_of_epoch(data).max(1) as f64,
         ))?;
         if self.resume.is_some() {
             report.say(&format!(
@@ -412,21 +451,11 @@ impl Run {
             run: String::new(),
             root_text: String::new(),
         };
-        let (records, total) = (data.records(), self.total_steps(data.records()));
-        let (model, frozen) = self.build(&architecture, &mut card)?;
-        let mut task = Task {
-            model,
-            optimizer: optimizer(&self.config.optim)?,
-            root: self.root(&tokenizer, &architecture),
-            method: self.method(),
-            frozen,
-            device: self.device.clone().autodiff(),
-            grad_clip_norm: self.config.optim.grad_clip_norm,
-            patch_keep: self.config.train.patch_keep,
-            patches: architecture.vision.patches(),
-            entail_ramp: self.entail_ramp(total),
-            seed: self.config.train.seed,
-        };
+        let total = self.total_steps(records_of_epoch(data.as_ref()));
+        let records = data.records();
+        let model = self.build(&architecture, &mut card)?;
+        let root = self.root(&tokenizer, &architecture);
+        let mut task = self.task(model, optimizer(&self.config.optim)?, root, total);
         let spec = self.spec(&architecture);
         let mut stream = BatchStream::start(data, tokenizer, spec, Position::default())?;
         let (mut report, mut seconds) = (StepReport { values: Vec::new() }, 0.0);

@@ -1,5 +1,6 @@
 //! What a run learns from, opened once: its data, its taxonomy, its chains of texts.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use espalier_core::taxonomy::Taxonomy;
@@ -7,7 +8,7 @@ use espalier_core::taxonomy::Taxonomy;
 use crate::config::{DatasetKind, TrainConfig};
 use crate::data::lineage::Lineages;
 use crate::data::{
-    Dataset, Grit, Hierarcaps, Labels, Needs, OpenImages, Synthetic, open, synthetic,
+    Dataset, Grit, Hierarcaps, Labels, Mixture, Needs, OpenImages, Synthetic, open, synthetic,
 };
 use crate::exit::usage;
 
@@ -80,21 +81,14 @@ impl Source {
         } else {
             None
         };
-        let data: Arc<dyn Dataset> = match (d.kind, open::taxonomy_file(&d.data), &lineages) {
-            (DatasetKind::Taxonomy, Some(file), Some(lineages)) => {
-                Arc::new(Labels::new(file.display().to_string(), lineages.labels()))
-            }
-            (DatasetKind::Taxonomy, ..) => open::labelled(&d.data)?,
-            (DatasetKind::Grit, ..) => Arc::new(Grit::open(&d.data)?),
-            (DatasetKind::Hierarcaps, ..) => Arc::new(Hierarcaps::open(&d.data, d.drop_tier)?),
-            (DatasetKind::Parts, ..) if d.data.iter().any(|p| OpenImages::is_one(p)) => {
-                Arc::new(OpenImages::open(&d.data)?)
-            }
-            (DatasetKind::Parts, ..) => Arc::new(Grit::open(&d.data)?),
-            (DatasetKind::Synthetic, ..) => {
-                let seed = config.train.seed;
-                Arc::new(Synthetic::new(d.synthetic_records, SYNTHETIC_SIDE, seed))
-            }
+        let one = |paths: &[PathBuf]| dataset(config, paths, lineages.as_deref());
+        let data = if d.weights.is_empty() {
+            one(&d.data)?
+        } else {
+            let each = d.data.iter().zip(&d.weights);
+            let sources =
+                each.map(|(path, weight)| Ok((one(std::slice::from_ref(path))?, *weight)));
+            Arc::new(Mixture::new(sources.collect::<anyhow::Result<_>>()?))
         };
         Ok(Self {
             data,
@@ -102,4 +96,29 @@ impl Source {
             lineages,
         })
     }
+}
+
+/// The dataset of some paths.
+fn dataset(
+    config: &TrainConfig,
+    paths: &[PathBuf],
+    lineages: Option<&Lineages>,
+) -> anyhow::Result<Arc<dyn Dataset>> {
+    let d = &config.dataset;
+    Ok(match (d.kind, open::taxonomy_file(paths), lineages) {
+        (DatasetKind::Taxonomy, Some(file), Some(lineages)) => {
+            Arc::new(Labels::new(file.display().to_string(), lineages.labels()))
+        }
+        (DatasetKind::Taxonomy, ..) => open::labelled(paths)?,
+        (DatasetKind::Grit, ..) => Arc::new(Grit::open(paths)?),
+        (DatasetKind::Hierarcaps, ..) => Arc::new(Hierarcaps::open(paths, d.drop_tier)?),
+        (DatasetKind::Parts, ..) if paths.iter().any(|p| OpenImages::is_one(p)) => {
+            Arc::new(OpenImages::open(paths)?)
+        }
+        (DatasetKind::Parts, ..) => Arc::new(Grit::open(paths)?),
+        (DatasetKind::Synthetic, ..) => {
+            let seed = config.train.seed;
+            Arc::new(Synthetic::new(d.synthetic_records, SYNTHETIC_SIDE, seed))
+        }
+    })
 }

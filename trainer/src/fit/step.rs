@@ -1,6 +1,6 @@
 //! One training step: forward, backward, clip, update.
 
-use burn::optim::{GradientsParams, ModuleOptimizer};
+use burn::optim::ModuleOptimizer;
 use burn::tensor::{Device, Tensor};
 use espalier_core::geometry::LogScalar;
 use espalier_core::input::TokenBatch;
@@ -9,6 +9,7 @@ use espalier_core::model::{DualEncoder, Lift, TextEncoder};
 use super::inputs::StepInputs;
 use super::method::{Method, StepContext};
 use super::optimise::clip_norm;
+use super::towers::{Pieces, Towers};
 use crate::data::Batch;
 use crate::data::random::{Purpose, Random};
 
@@ -32,6 +33,8 @@ pub struct Task {
     pub patch_keep: f64,
     /// Patches of a picture.
     pub patches: usize,
+    /// How a batch is cut for the towers.
+    pub pieces: Pieces,
     /// Steps over which the weight of the entailment grows from 0; 0 for none.
     pub entail_ramp: u64,
     /// Seed of the choice of patches.
@@ -93,8 +96,10 @@ impl Task {
         } else {
             1.0
         };
+        let towers = Towers::new(&self.model, self.pieces);
         let loss = self.method.loss(&StepContext {
             model: &self.model,
+            towers: &towers,
             frozen: self.frozen.as_ref(),
             inputs: &inputs,
             entail_ramp,
@@ -105,7 +110,7 @@ impl Task {
                 .into_iter()
                 .map(|(name, t)| (name.to_owned(), read(t))),
         );
-        let grads = GradientsParams::from_grads(loss.total.backward(), &self.model);
+        let grads = towers.gradient(loss.total.backward());
         let (grads, norm) = clip_norm(&self.model, grads, self.grad_clip_norm);
         values.push(("grad_norm".to_owned(), norm));
         let report = StepReport { values };

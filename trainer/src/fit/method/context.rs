@@ -34,6 +34,16 @@ impl StepContext<'_> {
         }
     }
 
+    /// Features of pictures, from the patches of this step, `[n, d]`.
+    pub(super) fn features(&self, images: Tensor<4>) -> Tensor<2> {
+        self.towers.images(images, self.inputs.keep.clone())
+    }
+
+    /// Points of texts, `[n, d]`.
+    fn text_points(&self, tokens: &Tokens) -> Tensor<2> {
+        self.model.lift.text(self.towers.texts(tokens))
+    }
+
     /// Points of pictures and captions; where a batch has boxes, they and their phrases are further
     /// pairs ("with boxes", METHODS 2.3).
     pub(super) fn pairs(&self) -> (Tensor<2>, Tensor<2>) {
@@ -44,12 +54,8 @@ impl StepContext<'_> {
                 Tensor::cat(vec![p.text, p.box_text], 0),
             );
         }
-        let keep = self.inputs.keep.clone();
-        let features = self
-            .model
-            .image
-            .forward_tokens(self.inputs.images.clone(), keep);
-        let texts = self.model.embed_text(&self.inputs.captions);
+        let features = self.features(self.inputs.images.clone());
+        let texts = self.text_points(&self.inputs.captions);
         (self.model.lift.image(features), texts)
     }
 
@@ -62,16 +68,12 @@ impl StepContext<'_> {
         // Pictures and crops share a pass: one large matrix product beats two small ones.
         let [batch, ..] = self.inputs.images.dims();
         let both = Tensor::cat(vec![self.inputs.images.clone(), box_images.clone()], 0);
-        let features = self
-            .model
-            .image
-            .forward_tokens(both, self.inputs.keep.clone());
-        let points = self.model.lift.image(features);
+        let points = self.model.lift.image(self.features(both));
         HycoclipPoints {
             image: points.clone().narrow(0, 0, batch),
             box_image: points.narrow(0, batch, batch),
-            text: self.model.embed_text(&self.inputs.captions),
-            box_text: self.model.embed_text(phrases),
+            text: self.text_points(&self.inputs.captions),
+            box_text: self.text_points(phrases),
         }
     }
 
@@ -85,7 +87,7 @@ impl StepContext<'_> {
 
     /// Unit vectors of texts, `[b, tiers, d]`.
     pub(super) fn unit_texts(&self, tokens: &Tokens, tiers: usize) -> Tensor<3> {
-        let texts = normalize(self.model.text.forward(tokens));
+        let texts = normalize(self.towers.texts(tokens));
         let [rows, d] = texts.dims();
         texts.reshape([rows / tiers, tiers, d])
     }
@@ -102,6 +104,6 @@ impl StepContext<'_> {
 
     /// Unit vector of the root, `[1, d]`.
     pub(super) fn root(&self) -> Tensor<2> {
-        normalize(self.model.text.forward(&self.chains().root))
+        normalize(self.towers.texts(&self.chains().root))
     }
 }

@@ -19,6 +19,7 @@ use espalier_core::model::{DualEncoder, LiftKind, TextEncoder};
 use serde::{Deserialize, Serialize};
 
 use super::inputs::StepInputs;
+use super::towers::Towers;
 use crate::config::LossConfig;
 use crate::data::Needs;
 use crate::data::lineage::NegativeKind;
@@ -60,8 +61,10 @@ pub enum Trains {
 
 /// What a loss is computed from.
 pub struct StepContext<'a> {
-    /// The model in training.
+    /// The model in training; its towers are used through [`towers`](Self::towers).
     pub model: &'a DualEncoder,
+    /// Its towers.
+    pub towers: &'a Towers<'a>,
     /// The text tower as it was before training, without gradient, if the method
     /// [pulls back](Method::pulls_back) to it.
     pub frozen: Option<&'a TextEncoder>,

@@ -30,8 +30,7 @@ impl Method for Parts {
             unreachable!("batches of a method that needs parts have them")
         };
         let all = Tensor::cat(vec![step.inputs.images.clone(), scenes.boxes.clone()], 0);
-        let keep = step.inputs.keep.clone();
-        let features = step.model.image.forward_tokens(all, keep);
+        let features = step.features(all);
         let [batch, ..] = step.inputs.images.dims();
         let [rows, _] = features.dims();
         let scale = step.model.logit_scale.value();

@@ -39,14 +39,9 @@ impl Method for Rcme {
         let chains = step.chains();
         let texts = step.unit_texts(&chains.positives, chains.tiers);
         let negatives = step.unit_texts(&chains.negatives, chains.tiers);
-        let images = chains.has_images.then(|| {
-            let keep = step.inputs.keep.clone();
-            normalize(
-                step.model
-                    .image
-                    .forward_tokens(step.inputs.images.clone(), keep),
-            )
-        });
+        let images = chains
+            .has_images
+            .then(|| normalize(step.features(step.inputs.images.clone())));
         let [b, n, d] = texts.dims();
         let frozen = (o.prior > 0.0)
             .then(|| {

@@ -1,0 +1,285 @@
+//! Both towers over a batch in pieces, each piece with a graph of its own.
+//!
+//! The loss sees the features of a batch as leaves. What it sends back to them goes through the
+//! graphs of the pieces afterwards, so that pieces run side by side on threads of their own, and so
+//! that with several passes only one pass's activations exist at a time: features are computed
+//! without a graph first and once more, with one, when their gradient is known. The gradient is
+//! that of the whole batch either way.
+
+use std::cell::RefCell;
+use std::panic::resume_unwind;
+use std::thread;
+
+use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
+use burn::optim::{GradientsAccumulator, GradientsParams};
+use burn::tensor::{FloatDType, GradientCheckpointingStrategy, Gradients, Int, Tensor};
+use clap::ValueEnum;
+use espalier_core::model::{DualEncoder, Tokens};
+use serde::{Deserialize, Serialize};
+
+/// What the towers compute in. Weights, optimiser, features and all geometry stay in 32 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Precision {
+    /// 32-bit floats.
+    Fp32,
+    /// bfloat16: half the memory, and faster where the device has units for it.
+    Bf16,
+}
+
+/// How a batch is cut for the towers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pieces {
+    /// Threads, at least 1, that share the rows of a pass.
+    pub threads: usize,
+    /// Passes, at least 1, one after the other.
+    pub passes: usize,
+    /// What a piece is computed in.
+    pub precision: Precision,
+    /// Whether a piece's activations are computed anew in its backward pass.
+    pub checkpointing: bool,
+}
+
+/// What a tower reads, without a graph.
+#[derive(Clone)]
+enum Input {
+    Images(Tensor<4>, Option<Tensor<1, Int>>),
+    Texts(Tokens),
+}
+
+impl Input {
+    fn rows(&self) -> usize {
+        match self {
+            Self::Images(images, _) => images.dims()[0],
+            Self::Texts(tokens) => tokens.rows(),
+        }
+    }
+
+    fn narrow(&self, from: usize, count: usize) -> Self {
+        match self {
+            Self::Images(images, keep) => {
+                Self::Images(images.clone().narrow(0, from, count), keep.clone())
+            }
+            Self::Texts(tokens) => Self::Texts(tokens.narrow(from, count)),
+        }
+    }
+
+    fn features(self, model: &DualEncoder, precision: Precision) -> Tensor<2> {
+        let features = match self {
+            Self::Images(images, keep) => {
+                let images = match precision {
+                    Precision::Fp32 => images,
+                    Precision::Bf16 => images.cast(FloatDType::BF16),
+                };
+                model.image.forward_tokens(images, keep)
+            }
+            Self::Texts(tokens) => model.text.forward(&tokens),
+        };
+        match precision {
+            Precision::Fp32 => features,
+            Precision::Bf16 => features.cast(FloatDType::F32),
+        }
+    }
+}
+
+/// One use of a tower in a step.
+struct Call {
+    input: Input,
+    /// Features, a leaf of the loss's graph.
+    leaf: Tensor<2>,
+    /// The same in pieces that remember how they were made, one a thread and `None` where a thread
+    /// had no rows; empty where they are made anew.
+    pieces: Vec<Option<Tensor<2>>>,
+}
+
+/// Rows of piece `at` of `of`: where they begin and how many they are, even to one.
+fn share(rows: usize, at: usize, of: usize) -> (usize, usize) {
+    let from = rows * at / of;
+    (from, rows * (at + 1) / of - from)
+}
+
+/// The towers of one training step.
+pub struct Towers<'a> {
+    model: &'a DualEncoder,
+    how: Pieces,
+    /// One a thread; without a graph where there are several passes.
+    forks: Vec<DualEncoder>,
+    calls: RefCell<Vec<Call>>,
+}
+
+impl<'a> Towers<'a> {
+    /// Towers of a model in training.
+    #[must_use]
+    pub fn new(model: &'a DualEncoder, how: Pieces) -> Self {
+        let one = || {
+            let fork = fork(model, how);
+            if how.passes > 1 { fork.valid() } else { fork }
+        };
+        Self {
+            model,
+            how,
+            forks: (0..how.threads).map(|_| one()).collect(),
+            calls: RefCell::new(Vec::new()),
+        }
+    }
+
+    /// Features of pictures.
+    ///
+    /// # Shapes
+    /// `[n, 3, s, s] -> [n, d_embed]`; `keep [k]` as in
+    /// [`forward_tokens`](espalier_core::model::VisionTower::forward_tokens)
+    pub fn images(&self, images: Tensor<4>, keep: Option<Tensor<1, Int>>) -> Tensor<2> {
+        self.call(Input::Images(images.inner(), keep.map(Tensor::inner)))
+    }
+
+    /// Features of texts.
+    ///
+    /// # Shapes
+    /// `[n]` texts `-> [n, d_embed]`
+    pub fn texts(&self, tokens: &Tokens) -> Tensor<2> {
+        self.call(Input::Texts(tokens.clone().inner()))
+    }
+
+    fn call(&self, input: Input) -> Tensor<2> {
+        let rows = input.rows();
+        let (passes, precision) = (self.how.passes, self.how.precision);
+        let mut pieces = Vec::new();
+        for pass in 0..passes {
+            let (first, all) = (pass * self.how.threads, passes * self.how.threads);
+            pieces.extend(on_threads(&self.forks, |thread, fork| {
+                let (from, count) = share(rows, first + thread, all);
+                let piece = (count > 0).then(|| input.narrow(from, count))?;
+                Some(piece.features(fork, precision))
+            }));
+        }
+        let features = pieces.iter().flatten();
+        let features = features.map(|piece: &Tensor<2>| piece.clone().inner());
+        let leaf = Tensor::cat(features.collect(), 0).autodiff();
+        let leaf = leaf.require_grad();
+        if passes > 1 {
+            pieces.clear();
+        }
+        self.calls.borrow_mut().push(Call {
+            input,
+            leaf: leaf.clone(),
+            pieces,
+        });
+        leaf
+    }
+
+    /// The gradient of all parameters, from that of the loss's graph.
+    #[must_use]
+    pub fn gradient(self, of_loss: Gradients) -> GradientsParams {
+        let with_grad = |call: Call| call.leaf.grad(&of_loss).map(|grad| (call, grad));
+        let calls: Vec<_> = self
+            .calls
+            .take()
+            .into_iter()
+            .filter_map(with_grad)
+            .collect();
+        let mut sum = GradientsAccumulator::new();
+        sum.accumulate(self.model, GradientsParams::from_grads(of_loss, self.model));
+        let (model, how) = (self.model, self.how);
+        for pass in 0..how.passes {
+            let parts = on_threads(&self.forks, |thread, kept| {
+                let fork = if how.passes > 1 {
+                    fork(model, how)
+                } else {
+                    kept.clone()
+                };
+                let piece = (pass * how.threads + thread, how.threads * how.passes);
+                let back = calls
+                    .iter()
+                    .filter_map(|(call, grad)| call.back(grad, piece, &fork, how.precision));
+                let total = back.reduce(|a, b| a + b)?;
+                let grads = GradientsParams::from_grads(total.backward(), &fork);
+                Some(in_f32(grads, &fork, how.precision))
+            });
+            for grads in parts.into_iter().flatten() {
+                sum.accumulate(model, grads);
+            }
+        }
+        sum.grads()
+    }
+}
+
+impl Call {
+    /// A number whose gradient is that of the loss through piece `at` of `of`; none for a piece
+    /// without rows.
+    fn back(
+        &self,
+        grad: &Tensor<2>,
+        (at, of): (usize, usize),
+        fork: &DualEncoder,
+        precision: Precision,
+    ) -> Option<Tensor<1>> {
+        let (from, count) = share(self.input.rows(), at, of);
+        if count == 0 {
+            return None;
+        }
+        let again = || self.input.narrow(from, count).features(fork, precision);
+        let features = self.pieces.get(at).cloned().flatten().unwrap_or_else(again);
+        Some((features * grad.clone().narrow(0, from, count)).sum())
+    }
+}
+
+/// What each thread makes of its fork, in the order of threads.
+fn on_threads<T: Send>(
+    forks: &[DualEncoder],
+    work: impl Fn(usize, &DualEncoder) -> T + Sync,
+) -> Vec<T> {
+    if let [one] = forks {
+        return vec![work(0, one)];
+    }
+    thread::scope(|scope| {
+        let work = &work;
+        let spawn = |(at, fork)| scope.spawn(move || work(at, fork));
+        let running: Vec<_> = forks.iter().enumerate().map(spawn).collect();
+        let join = |one: thread::ScopedJoinHandle<'_, T>| {
+            one.join().unwrap_or_else(|panic| resume_unwind(panic))
+        };
+        running.into_iter().map(join).collect()
+    })
+}
+
+/// A copy of a model whose parameters are leaves of a graph of their own.
+fn fork(model: &DualEncoder, how: Pieces) -> DualEncoder {
+    struct Leaves(Pieces);
+    impl ModuleMapper for Leaves {
+        fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+            let (id, tensor, mapper) = param.consume();
+            let learns = tensor.is_require_grad();
+            let values = match self.0.precision {
+                Precision::Fp32 => tensor.inner(),
+                Precision::Bf16 => tensor.inner().cast(FloatDType::BF16),
+            };
+            let strategy = if self.0.checkpointing {
+                GradientCheckpointingStrategy::Balanced
+            } else {
+                GradientCheckpointingStrategy::Disabled
+            };
+            let leaf = values.autodiff();
+            let leaf = leaf.with_gradient_checkpointing_strategy(strategy);
+            Param::from_mapped_value(id, leaf.set_require_grad(learns), mapper)
+        }
+    }
+    model.clone().map(&mut Leaves(how))
+}
+
+/// Gradients in the type of the weights that they move.
+fn in_f32(grads: GradientsParams, module: &DualEncoder, precision: Precision) -> GradientsParams {
+    struct Widen(GradientsParams);
+    impl ModuleVisitor for Widen {
+        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+            if let Some(grad) = self.0.remove::<D>(param.id) {
+                self.0.register(param.id, grad.cast(FloatDType::F32));
+            }
+        }
+    }
+    if precision == Precision::Fp32 {
+        return grads;
+    }
+    let mut widen = Widen(grads);
+    module.visit(&mut widen);
+    widen.0
+}
