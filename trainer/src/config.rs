@@ -150,6 +150,8 @@ pub struct TrainConfigBlock {
     pub keep: usize,
     /// Steps between lines of `metrics.jsonl`.
     pub log_frequency: u64,
+    /// Batches of the validation data whose loss is measured at every checkpoint.
+    pub val_batches: u64,
     /// Share of the patches that the picture tower sees in training, in `(0, 1]`.
     pub patch_keep: f64,
     /// Steps over which the weight of the entailment grows from 0 to its full value. From random
@@ -335,15 +337,15 @@ fn merge(into: &mut Table, layer: Table) {
     }
 }
 
-/// Apply one `block.key=value`; the value is TOML, or a bare word taken as a string.
+/// Apply one `block.key=value`; the value is TOML, a list without its brackets, or a bare word
+/// taken as a string.
 fn set(table: &mut Table, pair: &str) -> anyhow::Result<()> {
     let (path, text) = pair
         .split_once('=')
         .ok_or_else(|| usage(format!("expected key=value, found `{pair}`")))?;
-    let value = format!("v = {text}")
-        .parse::<Table>()
-        .ok()
-        .and_then(|mut t| t.remove("v"))
+    let toml = |text: &str| format!("v = {text}").parse::<Table>().ok()?.remove("v");
+    let value = toml(text)
+        .or_else(|| toml(&format!("[{text}]")).filter(|_| text.contains(',')))
         .unwrap_or_else(|| Value::String(text.to_owned()));
     let (block, key) = path.split_once('.').ok_or_else(|| {
         usage(format!(
@@ -415,6 +417,12 @@ mod tests {
         let config = TrainConfig::resolve(None, Table::new(), &pairs).unwrap();
         assert_eq!(config.optim.lr, 1e-3);
         assert_eq!(config.train.method, MethodName::Clip);
+        let pairs = ["dataset.data=[\"a\", \"b\"]", "dataset.weights=1,0.5"];
+        let pairs = pairs.map(str::to_owned);
+        let config = TrainConfig::resolve(None, Table::new(), &pairs).unwrap();
+        assert_eq!(config.dataset.weights, [1.0, 0.5]);
+        let error = TrainConfig::resolve(None, Table::new(), &pairs[1..]).unwrap_err();
+        assert!(error.to_string().contains("one number above 0"), "{error}");
 
         let error =
             TrainConfig::resolve(None, Table::new(), &["optim.speed=9".into()]).unwrap_err();

@@ -11,13 +11,12 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::Value;
 
+use crate::document;
 use crate::golden::python_for;
 use crate::process::{capture, command, run as execute};
 
 const PEER: &str = "benches/peers/torch_peer.py";
 const DOCUMENT: &str = "docs/bench.md";
-const BEGIN: &str = "<!-- written by `cargo xtask bench --write` from here -->";
-const END: &str = "<!-- to here -->";
 
 /// What is compared: words, our key, the peer's key, the peer's name.
 const WORK: [(&str, &str, &str, &str); 3] = [
@@ -110,7 +109,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     );
     println!("{text}");
     if options.write {
-        keep(&root.join(DOCUMENT), &text)?;
+        document::keep(root, DOCUMENT, "bench", &text)?;
     }
     Ok(())
 }
@@ -252,13 +251,13 @@ fn circumstances(root: &Path, options: &Options, rounds: &Rounds) -> String {
          - Programs: {}, {}\n\
          - Command: `cargo xtask bench --rounds {} --threads {} --train-steps {} \
          --infer-batches {}`\n",
-        machine(),
+        document::machine(),
         if busy.is_empty() {
             "not known".to_owned()
         } else {
             busy.join(", ")
         },
-        source(root),
+        document::source(root, DOCUMENT),
         first(&rounds.ours),
         first(&rounds.theirs),
         options.rounds,
@@ -272,36 +271,6 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or("of unknown version")
 }
 
-fn machine() -> String {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = cpuinfo
-        .lines()
-        .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
-        .map_or("unknown processor", |(_, name)| name.trim());
-    let avx = if cpuinfo.contains("avx512f") {
-        ", AVX-512"
-    } else {
-        ""
-    };
-    format!("{name}{avx}, {cores} cores")
-}
-
-fn source(root: &Path) -> String {
-    let git = |args: &[&str]| capture(command("git").args(args).current_dir(root));
-    let Ok(commit) = git(&["rev-parse", "--short", "HEAD"]) else {
-        return "no commit".to_owned();
-    };
-    // The document itself is what this run is about to change.
-    let changed = git(&["status", "--porcelain", "--", ".", ":!docs/bench.md"]);
-    let changed = changed.is_ok_and(|list| !list.trim().is_empty());
-    format!(
-        "commit {}{}",
-        commit.trim(),
-        if changed { ", with changes" } else { "" }
-    )
-}
-
 /// Programs that wanted to run in the last minute, on average.
 fn load_average() -> Option<f64> {
     std::fs::read_to_string("/proc/loadavg")
@@ -310,27 +279,6 @@ fn load_average() -> Option<f64> {
         .next()?
         .parse()
         .ok()
-}
-
-/// Puts the tables between the two marks of the document.
-fn keep(document: &Path, tables: &str) -> Result<()> {
-    let old = std::fs::read_to_string(document)
-        .with_context(|| format!("cannot read {}", document.display()))?;
-    let new = between(&old, tables)
-        .with_context(|| format!("{} lacks the lines {BEGIN} and {END}", document.display()))?;
-    std::fs::write(document, new)
-        .with_context(|| format!("cannot write {}", document.display()))?;
-    eprintln!("wrote {}", document.display());
-    Ok(())
-}
-
-fn between(document: &str, tables: &str) -> Option<String> {
-    let (before, rest) = document.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!(
-        "{before}{BEGIN}\n\n{}\n\n{END}{after}",
-        tables.trim()
-    ))
 }
 
 fn median(values: &[f64]) -> f64 {
@@ -386,15 +334,6 @@ mod tests {
         ]));
         assert!(table.contains("| backward | 90.0 | 75.0 % |"), "{table}");
         assert!(table.ends_with("| all | 120.0 | 100.0 % |\n"), "{table}");
-    }
-
-    #[test]
-    fn tables_replace_what_stands_between_the_marks_and_nothing_else() {
-        let document = format!("# Bench\n\n{BEGIN}\nold\n{END}\n\nmore\n");
-        let new = between(&document, "new\n").unwrap();
-        assert_eq!(new, format!("# Bench\n\n{BEGIN}\n\nnew\n\n{END}\n\nmore\n"));
-        assert_eq!(between(&new, "new").unwrap(), new);
-        assert_eq!(between("no marks", "new"), None);
     }
 
     #[test]

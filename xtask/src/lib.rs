@@ -8,6 +8,7 @@
 pub mod bench;
 pub mod ci;
 pub mod demo;
+pub mod document;
 pub mod engines;
 pub mod golden;
 pub mod paths;
@@ -16,6 +17,7 @@ pub mod serve;
 pub mod setup;
 pub mod sizes;
 pub mod stamp;
+pub mod study;
 pub mod test_run;
 pub mod totals;
 pub mod web_build;

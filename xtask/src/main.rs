@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xtask::setup::wasm_target::Choice;
-use xtask::{bench, ci, demo, golden, paths, setup, test_run, web_build};
+use xtask::{bench, ci, demo, golden, paths, setup, study, test_run, web_build};
 
 /// Set-up, build, serve, test and check commands of Espalier.
 #[derive(Parser)]
@@ -64,6 +64,8 @@ enum Command {
     },
     /// Measure training and inference on the CPU beside PyTorch
     Bench(bench::Options),
+    /// Train methods from the same start and compare them over several seeds
+    Study(study::Options),
 }
 
 fn main() -> ExitCode {
@@ -119,6 +121,7 @@ fn run(root: &Path, command: Command) -> Result<ExitCode> {
         Command::Ci(options) => ci::run(root, &options)?,
         Command::Golden { check } => golden::run_all(root, check)?,
         Command::Bench(options) => bench::run(root, &options)?,
+        Command::Study(options) => study::run(root, &options)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,7 +1,7 @@
 //! `trainer fit`.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,7 +14,7 @@ use crate::cli::FitArgs;
 use crate::config::{DatasetKind, TrainConfig};
 use crate::device::Backend;
 use crate::exit::usage;
-use crate::fit::report::clock;
+use crate::fit::report::{LOG, METRICS, clock};
 use crate::fit::{Run, Source, checkpoint, run};
 use crate::memory::{self, MIB};
 
@@ -171,6 +171,17 @@ fn configuration(args: &FitArgs) -> anyhow::Result<TrainConfig> {
     TrainConfig::resolve(args.config.as_deref(), flags, &args.pairs)
 }
 
+/// The validation data, where there is some.
+fn validation(config: &TrainConfig) -> anyhow::Result<Option<Source>> {
+    if config.dataset.val_data.is_empty() {
+        return Ok(None);
+    }
+    let mut config = config.clone();
+    config.dataset.data = config.dataset.val_data.clone();
+    config.dataset.weights.clear();
+    Source::open(&config).map(Some)
+}
+
 /// Train a model, or rehearse it.
 ///
 /// # Errors
@@ -201,6 +212,7 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
             args,
             Run {
                 source: Source::open(&config)?,
+                validation: validation(&config)?,
                 config,
                 folder: PathBuf::new(),
                 device,
@@ -211,6 +223,7 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
     }
     // The data is opened before anything is written, so that a mistake leaves no run behind.
     let source = Source::open(&config)?;
+    let validation = validation(&config)?;
     let name = args
         .name
         .clone()
@@ -234,12 +247,14 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
     let outcome = Run {
         config,
         source,
+        validation,
         folder: folder.clone(),
         device,
         tower_threads,
         resume,
     }
-    .go(&stop)?;
+    .go(&stop)
+    .inspect_err(|_| forget_unused(&folder, args.resume.is_some()))?;
     if args.common.json {
         let values = outcome.last.map_or_else(Vec::new, |r| r.values);
         let last: serde_json::Map<_, _> = values
@@ -255,6 +270,22 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
         );
     }
     Ok(())
+}
+
+/// Remove the folder of a run that failed before its first step, so that its name is free.
+fn forget_unused(folder: &Path, resumed: bool) {
+    let lines = fs::metadata(folder.join(METRICS)).map_or(0, |found| found.len());
+    if resumed || lines > 0 {
+        return;
+    }
+    // The error that led here is what the user must see, so what fails here is not told. Other
+    // files in the folder are the user's; with them it stays.
+    let _ = fs::remove_dir_all(folder.join("tensorboard"));
+    for file in [CONFIG, METRICS, LOG] {
+        let _ = fs::remove_file(folder.join(file));
+    }
+    let _ = fs::remove_dir(folder.join("checkpoints"));
+    let _ = fs::remove_dir(folder);
 }
 
 fn rehearse(args: &FitArgs, run: Run) -> anyhow::Result<()> {

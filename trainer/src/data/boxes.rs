@@ -44,6 +44,14 @@ pub struct GroundedBox {
     pub synset: Option<String>,
 }
 
+impl GroundedBox {
+    /// What is in the box: its label, else its phrase.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        self.synset.as_ref().unwrap_or(&self.phrase)
+    }
+}
+
 /// What was met while reading the boxes of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoxTally {

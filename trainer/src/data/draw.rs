@@ -22,11 +22,15 @@ pub(super) struct Drawn {
     pub synset: Option<String>,
     pub chain: Option<TextChain>,
     pub parts: Vec<Part>,
+    /// Boxes of other pictures, each with a label of one of the parts.
+    pub companions: Vec<Part>,
 }
 
 /// A box of a scene.
 pub(super) struct Part {
     pub crop: RgbImage,
+    /// Key of the scene's record.
+    pub key: String,
     /// What is in it.
     pub label: String,
     /// Left, top, right, bottom relative to the scene.
@@ -90,6 +94,7 @@ fn captioned(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Dr
         synset,
         chain: None,
         parts: Vec::new(),
+        companions: Vec::new(),
     })
 }
 
@@ -114,6 +119,7 @@ fn chained(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Opti
         synset,
         chain: Some(chain),
         parts: Vec::new(),
+        companions: Vec::new(),
     }))
 }
 
@@ -124,16 +130,7 @@ fn scene(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option
     usable.truncate(MOST_PARTS);
     let mut parts = Vec::with_capacity(usable.len());
     for found in usable {
-        let Region::Relative(place) = found.region else {
-            // A crop without its place: its relation to the other crops is not known.
-            continue;
-        };
-        let crop = square(&cut(&found.region, &picture)?, spec, random)?;
-        parts.push(Part {
-            crop,
-            label: found.synset.unwrap_or(found.phrase),
-            place,
-        });
+        parts.extend(part(&record.key, found, &picture, spec, random)?);
     }
     if parts.is_empty() {
         return Ok(None);
@@ -147,7 +144,41 @@ fn scene(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option
         synset,
         chain: None,
         parts,
+        companions: Vec::new(),
     }))
+}
+
+/// A box of a scene; none for a crop without its place, whose relation to others is not known.
+fn part(
+    key: &str,
+    found: GroundedBox,
+    picture: &RgbImage,
+    spec: &BatchSpec,
+    random: &mut Random,
+) -> Result<Option<Part>, Fault> {
+    let Region::Relative(place) = found.region else {
+        return Ok(None);
+    };
+    Ok(Some(Part {
+        crop: square(&cut(&found.region, picture)?, spec, random)?,
+        key: key.to_owned(),
+        label: found.label().to_owned(),
+        place,
+    }))
+}
+
+/// Box `at` of a record; none where the record is broken or the box too small.
+pub(super) fn companion(
+    record: Result<Record, Broken>,
+    at: usize,
+    spec: &BatchSpec,
+    random: &mut Random,
+) -> Option<Part> {
+    let mut record = record.ok()?;
+    let picture = record.picture.decode().ok()?;
+    let found = (at < record.boxes.len()).then(|| record.boxes.swap_remove(at))?;
+    let found = usable_boxes(vec![found], &picture, spec.min_box_px).pop()?;
+    part(&record.key, found, &picture, spec, random).ok()?
 }
 
 fn boxed(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option<Drawn>, Fault> {
@@ -181,6 +212,7 @@ fn boxed(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option
         synset,
         chain: None,
         parts: Vec::new(),
+        companions: Vec::new(),
     }))
 }
 

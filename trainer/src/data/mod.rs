@@ -20,6 +20,7 @@ pub mod audit;
 pub mod batch;
 pub mod boxes;
 pub mod climb;
+mod companions;
 mod draw;
 pub mod error;
 pub mod eval_set;

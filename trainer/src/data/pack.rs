@@ -7,7 +7,6 @@ use image::RgbImage;
 
 use super::batch::{Chains, Pictures, Scenes};
 use super::draw::{Drawn, Part};
-use super::random::Random;
 
 /// Share of a box that must lie in another to be a part of it.
 const CONTAINED: f64 = 0.8;
@@ -68,46 +67,40 @@ fn contains(outer: [f64; 4], inner: [f64; 4]) -> bool {
 }
 
 /// Boxes of scenes and their relations: a scene and its boxes, a box and the boxes inside it, a
-/// scene and `cross_image` boxes of other scenes for each label that it shows.
+/// scene and the boxes of other pictures that were drawn for it.
 ///
-/// A scene entails every box with one of its labels, wherever it lies, so that none of them
-/// counts as a negative.
-pub(super) fn scenes(
-    drawn: &[Drawn],
-    size: u32,
-    cross_image: usize,
-    random: &mut Random,
-) -> Scenes {
-    let boxes: Vec<(usize, &Part)> = drawn
-        .iter()
-        .enumerate()
-        .flat_map(|(scene, sample)| sample.parts.iter().map(move |part| (scene, part)))
-        .collect();
+/// A box that was drawn twice stands once. A scene entails every box with one of its labels,
+/// wherever it lies, so that none of them counts as a negative.
+pub(super) fn scenes(drawn: &[Drawn], size: u32) -> Scenes {
+    let mut boxes: Vec<&Part> = Vec::new();
     let mut pairs = BTreeSet::new();
+    for (scene, sample) in drawn.iter().enumerate() {
+        for part in sample.parts.iter().chain(&sample.companions) {
+            let known = boxes.iter().position(|other| same(other, part));
+            let at = known.unwrap_or_else(|| {
+                boxes.push(part);
+                boxes.len() - 1
+            });
+            pairs.insert((scene, at));
+        }
+    }
     let mut entails = BTreeSet::new();
-    for (at, (scene, part)) in boxes.iter().enumerate() {
-        pairs.insert((*scene, at));
+    for (at, part) in boxes.iter().enumerate() {
         // A box is not its own negative.
         entails.insert((drawn.len() + at, at));
-        for (other, (its_scene, inner)) in boxes.iter().enumerate() {
-            if its_scene == scene && contains(part.place, inner.place) {
+        for (other, inner) in boxes.iter().enumerate() {
+            if inner.key == part.key && contains(part.place, inner.place) {
                 pairs.insert((drawn.len() + at, other));
             }
         }
-        let mut alike: Vec<usize> = (0..boxes.len())
-            .filter(|other| boxes[*other].0 != *scene && boxes[*other].1.label == part.label)
-            .collect();
-        entails.extend(alike.iter().map(|other| (*scene, *other)));
-        random.shuffle(&mut alike);
-        pairs.extend(
-            alike
-                .into_iter()
-                .take(cross_image)
-                .map(|other| (*scene, other)),
-        );
+        for (scene, sample) in drawn.iter().enumerate() {
+            if sample.parts.iter().any(|own| own.label == part.label) {
+                entails.insert((scene, at));
+            }
+        }
     }
     entails.extend(&pairs);
-    let crops: Vec<&RgbImage> = boxes.iter().map(|(_, part)| &part.crop).collect();
+    let crops: Vec<&RgbImage> = boxes.iter().map(|part| &part.crop).collect();
     Scenes {
         boxes: Pictures::pack(size, &crops),
         pairs: pairs.into_iter().collect(),
@@ -115,17 +108,25 @@ pub(super) fn scenes(
     }
 }
 
+/// Whether two parts are one box of one record.
+fn same(a: &Part, b: &Part) -> bool {
+    a.key == b.key && a.label == b.label && a.place == b.place
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::random::Purpose;
     use super::*;
 
-    fn sample(parts: &[(&str, [f64; 4])]) -> Drawn {
-        let part = |(label, place): &(&str, [f64; 4])| Part {
+    fn part(key: &str, label: &str, place: [f64; 4]) -> Part {
+        Part {
             crop: RgbImage::new(2, 2),
-            label: (*label).to_owned(),
-            place: *place,
-        };
+            key: key.to_owned(),
+            label: label.to_owned(),
+            place,
+        }
+    }
+
+    fn sample(parts: Vec<Part>, companions: Vec<Part>) -> Drawn {
         Drawn {
             key: String::new(),
             caption: String::new(),
@@ -133,30 +134,37 @@ mod tests {
             boxed: None,
             synset: None,
             chain: None,
-            parts: parts.iter().map(part).collect(),
+            parts,
+            companions,
         }
     }
 
     #[test]
     fn relations_run_from_wholes_to_parts_and_across_pictures_by_label() {
+        let whole = [0.0, 0.0, 1.0, 1.0];
+        let cat = || part("a", "cat", whole);
+        let eye = || part("a", "eye", [0.4, 0.2, 0.6, 0.4]);
+        let other_cat = || part("b", "cat", [0.1, 0.1, 0.9, 0.9]);
+        let far_eye = || part("c", "eye", [0.4, 0.2, 0.6, 0.4]);
         let drawn = [
-            sample(&[("cat", [0.0, 0.0, 1.0, 1.0]), ("eye", [0.4, 0.2, 0.6, 0.4])]),
-            sample(&[("cat", [0.1, 0.1, 0.9, 0.9])]),
+            sample(vec![cat(), eye()], vec![other_cat(), far_eye()]),
+            sample(vec![other_cat()], vec![cat()]),
         ];
-        let mut random = Random::new(0, Purpose::CrossImage, 0, 0);
-        let scenes = scenes(&drawn, 2, 1, &mut random);
-        assert_eq!(scenes.boxes.count, 3);
-        // Rows: scenes 0 and 1, boxes 2 (cat), 3 (eye), 4 (cat).
-        let pairs = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (2, 1)];
+        let scenes = scenes(&drawn, 2);
+        // Boxes: 0 cat of a, 1 eye of a, 2 cat of b, 3 eye of c, each once.
+        assert_eq!(scenes.boxes.count, 4);
+        // Rows: scenes 0 and 1, then boxes 2 to 5.
+        let pairs = [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 2), (2, 1)];
         assert_eq!(scenes.pairs, pairs);
         let entails: BTreeSet<_> = scenes.entails.iter().copied().collect();
         assert!(pairs.iter().all(|pair| entails.contains(pair)));
-        assert!(
-            [(2, 0), (3, 1), (4, 2)]
-                .iter()
-                .all(|own| entails.contains(own))
-        );
+        let own = [(2, 0), (3, 1), (4, 2), (5, 3)];
+        assert!(own.iter().all(|own| entails.contains(own)));
         assert!(!entails.contains(&(1, 1)), "the second scene shows no eye");
+        assert!(
+            !entails.contains(&(2, 3)),
+            "the eye of c is in another picture"
+        );
     }
 
     #[test]

@@ -24,10 +24,8 @@ pub enum Purpose {
     Patches = 5,
     /// Choice of the ancestor that a phrase is replaced by.
     Climb = 6,
-    /// Choice of boxes with the same label in other pictures.
-    CrossImage = 7,
     /// Choice of the records that an epoch takes of a weighted source.
-    Weight = 8,
+    Weight = 7,
 }
 
 /// A stream of random numbers.

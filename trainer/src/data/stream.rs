@@ -16,13 +16,14 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::batch::{Batch, BatchSpec, Needs, Pictures};
-use super::draw::{Drawn, Outcome, draw};
+use super::companions::Companions;
+use super::draw::{Drawn, Outcome, companion, draw};
 use super::error::{DataError, Result};
 use super::fault::{Broken, BrokenCounts};
-use super::order::{EpochOrder, Position, Slot, records_of_epoch};
+use super::order::{EpochOrder, Group, Position, Slot, records_of_epoch};
 use super::pack::{self, pictures};
 use super::random::{Purpose, Random};
-use super::source::{Dataset, Records};
+use super::source::{Dataset, Record, Records};
 
 /// Broken records are judged once this many were seen, and at the end of an epoch.
 const JUDGED_FROM: u64 = 200;
@@ -148,6 +149,9 @@ fn message(panic: &(dyn std::any::Any + Send)) -> String {
         .unwrap_or_else(|| "panic without a message".to_owned())
 }
 
+/// A record, or why it cannot be used.
+type RecordResult = std::result::Result<Record, Broken>;
+
 /// A unit, loaded by the first worker that needs it.
 type Loaded = OnceLock<Result<Box<dyn Records>, Broken>>;
 
@@ -156,6 +160,20 @@ struct OpenGroup {
     number: usize,
     slots: Vec<Slot>,
     units: Vec<Loaded>,
+    /// Boxes by label, where the method trains on boxes of other pictures.
+    companions: Companions,
+}
+
+impl OpenGroup {
+    /// A record of the group; its unit is loaded when the first of its records is read.
+    fn read(&self, slot: Slot, group: &Group, dataset: &dyn Dataset) -> RecordResult {
+        let member = slot.member as usize;
+        let load = || dataset.load(group.units[member] as usize);
+        match self.units[member].get_or_init(load) {
+            Ok(records) => records.read(slot.row as usize),
+            Err(broken) => Err(broken.clone()),
+        }
+    }
 }
 
 struct Producer {
@@ -237,11 +255,18 @@ impl Producer {
         if self.group.as_ref().is_none_or(|open| open.number != number) {
             // The old group goes first: one group in memory at a time.
             self.group = None;
-            self.group = Some(OpenGroup {
+            let mut open = OpenGroup {
                 number,
                 slots: self.order.slots(number, &*self.dataset),
                 units: group.units.iter().map(|_| Loaded::new()).collect(),
-            });
+                companions: Companions::default(),
+            };
+            if self.spec.needs == Needs::Parts && self.spec.cross_image > 0 {
+                let read = |slot: &Slot| (*slot, open.read(*slot, group, &*self.dataset));
+                let all = || open.slots.par_iter().map(read).collect::<Vec<_>>();
+                open.companions = Companions::of(self.pool.install(all).into_iter());
+            }
+            self.group = Some(open);
         }
         let Some(open) = &self.group else {
             return Vec::new();
@@ -250,16 +275,20 @@ impl Producer {
         let slots = &open.slots[first..open.slots.len().min(first + most)];
         let (dataset, spec, at) = (&*self.dataset, &self.spec, self.at);
         let one = |(offset, slot): (usize, &Slot)| {
-            let unit = group.units[slot.member as usize];
-            let loaded =
-                open.units[slot.member as usize].get_or_init(|| dataset.load(unit as usize));
-            let record = match loaded {
-                Ok(records) => records.read(slot.row as usize),
-                Err(broken) => Err(broken.clone()),
-            };
+            let read = |slot| open.read(slot, group, dataset);
             let index = at.index + offset as u64;
             let mut random = Random::new(spec.seed, Purpose::Sample, at.epoch, index);
-            (unit, draw(record, spec, &mut random))
+            let mut outcome = draw(read(*slot), spec, &mut random);
+            if let Outcome::Drawn(sample) = &mut outcome {
+                for part in &sample.parts {
+                    let most = spec.cross_image;
+                    for place in open.companions.pick(&part.label, *slot, most, &mut random) {
+                        let found = companion(read(place.slot), place.at, spec, &mut random);
+                        sample.companions.extend(found);
+                    }
+                }
+            }
+            (group.units[slot.member as usize], outcome)
         };
         self.pool
             .install(|| slots.par_iter().enumerate().map(one).collect())
@@ -299,15 +328,7 @@ impl Producer {
                     })
                 })
                 .flatten(),
-            scenes: (self.spec.needs == Needs::Parts).then(|| {
-                let mut random = Random::new(
-                    self.spec.seed,
-                    Purpose::CrossImage,
-                    self.at.epoch,
-                    self.at.index,
-                );
-                pack::scenes(drawn, size, self.spec.cross_image, &mut random)
-            }),
+            scenes: (self.spec.needs == Needs::Parts).then(|| pack::scenes(drawn, size)),
             keys: drawn.iter().map(|sample| sample.key.clone()).collect(),
             synsets: drawn.iter().map(|sample| sample.synset.clone()).collect(),
             position_after,

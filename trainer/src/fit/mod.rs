@@ -8,9 +8,12 @@ pub mod report;
 pub mod run;
 pub mod schedule;
 pub mod source;
+mod start;
 pub mod step;
+mod steps;
 mod tensorboard;
 pub mod towers;
+mod validate;
 
 pub use run::{Outcome, Run};
 pub use source::Source;

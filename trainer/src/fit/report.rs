@@ -12,6 +12,13 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value, json};
 
 use super::tensorboard::EventFile;
+use crate::memory;
+
+/// Name of the file of metrics in the folder of a run.
+pub const METRICS: &str = "metrics.jsonl";
+
+/// Name of the file of what a run said.
+pub const LOG: &str = "out.log";
 
 /// Time between two plain lines.
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -74,7 +81,7 @@ impl Reporter {
     /// # Errors
     /// When the files cannot be written.
     pub fn start(folder: &Path, first: u64, total: u64, pictures: u64) -> anyhow::Result<Self> {
-        let metrics = folder.join("metrics.jsonl");
+        let metrics = folder.join(METRICS);
         keep_until(&metrics, first)?;
         let append = |path: PathBuf| {
             let file = OpenOptions::new().create(true).append(true).open(&path);
@@ -94,7 +101,7 @@ impl Reporter {
         Ok(Self {
             metrics: append(metrics)?,
             events: EventFile::create(&folder.join("tensorboard"), first)?,
-            log: append(folder.join("out.log"))?,
+            log: append(folder.join(LOG))?,
             bar,
             plain,
             started: Instant::now(),
@@ -135,6 +142,9 @@ impl Reporter {
             object.extend(line.values.iter().map(|(name, v)| (name.clone(), json!(v))));
             object.insert("images_per_s".into(), json!(rate));
             object.insert("elapsed_s".into(), json!(seconds));
+            if let Some(bytes) = memory::peak() {
+                object.insert("peak_memory_mib".into(), json!(bytes as f64 / memory::MIB));
+            }
             writeln!(self.metrics, "{}", Value::Object(object)).context("writing metrics.jsonl")?;
             let pace = [("lr", line.lr), ("images_per_s", rate)];
             let values = line.values.iter().map(|(name, v)| (name.as_str(), *v));

@@ -3,31 +3,31 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use anyhow::{Context, bail};
-use burn::module::Module;
+use anyhow::Context;
 use burn::optim::ModuleOptimizer;
 use burn::tensor::Device;
 use espalier_core::input::{RandomCrop, TokenBatch, Tokenizer};
 use espalier_core::model::{DualConfig, DualEncoder, TextEncoder};
 
 use super::checkpoint::{self, State};
-use super::method::{Method, Trains};
-use super::optimise::{optimizer, with_stable_ids};
-use super::report::{Line, Reporter, clock};
+use super::method::Method;
+use super::optimise::optimizer;
+use super::report::Reporter;
 use super::source::Source;
 use super::step::{StepReport, Task};
+use super::steps::Steps;
 use super::towers::Pieces;
+use super::validate::Validation;
 use crate::config::TrainConfig;
 use crate::data::boxes::default_min_box_px;
 use crate::data::climb::Climber;
 use crate::data::order::records_of_epoch;
 use crate::data::{BatchSpec, BatchStream, Dataset, Needs, Position};
 use crate::exit::usage;
-use crate::memory;
-use crate::model_file::{self, MERGES, ModelCard};
+use crate::model_file::{MERGES, ModelCard};
 
 /// Threads that share a pass when a run is to give the same bits everywhere.
 const PIECES: usize = 2;
@@ -38,6 +38,8 @@ pub struct Run {
     pub config: TrainConfig,
     /// What it learns from.
     pub source: Source,
+    /// What it is measured on at every checkpoint.
+    pub validation: Option<Source>,
     /// `logs/<name>`.
     pub folder: PathBuf,
     /// Device without autodiff.
@@ -69,7 +71,7 @@ impl Run {
         preset.with_lift(lift)
     }
 
-    fn method(&self) -> Box<dyn Method> {
+    pub(super) fn method(&self) -> Box<dyn Method> {
         self.config.train.method.build(&self.config.loss)
     }
 
@@ -114,7 +116,7 @@ impl Run {
     }
 
     /// Steps between checkpoints: as configured, else a tenth of the run within 20 to 500.
-    fn save_every(&self, total: u64) -> u64 {
+    pub(super) fn save_every(&self, total: u64) -> u64 {
         match self.config.train.save_frequency {
             0 => (total / 10).clamp(20, 500),
             n => n,
@@ -163,69 +165,6 @@ impl Run {
             entail_ramp: self.entail_ramp(total),
             seed: self.config.train.seed,
         }
-    }
-
-    /// The model to start from, and its text tower as it is before training where the method needs
-    /// that.
-    fn build(
-        &self,
-        architecture: &DualConfig,
-        card: &mut ModelCard,
-    ) -> anyhow::Result<(DualEncoder, Option<TextEncoder>)> {
-        let device = self.device.clone().autodiff();
-        let method = self.method();
-        let init = self.config.model.init.as_ref();
-        let frozen = if method.pulls_back() {
-            Some(self.start(architecture, init, &self.device)?.0.text)
-        } else {
-            None
-        };
-        let from = self.resume.as_ref().or(init);
-        let (model, step) = self.start(architecture, from, &device)?;
-        if self.resume.is_some() {
-            card.step = step;
-        }
-        let mut model = with_stable_ids(model);
-        match method.trains() {
-            Trains::Both => {}
-            Trains::Text => {
-                model.image = model.image.no_grad();
-                model.logit_scale = model.logit_scale.no_grad();
-            }
-            Trains::Image => model.text = model.text.no_grad(),
-        }
-        Ok((model, frozen))
-    }
-
-    /// A model of this architecture with the weights of a file, or random ones; and the file's
-    /// steps of training.
-    fn start(
-        &self,
-        architecture: &DualConfig,
-        from: Option<&PathBuf>,
-        device: &Device,
-    ) -> anyhow::Result<(DualEncoder, u64)> {
-        device.seed(self.config.train.seed);
-        let mut model = architecture.init(device);
-        let Some(path) = from else {
-            return Ok((model, 0));
-        };
-        let start = model_file::open(path, device)?;
-        if start.card.config == *architecture {
-            return Ok((start.encoder, start.card.step));
-        }
-        if start.card.config.clone().with_lift(architecture.lift) != *architecture {
-            return Err(usage(format!(
-                "{}: its architecture is {:?}, wanted {:?}",
-                path.display(),
-                start.card.config,
-                architecture
-            )));
-        }
-        // Another method: the towers carry over, the space begins anew.
-        model.image = start.encoder.image;
-        model.text = start.encoder.text;
-        Ok((model, start.card.step))
     }
 
     /// Train to the last step, or until `stop` is set.
@@ -277,20 +216,27 @@ impl Run {
         let mut report = Reporter::start(&self.folder, state.step, total, pictures)?;
         self.introduce(&mut report, &state, data.as_ref(), total)?;
         let root = self.root(&tokenizer, &architecture);
-        let stream = BatchStream::start(data, tokenizer, spec, state.position)?;
-        let task = self.task(model, optimizer, root, total);
-        let outcome = self.steps(
-            task,
+        let steps = Steps {
+            run: self,
+            task: self.task(model, optimizer, root, total),
+            validation: self.validation.as_ref().map(|source| {
+                let spec = BatchSpec {
+                    lineages: source.lineages.clone(),
+                    ..spec.clone()
+                };
+                let (data, tokenizer) = (Arc::clone(&source.data), Arc::clone(&tokenizer));
+                Validation::new(data, tokenizer, spec, self.config.train.val_batches)
+            }),
+            stream: BatchStream::start(data, tokenizer, spec, state.position)?,
+            climber,
+            saved: self.resume.clone(),
+            skipped: 0,
             state,
             card,
-            stream,
-            &climber,
-            &mut report,
+            report,
             total,
-            stop,
-        )?;
-        report.finish();
-        Ok(outcome)
+        };
+        steps.go(stop)
     }
 
     fn introduce(
@@ -322,113 +268,6 @@ impl Run {
             ))?;
         }
         Ok(())
-    }
-
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the parts of a run, each used once"
-    )]
-    fn steps(
-        &self,
-        mut task: Task,
-        mut state: State,
-        mut card: ModelCard,
-        mut stream: BatchStream,
-        climber: &Climber,
-        report: &mut Reporter,
-        total: u64,
-        stop: &AtomicBool,
-    ) -> anyhow::Result<Outcome> {
-        let (t, o) = (&self.config.train, &self.config.optim);
-        let save_every = self.save_every(total);
-        let begun = Instant::now();
-        let (mut skipped, mut last, mut saved) = (0, None, self.resume.clone());
-        while state.step < total && !stop.load(Ordering::Relaxed) {
-            let mut batch = stream.next().context("the data ended")??;
-            climber.apply(&mut batch, state.step);
-            let lr = o.lr * o.schedule.multiplier(state.step, o.warmup, total);
-            let (next, found) = task.step(&batch, state.step, lr);
-            task = next;
-            if !found.broken().is_empty() {
-                let keys = batch.keys.join(", ");
-                let kept = saved
-                    .as_ref()
-                    .map_or_else(|| "none".into(), |p| p.display().to_string());
-                bail!(
-                    "step {}: {} not finite; samples {keys}; last good checkpoint: {kept}. Lower \
-                     optim.lr, or lengthen optim.warmup",
-                    state.step + 1,
-                    found.broken().join(", ")
-                );
-            }
-            state.step += 1;
-            state.samples += batch.keys.len() as u64;
-            state.position = batch.position_after;
-            skipped += batch.skipped.broken();
-            let write = state.step.is_multiple_of(t.log_frequency)
-                || state.step == total
-                || state.step == 1;
-            let mut values = found.values.clone();
-            if write {
-                values.extend(task.scalars().into_iter().map(|(n, v)| (n.to_owned(), v)));
-            }
-            let line = Line {
-                step: state.step,
-                epoch: state.position.epoch,
-                index: state.position.index,
-                samples: state.samples,
-                skipped,
-                lr,
-                values,
-            };
-            report.step(&line, write)?;
-            last = Some(found);
-            if state.step.is_multiple_of(save_every) || state.step == total {
-                saved = Some(self.save(&task.model, &mut card, &task.optimizer, &state)?);
-            }
-        }
-        let interrupted = state.step < total;
-        if interrupted {
-            saved = Some(self.save(&task.model, &mut card, &task.optimizer, &state)?);
-        }
-        let checkpoint = match saved {
-            Some(path) => path,
-            None => self.save(&task.model, &mut card, &task.optimizer, &state)?,
-        };
-        let peak = memory::peak()
-            .map(|bytes| format!(", peak memory {:.0} MiB", bytes as f64 / memory::MIB))
-            .unwrap_or_default();
-        report.say(&format!(
-            "{} after step {} of {total}, {} in this process{peak}; checkpoint: {}",
-            if interrupted { "interrupted" } else { "done" },
-            state.step,
-            clock(begun.elapsed().as_secs_f64()),
-            checkpoint.display()
-        ))?;
-        Ok(Outcome {
-            checkpoint,
-            step: state.step,
-            interrupted,
-            last,
-        })
-    }
-
-    fn save(
-        &self,
-        model: &DualEncoder,
-        card: &mut ModelCard,
-        optimizer: &ModuleOptimizer,
-        state: &State,
-    ) -> anyhow::Result<PathBuf> {
-        card.step = state.step;
-        checkpoint::save(
-            &self.folder,
-            model,
-            card,
-            optimizer,
-            state,
-            self.config.train.keep,
-        )
     }
 
     /// One step on the real data at the real size, nothing written; returns its report and the

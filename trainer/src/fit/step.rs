@@ -90,27 +90,14 @@ impl Task {
     /// be kept; see [`StepReport::broken`].
     pub fn step(mut self, batch: &Batch, step: u64, lr: f64) -> (Self, StepReport) {
         self.model = self.model.clamped();
-        let inputs = StepInputs::new(batch, self.patches_of(step), &self.root, &self.device);
-        let entail_ramp = if step < self.entail_ramp {
+        let ramp = if step < self.entail_ramp {
             step as f64 / self.entail_ramp as f64
         } else {
             1.0
         };
         let towers = Towers::new(&self.model, self.pieces);
-        let loss = self.method.loss(&StepContext {
-            model: &self.model,
-            towers: &towers,
-            frozen: self.frozen.as_ref(),
-            inputs: &inputs,
-            entail_ramp,
-        });
-        let mut values = vec![("loss".to_owned(), read(loss.total.clone().inner()))];
-        values.extend(
-            loss.named
-                .into_iter()
-                .map(|(name, t)| (name.to_owned(), read(t))),
-        );
-        let grads = towers.gradient(loss.total.backward());
+        let (total, mut values) = self.loss(batch, self.patches_of(step), &towers, ramp);
+        let grads = towers.gradient(total.backward());
         let (grads, norm) = clip_norm(&self.model, grads, self.grad_clip_norm);
         values.push(("grad_norm".to_owned(), norm));
         let report = StepReport { values };
@@ -118,6 +105,41 @@ impl Task {
             self.model = self.optimizer.step(lr, self.model, grads);
         }
         (self, report)
+    }
+
+    /// The loss on a batch with all patches and the full weight of the entailment; nothing learns.
+    #[must_use]
+    pub fn evaluate(&self, batch: &Batch) -> StepReport {
+        // Of several passes no graph is kept.
+        let pieces = Pieces {
+            passes: self.pieces.passes.max(2),
+            ..self.pieces
+        };
+        let towers = Towers::new(&self.model, pieces);
+        let (_, values) = self.loss(batch, None, &towers, 1.0);
+        StepReport { values }
+    }
+
+    /// The loss of a batch; its value and its terms' by name.
+    fn loss(
+        &self,
+        batch: &Batch,
+        patches: Option<Vec<i32>>,
+        towers: &Towers<'_>,
+        entail_ramp: f64,
+    ) -> (Tensor<1>, Vec<(String, f64)>) {
+        let inputs = StepInputs::new(batch, patches, &self.root, &self.device);
+        let loss = self.method.loss(&StepContext {
+            model: &self.model,
+            towers,
+            frozen: self.frozen.as_ref(),
+            inputs: &inputs,
+            entail_ramp,
+        });
+        let mut values = vec![("loss".to_owned(), read(loss.total.clone().inner()))];
+        let terms = loss.named.into_iter();
+        values.extend(terms.map(|(name, t)| (name.to_owned(), read(t))));
+        (loss.total, values)
     }
 
     /// The learned scalars by name.

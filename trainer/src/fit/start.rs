@@ -1,0 +1,78 @@
+//! The model that a run starts from: random weights, those of another model, or its own.
+
+use std::path::PathBuf;
+
+use burn::module::Module;
+use burn::tensor::Device;
+use espalier_core::model::{DualConfig, DualEncoder, TextEncoder};
+
+use super::Run;
+use super::method::Trains;
+use super::optimise::with_stable_ids;
+use crate::exit::usage;
+use crate::model_file::{self, ModelCard};
+
+impl Run {
+    /// The model to start from, and its text tower as it is before training where the method needs
+    /// that.
+    pub(super) fn build(
+        &self,
+        architecture: &DualConfig,
+        card: &mut ModelCard,
+    ) -> anyhow::Result<(DualEncoder, Option<TextEncoder>)> {
+        let device = self.device.clone().autodiff();
+        let method = self.method();
+        let init = self.config.model.init.as_ref();
+        let frozen = if method.pulls_back() {
+            Some(self.start(architecture, init, &self.device)?.0.text)
+        } else {
+            None
+        };
+        let from = self.resume.as_ref().or(init);
+        let (model, step) = self.start(architecture, from, &device)?;
+        if self.resume.is_some() {
+            card.step = step;
+        }
+        let mut model = with_stable_ids(model);
+        match method.trains() {
+            Trains::Both => {}
+            Trains::Text => {
+                model.image = model.image.no_grad();
+                model.logit_scale = model.logit_scale.no_grad();
+            }
+            Trains::Image => model.text = model.text.no_grad(),
+        }
+        Ok((model, frozen))
+    }
+
+    /// A model of this architecture with the weights of a file, or random ones; and the file's
+    /// steps of training.
+    fn start(
+        &self,
+        architecture: &DualConfig,
+        from: Option<&PathBuf>,
+        device: &Device,
+    ) -> anyhow::Result<(DualEncoder, u64)> {
+        device.seed(self.config.train.seed);
+        let mut model = architecture.init(device);
+        let Some(path) = from else {
+            return Ok((model, 0));
+        };
+        let start = model_file::open(path, device)?;
+        if start.card.config == *architecture {
+            return Ok((start.encoder, start.card.step));
+        }
+        if start.card.config.clone().with_lift(architecture.lift) != *architecture {
+            return Err(usage(format!(
+                "{}: its architecture is {:?}, wanted {:?}",
+                path.display(),
+                start.card.config,
+                architecture
+            )));
+        }
+        // Another method: the towers carry over, the space begins anew.
+        model.image = start.encoder.image;
+        model.text = start.encoder.text;
+        Ok((model, start.card.step))
+    }
+}

@@ -1,0 +1,70 @@
+//! What the loss is on other data while a run goes on.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use espalier_core::input::Tokenizer;
+
+use super::step::Task;
+use crate::data::order::records_of_epoch;
+use crate::data::{BatchSpec, BatchStream, Dataset, Position};
+
+/// Batches that are the same at every look.
+pub(super) struct Validation {
+    data: Arc<dyn Dataset>,
+    tokenizer: Arc<Tokenizer>,
+    spec: BatchSpec,
+    batches: u64,
+}
+
+impl Validation {
+    /// The first `batches` of some data, as many as it has, made as `spec` says but without
+    /// augmentation.
+    pub(super) fn new(
+        data: Arc<dyn Dataset>,
+        tokenizer: Arc<Tokenizer>,
+        spec: BatchSpec,
+        batches: u64,
+    ) -> Self {
+        let whole = records_of_epoch(&*data) / spec.batch_size as u64;
+        Self {
+            batches: batches.min(whole).max(1),
+            data,
+            tokenizer,
+            spec: BatchSpec {
+                augment: None,
+                seed: 0,
+                ..spec
+            },
+        }
+    }
+
+    /// The loss and its terms, means over the batches, named `val_loss` and so on.
+    ///
+    /// # Errors
+    /// As [`BatchStream::start`]; when the data breaks.
+    pub(super) fn measure(&self, task: &Task) -> anyhow::Result<Vec<(String, f64)>> {
+        let (data, tokenizer) = (Arc::clone(&self.data), Arc::clone(&self.tokenizer));
+        let stream = BatchStream::start(data, tokenizer, self.spec.clone(), Position::default());
+        let mut stream = stream.context("--val-data")?;
+        let mut sums: Vec<(String, f64)> = Vec::new();
+        for _ in 0..self.batches {
+            let batch = stream.next().context("--val-data ended")??;
+            let found = task.evaluate(&batch).values;
+            if sums.is_empty() {
+                sums = found
+                    .into_iter()
+                    .map(|(n, v)| (format!("val_{n}"), v))
+                    .collect();
+            } else {
+                let pairs = sums.iter_mut().zip(found);
+                pairs.for_each(|((_, sum), (_, value))| *sum += value);
+            }
+        }
+        let n = self.batches as f64;
+        Ok(sums
+            .into_iter()
+            .map(|(name, sum)| (name, sum / n))
+            .collect())
+    }
+}
