@@ -10,7 +10,7 @@ use espalier_core::input::{TokenBatch, Tokenizer};
 use espalier_core::model::{DualEncoder, Preset};
 use espalier_trainer::config::TrainConfig;
 use espalier_trainer::data::{Batch, BatchSpec, BatchStream, Position, Synthetic};
-use espalier_trainer::fit::method::MethodName;
+use espalier_trainer::fit::method::{MethodName, Trains};
 use espalier_trainer::fit::optimise::{optimizer, with_stable_ids};
 use espalier_trainer::fit::step::{StepReport, Task};
 use espalier_trainer::fit::towers::{Pieces, Precision};
@@ -51,7 +51,12 @@ fn start() -> DualEncoder {
 }
 
 /// One step from `model`.
-fn step(model: &DualEncoder, batch: &Batch, pieces: Pieces) -> (DualEncoder, StepReport) {
+fn step(
+    model: &DualEncoder,
+    batch: &Batch,
+    trains: Trains,
+    pieces: Pieces,
+) -> (DualEncoder, StepReport) {
     let defaults = defaults();
     let task = Task {
         model: model.clone(),
@@ -63,6 +68,7 @@ fn step(model: &DualEncoder, batch: &Batch, pieces: Pieces) -> (DualEncoder, Ste
         grad_clip_norm: 0.0,
         patch_keep: 0.5,
         patches: 64,
+        trains,
         pieces,
         entail_ramp: 0,
         seed: 0,
@@ -71,7 +77,7 @@ fn step(model: &DualEncoder, batch: &Batch, pieces: Pieces) -> (DualEncoder, Ste
     (task.model, report)
 }
 
-fn weights(model: &DualEncoder) -> Vec<f32> {
+fn weights(model: &impl Module) -> Vec<f32> {
     struct All(Vec<f32>);
     impl ModuleVisitor for All {
         fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
@@ -87,7 +93,7 @@ fn weights(model: &DualEncoder) -> Vec<f32> {
 #[test]
 fn pieces_and_passes_give_the_step_of_the_whole_batch() {
     let (model, batch) = (start(), batch());
-    let (moved, whole) = step(&model, &batch, WHOLE);
+    let (moved, whole) = step(&model, &batch, Trains::ALL, WHOLE);
     let (before, after) = (weights(&model), weights(&moved));
     let moves = |a: &[f32], b: &[f32]| -> f32 { a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum() };
     let distance = moves(&before, &after);
@@ -107,7 +113,7 @@ fn pieces_and_passes_give_the_step_of_the_whole_batch() {
             checkpointing,
             ..WHOLE
         };
-        let (moved, report) = step(&model, &batch, pieces);
+        let (moved, report) = step(&model, &batch, Trains::ALL, pieces);
         for ((name, expected), (_, found)) in whole.values.iter().zip(&report.values) {
             assert!(
                 (expected - found).abs() < 1e-4 * expected.abs().max(1.0),
@@ -122,12 +128,12 @@ fn pieces_and_passes_give_the_step_of_the_whole_batch() {
 #[test]
 fn half_precision_stays_near_and_weights_stay_whole() {
     let (model, batch) = (start(), batch());
-    let (_, whole) = step(&model, &batch, WHOLE);
+    let (_, whole) = step(&model, &batch, Trains::ALL, WHOLE);
     let half = Pieces {
         precision: Precision::Bf16,
         ..WHOLE
     };
-    let (moved, report) = step(&model, &batch, half);
+    let (moved, report) = step(&model, &batch, Trains::ALL, half);
     assert!(report.broken().is_empty(), "{report:?}");
     let (expected, found) = (whole.get("loss").unwrap(), report.get("loss").unwrap());
     assert!(
@@ -137,4 +143,23 @@ fn half_precision_stays_near_and_weights_stay_whole() {
     // bfloat16 keeps 8 bits; weights that were updated in 32 have more.
     let fine = weights(&moved).iter().any(|w| w.to_bits() & 0xffff != 0);
     assert!(fine);
+}
+
+#[test]
+fn a_locked_tower_stays_as_it_is() {
+    let (model, batch) = (start(), batch());
+    let mut locked = model.clone();
+    locked.text = locked.text.no_grad();
+    let trains = Trains {
+        text: false,
+        ..Trains::ALL
+    };
+    let two = Pieces {
+        threads: 2,
+        ..WHOLE
+    };
+    let (moved, report) = step(&locked, &batch, trains, two);
+    assert!(report.broken().is_empty(), "{report:?}");
+    assert_eq!(weights(&model.text), weights(&moved.text));
+    assert_ne!(weights(&model.image), weights(&moved.image));
 }

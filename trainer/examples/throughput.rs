@@ -23,7 +23,7 @@ use espalier_trainer::config::TrainConfig;
 use espalier_trainer::data::random::{Purpose, Random};
 use espalier_trainer::data::{Batch, BrokenCounts, Pictures, Position};
 use espalier_trainer::fit::inputs::{StepInputs, picture_tensor};
-use espalier_trainer::fit::method::MethodName;
+use espalier_trainer::fit::method::{MethodName, Trains};
 use espalier_trainer::fit::optimise::{clip_norm, optimizer, with_stable_ids};
 use espalier_trainer::fit::step::Task;
 use espalier_trainer::fit::towers::{Pieces, Precision};
@@ -162,6 +162,7 @@ fn new_task(architecture: &DualConfig, pieces: usize) -> anyhow::Result<Task> {
         entail_ramp: 0,
         patch_keep: 1.0,
         patches: architecture.vision.patches(),
+        trains: Trains::ALL,
         pieces: Pieces {
             threads: pieces,
             passes: 1,

@@ -98,6 +98,12 @@ pub struct FitArgs {
     /// What the towers compute in; weights and geometry stay in 32 bits.
     #[arg(long, value_enum)]
     pub precision: Option<Precision>,
+    /// Leave the picture tower as it is.
+    #[arg(long)]
+    pub lock_image: bool,
+    /// Leave the text tower as it is.
+    #[arg(long)]
+    pub lock_text: bool,
     /// Compute activations anew in the backward pass: less memory, more time.
     #[arg(long)]
     pub grad_checkpointing: bool,

@@ -138,6 +138,10 @@ pub struct TrainConfigBlock {
     pub tower_threads: usize,
     /// Whether the same run gives the same bits on any number of cores; on the CPU alone.
     pub deterministic: bool,
+    /// Whether the picture tower stays as it is.
+    pub lock_image: bool,
+    /// Whether the text tower stays as it is.
+    pub lock_text: bool,
     /// Steps of the run; 0 when `epochs` says how long.
     pub steps: u64,
     /// Epochs of the run; 0 when `steps` says how long.
@@ -218,7 +222,14 @@ impl TrainConfig {
 
     fn check(&self) -> anyhow::Result<()> {
         let (t, o, d) = (&self.train, &self.optim, &self.dataset);
-        let rules: [(&str, bool, &str, String); 10] = [
+        let trains = t.method.build(&self.loss).trains();
+        let rules: [(&str, bool, &str, String); 11] = [
+            (
+                "train.lock_image and train.lock_text",
+                trains.image && !t.lock_image || trains.text && !t.lock_text,
+                "such that a tower that the method trains is left",
+                format!("{} and {}", t.lock_image, t.lock_text),
+            ),
             (
                 "train.batch_size",
                 t.batch_size >= 2,

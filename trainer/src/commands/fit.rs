@@ -72,6 +72,8 @@ fn layer(args: &FitArgs) -> anyhow::Result<Table> {
     flag!("train", "seed", args.seed);
     flag!("train", "accum_freq", args.accum_freq);
     flag!("train", "precision", args.precision);
+    flag!("train", "lock_image", args.lock_image.then_some(true));
+    flag!("train", "lock_text", args.lock_text.then_some(true));
     flag!(
         "train",
         "grad_checkpointing",

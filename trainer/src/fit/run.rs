@@ -13,7 +13,7 @@ use espalier_core::input::{RandomCrop, TokenBatch, Tokenizer};
 use espalier_core::model::{DualConfig, DualEncoder, TextEncoder};
 
 use super::checkpoint::{self, State};
-use super::method::Method;
+use super::method::{Method, Trains};
 use super::optimise::optimizer;
 use super::report::Reporter;
 use super::source::Source;
@@ -73,6 +73,16 @@ impl Run {
 
     pub(super) fn method(&self) -> Box<dyn Method> {
         self.config.train.method.build(&self.config.loss)
+    }
+
+    /// What is trained: what the method trains but for towers that are locked.
+    pub(super) fn trains(&self) -> Trains {
+        let (t, method) = (&self.config.train, self.method().trains());
+        Trains {
+            image: method.image && !t.lock_image,
+            text: method.text && !t.lock_text,
+            ..method
+        }
     }
 
     /// How batches are made.
@@ -161,6 +171,7 @@ impl Run {
             device: self.device.clone().autodiff(),
             grad_clip_norm: self.config.optim.grad_clip_norm,
             patch_keep: self.config.train.patch_keep,
+            trains: self.trains(),
             pieces: self.pieces(),
             entail_ramp: self.entail_ramp(total),
             seed: self.config.train.seed,

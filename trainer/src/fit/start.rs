@@ -7,7 +7,6 @@ use burn::tensor::Device;
 use espalier_core::model::{DualConfig, DualEncoder, TextEncoder};
 
 use super::Run;
-use super::method::Trains;
 use super::optimise::with_stable_ids;
 use crate::exit::usage;
 use crate::model_file::{self, ModelCard};
@@ -34,13 +33,15 @@ impl Run {
             card.step = step;
         }
         let mut model = with_stable_ids(model);
-        match method.trains() {
-            Trains::Both => {}
-            Trains::Text => {
-                model.image = model.image.no_grad();
-                model.logit_scale = model.logit_scale.no_grad();
-            }
-            Trains::Image => model.text = model.text.no_grad(),
+        let trains = self.trains();
+        if !trains.image {
+            model.image = model.image.no_grad();
+        }
+        if !trains.text {
+            model.text = model.text.no_grad();
+        }
+        if !trains.scale {
+            model.logit_scale = model.logit_scale.no_grad();
         }
         Ok((model, frozen))
     }

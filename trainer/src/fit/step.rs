@@ -7,7 +7,7 @@ use espalier_core::input::TokenBatch;
 use espalier_core::model::{DualEncoder, Lift, TextEncoder};
 
 use super::inputs::StepInputs;
-use super::method::{Method, StepContext};
+use super::method::{Method, StepContext, Trains};
 use super::optimise::clip_norm;
 use super::towers::{Pieces, Towers};
 use crate::data::Batch;
@@ -33,6 +33,8 @@ pub struct Task {
     pub patch_keep: f64,
     /// Patches of a picture.
     pub patches: usize,
+    /// What is trained.
+    pub trains: Trains,
     /// How a batch is cut for the towers.
     pub pieces: Pieces,
     /// Steps over which the weight of the entailment grows from 0; 0 for none.
@@ -95,7 +97,7 @@ impl Task {
         } else {
             1.0
         };
-        let towers = Towers::new(&self.model, self.pieces);
+        let towers = Towers::new(&self.model, self.trains, self.pieces);
         let (total, mut values) = self.loss(batch, self.patches_of(step), &towers, ramp);
         let grads = towers.gradient(total.backward());
         let (grads, norm) = clip_norm(&self.model, grads, self.grad_clip_norm);
@@ -115,7 +117,7 @@ impl Task {
             passes: self.pieces.passes.max(2),
             ..self.pieces
         };
-        let towers = Towers::new(&self.model, pieces);
+        let towers = Towers::new(&self.model, self.trains, pieces);
         let (_, values) = self.loss(batch, None, &towers, 1.0);
         StepReport { values }
     }

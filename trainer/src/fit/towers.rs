@@ -17,6 +17,8 @@ use clap::ValueEnum;
 use espalier_core::model::{DualEncoder, Tokens};
 use serde::{Deserialize, Serialize};
 
+use super::method::Trains;
+
 /// What the towers compute in. Weights, optimiser, features and all geometry stay in 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -101,6 +103,7 @@ fn share(rows: usize, at: usize, of: usize) -> (usize, usize) {
 /// The towers of one training step.
 pub struct Towers<'a> {
     model: &'a DualEncoder,
+    trains: Trains,
     how: Pieces,
     /// One a thread; without a graph where there are several passes.
     forks: Vec<DualEncoder>,
@@ -110,13 +113,14 @@ pub struct Towers<'a> {
 impl<'a> Towers<'a> {
     /// Towers of a model in training.
     #[must_use]
-    pub fn new(model: &'a DualEncoder, how: Pieces) -> Self {
+    pub fn new(model: &'a DualEncoder, trains: Trains, how: Pieces) -> Self {
         let one = || {
             let fork = fork(model, how);
             if how.passes > 1 { fork.valid() } else { fork }
         };
         Self {
             model,
+            trains,
             how,
             forks: (0..how.threads).map(|_| one()).collect(),
             calls: RefCell::new(Vec::new()),
@@ -155,6 +159,13 @@ impl<'a> Towers<'a> {
         let features = pieces.iter().flatten();
         let features = features.map(|piece: &Tensor<2>| piece.clone().inner());
         let leaf = Tensor::cat(features.collect(), 0).autodiff();
+        let learns = match input {
+            Input::Images(..) => self.trains.image,
+            Input::Texts(_) => self.trains.text,
+        };
+        if !learns {
+            return leaf;
+        }
         let leaf = leaf.require_grad();
         if passes > 1 {
             pieces.clear();

@@ -48,15 +48,24 @@ pub enum MethodName {
     Parts,
 }
 
-/// Which towers a method trains.
+/// What is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trains {
-    /// Both.
-    Both,
-    /// The text tower; the picture tower and the learned scalars stay as they are.
-    Text,
-    /// The picture tower and what lifts it.
-    Image,
+pub struct Trains {
+    /// The picture tower.
+    pub image: bool,
+    /// The text tower.
+    pub text: bool,
+    /// The scale of the contrast.
+    pub scale: bool,
+}
+
+impl Trains {
+    /// All of it.
+    pub const ALL: Self = Self {
+        image: true,
+        text: true,
+        scale: true,
+    };
 }
 
 /// What a loss is computed from.
@@ -84,9 +93,9 @@ pub trait Method: Send + Sync {
         NegativeKind::SameTier
     }
 
-    /// Which towers it trains.
+    /// What it trains.
     fn trains(&self) -> Trains {
-        Trains::Both
+        Trains::ALL
     }
 
     /// Text of the root, embedded anew at each step, for methods that have one.

@@ -18,7 +18,10 @@ impl Method for Parts {
     }
 
     fn trains(&self) -> Trains {
-        Trains::Image
+        Trains {
+            text: false,
+            ..Trains::ALL
+        }
     }
 
     fn lift(&self, _d_embed: usize) -> LiftKind {

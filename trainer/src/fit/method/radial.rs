@@ -19,7 +19,11 @@ impl Method for Radial {
     }
 
     fn trains(&self) -> Trains {
-        Trains::Text
+        Trains {
+            text: true,
+            image: false,
+            scale: false,
+        }
     }
 
     fn root_text(&self) -> Option<&str> {
