@@ -403,7 +403,7 @@ mod tests {
             let pairs: Vec<String> = pairs.iter().map(|p| (*p).to_owned()).collect();
             TrainConfig::resolve(None, Table::new(), &pairs).unwrap()
         };
-        assert_eq!(of(&["train.method=re"]).optim.lr, 1e-4);
+        assert_eq!(of(&["train.method=re"]).optim.lr, 5e-5);
         assert_eq!(of(&["train.method=re", "optim.lr=1e-6"]).optim.lr, 1e-6);
         assert_eq!(of(&["train.method=clip"]).optim.lr, 1e-3);
     }

@@ -186,10 +186,9 @@ impl Pictures {
 pub struct Chains {
     /// Texts of a chain.
     pub tiers: usize,
-    /// Tokens of the positives, `b * tiers` rows, chain by chain.
-    pub positives: TokenBatch,
-    /// Tokens of the negatives, in the same order.
-    pub negatives: TokenBatch,
+    /// Tokens of the positives, `b * tiers` rows, chain by chain, then of the negatives in the same
+    /// order.
+    pub texts: TokenBatch,
 }
 
 /// Wholes and parts of a batch. Rows of pictures are numbered through: first the scenes, as many as

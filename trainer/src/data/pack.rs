@@ -20,33 +20,19 @@ pub(super) fn pictures(drawn: &[Drawn]) -> Vec<&RgbImage> {
 }
 
 /// The chains of samples, cut to the shortest so that all have the same number of texts.
-pub(super) fn chains(drawn: &[Drawn], encode: impl Fn(&[&str]) -> TokenBatch) -> Option<Chains> {
+pub(super) fn chains(drawn: &[Drawn], encode: impl Fn(&[String]) -> TokenBatch) -> Option<Chains> {
     let chains: Vec<_> = drawn
         .iter()
         .filter_map(|sample| sample.chain.as_ref())
         .collect();
     let tiers = chains.iter().map(|chain| chain.positives.len()).min()?;
-    let side = |texts: Vec<&[String]>| {
-        let all: Vec<&str> = texts
-            .iter()
-            .flat_map(|t| t[t.len() - tiers..].iter().map(String::as_str))
-            .collect();
-        encode(&all)
-    };
+    let cut = |texts: &[String]| texts[texts.len() - tiers..].to_vec();
+    let positives = chains.iter().flat_map(|chain| cut(&chain.positives));
+    let negatives = chains.iter().flat_map(|chain| cut(&chain.negatives));
+    let texts: Vec<String> = positives.chain(negatives).collect();
     Some(Chains {
         tiers,
-        positives: side(
-            chains
-                .iter()
-                .map(|chain| chain.positives.as_slice())
-                .collect(),
-        ),
-        negatives: side(
-            chains
-                .iter()
-                .map(|chain| chain.negatives.as_slice())
-                .collect(),
-        ),
+        texts: encode(&texts),
     })
 }
 

@@ -31,12 +31,8 @@ pub struct StepInputs {
 pub struct ChainInputs {
     /// Texts of a chain.
     pub tiers: usize,
-    /// Positives, `b * tiers` texts.
-    pub positives: Tokens,
-    /// Negatives, as many.
-    pub negatives: Tokens,
-    /// The text of the root.
-    pub root: Tokens,
+    /// Positives, `b * tiers` texts, as many negatives, and the text of the root.
+    pub texts: Tokens,
     /// Whether the batch has pictures of the last texts.
     pub has_images: bool,
 }
@@ -95,9 +91,7 @@ impl StepInputs {
             phrases: batch.phrases.as_ref().map(|p| Tokens::new(p, device)),
             chains: batch.chains.as_ref().map(|chains| ChainInputs {
                 tiers: chains.tiers,
-                positives: Tokens::new(&chains.positives, device),
-                negatives: Tokens::new(&chains.negatives, device),
-                root: Tokens::new(root, device),
+                texts: Tokens::new(&chains.texts.followed_by(root), device),
                 has_images: batch.images.count > 0,
             }),
             scenes: batch

@@ -100,17 +100,7 @@ impl Tokenizer {
             .iter()
             .map(|t| self.encode(t.as_ref(), context))
             .collect();
-        let len = rows.iter().map(Vec::len).max().unwrap_or(0);
-        let mut ids = Vec::with_capacity(rows.len() * len);
-        for row in &rows {
-            ids.extend_from_slice(row);
-            ids.resize(ids.len() + len - row.len(), 0);
-        }
-        TokenBatch {
-            ids,
-            rows: rows.len(),
-            len,
-        }
+        TokenBatch::padded(rows.iter().map(Vec::as_slice))
     }
 }
 
@@ -123,6 +113,32 @@ pub struct TokenBatch {
     pub rows: usize,
     /// Ids of the longest text, padding of the others included.
     pub len: usize,
+}
+
+impl TokenBatch {
+    /// Rows padded with id 0 to the longest.
+    fn padded<'a>(rows: impl Iterator<Item = &'a [u32]> + Clone) -> Self {
+        let len = rows.clone().map(<[u32]>::len).max().unwrap_or(0);
+        let (mut ids, mut count) = (Vec::new(), 0);
+        for row in rows {
+            ids.extend_from_slice(row);
+            count += 1;
+            ids.resize(count * len, 0);
+        }
+        Self {
+            ids,
+            rows: count,
+            len,
+        }
+    }
+
+    /// These texts and then `others`, padded alike.
+    #[must_use]
+    pub fn followed_by(&self, others: &Self) -> Self {
+        let rows = |batch: &Self| batch.len.max(1);
+        let first = self.ids.chunks(rows(self));
+        Self::padded(first.chain(others.ids.chunks(rows(others))))
+    }
 }
 
 #[cfg(test)]
@@ -153,6 +169,19 @@ mod tests {
         for context in [0, 1, 2] {
             assert_eq!(t.encode("dog dog", context), [516, 517]);
         }
+    }
+
+    #[test]
+    fn batches_join_padded_alike() {
+        let t = tiny();
+        let (short, long) = (["cat", ""], ["dog cat dog"]);
+        let all = t.encode_batch(&["cat", "", "dog cat dog"], 77);
+        let joined = |a: &[&str], b: &[&str]| {
+            let (a, b) = (t.encode_batch(a, 77), t.encode_batch(b, 77));
+            a.followed_by(&b)
+        };
+        assert_eq!(joined(&short, &long), all);
+        assert_eq!(joined(&[], &["cat", "", "dog cat dog"]), all);
     }
 
     #[test]

@@ -85,25 +85,50 @@ impl StepContext<'_> {
         chains
     }
 
-    /// Unit vectors of texts, `[b, tiers, d]`.
-    pub(super) fn unit_texts(&self, tokens: &Tokens, tiers: usize) -> Tensor<3> {
-        let texts = normalize(self.towers.texts(tokens));
-        let [rows, d] = texts.dims();
-        texts.reshape([rows / tiers, tiers, d])
+    /// Unit vectors of the chains' texts.
+    pub(super) fn chain_points(&self) -> ChainPoints {
+        let chains = self.chains();
+        ChainPoints::cut(self.towers.texts(&chains.texts), chains.tiers)
     }
 
-    /// Unit vectors of texts by the frozen tower, where the method asked for it.
-    pub(super) fn frozen_texts(&self, tokens: &[&Tokens]) -> Option<Tensor<2>> {
-        let frozen = self.frozen?;
-        let parts = tokens.iter().map(|t| {
-            let unit = normalize(frozen.forward(&(*t).clone().inner()));
-            unit.autodiff()
-        });
-        Some(Tensor::cat(parts.collect(), 0))
+    /// The same by the frozen tower, where the method asked for it.
+    pub(super) fn frozen_chain_points(&self) -> Option<ChainPoints> {
+        let chains = self.chains();
+        let features = self.frozen?.forward(&chains.texts.clone().inner());
+        Some(ChainPoints::cut(features.autodiff(), chains.tiers))
+    }
+}
+
+/// Unit vectors of texts of chains.
+pub(super) struct ChainPoints {
+    /// `[b, tiers, d]`
+    pub(super) positives: Tensor<3>,
+    /// `[b, tiers, d]`
+    pub(super) negatives: Tensor<3>,
+    /// `[1, d]`
+    pub(super) root: Tensor<2>,
+}
+
+impl ChainPoints {
+    /// Rows as [`ChainInputs::texts`] has them.
+    fn cut(features: Tensor<2>, tiers: usize) -> Self {
+        let points = normalize(features);
+        let [rows, d] = points.dims();
+        let side = (rows - 1) / 2;
+        let part = |from: usize| {
+            let part = points.clone().narrow(0, from, side);
+            part.reshape([side / tiers, tiers, d])
+        };
+        Self {
+            positives: part(0),
+            negatives: part(side),
+            root: points.clone().narrow(0, rows - 1, 1),
+        }
     }
 
-    /// Unit vector of the root, `[1, d]`.
-    pub(super) fn root(&self) -> Tensor<2> {
-        normalize(self.towers.texts(&self.chains().root))
+    /// Positives, then negatives, `[2 b tiers, d]`.
+    pub(super) fn rows(self) -> Tensor<2> {
+        let [b, tiers, d] = self.positives.dims();
+        Tensor::cat(vec![self.positives, self.negatives], 0).reshape([2 * b * tiers, d])
     }
 }

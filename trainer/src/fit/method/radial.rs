@@ -3,6 +3,7 @@
 use espalier_core::loss::{self, Chains, LossTerms, PairTerm, RadialWeights};
 use espalier_core::model::LiftKind;
 
+use super::context::ChainPoints;
 use super::{Method, StepContext, Trains};
 use crate::config::{LossConfig, RootKind};
 use crate::data::Needs;
@@ -40,22 +41,19 @@ impl Method for Radial {
 
     fn loss(&self, step: &StepContext<'_>) -> LossTerms {
         let o = &self.options;
-        let chains = step.chains();
-        let root = match o.root {
-            RootKind::Text => step.root(),
-            RootKind::Zero => step.root().zeros_like(),
-            RootKind::Frozen => step
-                .frozen_texts(&[&chains.root])
-                .unwrap_or_else(|| unreachable!("a frozen root asks for the frozen tower")),
+        let texts = step.chain_points();
+        let frozen = step.frozen_chain_points();
+        let root = match (o.root, &frozen) {
+            (RootKind::Text, _) => texts.root,
+            (RootKind::Zero, _) => texts.root.zeros_like(),
+            (RootKind::Frozen, Some(frozen)) => frozen.root.clone(),
+            (RootKind::Frozen, None) => unreachable!("a frozen root asks for the frozen tower"),
         };
-        let frozen = (o.pull_back > 0.0)
-            .then(|| step.frozen_texts(&[&chains.positives, &chains.negatives]))
-            .flatten();
         let points = Chains {
-            positives: step.unit_texts(&chains.positives, chains.tiers),
-            negatives: step.unit_texts(&chains.negatives, chains.tiers),
+            positives: texts.positives,
+            negatives: texts.negatives,
             root,
-            frozen,
+            frozen: frozen.filter(|_| o.pull_back > 0.0).map(ChainPoints::rows),
         };
         let term = if self.cones {
             PairTerm::Cone {

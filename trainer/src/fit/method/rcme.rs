@@ -1,5 +1,6 @@
 //! RCME: both towers learn the order of lineages, and pictures stay with their last rank.
 
+use burn::tensor::Tensor;
 use espalier_core::loss::{self, Lineages, LossTerms, RcmeWeights};
 use espalier_core::math::normalize;
 use espalier_core::model::LiftKind;
@@ -36,29 +37,20 @@ impl Method for Rcme {
 
     fn loss(&self, step: &StepContext<'_>) -> LossTerms {
         let o = &self.options;
-        let chains = step.chains();
-        let texts = step.unit_texts(&chains.positives, chains.tiers);
-        let negatives = step.unit_texts(&chains.negatives, chains.tiers);
-        let images = chains
-            .has_images
-            .then(|| normalize(step.features(step.inputs.images.clone())));
-        let [b, n, d] = texts.dims();
-        let frozen = (o.prior > 0.0)
-            .then(|| {
-                let frozen = |tokens| {
-                    let unit = step.frozen_texts(&[tokens])?;
-                    Some(unit.reshape([b, n, d]))
-                };
-                let negatives = frozen(&chains.negatives)?.narrow(1, 1, n - 1);
-                let all = burn::tensor::Tensor::cat(vec![frozen(&chains.positives)?, negatives], 1);
-                Some(all.reshape([b * (2 * n - 1), d]))
-            })
-            .flatten();
+        let texts = step.chain_points();
+        let [b, n, d] = texts.positives.dims();
+        // The contradiction of the first rank is of no use: no rank lies above it.
+        let below = |negatives: Tensor<3>| negatives.narrow(1, 1, n - 1);
+        let frozen = step.frozen_chain_points().map(|frozen| {
+            let all = vec![frozen.positives, below(frozen.negatives)];
+            Tensor::cat(all, 1).reshape([b * (2 * n - 1), d])
+        });
+        let images = || normalize(step.features(step.inputs.images.clone()));
         let lineages = Lineages {
-            texts,
-            negatives: negatives.narrow(1, 1, n - 1),
-            root: step.root(),
-            images,
+            texts: texts.positives,
+            negatives: below(texts.negatives),
+            root: texts.root,
+            images: step.chains().has_images.then(images),
             frozen,
         };
         let weights = RcmeWeights {
