@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use espalier_core::model::Preset;
 
 use crate::commands::data::{AuditArgs, PrepareArgs};
 use crate::config::DatasetKind;
-use crate::data::lineage::RankText;
 use crate::device::Backend;
-use crate::eval::TaskName;
+use crate::eval::suite::Suite;
+use crate::eval::{Options, tasks};
 use crate::fit::method::MethodName;
 use crate::fit::towers::Precision;
 
@@ -28,7 +29,7 @@ pub enum Command {
     /// Train a model.
     Fit(Box<FitArgs>),
     /// Measure a model; one JSON object a task.
-    Eval(EvalArgs),
+    Eval(Box<EvalArgs>),
     /// Caption photos as the page does.
     Caption(CaptionArgs),
     /// Embed pictures or texts.
@@ -166,46 +167,47 @@ pub struct FitArgs {
     pub common: Common,
 }
 
-/// Measure a model.
+/// Measure a model. Tasks, what each needs and which numbers come out: docs/evaluation.md.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: trainer eval --checkpoint logs/first --task zero-shot,hierarchy \
-    --data val.parquet --json"
+    --data val.parquet --json\n         trainer eval --checkpoint logs/first --suite papers --data \
+    benchmarks/ --report report.html"
 )]
 pub struct EvalArgs {
-    /// Run, checkpoint or bundle.
+    /// Run, checkpoint or bundle; not needed with embeddings brought along.
     #[arg(long, value_name = "CKPT")]
-    pub checkpoint: PathBuf,
+    pub checkpoint: Option<PathBuf>,
     /// Tasks.
-    #[arg(long, value_enum, value_delimiter = ',', required = true)]
-    pub task: Vec<TaskName>,
-    /// Files, folders and globs of labelled pictures.
-    #[arg(long, num_args = 1.., required = true, value_name = "PATH")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        required_unless_present = "suite",
+        conflicts_with = "suite",
+        value_parser = PossibleValuesParser::new(tasks::names())
+    )]
+    pub task: Vec<String>,
+    /// Every task whose data is found below --data, a folder a benchmark.
+    #[arg(long, value_enum)]
+    pub suite: Option<Suite>,
+    /// Data of the tasks: files, folders and globs.
+    #[arg(long, num_args = 1.., value_name = "PATH")]
     pub data: Vec<PathBuf>,
-    /// Taxonomy file; the shipped WordNet taxonomy where it is not given.
-    #[arg(long, value_name = "FILE")]
-    pub taxonomy: Option<PathBuf>,
-    /// Texts of a chain made from the taxonomy; 0 for as many as all its labels have, within 3 to 7.
-    #[arg(long, default_value_t = 0, value_name = "N")]
-    pub tiers: usize,
-    /// How the text of a rank is made of names.
-    #[arg(long, value_enum, default_value = "joined")]
-    pub rank_text: RankText,
-    /// Prompt set.
-    #[arg(long, default_value = "simple-1", value_name = "NAME")]
-    pub prompts: String,
-    /// Pictures of a batch.
-    #[arg(long, default_value_t = 64, value_name = "N")]
-    pub batch_size: usize,
-    /// Share of broken records at which the evaluation stops.
-    #[arg(long, default_value_t = 0.01, value_name = "SHARE")]
-    pub max_broken: f64,
+    /// What the tasks are told.
+    #[command(flatten)]
+    pub options: Options,
+    /// Folder to keep embeddings in; the user's cache folder where it is not given.
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+    /// Keep no embeddings.
+    #[arg(long, conflicts_with = "cache")]
+    pub no_cache: bool,
     /// Write the objects to this file too, one a line.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Accepted for uniformity; nothing here is random.
-    #[arg(long, default_value_t = 0)]
-    pub seed: u64,
+    /// Write a page with tables and wrong answers.
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
     /// Shared arguments.
     #[command(flatten)]
     pub common: Common,

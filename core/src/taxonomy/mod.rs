@@ -8,6 +8,7 @@
 //!   there to the path that a photo takes.
 //! - [`metrics`]: how wrong a prediction is, measured in the tree (METHODS 6.3).
 
+mod edges;
 pub mod metrics;
 mod node;
 mod parse;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
+use super::edges;
 use super::node::{Node, NodeIx};
 use super::parse::{self, Entry, fail};
 use super::ranks;
@@ -25,13 +26,15 @@ pub struct Taxonomy {
 }
 
 impl Taxonomy {
-    /// Reads a taxonomy in either form, told apart by its header.
+    /// Reads a taxonomy in one of its forms, told apart by the first line.
     ///
     /// - Columns `synset`, `names` (`|`), `hypernyms` (`|`), `labelled` (0 or 1), separated by tabs;
     ///   the lines may come in any order.
     /// - One lineage a line: columns of ranks from `kingdom` to `species`, then perhaps
     ///   `common_name`. The last rank is labelled; a node's id is its lineage joined by `/`, and the
     ///   root is `Eukarya`.
+    /// - Edges without a header, `parent child` separated by blanks, as `imagenet_isa.txt` has them.
+    ///   Nodes without children are labelled; names are the ids.
     ///
     /// # Errors
     /// [`crate::CoreError::Taxonomy`] with the line: a missing header, a wrong number of columns, an
@@ -39,8 +42,11 @@ impl Taxonomy {
     /// a cycle.
     pub fn from_tsv(text: &str) -> Result<Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let entries = if ranks::is_header(text.lines().next().unwrap_or_default()) {
+        let first = text.lines().next().unwrap_or_default();
+        let entries = if ranks::is_header(first) {
             ranks::read(text)?
+        } else if edges::is_edge(first) {
+            edges::read(text)?
         } else {
             parse::read(text)?
         };

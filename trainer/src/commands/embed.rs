@@ -11,7 +11,7 @@ use espalier_core::weights::{HostTensor, Tensors};
 use burn::tensor::{Device, Tensor, TensorData};
 
 use crate::cli::EmbedArgs;
-use crate::eval::embed;
+use crate::eval::{embed, stored};
 use crate::exit::usage;
 use crate::fit::checkpoint::write_whole;
 use crate::model_file::{self, Model};
@@ -108,8 +108,12 @@ pub fn run(args: &EmbedArgs) -> anyhow::Result<()> {
     let tensors = Tensors {
         tensors: BTreeMap::from([(EMBEDDINGS.to_owned(), tensor)]),
         metadata: BTreeMap::from([
-            ("names".to_owned(), serde_json::to_string(&names)?),
-            ("model_sha256".to_owned(), model.sha256),
+            (stored::NAMES.to_owned(), serde_json::to_string(&names)?),
+            (
+                stored::SPACE.to_owned(),
+                serde_json::to_string(&embed::space(&model, &device)?)?,
+            ),
+            (stored::MODEL.to_owned(), model.sha256),
         ]),
     };
     write_whole(&args.out, &tensors.write(|_, _| false)?)?;

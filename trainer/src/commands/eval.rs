@@ -1,27 +1,29 @@
 //! `trainer eval`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
-use espalier_core::taxonomy::NodeIx;
+use espalier_core::model::Preset;
 
 use crate::cli::EvalArgs;
-use crate::data::lineage::{Lineages, NegativeKind};
-use crate::data::{Dataset, Hierarcaps, open};
-use crate::eval::embed::{self, Reading};
-use crate::eval::{Record, TaskName, hierarchy, ordering, zero_shot};
-use crate::exit::usage;
+use crate::eval::cache::Cache;
+use crate::eval::embedder::{Embedder, Reading};
+use crate::eval::published;
+use crate::eval::report::html::{Section, page};
+use crate::eval::report::{pictures, table};
+use crate::eval::suite::{self, Planned, beside};
+use crate::eval::task::{Confusion, Context, Outcome};
+use crate::eval::{Options, Record, Task, tasks};
+use crate::exit::{code, usage};
 use crate::fit::checkpoint::write_whole;
 use crate::model_file::{self, Model};
 
-/// What tasks found: number of items, of classes, items left out by reason, values.
-struct Found {
-    n: usize,
-    classes: usize,
-    left_out: BTreeMap<String, u64>,
-    metrics: BTreeMap<String, f64>,
+/// A result with what only the page shows.
+struct Done {
+    record: Record,
+    confusions: Vec<Confusion>,
+    data: Vec<PathBuf>,
 }
 
 /// Measure a model and print or write one object a task.
@@ -30,178 +32,271 @@ struct Found {
 /// Bad usage or data (exit code 2), or a failing device (1).
 pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     let device = args.common.backend.device()?;
-    let model = model_file::open(&args.checkpoint, &device)?;
-    let tasks: BTreeSet<TaskName> = args.task.iter().copied().collect();
-    let mut found = BTreeMap::new();
-    if tasks.contains(&TaskName::ZeroShot) || tasks.contains(&TaskName::Hierarchy) {
-        found.extend(pictures(args, &model, &device)?);
+    let model = args
+        .checkpoint
+        .as_ref()
+        .map(|path| model_file::open(path, &device))
+        .transpose()?;
+    if model.is_none() && args.options.image_embeddings.is_none() {
+        return Err(usage(
+            "expected --checkpoint, or --image-embeddings and --text-embeddings",
+        ));
     }
-    if tasks.contains(&TaskName::Ordering) {
-        found.insert(TaskName::Ordering, chains(args, &model, &device)?);
-    }
-    let records: Vec<Record> = tasks
-        .iter()
-        .filter_map(|task| Some((task, found.remove(task)?)))
-        .map(|(task, found)| Record {
-            dataset: args.data.iter().map(|p| p.display().to_string()).collect(),
-            model: model.card.method.clone(),
-            pretrained: model.file.display().to_string(),
-            sha256: model.sha256.clone(),
-            task: *task,
-            language: "en".into(),
-            prompts: args.prompts.clone(),
-            backend: args.common.backend.resolve().name().into(),
-            n: found.n,
-            left_out: found.left_out,
-            classes: found.classes,
-            seed: args.seed,
-            metrics: found.metrics,
-        })
-        .collect();
-    report(args, &records)
+    let embedder = model.as_ref().map(|model| embedder(args, model, &device));
+    let done = match args.suite {
+        Some(_) => whole_suite(args, embedder.as_ref())?,
+        None => named(args, embedder.as_ref())?,
+    };
+    report(args, &done)
 }
 
-fn report(args: &EvalArgs, records: &[Record]) -> anyhow::Result<()> {
+fn embedder<'a>(args: &EvalArgs, model: &'a Model, device: &'a Device) -> Embedder<'a> {
+    let folder = match (args.no_cache, &args.cache) {
+        (true, _) => None,
+        (false, Some(folder)) => Some(folder.clone()),
+        (false, None) => Some(default_cache()),
+    };
+    let reading = Reading {
+        batch_size: args.options.batch_size,
+        max_broken: args.options.max_broken,
+        cache: Cache::new(folder),
+    };
+    Embedder::new(model, device, reading)
+}
+
+/// Where embeddings are kept that outlive a run: the user's cache folder.
+fn default_cache() -> PathBuf {
+    std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute())
+        .or_else(|| std::env::home_dir().map(|home| home.join(".cache")))
+        .unwrap_or_else(std::env::temp_dir)
+        .join("espalier")
+        .join("embeddings")
+}
+
+/// The tasks that were named, each once, in the order of [`tasks::ALL`].
+fn named(args: &EvalArgs, embedder: Option<&Embedder<'_>>) -> anyhow::Result<Vec<Done>> {
+    let wanted: BTreeSet<&str> = args.task.iter().map(String::as_str).collect();
+    for name in &wanted {
+        tasks::find(name)?;
+    }
+    let chosen = tasks::ALL
+        .iter()
+        .filter(|task| wanted.contains(task.name()));
+    chosen
+        .map(|task| {
+            let dataset = args.options.dataset_name.as_deref();
+            one(args, embedder, *task, &args.options, &args.data, dataset)
+        })
+        .collect()
+}
+
+/// Every benchmark of the suite that is there.
+fn whole_suite(args: &EvalArgs, embedder: Option<&Embedder<'_>>) -> anyhow::Result<Vec<Done>> {
+    let [folder] = args.data.as_slice() else {
+        return Err(usage(
+            "--suite: expected --data DIR with a folder a benchmark",
+        ));
+    };
+    if !folder.is_dir() {
+        return Err(usage(format!(
+            "--data {}: expected a folder, found none",
+            folder.display()
+        )));
+    }
+    let (found, absent) = suite::plan(folder);
+    eprintln!(
+        "not found below {}:\n{}",
+        folder.display(),
+        suite::missing(&absent)
+    );
+    if found.is_empty() {
+        return Err(usage(format!(
+            "{}: found none of the suite's {} benchmarks; how they must lie is listed above",
+            folder.display(),
+            absent.len()
+        )));
+    }
+    let mut done = Vec::new();
+    let mut failed = Vec::new();
+    for planned in &found {
+        match of_suite(args, embedder, planned) {
+            Ok(result) => done.push(result),
+            // Broken data of one benchmark does not hide the others; a failing device does.
+            Err(error) if code(&error) == 2 => {
+                eprintln!(
+                    "{} on {}: {error:#}",
+                    planned.task.name(),
+                    planned.place.dataset
+                );
+                failed.push(planned.place.dataset);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    if !failed.is_empty() {
+        report(args, &done)?;
+        return Err(usage(format!(
+            "these benchmarks cannot be used: {}",
+            failed.join(", ")
+        )));
+    }
+    Ok(done)
+}
+
+fn of_suite(
+    args: &EvalArgs,
+    embedder: Option<&Embedder<'_>>,
+    planned: &Planned,
+) -> anyhow::Result<Done> {
+    let mut options = args.options.clone();
+    let path = &planned.path;
+    options.class_names = options
+        .class_names
+        .or_else(|| beside(path, &["classnames.tsv"]));
+    options.taxonomy = options
+        .taxonomy
+        .or_else(|| beside(path, &["taxonomy.tsv", "imagenet_isa.txt"]));
+    let data = std::slice::from_ref(path);
+    one(
+        args,
+        embedder,
+        planned.task,
+        &options,
+        data,
+        Some(planned.place.dataset),
+    )
+}
+
+/// Run a task on some data.
+fn one(
+    args: &EvalArgs,
+    embedder: Option<&Embedder<'_>>,
+    task: &dyn Task,
+    options: &Options,
+    data: &[PathBuf],
+    dataset: Option<&str>,
+) -> anyhow::Result<Done> {
+    let cx = Context {
+        embedder,
+        options,
+        data,
+        dataset,
+    };
+    let mut outcome = task.run(&cx).map_err(|error| match code(&error) {
+        2 => usage(format!(
+            "{error:#}\n{} needs: {}",
+            task.name(),
+            squeezed(task.needs())
+        )),
+        _ => error,
+    })?;
+    let confusions = std::mem::take(&mut outcome.confusions);
+    Ok(Done {
+        record: record(args, embedder, task, &cx, outcome),
+        confusions,
+        data: data.to_vec(),
+    })
+}
+
+fn squeezed(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn record(
+    args: &EvalArgs,
+    embedder: Option<&Embedder<'_>>,
+    task: &dyn Task,
+    cx: &Context<'_>,
+    outcome: Outcome,
+) -> Record {
+    let model = embedder.map(|e| e.model);
+    let brought = [&cx.options.image_embeddings, &cx.options.text_embeddings];
+    let mut dataset: Vec<String> = cx.data.iter().map(|p| p.display().to_string()).collect();
+    dataset.extend(
+        brought
+            .into_iter()
+            .flatten()
+            .map(|p| p.display().to_string()),
+    );
+    let mut record = Record {
+        dataset,
+        benchmark: cx.dataset.map(str::to_owned).or(outcome.dataset),
+        model: model.map_or_else(|| "embeddings".into(), |m| m.card.method.clone()),
+        architecture: model.and_then(architecture).map(str::to_owned),
+        pretrained: model.map_or_else(String::new, |m| m.file.display().to_string()),
+        sha256: model.map_or_else(String::new, |m| m.sha256.clone()),
+        task: task.name().into(),
+        language: "en".into(),
+        prompts: outcome.prompts,
+        backend: args.common.backend.resolve().name().into(),
+        n: outcome.n,
+        left_out: outcome.left_out,
+        classes: outcome.classes,
+        seed: cx.options.seed,
+        settings: outcome.settings,
+        ledger: outcome.ledger,
+        metrics: outcome.metrics,
+        published: Vec::new(),
+    };
+    record.published = published::beside(&record);
+    record
+}
+
+/// The name of a model's architecture, if it has one: towers and width, whatever the space.
+fn architecture(model: &Model) -> Option<&'static str> {
+    let own = &model.card.config;
+    let same = |preset: &Preset| {
+        let of = preset.config();
+        (of.vision == own.vision) && (of.text == own.text) && of.d_embed == own.d_embed
+    };
+    Preset::ALL.iter().find(|p| same(p)).map(|p| p.name())
+}
+
+fn report(args: &EvalArgs, done: &[Done]) -> anyhow::Result<()> {
     let mut lines = String::new();
-    for record in records {
-        // Writing to a String cannot fail.
-        let _ = writeln!(lines, "{}", serde_json::to_string(record)?);
+    for done in done {
+        lines.push_str(&serde_json::to_string(&done.record)?);
+        lines.push('\n');
     }
     if let Some(path) = &args.out {
         write_whole(path, lines.as_bytes())?;
+    }
+    if let Some(path) = &args.report {
+        write_page(path, done)?;
     }
     if args.common.json {
         print!("{lines}");
         return Ok(());
     }
-    for record in records {
-        let task = serde_json::to_value(record.task)?;
-        let task = task.as_str().unwrap_or_default();
-        match record.task {
-            TaskName::Ordering => println!("{task} on {} chains of texts", record.n),
-            _ => println!(
-                "{task} on {} pictures, {} classes, prompts {}",
-                record.n, record.classes, record.prompts
-            ),
-        }
-        for (name, value) in &record.metrics {
-            println!("  {name:24} {value:.4}");
-        }
+    for done in done {
+        print!("{}", table::table(&done.record));
     }
-    if let Some(path) = &args.out {
+    for path in [&args.out, &args.report].into_iter().flatten() {
         println!("written to {}", path.display());
     }
     Ok(())
 }
 
-/// Tasks on labelled pictures.
-fn pictures(
-    args: &EvalArgs,
-    model: &Model,
-    device: &Device,
-) -> anyhow::Result<Vec<(TaskName, Found)>> {
-    let taxonomy = open::taxonomy(args.taxonomy.as_deref(), &args.data)?;
-    let reading = Reading {
-        batch_size: args.batch_size,
-        most: usize::MAX,
-        max_broken: args.max_broken,
-    };
-    let found = embed::labelled(
-        model,
-        open::labelled(&args.data)?,
-        &taxonomy,
-        reading,
-        device,
-    )?;
-    if found.labels.is_empty() {
-        return Err(usage(format!(
-            "--data: expected pictures with a label of the taxonomy; found {} without a label, {} \
-             with an unknown one",
-            found.unlabelled, found.unknown
-        )));
-    }
-    let nodes = zero_shot::classes_of(&found);
-    let classes = embed::classes(model, &taxonomy, &nodes, &args.prompts, device)?;
-    let space = embed::space(model, device)?;
-    let ranked = zero_shot::rank(&space, &found.points, &classes);
-    let truth: Vec<usize> = found
-        .labels
-        .iter()
-        .filter_map(|ix| nodes.binary_search(ix).ok())
-        .collect();
-    let predicted: Vec<NodeIx> = ranked.iter().map(|r| nodes[r[0]]).collect();
-    let of = |metrics| Found {
-        n: found.labels.len(),
-        classes: nodes.len(),
-        left_out: BTreeMap::from([
-            ("without a label".to_owned(), found.unlabelled),
-            ("label not in the taxonomy".to_owned(), found.unknown),
-            ("broken".to_owned(), found.broken),
-        ]),
-        metrics,
-    };
-    Ok(vec![
-        (
-            TaskName::ZeroShot,
-            of(zero_shot::metrics(&ranked, &truth, nodes.len())),
-        ),
-        (
-            TaskName::Hierarchy,
-            of(hierarchy::scores(&taxonomy, &predicted, &found.labels)),
-        ),
-    ])
-}
-
-/// The order of chains of texts: rows of HierarCaps, or the labels of a taxonomy, all of them or
-/// those that pictures have.
-fn chains(args: &EvalArgs, model: &Model, device: &Device) -> anyhow::Result<Found> {
-    let name = |p: &PathBuf| {
-        p.file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned()
-    };
-    let csv = args.data.iter().all(|p| {
-        let name = name(p);
-        name.ends_with(".csv") || name.ends_with(".csv.gz")
-    });
-    let mut broken = 0;
-    let chains: Vec<Vec<String>> = if csv {
-        let data = Hierarcaps::open(&args.data, 0)?;
-        let mut chains = Vec::new();
-        for (unit, size) in data.units().iter().enumerate() {
-            let rows = data.load(unit).map_err(|b| usage(b.fault.detail))?;
-            for row in 0..size.records as usize {
-                match rows.read(row) {
-                    Ok(record) => chains.extend(record.chain.map(|chain| chain.positives)),
-                    Err(_) => broken += 1,
-                }
-            }
-        }
-        chains
-    } else {
-        let taxonomy = open::taxonomy(args.taxonomy.as_deref(), &args.data)?;
-        let kind = NegativeKind::SameTier;
-        let lineages = Lineages::new(taxonomy, args.tiers, args.rank_text, kind)?;
-        let mut labels: BTreeSet<String> = lineages.labels().into_iter().collect();
-        if open::taxonomy_file(&args.data).is_none() {
-            let shown = embed::labels_of(open::labelled(&args.data)?.as_ref());
-            labels.retain(|label| shown.contains(label));
-        }
-        labels
+fn write_page(path: &Path, done: &[Done]) -> anyhow::Result<()> {
+    let section = |done: &'_ Done| {
+        let keys = done
+            .confusions
             .iter()
-            .filter_map(|label| lineages.positives(label))
-            .collect()
+            .flat_map(|c| c.examples.iter().cloned())
+            .collect();
+        pictures::small(&done.data, &keys)
     };
-    let Some(tiers) = chains.first().map(Vec::len) else {
-        return Err(usage("--data: found no chain of texts to order"));
-    };
-    let points = embed::texts(model, &chains.concat(), device)?;
-    let space = embed::space(model, device)?;
-    Ok(Found {
-        n: chains.len(),
-        classes: 0,
-        left_out: BTreeMap::from([("broken".to_owned(), broken)]),
-        metrics: ordering::metrics(&space, &points, tiers),
-    })
+    let found: Vec<BTreeMap<String, String>> = done.iter().map(section).collect();
+    let sections: Vec<Section<'_>> = done
+        .iter()
+        .zip(found)
+        .map(|(done, pictures)| Section {
+            record: &done.record,
+            confusions: &done.confusions,
+            pictures,
+        })
+        .collect();
+    write_whole(path, page(&sections).as_bytes())
 }

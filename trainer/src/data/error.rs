@@ -53,6 +53,17 @@ pub enum DataError {
         reason: String,
     },
 
+    /// A benchmark's file that has another form, or a folder without it.
+    #[error("{place}: wanted {wanted}; found {found}")]
+    Layout {
+        /// The file or folder.
+        place: String,
+        /// What it should be.
+        wanted: String,
+        /// What is there instead.
+        found: String,
+    },
+
     /// A parquet shard without a column that is needed.
     #[error(
         "{}: missing column {}; wanted columns {}; found columns {}",
@@ -202,6 +213,19 @@ impl DataError {
         match self {
             Self::Worker(_) | Self::Io { .. } => 1,
             _ => 2,
+        }
+    }
+
+    /// [`DataError::Layout`] of a path.
+    pub(crate) fn layout(
+        place: &std::path::Path,
+        wanted: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        Self::Layout {
+            place: place.display().to_string(),
+            wanted: wanted.into(),
+            found: found.into(),
         }
     }
 

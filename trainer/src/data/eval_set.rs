@@ -23,7 +23,8 @@ pub struct EvalBatch {
     pub captions: Vec<String>,
     /// Phrases of the boxes, noun chunks first.
     pub phrases: Vec<Vec<String>>,
-    /// Synset of the largest box that has one; the first of equally large ones.
+    /// Synset of the largest box that has one, the first of equally large ones; where there is no
+    /// box, the first label of the picture.
     pub labels: Vec<Option<String>>,
 }
 
@@ -192,6 +193,7 @@ fn prepare(record: Record, preprocess: &Preprocess) -> Result<Prepared, Broken> 
         picture,
         caption,
         boxes,
+        synsets,
         ..
     } = record;
     let picture = picture.decode().and_then(|picture| {
@@ -201,7 +203,8 @@ fn prepare(record: Record, preprocess: &Preprocess) -> Result<Prepared, Broken> 
     });
     match picture {
         Ok(picture) => Ok(Prepared {
-            label: label(&boxes),
+            label: label(&boxes)
+                .or_else(|| synsets.into_iter().next().filter(|_| boxes.is_empty())),
             phrases: boxes.into_iter().map(|b| b.phrase).collect(),
             key,
             caption,

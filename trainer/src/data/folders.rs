@@ -44,7 +44,7 @@ fn label(name: &str) -> String {
     name.to_owned()
 }
 
-fn is_picture(path: &Path) -> bool {
+pub(super) fn is_picture(path: &Path) -> bool {
     let extension = path
         .extension()
         .and_then(|e| e.to_str())

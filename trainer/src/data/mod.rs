@@ -3,15 +3,18 @@
 //! In order of reading:
 //! 1. [`paths`], [`grit`]: what the user names becomes shards and [`source::Unit`]s, from footers
 //!    and headers alone. [`folders`], [`open_images`]: pictures in folders. [`hierarcaps`],
-//!    [`labels`]: texts alone. [`synthetic`] needs no file. [`open`] tells by the paths which it is,
-//!    [`mixture`] makes one of several.
+//!    [`labels`]: texts alone. [`cifar`], [`inat`]: as those datasets are published. [`synthetic`]
+//!    needs no file. [`open`] tells by the paths which it is, [`mixture`] makes one of several.
 //! 2. [`source`]: units load [`source::Record`]s; [`boxes`] reads their phrases and boxes,
 //!    [`lineage`] the chain of texts above a label.
 //! 3. [`order`], [`random`]: the order of an epoch and all other chance, as pure functions of the
 //!    seed and the position.
 //! 4. [`stream`]: a [`batch::BatchSpec`] and worker threads make [`batch::Batch`]es ahead of the
 //!    step. [`eval_set`]: the same records in file order, without chance.
-//! 5. [`audit`], [`prepare`]: what `trainer data` does.
+//! 5. Benchmarks as they are published: [`captioned`], [`hierarcaps_test`], [`hyperlex`], [`chils`],
+//!    [`sugar_crepe`], [`vl_checklist`]; their pictures through [`picture_index`] and [`files`], what is
+//!    missing in a [`ledger`]; boxes as pictures of their own through [`crops`].
+//! 6. [`audit`], [`prepare`]: what `trainer data` does.
 //!
 //! What is broken is skipped and counted ([`fault`]); what cannot be used at all is a typed
 //! [`error::DataError`].
@@ -19,16 +22,25 @@
 pub mod audit;
 pub mod batch;
 pub mod boxes;
+pub mod captioned;
+pub mod chils;
+pub mod cifar;
 pub mod climb;
 mod companions;
+pub mod crops;
 mod draw;
 pub mod error;
 pub mod eval_set;
 pub mod fault;
+pub mod files;
 pub mod folders;
 pub mod grit;
 pub mod hierarcaps;
+pub mod hierarcaps_test;
+pub mod hyperlex;
+pub mod inat;
 pub mod labels;
+pub mod ledger;
 pub mod lineage;
 pub mod mixture;
 pub mod open;
@@ -39,22 +51,30 @@ mod parquet_records;
 mod parquet_shard;
 pub mod paths;
 pub mod picture;
+pub mod picture_index;
 pub mod prepare;
 pub mod random;
 pub mod source;
 pub mod stream;
+pub mod sugar_crepe;
 pub mod synthetic;
 mod tar_index;
 mod tar_shard;
+pub mod vl_checklist;
 
 pub use batch::{Batch, BatchSpec, Chains, Needs, Pictures, Scenes};
+pub use captioned::Captioned;
+pub use crops::Crops;
 pub use error::DataError;
 pub use eval_set::{EvalBatch, EvalSet};
 pub use fault::{BrokenCounts, Cause};
+pub use files::Files;
 pub use folders::Folders;
 pub use grit::Grit;
 pub use hierarcaps::Hierarcaps;
+pub use hierarcaps_test::HierarcapsTest;
 pub use labels::Labels;
+pub use ledger::Ledger;
 pub use mixture::Mixture;
 pub use open_images::OpenImages;
 pub use order::Position;

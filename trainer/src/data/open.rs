@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use espalier_core::taxonomy::Taxonomy;
 
+use super::cifar::Cifar;
 use super::error::Result;
-use super::{Dataset, Folders, Grit};
+use super::inat::Inat;
+use super::{Dataset, Folders, Grit, OpenImages};
 use crate::exit::usage;
 
 /// The shipped WordNet taxonomy.
@@ -35,13 +37,32 @@ pub fn taxonomy(flag: Option<&Path>, data: &[PathBuf]) -> anyhow::Result<Taxonom
     Ok(Taxonomy::from_tsv(&text)?)
 }
 
-/// Labelled pictures: class folders, or shards.
+/// Labelled pictures: class folders, CIFAR's binary files, iNaturalist's JSON, or shards.
 ///
 /// # Errors
 /// [`super::DataError`] naming what is wrong with which file.
 pub fn labelled(paths: &[PathBuf]) -> Result<Arc<dyn Dataset>> {
+    if let [one] = paths {
+        if Cifar::is_one(one) {
+            return Ok(Arc::new(Cifar::open(one)?));
+        }
+        if Inat::is_one(one) {
+            return Ok(Arc::new(Inat::open(one)?));
+        }
+    }
     if paths.iter().any(|path| Folders::is_one(path)) {
         return Ok(Arc::new(Folders::open(paths)?));
+    }
+    Ok(Arc::new(Grit::open(paths)?))
+}
+
+/// Pictures with boxes: folders of OpenImages, or shards.
+///
+/// # Errors
+/// [`super::DataError`] naming what is wrong with which file.
+pub fn scenes(paths: &[PathBuf]) -> Result<Arc<dyn Dataset>> {
+    if paths.iter().any(|path| OpenImages::is_one(path)) {
+        return Ok(Arc::new(OpenImages::open(paths)?));
     }
     Ok(Arc::new(Grit::open(paths)?))
 }

@@ -35,7 +35,8 @@ struct Scene {
     inverted: u64,
 }
 
-fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+/// All files below a folder, sorted.
+pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_owned()];
     while let Some(at) = open.pop() {

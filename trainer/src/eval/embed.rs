@@ -16,6 +16,8 @@ use crate::model_file::Model;
 
 /// Texts that are encoded at a time.
 const TEXTS: usize = 256;
+/// Classes whose prompts are encoded at a time.
+const CLASSES: usize = 512;
 
 /// Rows of a matrix on the host.
 ///
@@ -66,8 +68,41 @@ pub fn texts(model: &Model, texts: &[String], device: &Device) -> anyhow::Result
     rows(model.encoder.lift.text(matrix(&features, device)))
 }
 
-/// Points of taxonomy nodes: the mean over the prompts of a set (METHODS 6.1). Hyperbolic models
+/// Points of classes by name: the mean over the prompts of a set (METHODS 6.1). Hyperbolic models
 /// average features and lift the mean; CLIP averages unit vectors and normalises the mean.
+///
+/// # Errors
+/// Bad usage for an unknown prompt set, or when the device fails.
+pub fn named(
+    model: &Model,
+    names: &[String],
+    set: &str,
+    device: &Device,
+) -> anyhow::Result<Vec<Vec<f32>>> {
+    // Prompts of few classes at a time: those of all of them could fill the memory.
+    let mut out = Vec::with_capacity(names.len());
+    for names in names.chunks(CLASSES) {
+        let prompts: Vec<Vec<String>> = names
+            .iter()
+            .map(|name| prompts::fill(set, name))
+            .collect::<Result<_, _>>()?;
+        let each = prompts.first().map_or(1, Vec::len);
+        let features = text_features(model, &prompts.concat(), device)?;
+        let mut features = matrix(&features, device);
+        if matches!(model.encoder.lift, Lift::Sphere(_)) {
+            features = normalize(features);
+        }
+        let [n, width] = features.dims();
+        let means = features
+            .reshape([n / each, each, width])
+            .mean_dim(1)
+            .reshape([n / each, width]);
+        out.extend(rows(model.encoder.lift.text(means))?);
+    }
+    Ok(out)
+}
+
+/// Points of taxonomy nodes by their first names, see [`named`].
 ///
 /// # Errors
 /// Bad usage for an unknown prompt set, or when the device fails.
@@ -78,22 +113,11 @@ pub fn classes(
     set: &str,
     device: &Device,
 ) -> anyhow::Result<Vec<Vec<f32>>> {
-    let prompts: Vec<Vec<String>> = nodes
+    let names: Vec<String> = nodes
         .iter()
-        .map(|ix| prompts::fill(set, taxonomy.name(*ix)))
-        .collect::<Result<_, _>>()?;
-    let each = prompts.first().map_or(1, Vec::len);
-    let features = text_features(model, &prompts.concat(), device)?;
-    let mut features = matrix(&features, device);
-    if matches!(model.encoder.lift, Lift::Sphere(_)) {
-        features = normalize(features);
-    }
-    let [n, width] = features.dims();
-    let means = features
-        .reshape([n / each, each, width])
-        .mean_dim(1)
-        .reshape([n / each, width]);
-    rows(model.encoder.lift.text(means))
+        .map(|ix| taxonomy.name(*ix).to_owned())
+        .collect();
+    named(model, &names, set, device)
 }
 
 /// Space of a model's embeddings.

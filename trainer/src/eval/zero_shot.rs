@@ -5,19 +5,22 @@ use std::collections::BTreeMap;
 use espalier_core::geometry::Space;
 use espalier_core::taxonomy::NodeIx;
 
+use super::Points;
 use super::embed::Labelled;
+use super::search::{Ranked, top_k};
 
 /// Ranking of the classes for each picture: indices into `classes`, best first, at most five.
 #[must_use]
 pub fn rank(space: &Space, pictures: &[Vec<f32>], classes: &[Vec<f32>]) -> Vec<Vec<usize>> {
-    let one = |picture: &Vec<f32>| {
-        let scores: Vec<f64> = classes.iter().map(|c| space.score(c, picture)).collect();
-        let mut order: Vec<usize> = (0..classes.len()).collect();
-        order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
-        order.truncate(5);
-        order
-    };
-    pictures.iter().map(one).collect()
+    let (pictures, classes) = (Points::from_rows(pictures), Points::from_rows(classes));
+    answers(&top_k(space, &pictures, &classes, 5))
+}
+
+/// The ranked classes of each picture.
+#[must_use]
+pub fn answers(ranked: &Ranked) -> Vec<Vec<usize>> {
+    let one = |i: usize| ranked.items(i).iter().map(|c| *c as usize).collect();
+    (0..ranked.len()).map(one).collect()
 }
 
 /// `acc1`, `acc5` over pictures and `mean_per_class_recall` over classes.

@@ -1,0 +1,161 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["numpy>=2", "faiss-cpu>=1.9"]
+# ///
+"""Retrieval over brought-along embeddings beside a flat search in NumPy and in FAISS.
+
+Makes random embeddings, writes them as `trainer embed` would and their ground truth as COCO would,
+and lets each program find the eleven best items of every query both ways and compute recall:
+
+    uv run benches/peers/numpy_retrieval.py --trainer target/release/trainer
+
+The trainer is timed as a whole process, from its start to its printed metrics; the peers from their
+embeddings in memory, with reading the file added. Rounds alternate; all must report the same recall.
+The last line is one JSON object.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import struct
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+KS = (1, 5, 10)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--trainer", default="target/release/trainer")
+    parser.add_argument("--texts", type=int, default=200_000)
+    parser.add_argument("--images", type=int, default=5_000)
+    parser.add_argument("--width", type=int, default=512)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--faiss", action="store_true", help="measure FAISS too")
+    return parser.parse_args()
+
+
+args = arguments()
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):
+    os.environ[variable] = str(args.threads)
+
+import numpy as np  # noqa: E402: the number of threads is read on import
+
+
+def write(path, rows, names):
+    """A safetensors file: length of the header, header, data."""
+    about = {"embeddings": {"dtype": "F32", "shape": list(rows.shape), "data_offsets": [0, rows.nbytes]}}
+    about["__metadata__"] = {"names": json.dumps(names)}
+    header = json.dumps(about).encode()
+    header += b" " * (-len(header) % 8)
+    with open(path, "wb") as out:
+        out.write(struct.pack("<Q", len(header)) + header + rows.tobytes())
+
+
+def read(path):
+    with open(path, "rb") as file:
+        (size,) = struct.unpack("<Q", file.read(8))
+        shape = json.loads(file.read(size))["embeddings"]["shape"]
+        return np.fromfile(file, dtype=np.float32).reshape(shape)
+
+
+def best(queries, gallery, k, block=2048):
+    """The k best items of each query, block by block so that memory stays bounded."""
+    found = np.empty((len(queries), k), dtype=np.int64)
+    for at in range(0, len(queries), block):
+        scores = queries[at : at + block] @ gallery.T
+        top = np.argpartition(scores, -k, axis=1)[:, -k:]
+        order = np.argsort(-np.take_along_axis(scores, top, axis=1), axis=1)
+        found[at : at + block] = np.take_along_axis(top, order, axis=1)
+    return found
+
+
+def best_faiss(queries, gallery, k):
+    import faiss
+
+    faiss.omp_set_num_threads(args.threads)
+    index = faiss.IndexFlatIP(gallery.shape[1])
+    index.add(gallery)
+    return index.search(queries, k)[1]
+
+
+def recalls(search, folder, picture_of):
+    texts, images = read(folder / "t.safetensors"), read(folder / "i.safetensors")
+    to_images, to_texts = search(texts, images, 11), search(images, texts, 11)
+    own = picture_of[to_texts] == np.arange(len(images))[:, None]
+    values = {}
+    for k in KS:
+        hits = (to_images[:, :k] == picture_of[:, None]).any(axis=1)
+        values[f"image_retrieval_recall@{k}"] = float(hits.mean())
+        values[f"text_retrieval_recall@{k}"] = float(own[:, :k].any(axis=1).mean())
+    return values
+
+
+def ours(folder):
+    command = [args.trainer, "eval", "--task", "retrieval", "--json", "--data", str(folder / "captions.json")]
+    command += ["--image-embeddings", str(folder / "i.safetensors")]
+    command += ["--text-embeddings", str(folder / "t.safetensors")]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return json.loads(output)["metrics"]
+
+
+def make(folder):
+    random = np.random.default_rng(0)
+    unit = lambda x: x / np.linalg.norm(x, axis=1, keepdims=True)
+    images = unit(random.standard_normal((args.images, args.width), dtype=np.float32))
+    picture_of = np.arange(args.texts) % args.images
+    noise = random.standard_normal((args.texts, args.width), dtype=np.float32)
+    texts = unit(images[picture_of] + 0.35 * noise)
+    names = [f"{i}.jpg" for i in range(args.images)]
+    captions = [f"caption {i}" for i in range(args.texts)]
+    write(folder / "i.safetensors", images, names)
+    write(folder / "t.safetensors", texts, captions)
+    index = {
+        "images": [{"id": i, "file_name": name} for i, name in enumerate(names)],
+        "annotations": [
+            {"id": i, "image_id": int(p), "caption": c}
+            for i, (p, c) in enumerate(zip(picture_of, captions))
+        ],
+    }
+    (folder / "captions.json").write_text(json.dumps(index))
+    return picture_of
+
+
+def main():
+    programs = {"ours": ours, "numpy": None}
+    if args.faiss:
+        programs["faiss"] = None
+    seconds = {name: [] for name in programs}
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        picture_of = make(folder)
+        programs["numpy"] = lambda folder: recalls(best, folder, picture_of)
+        if args.faiss:
+            programs["faiss"] = lambda folder: recalls(best_faiss, folder, picture_of)
+        found = {}
+        for round_ in range(args.rounds):
+            # Who comes first alternates, so that neither always meets the warmer machine.
+            order = list(programs) if round_ % 2 == 0 else list(programs)[::-1]
+            for name in order:
+                start = time.perf_counter()
+                found[name] = programs[name](folder)
+                seconds[name].append(time.perf_counter() - start)
+    for name, values in found.items():
+        for metric, value in values.items():
+            # Near ties may fall either way in single precision.
+            if abs(value - found["ours"][metric]) > 2e-5:
+                raise SystemExit(f"{metric}: ours {found['ours'][metric]}, {name} {value}")
+    ratios = {
+        name: statistics.median(b / a for a, b in zip(seconds["ours"], seconds[name]))
+        for name in programs
+        if name != "ours"
+    }
+    sizes = {"texts": args.texts, "images": args.images, "width": args.width, "threads": args.threads}
+    print(json.dumps({**sizes, "seconds": seconds, "times_as_fast": ratios, "recall": found["ours"]}))
+
+
+main()

@@ -1,0 +1,98 @@
+//! Taxonomies given as edges, one a line: `parent child`, as `imagenet_isa.txt` lists WordNet's
+//! (METHODS 5.7).
+//!
+//! Nodes come in the order in which they are first named; a node's name is its id, and the nodes
+//! without children are labelled.
+
+use std::collections::HashMap;
+
+use super::node::{Node, NodeIx};
+use super::parse::{Entry, fail};
+use crate::error::Result;
+
+/// Whether the first line is an edge rather than a header.
+pub(super) fn is_edge(first: &str) -> bool {
+    // Tabs belong to the forms with a header.
+    !first.contains('\t') && first.split_whitespace().count() == 2
+}
+
+/// Reads the lines into nodes.
+pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut places: HashMap<String, NodeIx> = HashMap::new();
+    let mut place = |id: &str, line: usize, entries: &mut Vec<Entry>| {
+        *places.entry(id.to_owned()).or_insert_with(|| {
+            let node = Node {
+                id: id.to_owned(),
+                names: vec![id.to_owned()],
+                parents: Vec::new(),
+                labelled: true,
+            };
+            entries.push(Entry { node, line });
+            NodeIx(u32::try_from(entries.len() - 1).unwrap_or(u32::MAX))
+        })
+    };
+    for (line, row) in (1..)
+        .zip(text.lines())
+        .filter(|(_, row)| !row.trim().is_empty())
+    {
+        let fields: Vec<&str> = row.split_whitespace().collect();
+        let &[parent, child] = fields.as_slice() else {
+            return fail(line, format!("expected `parent child`, found `{row}`"));
+        };
+        if parent == child {
+            return fail(line, format!("`{child}` is its own parent"));
+        }
+        let parent_ix = place(parent, line, &mut entries);
+        let child_ix = place(child, line, &mut entries);
+        entries[parent_ix.index()].node.labelled = false;
+        let parents = &mut entries[child_ix.index()].node.parents;
+        if parents.contains(&parent_ix) {
+            return fail(line, format!("`{child}` has the parent `{parent}` twice"));
+        }
+        parents.push(parent_ix);
+    }
+    Ok(entries)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use crate::taxonomy::{Taxonomy, score};
+
+    const EDGES: &str = "r a\nr b\na x\na y\nb z\n";
+
+    #[test]
+    fn edges_make_a_tree_whose_leaves_are_labelled() {
+        let tree = Taxonomy::from_tsv(EDGES).unwrap();
+        let id = |ix| tree.node(ix).id.clone();
+        assert_eq!(
+            tree.labelled().iter().map(|ix| id(*ix)).collect::<Vec<_>>(),
+            ["x", "y", "z"]
+        );
+        assert_eq!(id(tree.root()), "r");
+        let at = |id: &str| tree.find(id).unwrap();
+        assert_eq!(score(&tree, at("x"), at("y")).tie, 2.0);
+        assert_eq!(score(&tree, at("x"), at("z")).tie, 4.0);
+        assert_eq!(tree.name(at("x")), "x");
+    }
+
+    #[test]
+    fn lines_that_are_no_edges_are_named() {
+        let said = |text: &str| Taxonomy::from_tsv(text).unwrap_err().to_string();
+        assert_eq!(
+            said("r a\nr b c\n"),
+            "taxonomy, line 2: expected `parent child`, found `r b c`"
+        );
+        assert_eq!(
+            said("r a\na a\n"),
+            "taxonomy, line 2: `a` is its own parent"
+        );
+        assert_eq!(
+            said("r a\nr a\n"),
+            "taxonomy, line 2: `a` has the parent `r` twice"
+        );
+        assert!(said("r a\nq b\n").contains("there must be one"));
+        assert!(said("r a\na b\nb a\n").contains("a cycle"));
+    }
+}

@@ -1,0 +1,10 @@
+//! The evaluation: reference values, and the program on small benchmarks.
+
+#![allow(clippy::unwrap_used)]
+
+mod bad_input;
+mod benchmarks;
+mod golden;
+mod labelled;
+mod pictures_and_captions;
+mod support;

@@ -1,0 +1,90 @@
+//! Small benchmarks on disk, and the program run on them.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use espalier_tests::{photos, trainer};
+use serde_json::Value;
+
+/// The shipped model.
+pub fn model() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../static/models/default");
+    path.display().to_string()
+}
+
+/// A folder that goes away with the test.
+pub struct Bench {
+    dir: tempfile::TempDir,
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        Self { dir }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub fn text(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    /// A picture in one of a few looks that a model can tell apart.
+    pub fn picture(&self, name: &str, look: u32) {
+        let mut picture = photos::landscape(80 + 7 * look, 70);
+        for pixel in picture.pixels_mut() {
+            let turn = (look % 3) as usize;
+            pixel.0.rotate_left(turn);
+            if look >= 3 {
+                pixel.0 = pixel.0.map(|v| 255 - v);
+            }
+        }
+        self.write(name, photos::jpeg(&picture, 1));
+    }
+}
+
+/// Run `trainer eval` without a cache and with `--json`.
+pub fn eval(args: &[&str]) -> Output {
+    let model = model();
+    let all = [
+        &["eval", "--checkpoint", &model, "--json", "--no-cache"],
+        args,
+    ]
+    .concat();
+    trainer(&all)
+}
+
+/// The objects of a run that must succeed.
+pub fn records(output: &Output) -> Vec<Value> {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let lines = String::from_utf8(output.stdout.clone()).unwrap();
+    lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// The one object of a run that must succeed.
+pub fn record(output: &Output) -> Value {
+    let mut all = records(output);
+    assert_eq!(all.len(), 1);
+    all.remove(0)
+}
+
+/// What a run said that must end with exit code 2, without a panic.
+pub fn refused(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(!said.contains("panicked"), "{said}");
+    assert!(output.stdout.is_empty());
+    said
+}

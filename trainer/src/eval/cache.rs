@@ -1,0 +1,144 @@
+//! Embeddings on disk, so that a picture is embedded once by a model.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
+
+use espalier_core::weights::{HostTensor, Tensors};
+use sha2::{Digest, Sha256};
+
+use super::Points;
+use crate::fit::checkpoint::write_whole;
+
+/// Changes whenever what is stored, or how it is computed, does.
+const VERSION: &str = concat!("1 ", env!("CARGO_PKG_VERSION"));
+
+/// Names of the tensor and of the metadata entry of a file.
+const POINTS: &str = "embeddings";
+const NOTES: &str = "notes";
+
+/// A folder of embeddings, or none.
+#[derive(Clone, Debug, Default)]
+pub struct Cache {
+    folder: Option<PathBuf>,
+}
+
+/// SHA-256 of parts, each with its length before it, in hex.
+#[must_use]
+pub fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
+    let mut hash = Sha256::new();
+    for part in std::iter::once(VERSION).chain(parts) {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    }
+    hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// What tells whether files are still the same: names, sizes and times of change of the files that
+/// paths name or that lie below them. Contents are not read.
+#[must_use]
+pub fn stamp(paths: &[PathBuf]) -> String {
+    let mut open: Vec<PathBuf> = paths.to_vec();
+    let mut seen = Vec::new();
+    while let Some(path) = open.pop() {
+        let Ok(about) = fs::metadata(&path) else {
+            seen.push(format!("{} gone", path.display()));
+            continue;
+        };
+        if about.is_dir() {
+            let inside = fs::read_dir(&path).into_iter().flatten().flatten();
+            open.extend(inside.map(|entry| entry.path()));
+            continue;
+        }
+        let changed = about
+            .modified()
+            .ok()
+            .and_then(|t| t.duration_since(UNIX_EPOCH).ok());
+        let changed = changed.map_or(0, |t| t.as_nanos());
+        seen.push(format!("{} {} {changed}", path.display(), about.len()));
+    }
+    seen.sort();
+    key(seen.iter().map(String::as_str))
+}
+
+impl Cache {
+    /// A cache in a folder, which is made when something is kept; `None` keeps nothing.
+    #[must_use]
+    pub fn new(folder: Option<PathBuf>) -> Self {
+        Self { folder }
+    }
+
+    fn file(&self, key: &str) -> Option<PathBuf> {
+        Some(self.folder.as_ref()?.join(format!("{key}.safetensors")))
+    }
+
+    /// What was kept under a key, with its notes. A file that cannot be read counts as none.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<(Points, String)> {
+        let bytes = fs::read(self.file(key)?).ok()?;
+        let mut stored = Tensors::read(&bytes).ok()?;
+        let tensor = stored.tensors.remove(POINTS)?;
+        let &[rows, width] = tensor.shape.as_slice() else {
+            return None;
+        };
+        let points = Points::new(width, tensor.data);
+        (points.len() == rows).then(|| (points, stored.metadata.remove(NOTES).unwrap_or_default()))
+    }
+
+    /// Keep points under a key; a whole file or none is written.
+    ///
+    /// # Errors
+    /// When the folder cannot be written to.
+    pub fn put(&self, key: &str, points: &Points, notes: &str) -> anyhow::Result<()> {
+        let Some(file) = self.file(key) else {
+            return Ok(());
+        };
+        if let Some(folder) = &self.folder {
+            fs::create_dir_all(folder)
+                .map_err(|e| anyhow::anyhow!("--cache {}: {e}", folder.display()))?;
+        }
+        let tensor = HostTensor {
+            shape: vec![points.len(), points.width()],
+            data: points.data().to_vec(),
+        };
+        let stored = Tensors {
+            tensors: BTreeMap::from([(POINTS.to_owned(), tensor)]),
+            metadata: BTreeMap::from([(NOTES.to_owned(), notes.to_owned())]),
+        };
+        write_whole(&file, &stored.write(|_, _| false)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_kept_comes_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::new(Some(dir.path().join("new")));
+        let points = Points::new(2, vec![1.0, 2.0, 3.0, 4.0]);
+        assert!(cache.get("k").is_none());
+        cache.put("k", &points, "said").unwrap();
+        assert_eq!(cache.get("k").unwrap(), (points.clone(), "said".to_owned()));
+        fs::write(dir.path().join("new/k.safetensors"), "cut").unwrap();
+        assert!(cache.get("k").is_none());
+        let none = Cache::default();
+        none.put("k", &points, "").unwrap();
+        assert!(none.get("k").is_none());
+    }
+
+    #[test]
+    fn keys_tell_where_a_part_ends_and_stamps_whether_a_file_changed() {
+        assert_ne!(key(["ab", "c"]), key(["a", "bc"]));
+        assert_eq!(key(["a"]).len(), 64);
+        let dir = tempfile::tempdir().unwrap();
+        let paths = [dir.path().to_owned()];
+        fs::write(dir.path().join("a"), "x").unwrap();
+        let first = stamp(&paths);
+        assert_eq!(first, stamp(&paths));
+        fs::write(dir.path().join("a"), "xy").unwrap();
+        assert_ne!(first, stamp(&paths));
+    }
+}

@@ -1,0 +1,100 @@
+//! Hierarchical text-image matching over a whole set of pictures (METHODS 6.4 and 6.7).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use espalier_core::geometry::Space;
+use serde::{Deserialize, Serialize};
+
+use super::Points;
+use super::metrics::steps::{Match, Pool, Radii, compare, f1};
+use super::ordering::kendall_tau;
+use super::search;
+
+/// How the walk from the root is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Walk {
+    /// Where its radii come from.
+    pub radii: Radii,
+    /// Number of radii.
+    pub steps: usize,
+    /// Whether the first of them is left out.
+    pub drop_first: bool,
+}
+
+impl Walk {
+    /// As published for a space: per picture from the origin in hyperbolic ones, over the global
+    /// range of radii on the sphere; 50 radii, the first counted.
+    #[must_use]
+    pub fn published(space: &Space) -> Self {
+        let radii = match space {
+            Space::Sphere { .. } => Radii::Global,
+            _ => Radii::PerImage,
+        };
+        Self {
+            radii,
+            steps: 50,
+            drop_first: false,
+        }
+    }
+}
+
+/// Chains of texts and the pictures that they belong to.
+#[derive(Clone, Copy, Debug)]
+pub struct Chains<'a> {
+    /// Texts of each chain, general to specific, all of one length.
+    pub texts: &'a [Vec<String>],
+    /// Their points, chain after chain.
+    pub points: &'a Points,
+    /// The chains of each picture.
+    pub of_picture: &'a [Vec<usize>],
+}
+
+/// The texts that each picture's walk names, in order and without neighbours that are the same.
+#[must_use]
+pub fn walks(space: &Space, pictures: &Points, chains: Chains<'_>, walk: Walk) -> Vec<Vec<usize>> {
+    let radii = chains.points.rows().map(|p| space.radius(p)).collect();
+    let pool = Pool::new(radii);
+    let flat: Vec<&str> = chains.texts.iter().flatten().map(String::as_str).collect();
+    search::scores(space, pictures, chains.points, |_, scores| {
+        let thresholds = pool.thresholds(scores, walk.radii, walk.steps);
+        let skipped = usize::from(walk.drop_first).min(thresholds.len());
+        let mut named = pool.walk(scores, &thresholds[skipped..]);
+        named.dedup_by(|a, b| flat[*a] == flat[*b]);
+        named
+    })
+}
+
+/// `precision`, `recall` and `f1` (the harmonic mean of their means) over pictures that have a chain;
+/// `d_corr` (tau_d) over chains.
+#[must_use]
+pub fn metrics(
+    space: &Space,
+    pictures: &Points,
+    chains: Chains<'_>,
+    walk: Walk,
+) -> BTreeMap<String, f64> {
+    let tiers = chains.texts.first().map_or(0, Vec::len);
+    let flat: Vec<&str> = chains.texts.iter().flatten().map(String::as_str).collect();
+    let matches: Vec<Match> = walks(space, pictures, chains, walk)
+        .into_iter()
+        .zip(chains.of_picture)
+        .filter(|(_, own)| !own.is_empty())
+        .map(|(named, own)| {
+            let predicted: BTreeSet<&str> = named.into_iter().map(|at| flat[at]).collect();
+            let own: Vec<&[String]> = own.iter().map(|c| chains.texts[*c].as_slice()).collect();
+            compare(&predicted, &own, tiers)
+        })
+        .collect();
+    let n = matches.len().max(1) as f64;
+    let precision = matches.iter().map(|m| m.precision).sum::<f64>() / n;
+    let recall = matches.iter().map(|m| m.recall).sum::<f64>() / n;
+    let radii: Vec<f64> = chains.points.rows().map(|p| space.radius(p)).collect();
+    let taus = radii.chunks(tiers.max(1)).map(kendall_tau);
+    let tau = taus.sum::<f64>() / chains.texts.len().max(1) as f64;
+    BTreeMap::from([
+        ("precision".to_owned(), precision),
+        ("recall".to_owned(), recall),
+        ("f1".to_owned(), f1(precision, recall)),
+        ("d_corr".to_owned(), tau),
+    ])
+}

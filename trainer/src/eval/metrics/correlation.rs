@@ -1,0 +1,76 @@
+//! Correlation of two lists of numbers.
+
+/// Pearson's correlation, in `[-1, 1]`; `None` for fewer than two pairs or a list without spread.
+#[must_use]
+pub fn pearson(x: &[f64], y: &[f64]) -> Option<f64> {
+    let n = x.len().min(y.len());
+    if n < 2 {
+        return None;
+    }
+    let mean = |v: &[f64]| v[..n].iter().sum::<f64>() / n as f64;
+    let (mx, my) = (mean(x), mean(y));
+    let (mut xy, mut xx, mut yy) = (0.0, 0.0, 0.0);
+    for (a, b) in x.iter().zip(y) {
+        xy += (a - mx) * (b - my);
+        xx += (a - mx) * (a - mx);
+        yy += (b - my) * (b - my);
+    }
+    let spread = (xx * yy).sqrt();
+    (spread > 0.0).then(|| (xy / spread).clamp(-1.0, 1.0))
+}
+
+/// Ranks from 1, ties share the mean of their places (METHODS trap 39).
+#[must_use]
+pub fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut start = 0;
+    for group in order.chunk_by(|a, b| values[*a] == values[*b]) {
+        let shared = start as f64 + (group.len() as f64 + 1.0) / 2.0;
+        for at in group {
+            ranks[*at] = shared;
+        }
+        start += group.len();
+    }
+    ranks
+}
+
+/// Spearman's correlation: Pearson's of the ranks (METHODS 6.5). `None` as there.
+#[must_use]
+pub fn spearman(x: &[f64], y: &[f64]) -> Option<f64> {
+    pearson(&ranks(x), &ranks(y))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tied_values_share_their_ranks() {
+        assert_eq!(ranks(&[3.0, 1.0, 3.0, 2.0]), [3.5, 1.0, 3.5, 2.0]);
+    }
+
+    #[test]
+    fn spearman_is_one_for_any_growing_relation() {
+        let x = [1.0, 2.0, 3.0, 4.0];
+        assert_eq!(spearman(&x, &[1.0, 10.0, 100.0, 1000.0]), Some(1.0));
+        assert_eq!(spearman(&x, &[4.0, 3.0, 2.0, 1.0]), Some(-1.0));
+        // d = 0, 0, 1, 1: rho = 1 - 6 * 2 / (4 * 15) = 0.8.
+        let rho = spearman(&x, &[1.0, 2.0, 4.0, 3.0]).unwrap();
+        assert!((rho - 0.8).abs() < 1e-12);
+    }
+
+    #[test]
+    fn spearman_with_ties_is_pearson_of_average_ranks() {
+        // Ranks of y: 1.5, 1.5, 3, 4. Covariance 4.5, variances 5 and 4.5.
+        let rho = spearman(&[1.0, 2.0, 3.0, 4.0], &[5.0, 5.0, 6.0, 7.0]).unwrap();
+        assert!((rho - 4.5 / (5.0_f64 * 4.5).sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn without_spread_there_is_no_correlation() {
+        assert_eq!(spearman(&[1.0, 2.0], &[3.0, 3.0]), None);
+        assert_eq!(pearson(&[1.0], &[2.0]), None);
+    }
+}

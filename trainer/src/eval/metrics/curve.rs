@@ -1,0 +1,133 @@
+//! Precision and recall as a threshold is swept (METHODS 6.8).
+
+use serde::{Deserialize, Serialize};
+
+/// A point of the curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Items at or above this value are taken.
+    pub threshold: f64,
+    /// Right ones among those taken; 1 where none is.
+    pub precision: f64,
+    /// Right ones that were taken, of all right ones.
+    pub recall: f64,
+}
+
+/// Counts by interval of an even grid, for sweeping many values in bounded memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    from: f64,
+    to: f64,
+    right: Vec<u64>,
+    wrong: Vec<u64>,
+}
+
+impl Sweep {
+    /// A grid of `steps` intervals from `from` to `to`.
+    #[must_use]
+    pub fn new(from: f64, to: f64, steps: usize) -> Self {
+        Self {
+            from,
+            to,
+            right: vec![0; steps.max(1)],
+            wrong: vec![0; steps.max(1)],
+        }
+    }
+
+    /// Count a value; values beyond the ends count at the ends.
+    pub fn add(&mut self, value: f64, is_right: bool) {
+        let steps = self.right.len() as f64;
+        let at = ((value - self.from) / (self.to - self.from) * steps).floor();
+        let at = at.clamp(0.0, steps - 1.0) as usize;
+        let counts = if is_right {
+            &mut self.right
+        } else {
+            &mut self.wrong
+        };
+        counts[at] += 1;
+    }
+
+    /// Add what another sweep of the same grid has counted.
+    #[must_use]
+    pub fn join(mut self, other: &Self) -> Self {
+        let add = |into: &mut [u64], from: &[u64]| {
+            for (a, b) in into.iter_mut().zip(from) {
+                *a += b;
+            }
+        };
+        add(&mut self.right, &other.right);
+        add(&mut self.wrong, &other.wrong);
+        self
+    }
+
+    /// The curve, from the highest threshold to the lowest.
+    #[must_use]
+    pub fn curve(&self) -> Vec<Point> {
+        let all: u64 = self.right.iter().sum();
+        let width = (self.to - self.from) / self.right.len() as f64;
+        let (mut right, mut taken) = (0, 0);
+        let mut points: Vec<Point> = Vec::with_capacity(self.right.len());
+        for at in (0..self.right.len()).rev() {
+            right += self.right[at];
+            taken += self.right[at] + self.wrong[at];
+            points.push(Point {
+                threshold: self.from + width * at as f64,
+                precision: if taken == 0 {
+                    1.0
+                } else {
+                    right as f64 / taken as f64
+                },
+                recall: right as f64 / all.max(1) as f64,
+            });
+        }
+        points
+    }
+
+    /// Area under the curve as average precision: precision weighted by the recall that it adds.
+    #[must_use]
+    pub fn average_precision(&self) -> f64 {
+        let mut before = 0.0;
+        let each = self.curve().into_iter().map(|p| {
+            let gained = p.recall - before;
+            before = p.recall;
+            gained * p.precision
+        });
+        each.sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_of_four_values() {
+        let mut sweep = Sweep::new(0.0, 1.0, 4);
+        for (value, right) in [(0.9, true), (0.6, false), (0.55, true), (0.1, false)] {
+            sweep.add(value, right);
+        }
+        let curve: Vec<_> = sweep
+            .curve()
+            .iter()
+            .map(|p| (p.threshold, p.precision, p.recall))
+            .collect();
+        assert_eq!(curve[0], (0.75, 1.0, 0.5));
+        assert_eq!(curve[1], (0.5, 2.0 / 3.0, 1.0));
+        assert_eq!(curve[3], (0.0, 0.5, 1.0));
+        // 0.5 of the recall at precision 1, 0.5 at 2/3.
+        assert!((sweep.average_precision() - (0.5 + 1.0 / 3.0)).abs() < 1e-12);
+        assert_eq!(
+            sweep.clone().join(&sweep).average_precision(),
+            sweep.average_precision()
+        );
+    }
+
+    #[test]
+    fn values_beyond_the_ends_count_at_the_ends() {
+        let mut sweep = Sweep::new(0.0, 1.0, 2);
+        sweep.add(-3.0, true);
+        sweep.add(7.0, true);
+        assert_eq!(sweep.curve()[0].recall, 0.5);
+        assert_eq!(Sweep::new(0.0, 1.0, 0).average_precision(), 0.0);
+    }
+}

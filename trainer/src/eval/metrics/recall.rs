@@ -1,0 +1,79 @@
+//! Retrieval: whether what belongs to a query is among its best items (METHODS 6.2).
+
+use crate::eval::search::Ranked;
+
+/// Recall at `k` and how sure it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Recall {
+    /// Share of queries with at least one of their own items among the first `k`, in `[0, 1]`.
+    pub value: f64,
+    /// Queries whose item of rank `k` scores exactly as the one of rank `k + 1` does: for them it
+    /// is the order of the data that decides.
+    pub ties: u64,
+}
+
+/// Recall at `k`; queries that nothing belongs to are left out of the mean.
+///
+/// `own` holds, for each query, the items that belong to it. `ranked` should hold at least `k + 1`
+/// items a query, else ties at the end are not seen.
+#[must_use]
+pub fn at(ranked: &Ranked, own: &[Vec<u32>], k: usize) -> Recall {
+    let (mut hits, mut of, mut ties) = (0_u64, 0_u64, 0_u64);
+    for (query, own) in own.iter().enumerate().take(ranked.len()) {
+        if own.is_empty() {
+            continue;
+        }
+        of += 1;
+        let items = ranked.items(query);
+        hits += u64::from(items.iter().take(k).any(|item| own.contains(item)));
+        let scores = ranked.scores(query);
+        let tied = k > 0 && scores.len() > k && scores[k - 1] == scores[k];
+        ties += u64::from(tied);
+    }
+    Recall {
+        value: hits as f64 / of.max(1) as f64,
+        ties,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use espalier_core::geometry::Space;
+
+    use super::*;
+    use crate::eval::Points;
+    use crate::eval::search::top_k;
+
+    #[test]
+    fn a_query_is_a_hit_if_any_of_its_items_is_among_the_first() {
+        // Scores of the query 1 are the items themselves: order 3, 1, 0, 2.
+        let space = Space::Sphere { root: vec![0.0] };
+        let items = Points::new(1, vec![0.2, 0.5, 0.1, 0.9]);
+        let queries = Points::new(1, vec![1.0, 1.0, 1.0]);
+        let ranked = top_k(&space, &queries, &items, 4);
+        let own = vec![vec![3], vec![0, 2], vec![]];
+        let value = |k| at(&ranked, &own, k).value;
+        assert_eq!((value(1), value(2), value(3)), (0.5, 0.5, 1.0));
+    }
+
+    #[test]
+    fn ties_at_the_edge_are_counted() {
+        let space = Space::Sphere { root: vec![0.0] };
+        let items = Points::new(1, vec![0.5, 0.5, 0.1]);
+        let ranked = top_k(&space, &Points::new(1, vec![1.0]), &items, 3);
+        assert_eq!(
+            at(&ranked, &[vec![1]], 1),
+            Recall {
+                value: 0.0,
+                ties: 1
+            }
+        );
+        assert_eq!(
+            at(&ranked, &[vec![1]], 2),
+            Recall {
+                value: 1.0,
+                ties: 0
+            }
+        );
+    }
+}

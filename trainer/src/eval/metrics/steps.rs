@@ -1,0 +1,182 @@
+//! Hierarchical text-image matching: walking outward from the root and naming at each radius the
+//! best text within it (METHODS 6.4 and 6.7).
+
+use std::collections::BTreeSet;
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+/// Where the radii of the walk come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Radii {
+    /// Evenly from the smallest to the largest radius of all texts, the same for every picture
+    /// (published code of RE).
+    Global,
+    /// Evenly from the root to the picture's best text (papers of RE and HyCoCLIP).
+    PerImage,
+}
+
+/// `count` numbers from `from` to `to`, both ends exact; one number is `to`.
+#[must_use]
+pub fn linspace(from: f64, to: f64, count: usize) -> Vec<f64> {
+    let last = count.saturating_sub(1);
+    (0..count)
+        .map(|i| match i {
+            i if i == last => to,
+            i => from + (to - from) * i as f64 / last as f64,
+        })
+        .collect()
+}
+
+/// The texts that pictures are matched with, ordered by radius.
+#[derive(Clone, Debug)]
+pub struct Pool {
+    radii: Vec<f64>,
+    order: Vec<usize>,
+}
+
+impl Pool {
+    /// A pool of texts with these radii.
+    #[must_use]
+    pub fn new(radii: Vec<f64>) -> Self {
+        let mut order: Vec<usize> = (0..radii.len()).collect();
+        order.sort_by(|a, b| radii[*a].total_cmp(&radii[*b]));
+        Self { radii, order }
+    }
+
+    /// Smallest and largest radius; `None` for an empty pool.
+    #[must_use]
+    pub fn range(&self) -> Option<(f64, f64)> {
+        let (first, last) = (self.order.first()?, self.order.last()?);
+        Some((self.radii[*first], self.radii[*last]))
+    }
+
+    /// The radii of one picture's walk, growing.
+    #[must_use]
+    pub fn thresholds(&self, scores: &[f32], radii: Radii, steps: usize) -> Vec<f64> {
+        match (radii, self.range()) {
+            (_, None) => Vec::new(),
+            (Radii::Global, Some((from, to))) => linspace(from, to, steps),
+            (Radii::PerImage, Some(_)) => {
+                let best = (0..scores.len()).max_by(|a, b| {
+                    // Of equal scores the first, as an argmax has it.
+                    scores[*a].total_cmp(&scores[*b]).then(b.cmp(a))
+                });
+                linspace(0.0, best.map_or(0.0, |best| self.radii[best]), steps)
+            }
+        }
+    }
+
+    /// The best-scoring text within each threshold; none where no text is that near to the root.
+    ///
+    /// `thresholds` must grow. Of equal scores the text nearer to the root is taken, then the
+    /// earlier one.
+    #[must_use]
+    pub fn walk(&self, scores: &[f32], thresholds: &[f64]) -> Vec<usize> {
+        let (mut next, mut best) = (0, None::<usize>);
+        let mut found = Vec::new();
+        for threshold in thresholds {
+            while let Some(text) = self
+                .order
+                .get(next)
+                .filter(|t| self.radii[**t] <= *threshold)
+            {
+                if best.is_none_or(|best| scores[*text] > scores[best]) {
+                    best = Some(*text);
+                }
+                next += 1;
+            }
+            found.extend(best);
+        }
+        found
+    }
+}
+
+/// Precision and recall of one picture's walk.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Match {
+    /// Predicted texts that are the picture's own, as a share of those predicted.
+    pub precision: f64,
+    /// Tiers with a text among the predicted, as a share of all tiers.
+    pub recall: f64,
+}
+
+/// Compare predicted texts with the chains of a picture: sets of strings, whichever reference has
+/// the string.
+///
+/// `tiers` is the length of a chain; texts of `references` are `references[chain][tier]`.
+#[must_use]
+pub fn compare(predicted: &BTreeSet<&str>, references: &[&[String]], tiers: usize) -> Match {
+    let own: BTreeSet<&str> = references
+        .iter()
+        .flat_map(|c| c.iter())
+        .map(String::as_str)
+        .collect();
+    let right = predicted.intersection(&own).count();
+    let named = |tier: usize| {
+        let mut texts = references.iter().filter_map(|chain| chain.get(tier));
+        texts.any(|text| predicted.contains(text.as_str()))
+    };
+    Match {
+        precision: right as f64 / predicted.len().max(1) as f64,
+        recall: (0..tiers).filter(|tier| named(*tier)).count() as f64 / tiers.max(1) as f64,
+    }
+}
+
+/// Harmonic mean; 0 where both are 0.
+#[must_use]
+pub fn f1(precision: f64, recall: f64) -> f64 {
+    if precision + recall > 0.0 {
+        2.0 * precision * recall / (precision + recall)
+    } else {
+        0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ends_of_a_range_are_exact() {
+        let points = linspace(0.1, 0.7, 50);
+        assert_eq!((points.len(), points[0], points[49]), (50, 0.1, 0.7));
+        assert_eq!(linspace(0.1, 0.7, 1), [0.7]);
+        assert!(linspace(0.1, 0.7, 0).is_empty());
+    }
+
+    #[test]
+    fn the_best_text_within_each_radius_is_named() {
+        let pool = Pool::new(vec![0.5, 0.1, 0.9]);
+        let scores = [0.6, 0.2, 0.4];
+        assert_eq!(pool.range(), Some((0.1, 0.9)));
+        assert_eq!(
+            pool.walk(&scores, &[0.05, 0.1, 0.4, 0.5, 0.9]),
+            [1, 1, 0, 0]
+        );
+        // The best text of this picture lies at 0.5.
+        assert_eq!(
+            pool.thresholds(&scores, Radii::PerImage, 3),
+            [0.0, 0.25, 0.5]
+        );
+        assert_eq!(pool.thresholds(&scores, Radii::Global, 2), [0.1, 0.9]);
+        assert!(
+            Pool::new(Vec::new())
+                .thresholds(&[], Radii::Global, 3)
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn any_reference_counts_and_texts_are_sets() {
+        let chains = [["a", "b"], ["a", "c"]].map(|c| c.map(str::to_owned));
+        let references: Vec<&[String]> = chains.iter().map(<[String; 2]>::as_slice).collect();
+        let found = compare(&BTreeSet::from(["a", "c", "x"]), &references, 2);
+        assert!((found.precision - 2.0 / 3.0).abs() < 1e-12);
+        assert_eq!(found.recall, 1.0);
+        let nothing = compare(&BTreeSet::new(), &references, 2);
+        assert_eq!((nothing.precision, nothing.recall), (0.0, 0.0));
+        assert_eq!((f1(0.5, 1.0), f1(0.0, 0.0)), (2.0 / 3.0, 0.0));
+    }
+}

@@ -1,0 +1,50 @@
+//! A list of numbers in a few.
+
+use std::collections::BTreeMap;
+
+/// Mean, standard deviation (of the population), extremes and quartiles, each named with a prefix;
+/// nothing for no number.
+///
+/// Quantiles lie between neighbours in proportion, as NumPy's default has it.
+#[must_use]
+pub fn summary(prefix: &str, values: &[f64]) -> BTreeMap<String, f64> {
+    if values.is_empty() {
+        return BTreeMap::new();
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len() as f64;
+    let mean = sorted.iter().sum::<f64>() / n;
+    let variance = sorted.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n;
+    let quantile = |q: f64| {
+        let at = q * (n - 1.0);
+        let (low, high) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
+        low + (high - low) * at.fract()
+    };
+    let named = [
+        ("mean", mean),
+        ("std", variance.sqrt()),
+        ("min", quantile(0.0)),
+        ("q25", quantile(0.25)),
+        ("median", quantile(0.5)),
+        ("q75", quantile(0.75)),
+        ("max", quantile(1.0)),
+    ];
+    named
+        .map(|(name, value)| (format!("{prefix}_{name}"), value))
+        .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_numbers_are_summed_up() {
+        let s = summary("x", &[4.0, 1.0, 3.0, 2.0]);
+        assert_eq!((s["x_mean"], s["x_min"], s["x_max"]), (2.5, 1.0, 4.0));
+        assert_eq!((s["x_q25"], s["x_median"], s["x_q75"]), (1.75, 2.5, 3.25));
+        assert!((s["x_std"] - 1.25_f64.sqrt()).abs() < 1e-12);
+        assert!(summary("x", &[]).is_empty());
+    }
+}

@@ -1,0 +1,109 @@
+//! Embeddings on the host: one block of memory, row by row.
+
+/// Points of one width, row major.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Points {
+    width: usize,
+    data: Vec<f32>,
+}
+
+impl Points {
+    /// Points from their rows one after the other; a rest that fills no row is left out.
+    #[must_use]
+    pub fn new(width: usize, mut data: Vec<f32>) -> Self {
+        let whole = data.len().checked_div(width).unwrap_or(0) * width;
+        data.truncate(whole);
+        Self { width, data }
+    }
+
+    /// Points from separate rows of one width.
+    #[must_use]
+    pub fn from_rows(rows: &[Vec<f32>]) -> Self {
+        Self::new(rows.first().map_or(0, Vec::len), rows.concat())
+    }
+
+    /// Number of points.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.data.len().checked_div(self.width).unwrap_or(0)
+    }
+
+    /// Whether there is no point.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Coordinates of a point.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// All coordinates, row by row.
+    #[must_use]
+    pub fn data(&self) -> &[f32] {
+        &self.data
+    }
+
+    /// A point.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    #[must_use]
+    pub fn row(&self, at: usize) -> &[f32] {
+        &self.data[at * self.width..(at + 1) * self.width]
+    }
+
+    /// All points in order.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f32]> {
+        // Width 0 means that there is no data either.
+        self.data.chunks_exact(self.width.max(1))
+    }
+
+    /// The points at some places, in that order; a place may come twice.
+    #[must_use]
+    pub fn select(&self, places: &[usize]) -> Self {
+        let data = places.iter().flat_map(|at| self.row(*at)).copied();
+        Self {
+            width: self.width,
+            data: data.collect(),
+        }
+    }
+
+    /// The first row that holds a number that is none, if there is one.
+    #[must_use]
+    pub fn not_finite(&self) -> Option<usize> {
+        let at = self.data.iter().position(|v| !v.is_finite())?;
+        at.checked_div(self.width)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_back_as_they_went_in() {
+        let points = Points::from_rows(&[vec![1.0, 2.0], vec![3.0, 4.0]]);
+        assert_eq!((points.len(), points.width()), (2, 2));
+        assert_eq!(points.row(1), [3.0, 4.0]);
+        assert_eq!(points.rows().count(), 2);
+        assert_eq!(
+            points.select(&[1, 1, 0]).data(),
+            [3.0, 4.0, 3.0, 4.0, 1.0, 2.0]
+        );
+        assert_eq!(points.not_finite(), None);
+        assert_eq!(
+            Points::new(2, vec![1.0, 2.0, f32::NAN, 0.0]).not_finite(),
+            Some(1)
+        );
+    }
+
+    #[test]
+    fn no_point_has_no_rows() {
+        let none = Points::from_rows(&[]);
+        assert!(none.is_empty() && none.rows().next().is_none());
+        assert_eq!(none.not_finite(), None);
+    }
+}

@@ -1,0 +1,157 @@
+//! A page of results that needs nothing beside itself.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::table::heading;
+use crate::eval::Record;
+use crate::eval::task::Confusion;
+
+/// A result with its frequent wrong answers and small pictures of them (JPEG in base64 by key).
+pub struct Section<'a> {
+    /// The result.
+    pub record: &'a Record,
+    /// Wrong answers, those with the highest common ancestor first.
+    pub confusions: &'a [Confusion],
+    /// Pictures by key.
+    pub pictures: BTreeMap<String, String>,
+}
+
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;\
+    padding:0 1rem;color:#222;background:#fff}table{border-collapse:collapse;margin:1rem 0}\
+    th,td{text-align:left;padding:.25rem .75rem;border-bottom:1px solid #ddd}\
+    td.n{text-align:right;font-variant-numeric:tabular-nums}img{width:72px;height:72px;\
+    margin-right:4px;border-radius:4px}code{font-size:.85em;word-break:break-all}\
+    @media(prefers-color-scheme:dark){body{color:#ddd;background:#161616}th,td{border-color:#444}}";
+
+/// Text with what means something in HTML written so that it does not.
+fn plain(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+/// The page.
+#[must_use]
+pub fn page(sections: &[Section<'_>]) -> String {
+    let mut out = String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
+    out.push_str("<meta name=\"viewport\" content=\"width=device-width\">");
+    // Writing to a String cannot fail.
+    let _ = write!(
+        out,
+        "<title>Evaluation</title><style>{STYLE}</style></head><body>"
+    );
+    out.push_str("<h1>Evaluation</h1>\n");
+    if let Some(first) = sections.first() {
+        let record = first.record;
+        let architecture = record.architecture.as_deref().unwrap_or("own architecture");
+        let _ = writeln!(
+            out,
+            "<p>{}, {}, weights <code>{}</code>, sha256 <code>{}</code></p>",
+            plain(&record.model),
+            plain(architecture),
+            plain(&record.pretrained),
+            plain(&record.sha256)
+        );
+    }
+    for section in sections {
+        out.push_str(&body(section));
+    }
+    out.push_str("</body></html>\n");
+    out
+}
+
+fn body(section: &Section<'_>) -> String {
+    let record = section.record;
+    let mut out = format!("<h2>{}</h2>\n", plain(&heading(record)));
+    let _ = write!(out, "<p>Data: {}", plain(&record.dataset.join(", ")));
+    for (name, value) in &record.settings {
+        let _ = write!(out, "; {} {}", plain(name), plain(value));
+    }
+    out.push_str("</p>\n<table><tr><th>metric</th><th>value</th><th>paper</th><th>gap</th></tr>\n");
+    for (name, value) in &record.metrics {
+        let _ = write!(
+            out,
+            "<tr><td>{}</td><td class=\"n\">{value:.4}</td>",
+            plain(name)
+        );
+        let papers: Vec<_> = record
+            .published
+            .iter()
+            .filter(|p| p.metric == *name)
+            .collect();
+        let each = |what: &dyn Fn(&crate::eval::published::Compared) -> String| {
+            papers
+                .iter()
+                .map(|p| what(p))
+                .collect::<Vec<_>>()
+                .join("<br>")
+        };
+        let paper = each(&|p| format!("{:.4} ({})", p.paper, plain(&p.source)));
+        let gap = each(&|p| format!("{:+.4}", p.gap));
+        let _ = writeln!(out, "<td>{paper}</td><td class=\"n\">{gap}</td></tr>");
+    }
+    out.push_str("</table>\n");
+    out.push_str(&ledger(record));
+    out.push_str(&confusions(section));
+    out
+}
+
+fn ledger(record: &Record) -> String {
+    let Some(ledger) = &record.ledger else {
+        return String::new();
+    };
+    let mut out = format!(
+        "<p>{} of {} items were there.</p>\n",
+        ledger.found, ledger.expected
+    );
+    if ledger.missing.is_empty() && ledger.odd.is_empty() {
+        return out;
+    }
+    out.push_str("<ul>");
+    for (cause, of) in ledger.missing.iter().chain(&ledger.odd) {
+        let _ = write!(out, "<li>{}: {}", plain(cause), of.count);
+        if !of.example.is_empty() {
+            let _ = write!(out, " (for example {})", plain(&of.example));
+        }
+        out.push_str("</li>");
+    }
+    out.push_str("</ul>\n");
+    out
+}
+
+fn confusions(section: &Section<'_>) -> String {
+    if section.confusions.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from(
+        "<h3>Frequent wrong answers, the farthest off first</h3>\n<table><tr><th>common ancestor</th>\
+         <th>depth</th><th>truth</th><th>answer</th><th>times</th><th></th></tr>\n",
+    );
+    for confusion in section.confusions {
+        let _ = write!(
+            out,
+            "<tr><td>{}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td>",
+            plain(&confusion.ancestor),
+            confusion.depth,
+            plain(&confusion.truth),
+            plain(&confusion.answer),
+            confusion.count
+        );
+        for picture in confusion
+            .examples
+            .iter()
+            .filter_map(|key| section.pictures.get(key))
+        {
+            let alt = plain(&confusion.truth);
+            let _ = write!(
+                out,
+                "<img src=\"data:image/jpeg;base64,{picture}\" alt=\"{alt}\">"
+            );
+        }
+        out.push_str("</td></tr>\n");
+    }
+    out.push_str("</table>\n");
+    out
+}

@@ -1,0 +1,5 @@
+//! Results for people: a table on the terminal, a page in a browser.
+
+pub mod html;
+pub mod pictures;
+pub mod table;

@@ -1,0 +1,47 @@
+//! Small copies of the pictures that records name, for a page.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Cursor;
+use std::path::PathBuf;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use espalier_core::input::{Preprocess, ResizeMode};
+
+use crate::data::open;
+
+/// Side of a small picture.
+const SIDE: u32 = 72;
+
+/// Small JPEGs in base64 of the records with these keys, those that can be found and read.
+#[must_use]
+pub fn small(paths: &[PathBuf], keys: &BTreeSet<String>) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let Ok(data) = open::labelled(paths) else {
+        return found;
+    };
+    for (at, unit) in data.units().iter().enumerate() {
+        if found.len() == keys.len() {
+            break;
+        }
+        let Ok(records) = data.load(at) else { continue };
+        let rows = (0..unit.records as usize).filter_map(|row| records.read(row).ok());
+        for record in rows.filter(|record| keys.contains(&record.key)) {
+            if let Some(bytes) = record.picture.decode().ok().and_then(|p| jpeg(&p)) {
+                found.insert(record.key, STANDARD.encode(bytes));
+            }
+        }
+    }
+    found
+}
+
+fn jpeg(picture: &image::RgbImage) -> Option<Vec<u8>> {
+    let preprocess = Preprocess {
+        size: SIDE,
+        resize: ResizeMode::CentreCrop,
+    };
+    let small = preprocess.apply(picture).ok()?;
+    let mut bytes = Cursor::new(Vec::new());
+    small.write_to(&mut bytes, image::ImageFormat::Jpeg).ok()?;
+    Some(bytes.into_inner())
+}

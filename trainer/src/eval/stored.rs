@@ -1,0 +1,200 @@
+//! Embeddings that people bring along: the files of `trainer embed`.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use espalier_core::caption::EMBEDDINGS;
+use espalier_core::geometry::Space;
+use espalier_core::weights::Tensors;
+
+use super::Points;
+use crate::exit::usage;
+
+/// Metadata entries beside the tensor.
+pub const NAMES: &str = "names";
+/// The space of the points, as JSON of [`Space`].
+pub const SPACE: &str = "space";
+/// The weights that made them.
+pub const MODEL: &str = "model_sha256";
+
+/// Points of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    /// Points, row by row.
+    pub points: Points,
+    /// Names of the rows, where the file has them.
+    pub names: Option<Vec<String>>,
+    /// Their space, where the file tells it.
+    pub space: Option<Space>,
+    /// Hash of the weights that made them, empty where the file does not tell it.
+    pub model: String,
+}
+
+impl Stored {
+    /// Read a file: a tensor `embeddings` [n, d] and, in the metadata, `names` and `space`.
+    ///
+    /// # Errors
+    /// Bad usage when there is no such file, or it holds something else.
+    pub fn open(path: &Path) -> anyhow::Result<Self> {
+        let wrong = |found: String| {
+            usage(format!(
+                "{}: expected a safetensors file with a tensor `{EMBEDDINGS}` [n, d], as `trainer \
+                 embed` writes it; found {found}",
+                path.display()
+            ))
+        };
+        let bytes = std::fs::read(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
+        let mut file = Tensors::read(&bytes).map_err(|e| wrong(e.to_string()))?;
+        let Some(tensor) = file.tensors.remove(EMBEDDINGS) else {
+            let names: Vec<String> = file.tensors.into_keys().collect();
+            return Err(wrong(format!("the tensors {}", names.join(", "))));
+        };
+        let &[rows, width] = tensor.shape.as_slice() else {
+            return Err(wrong(format!("shape {:?}", tensor.shape)));
+        };
+        let points = Points::new(width, tensor.data);
+        if rows == 0 || width == 0 {
+            return Err(wrong("no embedding".into()));
+        }
+        if let Some(row) = points.not_finite() {
+            return Err(wrong(format!("NaN or infinity in row {row}")));
+        }
+        let json = |key: &str| file.metadata.get(key);
+        let names: Option<Vec<String>> = json(NAMES)
+            .map(|text| serde_json::from_str(text))
+            .transpose()
+            .map_err(|e| wrong(format!("metadata `{NAMES}`: {e}")))?;
+        if names.as_ref().is_some_and(|names| names.len() != rows) {
+            return Err(wrong(format!("{rows} rows and another number of names")));
+        }
+        let space = json(SPACE)
+            .map(|text| serde_json::from_str(text))
+            .transpose()
+            .map_err(|e| wrong(format!("metadata `{SPACE}`: {e}")))?;
+        Ok(Self {
+            points,
+            names,
+            space,
+            model: json(MODEL).cloned().unwrap_or_default(),
+        })
+    }
+
+    /// The row of each name, the first of several.
+    #[must_use]
+    pub fn by_name(&self) -> HashMap<&str, usize> {
+        let mut rows = HashMap::new();
+        for (row, name) in self.names.iter().flatten().enumerate() {
+            rows.entry(name.as_str()).or_insert(row);
+        }
+        rows
+    }
+}
+
+/// The space that two files share; cosine of what is stored where neither tells one.
+///
+/// # Errors
+/// Bad usage when widths, weights or spaces differ.
+pub fn shared(a: &Stored, b: &Stored) -> anyhow::Result<Space> {
+    let (wide, other) = (a.points.width(), b.points.width());
+    if wide != other {
+        return Err(usage(format!(
+            "embeddings of width {wide} and {other} do not go together"
+        )));
+    }
+    if !a.model.is_empty() && !b.model.is_empty() && a.model != b.model {
+        return Err(usage(format!(
+            "the embeddings were made by different models ({} and {})",
+            &a.model[..a.model.len().min(12)],
+            &b.model[..b.model.len().min(12)]
+        )));
+    }
+    match (&a.space, &b.space) {
+        (Some(a), Some(b)) if a != b => Err(usage("the embeddings lie in different spaces")),
+        (Some(space), _) | (None, Some(space)) => Ok(space.clone()),
+        (None, None) => Ok(Space::Sphere {
+            root: vec![0.0; wide],
+        }),
+    }
+}
+
+/// Rows scaled to length 1, for files that tell no space.
+#[must_use]
+pub fn unit(points: &Points) -> Points {
+    let data = points.rows().flat_map(|row| {
+        let norm = row.iter().map(|v| v * v).sum::<f32>().sqrt().max(1e-12);
+        row.iter().map(move |v| v / norm)
+    });
+    Points::new(points.width(), data.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use espalier_core::weights::HostTensor;
+
+    use super::*;
+
+    fn write(dir: &Path, metadata: &[(&str, &str)], data: Vec<f32>, name: &str) -> Stored {
+        let file = dir.join("e.safetensors");
+        let tensor = HostTensor {
+            shape: vec![data.len() / 2, 2],
+            data,
+        };
+        let file_of = Tensors {
+            tensors: BTreeMap::from([(name.to_owned(), tensor)]),
+            metadata: metadata
+                .iter()
+                .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+                .collect(),
+        };
+        std::fs::write(&file, file_of.write(|_, _| false).unwrap()).unwrap();
+        Stored::open(&file).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    #[test]
+    fn files_are_read_with_names_and_space() {
+        let dir = tempfile::tempdir().unwrap();
+        let space = Space::Lorentz { curvature: 0.5 };
+        let json = serde_json::to_string(&space).unwrap();
+        let metadata = [
+            (NAMES, "[\"a\",\"b\",\"a\"]"),
+            (SPACE, json.as_str()),
+            (MODEL, "x"),
+        ];
+        let a = write(
+            dir.path(),
+            &metadata,
+            vec![1.0, 0.0, 0.0, 1.0, 2.0, 2.0],
+            "embeddings",
+        );
+        assert_eq!((a.by_name()["a"], a.by_name()["b"]), (0, 1));
+        assert_eq!(shared(&a, &a).unwrap(), space);
+        let b = write(dir.path(), &[(MODEL, "y")], vec![3.0, 4.0], "embeddings");
+        assert!(
+            shared(&a, &b)
+                .unwrap_err()
+                .to_string()
+                .contains("different models")
+        );
+        assert!(matches!(shared(&b, &b).unwrap(), Space::Sphere { .. }));
+        assert_eq!(unit(&b.points).data(), [0.6, 0.8]);
+    }
+
+    #[test]
+    fn other_files_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let said = |path: &Path| Stored::open(path).unwrap_err().to_string();
+        let path = dir.path().join("x.safetensors");
+        assert!(said(&path).contains("x.safetensors"));
+        std::fs::write(&path, "nothing").unwrap();
+        assert!(
+            said(&path).contains("expected a safetensors file"),
+            "{}",
+            said(&path)
+        );
+        let none = Tensors::default().write(|_, _| false).unwrap();
+        std::fs::write(&path, none).unwrap();
+        assert!(said(&path).contains("found the tensors"));
+    }
+}

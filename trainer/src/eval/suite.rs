@@ -1,0 +1,92 @@
+//! The benchmarks of the papers in one folder: which are there, which are not and how to get them.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+
+use super::task::{Place, Task};
+use super::tasks;
+
+/// A set of tasks and benchmarks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Suite {
+    /// Everything that the papers report.
+    Papers,
+}
+
+/// A task on a benchmark.
+pub struct Planned {
+    /// The task.
+    pub task: &'static dyn Task,
+    /// The benchmark.
+    pub place: Place,
+    /// Where it lies, or would.
+    pub path: PathBuf,
+}
+
+/// Tasks on benchmarks below `folder`: those whose data is there, and those whose data is not.
+#[must_use]
+pub fn plan(folder: &Path) -> (Vec<Planned>, Vec<Planned>) {
+    let all = tasks::ALL
+        .iter()
+        .flat_map(|task| task.places().iter().map(move |p| (*task, *p)));
+    all.map(|(task, place)| Planned {
+        task,
+        path: folder.join(place.path),
+        place,
+    })
+    .partition(|planned| planned.path.exists())
+}
+
+/// What the suite did not find, a line each, for people.
+#[must_use]
+pub fn missing(absent: &[Planned]) -> String {
+    let line = |p: &Planned| {
+        let get: Vec<&str> = p.place.get.split_whitespace().collect();
+        format!(
+            "  {} on {}: {}",
+            p.task.name(),
+            p.place.dataset,
+            get.join(" ")
+        )
+    };
+    let lines: Vec<String> = absent.iter().map(line).collect();
+    lines.join("\n")
+}
+
+/// Files that a benchmark brings for the options that it needs, by their name in its folder.
+///
+/// - `classnames.tsv`: [`super::Options::class_names`]
+/// - `taxonomy.tsv` or `imagenet_isa.txt`: [`super::Options::taxonomy`]
+#[must_use]
+pub fn beside(path: &Path, names: &[&str]) -> Option<PathBuf> {
+    let tried = names.iter().map(|name| path.join(name));
+    tried.into_iter().find(|file| file.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn benchmarks_that_are_there_are_planned_and_others_explained() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("coco")).unwrap();
+        let (found, absent) = plan(dir.path());
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            (found[0].task.name(), found[0].place.dataset),
+            ("retrieval", "coco")
+        );
+        let said = missing(&absent);
+        assert!(
+            said.contains("hyperlex on hyperlex: hyperlex/hyperlex-all.txt"),
+            "{said}"
+        );
+        assert!(
+            said.contains("zero-shot on food101: one folder a class below food101/"),
+            "{said}"
+        );
+        assert_eq!(said.lines().count(), absent.len());
+    }
+}

@@ -1,0 +1,252 @@
+//! BREEDS: the pair of a general and a specific label for a picture (METHODS 6.6).
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use espalier_core::geometry::Space;
+use espalier_core::input::ResizeMode;
+
+use crate::data::chils::{TwoLevels, WANTED};
+use crate::data::{Ledger, open};
+use crate::eval::metrics::pairs::{Pairs, Sign, two_fold};
+use crate::eval::metrics::steps::linspace;
+use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::eval::{Points, prompts, search};
+use crate::exit::usage;
+
+/// The subsets of the paper.
+const SUBSETS: [&str; 4] = ["living17", "nonliving26", "entity13", "entity30"];
+/// Weights of the angle that are tried, in each sign.
+const WEIGHTS: usize = 20;
+/// Recall is measured at these ranks.
+const KS: [u32; 2] = [1, 5];
+
+/// Recall of the right pair of labels.
+pub struct Breeds;
+
+impl Task for Breeds {
+    fn name(&self) -> &'static str {
+        "breeds"
+    }
+
+    fn about(&self) -> &'static str {
+        "the right pair of superclass and subclass among all pairs of labels: recall@1, recall@5"
+    }
+
+    fn needs(&self) -> &'static str {
+        "CHILS label lists living17.json, nonliving26.json, entity13.json, entity30.json (or one of \
+         them), and class folders of pictures in a folder of the list's name beside it or in --images \
+         DIR; --class-names where folders are not named as subclasses"
+    }
+
+    fn places(&self) -> &'static [Place] {
+        &[Place {
+            dataset: "breeds",
+            path: "breeds",
+            get: "breeds/living17.json and so on from the CHILS repository, and the validation \
+                  pictures of each subset in breeds/living17/<subclass>/ and so on",
+        }]
+    }
+
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+        let lists = lists(cx.path()?)?;
+        let set = match cx.options.prompts.as_str() {
+            prompts::AUTO => "openai-80",
+            named => named,
+        };
+        let mut total = Outcome {
+            dataset: Some("breeds".into()),
+            prompts: set.to_owned(),
+            settings: settings([
+                ("resize", cx.resize_word(ResizeMode::CentreCrop)),
+                ("sign", super::word(&cx.options.sign)),
+            ]),
+            ..Outcome::default()
+        };
+        let mut ledger = Ledger::default();
+        for list in &lists {
+            subset(cx, list, set, &mut total, &mut ledger)?;
+        }
+        let known = lists
+            .iter()
+            .filter(|l| SUBSETS.contains(&stem(l).as_str()))
+            .count();
+        if known > 0 && known < SUBSETS.len() {
+            let absent = (SUBSETS.len() - known) as u64;
+            ledger.note(
+                "subset of the paper not there, the mean runs over the others",
+                absent,
+                "",
+            );
+        }
+        for k in KS {
+            let end = format!("_recall@{k}");
+            let each = total
+                .metrics
+                .iter()
+                .filter(|(name, _)| name.ends_with(&end));
+            let values: Vec<f64> = each.map(|(_, value)| *value).collect();
+            let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+            total.metrics.insert(format!("recall@{k}"), mean);
+        }
+        total.ledger = Some(ledger);
+        Ok(total)
+    }
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// The label lists that a path means.
+fn lists(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if path.is_file() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let inside = SUBSETS.iter().map(|name| path.join(format!("{name}.json")));
+    let found: Vec<PathBuf> = inside.filter(|file| file.is_file()).collect();
+    if found.is_empty() {
+        return Err(usage(format!(
+            "{}: expected {WANTED}, named {}.json; found none",
+            path.display(),
+            SUBSETS.join(".json, ")
+        )));
+    }
+    Ok(found)
+}
+
+/// Names of folders that are not those of subclasses.
+fn names(cx: &Context<'_>) -> anyhow::Result<HashMap<String, String>> {
+    let Some(path) = &cx.options.class_names else {
+        return Ok(HashMap::new());
+    };
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| usage(format!("--class-names {}: {e}", path.display())))?;
+    let pairs = text.lines().filter_map(|line| line.split_once('\t'));
+    Ok(pairs
+        .map(|(l, n)| (l.trim().to_owned(), n.trim().to_owned()))
+        .collect())
+}
+
+/// Every pair of labels in the space of the model.
+fn pairs(space: &Space, labels: &Points) -> Pairs {
+    let radii: Vec<f64> = labels.rows().map(|p| space.radius(p)).collect();
+    Pairs::all(&radii, |x, y| {
+        space.exterior_angle(labels.row(x), labels.row(y))
+    })
+}
+
+/// Judge one subset and add what was found.
+fn subset(
+    cx: &Context<'_>,
+    list: &Path,
+    set: &str,
+    total: &mut Outcome,
+    ledger: &mut Ledger,
+) -> anyhow::Result<()> {
+    let model = cx.model()?;
+    let two = TwoLevels::open(list)?;
+    let labels = two.labels();
+    let beside = list.with_extension("");
+    let folder = cx.options.images.clone().unwrap_or(beside);
+    if !folder.is_dir() {
+        return Err(usage(format!(
+            "{}: expected class folders of pictures there, or in --images DIR; found nothing",
+            folder.display()
+        )));
+    }
+    let paths = [folder];
+    let found = model.dataset(
+        open::labelled(&paths)?,
+        &paths,
+        cx.resize(ResizeMode::CentreCrop),
+    )?;
+    let points = model.classes(&labels, set)?;
+    let pairs = pairs(model.space()?, &points);
+    let place = |name: &str| labels.binary_search_by(|l| l.as_str().cmp(name)).ok();
+    let by_ends: HashMap<(u32, u32), usize> = pairs
+        .ends
+        .iter()
+        .enumerate()
+        .map(|(at, ends)| (*ends, at))
+        .collect();
+
+    let given = names(cx)?;
+    let (mut rows, mut gold) = (Vec::new(), Vec::new());
+    for (row, label) in found.about.labels.iter().enumerate() {
+        let label = label.clone().unwrap_or_default();
+        let name = given
+            .get(&label)
+            .cloned()
+            .unwrap_or_else(|| label.replace('_', " "));
+        let ends = two
+            .above(&name)
+            .and_then(|above| Some((place(above)?, place(&name)?)));
+        match ends {
+            Some((general, specific)) => {
+                ledger.usable(1);
+                rows.push(row);
+                gold.push(by_ends.get(&(general as u32, specific as u32)).copied());
+            }
+            None => ledger.miss("picture of no subclass of the list", &label),
+        }
+    }
+    for (cause, missing) in &found.about.broken {
+        for _ in 0..missing.count {
+            ledger.miss(cause, &missing.example);
+        }
+    }
+    if rows.is_empty() {
+        return Err(usage(format!(
+            "{}: not one picture belongs to a subclass of {}; name the folders as its subclasses, or \
+             give --class-names",
+            paths[0].display(),
+            list.display()
+        )));
+    }
+    let reversed = gold.iter().filter(|g| g.is_none()).count() as u64;
+    ledger.note(
+        "subclass nearer to the root than its superclass, a miss",
+        reversed,
+        "",
+    );
+    let up: Vec<f32> = linspace(0.0, 0.2, WEIGHTS)
+        .iter()
+        .map(|w| *w as f32)
+        .collect();
+    let weights: Vec<f32> = up.iter().copied().chain(up.iter().map(|w| -w)).collect();
+    let queries = found.points.select(&rows);
+    let ranks = search::scores(model.space()?, &queries, &points, |at, similar| {
+        gold[at].map(|gold| pairs.ranks(similar, gold, &weights))
+    });
+    let name = stem(list);
+    for (sign, range) in [
+        (Sign::Plus, 0..WEIGHTS),
+        (Sign::Minus, WEIGHTS..2 * WEIGHTS),
+    ] {
+        let part: Vec<Option<Vec<u32>>> = ranks
+            .iter()
+            .map(|r| r.as_ref().map(|r| r[range.clone()].to_vec()))
+            .collect();
+        for k in KS {
+            let (value, chosen) = two_fold(&part, WEIGHTS, k);
+            let word = super::word(&sign);
+            total
+                .metrics
+                .insert(format!("{name}_recall@{k}_{word}"), value);
+            if sign == cx.options.sign {
+                total.metrics.insert(format!("{name}_recall@{k}"), value);
+                let chosen = chosen.map(|w| format!("{:.4}", up[w]));
+                total
+                    .settings
+                    .insert(format!("{name}_weights@{k}"), chosen.join(" "));
+            }
+        }
+    }
+    total.n += rows.len();
+    total.classes += pairs.ends.len();
+    Ok(())
+}

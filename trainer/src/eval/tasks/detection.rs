@@ -1,0 +1,114 @@
+//! Recognising given boxes by their nearest training boxes (METHODS 6.8).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use espalier_core::input::ResizeMode;
+
+use super::scenes::Scenes;
+use crate::eval::search::top_k;
+use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::eval::zero_shot;
+use crate::exit::usage;
+
+/// Neighbours that vote.
+const NEIGHBOURS: usize = 5;
+
+/// Label of a box by the majority of its nearest training boxes.
+pub struct Detection;
+
+impl Task for Detection {
+    fn name(&self) -> &'static str {
+        "detection"
+    }
+
+    fn about(&self) -> &'static str {
+        "label of given boxes by the five nearest boxes of --gallery: acc1, mean_per_class_recall"
+    }
+
+    fn needs(&self) -> &'static str {
+        "pictures with labelled boxes (OpenImages folders or shards) as --data, and others to take \
+         neighbours from as --gallery"
+    }
+
+    fn places(&self) -> &'static [Place] {
+        &[]
+    }
+
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+        if cx.options.gallery.is_empty() {
+            return Err(usage(
+                "--gallery: expected labelled boxes to take neighbours from, found none",
+            ));
+        }
+        let asked = Scenes::open(cx, cx.data)?;
+        let known = Scenes::open(cx, &cx.options.gallery)?;
+        if asked.labels.is_empty() || known.labels.is_empty() {
+            return Err(usage(format!(
+                "expected boxes in --data and --gallery; found {} and {}",
+                asked.labels.len(),
+                known.labels.len()
+            )));
+        }
+        let space = cx.model()?.space()?;
+        let ranked = top_k(space, &asked.parts.points, &known.parts.points, NEIGHBOURS);
+        let classes: BTreeSet<&String> = asked.labels.iter().chain(&known.labels).collect();
+        let classes: Vec<&String> = classes.into_iter().collect();
+        let class = |label: &String| classes.binary_search(&label).unwrap_or_default();
+        let votes = |i: usize| {
+            let near: Vec<usize> = ranked
+                .items(i)
+                .iter()
+                .map(|at| class(&known.labels[*at as usize]))
+                .collect();
+            vec![majority(&near)]
+        };
+        let answers: Vec<Vec<usize>> = (0..ranked.len()).map(votes).collect();
+        let truth: Vec<usize> = asked.labels.iter().map(class).collect();
+        let mut metrics = zero_shot::metrics(&answers, &truth, classes.len());
+        // One answer a box.
+        metrics.remove("acc5");
+        let seen: BTreeSet<&String> = known.labels.iter().collect();
+        let unseen = asked.labels.iter().filter(|l| !seen.contains(l)).count() as u64;
+        let mut ledger = asked.ledger;
+        ledger.note(
+            "box of a label that --gallery does not have, a miss",
+            unseen,
+            "",
+        );
+        Ok(Outcome {
+            n: truth.len(),
+            classes: classes.len(),
+            left_out: BTreeMap::new(),
+            settings: settings([
+                ("resize", cx.resize_word(ResizeMode::WhitePad)),
+                ("neighbours", NEIGHBOURS.min(ranked.k()).to_string()),
+            ]),
+            ledger: Some(ledger),
+            metrics,
+            ..Outcome::default()
+        })
+    }
+}
+
+/// The most frequent entry; of equally frequent ones the first, which is the nearest.
+fn majority(votes: &[usize]) -> usize {
+    let count = |v: usize| votes.iter().filter(|w| **w == v).count();
+    let best = votes.iter().map(|v| count(*v)).max().unwrap_or(0);
+    votes
+        .iter()
+        .copied()
+        .find(|v| count(*v) == best)
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_majority_wins_and_the_nearest_breaks_ties() {
+        assert_eq!(majority(&[3, 1, 1, 2, 0]), 1);
+        assert_eq!(majority(&[4, 2, 2, 4, 0]), 4);
+        assert_eq!(majority(&[7]), 7);
+    }
+}

@@ -1,0 +1,81 @@
+//! How far wrong answers are in the taxonomy (METHODS 6.3).
+
+use espalier_core::input::ResizeMode;
+use espalier_core::taxonomy::NodeIx;
+
+use super::labelled::{self, NEEDS};
+use crate::eval::hierarchy;
+use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::exit::usage;
+
+/// Tree distances between answers and truth.
+pub struct Hierarchy;
+
+impl Task for Hierarchy {
+    fn name(&self) -> &'static str {
+        "hierarchy"
+    }
+
+    fn about(&self) -> &'static str {
+        "how far answers are from the truth in the taxonomy: tie, lca, jaccard, precision, recall"
+    }
+
+    fn needs(&self) -> &'static str {
+        NEEDS
+    }
+
+    fn places(&self) -> &'static [Place] {
+        &[Place {
+            dataset: "imagenet",
+            path: "imagenet",
+            get: "ImageNet's validation pictures, one folder a WordNet id below imagenet/; \
+                  imagenet_isa.txt as --taxonomy and names by --class-names",
+        }]
+    }
+
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+        let (mut found, taxonomy) = labelled::answers(cx)?;
+        let nodes = &found.classes.nodes;
+        let (mut predicted, mut truth): (Vec<NodeIx>, Vec<NodeIx>) = (Vec::new(), Vec::new());
+        let mut lost = 0;
+        for (i, class) in found.truth.iter().enumerate() {
+            let answer = found
+                .ranked
+                .items(i)
+                .first()
+                .and_then(|c| nodes[*c as usize]);
+            match (answer, nodes[*class]) {
+                (Some(p), Some(t)) => {
+                    predicted.push(p);
+                    truth.push(t);
+                }
+                _ => lost += 1,
+            }
+        }
+        let without = nodes.iter().filter(|n| n.is_none()).count();
+        if truth.is_empty() {
+            return Err(usage(format!(
+                "--taxonomy: expected nodes with the labels of the pictures as ids; of {} classes it \
+                 lacks {without}",
+                nodes.len()
+            )));
+        }
+        found
+            .ledger
+            .lose("true class or answer not in the taxonomy", lost, "");
+        found
+            .left_out
+            .insert("true class or answer not in the taxonomy".to_owned(), lost);
+        Ok(Outcome {
+            n: truth.len(),
+            classes: nodes.len(),
+            metrics: hierarchy::scores(&taxonomy, &predicted, &truth),
+            confusions: found.confusions(&taxonomy, 30),
+            settings: settings([("resize", cx.resize_word(ResizeMode::CentreCrop))]),
+            prompts: found.prompts,
+            left_out: found.left_out,
+            ledger: Some(found.ledger),
+            ..Outcome::default()
+        })
+    }
+}

@@ -1,0 +1,85 @@
+//! Retrieval of pictures by pictures, judged at each rank (METHODS 6.7).
+
+use std::collections::BTreeMap;
+
+use espalier_core::input::ResizeMode;
+
+use super::ranks::{self, Lineages, NEEDS, PLACES};
+use crate::eval::search::top_k;
+use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::exit::usage;
+
+/// Whether the nearest other picture is of the same kingdom, .., species.
+pub struct ImageToImage;
+
+impl Task for ImageToImage {
+    fn name(&self) -> &'static str {
+        "image-to-image"
+    }
+
+    fn about(&self) -> &'static str {
+        "whether the nearest other picture shares the rank: recall@1_kingdom .. recall@1_species"
+    }
+
+    fn needs(&self) -> &'static str {
+        NEEDS
+    }
+
+    fn places(&self) -> &'static [Place] {
+        PLACES
+    }
+
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+        let mut data = Lineages::open(cx)?;
+        if data.rows.len() < 2 {
+            return Err(usage(
+                "--data: expected at least two pictures to compare, found one",
+            ));
+        }
+        let points = data.pictures.points.select(&data.rows);
+        // The picture itself, and the best other one.
+        let ranked = top_k(cx.model()?.space()?, &points, &points, 2);
+        let other = |i: usize| {
+            ranked
+                .items(i)
+                .iter()
+                .map(|j| *j as usize)
+                .find(|j| *j != i)
+        };
+        let nearest: Vec<Option<usize>> = (0..points.len()).map(other).collect();
+        let mut metrics = BTreeMap::new();
+        for (rank, name) in data.ranks().iter().enumerate() {
+            let same = |(i, j): (usize, &Option<usize>)| {
+                j.is_some_and(|j| data.names[i][..=rank] == data.names[j][..=rank])
+            };
+            let hits = nearest
+                .iter()
+                .enumerate()
+                .filter(|pair| same(*pair))
+                .count();
+            metrics.insert(
+                format!("recall@1_{name}"),
+                hits as f64 / points.len() as f64,
+            );
+        }
+        ranks::with_mean(&mut metrics, "recall@1");
+        let mut count: BTreeMap<&Vec<String>, u64> = BTreeMap::new();
+        for names in &data.names {
+            *count.entry(names).or_default() += 1;
+        }
+        let alone = count.values().filter(|n| **n == 1).count() as u64;
+        data.ledger.note(
+            "last rank with one picture, which has no other to find",
+            alone,
+            "",
+        );
+        Ok(Outcome {
+            n: points.len(),
+            classes: points.len() - 1,
+            settings: settings([("resize", cx.resize_word(ResizeMode::CentreCrop))]),
+            ledger: Some(data.ledger),
+            metrics,
+            ..Outcome::default()
+        })
+    }
+}

@@ -1,0 +1,70 @@
+//! The tasks of `trainer eval`. A new one is a file here and a line in [`ALL`].
+
+mod breeds;
+mod detection;
+mod factors;
+mod hierarcaps;
+mod hierarchy;
+mod hyperlex;
+mod image_to_image;
+mod labelled;
+mod norms;
+mod ordering;
+mod parts;
+mod rank_ordering;
+mod rank_zero_shot;
+mod ranks;
+mod retrieval;
+mod scenes;
+mod sugar_crepe;
+mod vl_checklist;
+mod zero_shot;
+
+use super::Task;
+use crate::exit::usage;
+
+/// Every task, in the order in which they run.
+pub const ALL: &[&dyn Task] = &[
+    &zero_shot::ZeroShot,
+    &hierarchy::Hierarchy,
+    &ordering::Ordering,
+    &retrieval::Retrieval,
+    &hierarcaps::Hierarcaps,
+    &hyperlex::Hyperlex,
+    &breeds::Breeds,
+    &rank_zero_shot::RankZeroShot,
+    &rank_ordering::RankOrdering,
+    &image_to_image::ImageToImage,
+    &parts::Parts,
+    &detection::Detection,
+    &sugar_crepe::SugarCrepe,
+    &vl_checklist::VlChecklist,
+    &norms::Norms,
+    &factors::Factors,
+];
+
+/// Names of all tasks.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    ALL.iter().map(|task| task.name()).collect()
+}
+
+/// The task with a name.
+///
+/// # Errors
+/// Bad usage with those that exist.
+pub fn find(name: &str) -> anyhow::Result<&'static dyn Task> {
+    let found = ALL.iter().find(|task| task.name() == name);
+    found.copied().ok_or_else(|| {
+        usage(format!(
+            "--task: expected one of {}, found `{name}`",
+            names().join(", ")
+        ))
+    })
+}
+
+/// The word of a setting on the command line.
+fn word(value: &impl clap::ValueEnum) -> String {
+    let word = value.to_possible_value();
+    word.map_or_else(String::new, |v| v.get_name().to_owned())
+}

@@ -1,0 +1,72 @@
+//! How far pictures, texts, boxes and phrases lie from the root (METHODS 6.11).
+
+use std::collections::BTreeMap;
+
+use espalier_core::input::ResizeMode;
+
+use super::scenes::Scenes;
+use crate::data::Ledger;
+use crate::eval::Points;
+use crate::eval::metrics::summary::summary;
+use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::exit::usage;
+
+/// Radii and norms of the four series.
+pub struct Norms;
+
+impl Task for Norms {
+    fn name(&self) -> &'static str {
+        "norms"
+    }
+
+    fn about(&self) -> &'static str {
+        "distance to the root and norm of pictures, texts, boxes and phrases: mean, std, quartiles"
+    }
+
+    fn needs(&self) -> &'static str {
+        "shards of pictures with captions and boxes"
+    }
+
+    fn places(&self) -> &'static [Place] {
+        &[]
+    }
+
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+        let model = cx.model()?;
+        let space = model.space()?;
+        let scenes = Scenes::open(cx, cx.data)?;
+        if scenes.wholes.points.is_empty() {
+            return Err(usage(
+                "--data: expected pictures with captions, found none that can be read",
+            ));
+        }
+        let captions = model.texts(&scenes.wholes.about.captions)?;
+        let phrases = model.texts(&scenes.parts.about.captions)?;
+        let mut metrics = BTreeMap::new();
+        let mut series = |name: &str, points: &Points| {
+            let radii: Vec<f64> = points.rows().map(|p| space.radius(p)).collect();
+            let norm = |p: &[f32]| p.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt();
+            let norms: Vec<f64> = points.rows().map(norm).collect();
+            metrics.extend(summary(&format!("{name}_radius"), &radii));
+            metrics.extend(summary(&format!("{name}_norm"), &norms));
+        };
+        series("image", &scenes.wholes.points);
+        series("text", &captions);
+        series("box", &scenes.parts.points);
+        series("phrase", &phrases);
+        let broken = &scenes.wholes.about.broken;
+        let lost: u64 = broken.values().map(|m| m.count).sum();
+        Ok(Outcome {
+            n: scenes.wholes.points.len(),
+            settings: settings([("resize", cx.resize_word(ResizeMode::WhitePad))]),
+            ledger: Some(Ledger {
+                expected: scenes.wholes.points.len() as u64 + lost,
+                found: scenes.wholes.points.len() as u64,
+                missing: broken.clone(),
+                ..Ledger::default()
+            }),
+            metrics,
+            ..Outcome::default()
+        })
+    }
+}

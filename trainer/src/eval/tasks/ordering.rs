@@ -1,0 +1,87 @@
+//! Whether chains of texts lie in order of their radii (tau_d of METHODS 6.4), without pictures.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::data::lineage::{Lineages, NegativeKind};
+use crate::data::{Dataset, Hierarcaps, HierarcapsTest, open};
+use crate::eval::task::{Context, Outcome, Place, Task};
+use crate::eval::{embed, ordering};
+use crate::exit::usage;
+
+/// Order of chains by radius.
+pub struct Ordering;
+
+impl Task for Ordering {
+    fn name(&self) -> &'static str {
+        "ordering"
+    }
+
+    fn about(&self) -> &'static str {
+        "whether chains of texts lie in order of their radii: tau_d, in_order"
+    }
+
+    fn needs(&self) -> &'static str {
+        "HierarCaps' CSV files (training or test form), a taxonomy TSV, or labelled pictures whose \
+         labels have chains in --taxonomy"
+    }
+
+    fn places(&self) -> &'static [Place] {
+        &[]
+    }
+
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+        let (chains, broken) = chains(cx)?;
+        let Some(tiers) = chains.first().map(Vec::len) else {
+            return Err(usage("--data: found no chain of texts to order"));
+        };
+        let model = cx.model()?;
+        let points = model.texts(&chains.concat())?;
+        let rows: Vec<Vec<f32>> = points.rows().map(<[f32]>::to_vec).collect();
+        Ok(Outcome {
+            n: chains.len(),
+            left_out: BTreeMap::from([("broken".to_owned(), broken)]),
+            metrics: ordering::metrics(model.space()?, &rows, tiers),
+            ..Outcome::default()
+        })
+    }
+}
+
+/// Chains: rows of HierarCaps, or the labels of a taxonomy, all of them or those that pictures have;
+/// and how many rows are broken.
+fn chains(cx: &Context<'_>) -> anyhow::Result<(Vec<Vec<String>>, u64)> {
+    let is_csv = |name: &str| name.ends_with(".csv") || name.ends_with(".csv.gz");
+    let csv = cx.data.iter().all(|p| is_csv(&p.to_string_lossy()));
+    if let [one] = cx.data
+        && HierarcapsTest::is_one(one)
+    {
+        let data = HierarcapsTest::open(one, cx.options.images.as_deref())?;
+        return Ok((data.chains, 0));
+    }
+    if csv {
+        return rows(&Hierarcaps::open(cx.data, 0)?);
+    }
+    let taxonomy = open::taxonomy(cx.options.taxonomy.as_deref(), cx.data)?;
+    let kind = NegativeKind::SameTier;
+    let lineages = Lineages::new(taxonomy, cx.options.tiers, cx.options.rank_text, kind)?;
+    let mut labels: BTreeSet<String> = lineages.labels().into_iter().collect();
+    if open::taxonomy_file(cx.data).is_none() {
+        let shown = embed::labels_of(open::labelled(cx.data)?.as_ref());
+        labels.retain(|label| shown.contains(label));
+    }
+    let chains = labels.iter().filter_map(|label| lineages.positives(label));
+    Ok((chains.collect(), 0))
+}
+
+fn rows(data: &Hierarcaps) -> anyhow::Result<(Vec<Vec<String>>, u64)> {
+    let (mut chains, mut broken) = (Vec::new(), 0);
+    for (unit, size) in data.units().iter().enumerate() {
+        let rows = data.load(unit).map_err(|b| usage(b.fault.detail))?;
+        for row in 0..size.records as usize {
+            match rows.read(row) {
+                Ok(record) => chains.extend(record.chain.map(|chain| chain.positives)),
+                Err(_) => broken += 1,
+            }
+        }
+    }
+    Ok((chains, broken))
+}

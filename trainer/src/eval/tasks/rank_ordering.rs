@@ -1,0 +1,79 @@
+//! Order and matching of lineages: HierarCaps' protocol with a text a rank and one picture a species
+//! (METHODS 6.7).
+
+use std::collections::BTreeMap;
+
+use espalier_core::input::ResizeMode;
+
+use super::hierarcaps::walk;
+use super::ranks::{self, Lineages, NEEDS, PLACES};
+use crate::data::random::{Purpose, Random};
+use crate::eval::matching::{self, Chains};
+use crate::eval::task::{Context, Outcome, Place, Task, settings};
+
+/// Precision, recall, F1 and order over ranks.
+pub struct RankOrdering;
+
+impl Task for RankOrdering {
+    fn name(&self) -> &'static str {
+        "rank-ordering"
+    }
+
+    fn about(&self) -> &'static str {
+        "texts of ranks named on the way outward from the root: precision, recall, f1, d_corr"
+    }
+
+    fn needs(&self) -> &'static str {
+        NEEDS
+    }
+
+    fn places(&self) -> &'static [Place] {
+        PLACES
+    }
+
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+        let data = Lineages::open(cx)?;
+        let space = ranks::space(cx)?;
+        let walk = walk(cx, &space)?;
+        let mut species: BTreeMap<&Vec<String>, Vec<usize>> = BTreeMap::new();
+        for (row, names) in data.rows.iter().zip(&data.names) {
+            species.entry(names).or_default().push(*row);
+        }
+        let mut random = Random::new(cx.options.seed, Purpose::Sample, 0, 0);
+        let pick = |rows: &Vec<usize>| {
+            let at = random.below(u32::try_from(rows.len()).unwrap_or(u32::MAX));
+            rows[at as usize]
+        };
+        let rows: Vec<usize> = species.values().map(pick).collect();
+        let tiers = data.ranks().len();
+        let chain = |names: &&Vec<String>| -> Vec<String> {
+            (0..tiers)
+                .map(|rank| ranks::text(names, rank, cx.options.rank_text))
+                .collect()
+        };
+        let texts: Vec<Vec<String>> = species.keys().map(chain).collect();
+        let points = cx.model()?.texts(&texts.concat())?;
+        let of_picture: Vec<Vec<usize>> = (0..rows.len()).map(|i| vec![i]).collect();
+        let chains = Chains {
+            texts: &texts,
+            points: &points,
+            of_picture: &of_picture,
+        };
+        let pictures = data.pictures.points.select(&rows);
+        Ok(Outcome {
+            n: rows.len(),
+            classes: points.len(),
+            settings: settings([
+                ("resize", cx.resize_word(ResizeMode::CentreCrop)),
+                ("radii", super::word(&walk.radii)),
+                ("steps", walk.steps.to_string()),
+                ("drop_first", walk.drop_first.to_string()),
+                ("rank_text", super::word(&cx.options.rank_text)),
+                ("root", ranks::ROOT.to_owned()),
+            ]),
+            metrics: matching::metrics(&space, &pictures, chains, walk),
+            ledger: Some(data.ledger),
+            ..Outcome::default()
+        })
+    }
+}

@@ -1,0 +1,136 @@
+//! Pictures whose label is a lineage: a name for each rank (METHODS 6.7).
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use espalier_core::geometry::Space;
+use espalier_core::input::ResizeMode;
+use espalier_core::taxonomy::RANKS;
+
+use crate::data::lineage::RankText;
+use crate::data::{Ledger, open};
+use crate::eval::embedder::Embedded;
+use crate::eval::task::{Context, Place};
+use crate::exit::usage;
+
+/// What the data of these tasks must be.
+pub const NEEDS: &str = "pictures with a lineage each: iNaturalist's val.json with its pictures, or \
+    folders named NNNNN_Kingdom_Phylum_Class_Order_Family_Genus_species";
+
+/// Where the suite looks.
+pub const PLACES: &[Place] = &[
+    Place {
+        dataset: "inat2021",
+        path: "inat2021",
+        get: "inat2021/val.json and inat2021/val/ from the iNaturalist 2021 competition",
+    },
+    Place {
+        dataset: "bioclip-rare",
+        path: "bioclip-rare",
+        get: "the rare species set of BioCLIP as one folder a species below bioclip-rare/, named \
+              NNNNN_Kingdom_Phylum_Class_Order_Family_Genus_species",
+    },
+];
+
+/// Text of the root of all life (METHODS 6.7).
+pub const ROOT: &str = "Eukarya";
+
+/// Pictures with their lineages.
+pub struct Lineages {
+    /// All pictures.
+    pub pictures: Rc<Embedded>,
+    /// Places of the pictures that have a lineage.
+    pub rows: Vec<usize>,
+    /// Their names, general to specific, all as many.
+    pub names: Vec<Vec<String>>,
+    /// What is there.
+    pub ledger: Ledger,
+}
+
+impl Lineages {
+    /// Embed the pictures of the data.
+    ///
+    /// # Errors
+    /// Bad data, also where not one label is a lineage; a failing device.
+    pub fn open(cx: &Context<'_>) -> anyhow::Result<Self> {
+        let data = open::labelled(cx.data)?;
+        let expected = data.records();
+        let resize = cx.resize(ResizeMode::CentreCrop);
+        let pictures = cx.model()?.dataset(data, cx.data, resize)?;
+        let mut ledger = Ledger {
+            expected,
+            found: pictures.points.len() as u64,
+            missing: pictures.about.broken.clone(),
+            ..Ledger::default()
+        };
+        let (mut rows, mut names): (Vec<usize>, Vec<Vec<String>>) = (Vec::new(), Vec::new());
+        for (row, label) in pictures.about.labels.iter().enumerate() {
+            let label = label.as_deref().unwrap_or_default();
+            let lineage: Vec<String> = label.split('/').map(str::to_owned).collect();
+            let ranks = names.first().map_or(lineage.len(), Vec::len);
+            if lineage.len() < 2 || lineage.len() != ranks {
+                ledger.lose(
+                    "label is no lineage, or of other ranks than the first",
+                    1,
+                    label,
+                );
+                continue;
+            }
+            if lineage.iter().any(|name| name.trim().is_empty()) {
+                ledger.note("lineage with an empty rank", 1, label);
+            }
+            rows.push(row);
+            names.push(lineage);
+        }
+        if rows.is_empty() {
+            return Err(usage(format!(
+                "--data: expected {NEEDS}; found {} pictures, none with a lineage",
+                pictures.points.len()
+            )));
+        }
+        Ok(Self {
+            pictures,
+            rows,
+            names,
+            ledger,
+        })
+    }
+
+    /// Names of the ranks.
+    #[must_use]
+    pub fn ranks(&self) -> Vec<String> {
+        match self.names.first().map_or(0, Vec::len) {
+            7 => RANKS.iter().map(|r| (*r).to_owned()).collect(),
+            n => (1..=n).map(|r| format!("rank{r}")).collect(),
+        }
+    }
+}
+
+/// The text of a rank of a lineage.
+#[must_use]
+pub fn text(names: &[String], rank: usize, how: RankText) -> String {
+    match how {
+        RankText::Joined => names[..=rank].join(" "),
+        RankText::Name => names[rank].clone(),
+    }
+}
+
+/// The space with the root of all life in it; the origin stays the root of a hyperbolic one.
+///
+/// # Errors
+/// When the device fails.
+pub fn space(cx: &Context<'_>) -> anyhow::Result<Space> {
+    let model = cx.model()?;
+    Ok(match model.space()? {
+        Space::Sphere { .. } => Space::Sphere {
+            root: model.texts(&[ROOT.to_owned()])?.row(0).to_vec(),
+        },
+        other => other.clone(),
+    })
+}
+
+/// Add the mean of the values of all ranks.
+pub fn with_mean(metrics: &mut BTreeMap<String, f64>, name: &str) {
+    let mean = metrics.values().sum::<f64>() / metrics.len().max(1) as f64;
+    metrics.insert(format!("{name}_mean"), mean);
+}

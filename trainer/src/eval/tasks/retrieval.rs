@@ -1,0 +1,278 @@
+//! Retrieval of pictures by texts and of texts by pictures (METHODS 6.2).
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+
+use espalier_core::geometry::Space;
+use espalier_core::input::ResizeMode;
+
+use crate::data::captioned::{Captioned, WANTED};
+use crate::data::files::Item;
+use crate::data::{Ledger, open};
+use crate::eval::Points;
+use crate::eval::metrics::recall;
+use crate::eval::search::top_k;
+use crate::eval::stored::{self, Stored};
+use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::exit::usage;
+
+/// Recall both ways over the full gallery.
+pub struct Retrieval;
+
+/// Pictures and texts with what belongs together.
+struct Pool<'a> {
+    space: Cow<'a, Space>,
+    pictures: Points,
+    texts: Points,
+    /// The picture of each text.
+    picture_of: Vec<u32>,
+    ledger: Ledger,
+    dataset: Option<String>,
+}
+
+impl Task for Retrieval {
+    fn name(&self) -> &'static str {
+        "retrieval"
+    }
+
+    fn about(&self) -> &'static str {
+        "image_retrieval_recall@K (text to image) and text_retrieval_recall@K (image to text)"
+    }
+
+    fn needs(&self) -> &'static str {
+        "a COCO captions JSON or a Karpathy split JSON with its pictures, or shards of pictures with \
+         captions; or --image-embeddings and --text-embeddings"
+    }
+
+    fn places(&self) -> &'static [Place] {
+        &[
+            Place {
+                dataset: "coco",
+                path: "coco",
+                get: "coco/annotations/captions_val2017.json and coco/val2017/*.jpg from \
+                      cocodataset.org (2017 val images and annotations)",
+            },
+            Place {
+                dataset: "flickr30k",
+                path: "flickr30k",
+                get: "flickr30k/dataset_flickr30k.json (Karpathy's splits) and \
+                      flickr30k/flickr30k-images/*.jpg",
+            },
+        ]
+    }
+
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+        let ks = ranks(&cx.options.k)?;
+        let pool = match &cx.options.image_embeddings {
+            Some(_) => brought(cx)?,
+            None => embedded(cx)?,
+        };
+        Ok(judge(cx, pool, &ks))
+    }
+}
+
+/// The ranks to measure at, ascending.
+fn ranks(asked: &[usize]) -> anyhow::Result<Vec<usize>> {
+    let mut ks = asked.to_vec();
+    ks.sort_unstable();
+    ks.dedup();
+    if ks.first().is_none_or(|k| *k == 0) {
+        return Err(usage("--k: expected ranks of at least 1, such as 1,5,10"));
+    }
+    Ok(ks)
+}
+
+/// Pictures and texts through the model.
+fn embedded<'a>(cx: &'a Context<'_>) -> anyhow::Result<Pool<'a>> {
+    let model = cx.model()?;
+    let space = Cow::Borrowed(model.space()?);
+    if let [path] = cx.data
+        && Captioned::is_one(path)
+    {
+        let data = Captioned::open(path, cx.options.images.as_deref(), &cx.options.split)?;
+        let items = data
+            .files
+            .iter()
+            .flatten()
+            .cloned()
+            .map(Item::from)
+            .collect();
+        let listed = model.files(items, cx.resize(ResizeMode::Squeeze))?;
+        let mut ledger = data.ledger.clone();
+        listed.settle(&mut ledger, |_| 1);
+        // Rows of the pictures of the index, those without a file among them.
+        let mut file = 0;
+        let rows: Vec<Option<usize>> = data
+            .files
+            .iter()
+            .map(|f| {
+                f.as_ref()?;
+                file += 1;
+                listed.row_of[file - 1]
+            })
+            .collect();
+        let (texts, picture_of) = kept(&data, &rows, &mut ledger);
+        return Ok(Pool {
+            space,
+            pictures: listed.points().clone(),
+            texts: model.texts(&texts)?,
+            picture_of,
+            ledger,
+            dataset: data.dataset.map(str::to_owned),
+        });
+    }
+    if cx.data.is_empty() {
+        return Err(usage(format!("--data: expected {WANTED}; found none")));
+    }
+    let data = open::labelled(cx.data)?;
+    let expected = data.records();
+    let found = model.dataset(data, cx.data, cx.resize(ResizeMode::Squeeze))?;
+    let captions = &found.about.captions;
+    let mut ledger = Ledger {
+        expected,
+        found: captions.len() as u64,
+        missing: found.about.broken.clone(),
+        ..Ledger::default()
+    };
+    repeated(captions, &mut ledger);
+    Ok(Pool {
+        space,
+        texts: model.texts(captions)?,
+        picture_of: (0..captions.len() as u32).collect(),
+        pictures: found.points.clone(),
+        ledger,
+        dataset: None,
+    })
+}
+
+/// Captions whose picture has a row, with that row.
+fn kept(data: &Captioned, rows: &[Option<usize>], ledger: &mut Ledger) -> (Vec<String>, Vec<u32>) {
+    let (mut texts, mut picture_of) = (Vec::new(), Vec::new());
+    for (text, picture) in data.captions.iter().zip(&data.picture_of) {
+        match rows[*picture as usize] {
+            Some(row) => {
+                texts.push(text.clone());
+                picture_of.push(row as u32);
+            }
+            None => ledger.note("caption whose picture is missing", 1, text),
+        }
+    }
+    repeated(&texts, ledger);
+    (texts, picture_of)
+}
+
+/// Note texts that come more than once: they tie, and only one picture counts as theirs.
+fn repeated(texts: &[String], ledger: &mut Ledger) {
+    let mut seen: HashMap<&str, u64> = HashMap::new();
+    for text in texts {
+        *seen.entry(text).or_default() += 1;
+    }
+    let again = seen.iter().filter(|(_, n)| **n > 1);
+    let count = again.clone().map(|(_, n)| n - 1).sum();
+    let example = again.map(|(text, _)| *text).min().unwrap_or_default();
+    ledger.note("caption given again", count, example);
+}
+
+/// Embeddings that were brought along, paired by the names of a benchmark, or row by row.
+fn brought<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
+    let (Some(images), Some(texts)) = (&cx.options.image_embeddings, &cx.options.text_embeddings)
+    else {
+        return Err(usage("expected --image-embeddings and --text-embeddings"));
+    };
+    let (images, texts) = (Stored::open(images)?, Stored::open(texts)?);
+    let space = Cow::Owned(stored::shared(&images, &texts)?);
+    let told = images.space.is_some() || texts.space.is_some();
+    let scaled = |p: &Points| if told { p.clone() } else { stored::unit(p) };
+    let (pictures, all) = (scaled(&images.points), scaled(&texts.points));
+    let mut ledger = Ledger::default();
+    let [path] = cx.data else {
+        if images.points.len() != texts.points.len() {
+            return Err(usage(format!(
+                "without --data rows belong together one by one; found {} pictures and {} texts",
+                images.points.len(),
+                texts.points.len()
+            )));
+        }
+        ledger.usable(pictures.len() as u64);
+        return Ok(Pool {
+            space,
+            picture_of: (0..pictures.len() as u32).collect(),
+            pictures,
+            texts: all,
+            ledger,
+            dataset: None,
+        });
+    };
+    let data = Captioned::open(path, cx.options.images.as_deref(), &cx.options.split)?;
+    let (by_image, by_text) = (images.by_name(), texts.by_name());
+    let rows: Vec<Option<usize>> = data
+        .names
+        .iter()
+        .map(|name| {
+            let base = name.rsplit('/').next().unwrap_or(name);
+            let row = by_image
+                .get(name.as_str())
+                .or_else(|| by_image.get(base))
+                .copied();
+            match row {
+                Some(_) => ledger.usable(1),
+                None => ledger.miss("no embedding of this name", name),
+            }
+            row
+        })
+        .collect();
+    let (mut picks, mut picture_of) = (Vec::new(), Vec::new());
+    for (text, picture) in data.captions.iter().zip(&data.picture_of) {
+        match (rows[*picture as usize], by_text.get(text.as_str())) {
+            (Some(row), Some(pick)) => {
+                picks.push(*pick);
+                picture_of.push(row as u32);
+            }
+            (_, None) => ledger.note("caption without an embedding", 1, text),
+            (None, _) => ledger.note("caption whose picture is missing", 1, text),
+        }
+    }
+    Ok(Pool {
+        space,
+        pictures,
+        texts: all.select(&picks),
+        picture_of,
+        ledger,
+        dataset: data.dataset.map(str::to_owned),
+    })
+}
+
+/// Recall both ways.
+fn judge(cx: &Context<'_>, mut pool: Pool<'_>, ks: &[usize]) -> Outcome {
+    let most = ks.last().copied().unwrap_or(1) + 1;
+    let mut of_picture = vec![Vec::new(); pool.pictures.len()];
+    for (text, picture) in (0..).zip(&pool.picture_of) {
+        of_picture[*picture as usize].push(text);
+    }
+    let of_text: Vec<Vec<u32>> = pool.picture_of.iter().map(|p| vec![*p]).collect();
+    let to_pictures = top_k(&pool.space, &pool.texts, &pool.pictures, most);
+    let to_texts = top_k(&pool.space, &pool.pictures, &pool.texts, most);
+    let mut metrics = BTreeMap::new();
+    for k in ks {
+        for (name, ranked, own) in [
+            ("image_retrieval_recall", &to_pictures, &of_text),
+            ("text_retrieval_recall", &to_texts, &of_picture),
+        ] {
+            let found = recall::at(ranked, own, *k);
+            metrics.insert(format!("{name}@{k}"), found.value);
+            let kind = format!("{name}@{k} query with a tie at its last rank");
+            pool.ledger.note(&kind, found.ties, "");
+        }
+    }
+    let alone = of_picture.iter().filter(|texts| texts.is_empty()).count();
+    Outcome {
+        n: pool.picture_of.len(),
+        classes: pool.pictures.len(),
+        left_out: BTreeMap::from([("picture without a text".to_owned(), alone as u64)]),
+        dataset: pool.dataset,
+        ledger: Some(pool.ledger),
+        settings: settings([("resize", cx.resize_word(ResizeMode::Squeeze))]),
+        metrics,
+        ..Outcome::default()
+    }
+}

@@ -1,0 +1,86 @@
+//! SugarCrepe: the caption against one made wrong (METHODS 6.9).
+
+use std::collections::BTreeMap;
+
+use espalier_core::input::ResizeMode;
+
+use crate::data::files::Item;
+use crate::data::sugar_crepe::{SugarCrepe as Data, WANTED};
+use crate::eval::task::{Context, Outcome, Place, Task, settings};
+
+/// Accuracy by kind of change and over all questions.
+pub struct SugarCrepe;
+
+impl Task for SugarCrepe {
+    fn name(&self) -> &'static str {
+        "sugar-crepe"
+    }
+
+    fn about(&self) -> &'static str {
+        "the caption against one made wrong: add_obj .. swap_att, overall"
+    }
+
+    fn needs(&self) -> &'static str {
+        WANTED
+    }
+
+    fn places(&self) -> &'static [Place] {
+        &[Place {
+            dataset: "sugarcrepe",
+            path: "sugarcrepe",
+            get: "the seven JSON files of SugarCrepe's data folder in sugarcrepe/ and COCO's val2017 \
+                  pictures below it",
+        }]
+    }
+
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+        let data = Data::open(cx.path()?, cx.options.images.as_deref())?;
+        let model = cx.model()?;
+        let space = model.space()?;
+        let items = data.pictures.iter().cloned().map(Item::from).collect();
+        let listed = model.files(items, cx.resize(ResizeMode::Squeeze))?;
+        let mut ledger = data.ledger.clone();
+        let questions = |picture: usize| {
+            let all = data.kinds.values().flatten();
+            all.filter(|q| q.picture == picture).count() as u64
+        };
+        listed.settle(&mut ledger, questions);
+        let mut metrics = BTreeMap::new();
+        let (mut right, mut of, mut ties) = (0, 0, 0);
+        for (kind, questions) in &data.kinds {
+            let texts: Vec<String> = questions
+                .iter()
+                .flat_map(|q| [q.caption.clone(), q.negative.clone()])
+                .collect();
+            let points = model.texts(&texts)?;
+            let (mut hits, mut asked) = (0, 0);
+            for (i, question) in questions.iter().enumerate() {
+                let Some(picture) = listed.point(question.picture) else {
+                    continue;
+                };
+                let score = |at: usize| space.score(points.row(at), picture);
+                let (fits, wrong) = (score(2 * i), score(2 * i + 1));
+                asked += 1;
+                hits += usize::from(fits > wrong);
+                ties += u64::from(fits == wrong);
+            }
+            if asked > 0 {
+                metrics.insert(kind.clone(), hits as f64 / asked as f64);
+            }
+            right += hits;
+            of += asked;
+        }
+        // Weighted by questions, not the mean of the kinds.
+        metrics.insert("overall".to_owned(), right as f64 / of.max(1) as f64);
+        ledger.note("question whose texts score the same, a miss", ties, "");
+        Ok(Outcome {
+            dataset: Some("sugarcrepe".into()),
+            n: of,
+            classes: 2,
+            settings: settings([("resize", cx.resize_word(ResizeMode::Squeeze))]),
+            ledger: Some(ledger),
+            metrics,
+            ..Outcome::default()
+        })
+    }
+}
