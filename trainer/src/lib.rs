@@ -18,6 +18,7 @@ pub mod device;
 pub mod eval;
 pub mod exit;
 pub mod export;
+pub mod figure;
 pub mod fit;
 pub mod memory;
 pub mod model_file;
