@@ -9,7 +9,8 @@
 //! 3. [`order`], [`random`]: the order of an epoch and all other chance, as pure functions of the
 //!    seed and the position.
 //! 4. [`stream`]: a [`batch::BatchSpec`] and worker threads make [`batch::Batch`]es ahead of the
-//!    step. [`eval_set`]: the same records in file order, without chance.
+//!    step. [`eval_set`]: the same records in file order, without chance; [`cuttings`]: with all
+//!    their boxes.
 //! 5. [`audit`], [`prepare`]: what `trainer data` does.
 //!
 //! What is broken is skipped and counted ([`fault`]); what cannot be used at all is a typed
@@ -19,6 +20,7 @@ pub mod audit;
 pub mod batch;
 pub mod boxes;
 pub mod climb;
+pub mod cuttings;
 mod draw;
 pub mod error;
 pub mod eval_set;

@@ -26,6 +26,8 @@ pub enum Purpose {
     Climb = 6,
     /// Choice of boxes with the same label in other pictures.
     CrossImage = 7,
+    /// Places where the points of a figure start.
+    Figure = 8,
 }
 
 /// A stream of random numbers.
