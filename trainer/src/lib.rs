@@ -22,6 +22,7 @@ pub mod figure;
 pub mod fit;
 pub mod memory;
 pub mod model_file;
+pub mod plot;
 pub mod words;
 
 /// Parse the command line, run the command, say what went wrong.
