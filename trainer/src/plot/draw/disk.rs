@@ -16,6 +16,9 @@ const MIDDLE: [f64; 2] = [COLUMN / 2.0, 176.0];
 /// Most labels that are tried.
 const LABELS: usize = 32;
 
+/// Most small nodes that a label may cover.
+const COVERED: usize = 1;
+
 /// From the disk to the canvas; what is shown of the disk reaches to `reach`.
 struct View {
     reach: f64,
@@ -71,8 +74,8 @@ pub fn disk(data: &Disk, theme: Theme) -> Canvas {
     let rings = rings(&mut canvas, &view);
     edges(&mut canvas, data, &view);
     dots(&mut canvas, data, &view);
-    distances(&mut canvas, rings);
-    names(&mut canvas, data, &view);
+    distances(&mut canvas, &rings);
+    names(&mut canvas, data, &view, &rings);
     key::row(&mut canvas, [8.0, top], &entries, COLUMN - 8.0);
     canvas.text(
         &Text::new([8.0, top + foot + 2.0], note(data))
@@ -125,11 +128,11 @@ fn rings(canvas: &mut Canvas, view: &View) -> Vec<(f64, String)> {
 }
 
 /// Their distances, over whatever is there.
-fn distances(canvas: &mut Canvas, rings: Vec<(f64, String)>) {
+fn distances(canvas: &mut Canvas, rings: &[(f64, String)]) {
     let muted = canvas.theme().muted();
     for (radius, label) in rings {
         let at = [MIDDLE[0], MIDDLE[1] + radius];
-        let text = Text::new(at, label).size(7.5).colour(muted);
+        let text = Text::new(at, label.as_str()).size(7.5).colour(muted);
         canvas.text(&text.anchor(Anchor::Middle).halo());
     }
 }
@@ -195,7 +198,7 @@ fn dots(canvas: &mut Canvas, data: &Disk, view: &View) {
 
 /// Labels of the broad nodes; of nodes above the same labels only the most specific tells
 /// something.
-fn names(canvas: &mut Canvas, data: &Disk, view: &View) {
+fn names(canvas: &mut Canvas, data: &Disk, view: &View, rings: &[(f64, String)]) {
     let theme = canvas.theme();
     let repeated = |i: usize, node: &Dot| {
         let same = |d: &Dot| d.parent == Some(i) && d.labels == node.labels;
@@ -230,14 +233,20 @@ fn names(canvas: &mut Canvas, data: &Disk, view: &View) {
         weight: Weight::Regular,
         gap: size(d) + 2.5,
     }));
+    // A ring's distance counts for more than a label may cover.
+    let taken = rings.iter().flat_map(|(radius, _)| {
+        let at = [MIDDLE[0], MIDDLE[1] + radius];
+        std::iter::repeat_n((at, 7.0), COVERED + 1)
+    });
     let points: Vec<([f64; 2], f64)> = data
         .nodes
         .iter()
         .map(|d| (view.at(d.at), size(d)))
         .chain(root.map(|at| (at, 4.0)))
+        .chain(taken)
         .collect();
     let frame = [2.0, 2.0, COLUMN - 2.0, MIDDLE[1] + RADIUS + 4.0];
-    for placed in labels::place(&wishes, frame, &points, 1) {
+    for placed in labels::place(&wishes, frame, &points, COVERED) {
         let wish = &wishes[placed.wish];
         let ink = match placed.wish.checked_sub(roots) {
             None => theme.ink(),

@@ -5,16 +5,13 @@ use crate::figure::axes;
 use crate::figure::canvas::COLUMN;
 use crate::figure::scale::bounds;
 use crate::figure::{Canvas, Paint, Scale, Theme};
-use crate::plot::pr::{Curve, Pr};
+use crate::plot::pr::Pr;
 
 const LEFT: f64 = 46.0;
 const RIGHT: f64 = COLUMN - 12.0;
 const TOP: f64 = 26.0;
 const HEIGHT: f64 = 200.0;
 const FOOT: f64 = 42.0;
-
-/// Recall below which a handful of pairs decides the precision; the axis need not hold it.
-const NOISE: f64 = 0.01;
 
 /// Draw the curves.
 #[must_use]
@@ -23,12 +20,9 @@ pub fn pr(data: &Pr, theme: Theme) -> Canvas {
     let bottom = TOP + HEIGHT;
     let mut canvas = Canvas::new(COLUMN, bottom + FOOT, theme, title);
     let x = Scale::new([0.0, 1.0], [LEFT, RIGHT]);
-    let steady = |c: &Curve| -> Vec<f64> {
-        let points = c.points.iter().filter(|p| p.recall >= NOISE);
-        points.map(|p| p.precision).collect()
-    };
-    let highest = bounds(data.curves.iter().flat_map(steady)).map_or(1.0, |b| b[1]);
-    let top = ((highest.max(1.6 * data.chance) * 10.0 + 0.4).ceil() / 10.0).clamp(0.1, 1.0);
+    let precisions = data.curves.iter().flat_map(|c| &c.points);
+    let highest = bounds(precisions.map(|p| p.precision)).map_or(1.0, |b| b[1]);
+    let top = ((highest * 10.0).ceil() / 10.0).clamp(0.1, 1.0);
     let y = Scale::new([0.0, top], [bottom, TOP]);
     let height = y.at(data.chance);
     canvas.line(
@@ -42,7 +36,7 @@ pub fn pr(data: &Pr, theme: Theme) -> Canvas {
         let line: Vec<[f64; 2]> = curve
             .points
             .iter()
-            .map(|p| [x.at(p.recall), y.at(p.precision.min(top))])
+            .map(|p| [x.at(p.recall), y.at(p.precision)])
             .collect();
         names.push(Named {
             name: format!("{}  AP {:.3}", curve.model, curve.average_precision),
