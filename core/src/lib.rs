@@ -11,6 +11,7 @@
 //! 5. [`taxonomy`]: the tree of concepts and how scores climb it.
 //! 6. [`weights`], [`bundle`]: named tensors and the folder that the page loads.
 //! 7. [`caption`]: a photo becomes a ladder.
+//! 8. [`project`]: embeddings become pictures of a disk.
 //!
 //! The symbols used in every formula are listed in `docs/notation.md`.
 
@@ -25,6 +26,7 @@ pub mod loss;
 pub mod math;
 pub mod model;
 pub mod nn;
+pub mod project;
 pub mod taxonomy;
 pub mod weights;
 

@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use espalier_core::model::Preset;
 
 use crate::commands::data::{AuditArgs, PrepareArgs};
+use crate::commands::plot::PlotCommand;
 use crate::config::DatasetKind;
 use crate::device::Backend;
 use crate::eval::suite::Suite;
@@ -36,6 +37,9 @@ pub enum Command {
     Embed(EmbedArgs),
     /// Write a quantised bundle for the page.
     Export(ExportArgs),
+    /// Draw a figure, SVG or PNG.
+    #[command(subcommand)]
+    Plot(PlotCommand),
     /// Look at a dataset or prepare it.
     #[command(subcommand)]
     Data(DataCommand),

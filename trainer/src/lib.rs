@@ -18,9 +18,11 @@ pub mod device;
 pub mod eval;
 pub mod exit;
 pub mod export;
+pub mod figure;
 pub mod fit;
 pub mod memory;
 pub mod model_file;
+pub mod plot;
 pub mod words;
 
 /// Parse the command line, run the command, say what went wrong.

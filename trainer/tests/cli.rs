@@ -29,6 +29,13 @@ fn every_command_has_help_with_an_example() {
         &["embed"],
         &["export"],
         &["data", "audit"],
+        &["plot", "norms"],
+        &["plot", "traversal"],
+        &["plot", "disk"],
+        &["plot", "umap"],
+        &["plot", "factors"],
+        &["plot", "pr"],
+        &["plot", "ladder"],
     ] {
         let out = trainer(&[command, &["--help"]].concat());
         assert!(out.status.success());

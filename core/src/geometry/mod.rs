@@ -11,15 +11,18 @@
 //!   the first argument.
 //! * The apex of a cone is the **first** argument and is the more general item.
 //!
-//! [`Space`] is the same geometry on plain slices, for ranking texts without a device.
+//! [`Space`] is the same geometry on plain slices, for ranking texts without a device;
+//! [`poincare`] the ball that pictures of it are drawn in.
 
 mod angle;
 pub mod cone;
 pub mod curvature;
 pub mod lorentz;
+pub mod poincare;
 pub mod product;
 pub mod radial;
 pub mod space;
+pub mod walk;
 
 pub use cone::{Form, MIN_RADIUS, entailment_gap, exterior_angle, half_aperture};
 pub use curvature::{Curvature, LogScalar, LogScalarConfig};

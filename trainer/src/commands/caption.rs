@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use burn::tensor::Device;
@@ -10,7 +10,7 @@ use espalier_core::bundle::{Part, sha256_hex};
 use espalier_core::caption::{CaptionResult, Captioner, PhotoInfo};
 use espalier_core::input::{crop_box, decode};
 
-use super::export::taxonomy;
+use super::export;
 use crate::cli::CaptionArgs;
 use crate::exit::usage;
 use crate::export::{Bundle, Contents, captions};
@@ -19,25 +19,31 @@ use crate::model_file::{self, is_bundle, read_bundle};
 /// Parts of a bundle that a caption needs.
 const PARTS: [Part; 4] = [Part::Captions, Part::Taxonomy, Part::Image, Part::Selftest];
 
-fn captioner(args: &CaptionArgs, device: &Device) -> anyhow::Result<Captioner> {
-    if is_bundle(&args.model) {
-        for (flag, given) in [
-            ("--captions", &args.captions),
-            ("--taxonomy", &args.taxonomy),
-        ] {
+/// A bundle, or a checkpoint with captions and a taxonomy, made ready to caption photos.
+///
+/// # Errors
+/// Bad usage for captions or a taxonomy beside a bundle, and for files that cannot be read.
+pub fn captioner(
+    path: &Path,
+    captions: Option<&PathBuf>,
+    taxonomy: Option<&PathBuf>,
+    device: &Device,
+) -> anyhow::Result<Captioner> {
+    if is_bundle(path) {
+        for (flag, given) in [("--captions", captions), ("--taxonomy", taxonomy)] {
             if given.is_some() {
                 return Err(usage(format!(
                     "{flag}: a bundle has its own; give a checkpoint for it"
                 )));
             }
         }
-        let (manifest, _, files) = read_bundle(&args.model, &PARTS)?;
+        let (manifest, _, files) = read_bundle(path, &PARTS)?;
         return Ok(Captioner::open(&manifest, &files, device)?);
     }
-    let model = model_file::open(&args.model, device)?;
-    let taxonomy = taxonomy(args.taxonomy.as_ref(), &model)?;
-    let captions = match &args.captions {
-        Some(path) => captions::from_file(path, &taxonomy)?,
+    let model = model_file::open(path, device)?;
+    let taxonomy = export::taxonomy(taxonomy, &model)?;
+    let captions = match captions {
+        Some(file) => captions::from_file(file, &taxonomy)?,
         None => captions::of_taxonomy(&taxonomy),
     };
     let contents = Contents {
@@ -45,7 +51,7 @@ fn captioner(args: &CaptionArgs, device: &Device) -> anyhow::Result<Captioner> {
         taxonomy: &taxonomy,
         captions,
         quantise: false,
-        name: args.model.display().to_string(),
+        name: path.display().to_string(),
         version: model.card.step.to_string(),
     };
     let bundle = Bundle::build(contents, device)?;
@@ -135,7 +141,8 @@ pub fn run(args: &CaptionArgs) -> anyhow::Result<()> {
         }
     };
     let device = args.common.backend.device()?;
-    let captioner = captioner(args, &device)?;
+    let (captions, taxonomy) = (args.captions.as_ref(), args.taxonomy.as_ref());
+    let captioner = captioner(&args.model, captions, taxonomy, &device)?;
     let backend = args.common.backend.resolve().name();
     let mut failed = None;
     for path in &args.photos {

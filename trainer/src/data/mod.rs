@@ -10,7 +10,8 @@
 //! 3. [`order`], [`random`]: the order of an epoch and all other chance, as pure functions of the
 //!    seed and the position.
 //! 4. [`stream`]: a [`batch::BatchSpec`] and worker threads make [`batch::Batch`]es ahead of the
-//!    step. [`eval_set`]: the same records in file order, without chance.
+//!    step. [`eval_set`]: the same records in file order, without chance; [`cuttings`]: with all
+//!    their boxes.
 //! 5. Benchmarks as they are published: [`captioned`], [`hierarcaps_test`], [`hyperlex`], [`chils`],
 //!    [`sugar_crepe`], [`vl_checklist`]; their pictures through [`picture_index`] and [`files`], what is
 //!    missing in a [`ledger`]; boxes as pictures of their own through [`crops`].
@@ -28,6 +29,7 @@ pub mod cifar;
 pub mod climb;
 mod companions;
 pub mod crops;
+pub mod cuttings;
 mod draw;
 pub mod error;
 pub mod eval_set;

@@ -26,6 +26,8 @@ pub enum Purpose {
     Climb = 6,
     /// Choice of the records that an epoch takes of a weighted source.
     Weight = 7,
+    /// Places where the points of a figure start.
+    Figure = 8,
 }
 
 /// A stream of random numbers.

@@ -1,0 +1,94 @@
+//! Ways through the embedding space: from a point to the root or to another point (METHODS 6.10).
+
+use super::Space;
+
+/// The point at `share` of the way from `from` to `to`, or to the root where there is no `to`;
+/// 0 gives `from`, 1 the end.
+///
+/// In hyperbolic spaces the way is straight in the tangent space at the origin, factor by factor;
+/// on the sphere it is the chord, pulled back to unit length.
+#[must_use]
+pub fn between(space: &Space, from: &[f32], to: Option<&[f32]>, share: f64) -> Vec<f32> {
+    let curvatures = match space {
+        Space::Sphere { root } => {
+            let mixed = mix(&wide(from), &wide(to.unwrap_or(root)), share);
+            let norm = mixed.iter().map(|v| v * v).sum::<f64>().sqrt();
+            return mixed.iter().map(|v| (v / norm.max(1e-12)) as f32).collect();
+        }
+        Space::Lorentz { curvature } => std::slice::from_ref(curvature),
+        Space::Product { curvatures, .. } => curvatures.as_slice(),
+    };
+    let width = (from.len() / curvatures.len().max(1)).max(1);
+    let factor = |(i, c): (usize, &f64)| {
+        let of = |x: &[f32]| log0(&wide(&x[i * width..(i + 1) * width]), *c);
+        let end = to.map_or_else(|| vec![0.0; width], of);
+        exp0(&mix(&of(from), &end, share), *c)
+    };
+    curvatures.iter().enumerate().flat_map(factor).collect()
+}
+
+fn wide(x: &[f32]) -> Vec<f64> {
+    x.iter().map(|v| f64::from(*v)).collect()
+}
+
+fn mix(a: &[f64], b: &[f64], share: f64) -> Vec<f64> {
+    let each = a.iter().zip(b);
+    each.map(|(a, b)| a + share * (b - a)).collect()
+}
+
+fn scaled(v: &[f64], by: impl Fn(f64) -> f64) -> Vec<f64> {
+    let norm = v.iter().map(|a| a * a).sum::<f64>().sqrt();
+    let scale = if norm > 1e-12 { by(norm) / norm } else { 1.0 };
+    v.iter().map(|a| a * scale).collect()
+}
+
+/// Tangent vector at the origin, of the length of the distance (METHODS 1.1).
+fn log0(x: &[f64], c: f64) -> Vec<f64> {
+    scaled(x, |norm| (c.sqrt() * norm).asinh() / c.sqrt())
+}
+
+/// Its inverse; a distance beyond 2^15 is none that [`Space`] holds.
+fn exp0(v: &[f64], c: f64) -> Vec<f32> {
+    let long = scaled(v, |norm| (c.sqrt() * norm).sinh() / c.sqrt());
+    long.iter().map(|a| *a as f32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Join;
+    use super::*;
+
+    #[test]
+    fn radii_fall_evenly_on_the_way_to_the_root() {
+        let space = Space::Product {
+            curvatures: vec![0.5, 2.0],
+            join: Join::L1,
+        };
+        let from = [0.3, -1.2, 2.0, 0.4];
+        let whole = space.radius(&from);
+        for share in [0.0, 0.25, 0.5, 1.0] {
+            let radius = space.radius(&between(&space, &from, None, share));
+            assert!(
+                (radius - (1.0 - share) * whole).abs() < 1e-5,
+                "{share}: {radius}"
+            );
+        }
+    }
+
+    #[test]
+    fn both_ends_are_the_points_themselves() {
+        let close = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5);
+        let (a, b) = ([1.0_f32, 2.0], [2.0_f32, -1.0]);
+        let space = Space::Lorentz { curvature: 0.3 };
+        assert!(close(&between(&space, &a, Some(&b), 0.0), &a));
+        assert!(close(&between(&space, &a, Some(&b), 1.0), &b));
+        let (a, b) = ([0.6_f32, 0.8], [0.8_f32, -0.6]);
+        let space = Space::Sphere {
+            root: vec![1.0, 0.0],
+        };
+        assert!(close(&between(&space, &a, Some(&b), 1.0), &b));
+        assert!(close(&between(&space, &a, None, 1.0), &[1.0, 0.0]));
+        let half = between(&space, &a, None, 0.5);
+        assert!((half[0].hypot(half[1]) - 1.0).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,162 @@
+//! `trainer plot disk`.
+
+use espalier_core::geometry::Space;
+use espalier_core::taxonomy::Taxonomy;
+
+use super::args::DiskArgs;
+use super::{finish, inputs};
+use crate::eval::embed::{self, Reading};
+use crate::exit::usage;
+use crate::plot::disk::{Photo, Settings, broadest, disk};
+use crate::plot::draw;
+use crate::plot::norms::factors;
+use crate::plot::subject::Subject;
+
+/// Photos where no number is given.
+const SAMPLES: usize = 200;
+
+/// Pictures of a batch.
+const BATCH: usize = 64;
+
+/// Fewest nodes that make a picture, and most that can be told apart.
+const NODES: std::ops::RangeInclusive<usize> = 3..=3000;
+
+/// Draw a taxonomy in the disk.
+pub(super) fn run(args: &DiskArgs) -> anyhow::Result<()> {
+    let output = inputs::output(&args.figure)?;
+    if !NODES.contains(&args.nodes) {
+        let (least, most) = (NODES.start(), NODES.end());
+        let found = args.nodes;
+        return Err(usage(format!(
+            "--nodes: expected {least} to {most}, found {found}"
+        )));
+    }
+    let subject = inputs::subject(&args.model, &args.figure)?;
+    refuse_spheres(&subject)?;
+    let kind = inputs::is_given(&args.data).then_some(args.data.dataset);
+    let taxonomy = inputs::taxonomy(args.taxonomy.as_ref(), kind, &subject)?;
+    let nodes = broadest(&taxonomy, args.nodes);
+    if nodes.len() < *NODES.start() {
+        return Err(usage(format!(
+            "the taxonomy has {} nodes with a label at or below them; a figure needs at least {}",
+            nodes.len(),
+            NODES.start()
+        )));
+    }
+    eprintln!("embedding {} nodes", nodes.len());
+    let (model, device) = (&subject.model, subject.device());
+    let mut points = embed::classes(model, &taxonomy, &nodes, &args.prompts, device)?;
+    let mut photos = photos(args, &subject, &taxonomy)?;
+    let (c, factor) = ball(args, &subject.space, &mut points, &mut photos)?;
+    eprintln!("projecting {} points", points.len() + photos.len());
+    let settings = Settings {
+        by: args.by,
+        centre: args.centre,
+        factor,
+        seed: args.figure.seed,
+    };
+    let name = &subject.name;
+    let data = disk(name, &taxonomy, (&nodes, &points), &photos, c, settings);
+    let canvas = draw::disk(&data, args.figure.theme);
+    let mut summary = vec![format!(
+        "{} nodes and {} photos in {} branches",
+        data.nodes.len(),
+        data.photos.len(),
+        data.branches.len()
+    )];
+    let percent = |kept: f64| format!("{:.1} % of squared distances kept", 100.0 * kept);
+    summary.extend(data.kept.map(percent));
+    finish(&args.figure, &output, &canvas, &data, &summary)
+}
+
+fn refuse_spheres(subject: &Subject) -> anyhow::Result<()> {
+    match subject.space {
+        Space::Sphere { .. } => Err(usage(format!(
+            "{}: expected a hyperbolic model (meru, hycoclip, phyclip, …), found one on the unit \
+             sphere, which has no Poincaré disk; `trainer plot umap` draws any model",
+            subject.model.file.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn photos(args: &DiskArgs, subject: &Subject, taxonomy: &Taxonomy) -> anyhow::Result<Vec<Photo>> {
+    if !inputs::is_given(&args.data) {
+        return Ok(Vec::new());
+    }
+    let most = args.data.samples.unwrap_or(SAMPLES);
+    let data = inputs::dataset(&args.data, most, args.figure.seed)?;
+    let reading = Reading {
+        batch_size: BATCH,
+        most,
+        max_broken: args.data.max_broken,
+    };
+    let found = embed::labelled(&subject.model, data, taxonomy, reading, subject.device())?;
+    if found.points.is_empty() {
+        return Err(usage(format!(
+            "--data: no photo with a label of the taxonomy; {} have none, {} one that it lacks",
+            found.unlabelled, found.unknown
+        )));
+    }
+    let each = found.points.into_iter().zip(found.labels).enumerate();
+    Ok(each
+        .map(|(i, (point, label))| Photo {
+            key: format!("photo {}", i + 1),
+            label: Some(label),
+            point,
+        })
+        .collect())
+}
+
+/// The curvature of the ball, and the factor where the space is a product: points are cut to it.
+fn ball(
+    args: &DiskArgs,
+    space: &Space,
+    points: &mut [Vec<f32>],
+    photos: &mut [Photo],
+) -> anyhow::Result<(f64, Option<usize>)> {
+    let curvatures = match space {
+        Space::Product { curvatures, .. } => curvatures,
+        Space::Lorentz { curvature } if args.factor.is_none() => return Ok((*curvature, None)),
+        _ => {
+            return Err(usage(
+                "--factor: only product models (phyclip) have factors; leave it out",
+            ));
+        }
+    };
+    let factor = match args.factor {
+        None => busiest(curvatures, points),
+        Some(n) if (1..=curvatures.len()).contains(&n) => n - 1,
+        Some(n) => {
+            return Err(usage(format!(
+                "--factor: expected 1 to {}, found {n}",
+                curvatures.len()
+            )));
+        }
+    };
+    let all = points
+        .iter_mut()
+        .chain(photos.iter_mut().map(|p| &mut p.point));
+    for point in all {
+        let own = factors(curvatures, point).nth(factor);
+        *point = own.map_or_else(Vec::new, |(_, x)| x.to_vec());
+    }
+    if points.iter().any(|p| p.len() < 2) {
+        return Err(usage(
+            "the model's factors have one dimension each; a disk needs at least two",
+        ));
+    }
+    Ok((curvatures[factor], Some(factor + 1)))
+}
+
+/// The factor with the largest mean distance to the origin.
+fn busiest(curvatures: &[f64], points: &[Vec<f32>]) -> usize {
+    let mut sums = vec![0.0; curvatures.len()];
+    for point in points {
+        for (sum, (curvature, x)) in sums.iter_mut().zip(factors(curvatures, point)) {
+            *sum += Space::Lorentz { curvature }.radius(x);
+        }
+    }
+    let largest = (0..sums.len()).max_by(|a, b| sums[*a].total_cmp(&sums[*b]));
+    largest.unwrap_or(0)
+}

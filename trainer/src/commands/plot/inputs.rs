@@ -1,0 +1,103 @@
+//! From flags to what figures are made of.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use espalier_core::taxonomy::Taxonomy;
+
+use super::args::{DataArgs, FigureArgs};
+use crate::config::DatasetKind;
+use crate::data::{Dataset, OpenImages, Synthetic, open, synthetic};
+use crate::exit::usage;
+use crate::figure::Output;
+use crate::plot::scenes::{self, Scene, Wanted};
+use crate::plot::subject::Subject;
+
+/// Side of the pictures of the synthetic set.
+const SYNTHETIC_SIDE: u32 = 64;
+
+/// Where the figure goes.
+pub(super) fn output(args: &FigureArgs) -> anyhow::Result<Output> {
+    Output::new(&args.out, args.scale)
+}
+
+/// The model, on the device of the flags.
+pub(super) fn subject(model: &Path, args: &FigureArgs) -> anyhow::Result<Subject> {
+    Subject::open(model, &args.common.backend.device()?)
+}
+
+/// Whether the flags name data.
+pub(super) fn is_given(args: &DataArgs) -> bool {
+    args.dataset == DatasetKind::Synthetic || !args.data.is_empty()
+}
+
+/// The dataset of the flags, of which `most` pictures are wanted.
+pub(super) fn dataset(args: &DataArgs, most: usize, seed: u64) -> anyhow::Result<Arc<dyn Dataset>> {
+    if most == 0 {
+        return Err(usage("--samples: expected at least 1, found 0"));
+    }
+    if args.dataset == DatasetKind::Synthetic {
+        if let Some(path) = args.data.first() {
+            return Err(usage(format!(
+                "--data {}: the synthetic dataset is made on the fly and takes no file",
+                path.display()
+            )));
+        }
+        return Ok(Arc::new(Synthetic::new(most as u64, SYNTHETIC_SIDE, seed)));
+    }
+    if args.data.is_empty() {
+        return Err(usage(
+            "--data: expected files, folders or globs with pictures, or --dataset synthetic; \
+             found neither",
+        ));
+    }
+    match args.dataset {
+        DatasetKind::Hierarcaps => Err(usage(
+            "--dataset hierarcaps: holds texts alone, and this figure needs pictures; use grit, \
+             taxonomy, parts or synthetic",
+        )),
+        DatasetKind::Parts if args.data.iter().any(|p| OpenImages::is_one(p)) => {
+            Ok(Arc::new(OpenImages::open(&args.data)?))
+        }
+        _ => Ok(open::labelled(&args.data)?),
+    }
+}
+
+/// Pictures of the flags with their texts, boxes and points.
+pub(super) fn read_scenes(
+    subject: &Subject,
+    args: &DataArgs,
+    default: usize,
+    copies: bool,
+    seed: u64,
+) -> anyhow::Result<Vec<Scene>> {
+    let most = args.samples.unwrap_or(default);
+    let wanted = Wanted {
+        most,
+        max_broken: args.max_broken,
+        copies,
+    };
+    let progress = |n| eprintln!("{n} pictures");
+    scenes::read(subject, &dataset(args, most, seed)?, wanted, progress)
+}
+
+/// The taxonomy of the flag, else of synthetic data, else of the bundle, else of the run.
+pub(super) fn taxonomy(
+    flag: Option<&PathBuf>,
+    data: Option<DatasetKind>,
+    subject: &Subject,
+) -> anyhow::Result<Taxonomy> {
+    match (flag, data, &subject.taxonomy) {
+        (None, Some(DatasetKind::Synthetic), _) => {
+            Ok(Taxonomy::from_tsv(&synthetic::taxonomy_tsv())?)
+        }
+        (None, _, Some(own)) => Ok(own.clone()),
+        _ => super::super::export::taxonomy(flag, &subject.model),
+    }
+}
+
+/// What a file is called in a figure.
+pub(super) fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
+}

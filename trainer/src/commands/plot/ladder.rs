@@ -1,0 +1,45 @@
+//! `trainer plot ladder`.
+
+use super::args::LadderArgs;
+use super::{finish, inputs};
+use crate::commands::caption::captioner;
+use crate::exit::usage;
+use crate::figure::Thumbnail;
+use crate::plot::ladder::Ladder;
+use crate::plot::{draw, subject::read_photo};
+
+/// Draw the ladder of a photo.
+pub(super) fn run(args: &LadderArgs) -> anyhow::Result<()> {
+    let output = inputs::output(&args.figure)?;
+    let device = args.figure.common.backend.device()?;
+    let photo = read_photo(&args.photo)?;
+    let (captions, taxonomy) = (args.captions.as_ref(), args.taxonomy.as_ref());
+    let captioner = captioner(&args.model, captions, taxonomy, &device)?;
+    let embedded = pollster::block_on(captioner.embed(std::slice::from_ref(&photo)))?;
+    let Some(point) = embedded.first() else {
+        return Err(anyhow::anyhow!("the photo was not embedded"));
+    };
+    let found = captioner.rank(point);
+    let data = Ladder {
+        model: captioner.info().name.clone(),
+        photo: inputs::file_name(&args.photo),
+        radius: captioner.space().radius(point),
+        rungs: found.ladder,
+        taxonomy: found.taxonomy,
+    };
+    if data.rungs.is_empty() {
+        return Err(usage("the model's captions give this photo no ladder"));
+    }
+    let copy = Thumbnail::new(data.photo.as_str(), &photo)?;
+    let canvas = draw::ladder(&data, &copy, args.figure.theme);
+    let rung = |r: &espalier_core::caption::Rung| format!("  {:5.2}  {}", r.radius, r.text);
+    let mut summary = vec![data.photo.clone()];
+    summary.extend(data.rungs.iter().map(rung));
+    let path = data.telling();
+    let path: Vec<String> = path
+        .iter()
+        .map(|s| format!("{} {:.0} %", s.name, 100.0 * s.p))
+        .collect();
+    summary.push(format!("  {}", path.join(" > ")));
+    finish(&args.figure, &output, &canvas, &data, &summary)
+}

@@ -1,0 +1,26 @@
+//! `trainer plot norms`.
+
+use super::args::NormsArgs;
+use super::{finish, inputs};
+use crate::plot::{draw, norms::norms};
+
+/// Pictures where no number is given.
+const SAMPLES: usize = 2000;
+
+/// Draw the distances of pictures, texts and boxes from the root.
+pub(super) fn run(args: &NormsArgs) -> anyhow::Result<()> {
+    let output = inputs::output(&args.figure)?;
+    let subject = inputs::subject(&args.model, &args.figure)?;
+    let seed = args.figure.seed;
+    let scenes = inputs::read_scenes(&subject, &args.data, SAMPLES, false, seed)?;
+    let data = norms(&subject.name, &subject.space, &scenes);
+    let canvas = draw::norms(&data, args.figure.theme);
+    let mut summary = vec![data.measure.words().to_owned()];
+    summary.extend(data.series.iter().map(|s| {
+        format!(
+            "  {:13} {:6} items  median {:.4}  mean {:.4}",
+            s.name, s.n, s.median, s.mean
+        )
+    }));
+    finish(&args.figure, &output, &canvas, &data, &summary)
+}

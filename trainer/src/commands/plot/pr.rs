@@ -1,0 +1,58 @@
+//! `trainer plot pr`.
+
+use super::args::PrArgs;
+use super::{finish, inputs};
+use crate::exit::usage;
+use crate::plot::draw;
+use crate::plot::pr::{Pr, curve, size};
+
+/// Pictures where no number is given.
+const SAMPLES: usize = 500;
+
+/// Curves that can be told apart by colour.
+const CURVES: usize = 6;
+
+/// Draw precision and recall of finding parts by their whole.
+pub(super) fn run(args: &PrArgs) -> anyhow::Result<()> {
+    let output = inputs::output(&args.figure)?;
+    if args.model.len() > CURVES {
+        let found = args.model.len();
+        return Err(usage(format!(
+            "--model: expected at most {CURVES}, found {found}"
+        )));
+    }
+    let mut data = Pr {
+        queries: 0,
+        candidates: 0,
+        chance: 0.0,
+        curves: Vec::new(),
+    };
+    for path in &args.model {
+        let subject = inputs::subject(path, &args.figure)?;
+        let seed = args.figure.seed;
+        let scenes = inputs::read_scenes(&subject, &args.data, SAMPLES, false, seed)?;
+        (data.queries, data.candidates, data.chance) = size(&scenes);
+        if data.candidates < 2 || data.chance <= 0.0 {
+            return Err(usage(format!(
+                "--data: expected pictures with boxes, found {} boxes in {} pictures",
+                data.candidates,
+                scenes.len()
+            )));
+        }
+        let repeated = data.curves.iter().any(|c| c.model == subject.name);
+        let name = if repeated {
+            path.display().to_string()
+        } else {
+            subject.name
+        };
+        data.curves.push(curve(&name, &subject.space, &scenes));
+    }
+    let canvas = draw::pr(&data, args.figure.theme);
+    let mut summary = vec![format!(
+        "{} pictures, {} boxes, chance {:.4}",
+        data.queries, data.candidates, data.chance
+    )];
+    let said = data.curves.iter();
+    summary.extend(said.map(|c| format!("  {}: AP {:.4}", c.model, c.average_precision)));
+    finish(&args.figure, &output, &canvas, &data, &summary)
+}

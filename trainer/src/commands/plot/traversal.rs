@@ -1,0 +1,139 @@
+//! `trainer plot traversal`.
+
+use super::args::TraversalArgs;
+use super::{finish, inputs};
+use crate::exit::usage;
+use crate::figure::Thumbnail;
+use crate::plot::draw::{self, Shown};
+use crate::plot::scenes::Scene;
+use crate::plot::subject::{Subject, read_texts};
+use crate::plot::traversal::{Candidate, Route, Traversal, stops};
+
+/// Pictures where no number is given.
+const SAMPLES: usize = 500;
+
+/// Points of a walk that make sense.
+const STEPS: std::ops::RangeInclusive<usize> = 2..=10_000;
+
+/// Draw a walk.
+pub(super) fn run(args: &TraversalArgs) -> anyhow::Result<()> {
+    let output = inputs::output(&args.figure)?;
+    if !STEPS.contains(&args.steps) {
+        let (least, most) = (STEPS.start(), STEPS.end());
+        let found = args.steps;
+        return Err(usage(format!(
+            "--steps: expected {least} to {most}, found {found}"
+        )));
+    }
+    let subject = inputs::subject(&args.model, &args.figure)?;
+    let (photo, from) = subject.photo(&args.image)?;
+    let end = args.to.as_deref().map(|p| subject.photo(p)).transpose()?;
+    let candidates = candidates(args, &subject)?;
+    let route = Route {
+        from: &from,
+        to: end.as_ref().map(|(_, point)| &point[..]),
+        steps: args.steps,
+        entailment: args.entailment,
+    };
+    let data = Traversal {
+        model: subject.name.clone(),
+        from: inputs::file_name(&args.image),
+        to: args.to.as_deref().map(inputs::file_name),
+        steps: args.steps,
+        candidates: candidates.len(),
+        entailment: args.entailment,
+        stops: stops(&subject.space, &candidates, route),
+    };
+    let copy = Thumbnail::new(data.from.as_str(), &photo)?;
+    let other = match (&end, &data.to) {
+        (Some((photo, _)), Some(name)) => Some(Thumbnail::new(name.as_str(), photo)?),
+        _ => None,
+    };
+    let shown = Shown {
+        from: &copy,
+        to: other.as_ref(),
+        candidates: &candidates,
+    };
+    let canvas = draw::traversal(&data, &shown, args.figure.theme);
+    let mut summary = vec![format!(
+        "from {} to {} past {} candidates",
+        data.from,
+        data.to.as_deref().unwrap_or("the root"),
+        data.candidates
+    )];
+    summary.extend(data.stops.iter().map(|s| {
+        let percent = 100.0 * s.share;
+        format!("  {percent:3.0} %  radius {:.3}  {}", s.radius, s.name)
+    }));
+    finish(&args.figure, &output, &canvas, &data, &summary)
+}
+
+/// Texts by flag, else of the data, else of the bundle; pictures of the data if wanted.
+fn candidates(args: &TraversalArgs, subject: &Subject) -> anyhow::Result<Vec<Candidate>> {
+    let mut texts = match &args.texts {
+        Some(file) => read_texts(file)?,
+        None => Vec::new(),
+    };
+    let mut pictures = Vec::new();
+    if inputs::is_given(&args.data) {
+        let (copies, seed) = (args.pictures, args.figure.seed);
+        let scenes = inputs::read_scenes(subject, &args.data, SAMPLES, copies, seed)?;
+        if args.texts.is_none() {
+            texts.extend(texts_of(&scenes));
+        }
+        if args.pictures {
+            pictures = pictures_of(scenes);
+        }
+    } else if args.pictures {
+        return Err(usage(
+            "--pictures: needs --data, whose pictures can be found",
+        ));
+    }
+    if texts.is_empty() && pictures.is_empty() {
+        texts.clone_from(&subject.captions);
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    texts.retain(|t| seen.insert(t.clone()));
+    if texts.is_empty() && pictures.is_empty() {
+        return Err(usage(format!(
+            "nothing to find: {} has no captions of its own; give --texts FILE or --data PATH",
+            args.model.display()
+        )));
+    }
+    let points = subject.texts(&texts)?;
+    let of_text = |(name, point)| Candidate {
+        name,
+        point,
+        copy: None,
+    };
+    let mut all: Vec<Candidate> = texts.into_iter().zip(points).map(of_text).collect();
+    all.extend(pictures);
+    Ok(all)
+}
+
+fn texts_of(scenes: &[Scene]) -> Vec<String> {
+    let each = scenes.iter().flat_map(|s| {
+        let phrases = s.boxes.iter().map(|b| b.phrase.clone());
+        std::iter::once(s.caption.clone()).chain(phrases)
+    });
+    each.filter(|t| !t.trim().is_empty()).collect()
+}
+
+fn pictures_of(scenes: Vec<Scene>) -> Vec<Candidate> {
+    let mut out = Vec::new();
+    for scene in scenes {
+        for part in scene.boxes {
+            out.push(Candidate {
+                name: format!("{} in {}", part.phrase, scene.key),
+                point: part.picture,
+                copy: part.copy,
+            });
+        }
+        out.push(Candidate {
+            name: format!("picture {}", scene.key),
+            point: scene.picture,
+            copy: scene.copy,
+        });
+    }
+    out
+}

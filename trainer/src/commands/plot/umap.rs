@@ -1,0 +1,75 @@
+//! `trainer plot umap`.
+
+use espalier_core::taxonomy::{NodeIx, Taxonomy};
+
+use super::args::UmapArgs;
+use super::{finish, inputs};
+use crate::exit::usage;
+use crate::plot::lineage::{items, place};
+use crate::plot::{draw, umap::FEWEST};
+
+/// Most points that are placed: every pair of them is looked at.
+const MOST: usize = 5000;
+
+/// Nodes that an error names.
+const NAMED: usize = 8;
+
+/// Draw a lineage among its siblings.
+pub(super) fn run(args: &UmapArgs) -> anyhow::Result<()> {
+    let output = inputs::output(&args.figure)?;
+    let subject = inputs::subject(&args.model, &args.figure)?;
+    let taxonomy = inputs::taxonomy(args.taxonomy.as_ref(), None, &subject)?;
+    let label = find(&taxonomy, &args.label)?;
+    let items = items(&taxonomy, label, args.rank_text);
+    if !(FEWEST..=MOST).contains(&items.len()) {
+        return Err(usage(format!(
+            "--label {}: the lineage has {} nodes with its siblings; UMAP needs {FEWEST} to {MOST}",
+            args.label,
+            items.len()
+        )));
+    }
+    let texts: Vec<String> = items.iter().map(|i| i.text.clone()).collect();
+    let points = subject.texts(&texts)?;
+    let seed = args.figure.seed;
+    let data = place(&subject.name, &subject.space, items, &points, seed);
+    let canvas = draw::lineage(&data, args.figure.theme);
+    let lineage: Vec<&str> = data
+        .items
+        .iter()
+        .filter(|i| i.on_lineage)
+        .map(|i| i.name.as_str())
+        .collect();
+    let siblings = data.items.len() - lineage.len();
+    let summary = [lineage.join(" > "), format!("{siblings} siblings")];
+    finish(&args.figure, &output, &canvas, &data, &summary)
+}
+
+/// A node by id, or by any of its names without regard to case.
+fn find(taxonomy: &Taxonomy, wanted: &str) -> anyhow::Result<NodeIx> {
+    if let Some(ix) = taxonomy.find(wanted) {
+        return Ok(ix);
+    }
+    let lower = wanted.trim().to_lowercase();
+    let nodes = taxonomy.nodes().iter().zip((0..).map(NodeIx));
+    let found: Vec<NodeIx> = nodes
+        .filter(|(node, _)| node.names.iter().any(|n| n.to_lowercase() == lower))
+        .map(|(_, ix)| ix)
+        .collect();
+    let ids = |nodes: &[NodeIx]| {
+        let each = nodes.iter().take(NAMED);
+        let said = each.map(|ix| format!("{} ({})", taxonomy.node(*ix).id, taxonomy.name(*ix)));
+        said.collect::<Vec<_>>().join(", ")
+    };
+    match found.as_slice() {
+        [one] => Ok(*one),
+        [] => Err(usage(format!(
+            "--label: expected the id or a name of a node of the taxonomy, found `{wanted}`; there \
+             are for example {}",
+            ids(taxonomy.labelled())
+        ))),
+        several => Err(usage(format!(
+            "--label {wanted}: several nodes have this name; give one of the ids {}",
+            ids(several)
+        ))),
+    }
+}

@@ -1,0 +1,251 @@
+//! Shapes in, an SVG out.
+
+use super::font::{self, Weight};
+use super::paint::Paint;
+use super::photo::Thumbnail;
+use super::text::{Anchor, Text};
+use super::theme::Theme;
+
+/// What a browser without the first ones shows texts with; all have the same widths.
+const FAMILIES: &str = "Arimo, 'Liberation Sans', Arial, Helvetica, sans-serif";
+
+/// Size of most texts: 7 points where the figure is printed a column (89 mm) wide.
+pub const BODY: f64 = 10.0;
+
+/// Size of secondary texts.
+pub const SMALL: f64 = 9.0;
+
+/// Width of a figure of one column.
+pub const COLUMN: f64 = 360.0;
+
+/// A figure in the making; y runs downward.
+#[derive(Clone, Debug)]
+pub struct Canvas {
+    width: f64,
+    height: f64,
+    theme: Theme,
+    body: String,
+    texts: String,
+}
+
+impl Canvas {
+    /// An empty figure; `title` is what screen readers say of it.
+    #[must_use]
+    pub fn new(width: f64, height: f64, theme: Theme, title: &str) -> Self {
+        let mut canvas = Self {
+            width,
+            height,
+            theme,
+            body: String::new(),
+            texts: String::new(),
+        };
+        canvas.push(&format!("<title>{}</title>", escape(title)));
+        canvas.rect([0.0, 0.0, width, height], Paint::fill(theme.paper()));
+        canvas
+    }
+
+    /// Width and height.
+    #[must_use]
+    pub fn size(&self) -> [f64; 2] {
+        [self.width, self.height]
+    }
+
+    /// Colours.
+    #[must_use]
+    pub fn theme(&self) -> Theme {
+        self.theme
+    }
+
+    /// All characters that are drawn.
+    #[must_use]
+    pub fn texts(&self) -> &str {
+        &self.texts
+    }
+
+    fn push(&mut self, element: &str) {
+        self.body.push_str(element);
+        self.body.push('\n');
+    }
+
+    /// A straight line.
+    pub fn line(&mut self, a: [f64; 2], b: [f64; 2], paint: Paint) {
+        let [x1, y1, x2, y2] = [a[0], a[1], b[0], b[1]].map(number);
+        let paint = paint.attributes();
+        self.push(&format!(
+            "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"{paint}/>"
+        ));
+    }
+
+    /// A line through points, not closed.
+    pub fn polyline(&mut self, points: &[[f64; 2]], paint: Paint) {
+        let points = listed(points);
+        let paint = paint.attributes();
+        self.push(&format!(
+            "<polyline points=\"{points}\" stroke-linejoin=\"round\"{paint}/>"
+        ));
+    }
+
+    /// A closed shape.
+    pub fn polygon(&mut self, points: &[[f64; 2]], paint: Paint) {
+        let points = listed(points);
+        let paint = paint.attributes();
+        self.push(&format!("<polygon points=\"{points}\"{paint}/>"));
+    }
+
+    /// A part of a circle of radius `r`, the shorter one, turning right or left.
+    pub fn arc(&mut self, a: [f64; 2], b: [f64; 2], r: f64, right: bool, paint: Paint) {
+        let [x1, y1, x2, y2] = [a[0], a[1], b[0], b[1]].map(number);
+        let (r, sweep) = (number(r), u8::from(right));
+        let paint = paint.attributes();
+        self.push(&format!(
+            "<path d=\"M{x1} {y1}A{r} {r} 0 0 {sweep} {x2} {y2}\"{paint}/>"
+        ));
+    }
+
+    /// A rectangle: left, top, width, height.
+    pub fn rect(&mut self, rect: [f64; 4], paint: Paint) {
+        let [x, y, width, height] = rect.map(number);
+        let paint = paint.attributes();
+        self.push(&format!(
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"{paint}/>"
+        ));
+    }
+
+    /// A disk or a circle.
+    pub fn circle(&mut self, centre: [f64; 2], radius: f64, paint: Paint) {
+        let [x, y] = centre.map(number);
+        let radius = number(radius);
+        let paint = paint.attributes();
+        self.push(&format!(
+            "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"{paint}/>"
+        ));
+    }
+
+    /// A photo filling a rectangle.
+    pub fn photo(&mut self, rect: [f64; 4], photo: &Thumbnail) {
+        let [x, y, width, height] = rect.map(number);
+        let (data, name) = (photo.data_uri(), escape(photo.name()));
+        self.push(&format!(
+            "<image x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" \
+             preserveAspectRatio=\"xMidYMid slice\" href=\"{data}\"><title>{name}</title></image>"
+        ));
+    }
+
+    /// One line of text.
+    pub fn text(&mut self, text: &Text) {
+        // Half the height of small letters is 0.26 of the size.
+        let (x, y) = (text.at[0], text.at[1]);
+        let baseline = 0.34 * text.size;
+        let place = if text.upward {
+            format!(
+                " transform=\"translate({} {}) rotate(-90)\"",
+                number(x + baseline),
+                number(y)
+            )
+        } else {
+            format!(" x=\"{}\" y=\"{}\"", number(x), number(y + baseline))
+        };
+        let anchor = match text.anchor {
+            Anchor::Start => "",
+            Anchor::Middle => " text-anchor=\"middle\"",
+            Anchor::End => " text-anchor=\"end\"",
+        };
+        let weight = match text.weight {
+            Weight::Regular => "",
+            Weight::Bold => " font-weight=\"700\"",
+        };
+        let halo = if text.halo {
+            format!(
+                " stroke=\"{}\" stroke-width=\"2.4\" stroke-linejoin=\"round\" paint-order=\"stroke\"",
+                self.theme.paper()
+            )
+        } else {
+            String::new()
+        };
+        let colour = text.colour.unwrap_or(self.theme.ink());
+        let size = number(text.size);
+        let content = escape(&text.text);
+        self.push(&format!(
+            "<text{place} font-size=\"{size}\" fill=\"{colour}\"{anchor}{weight}{halo}>{content}</text>"
+        ));
+        self.texts.push_str(&text.text);
+    }
+
+    /// The figure as an SVG document.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        let [width, height] = self.size().map(number);
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+             viewBox=\"0 0 {width} {height}\" role=\"img\" font-family=\"{FAMILIES}\">\n{}</svg>\n",
+            self.body
+        )
+    }
+}
+
+/// Width of a text of the canvas' body size.
+#[must_use]
+pub fn body_width(text: &str) -> f64 {
+    font::width(text, BODY, Weight::Regular)
+}
+
+/// Two decimals at most; what is not finite cannot be drawn and becomes 0.
+pub(super) fn number(v: f64) -> String {
+    if !v.is_finite() {
+        return "0".into();
+    }
+    let text = format!("{v:.2}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" {
+        "0".into()
+    } else {
+        text.into()
+    }
+}
+
+fn listed(points: &[[f64; 2]]) -> String {
+    let each: Vec<String> = points
+        .iter()
+        .map(|[x, y]| format!("{},{}", number(*x), number(*y)))
+        .collect();
+    each.join(" ")
+}
+
+/// A text inside an element; characters that XML cannot hold are left out.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '\t' | '\n' | '\r' => out.push(' '),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_escaped_and_numbers_are_short() {
+        let mut canvas = Canvas::new(100.0, 50.0, Theme::Light, "a & b");
+        canvas.text(&Text::new([10.0, 20.0], "1 < 2 \u{1} & \"x\"").bold());
+        canvas.line(
+            [0.0, 1.0 / 3.0],
+            [-0.001, f64::NAN],
+            Paint::stroke("#000000", 0.75),
+        );
+        let svg = canvas.svg();
+        assert!(svg.contains("<title>a &amp; b</title>"));
+        assert!(svg.contains(">1 &lt; 2  &amp; \"x\"</text>"), "{svg}");
+        assert!(
+            svg.contains("x1=\"0\" y1=\"0.33\" x2=\"0\" y2=\"0\""),
+            "{svg}"
+        );
+    }
+}

@@ -1,0 +1,172 @@
+//! The embedded font: how wide texts are, where lines break, which characters it has.
+//!
+//! A subset of Arimo, whose widths are those of Arial and Helvetica. An SVG therefore looks the same
+//! wherever one of them or a copy is installed, without carrying the font, and its text stays text.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use resvg::usvg::fontdb;
+use skrifa::instance::{LocationRef, Size};
+use skrifa::{FontRef, MetadataProvider};
+
+/// Family name in the embedded files.
+pub const FAMILY: &str = "Espalier Sans";
+
+const REGULAR: &[u8] = include_bytes!("../../fonts/EspalierSans-Regular.ttf");
+const BOLD: &[u8] = include_bytes!("../../fonts/EspalierSans-Bold.ttf");
+
+/// Weight of a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Weight {
+    /// 400.
+    #[default]
+    Regular,
+    /// 700.
+    Bold,
+}
+
+/// Widths of characters in units of the size.
+struct Widths {
+    known: HashMap<char, f64>,
+    other: f64,
+}
+
+impl Widths {
+    fn read(bytes: &[u8]) -> Self {
+        let mut known = HashMap::new();
+        if let Ok(font) = FontRef::new(bytes) {
+            let metrics = font.glyph_metrics(Size::new(1.0), LocationRef::default());
+            for (code, glyph) in font.charmap().mappings() {
+                if let (Some(c), Some(width)) = (char::from_u32(code), metrics.advance_width(glyph))
+                {
+                    known.insert(c, f64::from(width));
+                }
+            }
+        }
+        // Characters of other fonts are wide as often as not.
+        Self { known, other: 1.0 }
+    }
+}
+
+static WIDTHS: LazyLock<[Widths; 2]> =
+    LazyLock::new(|| [Widths::read(REGULAR), Widths::read(BOLD)]);
+
+fn widths(weight: Weight) -> &'static Widths {
+    &WIDTHS[usize::from(weight == Weight::Bold)]
+}
+
+/// Width of a text at a size, in the unit of the size.
+#[must_use]
+pub fn width(text: &str, size: f64, weight: Weight) -> f64 {
+    let widths = widths(weight);
+    let of = |c: char| widths.known.get(&c).copied().unwrap_or(widths.other);
+    size * text.chars().map(of).sum::<f64>()
+}
+
+/// Whether the embedded font draws every character of a text.
+#[must_use]
+pub fn covers(text: &str) -> bool {
+    let known = &widths(Weight::Regular).known;
+    text.chars()
+        .all(|c| known.contains_key(&c) || c.is_control())
+}
+
+/// The text, or as much of its beginning as fits with an ellipsis behind.
+#[must_use]
+pub fn fit(text: &str, size: f64, weight: Weight, room: f64) -> String {
+    if width(text, size, weight) <= room {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    for c in text.chars() {
+        out.push(c);
+        if width(&format!("{out}…"), size, weight) > room {
+            out.pop();
+            break;
+        }
+    }
+    format!("{}…", out.trim_end())
+}
+
+/// Lines of at most `room` each and at most `most` of them; the last one is cut where the text is
+/// longer.
+#[must_use]
+pub fn wrap(text: &str, size: f64, weight: Weight, room: f64, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.pop() {
+            None => lines.push(word.to_owned()),
+            Some(line) => {
+                let longer = format!("{line} {word}");
+                // What has no line of its own any more stays on the last one, to be cut there.
+                if width(&longer, size, weight) <= room || lines.len() + 1 >= most {
+                    lines.push(longer);
+                } else {
+                    lines.extend([line, word.to_owned()]);
+                }
+            }
+        }
+    }
+    let cut = |line: &String| fit(line, size, weight, room);
+    lines.iter().map(cut).collect()
+}
+
+/// The fonts that texts are drawn with: the embedded ones, and those of the machine behind them
+/// only where a text needs them.
+#[must_use]
+pub fn database(text: &str) -> fontdb::Database {
+    let mut fonts = fontdb::Database::new();
+    fonts.load_font_data(REGULAR.to_vec());
+    fonts.load_font_data(BOLD.to_vec());
+    if !covers(text) {
+        fonts.load_system_fonts();
+    }
+    // Last, because reading the machine's fonts sets its own choice.
+    fonts.set_sans_serif_family(FAMILY);
+    fonts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_are_those_of_arial() {
+        // Arial's advance widths of 2048 units to the em: a 1139, i 455, W 1933, space 569.
+        let known = |c: &str, units: f64| {
+            let found = width(c, 2048.0, Weight::Regular);
+            assert!((found - units).abs() < 1.0, "{c}: {found}");
+        };
+        known("a", 1139.0);
+        known("i", 455.0);
+        known("W", 1933.0);
+        known("a i", 1139.0 + 569.0 + 455.0);
+        assert!(width("a cat", 10.0, Weight::Bold) > width("a cat", 10.0, Weight::Regular));
+    }
+
+    #[test]
+    fn long_texts_are_cut_with_an_ellipsis_and_short_ones_are_not() {
+        assert_eq!(fit("a cat", 10.0, Weight::Regular, 100.0), "a cat");
+        let cut = fit("a cat on a mat", 10.0, Weight::Regular, 40.0);
+        assert!(
+            cut.ends_with('…') && width(&cut, 10.0, Weight::Regular) <= 40.0,
+            "{cut}"
+        );
+    }
+
+    #[test]
+    fn lines_break_at_blanks_and_end_with_an_ellipsis_where_there_are_too_many() {
+        let lines = wrap("a cat on a mat", 10.0, Weight::Regular, 36.0, 9);
+        assert_eq!(lines, ["a cat on", "a mat"]);
+        let lines = wrap("a cat on a mat in a house", 10.0, Weight::Regular, 36.0, 2);
+        assert_eq!(lines.len(), 2);
+        assert!(lines[1].ends_with('…'), "{lines:?}");
+    }
+
+    #[test]
+    fn the_font_has_latin_and_greek_and_says_what_it_lacks() {
+        assert!(covers("café — Ångström, β ≤ π … “x” → y √2 −1 › €"));
+        assert!(!covers("日本"));
+    }
+}

@@ -1,0 +1,290 @@
+//! Labels beside their points, where there is room.
+
+use super::font::{self, Weight};
+
+/// A label that wants a place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wish {
+    /// The point that it names.
+    pub at: [f64; 2],
+    /// The text.
+    pub text: String,
+    /// Size of the font.
+    pub size: f64,
+    /// Weight of the font.
+    pub weight: Weight,
+    /// Distance between the point's middle and the text.
+    pub gap: f64,
+}
+
+/// A label that got one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placed {
+    /// Index of the wish.
+    pub wish: usize,
+    /// Left end and middle of the height.
+    pub at: [f64; 2],
+    /// Left, top, right, bottom.
+    pub area: [f64; 4],
+    /// Where a line from the point to the label ends; none where they are so near that the eye
+    /// needs no line.
+    pub leader: Option<[f64; 2]>,
+}
+
+/// Directions in order of preference, as shares of the label's half size beyond the gap: right,
+/// left, above, below, the corners.
+const SIDES: [[f64; 2]; 8] = [
+    [1.0, 0.0],
+    [-1.0, 0.0],
+    [0.0, -1.0],
+    [0.0, 1.0],
+    [1.0, -1.0],
+    [1.0, 1.0],
+    [-1.0, -1.0],
+    [-1.0, 1.0],
+];
+
+/// Distances that are tried, in gaps.
+const REACH: [f64; 5] = [1.0, 2.0, 3.5, 5.5, 8.0];
+
+/// Distance between a point's gap and its label from which on a line joins them.
+const NEAR: f64 = 4.0;
+
+/// What covering a point costs, in steps of [`REACH`].
+const COVERING: usize = 2;
+
+fn area(wish: &Wish, side: [f64; 2], reach: f64) -> [f64; 4] {
+    let width = font::width(&wish.text, wish.size, wish.weight);
+    let height = wish.size * 1.1;
+    let away = wish.gap * reach;
+    let x = wish.at[0] + side[0] * (width / 2.0 + away);
+    let y = wish.at[1] + side[1] * (height / 2.0 + away);
+    [
+        x - width / 2.0,
+        y - height / 2.0,
+        x + width / 2.0,
+        y + height / 2.0,
+    ]
+}
+
+fn overlap(a: [f64; 4], b: [f64; 4]) -> bool {
+    a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]
+}
+
+fn within(a: [f64; 4], frame: [f64; 4]) -> bool {
+    a[0] >= frame[0] && a[1] >= frame[1] && a[2] <= frame[2] && a[3] <= frame[3]
+}
+
+type Segment = [[f64; 2]; 2];
+
+/// Whether two segments cross.
+fn cross([a, b]: Segment, [c, d]: Segment) -> bool {
+    let side = |p: [f64; 2], q: [f64; 2], r: [f64; 2]| {
+        (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0])
+    };
+    side(a, b, c) * side(a, b, d) < 0.0 && side(c, d, a) * side(c, d, b) < 0.0
+}
+
+/// Whether a segment meets an area.
+fn meets([a, b]: Segment, area: [f64; 4]) -> bool {
+    let [left, top, right, bottom] = area;
+    let inside = |p: [f64; 2]| p[0] > left && p[0] < right && p[1] > top && p[1] < bottom;
+    let diagonals = [
+        [[left, top], [right, bottom]],
+        [[left, bottom], [right, top]],
+    ];
+    inside(a) || inside(b) || diagonals.iter().any(|d| cross([a, b], *d))
+}
+
+/// Give each wish, the most important first, a place inside `frame` that overlaps no label and no
+/// leader line, near its point and over few other points; wishes without a free place get none.
+///
+/// `points` are middles and radii of what should not be covered; a place that covers more than
+/// `most_covered` of them is not free.
+#[must_use]
+pub fn place(
+    wishes: &[Wish],
+    frame: [f64; 4],
+    points: &[([f64; 2], f64)],
+    most_covered: usize,
+) -> Vec<Placed> {
+    let mut placed: Vec<Placed> = Vec::new();
+    let mut leaders: Vec<Segment> = Vec::new();
+    for (index, wish) in wishes.iter().enumerate() {
+        let mut best: Option<(usize, Placed)> = None;
+        for (far, reach) in REACH.into_iter().enumerate() {
+            for side in SIDES {
+                let area = area(wish, side, reach);
+                let end = end(area, wish.at);
+                let away = (end[0] - wish.at[0]).hypot(end[1] - wish.at[1]);
+                let leader = (away > wish.gap + NEAR).then_some(end);
+                let line = leader.map(|end| [wish.at, end]);
+                let taken = placed.iter().any(|p| {
+                    overlap(area, grown(p.area)) || line.is_some_and(|l| meets(l, grown(p.area)))
+                });
+                let crossed = leaders
+                    .iter()
+                    .any(|l| meets(*l, grown(area)) || line.is_some_and(|line| cross(line, *l)));
+                let covered = points.iter().filter(|(p, r)| touches(area, *p, *r)).count();
+                if taken || crossed || covered > most_covered || !within(area, frame) {
+                    continue;
+                }
+                let cost = far + COVERING * covered;
+                if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                    let at = [area[0], (area[1] + area[3]) / 2.0];
+                    let found = Placed {
+                        wish: index,
+                        at,
+                        area,
+                        leader,
+                    };
+                    best = Some((cost, found));
+                }
+            }
+        }
+        if let Some((_, found)) = best {
+            leaders.extend(found.leader.map(|end| [wish.at, end]));
+            placed.push(found);
+        }
+    }
+    placed
+}
+
+fn grown(a: [f64; 4]) -> [f64; 4] {
+    [a[0] - 2.0, a[1] - 0.5, a[2] + 2.0, a[3] + 0.5]
+}
+
+fn touches(area: [f64; 4], p: [f64; 2], r: f64) -> bool {
+    let nearest = [p[0].clamp(area[0], area[2]), p[1].clamp(area[1], area[3])];
+    (p[0] - nearest[0]).hypot(p[1] - nearest[1]) < r
+}
+
+/// The place of a label's edge that is nearest to its point.
+fn end(area: [f64; 4], p: [f64; 2]) -> [f64; 2] {
+    [p[0].clamp(area[0], area[2]), p[1].clamp(area[1], area[3])]
+}
+
+/// Move places apart along a line so that neighbours are at least half the sum of their sizes
+/// away, staying in order, near where they were and within `[low, high]` where there is room.
+///
+/// `wanted` must be in ascending order.
+#[must_use]
+pub fn spread(wanted: &[f64], sizes: &[f64], low: f64, high: f64) -> Vec<f64> {
+    // Blocks of places that touch, each where the mean of its members is best off.
+    struct Block {
+        middle: f64,
+        size: f64,
+        members: Vec<usize>,
+    }
+    let total: f64 = sizes.iter().sum();
+    let fitted = |middle: f64, size: f64| {
+        let room = high - low;
+        if size >= room || total >= room {
+            middle.max(low + size / 2.0)
+        } else {
+            middle.clamp(low + size / 2.0, high - size / 2.0)
+        }
+    };
+    let mut blocks: Vec<Block> = Vec::new();
+    for (i, (want, size)) in wanted.iter().zip(sizes).enumerate() {
+        let mut block = Block {
+            middle: fitted(*want, *size),
+            size: *size,
+            members: vec![i],
+        };
+        while let Some(last) =
+            blocks.pop_if(|last| last.middle + last.size / 2.0 > block.middle - block.size / 2.0)
+        {
+            let mut members = last.members;
+            members.append(&mut block.members);
+            let size = last.size + block.size;
+            // Each member wishes the block to be where its own place comes out right.
+            let mut before = 0.0;
+            let mut sum = 0.0;
+            for m in &members {
+                sum += wanted[*m] - (before + sizes[*m] / 2.0 - size / 2.0);
+                before += sizes[*m];
+            }
+            block = Block {
+                middle: fitted(sum / members.len() as f64, size),
+                size,
+                members,
+            };
+        }
+        blocks.push(block);
+    }
+    let mut out = vec![0.0; wanted.len()];
+    for block in blocks {
+        let mut at = block.middle - block.size / 2.0;
+        for m in block.members {
+            out[m] = at + sizes[m] / 2.0;
+            at += sizes[m];
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn wish(x: f64, y: f64) -> Wish {
+        Wish {
+            at: [x, y],
+            text: "label".into(),
+            size: 10.0,
+            weight: Weight::Regular,
+            gap: 4.0,
+        }
+    }
+
+    #[test]
+    fn a_lone_label_goes_to_the_right_and_at_the_rim_to_the_left() {
+        let frame = [0.0, 0.0, 100.0, 100.0];
+        let placed = place(&[wish(50.0, 50.0), wish(95.0, 20.0)], frame, &[], 0);
+        assert_eq!(placed[0].at, [54.0, 50.0]);
+        assert!(placed[1].area[2] <= 91.0 + 1e-9);
+    }
+
+    #[test]
+    fn places_that_are_far_enough_apart_stay() {
+        assert_eq!(
+            spread(&[1.0, 5.0, 9.0], &[2.0; 3], 0.0, 10.0),
+            [1.0, 5.0, 9.0]
+        );
+        assert_eq!(spread(&[5.0, 5.0], &[2.0; 2], 0.0, 10.0), [4.0, 6.0]);
+        assert_eq!(spread(&[0.0, 0.0], &[2.0; 2], 0.0, 10.0), [1.0, 3.0]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_two_labels_overlap_and_all_lie_within(
+            points in prop::collection::vec((0.0_f64..200.0, 0.0_f64..200.0), 1..40),
+        ) {
+            let wishes: Vec<Wish> = points.iter().map(|(x, y)| wish(*x, *y)).collect();
+            let frame = [0.0, 0.0, 200.0, 200.0];
+            let placed = place(&wishes, frame, &[], 0);
+            for (i, a) in placed.iter().enumerate() {
+                prop_assert!(within(a.area, frame));
+                prop_assert!(placed[..i].iter().all(|b| !overlap(a.area, b.area)));
+                let line = a.leader.map(|end| [wishes[a.wish].at, end]);
+                for b in placed.iter().filter(|b| b.wish != a.wish) {
+                    prop_assert!(line.is_none_or(|l| !meets(l, b.area)));
+                }
+            }
+        }
+
+        #[test]
+        fn spread_places_keep_their_order_and_distances(
+            mut wanted in prop::collection::vec(0.0_f64..100.0, 1..20),
+        ) {
+            wanted.sort_by(f64::total_cmp);
+            let sizes = vec![4.0; wanted.len()];
+            let found = spread(&wanted, &sizes, 0.0, 100.0);
+            prop_assert!(found.windows(2).all(|w| w[1] - w[0] >= 4.0 - 1e-6));
+            prop_assert!(found[0] >= 2.0 - 1e-6 && found[found.len() - 1] <= 98.0 + 1e-6);
+        }
+    }
+}

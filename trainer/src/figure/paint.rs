@@ -1,0 +1,78 @@
+//! How shapes are painted.
+
+use std::fmt::Write as _;
+
+use super::canvas::number;
+use super::theme::Colour;
+
+/// How a shape is painted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Paint {
+    fill: Colour,
+    stroke: Colour,
+    width: f64,
+    opacity: f64,
+    dash: Option<&'static str>,
+}
+
+impl Paint {
+    const NONE: Self = Self {
+        fill: "none",
+        stroke: "none",
+        width: 0.0,
+        opacity: 1.0,
+        dash: None,
+    };
+
+    /// A filled shape.
+    #[must_use]
+    pub fn fill(fill: Colour) -> Self {
+        Self { fill, ..Self::NONE }
+    }
+
+    /// A line.
+    #[must_use]
+    pub fn stroke(stroke: Colour, width: f64) -> Self {
+        Self {
+            stroke,
+            width,
+            ..Self::NONE
+        }
+    }
+
+    /// With an outline too.
+    #[must_use]
+    pub fn outlined(mut self, stroke: Colour, width: f64) -> Self {
+        (self.stroke, self.width) = (stroke, width);
+        self
+    }
+
+    /// Let through what is behind; 1 hides it.
+    #[must_use]
+    pub fn opacity(mut self, opacity: f64) -> Self {
+        self.opacity = opacity;
+        self
+    }
+
+    /// A dashed line.
+    #[must_use]
+    pub fn dashed(mut self, dash: &'static str) -> Self {
+        self.dash = Some(dash);
+        self
+    }
+
+    pub(super) fn attributes(self) -> String {
+        let mut out = format!(" fill=\"{}\"", self.fill);
+        if self.stroke != "none" {
+            let width = number(self.width);
+            let _ = write!(out, " stroke=\"{}\" stroke-width=\"{width}\"", self.stroke);
+        }
+        if self.opacity < 1.0 {
+            let _ = write!(out, " opacity=\"{}\"", number(self.opacity));
+        }
+        if let Some(dash) = self.dash {
+            let _ = write!(out, " stroke-dasharray=\"{dash}\"");
+        }
+        out
+    }
+}

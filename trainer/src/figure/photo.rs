@@ -1,0 +1,95 @@
+//! Small copies of photos inside a figure.
+
+use anyhow::Context;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use image::codecs::jpeg::JpegEncoder;
+use image::imageops::{self, FilterType};
+use image::{ImageEncoder, RgbImage};
+
+/// Longer side of the copy: 300 dots an inch for an inch and a bit.
+const SIDE: u32 = 360;
+
+/// Quality of the JPEG: its blocks do not show at this size.
+const QUALITY: u8 = 88;
+
+/// A small JPEG with a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thumbnail {
+    name: String,
+    jpeg: Vec<u8>,
+    width: u32,
+    height: u32,
+}
+
+impl Thumbnail {
+    /// A copy of a photo, never larger than the photo.
+    ///
+    /// # Errors
+    /// When the encoder fails, which it does for a picture without pixels.
+    pub fn new(name: impl Into<String>, photo: &RgbImage) -> anyhow::Result<Self> {
+        let name = name.into();
+        let (width, height) = photo.dimensions();
+        let scale = (f64::from(SIDE) / f64::from(width.max(height).max(1))).min(1.0);
+        let side = |v: u32| ((f64::from(v) * scale).round() as u32).max(1);
+        let small = imageops::resize(photo, side(width), side(height), FilterType::Triangle);
+        let mut jpeg = Vec::new();
+        let colour = image::ExtendedColorType::Rgb8;
+        JpegEncoder::new_with_quality(&mut jpeg, QUALITY)
+            .write_image(&small, small.width(), small.height(), colour)
+            .with_context(|| format!("a small copy of {name}"))?;
+        Ok(Self {
+            name,
+            jpeg,
+            width: small.width(),
+            height: small.height(),
+        })
+    }
+
+    /// What the photo is called.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Width over height.
+    #[must_use]
+    pub fn aspect(&self) -> f64 {
+        f64::from(self.width) / f64::from(self.height.max(1))
+    }
+
+    /// Width and height inside a box, the aspect kept.
+    #[must_use]
+    pub fn within(&self, width: f64, height: f64) -> [f64; 2] {
+        if self.aspect() * height > width {
+            [width, width / self.aspect()]
+        } else {
+            [height * self.aspect(), height]
+        }
+    }
+
+    /// The file as a `data:` address.
+    #[must_use]
+    pub fn data_uri(&self) -> String {
+        format!(
+            "data:image/jpeg;base64,{}",
+            BASE64_STANDARD.encode(&self.jpeg)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_keeps_the_aspect_and_never_grows() {
+        let wide = Thumbnail::new("w", &RgbImage::new(1440, 720)).unwrap();
+        assert_eq!((wide.width, wide.height), (360, 180));
+        assert_eq!(wide.within(100.0, 100.0), [100.0, 50.0]);
+        let small = Thumbnail::new("s", &RgbImage::new(32, 64)).unwrap();
+        assert_eq!((small.width, small.height), (32, 64));
+        assert_eq!(small.within(100.0, 100.0), [50.0, 100.0]);
+        assert!(small.data_uri().starts_with("data:image/jpeg;base64,/9j/"));
+    }
+}

@@ -1,0 +1,159 @@
+//! A figure becomes a file: SVG, or PNG rendered from that SVG.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use resvg::{tiny_skia, usvg};
+
+use super::canvas::Canvas;
+use super::font;
+use crate::exit::usage;
+use crate::fit::checkpoint::write_whole;
+
+/// Largest side of a PNG in pixels; what is larger is a slip of the keyboard.
+const LARGEST: f64 = 20_000.0;
+
+/// Kind of file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Svg,
+    Png,
+}
+
+/// Where a figure goes, checked before anything is computed.
+#[derive(Clone, Debug)]
+pub struct Output {
+    path: PathBuf,
+    kind: Kind,
+    scale: f64,
+}
+
+impl Output {
+    /// A file by its ending; a PNG has `scale` pixels for each unit of the SVG.
+    ///
+    /// # Errors
+    /// Bad usage for another ending, a folder that is not there, a scale that makes no picture.
+    pub fn new(path: &Path, scale: f64) -> anyhow::Result<Self> {
+        let ending = path.extension().unwrap_or_default().to_string_lossy();
+        let kind = match ending.to_lowercase().as_str() {
+            "svg" => Kind::Svg,
+            "png" => Kind::Png,
+            _ => {
+                let found = path.display();
+                return Err(usage(format!(
+                    "--out: expected a file that ends in .svg or .png, found {found}"
+                )));
+            }
+        };
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|p| !p.is_dir()) {
+            return Err(usage(format!(
+                "--out {}: there is no folder {}; create it first",
+                path.display(),
+                folder.display()
+            )));
+        }
+        if path.is_dir() {
+            return Err(usage(format!(
+                "--out {}: expected a file, found a folder",
+                path.display()
+            )));
+        }
+        if !(scale.is_finite() && (0.1..=20.0).contains(&scale)) {
+            return Err(usage(format!(
+                "--scale: expected pixels for each unit in [0.1, 20], found {scale}"
+            )));
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            kind,
+            scale,
+        })
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Write a figure, whole or not at all; a file that is there is replaced.
+///
+/// # Errors
+/// When the file cannot be written, or the figure is too large for a PNG.
+pub fn save(canvas: &Canvas, output: &Output) -> anyhow::Result<()> {
+    let svg = canvas.svg();
+    match output.kind {
+        Kind::Svg => write_whole(&output.path, svg.as_bytes()),
+        Kind::Png => {
+            let png = render(canvas, &svg, output.scale)?;
+            write_whole(&output.path, &png)
+        }
+    }
+}
+
+fn render(canvas: &Canvas, svg: &str, scale: f64) -> anyhow::Result<Vec<u8>> {
+    let [width, height] = canvas.size().map(|v| (v * scale).round());
+    if width.max(height) > LARGEST {
+        return Err(usage(format!(
+            "--scale: the picture would have {width} x {height} pixels, at most {LARGEST} a side \
+             are drawn"
+        )));
+    }
+    let mut options = usvg::Options {
+        font_family: font::FAMILY.to_owned(),
+        ..usvg::Options::default()
+    };
+    *options.fontdb_mut() = font::database(canvas.texts());
+    let tree = usvg::Tree::from_str(svg, &options).context("reading the figure back")?;
+    let mut pixels =
+        tiny_skia::Pixmap::new(width as u32, height as u32).context("a picture without pixels")?;
+    let by = tiny_skia::Transform::from_scale(scale as f32, scale as f32);
+    resvg::render(&tree, by, &mut pixels.as_mut());
+    pixels.encode_png().context("writing a PNG")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Canvas, Paint, Text, Theme};
+    use super::*;
+
+    #[test]
+    fn a_png_has_the_size_asked_for_and_shows_text_without_any_font_of_the_machine() {
+        let mut canvas = Canvas::new(40.0, 20.0, Theme::Light, "t");
+        canvas.rect([0.0, 0.0, 10.0, 20.0], Paint::fill("#ff0000"));
+        canvas.text(&Text::new([20.0, 10.0], "W").size(14.0));
+        let png = render(&canvas, &canvas.svg(), 2.0).unwrap();
+        let picture = image::load_from_memory(&png).unwrap().to_rgb8();
+        assert_eq!(picture.dimensions(), (80, 40));
+        assert_eq!(picture.get_pixel(5, 20).0, [255, 0, 0]);
+        let dark = picture.pixels().filter(|p| p.0[1] < 100 && p.0[0] < 100);
+        assert!(dark.count() > 20, "the letter is there");
+    }
+
+    #[test]
+    fn other_scripts_do_not_cost_the_letters_that_the_font_has() {
+        let mut canvas = Canvas::new(40.0, 20.0, Theme::Light, "t");
+        canvas.text(&Text::new([4.0, 10.0], "W").size(14.0));
+        canvas.text(&Text::new([24.0, 10.0], "日").size(14.0));
+        let png = render(&canvas, &canvas.svg(), 2.0).unwrap();
+        let picture = image::load_from_memory(&png).unwrap().to_rgb8();
+        let left = picture
+            .enumerate_pixels()
+            .filter(|(x, _, p)| *x < 40 && p.0[0] < 100);
+        assert!(left.count() > 20);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_said_before_work_begins() {
+        let of = |path: &str, scale| Output::new(Path::new(path), scale).unwrap_err().to_string();
+        assert_eq!(
+            of("a.pdf", 1.0),
+            "--out: expected a file that ends in .svg or .png, found a.pdf"
+        );
+        assert!(of("no/such/a.svg", 1.0).contains("no folder no/such"));
+        assert!(of("a.svg", f64::NAN).contains("--scale"));
+        assert!(Output::new(Path::new("A.PNG"), 3.0).is_ok());
+    }
+}

@@ -1,0 +1,89 @@
+//! Lines of text before they are drawn.
+
+use super::canvas::BODY;
+use super::font::Weight;
+use super::theme::Colour;
+
+/// Which point of a text its place means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Anchor {
+    /// Left end.
+    #[default]
+    Start,
+    /// Middle.
+    Middle,
+    /// Right end.
+    End,
+}
+
+/// One line of text; `y` is the middle of its small letters' height.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Text {
+    pub(super) at: [f64; 2],
+    pub(super) text: String,
+    pub(super) size: f64,
+    pub(super) weight: Weight,
+    pub(super) colour: Option<Colour>,
+    pub(super) anchor: Anchor,
+    pub(super) upward: bool,
+    pub(super) halo: bool,
+}
+
+impl Text {
+    /// A text at a place, left-aligned, in the theme's ink.
+    #[must_use]
+    pub fn new(at: [f64; 2], text: impl Into<String>) -> Self {
+        Self {
+            at,
+            text: text.into(),
+            size: BODY,
+            weight: Weight::Regular,
+            colour: None,
+            anchor: Anchor::Start,
+            upward: false,
+            halo: false,
+        }
+    }
+
+    /// Size of the font.
+    #[must_use]
+    pub fn size(mut self, size: f64) -> Self {
+        self.size = size;
+        self
+    }
+
+    /// Bold.
+    #[must_use]
+    pub fn bold(mut self) -> Self {
+        self.weight = Weight::Bold;
+        self
+    }
+
+    /// Colour.
+    #[must_use]
+    pub fn colour(mut self, colour: Colour) -> Self {
+        self.colour = Some(colour);
+        self
+    }
+
+    /// Which point of the text is at its place.
+    #[must_use]
+    pub fn anchor(mut self, anchor: Anchor) -> Self {
+        self.anchor = anchor;
+        self
+    }
+
+    /// Read from below to above.
+    #[must_use]
+    pub fn upward(mut self) -> Self {
+        self.upward = true;
+        self
+    }
+
+    /// With a rim of the background's colour, over lines and points.
+    #[must_use]
+    pub fn halo(mut self) -> Self {
+        self.halo = true;
+        self
+    }
+}

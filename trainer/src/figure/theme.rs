@@ -1,0 +1,111 @@
+//! Two sets of colours, for paper and for dark slides.
+
+use clap::ValueEnum;
+
+/// Background and what goes with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Theme {
+    /// Dark on white, for paper.
+    #[default]
+    Light,
+    /// Light on near-black, for slides.
+    Dark,
+}
+
+/// A colour as SVG writes it.
+pub type Colour = &'static str;
+
+/// The palette of Okabe and Ito (2008) without its yellow, which white swallows: told apart with
+/// every common kind of colour blindness.
+const ON_LIGHT: [Colour; 6] = [
+    "#0072b2", "#d55e00", "#009e73", "#b0558a", "#3d9bd4", "#c98500",
+];
+
+/// The same hues, lighter.
+const ON_DARK: [Colour; 6] = [
+    "#5ab4ee", "#ff8f4a", "#3fcfa3", "#e79ac4", "#9ad4f5", "#f2bd4b",
+];
+
+impl Theme {
+    /// Background.
+    #[must_use]
+    pub fn paper(self) -> Colour {
+        match self {
+            Self::Light => "#ffffff",
+            Self::Dark => "#14171c",
+        }
+    }
+
+    /// Text and what matters most.
+    #[must_use]
+    pub fn ink(self) -> Colour {
+        match self {
+            Self::Light => "#1a1a1a",
+            Self::Dark => "#eceff4",
+        }
+    }
+
+    /// Axes, ticks and secondary text.
+    #[must_use]
+    pub fn muted(self) -> Colour {
+        match self {
+            Self::Light => "#5f6670",
+            Self::Dark => "#a3abb8",
+        }
+    }
+
+    /// Lines behind everything.
+    #[must_use]
+    pub fn faint(self) -> Colour {
+        match self {
+            Self::Light => "#d5d9df",
+            Self::Dark => "#3a414c",
+        }
+    }
+
+    /// Colour of a series; they repeat after six.
+    #[must_use]
+    pub fn series(self, at: usize) -> Colour {
+        let colours = match self {
+            Self::Light => ON_LIGHT,
+            Self::Dark => ON_DARK,
+        };
+        colours[at % colours.len()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Relative luminance of WCAG 2.
+    fn luminance(colour: Colour) -> f64 {
+        let channel = |at: usize| {
+            let level = u8::from_str_radix(&colour[at..at + 2], 16).unwrap();
+            let level = f64::from(level) / 255.0;
+            if level <= 0.04045 {
+                level / 12.92
+            } else {
+                ((level + 0.055) / 1.055).powf(2.4)
+            }
+        };
+        0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5)
+    }
+
+    fn contrast(a: Colour, b: Colour) -> f64 {
+        let (a, b) = (luminance(a), luminance(b));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    #[test]
+    fn text_and_series_stand_out_from_the_background() {
+        for theme in [Theme::Light, Theme::Dark] {
+            assert!(contrast(theme.ink(), theme.paper()) > 12.0);
+            assert!(contrast(theme.muted(), theme.paper()) > 4.5);
+            for at in 0..6 {
+                let found = contrast(theme.series(at), theme.paper());
+                assert!(found >= 3.0, "{theme:?} {at}: {found}");
+            }
+        }
+    }
+}

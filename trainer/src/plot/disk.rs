@@ -1,0 +1,320 @@
+//! A taxonomy, and photos, in the Poincaré disk (METHODS 6.11).
+
+use std::collections::BTreeMap;
+
+use clap::ValueEnum;
+use espalier_core::geometry::poincare::{centred, frechet_mean, from_lorentz};
+use espalier_core::project::{CoSne, cosne, horopca};
+use espalier_core::taxonomy::{NodeIx, Taxonomy};
+use serde::Serialize;
+
+use crate::data::random::{Purpose, Random};
+
+/// Branches that get a colour of their own.
+const BRANCHES: usize = 6;
+
+/// How points come into the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// Horospherical projection onto the plane that keeps most of the distances.
+    Horopca,
+    /// Neighbour embedding that keeps neighbours and radii.
+    Cosne,
+}
+
+/// What lies in the middle of the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Centre {
+    /// The root of the model: farther out is more specific.
+    Root,
+    /// The Fréchet mean of the points, as HoroPCA is published.
+    Mean,
+}
+
+/// A point of the disk.
+#[derive(Clone, Debug, Serialize)]
+pub struct Dot {
+    /// Id of the node, or key of the photo.
+    pub id: String,
+    /// First name of the node, or of the photo's label.
+    pub name: String,
+    /// Place in the disk.
+    pub at: [f64; 2],
+    /// Distance to the root in the model, in units of the curvature.
+    pub radius: f64,
+    /// Index in [`Disk::branches`].
+    pub branch: Option<usize>,
+    /// Labels at or below the node; 0 for a photo.
+    pub labels: usize,
+    /// Index of the parent in [`Disk::nodes`].
+    pub parent: Option<usize>,
+}
+
+/// The numbers of the figure.
+#[derive(Clone, Debug, Serialize)]
+pub struct Disk {
+    /// Model.
+    pub model: String,
+    /// Factor of a product that is shown.
+    pub factor: Option<usize>,
+    /// How points came into the disk.
+    pub by: By,
+    /// What lies in the middle.
+    pub centre: Centre,
+    /// Share of the mean squared distance that HoroPCA kept.
+    pub kept: Option<f64>,
+    /// Names of the coloured branches.
+    pub branches: Vec<String>,
+    /// Place of the model's root; none where CO-SNE has put another point in the middle.
+    pub root: Option<[f64; 2]>,
+    /// Nodes of the taxonomy.
+    pub nodes: Vec<Dot>,
+    /// Photos.
+    pub photos: Vec<Dot>,
+}
+
+/// The broadest nodes with a label at or below them, at most `most`, in the order of the taxonomy.
+#[must_use]
+pub fn broadest(taxonomy: &Taxonomy, most: usize) -> Vec<NodeIx> {
+    let below = |ix: &NodeIx| taxonomy.labelled_below(*ix).len();
+    let mut nodes: Vec<NodeIx> = (0..taxonomy.nodes().len())
+        .map(|i| NodeIx(i as u32))
+        .filter(|ix| below(ix) > 0)
+        .collect();
+    nodes.sort_by_key(|ix| (std::cmp::Reverse(below(ix)), *ix));
+    nodes.truncate(most);
+    nodes.sort();
+    nodes
+}
+
+/// Share of the labels that a branch has at least.
+const BROAD: f64 = 0.03;
+
+/// Share of a node's labels that its broad children hold where it is split.
+const COVERED: f64 = 0.8;
+
+/// Nodes that part a taxonomy into at most six branches: the root, split again and again where most
+/// labels are, as long as broad children take over nearly all of them. Broadest first.
+#[must_use]
+pub fn branches(taxonomy: &Taxonomy) -> Vec<NodeIx> {
+    let below = |ix: &NodeIx| taxonomy.labelled_below(*ix).len();
+    let all = taxonomy.labelled().len();
+    let least = ((BROAD * all as f64).ceil() as usize).max(2);
+    let mut front = vec![taxonomy.root()];
+    loop {
+        front.sort_by_key(|ix| (std::cmp::Reverse(below(ix)), *ix));
+        // The broadest whose children still fit.
+        let split = front.iter().enumerate().find_map(|(at, ix)| {
+            let children = taxonomy.children(*ix).iter();
+            let told: Vec<NodeIx> = children.filter(|c| below(c) >= least).copied().collect();
+            let fits = front.len() - 1 + told.len() <= BRANCHES;
+            let covered: usize = told.iter().map(below).sum();
+            let most = covered as f64 >= COVERED * below(ix) as f64;
+            (!told.is_empty() && fits && most).then_some((at, told))
+        });
+        let Some((at, children)) = split else {
+            return front;
+        };
+        front.remove(at);
+        for child in children {
+            // With several parents a node may lie in a branch already.
+            if branch_of(taxonomy, &front, child).is_none() {
+                front.push(child);
+            }
+        }
+    }
+}
+
+/// The branch that a node belongs to: the first that is it or lies above it.
+#[must_use]
+pub fn branch_of(taxonomy: &Taxonomy, branches: &[NodeIx], node: NodeIx) -> Option<usize> {
+    branches
+        .iter()
+        .position(|b| *b == node || taxonomy.is_ancestor(*b, node))
+}
+
+/// How a disk is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How points come into the disk.
+    pub by: By,
+    /// What lies in the middle.
+    pub centre: Centre,
+    /// Factor of a product, for the record.
+    pub factor: Option<usize>,
+    /// Seed of the places where CO-SNE starts.
+    pub seed: u64,
+}
+
+/// A photo with its label and its point in the Lorentz model.
+#[derive(Clone, Debug)]
+pub struct Photo {
+    /// Key.
+    pub key: String,
+    /// Label.
+    pub label: Option<NodeIx>,
+    /// Space components.
+    pub point: Vec<f32>,
+}
+
+/// A point near the middle for each of `n`, normally distributed with deviation 0.01.
+fn starts(n: usize, seed: u64) -> Vec<[f64; 2]> {
+    let mut random = Random::new(seed, Purpose::Figure, 0, 0);
+    let mut normal = || {
+        // Box and Muller; 1 - u is never zero.
+        let u = 1.0 - f64::from(random.uniform());
+        let (sine, cosine) = (std::f64::consts::TAU * f64::from(random.uniform())).sin_cos();
+        [cosine, sine].map(|v| 0.01 * v * (-2.0 * u.ln()).sqrt())
+    };
+    (0..n).map(|_| normal()).collect()
+}
+
+/// Bring points of the ball into the disk; the share that HoroPCA kept.
+fn project(points: &[Vec<f64>], settings: Settings) -> (Vec<[f64; 2]>, Option<f64>) {
+    match settings.by {
+        By::Horopca => {
+            let found = horopca(points);
+            (found.points, Some(found.kept))
+        }
+        By::Cosne => {
+            let start = starts(points.len(), settings.seed);
+            (cosne(points, &start, CoSne::default()), None)
+        }
+    }
+}
+
+/// Put nodes, whose points in the Lorentz model of curvature `-c` are given, and photos into the
+/// disk.
+#[must_use]
+pub fn disk(
+    model: &str,
+    taxonomy: &Taxonomy,
+    (nodes, points): (&[NodeIx], &[Vec<f32>]),
+    photos: &[Photo],
+    c: f64,
+    settings: Settings,
+) -> Disk {
+    let all = points.iter().chain(photos.iter().map(|p| &p.point));
+    let mut ball: Vec<Vec<f64>> = all.map(|x| from_lorentz(x, c)).collect();
+    let radii: Vec<f64> = ball.iter().map(|p| radius(p)).collect();
+    // HoroPCA takes the root along as a point like any other. In CO-SNE, which has no map that could
+    // be applied to it, the term of the norms makes it the middle.
+    let root = vec![0.0; ball.first().map_or(0, Vec::len)];
+    if settings.by == By::Horopca {
+        ball.push(root);
+    }
+    if settings.centre == Centre::Mean {
+        let mean = frechet_mean(&ball);
+        ball = ball.iter().map(|p| centred(&mean, p)).collect();
+    }
+    let (places, kept) = project(&ball, settings);
+    let branches = branches(taxonomy);
+    let index: BTreeMap<NodeIx, usize> = nodes.iter().copied().zip(0..).collect();
+    let dot = |at: usize, id: &str, node: Option<NodeIx>| Dot {
+        id: id.to_owned(),
+        name: node.map_or_else(String::new, |ix| taxonomy.name(ix).to_owned()),
+        at: places[at],
+        radius: radii[at],
+        branch: node.and_then(|ix| branch_of(taxonomy, &branches, ix)),
+        labels: 0,
+        parent: None,
+    };
+    let of_node = |(at, ix): (usize, &NodeIx)| Dot {
+        labels: taxonomy.labelled_below(*ix).len(),
+        parent: nearest_kept(taxonomy, &index, *ix),
+        ..dot(at, &taxonomy.node(*ix).id, Some(*ix))
+    };
+    let of_photo = |(at, p): (usize, &Photo)| dot(nodes.len() + at, &p.key, p.label);
+    Disk {
+        model: model.to_owned(),
+        factor: settings.factor,
+        by: settings.by,
+        centre: settings.centre,
+        kept,
+        root: match (settings.by, settings.centre) {
+            (By::Horopca, _) => places.last().copied(),
+            (By::Cosne, Centre::Root) => Some([0.0; 2]),
+            (By::Cosne, Centre::Mean) => None,
+        },
+        nodes: nodes.iter().enumerate().map(of_node).collect(),
+        photos: photos.iter().enumerate().map(of_photo).collect(),
+        branches: branches
+            .iter()
+            .map(|ix| taxonomy.name(*ix).to_owned())
+            .collect(),
+    }
+}
+
+/// The nearest node above along first parents that is shown.
+fn nearest_kept(taxonomy: &Taxonomy, index: &BTreeMap<NodeIx, usize>, ix: NodeIx) -> Option<usize> {
+    let path = taxonomy.path_to(ix);
+    let above = path.iter().rev().skip(1);
+    above.filter_map(|ix| index.get(ix).copied()).next()
+}
+
+/// Distance of a point of the ball to its middle.
+#[must_use]
+pub fn radius(p: &[f64]) -> f64 {
+    let norm = p.iter().map(|v| v * v).sum::<f64>().sqrt();
+    (2.0 * norm / (1.0 - norm)).ln_1p()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::synthetic;
+
+    fn shapes() -> Taxonomy {
+        Taxonomy::from_tsv(&synthetic::taxonomy_tsv()).unwrap()
+    }
+
+    #[test]
+    fn branches_part_a_taxonomy_into_at_most_six() {
+        let taxonomy = shapes();
+        let found = branches(&taxonomy);
+        // Shape, two families, four shapes with four colours each: sixteen would be too many.
+        assert_eq!(found.len(), 4);
+        assert!(
+            found
+                .iter()
+                .all(|ix| taxonomy.labelled_below(*ix).len() == 4)
+        );
+        let label = taxonomy.labelled()[0];
+        let of = branch_of(&taxonomy, &found, label).unwrap();
+        assert!(taxonomy.is_ancestor(found[of], label));
+        assert_eq!(branch_of(&taxonomy, &found, taxonomy.root()), None);
+    }
+
+    #[test]
+    fn nodes_are_the_broadest_and_edges_lead_to_the_nearest_that_is_shown() {
+        let taxonomy = shapes();
+        let nodes = broadest(&taxonomy, 7);
+        assert_eq!(nodes.len(), 7);
+        assert!(nodes.contains(&taxonomy.root()));
+        let points: Vec<Vec<f32>> = (0..7).map(|i| vec![0.1 * i as f32, 1.0, 0.3]).collect();
+        let settings = Settings {
+            by: By::Horopca,
+            centre: Centre::Root,
+            factor: None,
+            seed: 0,
+        };
+        let found = disk("m", &taxonomy, (&nodes, &points), &[], 1.0, settings);
+        assert_eq!(found.nodes.iter().filter(|d| d.parent.is_none()).count(), 1);
+        assert!(
+            found.root.is_some_and(|p| p[0].hypot(p[1]) < 1e-9),
+            "the root is the middle"
+        );
+        assert!(found.nodes.iter().all(|d| d.at[0].hypot(d.at[1]) < 1.0));
+    }
+
+    #[test]
+    fn starts_depend_on_the_seed_alone() {
+        assert_eq!(starts(5, 3), starts(5, 3));
+        assert_ne!(starts(5, 3), starts(5, 4));
+        let many = starts(4000, 1);
+        let variance = many.iter().map(|p| p[0] * p[0]).sum::<f64>() / 4000.0;
+        assert!((variance.sqrt() - 0.01).abs() < 0.0005);
+    }
+}

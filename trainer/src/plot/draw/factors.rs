@@ -1,0 +1,144 @@
+//! Three rows of bars over the same factors.
+
+use crate::figure::canvas::{BODY, COLUMN, SMALL};
+use crate::figure::font::{Weight, fit};
+use crate::figure::scale::bounds;
+use crate::figure::theme::Colour;
+use crate::figure::{Anchor, Canvas, Paint, Scale, Text, Theme, axes};
+use crate::plot::factors::{Activation, Factors};
+
+const LEFT: f64 = 46.0;
+const RIGHT: f64 = COLUMN - 8.0;
+const HEAD: f64 = 20.0;
+const ROW: f64 = 66.0;
+const GAP: f64 = 8.0;
+const FOOT: f64 = 42.0;
+
+/// The factors that are told apart by colour: the strongest one of each concept.
+struct Strongest {
+    first: usize,
+    second: usize,
+}
+
+impl Strongest {
+    fn colour(&self, theme: Theme, factor: usize) -> Colour {
+        match factor {
+            f if f == self.first => theme.series(0),
+            f if f == self.second => theme.series(1),
+            _ => theme.muted(),
+        }
+    }
+}
+
+/// Draw the factors of two concepts and of their composition.
+#[must_use]
+pub fn factors(data: &Factors, theme: Theme) -> Canvas {
+    let height = 3.0 * (HEAD + ROW) + 2.0 * GAP + FOOT;
+    let title = format!("Factors of {} in {}", data.texts[2].text, data.model);
+    let mut canvas = Canvas::new(COLUMN, height, theme, &title);
+    let count = data.largest.len();
+    let x = Scale::new([0.5, count as f64 + 0.5], [LEFT, RIGHT]);
+    let norms = data.texts.iter().flat_map(|t| t.norms.iter().copied());
+    let top = bounds(norms.chain([1e-9])).map_or(1.0, |b| b[1]);
+    let strongest = Strongest {
+        first: data.texts[0].strongest,
+        second: data.texts[1].strongest,
+    };
+    for (i, text) in data.texts.iter().enumerate() {
+        let above = i as f64 * (HEAD + ROW + GAP) + HEAD;
+        let y = Scale::new([0.0, 1.2 * top], [above + ROW, above]);
+        let width = 0.7 * (RIGHT - LEFT) / count.max(1) as f64;
+        row(&mut canvas, text, (&x, &y), width, &strongest);
+        let name = if i == 1 { "norm of the factor" } else { "" };
+        axes::left(&mut canvas, &y, LEFT, name, 2);
+        let ink = [theme.series(0), theme.series(1), theme.ink()][i];
+        heading(&mut canvas, data, i, above - HEAD / 2.0, ink);
+        if i == 2 {
+            maxima(&mut canvas, data, (&x, &y), width);
+            axes::below(&mut canvas, &x, above + ROW, "factor", 6);
+        } else {
+            let paint = Paint::stroke(theme.muted(), axes::THIN);
+            canvas.line([LEFT, above + ROW], [RIGHT, above + ROW], paint);
+            mark(&mut canvas, text, (&x, &y), ink);
+        }
+    }
+    canvas
+}
+
+fn heading(canvas: &mut Canvas, data: &Factors, at: usize, y: f64, colour: Colour) {
+    let muted = canvas.theme().muted();
+    let note = match (at, data.correlation) {
+        (2, Some(r)) => format!("— larger of both, r = {r:.2}").replace('-', "\u{2212}"),
+        (2, None) => "— larger of both".to_owned(),
+        _ => String::new(),
+    };
+    let taken = crate::figure::font::width(&note, SMALL, Weight::Regular);
+    let said = fit(
+        &data.texts[at].text,
+        BODY,
+        Weight::Bold,
+        RIGHT - LEFT - taken - 8.0,
+    );
+    canvas.text(&Text::new([LEFT, y], said).bold().colour(colour));
+    if !note.is_empty() {
+        canvas.text(
+            &Text::new([RIGHT, y], note)
+                .size(SMALL)
+                .colour(muted)
+                .anchor(Anchor::End),
+        );
+    }
+}
+
+fn row(
+    canvas: &mut Canvas,
+    text: &Activation,
+    (x, y): (&Scale, &Scale),
+    width: f64,
+    strongest: &Strongest,
+) {
+    let theme = canvas.theme();
+    for (factor, norm) in text.norms.iter().enumerate() {
+        let middle = x.at((factor + 1) as f64);
+        let rect = [
+            middle - width / 2.0,
+            y.at(*norm),
+            width,
+            y.at(0.0) - y.at(*norm),
+        ];
+        let colour = strongest.colour(theme, factor);
+        let special = factor == strongest.first || factor == strongest.second;
+        let paint = Paint::fill(colour).opacity(if special { 1.0 } else { 0.45 });
+        canvas.rect(rect, paint);
+    }
+}
+
+/// The number of a concept's strongest factor above its bar.
+fn mark(canvas: &mut Canvas, text: &Activation, (x, y): (&Scale, &Scale), colour: Colour) {
+    let Some(norm) = text.norms.get(text.strongest) else {
+        return;
+    };
+    let at = x.at((text.strongest + 1) as f64);
+    let said = format!("factor {}", text.strongest + 1);
+    let half = crate::figure::font::width(&said, SMALL, Weight::Regular) / 2.0;
+    let place = [at.clamp(LEFT + half + 2.0, RIGHT - half), y.at(*norm) - 6.0];
+    canvas.text(
+        &Text::new(place, said)
+            .size(SMALL)
+            .colour(colour)
+            .anchor(Anchor::Middle),
+    );
+}
+
+fn maxima(canvas: &mut Canvas, data: &Factors, (x, y): (&Scale, &Scale), width: f64) {
+    let ink = canvas.theme().ink();
+    for (factor, norm) in data.largest.iter().enumerate() {
+        let (middle, height) = (x.at((factor + 1) as f64), y.at(*norm));
+        let half = 0.75 * width;
+        canvas.line(
+            [middle - half, height],
+            [middle + half, height],
+            Paint::stroke(ink, 1.0),
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! Names of series: beside their curves where there is room, else in a corner; names of groups in a
+//! row.
+
+use crate::figure::canvas::{BODY, body_width};
+use crate::figure::font::{self, Weight};
+use crate::figure::labels::{self, Wish};
+use crate::figure::theme::Colour;
+use crate::figure::{Canvas, Paint, Text};
+
+/// Height of a line.
+const LINE: f64 = 14.0;
+
+/// A named curve on the canvas.
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) colour: Colour,
+    /// Where the name would be best.
+    pub(super) at: [f64; 2],
+}
+
+/// Names beside the curves, inside `frame`, not over any of `curves`; those without a place stand
+/// together in the emptiest corner.
+pub(super) fn names(
+    canvas: &mut Canvas,
+    named: &[Named],
+    frame: [f64; 4],
+    curves: &[Vec<[f64; 2]>],
+) {
+    let mut points: Vec<([f64; 2], f64)> = curves.iter().flatten().map(|p| (*p, 2.0)).collect();
+    let wishes: Vec<Wish> = named
+        .iter()
+        .map(|n| Wish {
+            at: n.at,
+            text: n.name.clone(),
+            size: BODY,
+            weight: Weight::Bold,
+            gap: 4.0,
+        })
+        .collect();
+    let placed = labels::place(&wishes, frame, &points, 0);
+    for p in &placed {
+        let Named { name, colour, .. } = &named[p.wish];
+        canvas.text(&Text::new(p.at, name.as_str()).bold().colour(colour).halo());
+        let middle = [(p.area[0] + p.area[2]) / 2.0, p.at[1]];
+        points.extend([(p.at, 0.0), (middle, 0.0), ([p.area[2], p.at[1]], 0.0)]);
+    }
+    let placed: Vec<usize> = placed.iter().map(|p| p.wish).collect();
+    let rest: Vec<&Named> = (0..named.len())
+        .filter(|i| !placed.contains(i))
+        .map(|i| &named[i])
+        .collect();
+    corner(canvas, &rest, frame, &points);
+}
+
+/// Names under one another in the corner that hides least.
+fn corner(canvas: &mut Canvas, named: &[&Named], frame: [f64; 4], points: &[([f64; 2], f64)]) {
+    let widths = named
+        .iter()
+        .map(|n| font::width(&n.name, BODY, Weight::Bold));
+    let width = widths.fold(0.0, f64::max);
+    let height = LINE * named.len() as f64;
+    let corners = [true, false].map(|top| {
+        [false, true].map(|left| {
+            let x = if left {
+                frame[0] + 4.0
+            } else {
+                frame[2] - width
+            };
+            let y = if top {
+                frame[1] + 4.0
+            } else {
+                frame[3] - height
+            };
+            [x, y, x + width, y + height]
+        })
+    });
+    let hidden = |c: &[f64; 4]| {
+        let inside = |p: &[f64; 2]| p[0] > c[0] && p[0] < c[2] && p[1] > c[1] && p[1] < c[3];
+        points.iter().filter(|(p, _)| inside(p)).count()
+    };
+    let Some(best) = corners.iter().flatten().min_by_key(|c| hidden(c)) else {
+        return;
+    };
+    for (i, n) in named.iter().enumerate() {
+        let at = [best[0], best[1] + LINE * (i as f64 + 0.5)];
+        canvas.text(
+            &Text::new(at, n.name.as_str())
+                .bold()
+                .colour(n.colour)
+                .halo(),
+        );
+    }
+}
+
+/// Coloured dots with names, from `at` to the right, in as many lines as it takes downward; the
+/// height that the lines take.
+pub(super) fn row(
+    canvas: &mut Canvas,
+    at: [f64; 2],
+    entries: &[(&str, Colour)],
+    right: f64,
+) -> f64 {
+    let [mut x, mut y] = at;
+    for (name, colour) in entries {
+        let width = 12.0 + body_width(name);
+        if x > at[0] && x + width > right {
+            (x, y) = (at[0], y + LINE);
+        }
+        canvas.circle([x + 4.0, y], 3.0, Paint::fill(colour));
+        canvas.text(&Text::new([x + 10.0, y], *name));
+        x += width + 10.0;
+    }
+    y - at[1] + LINE
+}

@@ -1,0 +1,140 @@
+//! A photo, its captions by their radius, and its path in the taxonomy.
+
+use espalier_core::caption::PathStep;
+
+use crate::figure::axes;
+use crate::figure::canvas::{BODY, SMALL, body_width};
+use crate::figure::font::{Weight, fit, width as text_width};
+use crate::figure::scale::bounds;
+use crate::figure::{Canvas, Paint, Scale, Text, Theme, Thumbnail};
+use crate::plot::ladder::Ladder;
+
+const WIDTH: f64 = 540.0;
+const TOP: f64 = 12.0;
+const PHOTO: f64 = 168.0;
+/// The axis of radii.
+const AXIS: [f64; 2] = [200.0, 376.0];
+const RUNG: f64 = 19.0;
+const FOOT: f64 = 42.0;
+const LINE: f64 = 14.0;
+
+/// Draw a ladder.
+#[must_use]
+pub fn ladder(data: &Ladder, photo: &Thumbnail, theme: Theme) -> Canvas {
+    let [width, height] = photo.within(PHOTO, PHOTO);
+    let rungs = (data.rungs.len().max(1) as f64) * RUNG;
+    let body = rungs.max(height - FOOT);
+    let words = path_words(data);
+    let path_top = TOP + (body + FOOT).max(height) + 14.0;
+    let lines = 1.0 + words.last().map_or(0.0, |w| w.at[1]);
+    let title = format!("Ladder of {} by {}", data.photo, data.model);
+    let mut canvas = Canvas::new(WIDTH, path_top + LINE * lines + 4.0, theme, &title);
+    canvas.photo([8.0, TOP, width, height], photo);
+    let x = scale(data);
+    let step = body / data.rungs.len().max(1) as f64;
+    let at = |i: usize| TOP + (i as f64 + 0.5) * step;
+    let dots: Vec<[f64; 2]> = data
+        .rungs
+        .iter()
+        .enumerate()
+        .map(|(i, rung)| [x.at(rung.radius), at(i)])
+        .collect();
+    canvas.polyline(&dots, Paint::stroke(theme.faint(), 1.2));
+    for (rung, dot) in data.rungs.iter().zip(&dots) {
+        canvas.circle(*dot, 3.2, Paint::fill(theme.series(0)));
+        let room = WIDTH - 8.0 - dot[0] - 10.0;
+        let said = fit(&rung.text, BODY, Weight::Regular, room);
+        canvas.text(&Text::new([dot[0] + 10.0, dot[1]], said));
+    }
+    axes::below(
+        &mut canvas,
+        &x,
+        TOP + body,
+        "radius: general to specific",
+        4,
+    );
+    draw_path(&mut canvas, &words, path_top);
+    canvas
+}
+
+/// Radii from below the first rung to the last; the photo's own lies far beyond and is not drawn.
+fn scale(data: &Ladder) -> Scale {
+    let [low, high] = bounds(data.rungs.iter().map(|r| r.radius)).unwrap_or([0.0, 1.0]);
+    let pad = 0.06 * (high - low).max(1e-3);
+    Scale::new([low - pad, high + pad], AXIS)
+}
+
+/// A node of the path, at a distance from the left and on a line.
+struct Word<'a> {
+    step: &'a PathStep,
+    at: [f64; 2],
+    carried: bool,
+    last: bool,
+}
+
+/// Between a name, its probability and the mark behind them.
+const SPACE: f64 = 4.0;
+
+impl Word<'_> {
+    fn weight(&self) -> Weight {
+        if self.carried {
+            Weight::Bold
+        } else {
+            Weight::Regular
+        }
+    }
+
+    fn percent(&self) -> String {
+        format!("{:.0} %", 100.0 * self.step.p)
+    }
+
+    /// Distances from its left end to the probability, to the mark and to the next word.
+    fn stops(&self) -> [f64; 3] {
+        let percent = text_width(&self.step.name, BODY, self.weight()) + SPACE;
+        let mark = percent + text_width(&self.percent(), SMALL, Weight::Regular) + 1.5 * SPACE;
+        [percent, mark, mark + body_width("›") + 1.5 * SPACE]
+    }
+}
+
+/// The path set in lines; nodes beyond the stop are not carried by the evidence.
+fn path_words(data: &Ladder) -> Vec<Word<'_>> {
+    let mut words: Vec<Word<'_>> = Vec::new();
+    let (mut x, mut line, mut carried) = (8.0, 0.0, true);
+    let telling = data.telling();
+    let last = telling.len().saturating_sub(1);
+    for (i, step) in telling.into_iter().enumerate() {
+        let mut word = Word {
+            step,
+            at: [x, line],
+            carried,
+            last: i == last,
+        };
+        let [_, _, width] = word.stops();
+        if x > 8.0 && x + width > WIDTH - 4.0 {
+            (x, line) = (8.0, line + 1.0);
+            word.at = [x, line];
+        }
+        words.push(word);
+        x += width;
+        carried &= step.id != data.taxonomy.stop;
+    }
+    words
+}
+
+fn draw_path(canvas: &mut Canvas, words: &[Word<'_>], top: f64) {
+    let theme = canvas.theme();
+    for word in words {
+        let (x, y) = (word.at[0], top + LINE * word.at[1]);
+        let [percent, mark, _] = word.stops();
+        let name = Text::new([x, y], word.step.name.as_str());
+        canvas.text(&match word.weight() {
+            Weight::Bold => name.bold(),
+            Weight::Regular => name.colour(theme.muted()),
+        });
+        let said = Text::new([x + percent, y], word.percent()).size(SMALL);
+        canvas.text(&said.colour(theme.muted()));
+        if !word.last {
+            canvas.text(&Text::new([x + mark, y], "›").colour(theme.muted()));
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! A lineage among its siblings in the plane of UMAP, which has no axes worth drawing.
+
+use crate::figure::canvas::{BODY, COLUMN, SMALL};
+use crate::figure::font::Weight;
+use crate::figure::labels::{self, Placed, Wish};
+use crate::figure::scale::bounds;
+use crate::figure::theme::Colour;
+use crate::figure::{Anchor, Canvas, Paint, Text, Theme};
+use crate::plot::lineage::{Item, Umap};
+
+const HEIGHT: f64 = 320.0;
+/// Room around the points for labels, left and right, above and below.
+const ROOM: [f64; 2] = [46.0, 24.0];
+const FOOT: f64 = 26.0;
+
+/// From general to specific, light to dark on paper; the order of viridis.
+const RANKS: [Colour; 6] = [
+    "#6bbf59", "#27a884", "#23888e", "#31688e", "#443a83", "#440154",
+];
+const RANKS_ON_DARK: [Colour; 6] = [
+    "#4f5ea8", "#3f7fb5", "#2fa3a8", "#4fc38a", "#a3d94f", "#f0e442",
+];
+
+fn colour(theme: Theme, rank: usize, last: usize) -> Colour {
+    let at = (rank * (RANKS.len() - 1)) / last.max(1);
+    match theme {
+        Theme::Light => RANKS[at.min(RANKS.len() - 1)],
+        Theme::Dark => RANKS_ON_DARK[at.min(RANKS.len() - 1)],
+    }
+}
+
+/// Draw a lineage.
+#[must_use]
+pub fn lineage(data: &Umap, theme: Theme) -> Canvas {
+    let title = format!("{} and its siblings in {}", data.label, data.model);
+    let mut canvas = Canvas::new(COLUMN, HEIGHT + FOOT, theme, &title);
+    let places = places(data);
+    let last = data.items.iter().map(|i| i.rank).max().unwrap_or(0);
+    let on = |i: &&usize| data.items[**i].on_lineage;
+    let all: Vec<usize> = (0..data.items.len()).collect();
+    let way: Vec<[f64; 2]> = all.iter().filter(on).map(|i| places[*i]).collect();
+    canvas.polyline(&way, Paint::stroke(theme.series(1), 1.0).opacity(0.6));
+    for i in all.iter().filter(|i| !data.items[**i].on_lineage) {
+        let ink = colour(theme, data.items[*i].rank, last);
+        canvas.circle(
+            places[*i],
+            2.4,
+            Paint::fill(ink).outlined(theme.paper(), 0.5),
+        );
+    }
+    for i in all.iter().filter(on) {
+        let ink = colour(theme, data.items[*i].rank, last);
+        let paint = Paint::fill(ink).outlined(theme.series(1), 1.4);
+        canvas.circle(places[*i], 4.0, paint);
+    }
+    names(&mut canvas, data, &places);
+    key(&mut canvas, last);
+    canvas
+}
+
+/// Places on the canvas, both directions to the same scale.
+fn places(data: &Umap) -> Vec<[f64; 2]> {
+    let of = |k: usize| bounds(data.items.iter().map(|i| i.at[k])).unwrap_or([0.0, 1.0]);
+    let (x, y) = (of(0), of(1));
+    let span = |b: [f64; 2]| (b[1] - b[0]).max(1e-9);
+    let room = [COLUMN - 2.0 * ROOM[0], HEIGHT - 2.0 * ROOM[1]];
+    let scale = (room[0] / span(x)).min(room[1] / span(y));
+    let middle = |b: [f64; 2]| (b[0] + b[1]) / 2.0;
+    data.items
+        .iter()
+        .map(|i| {
+            [
+                COLUMN / 2.0 + scale * (i.at[0] - middle(x)),
+                HEIGHT / 2.0 - scale * (i.at[1] - middle(y)),
+            ]
+        })
+        .collect()
+}
+
+fn wish(item: &Item, at: [f64; 2]) -> Wish {
+    Wish {
+        at,
+        text: item.name.clone(),
+        size: if item.on_lineage { BODY } else { 7.5 },
+        weight: if item.on_lineage {
+            Weight::Bold
+        } else {
+            Weight::Regular
+        },
+        gap: if item.on_lineage { 6.0 } else { 4.0 },
+    }
+}
+
+/// The lineage's names first; siblings are named as far as there is room.
+fn names(canvas: &mut Canvas, data: &Umap, places: &[[f64; 2]]) {
+    let theme = canvas.theme();
+    let wishes: Vec<Wish> = data
+        .items
+        .iter()
+        .zip(places)
+        .map(|(item, at)| wish(item, *at))
+        .collect();
+    let radius = |item: &Item| if item.on_lineage { 5.0 } else { 2.6 };
+    let points: Vec<([f64; 2], f64)> = data
+        .items
+        .iter()
+        .zip(places)
+        .map(|(item, at)| (*at, radius(item)))
+        .collect();
+    let frame = [2.0, 2.0, COLUMN - 2.0, HEIGHT - 2.0];
+    let lineage = data.items.iter().filter(|i| i.on_lineage).count();
+    let (first, rest) = wishes.split_at(lineage);
+    // What the figure is about has the first choice.
+    let first: Vec<Wish> = first.iter().rev().cloned().collect();
+    // The lineage is always named, siblings only where nothing is hidden.
+    let placed = labels::place(&first, frame, &points, usize::MAX);
+    let mut taken = points;
+    taken.extend(placed.iter().flat_map(|p| corners(p.area)));
+    for p in &placed {
+        let wish = &first[p.wish];
+        lead(canvas, p, wish, theme.muted());
+        canvas.text(
+            &Text::new(p.at, wish.text.as_str())
+                .size(wish.size)
+                .bold()
+                .halo(),
+        );
+    }
+    for p in labels::place(rest, frame, &taken, 0) {
+        let wish = &rest[p.wish];
+        lead(canvas, &p, wish, theme.faint());
+        let text = Text::new(p.at, wish.text.as_str()).size(wish.size);
+        canvas.text(&text.colour(theme.muted()).halo());
+    }
+}
+
+fn lead(canvas: &mut Canvas, placed: &Placed, wish: &Wish, colour: Colour) {
+    if let Some(end) = placed.leader {
+        canvas.line(wish.at, end, Paint::stroke(colour, 0.5));
+    }
+}
+
+/// Points that fill an area closely enough that no label fits between them.
+fn corners(area: [f64; 4]) -> Vec<([f64; 2], f64)> {
+    let steps = ((area[2] - area[0]) / 6.0).ceil().max(1.0) as usize;
+    let y = (area[1] + area[3]) / 2.0;
+    (0..=steps)
+        .map(|i| area[0] + (area[2] - area[0]) * i as f64 / steps as f64)
+        .map(|x| ([x, y], (area[3] - area[1]) / 2.0))
+        .collect()
+}
+
+fn key(canvas: &mut Canvas, last: usize) {
+    let theme = canvas.theme();
+    let y = HEIGHT + FOOT / 2.0;
+    let steps = (last + 1).min(RANKS.len());
+    let middle = COLUMN / 2.0;
+    let left = middle - 10.0 * (steps as f64 - 1.0) / 2.0;
+    for i in 0..steps {
+        let rank = if steps > 1 { i * last / (steps - 1) } else { 0 };
+        let at = [left + 10.0 * i as f64, y];
+        canvas.circle(at, 3.2, Paint::fill(colour(theme, rank, last)));
+    }
+    let word = |at: [f64; 2], text: &str, anchor| {
+        Text::new(at, text)
+            .size(SMALL)
+            .colour(theme.muted())
+            .anchor(anchor)
+    };
+    canvas.text(&word([left - 9.0, y], "general", Anchor::End));
+    let right = left + 10.0 * (steps as f64 - 1.0) + 9.0;
+    canvas.text(&word([right, y], "specific", Anchor::Start));
+}

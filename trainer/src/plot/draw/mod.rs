@@ -1,0 +1,18 @@
+//! From the numbers of a figure to a drawing of it.
+
+mod disk;
+mod factors;
+mod key;
+mod ladder;
+mod lineage;
+mod norms;
+mod pr;
+mod traversal;
+
+pub use disk::disk;
+pub use factors::factors;
+pub use ladder::ladder;
+pub use lineage::lineage;
+pub use norms::norms;
+pub use pr::pr;
+pub use traversal::{Shown, traversal};

@@ -1,0 +1,147 @@
+//! Distributions of distances, and by factor for products.
+
+use super::key::{self, Named};
+use crate::figure::axes;
+use crate::figure::canvas::COLUMN;
+use crate::figure::scale::bounds;
+use crate::figure::{Canvas, Paint, Scale, Theme};
+use crate::plot::norms::{Norms, Series};
+
+const LEFT: f64 = 46.0;
+const RIGHT: f64 = COLUMN - 10.0;
+const TOP: f64 = 20.0;
+const HEIGHT: f64 = 172.0;
+/// Below a panel: ticks, numbers and the name of the axis.
+const FOOT: f64 = 42.0;
+
+/// Draw the distributions.
+#[must_use]
+pub fn norms(data: &Norms, theme: Theme) -> Canvas {
+    let panels = if data.factors.is_empty() { 1.0 } else { 2.0 };
+    let height = TOP / 2.0 + panels * (TOP / 2.0 + HEIGHT + FOOT);
+    let title = format!("{} of {}", data.measure.words(), data.model);
+    let mut canvas = Canvas::new(COLUMN, height, theme, &title);
+    distributions(&mut canvas, data);
+    if panels > 1.0 {
+        by_factor(&mut canvas, data, TOP + HEIGHT + FOOT + TOP / 2.0);
+    }
+    canvas
+}
+
+fn distributions(canvas: &mut Canvas, data: &Norms) {
+    let theme = canvas.theme();
+    let bottom = TOP + HEIGHT;
+    let (low, high) = (data.edges[0], data.edges[data.edges.len() - 1]);
+    let pad = 0.03 * (high - low);
+    // Distances are never negative, so no axis begins below zero.
+    let x = Scale::new(
+        [(low - pad).max(0.0_f64.min(low)), high + pad],
+        [LEFT, RIGHT],
+    );
+    let tops = data.series.iter().flat_map(|s| {
+        let curve = s.curve.iter().map(|p| p[1]);
+        s.percents.iter().copied().chain(curve)
+    });
+    let top = bounds(tops).map_or(1.0, |b| b[1]);
+    let y = Scale::new([0.0, 1.12 * top], [bottom, TOP]);
+    let [left, right] = x.domain();
+    let mut curves = Vec::new();
+    let mut names = Vec::new();
+    for (i, series) in data.series.iter().enumerate() {
+        bars(canvas, series, &data.edges, &x, &y, theme.series(i));
+        let curve: Vec<[f64; 2]> = series
+            .curve
+            .iter()
+            .filter(|p| (left..=right).contains(&p[0]))
+            .map(|p| [x.at(p[0]), y.at(p[1])])
+            .collect();
+        let peak = curve.iter().min_by(|a, b| a[1].total_cmp(&b[1]));
+        names.push(Named {
+            name: series.name.clone(),
+            colour: theme.series(i),
+            at: peak.copied().unwrap_or([x.at(series.median), TOP]),
+        });
+        curves.push(curve);
+    }
+    for (i, curve) in curves.iter().enumerate() {
+        canvas.polyline(curve, Paint::stroke(theme.series(i), 1.4));
+    }
+    axes::below(canvas, &x, bottom, data.measure.words(), 6);
+    axes::left(canvas, &y, LEFT, "percent", 4);
+    key::names(
+        canvas,
+        &names,
+        [LEFT + 4.0, TOP - 4.0, RIGHT, bottom - 4.0],
+        &curves,
+    );
+}
+
+fn bars(
+    canvas: &mut Canvas,
+    series: &Series,
+    edges: &[f64],
+    x: &Scale,
+    y: &Scale,
+    colour: &'static str,
+) {
+    let mut outline = vec![[x.at(edges[0]), y.at(0.0)]];
+    for (pair, percent) in edges.windows(2).zip(&series.percents) {
+        outline.extend(pair.iter().map(|edge| [x.at(*edge), y.at(*percent)]));
+    }
+    outline.push([x.at(edges[edges.len() - 1]), y.at(0.0)]);
+    canvas.polygon(&outline, Paint::fill(colour).opacity(0.2));
+}
+
+/// Medians of the factors, ordered by those of the first series, with bands from the tenth to the
+/// ninetieth percentile.
+fn by_factor(canvas: &mut Canvas, data: &Norms, top: f64) {
+    let theme = canvas.theme();
+    let bottom = top + HEIGHT;
+    let count = data.factors.first().map_or(0, |f| f.percentiles.len());
+    let mut order: Vec<usize> = (0..count).collect();
+    if let Some(first) = data.factors.first() {
+        let median = |i: usize| first.percentiles[i][1];
+        order.sort_by(|a, b| median(*b).total_cmp(&median(*a)));
+    }
+    let x = Scale::new([1.0, count.max(2) as f64], [LEFT, RIGHT]);
+    let highest = data
+        .factors
+        .iter()
+        .flat_map(|f| &f.percentiles)
+        .map(|p| p[2]);
+    let highest = bounds(highest).map_or(1.0, |b| b[1]);
+    let y = Scale::new([0.0, 1.05 * highest.max(1e-9)], [bottom, top]);
+    let place = |rank: usize, value: f64| [x.at((rank + 1) as f64), y.at(value)];
+    let mut curves = Vec::new();
+    let mut names = Vec::new();
+    for (i, series) in data.factors.iter().enumerate() {
+        let along = |which: usize| {
+            let each = order.iter().enumerate();
+            each.map(|(rank, factor)| place(rank, series.percentiles[*factor][which]))
+                .collect::<Vec<_>>()
+        };
+        let mut band = along(2);
+        band.extend(along(0).into_iter().rev());
+        canvas.polygon(&band, Paint::fill(theme.series(i)).opacity(0.14));
+        let median = along(1);
+        names.push(Named {
+            name: series.name.clone(),
+            colour: theme.series(i),
+            at: median.get(count / 2).copied().unwrap_or([LEFT, top]),
+        });
+        curves.push(median);
+    }
+    for (i, curve) in curves.iter().enumerate() {
+        canvas.polyline(curve, Paint::stroke(theme.series(i), 1.4));
+    }
+    let first = data.factors.first().map_or("", |f| &f.name);
+    let name = format!("factor, ordered by the median of {first}");
+    axes::below(canvas, &x, bottom, &name, 6);
+    axes::left(canvas, &y, LEFT, "distance to the root", 4);
+    key::names(
+        canvas,
+        &names,
+        [LEFT + 4.0, top - 4.0, RIGHT, bottom - 4.0],
+        &curves,
+    );
+}

@@ -1,0 +1,169 @@
+//! A walk from top to bottom: where it begins, what it passes, where it ends.
+
+use crate::figure::axes::THIN;
+use crate::figure::canvas::{BODY, COLUMN, SMALL};
+use crate::figure::font::{Weight, wrap};
+use crate::figure::labels::spread;
+use crate::figure::{Anchor, Canvas, Paint, Text, Theme, Thumbnail};
+use crate::plot::traversal::{Candidate, Stop, Traversal};
+
+const TOP: f64 = 30.0;
+const FOOT: f64 = 14.0;
+/// Box of the photos at the ends.
+const PHOTO: f64 = 104.0;
+/// Place of the track.
+const TRACK: f64 = 130.0;
+/// Left end of what is passed, and its right end.
+const LABELS: [f64; 2] = [158.0, COLUMN - 44.0];
+/// Height of a line of text and of a small picture with the room around.
+const LINE: f64 = 12.0;
+const GAP: f64 = 6.0;
+const SMALL_PHOTO: f64 = 44.0;
+
+/// What is shown beside a walk.
+pub struct Shown<'a> {
+    /// Photo that it begins at.
+    pub from: &'a Thumbnail,
+    /// Photo that it ends at.
+    pub to: Option<&'a Thumbnail>,
+    /// What it could pass.
+    pub candidates: &'a [Candidate],
+}
+
+/// A stop with its lines and its picture.
+struct Entry<'a> {
+    stop: &'a Stop,
+    lines: Vec<String>,
+    copy: Option<&'a Thumbnail>,
+}
+
+impl Entry<'_> {
+    fn height(&self) -> f64 {
+        match self.copy {
+            Some(_) => SMALL_PHOTO + GAP,
+            None => self.lines.len() as f64 * LINE + GAP,
+        }
+    }
+}
+
+/// Draw a walk.
+#[must_use]
+pub fn traversal(data: &Traversal, shown: &Shown<'_>, theme: Theme) -> Canvas {
+    let entries: Vec<Entry<'_>> = data
+        .stops
+        .iter()
+        .map(|stop| {
+            let copy = stop
+                .candidate
+                .and_then(|i| shown.candidates[i].copy.as_ref());
+            let room = LABELS[1] - LABELS[0] - if copy.is_some() { 60.0 } else { 0.0 };
+            Entry {
+                stop,
+                lines: wrap(&stop.name, BODY, Weight::Regular, room, 3),
+                copy,
+            }
+        })
+        .collect();
+    let heights: Vec<f64> = entries.iter().map(Entry::height).collect();
+    let ends = shown.from.within(PHOTO, PHOTO)[1]
+        + shown
+            .to
+            .map_or(40.0, |photo| photo.within(PHOTO, PHOTO)[1] + 20.0);
+    let length = (1.15 * heights.iter().sum::<f64>()).max(ends).max(180.0);
+    let end = data.to.as_deref().unwrap_or("the root");
+    let title = format!("From {} to {end} through {}", data.from, data.model);
+    let mut canvas = Canvas::new(COLUMN, TOP + length + FOOT, theme, &title);
+    track(&mut canvas, shown, length);
+    let wanted: Vec<f64> = entries
+        .iter()
+        .map(|e| TOP + e.stop.share * length)
+        .collect();
+    // Half a label may stand out above and below the track.
+    let places = spread(&wanted, &heights, TOP - 8.0, TOP + length + 8.0);
+    for (entry, (wanted, y)) in entries.iter().zip(wanted.iter().zip(places)) {
+        leader(&mut canvas, *wanted, y);
+        passed(&mut canvas, entry, y);
+    }
+    let head = |at: [f64; 2], text: &str, anchor| {
+        Text::new(at, text)
+            .size(SMALL)
+            .colour(theme.muted())
+            .anchor(anchor)
+    };
+    canvas.text(&head(
+        [LABELS[0], 10.0],
+        "nearest on the way",
+        Anchor::Start,
+    ));
+    canvas.text(&head([COLUMN - 8.0, 10.0], "radius", Anchor::End));
+    canvas
+}
+
+fn track(canvas: &mut Canvas, shown: &Shown<'_>, length: f64) {
+    let theme = canvas.theme();
+    let bottom = TOP + length;
+    canvas.line(
+        [TRACK, TOP],
+        [TRACK, bottom],
+        Paint::stroke(theme.muted(), THIN),
+    );
+    let [width, height] = shown.from.within(PHOTO, PHOTO);
+    canvas.photo([8.0, TOP - 4.0, width, height], shown.from);
+    match shown.to {
+        Some(photo) => {
+            let [width, height] = photo.within(PHOTO, PHOTO);
+            canvas.photo([8.0, bottom + 4.0 - height, width, height], photo);
+        }
+        None => {
+            canvas.text(
+                &Text::new([TRACK - 10.0, bottom], "root")
+                    .anchor(Anchor::End)
+                    .bold(),
+            );
+        }
+    }
+    canvas.circle([TRACK, TOP], 3.0, Paint::fill(theme.ink()));
+    canvas.circle(
+        [TRACK, bottom],
+        3.0,
+        Paint::fill(theme.paper()).outlined(theme.ink(), 1.2),
+    );
+}
+
+fn leader(canvas: &mut Canvas, from: f64, to: f64) {
+    let paint = Paint::stroke(canvas.theme().muted(), 0.6);
+    let places = [
+        [TRACK, from],
+        [TRACK + 6.0, from],
+        [LABELS[0] - 10.0, to],
+        [LABELS[0] - 4.0, to],
+    ];
+    canvas.polyline(&places, paint);
+}
+
+fn passed(canvas: &mut Canvas, entry: &Entry<'_>, y: f64) {
+    let theme = canvas.theme();
+    let mut left = LABELS[0];
+    if let Some(copy) = entry.copy {
+        let [width, height] = copy.within(SMALL_PHOTO * 1.3, SMALL_PHOTO);
+        canvas.photo([left, y - height / 2.0, width, height], copy);
+        left += width + 6.0;
+    }
+    let first = y - LINE * (entry.lines.len().saturating_sub(1)) as f64 / 2.0;
+    for (i, line) in entry.lines.iter().enumerate() {
+        let at = [left, first + LINE * i as f64];
+        let colour = if entry.stop.candidate.is_some() {
+            theme.ink()
+        } else {
+            theme.muted()
+        };
+        canvas.text(&Text::new(at, line.as_str()).colour(colour));
+    }
+    let radius = format!("{:.2}", entry.stop.radius);
+    canvas.text(
+        &Text::new([COLUMN - 8.0, y], radius)
+            .size(SMALL)
+            .colour(theme.muted())
+            .anchor(Anchor::End),
+    );
+}

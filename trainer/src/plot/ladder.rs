@@ -1,0 +1,66 @@
+//! The ladder of a photo and its path in the taxonomy.
+
+use espalier_core::caption::{PathStep, Rung, TaxonomyResult};
+use serde::Serialize;
+
+/// The numbers of the figure.
+#[derive(Clone, Debug, Serialize)]
+pub struct Ladder {
+    /// Model.
+    pub model: String,
+    /// The photo's file.
+    pub photo: String,
+    /// Distance of the photo to the root.
+    pub radius: f64,
+    /// From general to specific.
+    pub rungs: Vec<Rung>,
+    /// Place in the taxonomy.
+    pub taxonomy: TaxonomyResult,
+}
+
+impl Ladder {
+    /// The part of the path that is drawn: of neighbours that are equally certain to the percent
+    /// only the last, unless the path stops there.
+    #[must_use]
+    pub fn telling(&self) -> Vec<&PathStep> {
+        let path = &self.taxonomy.path;
+        let percent = |s: &PathStep| (100.0 * s.p).round();
+        let told = |(i, step): &(usize, &PathStep)| {
+            let next = path.get(i + 1);
+            step.id == self.taxonomy.stop || next.is_none_or(|n| percent(n) < percent(step))
+        };
+        path.iter()
+            .enumerate()
+            .filter(told)
+            .map(|(_, s)| s)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_equally_certain_steps_the_last_is_drawn_and_always_the_stop() {
+        let step = |id: &str, p: f64| PathStep {
+            id: id.into(),
+            name: id.into(),
+            p,
+        };
+        let ladder = Ladder {
+            model: "m".into(),
+            photo: "p.jpg".into(),
+            radius: 1.0,
+            rungs: Vec::new(),
+            taxonomy: TaxonomyResult {
+                path: [("a", 1.0), ("b", 1.0), ("c", 0.8), ("d", 0.799), ("e", 0.1)]
+                    .map(|(id, p)| step(id, p))
+                    .to_vec(),
+                stop: "c".into(),
+            },
+        };
+        let told: Vec<&str> = ladder.telling().iter().map(|s| s.id.as_str()).collect();
+        assert_eq!(told, ["b", "c", "d", "e"]);
+    }
+}

@@ -1,0 +1,227 @@
+//! Precision and recall of finding parts by their whole (METHODS 6.8).
+//!
+//! A model of visual hierarchies puts a whole nearer to the root than its parts, so that parts lie
+//! straight outward from it, where `beta1` is `pi`.
+//!
+//! Queries are whole pictures, candidates the boxes of all of them. A box is right for a query where
+//! its label occurs in the query's picture. Pairs are ranked by the angle that visual hierarchies
+//! train, `beta1 = pi - oxy(query, box)`, or by the cosine where the space is a sphere.
+
+use std::collections::BTreeSet;
+use std::f64::consts::PI;
+
+use espalier_core::geometry::Space;
+use serde::Serialize;
+
+use super::scenes::Scene;
+
+/// Points of a curve that are kept.
+const POINTS: usize = 200;
+
+/// A point of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// Pairs with at least this score count as found.
+    pub threshold: f64,
+    /// Share of the found pairs that are right.
+    pub precision: f64,
+    /// Share of the right pairs that are found.
+    pub recall: f64,
+}
+
+/// What pairs are ranked by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Score {
+    /// Interior angle at the whole, in `[0, pi]`.
+    Beta1,
+    /// Cosine, pairs below 0 never found.
+    Cosine,
+}
+
+/// The curve of one model.
+#[derive(Clone, Debug, Serialize)]
+pub struct Curve {
+    /// Model.
+    pub model: String,
+    /// What pairs were ranked by.
+    pub score: Score,
+    /// Area under the curve, every pair counted.
+    pub average_precision: f64,
+    /// From the highest threshold to the lowest.
+    pub points: Vec<Point>,
+}
+
+/// The numbers of the figure.
+#[derive(Clone, Debug, Serialize)]
+pub struct Pr {
+    /// Wholes.
+    pub queries: usize,
+    /// Parts.
+    pub candidates: usize,
+    /// Share of all pairs that are right: the precision of chance.
+    pub chance: f64,
+    /// One a model.
+    pub curves: Vec<Curve>,
+}
+
+impl Score {
+    fn of_space(space: &Space) -> Self {
+        match space {
+            Space::Sphere { .. } => Self::Cosine,
+            _ => Self::Beta1,
+        }
+    }
+
+    fn of(self, space: &Space, whole: &[f32], part: &[f32]) -> f64 {
+        match self {
+            Self::Beta1 => PI - space.exterior_angle(whole, part),
+            Self::Cosine => space.score(whole, part),
+        }
+    }
+}
+
+fn labels(scene: &Scene) -> BTreeSet<&str> {
+    scene.boxes.iter().map(|b| b.label.as_str()).collect()
+}
+
+/// All pairs of a whole and a part: score and whether it is right.
+fn pairs(score: Score, space: &Space, scenes: &[Scene]) -> Vec<(f64, bool)> {
+    let mut out = Vec::new();
+    for query in scenes.iter().filter(|s| !s.boxes.is_empty()) {
+        let labels = labels(query);
+        for part in scenes.iter().flat_map(|s| &s.boxes) {
+            let right = labels.contains(part.label.as_str());
+            out.push((score.of(space, &query.picture, &part.picture), right));
+        }
+    }
+    out
+}
+
+/// Every point of the curve and the area under it: the sum of precisions over rises of recall.
+/// Pairs of equal score are found together.
+fn sweep(mut pairs: Vec<(f64, bool)>, least: f64) -> (Vec<Point>, f64) {
+    let right = pairs.iter().filter(|p| p.1).count() as f64;
+    pairs.retain(|p| p.0 >= least);
+    pairs.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let (mut points, mut area) = (Vec::new(), 0.0);
+    let (mut found, mut hits, mut before) = (0.0, 0.0, 0.0);
+    for (i, (threshold, hit)) in pairs.iter().enumerate() {
+        found += 1.0;
+        hits += f64::from(u8::from(*hit));
+        if pairs.get(i + 1).is_some_and(|next| next.0 == *threshold) {
+            continue;
+        }
+        let (precision, recall) = (hits / found, hits / right);
+        area += precision * (recall - before);
+        before = recall;
+        points.push(Point {
+            threshold: *threshold,
+            precision,
+            recall,
+        });
+    }
+    (points, area)
+}
+
+/// At most [`POINTS`] of a curve, evenly spread over recall, both ends among them.
+fn thinned(points: Vec<Point>) -> Vec<Point> {
+    let last = points.len().saturating_sub(1);
+    let mut next = 0.0;
+    let keep = |(i, p): (usize, Point)| {
+        (p.recall >= next || i == last).then(|| {
+            next = p.recall + 1.0 / POINTS as f64;
+            p
+        })
+    };
+    points.into_iter().enumerate().filter_map(keep).collect()
+}
+
+/// The curve of one model over scenes with boxes.
+#[must_use]
+pub fn curve(model: &str, space: &Space, scenes: &[Scene]) -> Curve {
+    let score = Score::of_space(space);
+    let (points, average_precision) = sweep(pairs(score, space, scenes), 0.0);
+    Curve {
+        model: model.to_owned(),
+        score,
+        average_precision,
+        points: thinned(points),
+    }
+}
+
+/// The number of queries, of candidates, and the share of pairs that are right.
+#[must_use]
+pub fn size(scenes: &[Scene]) -> (usize, usize, f64) {
+    let queries = || scenes.iter().filter(|s| !s.boxes.is_empty());
+    let candidates: usize = scenes.iter().map(|s| s.boxes.len()).sum();
+    let mut right = 0;
+    for query in queries() {
+        let labels = labels(query);
+        let parts = scenes.iter().flat_map(|s| &s.boxes);
+        right += parts.filter(|b| labels.contains(b.label.as_str())).count();
+    }
+    let queries = queries().count();
+    let all = (queries * candidates).max(1);
+    (queries, candidates, right as f64 / all as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scenes::Boxed;
+    use super::*;
+
+    #[test]
+    fn a_sweep_by_hand() {
+        // Right, wrong, right, wrong: precision 1, 1/2, 2/3, 1/2.
+        let pairs = vec![(0.9, true), (0.2, false), (0.7, true), (0.8, false)];
+        let (points, area) = sweep(pairs, 0.0);
+        let found: Vec<(f64, f64)> = points.iter().map(|p| (p.precision, p.recall)).collect();
+        assert_eq!(
+            found,
+            [(1.0, 0.5), (0.5, 0.5), (2.0 / 3.0, 1.0), (0.5, 1.0)]
+        );
+        assert!((area - (0.5 + 0.5 * 2.0 / 3.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn equal_scores_are_found_together_and_the_lowest_allowed_is_the_end() {
+        let (points, area) = sweep(vec![(0.5, true), (0.5, false), (-0.1, true)], 0.0);
+        assert_eq!(points.len(), 1);
+        assert_eq!((points[0].precision, points[0].recall), (0.5, 0.5));
+        assert!((area - 0.25).abs() < 1e-12);
+    }
+
+    fn scene(direction: [f32; 2], label: &str) -> Scene {
+        let far = direction.map(|v| 3.0 * v).to_vec();
+        Scene {
+            key: String::new(),
+            caption: String::new(),
+            picture: direction.to_vec(),
+            text: Vec::new(),
+            boxes: vec![Boxed {
+                phrase: label.into(),
+                label: label.into(),
+                picture: far,
+                text: Vec::new(),
+                copy: None,
+            }],
+            copy: None,
+        }
+    }
+
+    #[test]
+    fn parts_straight_outward_from_their_whole_are_found_before_others() {
+        let scenes = [
+            scene([1.0, 0.0], "a"),
+            scene([0.0, 1.0], "b"),
+            scene([1.0, 0.1], "a"),
+        ];
+        let found = curve("m", &Space::Lorentz { curvature: 1.0 }, &scenes);
+        assert_eq!(found.score, Score::Beta1);
+        assert!((found.average_precision - 1.0).abs() < 1e-9);
+        let (queries, candidates, chance) = size(&scenes);
+        assert_eq!((queries, candidates), (3, 3));
+        assert!((chance - 5.0 / 9.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,148 @@
+//! A model with what is known of its texts, and photos for it.
+
+use std::fs;
+use std::path::Path;
+
+use burn::tensor::{Device, Tensor, TensorData};
+use espalier_core::bundle::{Manifest, Part};
+use espalier_core::caption::{CaptionEntry, files};
+use espalier_core::geometry::Space;
+use espalier_core::input::{decode, to_planes};
+use espalier_core::taxonomy::Taxonomy;
+use image::RgbImage;
+
+use crate::eval::embed;
+use crate::exit::usage;
+use crate::model_file::{self, Model, is_bundle, read_bundle};
+
+/// Pictures that are encoded at a time.
+const BATCH: usize = 64;
+
+/// A model, its space, and the texts and taxonomy of its bundle if it is one.
+#[derive(Debug)]
+pub struct Subject {
+    /// Both towers.
+    pub model: Model,
+    /// Space of the embeddings.
+    pub space: Space,
+    /// What to call it.
+    pub name: String,
+    /// Captions of its bundle.
+    pub captions: Vec<String>,
+    /// Taxonomy of its bundle.
+    pub taxonomy: Option<Taxonomy>,
+    device: Device,
+}
+
+impl Subject {
+    /// Open a run, a checkpoint, a weights file or a bundle.
+    ///
+    /// # Errors
+    /// Bad usage where there is none, a bundle or tensor error where it is damaged.
+    pub fn open(path: &Path, device: &Device) -> anyhow::Result<Self> {
+        let model = model_file::open(path, device)?;
+        let method = model.card.method.clone();
+        if !is_bundle(path) {
+            return Ok(Self {
+                space: embed::space(&model, device)?,
+                name: method,
+                captions: Vec::new(),
+                taxonomy: None,
+                device: device.clone(),
+                model,
+            });
+        }
+        let (_, manifest, bundle) = read_bundle(path, &[Part::Captions, Part::Taxonomy])?;
+        let text = bundle.text(files::CAPTIONS)?;
+        let entries: Vec<CaptionEntry> = serde_json::from_str(text)
+            .map_err(|e| usage(format!("{}/{}: {e}", path.display(), files::CAPTIONS)))?;
+        let Manifest { geometry, name, .. } = manifest;
+        Ok(Self {
+            space: geometry,
+            name: format!("{name} ({method})"),
+            captions: entries.into_iter().map(|e| e.text).collect(),
+            taxonomy: Some(Taxonomy::from_tsv(bundle.text(files::TAXONOMY)?)?),
+            device: device.clone(),
+            model,
+        })
+    }
+
+    /// Where the model computes.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Points of texts.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn texts(&self, texts: &[String]) -> anyhow::Result<Vec<Vec<f32>>> {
+        finite(embed::texts(&self.model, texts, &self.device)?)
+    }
+
+    /// Points of pictures that are ready for the model.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn pictures(&self, pictures: &[&RgbImage]) -> anyhow::Result<Vec<Vec<f32>>> {
+        let side = self.model.preprocess.size as usize;
+        let mut out = Vec::with_capacity(pictures.len());
+        for chunk in pictures.chunks(BATCH) {
+            let owned: Vec<RgbImage> = chunk.iter().map(|p| (*p).clone()).collect();
+            let planes = TensorData::new(to_planes(&owned), [owned.len(), 3, side, side]);
+            let batch = Tensor::<4>::from_data(planes, &self.device);
+            out.extend(embed::rows(self.model.encoder.embed_image(batch))?);
+        }
+        finite(out)
+    }
+
+    /// A photo and its point.
+    ///
+    /// # Errors
+    /// Bad usage for a file that cannot be read or is no photo, naming it.
+    pub fn photo(&self, path: &Path) -> anyhow::Result<(RgbImage, Vec<f32>)> {
+        let photo = read_photo(path)?;
+        let ready = self.model.preprocess.apply(&photo);
+        let ready = ready.map_err(|e| usage(format!("{}: {e}", path.display())))?;
+        let point = self.pictures(&[&ready])?.remove(0);
+        Ok((photo, point))
+    }
+}
+
+/// A photo, upright.
+///
+/// # Errors
+/// Bad usage for a file that cannot be read or is no photo, naming it.
+pub fn read_photo(path: &Path) -> anyhow::Result<RgbImage> {
+    let bytes = fs::read(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
+    decode(&bytes).map_err(|e| usage(format!("{}: {e}", path.display())))
+}
+
+/// Lines of a file of texts that are not blank.
+///
+/// # Errors
+/// Bad usage for a file that cannot be read or has none.
+pub fn read_texts(path: &Path) -> anyhow::Result<Vec<String>> {
+    let text =
+        fs::read_to_string(path).map_err(|e| usage(format!("--texts {}: {e}", path.display())))?;
+    let lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
+    let lines: Vec<String> = lines.map(str::to_owned).collect();
+    if lines.is_empty() {
+        return Err(usage(format!(
+            "--texts {}: expected one text a line, found none",
+            path.display()
+        )));
+    }
+    Ok(lines)
+}
+
+fn finite(points: Vec<Vec<f32>>) -> anyhow::Result<Vec<Vec<f32>>> {
+    match points.iter().position(|p| p.iter().any(|v| !v.is_finite())) {
+        Some(at) => Err(usage(format!(
+            "the model's embedding of item {at} is not finite; its weights are damaged or its \
+             training diverged"
+        ))),
+        None => Ok(points),
+    }
+}

@@ -1,0 +1,189 @@
+//! What a walk through the embedding space passes: from a photo to the root, or to another photo
+//! (METHODS 6.10).
+
+use espalier_core::geometry::{Space, walk};
+use serde::Serialize;
+
+use crate::figure::Thumbnail;
+
+/// Something that a walk can pass.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The text, or what the picture is called.
+    pub name: String,
+    /// Its point.
+    pub point: Vec<f32>,
+    /// A small copy, of pictures.
+    pub copy: Option<Thumbnail>,
+}
+
+/// Where a walk goes and what it may pass.
+#[derive(Clone, Copy, Debug)]
+pub struct Route<'a> {
+    /// Where it begins.
+    pub from: &'a [f32],
+    /// Where it ends; the root where there is none.
+    pub to: Option<&'a [f32]>,
+    /// Points of the walk, at least 2.
+    pub steps: usize,
+    /// Whether a candidate must entail the point that it is retrieved for (MERU).
+    pub entailment: bool,
+}
+
+/// A candidate that a walk passes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stop {
+    /// The text, or what the picture is called.
+    pub name: String,
+    /// Whether it is a picture.
+    pub picture: bool,
+    /// Index among the candidates; none for the root.
+    #[serde(skip)]
+    pub candidate: Option<usize>,
+    /// Share of the way at which it is the best for the first time, 0 at the start.
+    pub share: f64,
+    /// Number of points of the walk that it is the best for.
+    pub steps: usize,
+    /// Its distance to the root.
+    pub radius: f64,
+    /// Its score at the first of them.
+    pub score: f64,
+}
+
+/// The numbers of the figure.
+#[derive(Clone, Debug, Serialize)]
+pub struct Traversal {
+    /// Model.
+    pub model: String,
+    /// Photo that the walk begins at.
+    pub from: String,
+    /// Photo that it ends at; the root where there is none.
+    pub to: Option<String>,
+    /// Points of the walk.
+    pub steps: usize,
+    /// Candidates, without the root.
+    pub candidates: usize,
+    /// Whether candidates had to entail their point.
+    pub entailment: bool,
+    /// What is passed, in order, nothing twice.
+    pub stops: Vec<Stop>,
+}
+
+/// What the root is called.
+pub const ROOT: &str = "[root]";
+
+/// The point of the root.
+fn root(space: &Space, width: usize) -> Vec<f32> {
+    match space {
+        Space::Sphere { root } => root.clone(),
+        _ => vec![0.0; width],
+    }
+}
+
+/// Walk along a route and note what is nearest at each point, each candidate once.
+///
+/// The score is the model's ([`Space::score`]); the root is a candidate too, and the one that need
+/// not entail anything.
+#[must_use]
+pub fn stops(space: &Space, candidates: &[Candidate], route: Route<'_>) -> Vec<Stop> {
+    let root = root(space, route.from.len());
+    let mut found: Vec<Stop> = Vec::new();
+    for step in 0..route.steps {
+        let share = step as f64 / (route.steps.max(2) - 1) as f64;
+        let point = walk::between(space, route.from, route.to, share);
+        let allowed = |c: &Candidate| !route.entailment || space.entails(&c.point, &point);
+        let scored = candidates.iter().enumerate().filter(|(_, c)| allowed(c));
+        let scored = scored.map(|(i, c)| (Some(i), space.score(&c.point, &point)));
+        let of_root = std::iter::once((None, space.score(&root, &point)));
+        let best = scored.chain(of_root).max_by(|a, b| a.1.total_cmp(&b.1));
+        let Some((candidate, score)) = best else {
+            continue;
+        };
+        let name = candidate.map_or(ROOT, |i| &candidates[i].name);
+        // Two candidates may have one text.
+        match found.iter_mut().find(|s| s.name == name) {
+            Some(known) => known.steps += 1,
+            None => found.push(Stop {
+                name: name.to_owned(),
+                picture: candidate.is_some_and(|i| candidates[i].copy.is_some()),
+                candidate,
+                share,
+                steps: 1,
+                radius: space.radius(candidate.map_or(&root[..], |i| &candidates[i].point)),
+                score,
+            }),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(name: &str, x: f32, y: f32) -> Candidate {
+        Candidate {
+            name: name.into(),
+            point: vec![x, y],
+            copy: None,
+        }
+    }
+
+    fn names(stops: &[Stop]) -> Vec<&str> {
+        stops.iter().map(|s| s.name.as_str()).collect()
+    }
+
+    const SPACE: Space = Space::Lorentz { curvature: 1.0 };
+
+    #[test]
+    fn a_walk_to_the_root_passes_what_lies_between_and_ends_at_the_root() {
+        let candidates = [
+            candidate("off the way", -2.0, 2.0),
+            candidate("an animal", 0.8, 0.0),
+            candidate("a bird", 2.5, 0.1),
+            candidate("an animal", 0.81, 0.0),
+        ];
+        let route = Route {
+            from: &[5.0, 0.0],
+            to: None,
+            steps: 50,
+            entailment: false,
+        };
+        let found = stops(&SPACE, &candidates, route);
+        assert_eq!(names(&found), ["a bird", "an animal", ROOT]);
+        assert_eq!(found.iter().map(|s| s.steps).sum::<usize>(), 50);
+        assert_eq!(found[0].share, 0.0);
+        assert!(found.windows(2).all(|w| w[0].share < w[1].share));
+        assert!(found.windows(2).all(|w| w[0].radius > w[1].radius));
+    }
+
+    #[test]
+    fn with_entailment_only_what_holds_the_point_in_its_cone_is_passed() {
+        let candidates = [candidate("beside", 2.4, 1.2), candidate("before", 0.5, 0.0)];
+        let route = |entailment| Route {
+            from: &[5.0, 0.0],
+            to: None,
+            steps: 30,
+            entailment,
+        };
+        assert!(names(&stops(&SPACE, &candidates, route(false))).contains(&"beside"));
+        assert_eq!(
+            names(&stops(&SPACE, &candidates, route(true))),
+            ["before", ROOT]
+        );
+    }
+
+    #[test]
+    fn a_walk_between_photos_ends_at_the_second() {
+        let candidates = [candidate("first", 3.0, 0.0), candidate("second", 0.0, 3.0)];
+        let route = Route {
+            from: &[3.0, 0.0],
+            to: Some(&[0.0, 3.0]),
+            steps: 21,
+            entailment: false,
+        };
+        let found = stops(&SPACE, &candidates, route);
+        assert_eq!(names(&found).first(), Some(&"first"));
+        assert_eq!(names(&found).last(), Some(&"second"));
+    }
+}
