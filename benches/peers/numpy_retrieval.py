@@ -20,6 +20,7 @@ import os
 import statistics
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -144,6 +145,7 @@ def main():
                 start = time.perf_counter()
                 found[name] = programs[name](folder)
                 seconds[name].append(time.perf_counter() - start)
+                print(f"round {round_ + 1}: {name} {seconds[name][-1]:.2f} s", file=sys.stderr)
     for name, values in found.items():
         for metric, value in values.items():
             # Near ties may fall either way in single precision.

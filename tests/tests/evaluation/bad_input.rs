@@ -90,6 +90,31 @@ fn unreadable_pictures_are_counted_and_too_many_stop_the_run() {
 }
 
 #[test]
+fn what_a_former_run_kept_is_judged_by_the_limit_of_this_one() {
+    let bench = Bench::new();
+    bench.picture("d/house/1.jpg", 0);
+    bench.write("d/tree/1.jpg", "no picture");
+    let (model, data, cache) = (model(), bench.text("d"), bench.text("cache"));
+    let args = [
+        "eval",
+        "--checkpoint",
+        &model,
+        "--task",
+        "zero-shot",
+        "--data",
+        &data,
+        "--json",
+        "--cache",
+        &cache,
+        "--max-broken",
+        "0.5",
+    ];
+    let _ = crate::support::record(&trainer(&args));
+    let said = refused(&trainer(&args[..args.len() - 2]));
+    assert!(said.contains("1 of 2 records are broken"), "{said}");
+}
+
+#[test]
 fn settings_that_make_no_sense_are_refused() {
     let bench = Bench::new();
     bench.write("captions.json", r#"{"images": [], "annotations": []}"#);

@@ -36,14 +36,23 @@ pub fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 /// What tells whether files are still the same: names, sizes and times of change of the files that
-/// paths name or that lie below them. Contents are not read.
+/// paths and globs name or that lie below them. Contents are not read.
 #[must_use]
 pub fn stamp(paths: &[PathBuf]) -> String {
     let mut open: Vec<PathBuf> = paths.to_vec();
     let mut seen = Vec::new();
     while let Some(path) = open.pop() {
         let Ok(about) = fs::metadata(&path) else {
-            seen.push(format!("{} gone", path.display()));
+            // A glob stands for what it matches now.
+            let matches = glob::glob(&path.to_string_lossy())
+                .into_iter()
+                .flatten()
+                .flatten();
+            let mut matches: Vec<PathBuf> = matches.filter(|found| found.exists()).collect();
+            if matches.is_empty() {
+                seen.push(format!("{} gone", path.display()));
+            }
+            open.append(&mut matches);
             continue;
         };
         if about.is_dir() {
@@ -140,5 +149,10 @@ mod tests {
         assert_eq!(first, stamp(&paths));
         fs::write(dir.path().join("a"), "xy").unwrap();
         assert_ne!(first, stamp(&paths));
+        let glob = [dir.path().join("*")];
+        let first = stamp(&glob);
+        fs::write(dir.path().join("a"), "xyz").unwrap();
+        assert_ne!(first, stamp(&glob));
+        assert_ne!(stamp(&[dir.path().join("none")]), first);
     }
 }

@@ -13,9 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use super::cache::{self, Cache};
 use super::{Points, embed};
+use crate::data::fault::CauseCount;
 use crate::data::files::Item;
 use crate::data::ledger::Missing;
-use crate::data::{Dataset, EvalSet, Files, Ledger};
+use crate::data::{BrokenCounts, Cause, DataError, Dataset, EvalSet, Files, Ledger};
 use crate::fit::inputs::picture_tensor;
 use crate::model_file::Model;
 
@@ -28,8 +29,21 @@ pub struct About {
     pub captions: Vec<String>,
     /// Labels.
     pub labels: Vec<Option<String>>,
+    /// Records that could not be read.
+    pub counts: BrokenCounts,
+}
+
+impl About {
     /// Records that could not be read, by cause.
-    pub broken: BTreeMap<String, Missing>,
+    #[must_use]
+    pub fn broken(&self) -> BTreeMap<String, Missing> {
+        let one = |(cause, of): (&Cause, &CauseCount)| {
+            let example = format!("{}: {}", of.example.key, of.example.detail);
+            let count = of.count;
+            (cause.words().to_owned(), Missing { count, example })
+        };
+        self.counts.by_cause.iter().map(one).collect()
+    }
 }
 
 /// Pictures with their points.
@@ -93,13 +107,8 @@ impl Listed {
             .filter(|(_, row)| row.is_none())
             .map(|(file, _)| items(file))
             .sum();
-        let example = self
-            .found
-            .about
-            .broken
-            .values()
-            .next()
-            .map_or("", |m| m.example.as_str());
+        let broken = self.found.about.broken();
+        let example = broken.values().next().map_or("", |m| m.example.as_str());
         ledger.lose("picture cannot be read", lost, example);
     }
 }
@@ -274,9 +283,13 @@ impl<'a> Embedder<'a> {
             (about.keys.len() == points.len()).then_some(Embedded { points, about })
         });
         let found = match kept {
-            Some(found) => found,
+            Some(found) => {
+                self.judge(&found.about.counts)?;
+                found
+            }
             None => {
                 let found = self.embed(data, view)?;
+                self.judge(&found.about.counts)?;
                 let notes = serde_json::to_string(&found.about)?;
                 self.reading.cache.put(&key, &found.points, &notes)?;
                 found
@@ -285,6 +298,16 @@ impl<'a> Embedder<'a> {
         let found = Rc::new(found);
         self.pictures.borrow_mut().insert(key, Rc::clone(&found));
         Ok(found)
+    }
+
+    /// Fails for more broken records than allowed, also among those of a former run.
+    fn judge(&self, counts: &BrokenCounts) -> Result<(), DataError> {
+        let limit = self.reading.max_broken;
+        if counts.fraction() > limit {
+            let counts = Box::new(counts.clone());
+            return Err(DataError::TooManyBroken { limit, counts });
+        }
+        Ok(())
     }
 
     fn embed(&self, data: Arc<dyn Dataset>, view: View) -> anyhow::Result<Embedded> {
@@ -302,14 +325,7 @@ impl<'a> Embedder<'a> {
             about.captions.extend(batch.captions);
             about.labels.extend(batch.labels);
         }
-        for (cause, of) in &set.counts().by_cause {
-            let example = format!("{}: {}", of.example.key, of.example.detail);
-            let count = of.count;
-            about
-                .broken
-                .insert(cause.words().to_owned(), Missing { count, example });
-        }
-        set.judge(self.reading.max_broken)?;
+        about.counts = set.counts().clone();
         let points = finite(Points::from_rows(&rows))?;
         Ok(Embedded { points, about })
     }

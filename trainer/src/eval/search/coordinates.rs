@@ -4,6 +4,8 @@
 //! coordinate `x0` appended to one side and `-y0` to the other it is one dot product; a product of
 //! factors (METHODS 1.6) appends one time coordinate a factor.
 
+use std::borrow::Cow;
+
 use espalier_core::geometry::Space;
 
 use crate::eval::Points;
@@ -54,8 +56,11 @@ pub fn append(space: &Space, side: Side, rows: &[f32], width: usize, out: &mut V
     }
 }
 
-/// The coordinates of a whole gallery.
-pub fn gallery(space: &Space, points: &Points) -> Points {
+/// The coordinates of a whole gallery; without time coordinates those are the points themselves.
+pub fn gallery<'a>(space: &Space, points: &'a Points) -> Cow<'a, Points> {
+    if times(space) == 0 {
+        return Cow::Borrowed(points);
+    }
     let width = points.width() + times(space);
     let mut out = Vec::with_capacity(points.len() * width);
     append(
@@ -65,7 +70,7 @@ pub fn gallery(space: &Space, points: &Points) -> Points {
         points.width(),
         &mut out,
     );
-    Points::new(width, out)
+    Cow::Owned(Points::new(width, out))
 }
 
 #[cfg(test)]

@@ -194,7 +194,7 @@ fn subset(
             None => ledger.miss("picture of no subclass of the list", &label),
         }
     }
-    for (cause, missing) in &found.about.broken {
+    for (cause, missing) in &found.about.broken() {
         for _ in 0..missing.count {
             ledger.miss(cause, &missing.example);
         }

@@ -172,18 +172,18 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
         return Err(usage(format!(
             "--data: expected pictures with a label of the taxonomy or of --class-names; found \
              {unlabelled} without a label, {unknown} with an unknown one, and {} broken",
-            about.broken.values().map(|m| m.count).sum::<u64>()
+            about.counts.broken()
         )));
     }
     let set = prompts::resolve(&cx.options.prompts, cx.dataset);
     let points = model.classes(&classes.names, set)?;
     let queries = pictures.points.select(&judged);
     let ranked = top_k(model.space()?, &queries, &points, 5);
-    let broken: u64 = about.broken.values().map(|m| m.count).sum();
+    let broken = about.counts.broken();
     let mut ledger = Ledger {
         expected: records,
         found: judged.len() as u64,
-        missing: about.broken.clone(),
+        missing: about.broken(),
         ..Ledger::default()
     };
     notes(&mut ledger, &classes, &truth, &ranked, &points);

@@ -54,15 +54,15 @@ impl Task for Norms {
         series("text", &captions);
         series("box", &scenes.parts.points);
         series("phrase", &phrases);
-        let broken = &scenes.wholes.about.broken;
-        let lost: u64 = broken.values().map(|m| m.count).sum();
+        let about = &scenes.wholes.about;
+        let lost = about.counts.broken();
         Ok(Outcome {
             n: scenes.wholes.points.len(),
             settings: settings([("resize", cx.resize_word(ResizeMode::WhitePad))]),
             ledger: Some(Ledger {
                 expected: scenes.wholes.points.len() as u64 + lost,
                 found: scenes.wholes.points.len() as u64,
-                missing: broken.clone(),
+                missing: about.broken(),
                 ..Ledger::default()
             }),
             metrics,

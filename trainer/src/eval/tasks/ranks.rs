@@ -60,7 +60,7 @@ impl Lineages {
         let mut ledger = Ledger {
             expected,
             found: pictures.points.len() as u64,
-            missing: pictures.about.broken.clone(),
+            missing: pictures.about.broken(),
             ..Ledger::default()
         };
         let (mut rows, mut names): (Vec<usize>, Vec<Vec<String>>) = (Vec::new(), Vec::new());

@@ -131,7 +131,7 @@ fn embedded<'a>(cx: &'a Context<'_>) -> anyhow::Result<Pool<'a>> {
     let mut ledger = Ledger {
         expected,
         found: captions.len() as u64,
-        missing: found.about.broken.clone(),
+        missing: found.about.broken(),
         ..Ledger::default()
     };
     repeated(captions, &mut ledger);
@@ -179,18 +179,20 @@ fn brought<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
     else {
         return Err(usage("expected --image-embeddings and --text-embeddings"));
     };
-    let (images, texts) = (Stored::open(images)?, Stored::open(texts)?);
+    let (mut images, mut texts) = (Stored::open(images)?, Stored::open(texts)?);
     let space = Cow::Owned(stored::shared(&images, &texts)?);
     let told = images.space.is_some() || texts.space.is_some();
-    let scaled = |p: &Points| if told { p.clone() } else { stored::unit(p) };
-    let (pictures, all) = (scaled(&images.points), scaled(&texts.points));
+    // Moved, not copied: there may be gigabytes of them.
+    let scaled = |p: Points| if told { p } else { stored::unit(&p) };
+    let pictures = scaled(std::mem::take(&mut images.points));
+    let all = scaled(std::mem::take(&mut texts.points));
     let mut ledger = Ledger::default();
     let [path] = cx.data else {
-        if images.points.len() != texts.points.len() {
+        if pictures.len() != all.len() {
             return Err(usage(format!(
                 "without --data rows belong together one by one; found {} pictures and {} texts",
-                images.points.len(),
-                texts.points.len()
+                pictures.len(),
+                all.len()
             )));
         }
         ledger.usable(pictures.len() as u64);
@@ -232,10 +234,11 @@ fn brought<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
             (None, _) => ledger.note("caption whose picture is missing", 1, text),
         }
     }
+    let whole = picks.iter().copied().eq(0..all.len());
     Ok(Pool {
         space,
         pictures,
-        texts: all.select(&picks),
+        texts: if whole { all } else { all.select(&picks) },
         picture_of,
         ledger,
         dataset: data.dataset.map(str::to_owned),

@@ -41,7 +41,7 @@ impl Scenes {
         let mut ledger = Ledger {
             expected,
             found: parts.points.len() as u64,
-            missing: parts.about.broken.clone(),
+            missing: parts.about.broken(),
             ..Ledger::default()
         };
         let mut rows: BTreeMap<&str, usize> = BTreeMap::new();
