@@ -1,8 +1,8 @@
 //! From many dimensions to a disk that can be looked at.
 //!
 //! - [`pca`]: the directions of largest variance, a starting point for what follows.
-//! - [`horopca`]: principal components of hyperbolic space; exact on geodesics.
-//! - [`cosne`]: neighbours stay neighbours and radii stay radii.
+//! - [`horopca()`]: principal components of hyperbolic space; exact on geodesics.
+//! - [`cosne()`]: neighbours stay neighbours and radii stay radii.
 //!
 //! Pure functions of `f64`: chance, where there is any, comes in as an argument.
 
