@@ -19,8 +19,11 @@ pub mod eval;
 pub mod exit;
 pub mod export;
 pub mod fit;
+pub mod import;
+pub mod layout;
 pub mod memory;
 pub mod model_file;
+pub mod weights_file;
 pub mod words;
 
 /// Parse the command line, run the command, say what went wrong.
