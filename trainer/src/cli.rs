@@ -7,11 +7,13 @@ use clap::{Args, Parser, Subcommand};
 use espalier_core::model::Preset;
 
 use crate::commands::data::{AuditArgs, PrepareArgs};
+use crate::commands::import::ImportArgs;
 use crate::commands::plot::PlotCommand;
 use crate::config::DatasetKind;
 use crate::device::Backend;
 use crate::eval::suite::Suite;
 use crate::eval::{Options, tasks};
+use crate::export::published::ExportFormat;
 use crate::fit::method::MethodName;
 use crate::fit::towers::Precision;
 
@@ -35,7 +37,9 @@ pub enum Command {
     Caption(CaptionArgs),
     /// Embed pictures or texts.
     Embed(EmbedArgs),
-    /// Write a quantised bundle for the page.
+    /// Turn a published checkpoint into one of ours.
+    Import(Box<ImportArgs>),
+    /// Write a quantised bundle for the page, or a checkpoint for other programs.
     Export(ExportArgs),
     /// Draw a figure, SVG or PNG.
     #[command(subcommand)]
@@ -60,7 +64,7 @@ pub struct Common {
     /// Where to compute.
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: Backend,
-    /// Never use the network. Nothing does so far; accepted so that scripts can say it.
+    /// Never use the network. Only `import` ever does; accepted so that scripts can say it.
     #[arg(long)]
     pub offline: bool,
     /// Print the result as JSON on standard output.
@@ -273,17 +277,23 @@ pub enum ExportDtype {
     Fp32,
 }
 
-/// Write a bundle for the page.
+/// Write a bundle for the page, or a checkpoint for other programs.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = "Example: trainer export --checkpoint logs/first --out bundle/ --dtype q8")]
+#[command(
+    after_help = "Example: trainer export --checkpoint logs/first --out bundle/ --dtype q8\n\
+                  Example: trainer export --checkpoint clip-b32 --format hf --out clip-b32-hf/"
+)]
 pub struct ExportArgs {
     /// Run or checkpoint.
     #[arg(long, value_name = "CKPT")]
     pub checkpoint: PathBuf,
-    /// Folder of the bundle; must not hold one yet.
+    /// Folder to write to; must not hold such a thing yet.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// How tensors are stored.
+    /// What is written; all but `bundle` are for other programs and hold 32-bit floats.
+    #[arg(long, value_enum, default_value = "bundle")]
+    pub format: ExportFormat,
+    /// How tensors of a bundle are stored.
     #[arg(long, value_enum, default_value = "q8")]
     pub dtype: ExportDtype,
     /// Captions, one a line or JSON lines with text, node and detail; made from the taxonomy where

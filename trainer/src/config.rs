@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::ValueEnum;
-use espalier_core::model::Preset;
+use espalier_core::model::{DualConfig, Preset};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -83,6 +83,17 @@ pub struct ModelConfig {
     pub preset: Preset,
     /// Checkpoint to start from; random weights where it is not set.
     pub init: Option<PathBuf>,
+    /// Architecture of a checkpoint that was imported, in place of the named one.
+    pub architecture: Option<DualConfig>,
+}
+
+impl ModelConfig {
+    /// The architecture, before a method puts it into its space.
+    #[must_use]
+    pub fn architecture(&self) -> DualConfig {
+        let own = self.architecture.clone();
+        own.unwrap_or_else(|| self.preset.config())
+    }
 }
 
 /// Which parameters decay (METHODS 4, traps 4 and 5).
@@ -325,7 +336,7 @@ impl TrainConfig {
     /// Bytes of one checkpoint: weights and two moments, in `f32`.
     #[must_use]
     pub fn checkpoint_bytes(&self) -> u64 {
-        3 * 4 * self.model.preset.config().parameters()
+        3 * 4 * self.model.architecture().parameters()
     }
 
     /// The configuration as TOML.

@@ -20,9 +20,12 @@ pub mod exit;
 pub mod export;
 pub mod figure;
 pub mod fit;
+pub mod import;
+pub mod layout;
 pub mod memory;
 pub mod model_file;
 pub mod plot;
+pub mod weights_file;
 pub mod words;
 
 /// Parse the command line, run the command, say what went wrong.

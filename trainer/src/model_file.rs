@@ -13,12 +13,36 @@ use espalier_core::weights::{self, Tensors};
 
 use crate::exit::usage;
 use crate::fit::checkpoint;
+use crate::import::safetensors_file::SafetensorsFile;
+use crate::layout::Layout;
 
 /// Merges of CLIP's vocabulary.
 pub const MERGES: &str = include_str!("../../static/vocab/clip_bpe_merges.txt");
 
 /// Key of [`ModelCard`] in the metadata of `model.safetensors`.
-const CARD: &str = "espalier";
+pub const CARD: &str = "espalier";
+
+/// The same in a file that others are to read, whose tensors have published names.
+pub const PUBLISHED_CARD: &str = "espalier_card";
+
+/// Where an imported model comes from, and what goes with its weights.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Origin {
+    /// What was imported.
+    pub source: String,
+    /// Whose names it used.
+    pub layout: Layout,
+    /// Terms of use of the weights, where they are known.
+    pub licence: Option<String>,
+    /// How photos are made its input.
+    pub preprocess: Preprocess,
+    /// Root of the embedding space that the file kept beside its weights (METHODS 7).
+    #[serde(default)]
+    pub root: Option<Vec<f32>>,
+    /// Scalars of the file that the model does not use, kept for the way back.
+    #[serde(default)]
+    pub kept: BTreeMap<String, f32>,
+}
 
 /// What a weights file says of itself.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -34,6 +58,9 @@ pub struct ModelCard {
     /// Text of the root of a model on the unit sphere.
     #[serde(default)]
     pub root_text: String,
+    /// Where it was imported from, if it or the model it started from was.
+    #[serde(default)]
+    pub origin: Option<Origin>,
 }
 
 impl ModelCard {
@@ -125,6 +152,50 @@ pub fn read_bundle(
     Ok((bytes, manifest, bundle))
 }
 
+/// Read a run, a checkpoint or a weights file without building its model: the file, its SHA-256,
+/// its card and its tensors.
+///
+/// # Errors
+/// Bad usage when there is none, it is a bundle, or it is not of this program.
+pub fn read(path: &Path) -> anyhow::Result<(PathBuf, String, ModelCard, Tensors)> {
+    if is_bundle(path) {
+        return Err(usage(format!(
+            "{}: wanted a checkpoint, found a bundle, which holds rounded weights",
+            path.display()
+        )));
+    }
+    let file = weights_file(path)?;
+    let bytes = fs::read(&file).map_err(|e| usage(format!("{}: {e}", file.display())))?;
+    let sha256 = sha256_hex(&bytes);
+    let tensors = Tensors::read(&bytes).map_err(|e| usage(format!("{}: {e}", file.display())))?;
+    let card = parse_card(&file, &tensors.metadata)?;
+    Ok((file, sha256, card, tensors))
+}
+
+/// What a run, a checkpoint or a weights file says of itself; only the head of the file is read.
+///
+/// # Errors
+/// As [`read`].
+pub fn card_of(path: &Path) -> anyhow::Result<ModelCard> {
+    let file = weights_file(path)?;
+    let head = SafetensorsFile::open(&file)?;
+    parse_card(&file, &head.metadata)
+}
+
+fn parse_card(file: &Path, metadata: &BTreeMap<String, String>) -> anyhow::Result<ModelCard> {
+    let card = metadata.get(CARD).ok_or_else(|| {
+        usage(format!(
+            "{}: its metadata has no `{CARD}` entry, so its architecture is unknown; use a \
+             checkpoint that this program wrote, or bring it in with `trainer import`",
+            file.display()
+        ))
+    })?;
+    let card: ModelCard = serde_json::from_str(card)
+        .map_err(|e| usage(format!("{}: metadata `{CARD}`: {e}", file.display())))?;
+    card.config.validate()?;
+    Ok(card)
+}
+
 /// Open a run, a checkpoint, a weights file or a bundle.
 ///
 /// # Errors
@@ -133,24 +204,12 @@ pub fn open(path: &Path, device: &Device) -> anyhow::Result<Model> {
     if is_bundle(path) {
         return open_bundle(path, device);
     }
-    let file = weights_file(path)?;
-    let bytes = fs::read(&file).map_err(|e| usage(format!("{}: {e}", file.display())))?;
-    let sha256 = sha256_hex(&bytes);
-    let tensors = Tensors::read(&bytes).map_err(|e| usage(format!("{}: {e}", file.display())))?;
-    let card = tensors.metadata.get(CARD).ok_or_else(|| {
-        usage(format!(
-            "{}: its metadata has no `{CARD}` entry, so its architecture is unknown; use a \
-             checkpoint that this program wrote",
-            file.display()
-        ))
-    })?;
-    let card: ModelCard = serde_json::from_str(card)
-        .map_err(|e| usage(format!("{}: metadata `{CARD}`: {e}", file.display())))?;
-    card.config.validate()?;
+    let (file, sha256, card, tensors) = read(path)?;
     let encoder = weights::load(card.config.init(device), &tensors, |_| false)
         .map_err(|e| usage(format!("{}: {e}", file.display())))?;
     let tokenizer = Tokenizer::from_merges(MERGES, card.config.text.vocab_size)?;
-    let preprocess = preprocess(&card.config);
+    let own = card.origin.as_ref().map(|o| o.preprocess);
+    let preprocess = own.unwrap_or_else(|| preprocess(&card.config));
     Ok(Model {
         card,
         encoder,
@@ -197,6 +256,7 @@ pub fn from_bundle(
             run: String::new(),
             // A bundle holds the root itself, and nothing is lost by naming it anew.
             root_text: String::new(),
+            origin: None,
         },
         encoder,
         tokenizer,

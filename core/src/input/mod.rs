@@ -10,4 +10,4 @@ pub mod image;
 pub mod tokenize;
 
 pub use image::{Preprocess, RandomCrop, ResizeMode, crop_box, decode, to_planes};
-pub use tokenize::{TokenBatch, Tokenizer, clean, merges_prefix};
+pub use tokenize::{TokenBatch, Tokenizer, clean, merges_prefix, symbols};

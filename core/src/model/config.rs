@@ -5,6 +5,7 @@ use burn::config::Config;
 use crate::error::{CoreError, Result};
 use crate::geometry::Join;
 use crate::nn::Activation;
+use crate::nn::block::LAYER_NORM_EPS;
 
 /// Where picture tokens get their positions from.
 #[derive(Config, Debug, Copy, PartialEq, Eq)]
@@ -23,6 +24,17 @@ pub enum Pool {
     /// The mean of the patch tokens; there is no class token then. A small tower leaves chance
     /// many steps earlier with it: the patches reach the feature through the residual path alone.
     Mean,
+    /// The mean of the patch tokens after the last norm; a class token takes part in attention and
+    /// is left out of the mean (open_clip's `avg`).
+    PatchMean,
+}
+
+impl Pool {
+    /// Whether there is a class token.
+    #[must_use]
+    pub const fn has_class(self) -> bool {
+        matches!(self, Self::Class | Self::PatchMean)
+    }
 }
 
 /// Space that features are lifted into.
@@ -80,6 +92,18 @@ pub struct VitConfig {
     /// Whether a layer norm stands before the first block (CLIP).
     #[config(default = false)]
     pub pre_norm: bool,
+    /// Width of the feed-forward layers; `4 d_model` where it is not set.
+    pub d_hidden: Option<usize>,
+    /// `eps` of the layer norms; 1e-5 where it is not set (METHODS trap 26).
+    pub norm_eps: Option<f64>,
+}
+
+impl VitConfig {
+    /// Width of the feed-forward layers.
+    #[must_use]
+    pub fn hidden(&self) -> usize {
+        self.d_hidden.unwrap_or(self.d_model.saturating_mul(4))
+    }
 }
 
 /// Causal text transformer (METHODS 3.2, 3.5).
@@ -98,6 +122,18 @@ pub struct TextConfig {
     /// Non-linearity.
     #[config(default = "Activation::Gelu")]
     pub activation: Activation,
+    /// Width of the feed-forward layers; `4 d_model` where it is not set.
+    pub d_hidden: Option<usize>,
+    /// `eps` of the layer norms; 1e-5 where it is not set.
+    pub norm_eps: Option<f64>,
+}
+
+impl TextConfig {
+    /// Width of the feed-forward layers.
+    #[must_use]
+    pub fn hidden(&self) -> usize {
+        self.d_hidden.unwrap_or(self.d_model.saturating_mul(4))
+    }
 }
 
 /// A picture tower, a text tower and the space they meet in.
@@ -137,13 +173,14 @@ impl DualConfig {
     #[must_use]
     pub fn parameters(&self) -> u64 {
         let (v, t) = (&self.vision, &self.text);
-        let block = |d: usize| 12 * d * d + 13 * d;
-        let vision = v.n_layers * block(v.d_model)
+        let block = |d: usize, hidden: usize| 4 * d * d + 9 * d + 2 * d * hidden + hidden;
+        let vision = v.n_layers * block(v.d_model, v.hidden())
             + v.d_model * (3 * v.patch * v.patch + usize::from(v.patch_bias))
-            + v.d_model * (v.patches() + if v.pool == Pool::Class { 2 } else { 0 })
+            + v.d_model * (v.patches() + 2 * usize::from(v.pool.has_class()))
             + 2 * v.d_model * (1 + usize::from(v.pre_norm));
-        let text =
-            t.n_layers * block(t.d_model) + t.d_model * (t.vocab_size + t.context) + 2 * t.d_model;
+        let text = t.n_layers * block(t.d_model, t.hidden())
+            + t.d_model * (t.vocab_size + t.context)
+            + 2 * t.d_model;
         (vision + text + self.d_embed * (v.d_model + t.d_model)) as u64
     }
 
@@ -161,6 +198,8 @@ impl DualConfig {
             ("text.n_layers", t.n_layers),
             ("text.n_heads", t.n_heads),
             ("d_embed", self.d_embed),
+            ("vision.d_hidden", v.hidden()),
+            ("text.d_hidden", t.hidden()),
         ];
         for (field, value) in positive {
             require(
@@ -181,19 +220,34 @@ impl DualConfig {
             ("text.d_model", t.d_model, t.n_heads),
         ] {
             require(
-                width > 0 && width.is_multiple_of(heads) && width.is_multiple_of(4),
+                width > 0
+                    && width <= 1 << 16
+                    && width.is_multiple_of(heads)
+                    && width.is_multiple_of(4),
                 field,
-                &format!("a multiple of 4 and of the {heads} heads"),
+                &format!("a multiple of 4 and of the {heads} heads, at most 65536"),
                 width,
             )?;
         }
         require(
-            t.vocab_size >= 514,
+            (514..=1 << 24).contains(&t.vocab_size),
             "text.vocab_size",
-            "at least 514",
+            "between 514 and 2^24",
             t.vocab_size,
         )?;
-        require(t.context >= 3, "text.context", "at least 3", t.context)?;
+        for (field, eps) in [
+            ("vision.norm_eps", v.norm_eps),
+            ("text.norm_eps", t.norm_eps),
+        ] {
+            let eps = eps.unwrap_or(LAYER_NORM_EPS);
+            require(eps > 0.0 && eps < 1.0, field, "in (0, 1)", eps)?;
+        }
+        require(
+            (3..=1 << 16).contains(&t.context),
+            "text.context",
+            "between 3 and 65536",
+            t.context,
+        )?;
         if let LiftKind::Product { factors, .. } = self.lift {
             require(
                 factors > 0 && self.d_embed.is_multiple_of(factors),

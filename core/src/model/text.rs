@@ -82,16 +82,18 @@ impl TextConfig {
         let d = self.d_model;
         let width = d as f64;
         let residual = (2.0 * width * self.n_layers as f64).powf(-0.5);
+        let eps = self.norm_eps.unwrap_or(LAYER_NORM_EPS);
         let block = BlockConfig::new(
             AttentionConfig::new(d, self.n_heads)
                 .with_causal(true)
                 .with_std_in(width.powf(-0.5))
                 .with_std_out(residual),
-            MlpConfig::new(d, 4 * d)
+            MlpConfig::new(d, self.hidden())
                 .with_activation(self.activation)
                 .with_std_in((2.0 * width).powf(-0.5))
                 .with_std_out(residual),
-        );
+        )
+        .with_norm_eps(eps);
         let normal = |std| Initializer::Normal { mean: 0.0, std };
         TextTower {
             token_embed: Embedding {
@@ -99,9 +101,7 @@ impl TextConfig {
             },
             posit_embed: normal(0.01).init([self.context, d], device),
             resblocks: (0..self.n_layers).map(|_| block.init(device)).collect(),
-            ln_final: LayerNormConfig::new(d)
-                .with_epsilon(LAYER_NORM_EPS)
-                .init(device),
+            ln_final: LayerNormConfig::new(d).with_epsilon(eps).init(device),
         }
     }
 }

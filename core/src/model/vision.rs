@@ -25,6 +25,8 @@ pub struct VisionTower {
     pub blocks: Vec<Block>,
     /// Norm after the blocks.
     pub norm: LayerNorm,
+    #[module(skip)]
+    pool: Pool,
 }
 
 impl VitConfig {
@@ -36,7 +38,7 @@ impl VitConfig {
 
     /// Build the tower on a device, initialised as METHODS 3.1 says.
     pub fn init(&self, device: &Device) -> VisionTower {
-        let classes = usize::from(self.pool == Pool::Class);
+        let classes = usize::from(self.pool.has_class());
         let (tokens, d) = (classes + self.patches(), self.d_model);
         let pos_embed = match self.positions {
             Positions::Sincos => {
@@ -51,11 +53,13 @@ impl VitConfig {
                 Initializer::Normal { mean: 0.0, std }.init([1, tokens, d], device)
             }
         };
-        let norm = LayerNormConfig::new(d).with_epsilon(LAYER_NORM_EPS);
+        let eps = self.norm_eps.unwrap_or(LAYER_NORM_EPS);
+        let norm = LayerNormConfig::new(d).with_epsilon(eps);
         let block = BlockConfig::new(
             AttentionConfig::new(d, self.n_heads),
-            MlpConfig::new(d, 4 * d).with_activation(self.activation),
-        );
+            MlpConfig::new(d, self.hidden()).with_activation(self.activation),
+        )
+        .with_norm_eps(eps);
         VisionTower {
             cls_token: (classes == 1).then(|| {
                 let std = 1e-6;
@@ -68,6 +72,7 @@ impl VitConfig {
             norm_pre: self.pre_norm.then(|| norm.init(device)),
             blocks: (0..self.n_layers).map(|_| block.init(device)).collect(),
             norm: norm.init(device),
+            pool: self.pool,
         }
     }
 }
@@ -105,10 +110,12 @@ impl VisionTower {
         for block in &self.blocks {
             x = block.forward(x);
         }
-        let feature = match &self.cls_token {
-            Some(_) => x.narrow(1, 0, 1),
-            None => x.mean_dim(1),
+        let tokens = x.dims()[1];
+        let feature = match self.pool {
+            Pool::Class => self.norm.forward(x.narrow(1, 0, 1)),
+            Pool::Mean => self.norm.forward(x.mean_dim(1)),
+            Pool::PatchMean => self.norm.forward(x).narrow(1, 1, tokens - 1).mean_dim(1),
         };
-        self.norm.forward(feature.reshape([batch, d]))
+        feature.reshape([batch, d])
     }
 }

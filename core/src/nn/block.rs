@@ -17,6 +17,9 @@ pub struct BlockConfig {
     pub attn: AttentionConfig,
     /// Feed-forward.
     pub mlp: MlpConfig,
+    /// `eps` of both norms.
+    #[config(default = "LAYER_NORM_EPS")]
+    pub norm_eps: f64,
 }
 
 /// `x += attn(norm1(x)); x += mlp(norm2(x))`.
@@ -35,7 +38,7 @@ pub struct Block {
 impl BlockConfig {
     /// Build the block on a device.
     pub fn init(&self, device: &Device) -> Block {
-        let norm = LayerNormConfig::new(self.attn.d_model).with_epsilon(LAYER_NORM_EPS);
+        let norm = LayerNormConfig::new(self.attn.d_model).with_epsilon(self.norm_eps);
         Block {
             norm1: norm.init(device),
             attn: self.attn.init(device),

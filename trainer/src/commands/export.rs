@@ -17,6 +17,7 @@ use crate::eval::zero_shot;
 use crate::exit::usage;
 use crate::export::build::PROMPTS;
 use crate::export::gate::{Gate, Side};
+use crate::export::published::{self, Checkpoint, ExportFormat};
 use crate::export::{Bundle, Contents, calibrate, captions, card};
 use crate::fit::checkpoint::write_whole;
 use crate::fit::{Source, source};
@@ -116,11 +117,37 @@ fn calibration(bundle: &Captioner, taxonomy: &Taxonomy, side: &Side<'_>) -> (Cal
     )
 }
 
-/// Export a checkpoint as a bundle.
+/// Write a checkpoint for other programs, bit for bit.
+fn publish(args: &ExportArgs, name: &str, notes: &str) -> anyhow::Result<()> {
+    let (_, _, card, tensors) = model_file::read(&args.checkpoint)?;
+    let checkpoint = Checkpoint { card, tensors };
+    let out = (args.out.as_path(), args.force);
+    let files = published::write(&checkpoint, args.format, out, (name, notes))?;
+    if args.common.json {
+        println!("{}", json!({ "out": args.out, "files": files }));
+    } else {
+        println!("{}: {}", args.out.display(), files.join(", "));
+    }
+    Ok(())
+}
+
+/// Export a checkpoint, as a bundle or for other programs.
 ///
 /// # Errors
 /// Bad usage or data (exit code 2); a refused quantisation (3), and then nothing is written.
 pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
+    let notes = match &args.notes {
+        Some(path) => std::fs::read_to_string(path)
+            .map_err(|e| usage(format!("--notes {}: {e}", path.display())))?,
+        None => String::new(),
+    };
+    let name = args.name.clone().unwrap_or_else(|| {
+        let folder = args.checkpoint.file_name().unwrap_or_default();
+        folder.to_string_lossy().into_owned()
+    });
+    if args.format != ExportFormat::Bundle {
+        return publish(args, &name, &notes);
+    }
     let device = args.common.backend.device()?;
     let model = model_file::open(&args.checkpoint, &device)?;
     let taxonomy = taxonomy(args.taxonomy.as_ref(), &model)?;
@@ -128,16 +155,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
         Some(path) => captions::from_file(path, &taxonomy)?,
         None => captions::of_taxonomy(&taxonomy),
     };
-    let notes = match &args.notes {
-        Some(path) => std::fs::read_to_string(path)
-            .map_err(|e| usage(format!("--notes {}: {e}", path.display())))?,
-        None => String::new(),
-    };
     let (data, probe_name) = probe(args, &model)?;
-    let name = args.name.clone().unwrap_or_else(|| {
-        let folder = args.checkpoint.file_name().unwrap_or_default();
-        folder.to_string_lossy().into_owned()
-    });
     let contents = |quantise| Contents {
         model: &model,
         taxonomy: &taxonomy,

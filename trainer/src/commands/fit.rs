@@ -17,6 +17,7 @@ use crate::exit::usage;
 use crate::fit::report::{LOG, METRICS, clock};
 use crate::fit::{Run, Source, checkpoint, run};
 use crate::memory::{self, MIB};
+use crate::model_file::{self, is_bundle};
 
 /// Name of the resolved configuration in the folder of a run.
 pub const CONFIG: &str = "config.toml";
@@ -170,7 +171,15 @@ fn configuration(args: &FitArgs) -> anyhow::Result<TrainConfig> {
             into.extend(keys);
         }
     }
-    TrainConfig::resolve(args.config.as_deref(), flags, &args.pairs)
+    let mut config = TrainConfig::resolve(args.config.as_deref(), flags, &args.pairs)?;
+    let model = &mut config.model;
+    let init = model.init.as_ref().filter(|path| !is_bundle(path));
+    if let (None, Some(path)) = (&args.resume, init) {
+        // What was imported brings an architecture that need not have a name.
+        let card = model_file::card_of(path)?;
+        model.architecture = card.origin.map(|_| card.config);
+    }
+    Ok(config)
 }
 
 /// The validation data, where there is some.

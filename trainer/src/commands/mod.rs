@@ -6,6 +6,7 @@ pub mod embed;
 pub mod eval;
 pub mod export;
 pub mod fit;
+pub mod import;
 pub mod plot;
 
 use crate::cli::{Cli, Command, DataCommand};
@@ -20,6 +21,7 @@ pub fn dispatch(cli: &Cli) -> anyhow::Result<()> {
         Command::Eval(args) => eval::run(args),
         Command::Caption(args) => caption::run(args),
         Command::Embed(args) => embed::run(args),
+        Command::Import(args) => import::run(args),
         Command::Export(args) => export::run(args),
         Command::Plot(command) => plot::run(command),
         Command::Data(DataCommand::Audit(args)) => data::audit(args),

@@ -34,7 +34,7 @@ impl Climber {
         Self {
             taxonomy,
             tokenizer: Arc::clone(tokenizer),
-            context: config.model.preset.config().text.context,
+            context: config.model.architecture().text.context,
             probability: config.dataset.climb,
             seed: config.train.seed,
         }

@@ -138,7 +138,10 @@ pub fn space(model: &Model, device: &Device) -> anyhow::Result<Space> {
             join,
         },
         _ => Space::Sphere {
-            root: texts(model, std::slice::from_ref(&model.card.root_text), device)?.concat(),
+            root: match model.card.origin.as_ref().and_then(|o| o.root.clone()) {
+                Some(root) => root,
+                None => texts(model, std::slice::from_ref(&model.card.root_text), device)?.concat(),
+            },
         },
     })
 }

@@ -22,10 +22,25 @@ use crate::model_file::{MERGES, Model};
 /// Prompt set of a bundle's label embeddings.
 pub const PROMPTS: &str = "simple-1";
 
-/// Terms of use of what a bundle holds.
-const LICENCE: &str = "Weights: MIT OR Apache-2.0, within the terms of the data they were trained \
-    on (see provenance). Taxonomy: WordNet 3.0, Princeton University, WordNet licence. Vocabulary: \
-    OpenAI CLIP, MIT.";
+/// Terms of use of weights that were trained here.
+const OWN_WEIGHTS: &str = "MIT OR Apache-2.0, within the terms of the data they were trained on \
+    (see provenance)";
+
+/// Terms of use of what a bundle of this model holds. Imported weights keep their own.
+fn licence(model: &Model) -> String {
+    let weights = match &model.card.origin {
+        None => OWN_WEIGHTS.to_owned(),
+        Some(origin) => {
+            let licence = origin.licence.as_deref();
+            let licence = licence.unwrap_or("the terms of their source");
+            format!("{licence} (imported from {})", origin.source)
+        }
+    };
+    format!(
+        "Weights: {weights}. Taxonomy: WordNet 3.0, Princeton University, WordNet licence. \
+         Vocabulary: OpenAI CLIP, MIT."
+    )
+}
 
 /// What a bundle is made of.
 pub struct Contents<'a> {
@@ -111,7 +126,7 @@ impl Bundle {
                 model: config.clone(),
                 geometry: space,
                 preprocessing: model.preprocess,
-                licence: LICENCE.into(),
+                licence: licence(model),
                 metrics: BTreeMap::new(),
                 provenance: BTreeMap::from([
                     ("checkpoint_sha256".to_owned(), model.sha256.clone().into()),

@@ -5,6 +5,7 @@ pub mod calibrate;
 pub mod captions;
 pub mod card;
 pub mod gate;
+pub mod published;
 pub mod selftest;
 
 pub use build::{Bundle, Contents};

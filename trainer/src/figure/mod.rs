@@ -1,7 +1,7 @@
 //! Drawing: what a figure is made of, and nothing about what it shows.
 //!
 //! A [`Canvas`] collects lines, shapes, texts and pictures and becomes an SVG; a PNG is that SVG
-//! rendered ([`save`]), so that the two cannot differ. Written here rather than taken from a
+//! rendered ([`save()`]), so that the two cannot differ. Written here rather than taken from a
 //! plotting library: those draw each output with another backend and measure text with the fonts of
 //! the machine, and none places labels by what is free.
 //!

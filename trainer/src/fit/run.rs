@@ -66,9 +66,9 @@ pub struct Outcome {
 impl Run {
     /// Architecture: the preset with the space that the method lives in.
     fn architecture(&self) -> DualConfig {
-        let preset = self.config.model.preset.config();
-        let lift = self.method().lift(preset.d_embed);
-        preset.with_lift(lift)
+        let named = self.config.model.architecture();
+        let lift = self.method().lift(named.d_embed);
+        named.with_lift(lift)
     }
 
     pub(super) fn method(&self) -> Box<dyn Method> {
@@ -197,6 +197,7 @@ impl Run {
             step: 0,
             run: self.config.to_toml()?,
             root_text: self.method().root_text().unwrap_or_default().to_owned(),
+            origin: None,
         };
         let model = self.build(&architecture, &mut card)?;
         let fingerprint = data.fingerprint();
@@ -300,6 +301,7 @@ impl Run {
             step: 0,
             run: String::new(),
             root_text: String::new(),
+            origin: None,
         };
         let total = self.total_steps(records_of_epoch(data.as_ref()));
         let records = data.records();

@@ -9,7 +9,7 @@ use espalier_core::model::{DualConfig, DualEncoder, TextEncoder};
 use super::Run;
 use super::optimise::with_stable_ids;
 use crate::exit::usage;
-use crate::model_file::{self, ModelCard};
+use crate::model_file::{self, ModelCard, Origin};
 
 impl Run {
     /// The model to start from, and its text tower as it is before training where the method needs
@@ -28,9 +28,17 @@ impl Run {
             None
         };
         let from = self.resume.as_ref().or(init);
-        let (model, step) = self.start(architecture, from, &device)?;
-        if self.resume.is_some() {
-            card.step = step;
+        let (model, started) = self.start(architecture, from, &device)?;
+        if let Some(started) = started {
+            if self.resume.is_some() {
+                card.step = started.step;
+            }
+            // Its preprocessing and terms hold on; a root that was measured before does not.
+            let origin = started.origin;
+            card.origin = origin.map(|origin| Origin {
+                root: None,
+                ..origin
+            });
         }
         let mut model = with_stable_ids(model);
         let trains = self.trains();
@@ -47,21 +55,21 @@ impl Run {
     }
 
     /// A model of this architecture with the weights of a file, or random ones; and the file's
-    /// steps of training.
+    /// card.
     fn start(
         &self,
         architecture: &DualConfig,
         from: Option<&PathBuf>,
         device: &Device,
-    ) -> anyhow::Result<(DualEncoder, u64)> {
+    ) -> anyhow::Result<(DualEncoder, Option<ModelCard>)> {
         device.seed(self.config.train.seed);
         let mut model = architecture.init(device);
         let Some(path) = from else {
-            return Ok((model, 0));
+            return Ok((model, None));
         };
         let start = model_file::open(path, device)?;
         if start.card.config == *architecture {
-            return Ok((start.encoder, start.card.step));
+            return Ok((start.encoder, Some(start.card)));
         }
         if start.card.config.clone().with_lift(architecture.lift) != *architecture {
             return Err(usage(format!(
@@ -74,6 +82,6 @@ impl Run {
         // Another method: the towers carry over, the space begins anew.
         model.image = start.encoder.image;
         model.text = start.encoder.text;
-        Ok((model, start.card.step))
+        Ok((model, Some(start.card)))
     }
 }

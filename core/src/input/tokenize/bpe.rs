@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
+use super::split::{END_MARKER, START_MARKER};
 use crate::error::{CoreError, Result};
 
 /// Byte symbols, inside a word and at its end.
@@ -163,6 +164,24 @@ pub fn merges_prefix(text: &str, vocab_size: usize) -> String {
     out
 }
 
+/// The symbols of a vocabulary of `vocab_size` in the order of their ids, as other programs list
+/// them; the last two are the start and the end marker.
+///
+/// # Errors
+/// [`CoreError::Vocabulary`] as [`super::Tokenizer::from_merges`].
+pub fn symbols(text: &str, vocab_size: usize) -> Result<Vec<String>> {
+    // Checks the file as a tokenizer does.
+    Vocabulary::from_merges(text, vocab_size)?;
+    let letters: Vec<String> = alphabet().iter().map(|(_, c)| c.to_string()).collect();
+    let ends = letters.iter().map(|c| format!("{c}{WORD_END}"));
+    let merged = merge_lines(text).take(vocab_size - RESERVED);
+    let merged = merged.filter_map(|(_, line)| pair(line).map(|(l, r)| format!("{l}{r}")));
+    let markers = [START_MARKER, END_MARKER].map(str::to_owned);
+    let mut out = letters.clone();
+    out.extend(ends.chain(merged).chain(markers));
+    Ok(out)
+}
+
 /// Lines with a merge, and their numbers in the file.
 fn merge_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = (1..).zip(text.lines());
@@ -312,6 +331,16 @@ mod tests {
         assert_eq!(merges_prefix(MERGES, 100_000), MERGES);
         assert_eq!(merges_prefix("a b\n\nb c\n", 516), "a b\nb c\n");
         assert_eq!(merges_prefix(MERGES, 3), "\"x\"#version: 0.2\n");
+    }
+
+    #[test]
+    fn symbols_stand_at_their_ids() {
+        let listed = symbols(MERGES, 519).unwrap();
+        assert_eq!(listed.len(), 519);
+        assert_eq!((listed[64].as_str(), listed[320].as_str()), ("a", "a</w>"));
+        assert_eq!(listed[512..514], ["ab", "abc"]);
+        assert_eq!(listed[517..], ["<|startoftext|>", "<|endoftext|>"]);
+        assert!(symbols(MERGES, 9999).is_err());
     }
 
     proptest! {

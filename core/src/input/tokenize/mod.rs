@@ -12,7 +12,7 @@ mod bpe;
 mod clean;
 mod split;
 
-pub use bpe::merges_prefix;
+pub use bpe::{merges_prefix, symbols};
 pub use clean::clean;
 
 use crate::error::Result;

@@ -13,10 +13,12 @@ pub(super) enum Piece<'a> {
     Text(&'a str),
 }
 
-const MARKERS: [(&str, Piece<'static>); 2] = [
-    ("<|startoftext|>", Piece::Start),
-    ("<|endoftext|>", Piece::End),
-];
+/// What the start of a text is written as.
+pub(super) const START_MARKER: &str = "<|startoftext|>";
+/// What the end of a text is written as.
+pub(super) const END_MARKER: &str = "<|endoftext|>";
+const MARKERS: [(&str, Piece<'static>); 2] =
+    [(START_MARKER, Piece::Start), (END_MARKER, Piece::End)];
 const CONTRACTIONS: [&str; 7] = ["'s", "'t", "'re", "'ve", "'m", "'ll", "'d"];
 
 /// Splits a cleaned text (METHODS 3.4): at every place the first that fits of a marker, a

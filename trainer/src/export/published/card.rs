@@ -1,0 +1,78 @@
+//! The model card of a checkpoint for other programs.
+
+use std::fmt::Write as _;
+
+use crate::layout::Layout;
+use crate::model_file::ModelCard;
+
+/// A card with front matter, in the convention of model cards.
+pub(super) fn write(card: &ModelCard, layout: Layout, name: &str, notes: &str) -> String {
+    let c = &card.config;
+    let (v, t) = (&c.vision, &c.text);
+    let library = match layout {
+        Layout::HuggingFace => "transformers",
+        Layout::OpenClip => "open_clip",
+        Layout::Meru => "espalier",
+    };
+    let origin = card.origin.as_ref();
+    let terms = origin.and_then(|o| o.licence.as_deref());
+    // Front matter takes an identifier; what is none is told below.
+    let identifier = |l: &&str| {
+        l.chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-.".contains(c))
+    };
+    let licence = terms.filter(identifier).unwrap_or("other");
+    let base = origin.and_then(|o| o.source.strip_prefix("hf-hub:"));
+    let mut out = format!("---\nlibrary_name: {library}\n");
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        out,
+        "pipeline_tag: zero-shot-image-classification\nlicense: {licence}"
+    );
+    if let Some(base) = base {
+        let _ = writeln!(
+            out,
+            "base_model: {}",
+            base.split('@').next().unwrap_or(base)
+        );
+    }
+    let _ = write!(
+        out,
+        "tags: [image-text, clip, {method}]\n---\n\n# {name}\n\n\
+         A model of pictures and texts, trained with `{method}`, written for {title}.\n\n\
+         | | |\n|---|---|\n\
+         | picture tower | {size} px, patch {patch}, width {dv}, {lv} layers, {hv} heads, {av:?} |\n\
+         | text tower | {context} tokens, width {dt}, {lt} layers, {ht} heads, {at:?} |\n\
+         | embedding | {embed} numbers, {lift:?} |\n\
+         | parameters | {parameters} |\n\
+         | steps of training here | {step} |\n",
+        method = card.method,
+        title = layout.title(),
+        size = v.image_size,
+        patch = v.patch,
+        dv = v.d_model,
+        lv = v.n_layers,
+        hv = v.n_heads,
+        av = v.activation,
+        context = t.context,
+        dt = t.d_model,
+        lt = t.n_layers,
+        ht = t.n_heads,
+        at = t.activation,
+        embed = c.d_embed,
+        lift = c.lift,
+        parameters = c.parameters(),
+        step = card.step,
+    );
+    if let Some(origin) = origin {
+        let _ = writeln!(out, "| imported from | {} |", origin.source);
+    }
+    if let Some(terms) = terms {
+        let line = terms.replace(['\n', '|'], " ");
+        let _ = writeln!(out, "| terms of the weights | {line} |");
+    }
+    if !notes.trim().is_empty() {
+        let _ = write!(out, "\n{}\n", notes.trim());
+    }
+    out
+}

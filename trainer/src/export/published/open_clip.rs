@@ -1,0 +1,84 @@
+//! A folder for open_clip: `open_clip_config.json` and `open_clip_model.safetensors`.
+
+use std::collections::BTreeMap;
+
+use espalier_core::input::ResizeMode;
+use espalier_core::model::{Pool, Positions};
+use espalier_core::nn::Activation;
+use serde_json::{Value, json};
+
+use super::{Checkpoint, Wanted, Written, pixels, pretty, resize, want_clip};
+
+/// The ratio that open_clip multiplies the width by and cuts to a whole number.
+fn ratio(hidden: usize, width: usize) -> f64 {
+    let exact = hidden as f64 / width as f64;
+    if (width as f64 * exact) as usize == hidden {
+        exact
+    } else {
+        // Division rounded down; half a unit more is cut off again.
+        (hidden as f64 + 0.5) / width as f64
+    }
+}
+
+fn model_cfg(checkpoint: &Checkpoint) -> Value {
+    let c = &checkpoint.card.config;
+    let (v, t) = (&c.vision, &c.text);
+    let mut vision = json!({
+        "image_size": v.image_size, "patch_size": v.patch, "width": v.d_model,
+        "layers": v.n_layers, "head_width": v.d_model / v.n_heads,
+        "mlp_ratio": ratio(v.hidden(), v.d_model),
+    });
+    let mut text = json!({
+        "context_length": t.context, "vocab_size": t.vocab_size, "width": t.d_model,
+        "heads": t.n_heads, "layers": t.n_layers, "mlp_ratio": ratio(t.hidden(), t.d_model),
+    });
+    for (section, eps) in [(&mut vision, v.norm_eps), (&mut text, t.norm_eps)] {
+        if let Some(eps) = eps {
+            section["norm_kwargs"] = json!({"eps": eps});
+        }
+    }
+    if !v.pre_norm {
+        vision["no_ln_pre"] = true.into();
+    }
+    if v.pool == Pool::PatchMean {
+        vision["pool_type"] = "avg".into();
+    }
+    if v.positions == Positions::Sincos {
+        vision["pos_embed_type"] = "sin_cos_2d".into();
+    }
+    json!({
+        "embed_dim": c.d_embed, "quick_gelu": v.activation == Activation::QuickGelu,
+        "vision_cfg": vision, "text_cfg": text,
+    })
+}
+
+pub(super) fn write(checkpoint: &Checkpoint) -> anyhow::Result<Written> {
+    let c = &checkpoint.card.config;
+    let (v, t) = (&c.vision, &c.text);
+    let mode = resize(&checkpoint.card);
+    let mut wanted = Wanted::new("open_clip");
+    want_clip(&mut wanted, c, mode);
+    wanted.that(v.pool.has_class(), "a class token", v.pool);
+    let one = v.activation == t.activation;
+    let both = (v.activation, t.activation);
+    wanted.that(one, "one activation for both towers", both);
+    wanted.judge()?;
+    let [mean, std] = pixels(checkpoint)?;
+    let mode = match mode {
+        ResizeMode::Squeeze => "squash",
+        _ => "shortest",
+    };
+    let config = json!({
+        "model_cfg": model_cfg(checkpoint),
+        "preprocess_cfg": {
+            "size": v.image_size, "mode": "RGB", "mean": mean, "std": std,
+            "interpolation": "bicubic", "resize_mode": mode,
+        },
+    });
+    Ok(Written {
+        weights: "open_clip_model.safetensors",
+        more: Vec::new(),
+        metadata: BTreeMap::from([("format".into(), "pt".into())]),
+        files: vec![("open_clip_config.json", pretty(&config)?)],
+    })
+}

@@ -1,0 +1,153 @@
+//! Tensor by tensor into ours: what fits, what is missing, left over or misshapen, and the numbers.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use espalier_core::model::LiftKind;
+use espalier_core::weights::Tensors;
+use serde::Serialize;
+
+use super::store::Store;
+use crate::exit::usage;
+use crate::layout::{Layout, Piece, bring};
+
+/// Names that a message lists before it says how many more there are.
+const LISTED: usize = 20;
+
+/// A tensor that fits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Applied {
+    /// Our name.
+    pub tensor: String,
+    /// Names in the file.
+    pub from: Vec<String>,
+}
+
+/// A tensor of another shape.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Misshapen {
+    /// Name in the file.
+    pub tensor: String,
+    /// Shape that the architecture needs.
+    pub wanted: Vec<usize>,
+    /// Shape in the file.
+    pub found: Vec<usize>,
+}
+
+/// How a file fits an architecture.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Match {
+    /// Tensors that fit.
+    pub applied: Vec<Applied>,
+    /// Needed and not in the file, by their names there.
+    pub missing: Vec<String>,
+    /// In the file and of no use.
+    pub unused: Vec<String>,
+    /// Of another shape.
+    pub misshapen: Vec<Misshapen>,
+    /// In the file and known to say nothing: masks, counters, sizes.
+    pub ignored: Vec<String>,
+    /// Kept for the way back though the model does not use them.
+    pub kept: Vec<String>,
+}
+
+impl Match {
+    /// Compare a file with the table of an architecture.
+    #[must_use]
+    pub fn of(store: &Store, layout: Layout, lift: LiftKind, pieces: &[Piece]) -> Self {
+        let mut found = Self::default();
+        let mut used = BTreeSet::new();
+        for piece in pieces {
+            let mut fits = true;
+            for name in &piece.theirs {
+                used.insert(name.as_str());
+                match store.shape(name) {
+                    None => {
+                        fits = false;
+                        found.missing.push(name.clone());
+                    }
+                    Some(shape) if !same_shape(shape, &piece.their_shape) => {
+                        fits = false;
+                        found.misshapen.push(Misshapen {
+                            tensor: name.clone(),
+                            wanted: piece.their_shape.clone(),
+                            found: shape.to_vec(),
+                        });
+                    }
+                    Some(_) => {}
+                }
+            }
+            if fits {
+                found.applied.push(Applied {
+                    tensor: piece.ours.clone(),
+                    from: piece.theirs.clone(),
+                });
+            }
+        }
+        for name in store.names().filter(|name| !used.contains(name)) {
+            let one = store.shape(name).is_some_and(|s| s.iter().all(|n| *n == 1));
+            let list = if layout.keeps(lift).contains(&name) && one {
+                &mut found.kept
+            } else if layout.says_nothing(name) {
+                &mut found.ignored
+            } else {
+                &mut found.unused
+            };
+            list.push(name.to_owned());
+        }
+        found
+    }
+
+    /// Whether every tensor fits and none is left over.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.missing.is_empty() && self.unused.is_empty() && self.misshapen.is_empty()
+    }
+
+    /// What does not fit, for a reader.
+    #[must_use]
+    pub fn faults(&self) -> String {
+        let misshapen = self
+            .misshapen
+            .iter()
+            .map(|m| format!("{}: wanted {:?}, found {:?}", m.tensor, m.wanted, m.found));
+        let mut out = String::new();
+        for (what, names) in [
+            ("missing", self.missing.clone()),
+            ("unused", self.unused.clone()),
+            ("misshapen", misshapen.collect()),
+        ] {
+            if names.is_empty() {
+                continue;
+            }
+            // Writing to a String cannot fail.
+            let _ = write!(out, "\n  {} {what}:", names.len());
+            for name in names.iter().take(LISTED) {
+                let _ = write!(out, "\n    {name}");
+            }
+            if names.len() > LISTED {
+                let _ = write!(out, "\n    and {} more, see --json", names.len() - LISTED);
+            }
+        }
+        out
+    }
+}
+
+/// Whether two shapes are the same; a single number may be a scalar or have one dimension.
+fn same_shape(found: &[usize], wanted: &[usize]) -> bool {
+    found == wanted || (wanted.is_empty() && found == [1])
+}
+
+/// The numbers of all tensors, ours.
+///
+/// # Errors
+/// Bad usage naming the tensor that cannot be read.
+pub fn read(store: &mut Store, pieces: &[Piece]) -> anyhow::Result<Tensors> {
+    let mut out = Tensors::default();
+    for piece in pieces {
+        let parts: Result<Vec<_>, _> = piece.theirs.iter().map(|n| store.read(n)).collect();
+        let tensor = bring(piece, parts?).map_err(usage)?;
+        out.tensors.insert(piece.ours.clone(), tensor);
+    }
+    Ok(out)
+}

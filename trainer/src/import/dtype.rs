@@ -1,0 +1,119 @@
+//! Stored numbers to `f32`.
+
+use safetensors::Dtype;
+
+/// How the numbers of a tensor are stored, little-endian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    /// 32-bit floats.
+    F32,
+    /// 64-bit floats; rounded to 32 bits.
+    F64,
+    /// Half precision, IEEE.
+    F16,
+    /// Half precision with the range of `f32`.
+    Bf16,
+    /// Whole numbers and truth values of this many bytes: counters, positions, masks.
+    Whole(usize),
+}
+
+impl Number {
+    /// Bytes of one number.
+    #[must_use]
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::F64 => 8,
+            Self::F16 | Self::Bf16 => 2,
+            Self::Whole(bytes) => bytes,
+        }
+    }
+
+    /// The number type of a safetensors entry, where it is one that weights are stored in.
+    #[must_use]
+    pub fn of(dtype: Dtype) -> Option<Self> {
+        Some(match dtype {
+            Dtype::F32 => Self::F32,
+            Dtype::F64 => Self::F64,
+            Dtype::F16 => Self::F16,
+            Dtype::BF16 => Self::Bf16,
+            Dtype::I64 | Dtype::U64 => Self::Whole(8),
+            Dtype::I32 | Dtype::U32 => Self::Whole(4),
+            Dtype::I16 | Dtype::U16 => Self::Whole(2),
+            Dtype::I8 | Dtype::U8 | Dtype::BOOL => Self::Whole(1),
+            _ => return None,
+        })
+    }
+
+    /// Numbers of a run of bytes; what is left over at its end is dropped.
+    ///
+    /// # Errors
+    /// Says so for whole numbers, which no weight is stored in.
+    pub fn decode(self, bytes: &[u8]) -> Result<Vec<f32>, String> {
+        let words = bytes.chunks_exact(self.bytes());
+        Ok(match self {
+            Self::F32 => words
+                .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+                .collect(),
+            Self::F64 => words
+                .map(|b| {
+                    f64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]) as f32
+                })
+                .collect(),
+            Self::F16 => words
+                .map(|b| half(u16::from_le_bytes([b[0], b[1]])))
+                .collect(),
+            Self::Bf16 => words
+                .map(|b| f32::from_bits(u32::from(u16::from_le_bytes([b[0], b[1]])) << 16))
+                .collect(),
+            Self::Whole(_) => return Err("wanted floats, found whole numbers".into()),
+        })
+    }
+}
+
+/// An IEEE half to `f32`, exactly.
+fn half(bits: u16) -> f32 {
+    let sign = u32::from(bits >> 15) << 31;
+    let (exponent, fraction) = (u32::from(bits >> 10 & 0x1f), u32::from(bits & 0x3ff));
+    match exponent {
+        // Zero and the numbers below the smallest normal one: fraction times 2^-24.
+        0 => {
+            let size = fraction as f32 * f32::from_bits(0x3380_0000);
+            f32::from_bits(size.to_bits() | sign)
+        }
+        0x1f => f32::from_bits(sign | 0x7f80_0000 | fraction << 13),
+        _ => f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_are_what_they_should_be() {
+        for (bits, value) in [
+            (0x0000, 0.0),
+            (0x3c00, 1.0),
+            (0xc000, -2.0),
+            (0x7bff, 65504.0),
+            (0x0400, 6.103_515_6e-5),
+            (0x0001, 5.960_464_5e-8),
+            (0x83ff, -6.097_555e-5),
+            (0x3555, 0.333_251_95),
+        ] {
+            assert_eq!(half(bits), value, "{bits:#x}");
+        }
+        assert!(half(0x7c00).is_infinite() && half(0xfe00).is_nan());
+        assert!(half(0x8000).is_sign_negative());
+    }
+
+    #[test]
+    fn every_kind_of_float_is_read() {
+        assert_eq!(Number::F32.decode(&1.5_f32.to_le_bytes()), Ok(vec![1.5]));
+        assert_eq!(Number::F64.decode(&1.5_f64.to_le_bytes()), Ok(vec![1.5]));
+        assert_eq!(Number::F16.decode(&[0, 0x3e]), Ok(vec![1.5]));
+        assert_eq!(Number::Bf16.decode(&[0xc0, 0x3f]), Ok(vec![1.5]));
+        assert!(Number::Whole(8).decode(&[0; 8]).is_err());
+    }
+}

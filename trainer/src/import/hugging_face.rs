@@ -1,0 +1,211 @@
+//! `config.json` of `transformers`' CLIP.
+//!
+//! Such a file may leave out what has the documented default of its `model_type`; what is taken
+//! that way is said to be.
+
+use espalier_core::nn::Activation;
+use serde_json::{Map, Value};
+
+use super::family;
+use super::said::{Maybe, Said, Tower, stated};
+use crate::exit::usage;
+
+const FILE: &str = "config.json";
+
+/// Defaults of one tower: width, layers, heads, feed-forward.
+struct Defaults {
+    width: usize,
+    layers: usize,
+    heads: usize,
+    hidden: usize,
+}
+
+const VISION: Defaults = Defaults {
+    width: 768,
+    layers: 12,
+    heads: 12,
+    hidden: 3072,
+};
+const TEXT: Defaults = Defaults {
+    width: 512,
+    layers: 12,
+    heads: 8,
+    hidden: 2048,
+};
+
+/// One section of the file.
+struct Section {
+    name: &'static str,
+    values: Map<String, Value>,
+}
+
+impl Section {
+    /// `name` with what `name_dict`, its older form, puts over it.
+    fn of(config: &Value, name: &'static str) -> Self {
+        let older = format!("{name}_dict");
+        let mut values = Map::new();
+        for key in [name, older.as_str()] {
+            if let Some(Value::Object(found)) = config.get(key) {
+                values.extend(found.clone());
+            }
+        }
+        Self { name, values }
+    }
+
+    fn found(&self, key: &str) -> Option<&Value> {
+        self.values.get(key).filter(|v| !v.is_null())
+    }
+
+    fn by(&self, key: &str) -> String {
+        format!("{FILE}, {}{key}", self.name)
+    }
+
+    fn wrong(&self, key: &str, wanted: &str) -> anyhow::Error {
+        let found = self.found(key).cloned().unwrap_or_default();
+        usage(format!("{}: wanted {wanted}, found {found}", self.by(key)))
+    }
+
+    fn number(&self, key: &str, default: usize) -> anyhow::Result<Maybe<usize>> {
+        match self.found(key) {
+            None => Ok(stated(default, by_default(key))),
+            Some(value) => {
+                let number = value.as_u64().and_then(|n| usize::try_from(n).ok());
+                let number = number.ok_or_else(|| self.wrong(key, "a whole number"))?;
+                Ok(stated(number, self.by(key)))
+            }
+        }
+    }
+
+    fn tower(&self, d: &Defaults) -> anyhow::Result<Tower> {
+        let activation = match self.found("hidden_act").map(Value::as_str) {
+            None => stated(Activation::QuickGelu, by_default("hidden_act")),
+            Some(Some("quick_gelu")) => stated(Activation::QuickGelu, self.by("hidden_act")),
+            Some(Some("gelu")) => stated(Activation::Gelu, self.by("hidden_act")),
+            Some(_) => return Err(self.wrong("hidden_act", "gelu or quick_gelu")),
+        };
+        let norm_eps = match self.found("layer_norm_eps") {
+            None => stated(1e-5, by_default("layer_norm_eps")),
+            Some(value) => {
+                let eps = value.as_f64();
+                let eps = eps.ok_or_else(|| self.wrong("layer_norm_eps", "a number"))?;
+                stated(eps, self.by("layer_norm_eps"))
+            }
+        };
+        Ok(Tower {
+            width: self.number("hidden_size", d.width)?,
+            layers: self.number("num_hidden_layers", d.layers)?,
+            heads: self.number("num_attention_heads", d.heads)?,
+            hidden: self.number("intermediate_size", d.hidden)?,
+            activation,
+            norm_eps,
+        })
+    }
+}
+
+fn by_default(key: &str) -> String {
+    format!("default of model_type clip, {key}")
+}
+
+/// The end token must be the largest id, which is where our text tower reads (METHODS 3.2).
+fn check_end(text: &Section, vocab: usize) -> anyhow::Result<()> {
+    // 2 is what old files say for "the largest id".
+    let Some(end) = text.found("eos_token_id").and_then(Value::as_u64) else {
+        return Ok(());
+    };
+    if end == 2 || end + 1 == vocab as u64 {
+        return Ok(());
+    }
+    Err(text.wrong(
+        "eos_token_id",
+        &format!("the largest id {}", vocab.saturating_sub(1)),
+    ))
+}
+
+/// What a `config.json` says.
+///
+/// # Errors
+/// Bad usage naming the key: not CLIP, or a value that is no use.
+pub fn said(config: &Value) -> anyhow::Result<Said> {
+    let top = Section {
+        name: "",
+        values: config.as_object().cloned().unwrap_or_default(),
+    };
+    if config.get("model_type").and_then(Value::as_str) != Some("clip") {
+        return Err(top.wrong("model_type", "clip"));
+    }
+    let mut vision = Section::of(config, "vision_config");
+    let mut text = Section::of(config, "text_config");
+    for section in [&mut vision, &mut text] {
+        section.name = match section.name {
+            "vision_config" => "vision_config.",
+            _ => "text_config.",
+        };
+    }
+    let channels = vision.number("num_channels", 3)?;
+    if channels.is_some_and(|c| c.value != 3) {
+        return Err(vision.wrong("num_channels", "3"));
+    }
+    let vocab = text.number("vocab_size", 49_408)?;
+    check_end(&text, vocab.as_ref().map_or(0, |v| v.value))?;
+    Ok(Said {
+        vision: vision.tower(&VISION)?,
+        text: text.tower(&TEXT)?,
+        image_size: vision.number("image_size", 224)?,
+        patch: vision.number("patch_size", 32)?,
+        vocab,
+        context: text.number("max_position_embeddings", 77)?,
+        embed: top.number("projection_dim", 512)?,
+        pre_norm: stated(true, "model_type clip"),
+        ..family::clip("model_type clip")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_file_says_what_it_says_and_the_rest_is_told_to_be_default() {
+        let config = json!({
+            "model_type": "clip", "projection_dim": 768,
+            "vision_config": {"hidden_size": 1024, "num_attention_heads": 16, "patch_size": 14,
+                "layer_norm_eps": 1e-6},
+            "text_config_dict": {"hidden_act": "gelu"},
+        });
+        let said = said(&config).unwrap();
+        assert_eq!(
+            said.vision.heads,
+            stated(16, "config.json, vision_config.num_attention_heads")
+        );
+        assert_eq!(said.vision.norm_eps.unwrap().value, 1e-6);
+        assert_eq!(said.text.activation.unwrap().value, Activation::Gelu);
+        assert_eq!(
+            said.vision.activation,
+            stated(
+                Activation::QuickGelu,
+                "default of model_type clip, hidden_act"
+            )
+        );
+        assert_eq!(said.embed.unwrap().value, 768);
+    }
+
+    #[test]
+    fn what_is_no_clip_is_refused_by_its_key() {
+        let text = |t: Value| json!({"model_type": "clip", "text_config": t});
+        for (config, key) in [
+            (json!({"model_type": "align"}), "model_type"),
+            (json!({}), "model_type"),
+            (
+                text(json!({"hidden_act": "relu"})),
+                "text_config.hidden_act",
+            ),
+            (text(json!({"vocab_size": -1})), "text_config.vocab_size"),
+            (text(json!({"eos_token_id": 7})), "text_config.eos_token_id"),
+        ] {
+            let message = said(&config).unwrap_err().to_string();
+            assert!(message.contains(key), "{message}");
+        }
+    }
+}

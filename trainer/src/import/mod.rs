@@ -1,0 +1,26 @@
+//! Published checkpoints to ours.
+//!
+//! 1. [`source`]: what the user names, to files: a file, a folder, or a repository of a hub
+//!    ([`hub`]).
+//! 2. [`store`]: weights files to named tensors: safetensors, also in shards, and PyTorch
+//!    archives, whose pickles are read by [`pickle`] and never executed.
+//! 3. [`said`]: what configurations beside them say ([`hugging_face`], [`open_clip`]) or the family
+//!    is known for ([`family`]); [`resolve`] joins that with the shapes and the user's flags.
+//! 4. [`convert`]: tensor by tensor through the tables of [`crate::layout`]; [`pipeline`] puts it
+//!    together, all or nothing.
+
+pub mod convert;
+pub mod dtype;
+pub mod family;
+pub mod hub;
+pub mod hugging_face;
+pub mod open_clip;
+pub mod pickle;
+pub mod pipeline;
+pub mod preprocessing;
+pub mod resolve;
+pub mod safetensors_file;
+pub mod said;
+pub mod source;
+pub mod store;
+pub mod torch_file;

@@ -1,0 +1,313 @@
+//! `open_clip_config.json`: `model_cfg` and `preprocess_cfg`.
+//!
+//! A key that is left out has open_clip's documented default. A key that is there must be one whose
+//! meaning is known, and switches for parts that our towers lack must be off.
+
+use espalier_core::model::{Pool, Positions};
+use espalier_core::nn::Activation;
+use serde_json::{Map, Value, json};
+
+use super::family;
+use super::preprocessing;
+use super::said::{Maybe, Said, Tower, stated};
+use crate::exit::usage;
+
+const FILE: &str = "open_clip_config.json";
+
+/// Keys that change nothing for a trained model.
+const NEUTRAL: [&str; 17] = [
+    "patch_dropout",
+    "output_tokens",
+    "attn_pooler_queries",
+    "attn_pooler_heads",
+    "timm_model_pretrained",
+    "timm_pool",
+    "timm_proj",
+    "timm_proj_bias",
+    "timm_drop",
+    "timm_drop_path",
+    "hf_tokenizer_name",
+    "tokenizer_mode",
+    "tokenizer_kwargs",
+    "hf_model_pretrained",
+    "hf_proj_type",
+    "hf_pooler_type",
+    "eos_id",
+];
+
+/// Keys of parts that our towers lack, with the value that switches them off.
+fn switched_off(key: &str) -> Option<Value> {
+    Some(match key {
+        "attentional_pool" | "embed_cls" | "no_causal_mask" | "proj_bias" | "qk_norm"
+        | "scaled_cosine_attn" | "scale_heads" | "scale_attn_inner" | "scale_attn" | "scale_fc" => {
+            json!(false)
+        }
+        "ls_init_value" | "timm_model_name" | "hf_model_name" | "act_kwargs" | "block_type" => {
+            Value::Null
+        }
+        "proj_type" => json!("linear"),
+        "pad_id" => json!(0),
+        _ => return None,
+    })
+}
+
+/// One section, whose keys are asked for by name and whose other keys must be switched off.
+struct Section<'a> {
+    name: &'static str,
+    values: Option<&'a Map<String, Value>>,
+    known: &'static [&'static str],
+}
+
+impl Section<'_> {
+    fn found(&self, key: &str) -> Option<&Value> {
+        self.values?.get(key).filter(|v| !v.is_null())
+    }
+
+    fn by(&self, key: &str) -> String {
+        format!("{FILE}, {}{key}", self.name)
+    }
+
+    fn wrong(&self, key: &str, wanted: &str) -> anyhow::Error {
+        let found = self.found(key).cloned().unwrap_or_default();
+        usage(format!("{}: wanted {wanted}, found {found}", self.by(key)))
+    }
+
+    /// Refuse keys of parts that our towers lack.
+    fn check(&self) -> anyhow::Result<()> {
+        for (key, value) in self.values.into_iter().flatten() {
+            if self.known.contains(&key.as_str()) || NEUTRAL.contains(&key.as_str()) {
+                continue;
+            }
+            match switched_off(key) {
+                Some(off) if value.is_null() || *value == off => {}
+                Some(off) => return Err(self.wrong(key, &off.to_string())),
+                None => {
+                    let hint = "no such key: its meaning is not known here";
+                    return Err(self.wrong(key, hint));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn number(&self, key: &str, default: Option<usize>) -> anyhow::Result<Maybe<usize>> {
+        match (self.found(key), default) {
+            (Some(value), _) => {
+                let number = value.as_u64().and_then(|n| usize::try_from(n).ok());
+                let number = number.ok_or_else(|| self.wrong(key, "a whole number"))?;
+                Ok(stated(number, self.by(key)))
+            }
+            (None, Some(default)) => Ok(stated(default, by_default(key))),
+            (None, None) => Err(self.wrong(key, "a whole number")),
+        }
+    }
+
+    fn is(&self, key: &str) -> anyhow::Result<bool> {
+        match self.found(key) {
+            None => Ok(false),
+            Some(Value::Bool(on)) => Ok(*on),
+            Some(_) => Err(self.wrong(key, "true or false")),
+        }
+    }
+
+    /// What both towers say alike; `head` gives the heads of a width.
+    fn tower(
+        &self,
+        widths: (usize, Option<usize>),
+        quick: Maybe<Activation>,
+        heads: impl Fn(usize) -> anyhow::Result<Maybe<usize>>,
+    ) -> anyhow::Result<Tower> {
+        let width = self.number("width", Some(widths.0))?;
+        let units = width.as_ref().map_or(0, |w| w.value);
+        let hidden = match self.found("mlp_ratio") {
+            None => stated(4 * units, by_default("mlp_ratio")),
+            Some(value) => {
+                let ratio = value.as_f64().filter(|r| *r > 0.0 && *r < 1000.0);
+                let ratio = ratio.ok_or_else(|| self.wrong("mlp_ratio", "a number above 0"))?;
+                // Cut to a whole number as open_clip does.
+                stated((units as f64 * ratio) as usize, self.by("mlp_ratio"))
+            }
+        };
+        let norm_eps = match self.found("norm_kwargs") {
+            None => stated(1e-5, by_default("norm_kwargs")),
+            Some(value) => {
+                let only = value.as_object().is_some_and(|m| m.len() <= 1);
+                let eps = value.get("eps").and_then(Value::as_f64);
+                match (only, eps) {
+                    (true, Some(eps)) => stated(eps, self.by("norm_kwargs.eps")),
+                    _ => return Err(self.wrong("norm_kwargs", "`eps` alone")),
+                }
+            }
+        };
+        Ok(Tower {
+            heads: heads(units)?,
+            width,
+            layers: self.number("layers", widths.1)?,
+            hidden,
+            activation: quick,
+            norm_eps,
+        })
+    }
+}
+
+fn by_default(key: &str) -> String {
+    format!("default of open_clip, {key}")
+}
+
+/// Pooling of the picture tower.
+fn pool(vision: &Section<'_>) -> anyhow::Result<Maybe<Pool>> {
+    let after = vision.is("final_ln_after_pool")?;
+    match vision.found("pool_type").map(Value::as_str) {
+        None => Ok(stated(Pool::Class, by_default("pool_type"))),
+        // The norm works on each token by itself, so its place does not matter for one token.
+        Some(Some("tok")) => Ok(stated(Pool::Class, vision.by("pool_type"))),
+        Some(Some("avg")) if !after => Ok(stated(Pool::PatchMean, vision.by("pool_type"))),
+        _ => Err(vision.wrong("pool_type", "`tok`, or `avg` without final_ln_after_pool")),
+    }
+}
+
+/// What an `open_clip_config.json` says, or a bare `model_cfg`.
+///
+/// # Errors
+/// Bad usage naming the key: a part that our towers lack, or a value that is no use.
+pub fn said(config: &Value) -> anyhow::Result<Said> {
+    let model = config.get("model_cfg").unwrap_or(config);
+    let section = |name: &'static str, key: &str, known| Section {
+        name,
+        values: model.get(key).and_then(Value::as_object),
+        known,
+    };
+    let top = Section {
+        name: "model_cfg.",
+        values: model.as_object(),
+        known: &[
+            "embed_dim",
+            "vision_cfg",
+            "text_cfg",
+            "quick_gelu",
+            "custom_text",
+            "init_logit_scale",
+            "nonscalar_logit_scale",
+            "cast_dtype",
+            "output_dict",
+            "init_logit_bias",
+            "preprocess_cfg",
+        ],
+    };
+    let vision = section(
+        "model_cfg.vision_cfg.",
+        "vision_cfg",
+        &[
+            "layers",
+            "width",
+            "head_width",
+            "mlp_ratio",
+            "patch_size",
+            "image_size",
+            "no_ln_pre",
+            "pos_embed_type",
+            "final_ln_after_pool",
+            "pool_type",
+            "norm_kwargs",
+        ],
+    );
+    let text = section(
+        "model_cfg.text_cfg.",
+        "text_cfg",
+        &[
+            "context_length",
+            "vocab_size",
+            "width",
+            "heads",
+            "layers",
+            "mlp_ratio",
+            "final_ln_after_pool",
+            "pool_type",
+            "norm_kwargs",
+        ],
+    );
+    for checked in [&top, &vision, &text] {
+        checked.check()?;
+    }
+    if vision.values.is_none() || text.values.is_none() {
+        return Err(top.wrong("vision_cfg", "vision_cfg and text_cfg"));
+    }
+    if text.found("pool_type").is_some_and(|v| v != "argmax") {
+        return Err(text.wrong("pool_type", "argmax"));
+    }
+    let quick = match top.found("quick_gelu") {
+        None => stated(Activation::Gelu, by_default("quick_gelu")),
+        Some(_) => {
+            let quick = top.is("quick_gelu")?;
+            let kind = [Activation::Gelu, Activation::QuickGelu][usize::from(quick)];
+            stated(kind, top.by("quick_gelu"))
+        }
+    };
+    let head = vision.number("head_width", Some(64))?;
+    let head = head.map_or((64, String::new()), |h| (h.value.max(1), h.by));
+    let positions = match vision.found("pos_embed_type").map(Value::as_str) {
+        None => stated(Positions::Learned, by_default("pos_embed_type")),
+        Some(Some("learnable")) => stated(Positions::Learned, vision.by("pos_embed_type")),
+        Some(Some("sin_cos_2d")) => stated(Positions::Sincos, vision.by("pos_embed_type")),
+        Some(_) => return Err(vision.wrong("pos_embed_type", "learnable or sin_cos_2d")),
+    };
+    let unset = Value::Object(Map::new());
+    let pixels = config.get("preprocess_cfg").unwrap_or(&unset);
+    let by = format!("{FILE}, preprocess_cfg");
+    Ok(Said {
+        vision: vision.tower((768, Some(12)), quick.clone(), |width| {
+            Ok(stated(width / head.0, head.1.clone()))
+        })?,
+        text: text.tower((512, Some(12)), quick, |_| text.number("heads", Some(8)))?,
+        image_size: vision.number("image_size", Some(224))?,
+        patch: vision.number("patch_size", Some(16))?,
+        vocab: text.number("vocab_size", Some(49_408))?,
+        context: text.number("context_length", Some(77))?,
+        embed: top.number("embed_dim", None)?,
+        pool: pool(&vision)?,
+        positions,
+        pre_norm: stated(!vision.is("no_ln_pre")?, vision.by("no_ln_pre")),
+        pixels: preprocessing::open_clip(pixels, &by)?,
+        ..family::clip("open_clip")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_is_open_clips_default() {
+        let said = said(&json!({"model_cfg": {
+            "embed_dim": 512, "vision_cfg": {"width": 1280, "head_width": 80, "layers": 32,
+                "mlp_ratio": 4.9231, "patch_size": 14},
+            "text_cfg": {"width": 1024, "heads": 16, "layers": 24, "norm_kwargs": {"eps": 1e-6}},
+        }}))
+        .unwrap();
+        assert_eq!(said.vision.heads.unwrap().value, 16);
+        assert_eq!(said.vision.hidden.unwrap().value, 6301);
+        assert_eq!(said.text.norm_eps.unwrap().value, 1e-6);
+        assert_eq!(
+            said.text.activation,
+            stated(Activation::Gelu, "default of open_clip, quick_gelu")
+        );
+    }
+
+    #[test]
+    fn parts_that_our_towers_lack_are_refused_by_name() {
+        for (key, value) in [
+            ("timm_model_name", json!("vit_base_patch16_224")),
+            ("ls_init_value", json!(1e-5)),
+            ("attentional_pool", json!(true)),
+            ("something_new", json!(1)),
+            ("pool_type", json!("none")),
+            ("layers", json!([2, 2, 6, 2])),
+        ] {
+            let config = json!({"embed_dim": 8, "vision_cfg": {key: value}, "text_cfg": {}});
+            let message = said(&config).unwrap_err().to_string();
+            assert!(message.contains(key), "{message}");
+        }
+        assert!(said(&json!({"embed_dim": 8})).is_err());
+        assert!(said(&json!([1])).is_err());
+    }
+}

@@ -1,0 +1,426 @@
+//! The stack machine of pickles, protocols 2 to 5, without its power to call.
+
+use std::collections::HashMap;
+
+use super::tensor::{Storage, TensorView};
+use super::value::{Arena, Known, Node, Ref};
+use crate::import::dtype::Number;
+
+/// Most values of one pickle: a checkpoint of a large model with its optimiser has some thousands.
+const MAX_VALUES: usize = 50_000_000;
+
+/// What a pickle may name.
+fn known(module: &str, name: &str) -> Option<Known> {
+    let storage = |number| Some(Known::StorageType(number));
+    match (module, name) {
+        ("collections", "OrderedDict") => Some(Known::OrderedDict),
+        ("torch._utils", "_rebuild_tensor_v2") => Some(Known::RebuildTensor),
+        ("torch._utils", "_rebuild_parameter") => Some(Known::RebuildParameter),
+        ("torch", "Size") => Some(Known::Size),
+        ("torch", "FloatStorage") => storage(Number::F32),
+        ("torch", "DoubleStorage") => storage(Number::F64),
+        ("torch", "HalfStorage") => storage(Number::F16),
+        ("torch", "BFloat16Storage") => storage(Number::Bf16),
+        ("torch", "LongStorage") => storage(Number::Whole(8)),
+        ("torch", "IntStorage") => storage(Number::Whole(4)),
+        ("torch", "ShortStorage") => storage(Number::Whole(2)),
+        ("torch", "CharStorage" | "ByteStorage" | "BoolStorage") => storage(Number::Whole(1)),
+        _ => None,
+    }
+}
+
+struct Machine<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    arena: Arena,
+    stack: Vec<Ref>,
+    /// Lengths of the stack where a mark was set.
+    marks: Vec<usize>,
+    memo: HashMap<usize, Ref>,
+}
+
+/// Result of a step; the text says what is wrong.
+type Step<T = ()> = Result<T, String>;
+
+/// Read a pickle: all its values and the one that it is of.
+///
+/// # Errors
+/// Says what is wrong and where: a name that is not on the short list, an instruction that is
+/// unknown, or bytes that end too soon. Nothing is ever called.
+pub fn read(bytes: &[u8]) -> Result<(Arena, Ref), String> {
+    let mut machine = Machine {
+        bytes,
+        at: 0,
+        arena: Arena::default(),
+        stack: Vec::new(),
+        marks: Vec::new(),
+        memo: HashMap::new(),
+    };
+    loop {
+        let place = machine.at;
+        match machine.step() {
+            Ok(None) => {}
+            Ok(Some(value)) => return Ok((machine.arena, value)),
+            Err(reason) => return Err(format!("pickle, byte {place}: {reason}")),
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// One instruction; the value of the pickle at its end.
+    fn step(&mut self) -> Step<Option<Ref>> {
+        let code = self.take(1)?[0];
+        match code {
+            b'.' => return self.pop().map(Some),
+            // Protocol and frames: lengths that a reader from memory does not need.
+            0x80 => drop(self.take(1)?),
+            0x95 => drop(self.take(8)?),
+            b'N' => self.push(Node::None)?,
+            0x88 => self.push(Node::Bool(true))?,
+            0x89 => self.push(Node::Bool(false))?,
+            b'K' | b'M' | b'J' | 0x8a | 0x8b | b'G' => self.number(code)?,
+            b'X' | 0x8c | 0x8d => self.text(code)?,
+            b'B' | b'C' | 0x8e | b'T' | b'U' | 0x96 => self.skip_bytes(code)?,
+            b'(' => self.marks.push(self.stack.len()),
+            b'0' => drop(self.pop()?),
+            b'1' => drop(self.above_mark()?),
+            b'2' => {
+                let top = *self.stack.last().ok_or("the stack is empty")?;
+                self.stack.push(top);
+            }
+            b'h' | b'j' | b'q' | b'r' | 0x94 => self.remember(code)?,
+            b')' | b'}' | b']' | 0x8f | b't' | b'l' | b'd' | 0x85..=0x87 => self.collect(code)?,
+            b'a' | b'e' | 0x90 | b's' | b'u' => self.extend(code)?,
+            b'c' | 0x93 => self.name(code)?,
+            b'Q' => self.storage()?,
+            b'R' | 0x81 => self.call()?,
+            b'b' => {
+                // State of an object: what a dictionary keeps beside its entries is not needed.
+                self.pop()?;
+                self.stack.last().ok_or("the stack is empty")?;
+            }
+            other => {
+                return Err(format!(
+                    "instruction {other:#04x} is not one of a tensor file"
+                ));
+            }
+        }
+        Ok(None)
+    }
+
+    fn take(&mut self, count: usize) -> Step<&[u8]> {
+        let end = self
+            .at
+            .checked_add(count)
+            .filter(|e| *e <= self.bytes.len());
+        let end = end.ok_or_else(|| format!("wanted {count} bytes more, found the end"))?;
+        let found = &self.bytes[self.at..end];
+        self.at = end;
+        Ok(found)
+    }
+
+    /// A little-endian number of up to eight bytes.
+    fn length(&mut self, bytes: usize) -> Step<usize> {
+        let found = self.take(bytes)?;
+        let value = found
+            .iter()
+            .rev()
+            .fold(0_u64, |n, b| n << 8 | u64::from(*b));
+        usize::try_from(value).map_err(|_| format!("a length of {value}"))
+    }
+
+    fn line(&mut self) -> Step<String> {
+        let rest = &self.bytes[self.at..];
+        let end = rest.iter().position(|b| *b == b'\n');
+        let end = end.ok_or("wanted a line, found the end")?;
+        let line = String::from_utf8_lossy(&rest[..end]).into_owned();
+        self.at += end + 1;
+        Ok(line)
+    }
+
+    fn push(&mut self, node: Node) -> Step {
+        let at = self.arena.push(node);
+        if at >= MAX_VALUES {
+            return Err(format!("more than {MAX_VALUES} values"));
+        }
+        self.stack.push(at);
+        Ok(())
+    }
+
+    /// Take the top value; values below a mark stay where they are.
+    fn pop(&mut self) -> Step<Ref> {
+        if self.stack.len() <= self.marks.last().copied().unwrap_or(0) {
+            return Err("the stack is empty".into());
+        }
+        self.stack.pop().ok_or_else(|| "the stack is empty".into())
+    }
+
+    fn above_mark(&mut self) -> Step<Vec<Ref>> {
+        let mark = self.marks.pop().ok_or("no mark is set")?;
+        Ok(self.stack.split_off(mark))
+    }
+
+    fn number(&mut self, code: u8) -> Step {
+        let node = match code {
+            b'K' => Node::Int(i64::from(self.take(1)?[0])),
+            b'M' => Node::Int(self.length(2)? as i64),
+            b'J' => Node::Int(i64::from(self.length(4)? as u32 as i32)),
+            b'G' => {
+                let found = self.take(8)?;
+                let bits = found.iter().fold(0_u64, |n, b| n << 8 | u64::from(*b));
+                Node::Float(f64::from_bits(bits))
+            }
+            _ => {
+                let size = self.length(if code == 0x8a { 1 } else { 4 })?;
+                let found = self.take(size)?;
+                match size {
+                    0 => Node::Int(0),
+                    1..=8 => {
+                        // Two's complement: the last byte carries the sign.
+                        let sign = if found[size - 1] >= 0x80 { -1_i64 } else { 0 };
+                        let value = found.iter().rev();
+                        Node::Int(value.fold(sign, |n, b| n << 8 | i64::from(*b)))
+                    }
+                    _ => Node::Opaque,
+                }
+            }
+        };
+        self.push(node)
+    }
+
+    fn text(&mut self, code: u8) -> Step {
+        let width = match code {
+            0x8c => 1,
+            b'X' => 4,
+            _ => 8,
+        };
+        let size = self.length(width)?;
+        let text = String::from_utf8_lossy(self.take(size)?).into_owned();
+        self.push(Node::Text(text))
+    }
+
+    fn skip_bytes(&mut self, code: u8) -> Step {
+        let width = match code {
+            b'C' | b'U' => 1,
+            b'B' | b'T' => 4,
+            _ => 8,
+        };
+        let size = self.length(width)?;
+        self.take(size)?;
+        self.push(Node::Opaque)
+    }
+
+    fn remember(&mut self, code: u8) -> Step {
+        let key = match code {
+            b'h' | b'q' => self.length(1)?,
+            b'j' | b'r' => self.length(4)?,
+            _ => self.memo.len(),
+        };
+        if matches!(code, b'h' | b'j') {
+            let value = self.memo.get(&key).copied();
+            self.stack
+                .push(value.ok_or_else(|| format!("nothing was kept as number {key}"))?);
+        } else {
+            let top = *self.stack.last().ok_or("the stack is empty")?;
+            self.memo.insert(key, top);
+        }
+        Ok(())
+    }
+
+    fn collect(&mut self, code: u8) -> Step {
+        let node = match code {
+            b')' => Node::Tuple(Vec::new()),
+            b'}' => Node::Dict(Vec::new()),
+            b']' | 0x8f => Node::List(Vec::new()),
+            b't' => Node::Tuple(self.above_mark()?),
+            b'l' => Node::List(self.above_mark()?),
+            b'd' => {
+                let flat = self.above_mark()?;
+                Node::Dict(pairs(&flat)?)
+            }
+            _ => {
+                let count = usize::from(code - 0x84);
+                let mut parts = Vec::with_capacity(count);
+                for _ in 0..count {
+                    parts.insert(0, self.pop()?);
+                }
+                Node::Tuple(parts)
+            }
+        };
+        self.push(node)
+    }
+
+    fn extend(&mut self, code: u8) -> Step {
+        let added = match code {
+            b'a' => vec![self.pop()?],
+            b's' => {
+                let value = self.pop()?;
+                vec![self.pop()?, value]
+            }
+            _ => self.above_mark()?,
+        };
+        let target = *self.stack.last().ok_or("the stack is empty")?;
+        match self.arena.get_mut(target) {
+            Node::List(parts) if !matches!(code, b's' | b'u') => parts.extend(added),
+            Node::Dict(entries) if matches!(code, b's' | b'u') => entries.extend(pairs(&added)?),
+            _ => return Err("values are put into something that cannot hold them".into()),
+        }
+        Ok(())
+    }
+
+    fn name(&mut self, code: u8) -> Step {
+        let (module, name) = if code == b'c' {
+            (self.line()?, self.line()?)
+        } else {
+            let (name, module) = (self.pop()?, self.pop()?);
+            let text = |at| self.arena.text(at).map(str::to_owned);
+            let found = text(module).zip(text(name));
+            found.ok_or("a name that is no text")?
+        };
+        let found = known(&module, &name).ok_or_else(|| {
+            format!(
+                "it names `{module}.{name}`, which is not needed to hold tensors and could run \
+                 code; nothing was run. Save the weights alone, best as safetensors"
+            )
+        })?;
+        self.push(Node::Known(found))
+    }
+
+    /// `("storage", type, key, device, length)`.
+    fn storage(&mut self) -> Step {
+        let tuple = self.pop()?;
+        let parts = self.arena.parts(tuple).unwrap_or_default();
+        let read = || {
+            let [kind, number, key, _, len] = parts else {
+                return None;
+            };
+            let Node::Known(Known::StorageType(number)) = self.arena.get(*number) else {
+                return None;
+            };
+            (self.arena.text(*kind)? == "storage").then_some(())?;
+            Some(Storage {
+                key: self.arena.text(*key)?.to_owned(),
+                number: *number,
+                len: self.arena.size(*len)?,
+            })
+        };
+        let storage = read().ok_or("a reference that is not to a storage of numbers")?;
+        self.push(Node::Storage(storage))
+    }
+
+    /// What would be a call: of the few names that are known, what they would make.
+    fn call(&mut self) -> Step {
+        let (arguments, function) = (self.pop()?, self.pop()?);
+        let Node::Known(function) = *self.arena.get(function) else {
+            return Err("a call of something that is no function".into());
+        };
+        let arguments = self
+            .arena
+            .parts(arguments)
+            .ok_or("a call without a tuple")?;
+        let node = match (function, arguments) {
+            (Known::RebuildTensor, _) => Node::Tensor(TensorView::rebuilt(&self.arena, arguments)?),
+            (Known::RebuildParameter, [tensor, ..]) => self.arena.get(*tensor).clone(),
+            (Known::OrderedDict, []) => Node::Dict(Vec::new()),
+            (Known::OrderedDict, [items]) => Node::Dict(self.items(*items)?),
+            (Known::Size, [sides]) => {
+                let sides = self.arena.parts(*sides).ok_or("a size without sides")?;
+                Node::Tuple(sides.to_vec())
+            }
+            _ => return Err("a call with arguments that do not fit".into()),
+        };
+        self.push(node)
+    }
+
+    /// Entries of a dictionary that is given as a list of pairs.
+    fn items(&self, list: Ref) -> Step<Vec<(Ref, Ref)>> {
+        let items = self.arena.parts(list).ok_or("a dictionary of no list")?;
+        items
+            .iter()
+            .map(|pair| match self.arena.parts(*pair) {
+                Some([key, value]) => Ok((*key, *value)),
+                _ => Err("a dictionary of no pairs".to_owned()),
+            })
+            .collect()
+    }
+}
+
+fn pairs(flat: &[Ref]) -> Step<Vec<(Ref, Ref)>> {
+    if !flat.len().is_multiple_of(2) {
+        return Err("a key without a value".into());
+    }
+    Ok(flat.chunks(2).map(|p| (p[0], p[1])).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_values_are_read() {
+        // {"a": [1, -2, 300, 1.5, None, True], "b": (), "a long": 2**40}, protocol 4 by hand.
+        let bytes = b"\x80\x04\x95\0\0\0\0\0\0\0\0}\x94(\x8c\x01a\x94](K\x01J\xfe\xff\xff\xffM\x2c\
+            \x01G\x3f\xf8\0\0\0\0\0\0N\x88e\x8c\x01b)\x8c\x06a long\x8a\x06\0\0\0\0\0\x01u.";
+        let (arena, top) = read(bytes).unwrap();
+        let list = arena.parts(arena.lookup(top, "a").unwrap()).unwrap();
+        let found: Vec<Node> = list.iter().map(|r| arena.get(*r).clone()).collect();
+        assert_eq!(
+            found,
+            [
+                Node::Int(1),
+                Node::Int(-2),
+                Node::Int(300),
+                Node::Float(1.5),
+                Node::None,
+                Node::Bool(true)
+            ]
+        );
+        let long = arena.lookup(top, "a long").unwrap();
+        assert_eq!(arena.get(long), &Node::Int(1 << 40));
+    }
+
+    #[test]
+    fn a_name_that_could_run_code_is_refused_and_named() {
+        let message = read(b"\x80\x02cos\nsystem\nX\x04\0\0\0true\x85R.").unwrap_err();
+        assert!(
+            message.starts_with("pickle, byte 2: it names `os.system`"),
+            "{message}"
+        );
+        let message = read(b"\x80\x04\x8c\x08builtins\x8c\x04eval\x93.").unwrap_err();
+        assert!(message.contains("`builtins.eval`"), "{message}");
+    }
+
+    #[test]
+    fn what_is_no_pickle_is_an_error() {
+        for bytes in [
+            &b""[..],
+            b"hello",
+            b"\x80\x02",
+            b".",
+            b"(.",
+            b"e",
+            b"(K\x01t",
+            b"K\x01(.",
+            b"(K\x01u.",
+            b"h\x07.",
+            b"\x8d\xff\xff\xff\xff\xff\xff\xff\xff.",
+            b")Q.",
+            b"NNR.",
+            b"ctorch\nFloatStorage\n)R.",
+            b"\xff",
+        ] {
+            assert!(read(bytes).is_err(), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn a_million_lists_in_one_another_do_no_harm() {
+        let mut bytes = b"\x80\x02".to_vec();
+        bytes.extend(std::iter::repeat_n(b']', 1_000_000));
+        bytes.extend(std::iter::repeat_n(b'a', 999_999));
+        bytes.push(b'.');
+        assert!(read(&bytes).is_ok());
+        // A list that holds itself.
+        assert!(read(b"]q\0h\0a.").is_ok());
+    }
+}

@@ -1,0 +1,188 @@
+//! Tensors as pickles describe them: a piece of a storage with strides.
+
+use super::value::{Arena, Node, Ref};
+use crate::import::dtype::Number;
+
+/// Most numbers of one tensor; the largest table of token embeddings has a twentieth of it.
+const MAX_NUMBERS: usize = 1 << 31;
+
+/// A run of numbers that tensors share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Storage {
+    /// Name of its file in the archive.
+    pub key: String,
+    /// How numbers are stored.
+    pub number: Number,
+    /// How many.
+    pub len: usize,
+}
+
+/// A tensor: numbers of a storage from `offset` on, `strides` apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorView {
+    /// Where its numbers are.
+    pub storage: Storage,
+    /// The first of them.
+    pub offset: usize,
+    /// Lengths of its dimensions.
+    pub shape: Vec<usize>,
+    /// Steps between neighbours along each dimension.
+    pub strides: Vec<usize>,
+}
+
+impl TensorView {
+    /// Check that a tensor lies inside its storage.
+    fn checked(self) -> Result<Self, String> {
+        let outside = || {
+            format!(
+                "a tensor of shape {:?}, strides {:?} from {} on does not lie inside its storage \
+                 of {} numbers",
+                self.shape, self.strides, self.offset, self.storage.len
+            )
+        };
+        if self.shape.len() != self.strides.len() {
+            return Err(outside());
+        }
+        let numbers = self
+            .shape
+            .iter()
+            .try_fold(1_usize, |n, side| n.checked_mul(*side))
+            .filter(|n| *n <= MAX_NUMBERS)
+            .ok_or_else(outside)?;
+        if numbers > 0 {
+            let sides = self.shape.iter().zip(&self.strides);
+            let last = sides
+                .map(|(side, stride)| (side - 1).checked_mul(*stride))
+                .try_fold(self.offset, |at, step| at.checked_add(step?));
+            if last.is_none_or(|last| last >= self.storage.len) {
+                return Err(outside());
+            }
+        }
+        Ok(self)
+    }
+
+    /// Whether its numbers stand side by side, row by row.
+    fn is_contiguous(&self) -> bool {
+        let mut expected = 1;
+        let sides = self.shape.iter().zip(&self.strides).rev();
+        for (side, stride) in sides.filter(|(side, _)| **side != 1) {
+            if *stride != expected {
+                return false;
+            }
+            expected *= side;
+        }
+        true
+    }
+
+    /// The tensor that `_rebuild_tensor_v2` would make of its arguments.
+    ///
+    /// # Errors
+    /// Says what is wrong with the arguments.
+    pub fn rebuilt(arena: &Arena, arguments: &[Ref]) -> Result<Self, String> {
+        let sizes = |at: Ref| -> Option<Vec<usize>> {
+            let parts = arena.parts(at)?;
+            parts.iter().map(|n| arena.size(*n)).collect()
+        };
+        let read = || {
+            let [storage, offset, shape, strides, ..] = arguments else {
+                return None;
+            };
+            let Node::Storage(storage) = arena.get(*storage) else {
+                return None;
+            };
+            Some(Self {
+                storage: storage.clone(),
+                offset: arena.size(*offset)?,
+                shape: sizes(*shape)?,
+                strides: sizes(*strides)?,
+            })
+        };
+        let tensor = read().ok_or("a tensor without storage, offset, shape and strides")?;
+        tensor.checked()
+    }
+
+    /// The numbers of the tensor, row by row, out of those of its storage.
+    ///
+    /// # Errors
+    /// Says so where there is not enough memory for them.
+    pub fn gather(&self, storage: &[f32]) -> Result<Vec<f32>, String> {
+        let numbers: usize = self.shape.iter().product();
+        let mut out = Vec::new();
+        out.try_reserve_exact(numbers)
+            .map_err(|e| format!("{numbers} numbers: {e}"))?;
+        if numbers == 0 {
+            return Ok(out);
+        }
+        if self.is_contiguous() {
+            out.extend_from_slice(&storage[self.offset..self.offset + numbers]);
+            return Ok(out);
+        }
+        let mut at = vec![0; self.shape.len()];
+        let mut place = self.offset;
+        for _ in 0..numbers {
+            out.push(storage[place]);
+            // Count up as an odometer does: the last dimension turns fastest.
+            for dim in (0..at.len()).rev() {
+                at[dim] += 1;
+                // A dimension of length 1 may have any stride, so the way there and back may wrap.
+                place = place.wrapping_add(self.strides[dim]);
+                if at[dim] < self.shape[dim] {
+                    break;
+                }
+                place = place.wrapping_sub(self.strides[dim].wrapping_mul(self.shape[dim]));
+                at[dim] = 0;
+            }
+        }
+        Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(offset: usize, shape: &[usize], strides: &[usize]) -> TensorView {
+        TensorView {
+            storage: Storage {
+                key: "0".into(),
+                number: Number::F32,
+                len: 6,
+            },
+            offset,
+            shape: shape.to_vec(),
+            strides: strides.to_vec(),
+        }
+    }
+
+    #[test]
+    fn strides_are_honoured() {
+        let numbers = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0];
+        let of = |v: TensorView| v.checked().unwrap().gather(&numbers).unwrap();
+        assert_eq!(of(view(0, &[2, 3], &[3, 1])), numbers);
+        assert_eq!(
+            of(view(0, &[3, 2], &[1, 3])),
+            [0.0, 3.0, 1.0, 4.0, 2.0, 5.0]
+        );
+        assert_eq!(of(view(1, &[2], &[4])), [1.0, 5.0]);
+        assert_eq!(of(view(2, &[3], &[0])), [2.0; 3]);
+        assert_eq!(of(view(5, &[], &[])), [5.0]);
+        assert_eq!(of(view(4, &[2, 1], &[1, usize::MAX])), [4.0, 5.0]);
+        assert_eq!(of(view(0, &[0, 9], &[9, 9])), [0.0; 0]);
+    }
+
+    #[test]
+    fn what_lies_outside_is_refused() {
+        for v in [
+            view(0, &[7], &[1]),
+            view(1, &[2, 3], &[3, 1]),
+            view(6, &[], &[]),
+            view(0, &[2], &[usize::MAX]),
+            view(0, &[usize::MAX, 2], &[0, 0]),
+            view(0, &[1 << 40], &[0]),
+            view(0, &[2], &[1, 1]),
+        ] {
+            let message = v.clone().checked().unwrap_err();
+            assert!(message.contains("does not lie inside"), "{v:?}: {message}");
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! From files to a checkpoint in memory, all or nothing.
+
+use std::collections::BTreeMap;
+
+use espalier_core::geometry::Join;
+use espalier_core::input::{Tokenizer, merges_prefix};
+use espalier_core::model::LiftKind;
+use espalier_core::weights::{HostTensor, Tensors};
+use serde_json::json;
+
+use super::convert::{self, Match};
+use super::resolve::{Choice, Evidence, Flags, PixelTensors, Resolved, resolve};
+use super::said::{Pixels, Said, stated};
+use super::source::{Files, read_json};
+use super::store::Store;
+use super::{family, hugging_face, open_clip, preprocessing};
+use crate::exit::usage;
+use crate::layout::{Layout, Measured};
+use crate::model_file::{CARD, MERGES, ModelCard, Origin, PUBLISHED_CARD};
+
+/// What the user adds that is not architecture.
+#[derive(Clone, Debug, Default)]
+pub struct About {
+    /// Method that the model was trained with.
+    pub method: Option<String>,
+    /// Terms of use of the weights.
+    pub licence: Option<String>,
+    /// Text of the root of a model on the unit sphere.
+    pub root_text: String,
+}
+
+/// How far an import came before its tensors are read.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Whose names the file uses.
+    pub layout: Layout,
+    /// What the checkpoint will say of itself.
+    pub card: ModelCard,
+    /// Who made which choice.
+    pub choices: Vec<Choice>,
+    /// How the tensors fit.
+    pub matched: Match,
+}
+
+/// Space that a file's learned scalars belong to.
+fn lift(layout: Layout, store: &Store, measured: &Measured) -> LiftKind {
+    match layout {
+        // The published way to join the distances of factors; it leaves no trace in weights.
+        Layout::Meru if measured.factors > 0 => LiftKind::Product {
+            factors: measured.factors,
+            join: Join::L1,
+        },
+        Layout::Meru if store.shape("curv").is_some() => LiftKind::Lorentz,
+        _ => LiftKind::Sphere,
+    }
+}
+
+/// Pixel statistics among the tensors (METHODS 3.3: always to be read from there).
+fn pixel_tensors(layout: Layout, store: &mut Store) -> anyhow::Result<PixelTensors> {
+    if layout != Layout::Meru {
+        return Ok(None);
+    }
+    let mut read = |name: &str| -> anyhow::Result<Option<[f32; 3]>> {
+        if store.shape(name) != Some(&[3, 1, 1]) {
+            return Ok(None);
+        }
+        Ok(<[f32; 3]>::try_from(store.read(name)?).ok())
+    };
+    let mean = read("pixel_mean")?;
+    Ok(mean.zip(read("pixel_std")?))
+}
+
+/// What files beside the weights say.
+fn said(layout: Layout, files: &Files, measured: &Measured) -> anyhow::Result<Said> {
+    match layout {
+        Layout::HuggingFace => {
+            let mut said = match files.json("config.json")? {
+                Some(config) => hugging_face::said(&config)?,
+                None => Said {
+                    pre_norm: stated(true, layout.title()),
+                    ..family::clip(layout.title())
+                },
+            };
+            for name in ["preprocessor_config.json", "processor_config.json"] {
+                if let Some(config) = files.json(name)? {
+                    said.pixels = preprocessing::hugging_face(&config, name)?;
+                    break;
+                }
+            }
+            Ok(said)
+        }
+        Layout::OpenClip => match files.json("open_clip_config.json")? {
+            Some(config) => open_clip::said(&config),
+            None => Ok(family::clip(layout.title())),
+        },
+        Layout::Meru => Ok(family::meru(measured)),
+    }
+}
+
+/// What `--preprocess` means.
+fn named_preprocessing(flags: &Flags) -> anyhow::Result<Pixels> {
+    let Some(path) = &flags.preprocess else {
+        return Ok(Pixels::default());
+    };
+    let name = path.to_string_lossy();
+    let (mean, std) = match name.as_ref() {
+        "openai" => preprocessing::OPENAI,
+        "imagenet" => preprocessing::IMAGENET,
+        _ => {
+            return preprocessing::hugging_face(&read_json(path)?, &format!("--preprocess {name}"));
+        }
+    };
+    Ok(Pixels {
+        mean: stated(mean, "--preprocess"),
+        std: stated(std, "--preprocess"),
+        resize: stated(espalier_core::input::ResizeMode::CentreCrop, "--preprocess"),
+        size: None,
+    })
+}
+
+/// The tokenizer is CLIP's, at full size or cut; merges beside the weights must agree.
+fn check_vocabulary(files: &Files, vocab: usize) -> anyhow::Result<Choice> {
+    Tokenizer::from_merges(MERGES, vocab)?;
+    let by = match files.text("merges.txt")? {
+        None => "number of token ids",
+        Some(text) => {
+            let lines = |text: &str| -> Vec<String> {
+                let prefix = merges_prefix(text, vocab);
+                let merges = prefix.lines().filter(|l| !l.contains("#version"));
+                merges.map(str::to_owned).collect()
+            };
+            if lines(&text) != lines(MERGES) {
+                return Err(usage(
+                    "merges.txt: wanted the merges of CLIP's vocabulary, found others; models with \
+                     another tokenizer cannot be imported",
+                ));
+            }
+            "merges.txt"
+        }
+    };
+    Ok(Choice {
+        what: "tokenizer",
+        value: json!(format!("CLIP, {vocab} ids")),
+        by: by.into(),
+    })
+}
+
+/// The value behind `license:` in the front matter of a README; where that is `other`, the one
+/// behind `license_name:`.
+fn licence_of(readme: &str) -> Option<String> {
+    let matter = readme.strip_prefix("---")?.split("\n---").next()?;
+    let value = |key: &str| {
+        let line = matter.lines().find_map(|l| l.strip_prefix(key))?;
+        let value = line.trim().trim_matches(['"', '\'']);
+        (!value.is_empty()).then(|| value.to_owned())
+    };
+    value("license:")
+        .filter(|l| l != "other")
+        .or_else(|| value("license_name:"))
+}
+
+/// Name of the method, for reports; the form of the scalars tells it but for MERU and HyCoCLIP.
+fn method(about: &About, lift: LiftKind) -> Choice {
+    let (value, by) = match (&about.method, lift) {
+        (Some(method), _) => (method.as_str(), "--method"),
+        (None, LiftKind::Sphere) => ("clip", "no curvature among the tensors"),
+        (None, LiftKind::Lorentz) => (
+            "meru",
+            "one curvature among the tensors; HyCoCLIP's are the same, say --method hycoclip",
+        ),
+        (None, LiftKind::Product { .. }) => ("phyclip", "curvatures of factors"),
+    };
+    Choice {
+        what: "method",
+        value: json!(value),
+        by: by.into(),
+    }
+}
+
+/// The card that a file of ours in published names carries, if it is one.
+fn own_card(store: &Store) -> anyhow::Result<Option<ModelCard>> {
+    if store.metadata.contains_key(CARD) {
+        return Err(usage(
+            "it is a checkpoint of this program already; use it as it is",
+        ));
+    }
+    let Some(text) = store.metadata.get(PUBLISHED_CARD) else {
+        return Ok(None);
+    };
+    let card: ModelCard = serde_json::from_str(text)
+        .map_err(|e| usage(format!("metadata `{PUBLISHED_CARD}`: {e}")))?;
+    card.config.validate()?;
+    Ok(Some(card))
+}
+
+/// Find out what a source is and how it fits, without reading its tensors.
+///
+/// # Errors
+/// Bad usage: names of no known layout, choices that nobody made, an architecture that cannot be
+/// built. Tensors that do not fit are no error yet, see [`Match::is_whole`].
+pub fn plan(
+    files: &Files,
+    store: &mut Store,
+    flags: &Flags,
+    about: &About,
+) -> anyhow::Result<Plan> {
+    let own = own_card(store)?;
+    let layout = Layout::of(store.names()).ok_or_else(|| {
+        let names: Vec<&str> = store.names().take(5).collect();
+        usage(format!(
+            "{}: wanted tensors named as by transformers' CLIP, open_clip or the MERU family, \
+             found {}",
+            files.label,
+            if names.is_empty() {
+                "none".into()
+            } else {
+                names.join(", ")
+            }
+        ))
+    })?;
+    let shape = |name: &str| store.shape(name);
+    let measured = Measured::of(layout, store.names(), shape);
+    let (mut card, mut choices) = match own {
+        Some(card) => {
+            let choice = Choice {
+                what: "architecture",
+                value: json!(card.config),
+                by: format!("metadata `{PUBLISHED_CARD}` of the file"),
+            };
+            (card, vec![choice])
+        }
+        None => foreign(files, store, flags, about, layout, &measured)?,
+    };
+    choices.push(check_vocabulary(files, card.config.text.vocab_size)?);
+    let lift = card.config.lift;
+    let matched = Match::of(store, layout, lift, &layout.pieces(&card.config));
+    let mut kept = BTreeMap::new();
+    for name in &matched.kept {
+        kept.extend(store.read(name)?.first().map(|v| (name.clone(), *v)));
+    }
+    if let Some(origin) = &mut card.origin {
+        origin.kept = kept;
+    }
+    Ok(Plan {
+        layout,
+        card,
+        choices,
+        matched,
+    })
+}
+
+/// Card and choices of a file that others wrote.
+fn foreign(
+    files: &Files,
+    store: &mut Store,
+    flags: &Flags,
+    about: &About,
+    layout: Layout,
+    measured: &Measured,
+) -> anyhow::Result<(ModelCard, Vec<Choice>)> {
+    let lift = lift(layout, store, measured);
+    let evidence = Evidence {
+        layout,
+        measured,
+        lift,
+        pixels: pixel_tensors(layout, store)?,
+        pre_norm: store.shape("visual.ln_pre.weight").is_some(),
+        preprocess: named_preprocessing(flags)?,
+    };
+    let Resolved {
+        config,
+        preprocess,
+        mut choices,
+    } = resolve(said(layout, files, measured)?, &evidence, flags)?;
+    let method = method(about, lift);
+    let readme = files.text("README.md")?;
+    let licence = about.licence.clone();
+    let licence = licence.or_else(|| readme.as_deref().and_then(licence_of));
+    let card = ModelCard {
+        config,
+        method: method.value.as_str().unwrap_or_default().to_owned(),
+        step: 0,
+        run: String::new(),
+        root_text: about.root_text.clone(),
+        origin: Some(Origin {
+            source: files.label.clone(),
+            layout,
+            licence,
+            preprocess,
+            root: store.root.clone(),
+            kept: BTreeMap::new(),
+        }),
+    };
+    choices.push(method);
+    Ok((card, choices))
+}
+
+/// Read the tensors of a plan that fits.
+///
+/// # Errors
+/// Bad usage: tensors that do not fit (all of them named), numbers that cannot be read or are not
+/// finite.
+pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Tensors> {
+    if !plan.matched.is_whole() {
+        return Err(usage(format!(
+            "the tensors do not fit the architecture; nothing was written{}",
+            plan.matched.faults()
+        )));
+    }
+    let config = &plan.card.config;
+    let mut out = convert::read(store, &plan.layout.pieces(config))?;
+    for (name, values) in [
+        ("pixel_mean", config.pixel_mean),
+        ("pixel_std", config.pixel_std),
+    ] {
+        // The file's own where it has them, unless a flag said otherwise.
+        let constant = HostTensor {
+            shape: vec![3, 1, 1],
+            data: values.to_vec(),
+        };
+        out.tensors.insert(name.into(), constant);
+    }
+    for (name, tensor) in &out.tensors {
+        if tensor.data.iter().any(|v| !v.is_finite()) {
+            return Err(usage(format!(
+                "tensor `{name}`: wanted finite numbers, found others among them"
+            )));
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_licence_is_read_from_the_front_matter() {
+        let readme = "---\ntags: [x]\nlicense: cc-by-nc-4.0\n---\nlicense: other\n";
+        assert_eq!(licence_of(readme).as_deref(), Some("cc-by-nc-4.0"));
+        assert_eq!(licence_of("license: mit"), None);
+        assert_eq!(licence_of("---\nlicense: other\n---\n"), None);
+        let named = "---\nlicense: other\nlicense_name: x-1\n---\n";
+        assert_eq!(licence_of(named).as_deref(), Some("x-1"));
+        assert_eq!(licence_of("---\nlicense:\n---\n"), None);
+    }
+}

@@ -1,0 +1,224 @@
+//! `preprocessor_config.json` and open_clip's `preprocess_cfg`: how pictures are made input.
+
+use espalier_core::input::ResizeMode;
+use serde_json::Value;
+
+use super::said::{Pixels, stated};
+use crate::exit::usage;
+
+/// Pixel statistics of OpenAI's CLIP (METHODS 3.5).
+#[expect(clippy::excessive_precision, reason = "as published")]
+pub const OPENAI: ([f32; 3], [f32; 3]) = (
+    [0.481_454_66, 0.457_827_5, 0.408_210_73],
+    [0.268_629_54, 0.261_302_58, 0.275_777_11],
+);
+/// Pixel statistics of ImageNet (METHODS 3.3).
+pub const IMAGENET: ([f32; 3], [f32; 3]) = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]);
+
+/// Pillow's number for bicubic resampling.
+const BICUBIC: u64 = 3;
+
+fn wrong(by: &str, key: &str, wanted: &str, found: &Value) -> anyhow::Error {
+    usage(format!("{by}: `{key}`: wanted {wanted}, found {found}"))
+}
+
+/// Three numbers, or one for all three channels.
+fn triple(by: &str, key: &str, value: &Value) -> anyhow::Result<[f32; 3]> {
+    let numbers: Option<Vec<f32>> = match value {
+        Value::Array(list) => list.iter().map(|v| v.as_f64().map(|n| n as f32)).collect(),
+        Value::Number(n) => n.as_f64().map(|n| vec![n as f32; 3]),
+        _ => None,
+    };
+    let three = numbers.and_then(|n| <[f32; 3]>::try_from(n).ok());
+    three.ok_or_else(|| wrong(by, key, "three numbers", value))
+}
+
+/// A side in pixels: a number, or two equal ones in any of the usual forms.
+fn square(value: &Value) -> Option<usize> {
+    let number = |v: &Value| v.as_u64().and_then(|n| usize::try_from(n).ok());
+    match value {
+        Value::Array(list) => match list.as_slice() {
+            [one] => number(one),
+            [a, b] if a == b => number(a),
+            _ => None,
+        },
+        Value::Object(map) => match (map.get("height"), map.get("width")) {
+            (Some(a), Some(b)) if a == b => number(a),
+            _ => None,
+        },
+        _ => number(value),
+    }
+}
+
+/// How `transformers` makes a square: what stands in `size`, `crop_size` and the switches.
+fn hf_square(config: &Value, by: &str) -> anyhow::Result<Option<(ResizeMode, usize)>> {
+    let of = |key: &str| config.get(key).filter(|v| !v.is_null());
+    let Some(size) = of("size") else {
+        return Ok(None);
+    };
+    let on = |key: &str| of(key).and_then(Value::as_bool).unwrap_or(true);
+    if !on("do_resize") {
+        return Err(wrong(by, "do_resize", "true", &Value::Bool(false)));
+    }
+    let crop = match of("crop_size").filter(|_| on("do_center_crop")) {
+        Some(value) => {
+            Some(square(value).ok_or_else(|| wrong(by, "crop_size", "a square", value))?)
+        }
+        None => None,
+    };
+    let short = size.get("shortest_edge").and_then(Value::as_u64);
+    let short = short.or_else(|| size.as_u64()).map(|n| n as usize);
+    let fits = match (short, square(size), crop) {
+        (Some(short), _, Some(crop)) if short == crop => Some((ResizeMode::CentreCrop, crop)),
+        (None, Some(side), None) => Some((ResizeMode::Squeeze, side)),
+        (None, Some(side), Some(crop)) if side == crop => Some((ResizeMode::Squeeze, side)),
+        _ => None,
+    };
+    let wanted = "the shortest side resized to the side of the crop, or a square without crop";
+    fits.map(Some)
+        .ok_or_else(|| wrong(by, "size and crop_size", wanted, config))
+}
+
+/// Read `preprocessor_config.json`.
+///
+/// # Errors
+/// Bad usage naming the key: a form of preprocessing that is not ours.
+pub fn hugging_face(config: &Value, by: &str) -> anyhow::Result<Pixels> {
+    // A processor file of several parts keeps the pictures' apart.
+    let config = config.get("image_processor").unwrap_or(config);
+    let of = |key: &str| config.get(key).filter(|v| !v.is_null());
+    let mut pixels = Pixels::default();
+    if let Some(value) = of("resample").filter(|v| v.as_u64() != Some(BICUBIC)) {
+        return Err(wrong(by, "resample", "3 (bicubic)", value));
+    }
+    let third = |v: &Value| v.as_f64().is_some_and(|f| (f * 255.0 - 1.0).abs() < 1e-6);
+    if let Some(value) = of("rescale_factor").filter(|v| !third(v)) {
+        return Err(wrong(by, "rescale_factor", "1/255", value));
+    }
+    if of("do_normalize") == Some(&Value::Bool(false)) {
+        let key = format!("{by}, do_normalize");
+        pixels.mean = stated([0.0; 3], key.clone());
+        pixels.std = stated([1.0; 3], key);
+    } else {
+        for (key, into) in [
+            ("image_mean", &mut pixels.mean),
+            ("image_std", &mut pixels.std),
+        ] {
+            if let Some(value) = of(key) {
+                *into = stated(triple(by, key, value)?, format!("{by}, {key}"));
+            }
+        }
+    }
+    if let Some((mode, side)) = hf_square(config, by)? {
+        pixels.resize = stated(mode, format!("{by}, size"));
+        pixels.size = stated(side, format!("{by}, size"));
+    }
+    Ok(pixels)
+}
+
+/// Read open_clip's `preprocess_cfg`; what it leaves out has open_clip's documented value.
+///
+/// # Errors
+/// Bad usage naming the key: a form of preprocessing that is not ours.
+pub fn open_clip(config: &Value, by: &str) -> anyhow::Result<Pixels> {
+    let default = || "default of open_clip's preprocess_cfg".to_owned();
+    let of = |key: &str| config.get(key).filter(|v| !v.is_null());
+    let key_of = |key: &str| format!("{by}, {key}");
+    if let Some(value) = of("interpolation").filter(|v| v.as_str() != Some("bicubic")) {
+        return Err(wrong(by, "interpolation", "bicubic", value));
+    }
+    if let Some(value) = of("mode").filter(|v| v.as_str() != Some("RGB")) {
+        return Err(wrong(by, "mode", "RGB", value));
+    }
+    let numbers = |key: &str, or: [f32; 3]| -> anyhow::Result<_> {
+        Ok(match of(key) {
+            Some(value) => stated(triple(by, key, value)?, key_of(key)),
+            None => stated(or, default()),
+        })
+    };
+    let resize = match of("resize_mode") {
+        None => stated(ResizeMode::CentreCrop, default()),
+        Some(value) => {
+            let mode = match value.as_str() {
+                Some("shortest") => ResizeMode::CentreCrop,
+                Some("squash") => ResizeMode::Squeeze,
+                _ => return Err(wrong(by, "resize_mode", "shortest or squash", value)),
+            };
+            stated(mode, key_of("resize_mode"))
+        }
+    };
+    let size = match of("size") {
+        None => None,
+        Some(value) => {
+            let side = square(value).ok_or_else(|| wrong(by, "size", "a square", value))?;
+            stated(side, key_of("size"))
+        }
+    };
+    Ok(Pixels {
+        mean: numbers("mean", OPENAI.0)?,
+        std: numbers("std", OPENAI.1)?,
+        resize,
+        size,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_usual_forms_of_a_preprocessor_are_read() {
+        for size in [json!(224), json!({"shortest_edge": 224})] {
+            let config = json!({
+                "size": size, "crop_size": {"height": 224, "width": 224}, "resample": 3,
+                "image_mean": [0.5, 0.25, 0.125], "image_std": 0.5, "rescale_factor": 1.0 / 255.0,
+            });
+            let pixels = hugging_face(&config, "p").unwrap();
+            assert_eq!(pixels.resize.unwrap().value, ResizeMode::CentreCrop);
+            assert_eq!(pixels.size.unwrap().value, 224);
+            assert_eq!(pixels.mean.unwrap().value, [0.5, 0.25, 0.125]);
+            assert_eq!(pixels.std.unwrap().value, [0.5; 3]);
+        }
+        let squeeze = json!({"size": {"height": 64, "width": 64}, "do_center_crop": false});
+        let pixels = hugging_face(&squeeze, "p").unwrap();
+        assert_eq!(pixels.resize.unwrap().value, ResizeMode::Squeeze);
+        assert!(pixels.mean.is_none());
+    }
+
+    #[test]
+    fn what_is_not_ours_is_refused_by_its_key() {
+        for (config, key) in [
+            (json!({"resample": 2}), "`resample`"),
+            (
+                json!({"size": 256, "crop_size": 224}),
+                "`size and crop_size`",
+            ),
+            (json!({"image_mean": [1.0]}), "`image_mean`"),
+            (json!({"rescale_factor": 1.0}), "`rescale_factor`"),
+        ] {
+            let message = hugging_face(&config, "p.json").unwrap_err().to_string();
+            assert!(
+                message.contains(key) && message.contains("p.json"),
+                "{message}"
+            );
+        }
+        for (config, key) in [
+            (json!({"interpolation": "bilinear"}), "`interpolation`"),
+            (json!({"resize_mode": "longest"}), "`resize_mode`"),
+        ] {
+            let message = open_clip(&config, "c").unwrap_err().to_string();
+            assert!(message.contains(key), "{message}");
+        }
+    }
+
+    #[test]
+    fn open_clip_fills_in_its_defaults_and_says_so() {
+        let pixels = open_clip(&json!({"resize_mode": "squash", "size": [32, 32]}), "c").unwrap();
+        assert_eq!(pixels.mean.clone().unwrap().value, OPENAI.0);
+        assert!(pixels.mean.unwrap().by.contains("default"));
+        assert_eq!(pixels.resize.unwrap().value, ResizeMode::Squeeze);
+        assert_eq!(pixels.size.unwrap().value, 32);
+    }
+}

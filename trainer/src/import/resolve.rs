@@ -1,0 +1,349 @@
+//! From what is said, what shapes show and what flags add to one architecture. A choice that none
+//! of them makes is asked for, all of them at once.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use espalier_core::input::{Preprocess, ResizeMode};
+use espalier_core::model::{DualConfig, LiftKind, TextConfig, VitConfig};
+use espalier_core::nn::Activation;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::said::{Maybe, Pixels, Said};
+use crate::exit::usage;
+use crate::layout::{Layout, Measured};
+
+/// Non-linearities by the names of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ActivationName {
+    /// Exact.
+    Gelu,
+    /// Of OpenAI's weights.
+    QuickGelu,
+}
+
+/// Ways to a square, in open_clip's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ResizeName {
+    /// Shortest side, then the centre.
+    Shortest,
+    /// Both sides, shape lost.
+    Squash,
+    /// Longest side, centred on white.
+    Pad,
+}
+
+/// What the user says where a file does not; what is said here wins over the file.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "What a source may leave unsaid")]
+pub struct Flags {
+    /// Attention heads of the picture tower.
+    #[arg(long, value_name = "N")]
+    pub heads: Option<usize>,
+    /// Attention heads of the text tower.
+    #[arg(long, value_name = "N")]
+    pub text_heads: Option<usize>,
+    /// Non-linearity of both towers.
+    #[arg(long, value_enum)]
+    pub activation: Option<ActivationName>,
+    /// Pixel statistics by name, `openai` or `imagenet`, or a preprocessor_config.json.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub preprocess: Option<PathBuf>,
+    /// Mean that is subtracted from pixels in [0, 1].
+    #[arg(long, value_name = "R,G,B", value_delimiter = ',', num_args = 1)]
+    pub image_mean: Option<Vec<f32>>,
+    /// Standard deviation that pixels are divided by.
+    #[arg(long, value_name = "R,G,B", value_delimiter = ',', num_args = 1)]
+    pub image_std: Option<Vec<f32>>,
+    /// How a picture becomes a square.
+    #[arg(long, value_enum)]
+    pub image_resize_mode: Option<ResizeName>,
+}
+
+impl ActivationName {
+    fn value(self) -> Activation {
+        match self {
+            Self::Gelu => Activation::Gelu,
+            Self::QuickGelu => Activation::QuickGelu,
+        }
+    }
+}
+
+impl ResizeName {
+    fn value(self) -> ResizeMode {
+        match self {
+            Self::Shortest => ResizeMode::CentreCrop,
+            Self::Squash => ResizeMode::Squeeze,
+            Self::Pad => ResizeMode::WhitePad,
+        }
+    }
+}
+
+/// One choice and who made it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Choice {
+    /// What is chosen.
+    pub what: &'static str,
+    /// What it is.
+    pub value: Value,
+    /// By a key of a file, a family, shapes, or a flag.
+    pub by: String,
+}
+
+/// An architecture with the choices that led to it.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// Architecture.
+    pub config: DualConfig,
+    /// Preprocessing.
+    pub preprocess: Preprocess,
+    /// Choices, in the order in which they were made.
+    pub choices: Vec<Choice>,
+}
+
+#[derive(Default)]
+struct Choices {
+    taken: Vec<Choice>,
+    asked: Vec<String>,
+}
+
+impl Choices {
+    /// The value by flag, else as said, else as measured; asked for where there is none.
+    fn take<T: Serialize>(
+        &mut self,
+        what: &'static str,
+        (flag, given): (&str, Option<T>),
+        said: Maybe<T>,
+        measured: Option<T>,
+    ) -> Option<T> {
+        let (value, by) = match (given, said, measured) {
+            (Some(value), None, _) => (value, flag.to_owned()),
+            (Some(value), Some(said), _) => (value, format!("{flag}, over {}", said.by)),
+            (None, Some(said), _) => (said.value, said.by),
+            (None, None, Some(value)) => (value, "shapes of tensors".to_owned()),
+            (None, None, None) => {
+                self.asked.push(if flag.is_empty() {
+                    format!(
+                        "{what}: the tensor whose shape shows it is missing or has another rank"
+                    )
+                } else {
+                    format!("{what}: say it with {flag}")
+                });
+                return None;
+            }
+        };
+        self.taken.push(Choice {
+            what,
+            value: serde_json::to_value(&value).unwrap_or_default(),
+            by,
+        });
+        Some(value)
+    }
+
+    /// A size, which has no flag.
+    fn size(&mut self, what: &'static str, said: Maybe<usize>, shown: Option<usize>) -> usize {
+        self.take(what, ("", None), said, shown).unwrap_or(0)
+    }
+}
+
+/// Three numbers of a flag.
+fn triple(flag: &str, given: Option<&Vec<f32>>) -> anyhow::Result<Option<[f32; 3]>> {
+    given
+        .map(|numbers| {
+            <[f32; 3]>::try_from(numbers.as_slice()).map_err(|_| {
+                usage(format!(
+                    "{flag}: wanted three numbers R,G,B, found {}",
+                    numbers.len()
+                ))
+            })
+        })
+        .transpose()
+}
+
+/// Mean and standard deviation that are kept as tensors of the file.
+pub type PixelTensors = Option<([f32; 3], [f32; 3])>;
+
+/// What a file gives beside what is said of it.
+#[derive(Clone, Debug)]
+pub struct Evidence<'a> {
+    /// Whose names it uses.
+    pub layout: Layout,
+    /// Sizes that its shapes show.
+    pub measured: &'a Measured,
+    /// Space that its learned scalars belong to.
+    pub lift: LiftKind,
+    /// Pixel statistics among its tensors.
+    pub pixels: PixelTensors,
+    /// Whether it has a norm before the first block.
+    pub pre_norm: bool,
+    /// What is read of `--preprocess`.
+    pub preprocess: Pixels,
+}
+
+fn preprocess(
+    c: &mut Choices,
+    flags: &Flags,
+    said: &Pixels,
+    evidence: &Evidence<'_>,
+    image_size: usize,
+) -> anyhow::Result<([f32; 3], [f32; 3], ResizeMode)> {
+    let by_flag = &evidence.preprocess;
+    let or =
+        |flag: Option<[f32; 3]>, named: &Maybe<[f32; 3]>| flag.or(named.as_ref().map(|m| m.value));
+    let mean = or(
+        triple("--image-mean", flags.image_mean.as_ref())?,
+        &by_flag.mean,
+    );
+    let std = or(
+        triple("--image-std", flags.image_std.as_ref())?,
+        &by_flag.std,
+    );
+    let resize = flags.image_resize_mode.map(ResizeName::value);
+    let resize = resize.or(by_flag.resize.as_ref().map(|r| r.value));
+    let (shown_mean, shown_std) = evidence.pixels.unzip();
+    let mean = c.take(
+        "pixel mean",
+        ("--image-mean or --preprocess", mean),
+        said.mean.clone(),
+        shown_mean,
+    );
+    let std = c.take(
+        "pixel standard deviation",
+        ("--image-std or --preprocess", std),
+        said.std.clone(),
+        shown_std,
+    );
+    let resize = c.take(
+        "resize mode",
+        ("--image-resize-mode or --preprocess", resize),
+        said.resize.clone(),
+        None,
+    );
+    for size in [&said.size, &by_flag.size].into_iter().flatten() {
+        if size.value != image_size && image_size > 0 {
+            return Err(usage(format!(
+                "{}: wanted the side {image_size} of the picture tower, found {}",
+                size.by, size.value
+            )));
+        }
+    }
+    let unset = [1.0; 3];
+    Ok((
+        mean.unwrap_or(unset),
+        std.unwrap_or(unset),
+        resize.unwrap_or_default(),
+    ))
+}
+
+/// Join everything to an architecture that can be built.
+///
+/// # Errors
+/// Bad usage that lists every choice nobody made and the flag that makes it, or
+/// [`espalier_core::CoreError::Config`] for one that cannot be built.
+pub fn resolve(said: Said, evidence: &Evidence<'_>, flags: &Flags) -> anyhow::Result<Resolved> {
+    let m = evidence.measured;
+    let mut c = Choices::default();
+    let activation = flags.activation.map(ActivationName::value);
+    let image_size = c.size("side of the picture", said.image_size, m.image_size);
+    let patch = c.size("side of a patch", said.patch, m.patch);
+    let v = said.vision;
+    let width = c.size("width of the picture tower", v.width, m.vision_width);
+    let layers = c.size("layers of the picture tower", v.layers, m.vision_layers);
+    let heads = c.take(
+        "heads of the picture tower",
+        ("--heads", flags.heads),
+        v.heads,
+        None,
+    );
+    let hidden = c.size(
+        "feed-forward of the picture tower",
+        v.hidden,
+        m.vision_hidden,
+    );
+    let act = ("--activation", activation);
+    let act = c.take("activation of the picture tower", act, v.activation, None);
+    let eps = c.take(
+        "norm epsilon of the picture tower",
+        ("", None),
+        v.norm_eps,
+        None,
+    );
+    let positions = c.take("picture positions", ("", None), said.positions, None);
+    let pool = c.take("picture feature", ("", None), said.pool, None);
+    let shown = Some(evidence.pre_norm);
+    let pre_norm = c.take(
+        "norm before the first block",
+        ("", None),
+        said.pre_norm,
+        shown,
+    );
+    let bias = c.take("bias of the patches", ("", None), said.patch_bias, None);
+    let t = said.text;
+    let vocab = c.size("token ids", said.vocab, m.vocab);
+    let context = c.size("longest text", said.context, m.context);
+    let t_width = c.size("width of the text tower", t.width, m.text_width);
+    let t_layers = c.size("layers of the text tower", t.layers, m.text_layers);
+    let given = ("--text-heads", flags.text_heads);
+    let t_heads = c.take("heads of the text tower", given, t.heads, None);
+    let t_hidden = c.size("feed-forward of the text tower", t.hidden, m.text_hidden);
+    let t_act = ("--activation", activation);
+    let t_act = c.take("activation of the text tower", t_act, t.activation, None);
+    let t_eps = c.take(
+        "norm epsilon of the text tower",
+        ("", None),
+        t.norm_eps,
+        None,
+    );
+    let embed = c.size("width of the embeddings", said.embed, m.embed);
+    let (mean, std, resize) = preprocess(&mut c, flags, &said.pixels, evidence, image_size)?;
+    let all = (heads, act, eps, positions, pool, pre_norm, bias);
+    let (Some(heads), Some(act), Some(eps), Some(positions), Some(pool), Some(pre), Some(bias)) =
+        all
+    else {
+        return Err(asked(evidence.layout, &c.asked));
+    };
+    let (Some(t_heads), Some(t_act), Some(t_eps)) = (t_heads, t_act, t_eps) else {
+        return Err(asked(evidence.layout, &c.asked));
+    };
+    if !c.asked.is_empty() {
+        return Err(asked(evidence.layout, &c.asked));
+    }
+    // Left unset where they are what they are anyway, so that equal models have equal
+    // configurations.
+    let other = |hidden: usize, width: usize| Some(hidden).filter(|h| *h != 4 * width);
+    let rare = |eps: f64| Some(eps).filter(|e| (*e - 1e-5).abs() > 1e-12);
+    let vision = VitConfig::new(image_size, patch, width, layers, heads)
+        .with_activation(act)
+        .with_positions(positions)
+        .with_pool(pool)
+        .with_patch_bias(bias)
+        .with_pre_norm(pre)
+        .with_d_hidden(other(hidden, width))
+        .with_norm_eps(rare(eps));
+    let text = TextConfig::new(vocab, context, t_width, t_layers, t_heads)
+        .with_activation(t_act)
+        .with_d_hidden(other(t_hidden, t_width))
+        .with_norm_eps(rare(t_eps));
+    let config = DualConfig::new(vision, text, embed)
+        .with_lift(evidence.lift)
+        .with_pixel_mean(mean)
+        .with_pixel_std(std);
+    config.validate()?;
+    Ok(Resolved {
+        preprocess: Preprocess {
+            size: image_size as u32,
+            resize,
+        },
+        config,
+        choices: c.taken,
+    })
+}
+
+fn asked(layout: Layout, asked: &[String]) -> anyhow::Error {
+    usage(format!(
+        "{} weights: neither the file nor one beside it says\n  {}",
+        layout.title(),
+        asked.join("\n  ")
+    ))
+}

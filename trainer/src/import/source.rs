@@ -1,0 +1,226 @@
+//! What the user names, to the files that are read.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::hub::Hub;
+use crate::exit::usage;
+
+/// Weights files by the names that programs give them, the best first.
+const WEIGHTS: [&str; 7] = [
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "open_clip_model.safetensors",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+    "open_clip_pytorch_model.bin",
+    "open_clip_pytorch_model.safetensors",
+];
+const INDEX: &str = ".index.json";
+
+/// Where files come from.
+enum Place {
+    Folder(PathBuf),
+    Hub(Hub),
+}
+
+/// The files of a source.
+pub struct Files {
+    /// Weights; several are shards.
+    pub weights: Vec<PathBuf>,
+    /// What the user named, without folders of this machine.
+    pub label: String,
+    place: Place,
+}
+
+impl Place {
+    fn names(&self) -> anyhow::Result<Vec<String>> {
+        match self {
+            Self::Hub(hub) => Ok(hub.names()),
+            Self::Folder(folder) => {
+                let entries = fs::read_dir(folder)
+                    .map_err(|e| usage(format!("{}: {e}", folder.display())))?;
+                let files = entries.flatten().filter(|e| e.path().is_file());
+                let names = files.map(|e| e.file_name().to_string_lossy().into_owned());
+                let names: BTreeSet<String> = names.collect();
+                Ok(names.into_iter().collect())
+            }
+        }
+    }
+
+    /// The path of a file, fetched where it has to be; `None` where the source has none.
+    fn get(&self, name: &str) -> anyhow::Result<Option<PathBuf>> {
+        match self {
+            Self::Folder(folder) => Ok(Some(folder.join(name)).filter(|p| p.is_file())),
+            Self::Hub(hub) => hub.get(name),
+        }
+    }
+
+    fn label(&self) -> String {
+        match self {
+            Self::Folder(folder) => folder.display().to_string(),
+            Self::Hub(hub) => hub.label(),
+        }
+    }
+}
+
+/// The weights file of a folder or repository: the one that is named, the best of the known names,
+/// or the only one there is.
+fn choose(place: &Place, named: Option<&str>) -> anyhow::Result<String> {
+    if let Some(name) = named {
+        return Ok(name.to_owned());
+    }
+    let names = place.names()?;
+    if let Some(known) = WEIGHTS.iter().find(|w| names.iter().any(|n| n == *w)) {
+        return Ok((*known).to_owned());
+    }
+    let weights = |n: &&String| {
+        [".safetensors", ".pth", ".pt", ".bin"]
+            .iter()
+            .any(|e| n.ends_with(e))
+    };
+    let found: Vec<&String> = names.iter().filter(weights).collect();
+    match found.as_slice() {
+        [one] => Ok((*one).clone()),
+        [] => Err(usage(format!(
+            "{}: wanted weights ({}, a .pth, .pt or .bin), found {}",
+            place.label(),
+            WEIGHTS[0],
+            if names.is_empty() {
+                "no file".into()
+            } else {
+                names.join(", ")
+            }
+        ))),
+        many => {
+            let many: Vec<&str> = many.iter().map(|n| n.as_str()).collect();
+            Err(usage(format!(
+                "{}: wanted one weights file, found {}; say which with --file",
+                place.label(),
+                many.join(", ")
+            )))
+        }
+    }
+}
+
+/// Names of shards in an index.
+fn shards(index: &Path) -> anyhow::Result<BTreeSet<String>> {
+    let fail = |e: String| usage(format!("{}: {e}", index.display()));
+    let value = read_json(index)?;
+    let map = value.get("weight_map").and_then(Value::as_object);
+    let map = map.ok_or_else(|| fail("wanted a `weight_map` of tensors to files".into()))?;
+    map.values()
+        .map(|name| {
+            let name = name.as_str().unwrap_or_default();
+            let plain = !name.is_empty() && !name.contains(['/', '\\']) && name != "..";
+            plain
+                .then(|| name.to_owned())
+                .ok_or_else(|| fail(format!("wanted names of files beside it, found `{name}`")))
+        })
+        .collect()
+}
+
+/// Read a JSON file.
+///
+/// # Errors
+/// Bad usage naming the file.
+pub fn read_json(path: &Path) -> anyhow::Result<Value> {
+    let bytes = fs::read(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
+    serde_json::from_slice(&bytes)
+        .map_err(|e| usage(format!("{}: wanted JSON: {e}", path.display())))
+}
+
+impl Files {
+    /// Find the files of `hub:`, `local-dir:`, a folder or a file.
+    ///
+    /// # Errors
+    /// Bad usage: nothing there, no weights, a missing shard, or with `offline` something that is
+    /// not in the cache; a plain failure where the hub cannot be reached.
+    pub fn find(source: &str, named: Option<&str>, offline: bool) -> anyhow::Result<Self> {
+        let plain = |name: &&str| !name.contains("..") && !name.starts_with('/');
+        if named.is_some_and(|n| !plain(&n)) {
+            return Err(usage("--file: wanted the name of a file inside the source"));
+        }
+        let (place, first) = if let Some(id) = source.strip_prefix("hf-hub:") {
+            let place = Place::Hub(Hub::open(id, offline)?);
+            let first = choose(&place, named)?;
+            (place, first)
+        } else {
+            let path = PathBuf::from(source.strip_prefix("local-dir:").unwrap_or(source));
+            if path.is_dir() {
+                let place = Place::Folder(path);
+                let first = choose(&place, named)?;
+                (place, first)
+            } else if path.is_file() && !source.starts_with("local-dir:") {
+                let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+                let name = path.file_name().unwrap_or_default();
+                (Place::Folder(folder), name.to_string_lossy().into_owned())
+            } else {
+                return Err(usage(format!(
+                    "{source}: wanted hf-hub:org/name, local-dir:PATH, a folder or a file; found \
+                     nothing there"
+                )));
+            }
+        };
+        let weights = Self::weights_of(&place, &first)?;
+        let label = match &place {
+            Place::Hub(hub) => hub.label(),
+            Place::Folder(folder) => {
+                let name = folder.file_name().unwrap_or_default().to_string_lossy();
+                format!("{name}/{first}")
+            }
+        };
+        Ok(Self {
+            weights,
+            label,
+            place,
+        })
+    }
+
+    fn weights_of(place: &Place, first: &str) -> anyhow::Result<Vec<PathBuf>> {
+        let missing = |name: &str, why: &str| {
+            usage(format!(
+                "{}: wanted `{name}`{why}, found no such file",
+                place.label()
+            ))
+        };
+        let path = place.get(first)?.ok_or_else(|| missing(first, ""))?;
+        if !first.ends_with(INDEX) {
+            return Ok(vec![path]);
+        }
+        shards(&path)?
+            .iter()
+            .map(|name| {
+                let why = format!(", a shard that `{first}` lists");
+                place.get(name)?.ok_or_else(|| missing(name, &why))
+            })
+            .collect()
+    }
+
+    /// A JSON file beside the weights, if there is one.
+    ///
+    /// # Errors
+    /// Bad usage when it is no JSON, or a failure to fetch it.
+    pub fn json(&self, name: &str) -> anyhow::Result<Option<Value>> {
+        self.place
+            .get(name)?
+            .map(|path| read_json(&path))
+            .transpose()
+    }
+
+    /// A text beside the weights, if there is one.
+    ///
+    /// # Errors
+    /// Bad usage when it cannot be read, or a failure to fetch it.
+    pub fn text(&self, name: &str) -> anyhow::Result<Option<String>> {
+        let Some(path) = self.place.get(name)? else {
+            return Ok(None);
+        };
+        let text = fs::read_to_string(&path);
+        text.map(Some)
+            .map_err(|e| usage(format!("{}: {e}", path.display())))
+    }
+}

@@ -1,0 +1,183 @@
+//! A PyTorch archive: a zip of one pickle, which describes tensors, and a file for each storage.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use zip::ZipArchive;
+
+use super::pickle::{self, Arena, Node, Ref, Storage, TensorView};
+use crate::exit::usage;
+
+/// Largest pickle that is read, in bytes; that of a large model with its optimiser has some
+/// hundred thousand.
+const MAX_PICKLE: u64 = 1 << 28;
+
+/// Keys under which training programs keep the weights.
+const NESTS: [&str; 2] = ["model", "state_dict"];
+
+/// An open archive.
+pub struct TorchFile {
+    path: PathBuf,
+    archive: ZipArchive<File>,
+    /// Folder inside the archive.
+    folder: String,
+    tensors: BTreeMap<String, TensorView>,
+    /// The storage that was read last, and its numbers: tensors often share one.
+    last: Option<(Storage, Vec<f32>)>,
+    /// The root of the embedding space beside the weights (MERU's CLIP baselines).
+    root: Option<TensorView>,
+    /// What stood beside the weights.
+    pub left_aside: Vec<String>,
+}
+
+/// Bytes of a stored file in the archive.
+fn stored(archive: &mut ZipArchive<File>, name: &str, most: u64) -> Result<Vec<u8>, String> {
+    let mut entry = archive
+        .by_name(name)
+        .map_err(|e| format!("`{name}` in it: {e}"))?;
+    // Entries are not compressed, so none is larger than the archive.
+    if entry.size() > most || entry.size() != entry.compressed_size() {
+        return Err(format!("`{name}` in it: claims {} bytes", entry.size()));
+    }
+    let mut bytes = Vec::new();
+    entry
+        .read_to_end(&mut bytes)
+        .map_err(|e| format!("`{name}` in it: {e}"))?;
+    Ok(bytes)
+}
+
+/// The dictionary of weights in the value of a pickle, and what is beside it.
+fn state_dict(arena: &Arena, top: Ref) -> Option<(Ref, Vec<String>)> {
+    let entries = arena.entries(top)?;
+    for nest in NESTS {
+        let inner = arena.lookup(top, nest);
+        if let Some(inner) = inner.filter(|at| arena.entries(*at).is_some()) {
+            let beside = entries.iter().filter_map(|(key, _)| arena.text(*key));
+            let beside = beside.filter(|key| *key != nest).map(str::to_owned);
+            return Some((inner, beside.collect()));
+        }
+    }
+    Some((top, Vec::new()))
+}
+
+impl TorchFile {
+    /// Open an archive and read its pickle. Nothing in it is executed.
+    ///
+    /// # Errors
+    /// Bad usage naming the file: not such an archive, corrupt, or a pickle that names anything
+    /// but what tensors are made of.
+    pub fn open(path: &Path) -> anyhow::Result<Self> {
+        Self::read_index(path).map_err(|reason| {
+            usage(format!(
+                "{}: wanted a PyTorch archive of tensors: {reason}",
+                path.display()
+            ))
+        })
+    }
+
+    fn read_index(path: &Path) -> Result<Self, String> {
+        let file = File::open(path).map_err(|e| e.to_string())?;
+        let mut archive = ZipArchive::new(file).map_err(|e| e.to_string())?;
+        let folder = archive
+            .file_names()
+            .find_map(|name| name.strip_suffix("data.pkl").filter(|f| f.ends_with('/')))
+            .map(str::to_owned)
+            .ok_or("it has no `data.pkl`")?;
+        if archive
+            .index_for_name(&format!("{folder}byteorder"))
+            .is_some()
+        {
+            let order = stored(&mut archive, &format!("{folder}byteorder"), 16)?;
+            if order != b"little" {
+                let order = String::from_utf8_lossy(&order).into_owned();
+                return Err(format!("wanted little-endian numbers, found `{order}`"));
+            }
+        }
+        let bytes = stored(&mut archive, &format!("{folder}data.pkl"), MAX_PICKLE)?;
+        let (arena, top) = pickle::read(&bytes)?;
+        let (dict, left_aside) = state_dict(&arena, top).ok_or("it holds no dictionary")?;
+        let tensor = |at: Ref| match arena.get(at) {
+            Node::Tensor(view) => Some(view.clone()),
+            _ => None,
+        };
+        let mut tensors = BTreeMap::new();
+        for (key, value) in arena.entries(dict).unwrap_or_default() {
+            let name = arena
+                .text(*key)
+                .ok_or("a key of its dictionary is no text")?;
+            let view = tensor(*value)
+                .ok_or_else(|| format!("`{name}` in its dictionary of weights is no tensor"))?;
+            tensors.insert(name.to_owned(), view);
+        }
+        let root = arena.lookup(top, "root").and_then(tensor);
+        Ok(Self {
+            path: path.to_owned(),
+            archive,
+            folder,
+            tensors,
+            last: None,
+            root: root.filter(|_| dict != top),
+            left_aside,
+        })
+    }
+
+    /// Names and shapes.
+    #[must_use]
+    pub fn shapes(&self) -> Vec<(String, Vec<usize>)> {
+        let shapes = self.tensors.iter();
+        shapes.map(|(n, t)| (n.clone(), t.shape.clone())).collect()
+    }
+
+    /// Numbers of a tensor, row by row.
+    ///
+    /// # Errors
+    /// Bad usage: no such tensor, no floats, or an archive that is corrupt or cut short.
+    pub fn read(&mut self, name: &str) -> anyhow::Result<Vec<f32>> {
+        let view = self.tensors.get(name).cloned();
+        let found = view
+            .ok_or_else(|| "is not there".to_owned())
+            .and_then(|view| self.numbers(&view));
+        found.map_err(|e| usage(format!("{}: tensor `{name}`: {e}", self.path.display())))
+    }
+
+    /// The root of the embedding space beside the weights, if there is one.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn root(&mut self) -> anyhow::Result<Option<Vec<f32>>> {
+        let Some(view) = self.root.clone() else {
+            return Ok(None);
+        };
+        let found = self.numbers(&view);
+        found
+            .map(Some)
+            .map_err(|e| usage(format!("{}: `root`: {e}", self.path.display())))
+    }
+
+    fn numbers(&mut self, view: &TensorView) -> Result<Vec<f32>, String> {
+        let storage = &view.storage;
+        if self.last.as_ref().is_none_or(|(last, _)| last != storage) {
+            let plain = storage.key.chars().all(|c| c.is_ascii_alphanumeric());
+            if !plain {
+                return Err(format!("its storage is called `{}`", storage.key));
+            }
+            let name = format!("{}data/{}", self.folder, storage.key);
+            let bytes = stored(&mut self.archive, &name, u64::MAX)?;
+            if Some(bytes.len()) != storage.len.checked_mul(storage.number.bytes()) {
+                return Err(format!(
+                    "its storage should hold {} numbers of {} bytes and has {} bytes",
+                    storage.len,
+                    storage.number.bytes(),
+                    bytes.len()
+                ));
+            }
+            self.last = Some((storage.clone(), storage.number.decode(&bytes)?));
+        }
+        match &self.last {
+            Some((_, numbers)) => view.gather(numbers),
+            None => Err("its storage was not read".into()),
+        }
+    }
+}

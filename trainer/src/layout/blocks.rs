@@ -1,0 +1,132 @@
+//! The twelve tensors of a transformer block, under the names of each layout.
+
+use super::{How, Piece};
+
+/// How a layout names what is inside a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// timm: `norm1`, `attn.qkv`, `mlp.fc1`. Our picture tower's.
+    Timm,
+    /// OpenAI's CLIP: `ln_1`, `attn.in_proj_weight`, `mlp.c_fc`. Our text tower's.
+    Clip,
+    /// `transformers`: queries, keys and values apart.
+    HuggingFace,
+}
+
+impl Style {
+    /// Names in the order of [`shapes`].
+    fn names(self) -> [&'static [&'static str]; 12] {
+        match self {
+            Self::Timm => [
+                &["norm1.weight"],
+                &["norm1.bias"],
+                &["attn.qkv.weight"],
+                &["attn.qkv.bias"],
+                &["attn.proj.weight"],
+                &["attn.proj.bias"],
+                &["norm2.weight"],
+                &["norm2.bias"],
+                &["mlp.fc1.weight"],
+                &["mlp.fc1.bias"],
+                &["mlp.fc2.weight"],
+                &["mlp.fc2.bias"],
+            ],
+            Self::Clip => [
+                &["ln_1.weight"],
+                &["ln_1.bias"],
+                &["attn.in_proj_weight"],
+                &["attn.in_proj_bias"],
+                &["attn.out_proj.weight"],
+                &["attn.out_proj.bias"],
+                &["ln_2.weight"],
+                &["ln_2.bias"],
+                &["mlp.c_fc.weight"],
+                &["mlp.c_fc.bias"],
+                &["mlp.c_proj.weight"],
+                &["mlp.c_proj.bias"],
+            ],
+            Self::HuggingFace => [
+                &["layer_norm1.weight"],
+                &["layer_norm1.bias"],
+                &[
+                    "self_attn.q_proj.weight",
+                    "self_attn.k_proj.weight",
+                    "self_attn.v_proj.weight",
+                ],
+                &[
+                    "self_attn.q_proj.bias",
+                    "self_attn.k_proj.bias",
+                    "self_attn.v_proj.bias",
+                ],
+                &["self_attn.out_proj.weight"],
+                &["self_attn.out_proj.bias"],
+                &["layer_norm2.weight"],
+                &["layer_norm2.bias"],
+                &["mlp.fc1.weight"],
+                &["mlp.fc1.bias"],
+                &["mlp.fc2.weight"],
+                &["mlp.fc2.bias"],
+            ],
+        }
+    }
+}
+
+/// Shapes of a block of width `d` with feed-forward layers of width `h`.
+fn shapes(d: usize, h: usize) -> [Vec<usize>; 12] {
+    [
+        vec![d],
+        vec![d],
+        vec![3 * d, d],
+        vec![3 * d],
+        vec![d, d],
+        vec![d],
+        vec![d],
+        vec![d],
+        vec![h, d],
+        vec![h],
+        vec![d, h],
+        vec![d],
+    ]
+}
+
+/// A stack of blocks on one side: what stands before their number, and how they are named.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Side {
+    pub(super) prefix: &'static str,
+    pub(super) style: Style,
+}
+
+/// Our picture blocks.
+pub(super) const VISUAL: Side = Side {
+    prefix: "visual.blocks",
+    style: Style::Timm,
+};
+
+/// Our text blocks.
+pub(super) const TEXTUAL: Side = Side {
+    prefix: "textual.resblocks",
+    style: Style::Clip,
+};
+
+/// Pieces of `layers` blocks of width `d`, feed-forward `h`.
+pub(super) fn pieces(ours: Side, theirs: Side, layers: usize, d: usize, h: usize) -> Vec<Piece> {
+    let mut out = Vec::with_capacity(12 * layers);
+    for layer in 0..layers {
+        let (our_names, their_names) = (ours.style.names(), theirs.style.names());
+        for ((our, their), shape) in our_names.iter().zip(their_names).zip(shapes(d, h)) {
+            let mut their_shape = shape.clone();
+            their_shape[0] /= their.len();
+            out.push(Piece {
+                ours: format!("{}.{layer}.{}", ours.prefix, our[0]),
+                shape,
+                theirs: their
+                    .iter()
+                    .map(|name| format!("{}.{layer}.{name}", theirs.prefix))
+                    .collect(),
+                their_shape,
+                how: How::Stacked,
+            });
+        }
+    }
+    out
+}

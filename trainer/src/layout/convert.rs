@@ -1,0 +1,75 @@
+//! The numbers themselves, in both directions.
+
+use espalier_core::weights::{HostTensor, Tensors};
+
+use super::{How, Piece};
+
+/// Rows and columns exchanged; `data` is `[rows, cols]`.
+fn transposed(data: &[f32], rows: usize, cols: usize) -> Vec<f32> {
+    let at = |i: usize| data[(i % rows) * cols + i / rows];
+    (0..data.len()).map(at).collect()
+}
+
+fn numel(shape: &[usize]) -> usize {
+    shape.iter().product()
+}
+
+/// One of our tensors from the numbers of the file's, in the order of [`Piece::theirs`].
+///
+/// # Errors
+/// Says which tensor has another number of elements than its shape.
+pub fn bring(piece: &Piece, parts: Vec<Vec<f32>>) -> Result<HostTensor, String> {
+    let expected = numel(&piece.their_shape);
+    for (name, part) in piece.theirs.iter().zip(&parts) {
+        if part.len() != expected {
+            return Err(format!(
+                "`{name}`: wanted {expected} numbers, found {}",
+                part.len()
+            ));
+        }
+    }
+    let mut parts = parts;
+    let mut data = if parts.len() == 1 {
+        parts.remove(0)
+    } else {
+        parts.concat()
+    };
+    if piece.how == How::Transposed {
+        data = transposed(&data, piece.their_shape[0], piece.their_shape[1]);
+    }
+    Ok(HostTensor {
+        shape: piece.shape.clone(),
+        data,
+    })
+}
+
+/// Tensors of a published file from ours.
+///
+/// # Errors
+/// Names the first of our tensors that is missing or of another size than its table says.
+pub fn give(pieces: &[Piece], ours: &Tensors) -> Result<Vec<(String, HostTensor)>, String> {
+    let mut out = Vec::new();
+    for piece in pieces {
+        let tensor = ours.tensors.get(&piece.ours);
+        let tensor = tensor.ok_or_else(|| format!("the checkpoint has no `{}`", piece.ours))?;
+        if tensor.data.len() != numel(&piece.shape) {
+            return Err(format!(
+                "`{}`: wanted shape {:?}, found {:?}",
+                piece.ours, piece.shape, tensor.shape
+            ));
+        }
+        let data = match piece.how {
+            How::Stacked => tensor.data.clone(),
+            How::Transposed => transposed(&tensor.data, piece.shape[0], piece.shape[1]),
+        };
+        let each = numel(&piece.their_shape);
+        for (i, name) in piece.theirs.iter().enumerate() {
+            let part = HostTensor {
+                shape: piece.their_shape.clone(),
+                data: data[i * each..(i + 1) * each].to_vec(),
+            };
+            out.push((name.clone(), part));
+        }
+    }
+    Ok(out)
+}

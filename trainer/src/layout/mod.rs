@@ -1,0 +1,208 @@
+//! Names and forms of tensors in published files, as tables that are read in both directions.
+//!
+//! A [`Piece`] says which tensors of a published file make one of ours; bringing a file in and
+//! writing one out go through the same table, so a round trip gives the same bits. METHODS 7.1 to
+//! 7.3 list the names.
+
+mod blocks;
+mod convert;
+mod hugging_face;
+mod meru;
+mod open_clip;
+mod shapes;
+
+use espalier_core::model::{DualConfig, LiftKind};
+use serde::{Deserialize, Serialize};
+
+pub use convert::{bring, give};
+pub use shapes::Measured;
+
+/// Whose names a file uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layout {
+    /// `transformers`' CLIP (METHODS 7.2).
+    HuggingFace,
+    /// OpenAI's and open_clip's CLIP (METHODS 7.3).
+    OpenClip,
+    /// MERU, HyCoCLIP, PHyCLIP and their CLIP baselines (METHODS 7.1).
+    Meru,
+}
+
+/// How tensors of a file become one of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// The same numbers in the same order, one file tensor after the other.
+    Stacked,
+    /// One matrix, rows and columns exchanged.
+    Transposed,
+}
+
+/// One of our tensors and where its numbers are in a published file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Our name.
+    pub ours: String,
+    /// Our shape.
+    pub shape: Vec<usize>,
+    /// Names in the file.
+    pub theirs: Vec<String>,
+    /// Shape of each of them.
+    pub their_shape: Vec<usize>,
+    /// What is between.
+    pub how: How,
+}
+
+impl Piece {
+    fn same(
+        ours: impl Into<String>,
+        shape: &[usize],
+        theirs: impl Into<String>,
+        their_shape: &[usize],
+    ) -> Self {
+        Self {
+            ours: ours.into(),
+            shape: shape.to_vec(),
+            theirs: vec![theirs.into()],
+            their_shape: their_shape.to_vec(),
+            how: How::Stacked,
+        }
+    }
+}
+
+impl Layout {
+    /// Every tensor of a model with this configuration.
+    #[must_use]
+    pub fn pieces(self, config: &DualConfig) -> Vec<Piece> {
+        match self {
+            Self::HuggingFace => hugging_face::pieces(config),
+            Self::OpenClip => open_clip::pieces(config),
+            Self::Meru => meru::pieces(config),
+        }
+    }
+
+    /// The layout of a file by the names in it.
+    #[must_use]
+    pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Self> {
+        names.into_iter().find_map(|name| {
+            if name.starts_with("vision_model.") || name.starts_with("text_model.") {
+                Some(Self::HuggingFace)
+            } else if name == "visual.conv1.weight"
+                || name.starts_with("visual.transformer.")
+                || name.starts_with("transformer.resblocks.")
+            {
+                Some(Self::OpenClip)
+            } else if name.starts_with("visual.blocks.") || name.starts_with("textual.") {
+                Some(Self::Meru)
+            } else {
+                None
+            }
+        })
+    }
+
+    /// Tensors that such files may hold and that say nothing: counters, masks, sizes.
+    #[must_use]
+    pub fn says_nothing(self, name: &str) -> bool {
+        match self {
+            Self::HuggingFace => name.ends_with(".embeddings.position_ids"),
+            Self::OpenClip => [
+                "attn_mask",
+                "input_resolution",
+                "context_length",
+                "vocab_size",
+            ]
+            .contains(&name),
+            Self::Meru => name == meru::MASK,
+        }
+    }
+
+    /// Scalars that files of this layout keep though the model does not use them; they are kept
+    /// for the way back.
+    #[must_use]
+    pub fn keeps(self, lift: LiftKind) -> &'static [&'static str] {
+        match (self, lift) {
+            (Self::Meru, LiftKind::Product { .. }) => &meru::UNUSED_BY_PRODUCTS,
+            _ => &[],
+        }
+    }
+
+    /// What messages call it.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::HuggingFace => "Hugging Face CLIP",
+            Self::OpenClip => "open_clip",
+            Self::Meru => "MERU family",
+        }
+    }
+}
+
+pub use meru::causal_mask;
+
+#[cfg(test)]
+mod tests {
+    use espalier_core::model::{LiftKind, Pool, Preset};
+    use espalier_core::weights::collect;
+
+    use super::*;
+
+    /// A model small enough to build in a test.
+    fn small(preset: Preset, lift: LiftKind) -> DualConfig {
+        let mut config = preset.config().with_lift(lift);
+        config.vision.d_model = 24;
+        config.vision.n_layers = 2;
+        config.vision.n_heads = 2;
+        config.vision.image_size = 2 * config.vision.patch;
+        config.text.d_model = 16;
+        config.text.n_layers = 1;
+        config.text.n_heads = 2;
+        config.text.vocab_size = 600;
+        config.text.d_hidden = Some(20);
+        config.d_embed = 8;
+        config
+    }
+
+    #[test]
+    fn a_table_has_exactly_the_tensors_of_the_model_and_comes_back_the_same() {
+        let lorentz = LiftKind::Lorentz;
+        let product = LiftKind::product_of_eights(16);
+        let sphere = LiftKind::Sphere;
+        let mut mean = small(Preset::VitS16_224, lorentz);
+        mean.vision.pool = Pool::Mean;
+        let clip = small(Preset::ClipVitB32, sphere);
+        let mut bare = clip.clone();
+        bare.vision.pre_norm = false;
+        let device = burn::tensor::Device::flex();
+        for (layout, config) in [
+            (Layout::HuggingFace, clip.clone()),
+            (Layout::OpenClip, clip),
+            (Layout::OpenClip, bare),
+            (Layout::Meru, small(Preset::VitS16_224, sphere)),
+            (Layout::Meru, small(Preset::VitS16_224, lorentz)),
+            (Layout::Meru, small(Preset::VitS16_224, product)),
+            (Layout::Meru, mean),
+        ] {
+            let mut expected = collect(&config.init(&device)).unwrap();
+            let pieces = layout.pieces(&config);
+            let given = give(&pieces, &expected).unwrap();
+            let names = given.iter().map(|t| t.0.as_str());
+            assert_eq!(Layout::of(names), Some(layout));
+            let mut back = espalier_core::weights::Tensors::default();
+            for piece in &pieces {
+                let parts = piece.theirs.iter().map(|name| {
+                    let found = given.iter().find(|t| &t.0 == name).unwrap();
+                    assert_eq!(found.1.shape, piece.their_shape, "{name}");
+                    found.1.data.clone()
+                });
+                let tensor = bring(piece, parts.collect()).unwrap();
+                back.tensors.insert(piece.ours.clone(), tensor);
+            }
+            if layout != Layout::Meru {
+                // Pixel statistics stand in a configuration there.
+                expected.tensors.remove("pixel_mean");
+                expected.tensors.remove("pixel_std");
+            }
+            assert_eq!(expected, back, "{layout:?}");
+        }
+    }
+}
