@@ -21,7 +21,7 @@ use crate::weights_file::{self, Stored};
                   Example: trainer import hycoclip_vit_s.pth --method hycoclip --out hycoclip-s"
 )]
 pub struct ImportArgs {
-    /// hf-hub:org/name[@revision], local-dir:PATH, a folder, or a weights file.
+    /// `hf-hub:org/name` (also `@revision`), `local-dir:PATH`, a folder, or a weights file.
     #[arg(value_name = "SOURCE")]
     pub source: String,
     /// Folder of the checkpoint, or a .safetensors file.
