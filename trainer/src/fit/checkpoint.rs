@@ -45,7 +45,10 @@ pub struct State {
 /// # Errors
 /// When the folder cannot be written to.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let tmp = path.with_extension("tmp");
+    // Behind the whole name, so that `a.svg` and `a.png` do not share one.
+    let mut tmp = path.as_os_str().to_owned();
+    tmp.push(".tmp");
+    let tmp = PathBuf::from(tmp);
     let write = || -> std::io::Result<()> {
         let mut file = File::create(&tmp)?;
         file.write_all(bytes)?;
