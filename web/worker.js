@@ -3,6 +3,8 @@
 // It does three things that wasm cannot do for itself: count the engine's own bytes while they
 // arrive, report a start that fails, and report a crash that leaves no Rust code running. The
 // messages are those of web/src/engine/protocol.rs, whose tests hold them to this file.
+import "./sent.js";
+
 const query = new URL(self.location.href).searchParams;
 const engine = query.get("engine");
 const version = query.get("v");

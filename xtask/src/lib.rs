@@ -11,6 +11,7 @@ pub mod demo;
 pub mod document;
 pub mod engines;
 pub mod golden;
+pub mod models;
 pub mod paths;
 pub mod process;
 pub mod serve;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use crate::process::{capture, command, run};
 use crate::setup::wasm_target::TARGET;
 use crate::setup::{WasmTools, cargo_tool::CargoTool};
-use crate::{engines, paths, sizes, stamp};
+use crate::{engines, models, paths, sizes, stamp};
 
 /// Builds the page into `dist/`, unless it is already what the sources say, and prints the sizes
 /// of its programs. Budgets hold for the release build only.
@@ -23,6 +23,7 @@ pub fn build(root: &Path, tools: &WasmTools, release: bool) -> Result<()> {
         fetch(root)?;
         trunk(root, tools, release)?;
         engines::write(&dist)?;
+        models::write(&dist)?;
         stamp::write(root, &dist, &settings)?;
     }
     sizes::check(&dist, release)

@@ -13,6 +13,7 @@ use crate::error::{CoreError, Result};
 use crate::geometry::{LogScalar, Space};
 use crate::input::{Preprocess, to_planes};
 use crate::model::{DualConfig, ImageEncoder, Lift, TextEncoder};
+use crate::taxonomy::Taxonomy;
 use crate::weights;
 
 /// The part of a model that embeds pictures.
@@ -63,6 +64,23 @@ pub fn image_model(config: &DualConfig, device: &Device) -> ImageModel {
         image: config.init_image(device),
         lift: config.lift.init(config.d_embed, device),
     }
+}
+
+/// Rows of points on the host. Waits for the device without blocking, as a browser demands.
+pub(super) async fn rows(points: Tensor<2>) -> Result<Vec<Vec<f32>>> {
+    let [_, width] = points.dims();
+    let data = points
+        .into_data_async()
+        .await
+        .map_err(|e| CoreError::Device(format!("the embedding was not given back: {e:?}")))?;
+    let values: Vec<f32> = data
+        .convert::<f32>()
+        .try_into_vec()
+        .map_err(|e| CoreError::Device(format!("the embedding has another type: {e:?}")))?;
+    if values.iter().any(|v| !v.is_finite()) {
+        return Err(CoreError::Device("the embedding is not finite".into()));
+    }
+    Ok(values.chunks(width).map(<[f32]>::to_vec).collect())
 }
 
 impl Captioner {
@@ -118,6 +136,12 @@ impl Captioner {
         &self.space
     }
 
+    /// Texts that photos are captioned with.
+    #[must_use]
+    pub fn index(&self) -> &CaptionIndex {
+        &self.index
+    }
+
     /// Zero-shot classifier of the bundle.
     #[must_use]
     pub fn classifier(&self) -> &Classifier {
@@ -139,20 +163,7 @@ impl Captioner {
         let side = self.preprocess.size as usize;
         let planes = TensorData::new(to_planes(&inputs), [inputs.len(), 3, side, side]);
         let images = Tensor::<4>::from_data(planes, &self.device);
-        let points = self.model.lift.image(self.model.image.forward(images));
-        let [_, width] = points.dims();
-        let data = points
-            .into_data_async()
-            .await
-            .map_err(|e| CoreError::Device(format!("the embedding was not given back: {e:?}")))?;
-        let values: Vec<f32> = data
-            .convert::<f32>()
-            .try_into_vec()
-            .map_err(|e| CoreError::Device(format!("the embedding has another type: {e:?}")))?;
-        if values.iter().any(|v| !v.is_finite()) {
-            return Err(CoreError::Device("the embedding is not finite".into()));
-        }
-        Ok(values.chunks(width).map(<[f32]>::to_vec).collect())
+        rows(self.model.lift.image(self.model.image.forward(images))).await
     }
 
     /// Cosine between the stored and the computed embedding of the bundle's test picture; 1 for a
@@ -178,12 +189,15 @@ impl Captioner {
         let taxonomy = self.classifier.taxonomy();
         Caption {
             ladder: ladder::climb(&self.index, &scores, taxonomy, &path),
-            taxonomy: self.taxonomy_result(&path),
+            taxonomy: TaxonomyResult::of(taxonomy, &path),
         }
     }
+}
 
-    fn taxonomy_result(&self, path: &TaxonomyPath) -> TaxonomyResult {
-        let taxonomy = self.classifier.taxonomy();
+impl TaxonomyResult {
+    /// A path with the ids and names of its nodes.
+    #[must_use]
+    pub fn of(taxonomy: &Taxonomy, path: &TaxonomyPath) -> Self {
         let step = |(ix, p): &(crate::taxonomy::NodeIx, f32)| PathStep {
             id: taxonomy.node(*ix).id.clone(),
             name: taxonomy.name(*ix).to_owned(),
@@ -193,7 +207,7 @@ impl Captioner {
         let stop = path_steps
             .get(path.stop)
             .map_or_else(String::new, |s| s.id.clone());
-        TaxonomyResult {
+        Self {
             path: path_steps,
             stop,
         }

@@ -3,13 +3,20 @@
 pub mod captioner;
 pub mod index;
 pub mod ladder;
+pub mod passing;
 pub mod path;
+pub mod prompts;
+pub mod question;
 pub mod result;
+pub mod texts;
 
 pub use captioner::{Caption, Captioner, ImageModel, TextModel};
 pub use index::{CaptionEntry, CaptionIndex};
-pub use path::{Calibration, Classifier, TaxonomyPath};
+pub use passing::Passed;
+pub use path::{Calibration, Classifier, Place, TaxonomyPath};
+pub use question::{ConeTest, Question, Verdict};
 pub use result::{CaptionResult, ModelInfo, PathStep, PhotoInfo, Rung, TaxonomyResult};
+pub use texts::Texts;
 
 /// Names of the files that a bundle consists of.
 pub mod files {

@@ -27,6 +27,15 @@ pub struct TaxonomyPath {
     pub stop: usize,
 }
 
+/// A photo among all nodes of a taxonomy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// Its path.
+    pub path: TaxonomyPath,
+    /// Probability of each node, in the order of [`Taxonomy::nodes`].
+    pub p: Vec<f32>,
+}
+
 /// Zero-shot classifier over the labelled nodes of a taxonomy.
 #[derive(Clone, Debug)]
 pub struct Classifier {
@@ -109,13 +118,52 @@ impl Classifier {
     /// The path of a photo.
     #[must_use]
     pub fn path(&self, space: &Space, picture: &[f32]) -> TaxonomyPath {
-        let p = softmax(&self.logits(space, picture), self.calibration.scale);
-        let nodes = roll_up(&self.taxonomy, &p);
-        let descent = descend(&self.taxonomy, &nodes, self.calibration.threshold as f32);
-        TaxonomyPath {
-            steps: descent.path,
-            stop: descent.stop,
+        self.place(space, picture, None).path
+    }
+
+    /// The path of a photo and the probabilities of all nodes. With `below`, only the labels at or
+    /// below that node are asked: "it is one of these; which?".
+    #[must_use]
+    pub fn place(&self, space: &Space, picture: &[f32], below: Option<NodeIx>) -> Place {
+        let mut logits = self.logits(space, picture);
+        if let Some(node) = below {
+            let asked = self.taxonomy.labelled_below(node);
+            for (logit, label) in logits.iter_mut().zip(self.taxonomy.labelled()) {
+                if !asked.contains(label) && !asked.is_empty() {
+                    *logit = f64::NEG_INFINITY;
+                }
+            }
         }
+        let p = roll_up(&self.taxonomy, &softmax(&logits, self.calibration.scale));
+        let descent = descend(&self.taxonomy, &p, self.calibration.threshold as f32);
+        Place {
+            path: TaxonomyPath {
+                steps: descent.path,
+                stop: descent.stop,
+            },
+            p,
+        }
+    }
+
+    /// The label whose point is nearest to a phrase's.
+    #[must_use]
+    pub fn nearest(&self, space: &Space, phrase: &[f32]) -> NodeIx {
+        let logits = self.logits(space, phrase);
+        let best = (0..logits.len()).max_by(|a, b| logits[*a].total_cmp(&logits[*b]));
+        best.and_then(|i| self.taxonomy.labelled().get(i).copied())
+            .unwrap_or(self.taxonomy.root())
+    }
+
+    /// Points of the labels, `[labelled, width]` row by row, in the order of
+    /// [`Taxonomy::labelled`].
+    pub fn labels(&self) -> impl Iterator<Item = &[f32]> {
+        self.labels.chunks(self.width)
+    }
+
+    /// How its scores become probabilities.
+    #[must_use]
+    pub fn calibration(&self) -> Calibration {
+        self.calibration
     }
 }
 
@@ -126,4 +174,54 @@ pub fn softmax(logits: &[f64], scale: f64) -> Vec<f32> {
     let weights: Vec<f64> = logits.iter().map(|l| ((l - top) * scale).exp()).collect();
     let sum: f64 = weights.iter().sum();
     weights.iter().map(|w| (w / sum) as f32).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const TREE: &str = "synset\tnames\thypernyms\tlabelled\n\
+        r\tthing\t\t0\n\
+        a\tanimal\tr\t0\n\
+        w\twren\ta\t1\n\
+        c\tcat\ta\t1\n\
+        t\ttable\tr\t1\n";
+
+    fn classifier() -> (Classifier, Space) {
+        let labels = vec![1.0, 0.0, 0.6, 0.8, 0.0, 1.0];
+        let calibration = Calibration {
+            scale: 4.0,
+            threshold: 0.5,
+        };
+        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let space = Space::Sphere {
+            root: vec![-1.0, 0.0],
+        };
+        let found = Classifier::new(taxonomy, labels, 2, calibration).unwrap();
+        (found, space)
+    }
+
+    #[test]
+    fn below_a_node_only_its_labels_share_the_probability() {
+        let (classifier, space) = classifier();
+        let at = |id: &str| classifier.taxonomy().find(id).unwrap();
+        let photo = [0.0, 1.0];
+        let open = classifier.place(&space, &photo, None);
+        assert_eq!(open.path.steps.last().unwrap().0, at("t"));
+        let asked = classifier.place(&space, &photo, Some(at("a")));
+        assert_eq!(asked.path.steps.last().unwrap().0, at("c"));
+        let p = |id: &str| asked.p[at(id).index()];
+        assert!((p("a") - 1.0).abs() < 1e-6 && p("t").abs() < 1e-6);
+        // softmax of 4 * 0.8 against 4 * 0.
+        let expected = 1.0 / (1.0 + (-3.2_f32).exp());
+        assert!((p("c") - expected).abs() < 1e-6, "{}", p("c"));
+    }
+
+    #[test]
+    fn the_nearest_label_of_a_phrase_is_the_one_that_scores_highest() {
+        let (classifier, space) = classifier();
+        let found = classifier.nearest(&space, &[0.9, 0.1]);
+        assert_eq!(classifier.taxonomy().name(found), "wren");
+    }
 }

@@ -3,11 +3,12 @@
 //! Every message is one JSON text; a photo travels beside its request as a transferred
 //! `ArrayBuffer`, so that it is neither copied nor turned into text. Every [`Request`] is answered:
 //! `Load` by [`Response::Ready`] or [`Response::Failed`], `Caption` by [`Response::Result`],
-//! [`Response::Superseded`] or [`Response::Failed`] with its id. `worker.js` speaks the same
+//! [`Response::Superseded`] or [`Response::Failed`] with its id, `Ask` as [`super::ask`] says. `worker.js` speaks the same
 //! language for what happens before and after the Rust code runs.
 
 use serde::{Deserialize, Serialize};
 
+use super::ask::{Ask, AskId, Reply};
 use crate::ui_error::UiError;
 
 /// Number of a photo, counted up by the page; answers carry it back.
@@ -101,7 +102,7 @@ pub struct EngineInfo {
 }
 
 /// From the page to the worker.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Request {
     /// Fetch the model and make ready.
@@ -113,6 +114,13 @@ pub enum Request {
     Caption {
         /// Number to answer with.
         id: PhotoId,
+    },
+    /// Answer a question; a photo's bytes may travel beside this message.
+    Ask {
+        /// Number to answer with.
+        id: AskId,
+        /// The question.
+        ask: Ask,
     },
 }
 
@@ -146,6 +154,13 @@ pub enum Response {
         fatal: bool,
         /// What to tell the visitor.
         error: UiError,
+    },
+    /// Something about a question.
+    Told {
+        /// The question.
+        id: AskId,
+        /// What.
+        reply: Reply,
     },
 }
 

@@ -1,10 +1,9 @@
 //! The worker's end of the wire: owns the model and answers one request after the other.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::rc::Rc;
 
-use espalier_core::bundle::sha256_hex;
-use espalier_core::caption::{CaptionResult, Captioner, PhotoInfo};
-use espalier_core::input::decode;
+use espalier_core::caption::Captioner;
 use futures::channel::mpsc::{UnboundedReceiver, unbounded};
 use futures::stream::StreamExt as _;
 use gloo_timers::future::TimeoutFuture;
@@ -13,7 +12,10 @@ use wasm_bindgen::JsCast as _;
 use wasm_bindgen::prelude::Closure;
 use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
 
+use super::ask::{Ask, AskId, Reply};
+use super::clock::now;
 use super::device;
+use super::inquiry::{Inquiry, is_fatal};
 use super::protocol::{Backend, EngineInfo, PhotoId, Progress, Request, Response, Stage};
 use crate::load::bundle;
 use crate::ui_error::{Cause, UiError};
@@ -52,7 +54,7 @@ pub fn serve(backend: Backend) {
 
 /// The loop: a photo that has been overtaken by a newer one is answered, but not read.
 async fn work(backend: Backend, mut inbox: UnboundedReceiver<Job>) {
-    let mut captioner = None;
+    let mut inquiry = None;
     let mut waiting: VecDeque<Job> = VecDeque::new();
     loop {
         if waiting.is_empty() {
@@ -73,7 +75,7 @@ async fn work(backend: Backend, mut inbox: UnboundedReceiver<Job>) {
         match request {
             Request::Load { manifest_url } => match load(backend, &manifest_url).await {
                 Ok((ready, info)) => {
-                    captioner = Some(ready);
+                    inquiry = Some(ready);
                     say(&Response::Ready(info));
                 }
                 Err(error) => say(&Response::Failed {
@@ -91,23 +93,19 @@ async fn work(backend: Backend, mut inbox: UnboundedReceiver<Job>) {
                     continue;
                 }
                 let photo = photo.unwrap_or_default();
-                say(&answer(backend, captioner.as_ref(), id, &photo).await);
+                say(&answer(inquiry.as_mut(), id, &photo).await);
+            }
+            Request::Ask { id, ask } => {
+                reply(inquiry.as_mut(), id, ask, &photo.unwrap_or_default()).await;
             }
         }
     }
 }
 
-async fn answer(
-    backend: Backend,
-    captioner: Option<&Captioner>,
-    id: PhotoId,
-    photo: &[u8],
-) -> Response {
-    let result = match captioner {
-        Some(captioner) => caption(backend, captioner, photo).await,
-        None => Err(UiError::mixed_versions(
-            "a photo came before the model was asked for",
-        )),
+async fn answer(inquiry: Option<&mut Inquiry>, id: PhotoId, photo: &[u8]) -> Response {
+    let result = match inquiry {
+        Some(inquiry) => inquiry.read(id, photo, None).await,
+        None => Err(too_early()),
     };
     match result.and_then(|result| {
         serde_json::to_string_pretty(&result)
@@ -123,40 +121,40 @@ async fn answer(
     }
 }
 
-/// Reads a photo: the same decoding, the same preprocessing and the same ranking as the command
-/// line's.
-async fn caption(
-    backend: Backend,
-    captioner: &Captioner,
-    photo: &[u8],
-) -> Result<CaptionResult, UiError> {
-    let told = |error| UiError::from(&error);
-    let mut clock = Clock::start();
-    let picture = decode(photo).map_err(told)?;
-    let image = PhotoInfo {
-        width: picture.width(),
-        height: picture.height(),
-        sha256: sha256_hex(photo),
+/// Answers a question; an engine that broke over it is told to be lost.
+async fn reply(inquiry: Option<&mut Inquiry>, id: AskId, ask: Ask, photo: &[u8]) {
+    let report = |loaded, total| {
+        let reply = Reply::Fetching { loaded, total };
+        say(&Response::Told { id, reply });
     };
-    clock.lap("decode");
-    let embedding = captioner
-        .embed(std::slice::from_ref(&picture))
-        .await
-        .map_err(told)?;
-    clock.lap("embed");
-    let caption = captioner.rank(&embedding[0]);
-    clock.lap("rank");
-    Ok(CaptionResult {
-        model: captioner.info().clone(),
-        backend: backend.as_str().to_owned(),
-        image,
-        ladder: caption.ladder,
-        taxonomy: caption.taxonomy,
-        timing_ms: clock.stop(),
-    })
+    let answer = match inquiry {
+        Some(inquiry) => inquiry.answer(ask, photo, report).await,
+        None => Err(too_early()),
+    };
+    let broken = answer
+        .as_ref()
+        .err()
+        .filter(|error| is_fatal(error))
+        .cloned();
+    let reply = match answer {
+        Ok(told) => Reply::Done { told },
+        Err(error) => Reply::Failed { error },
+    };
+    say(&Response::Told { id, reply });
+    if let Some(error) = broken {
+        say(&Response::Failed {
+            id: None,
+            fatal: true,
+            error,
+        });
+    }
 }
 
-async fn load(backend: Backend, manifest_url: &str) -> Result<(Captioner, EngineInfo), UiError> {
+fn too_early() -> UiError {
+    UiError::mixed_versions("a photo came before the model was asked for")
+}
+
+async fn load(backend: Backend, manifest_url: &str) -> Result<(Inquiry, EngineInfo), UiError> {
     let told = |error| UiError::from(&error);
     let bundle = bundle::load(manifest_url, |progress| say(&Response::Progress(progress))).await?;
     step(Stage::SelfTest);
@@ -180,7 +178,10 @@ async fn load(backend: Backend, manifest_url: &str) -> Result<(Captioner, Engine
         self_test: cosine,
         warm_ms: now() - start,
     };
-    Ok((captioner, info))
+    Ok((
+        Inquiry::new(backend, manifest_url, Rc::new(captioner), device),
+        info,
+    ))
 }
 
 fn step(stage: Stage) {
@@ -220,46 +221,4 @@ fn understood(message: &MessageEvent) -> Result<Job, UiError> {
     let photo = parts.get(1);
     let bytes = photo.is_object().then(|| Uint8Array::new(&photo).to_vec());
     Ok((request, bytes))
-}
-
-/// Milliseconds since the worker began.
-fn now() -> f64 {
-    scope()
-        .and_then(|scope| scope.performance())
-        .map_or(0.0, |clock| clock.now())
-}
-
-/// Times of the stages of one photo.
-struct Clock {
-    start: f64,
-    last: f64,
-    laps: BTreeMap<String, f64>,
-}
-
-impl Clock {
-    fn start() -> Self {
-        let start = now();
-        Self {
-            start,
-            last: start,
-            laps: BTreeMap::new(),
-        }
-    }
-
-    fn lap(&mut self, stage: &str) {
-        let now = now();
-        self.laps.insert(stage.to_owned(), round(now - self.last));
-        self.last = now;
-    }
-
-    fn stop(mut self) -> BTreeMap<String, f64> {
-        self.laps
-            .insert("total".to_owned(), round(now() - self.start));
-        self.laps
-    }
-}
-
-/// Browsers blur their clocks; more than a tenth of a millisecond would be made up.
-fn round(milliseconds: f64) -> f64 {
-    (milliseconds * 10.0).round() / 10.0
 }

@@ -78,7 +78,7 @@ pub async fn load(manifest_url: &str, mut report: impl FnMut(Progress)) -> Resul
 
 /// One file into `files`. A file that fails its check is fetched once more past the browser's HTTP
 /// cache, which may still hold the file of an older model under the same name.
-async fn one(
+pub(super) async fn one(
     manifest: &Manifest,
     file: &BundleFile,
     url: &str,
@@ -114,7 +114,7 @@ async fn one(
 }
 
 /// The address up to and with its last slash; a query part is left out.
-fn folder(url: &str) -> &str {
+pub(super) fn folder(url: &str) -> &str {
     let path = url.split(['?', '#']).next().unwrap_or(url);
     path.rfind('/').map_or(path, |slash| &path[..=slash])
 }

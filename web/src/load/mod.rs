@@ -9,6 +9,10 @@ pub mod fetch;
 #[cfg(target_arch = "wasm32")]
 pub mod plan;
 pub mod progress;
+#[cfg(target_arch = "wasm32")]
+pub mod text;
+#[cfg(target_arch = "wasm32")]
+pub mod tree;
 
 use espalier_core::bundle::Part;
 
@@ -16,8 +20,14 @@ use espalier_core::bundle::Part;
 /// visitor who types.
 pub const PARTS: [Part; 4] = [Part::Image, Part::Captions, Part::Taxonomy, Part::Selftest];
 
-/// Where the shipped model lies, relative to the page.
-pub const DEFAULT_MANIFEST: &str = "models/default/manifest.json";
+/// Name of the shipped model.
+pub const DEFAULT_MODEL: &str = "default";
+
+/// Address of a model's manifest, relative to the page.
+#[must_use]
+pub fn manifest_of(model: &str) -> String {
+    format!("models/{model}/manifest.json")
+}
 
 /// Sizes of the engines, written beside them by the build.
 pub const ENGINES: &str = "engines.json";

@@ -24,6 +24,8 @@ pub struct Plan {
     pub gpu: u64,
     /// Bytes of the model's files.
     pub model: u64,
+    /// Bytes of its text tower, which is fetched only for what a visitor types.
+    pub text: u64,
 }
 
 impl Plan {
@@ -179,6 +181,7 @@ impl Session {
                 cpu: 0,
                 gpu: 0,
                 model: 0,
+                text: 0,
             },
             engine: Engine::Off,
             passed_over: None,
@@ -327,6 +330,7 @@ impl Session {
             Response::Booted
             | Response::Ready(_)
             | Response::Result { .. }
+            | Response::Told { .. }
             | Response::Superseded { .. } => Vec::new(),
         }
     }
