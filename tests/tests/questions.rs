@@ -40,7 +40,9 @@ fn apart(captioner: &Captioner, a: &[f32], b: &[f32]) -> f64 {
 
 fn photo(captioner: &Captioner) -> Vec<f32> {
     let photos = [landscape(200, 150)];
-    pollster::block_on(captioner.embed(&photos)).unwrap().remove(0)
+    pollster::block_on(captioner.embed(&photos))
+        .unwrap()
+        .remove(0)
 }
 
 #[test]

@@ -55,9 +55,15 @@ pub fn sentence(taxonomy: &TaxonomyResult, dial: &Dial, level: Option<usize>) ->
         (true, true) => "I cannot tell what this is.".to_owned(),
         (false, true) if last => format!("It is {}.", chain(&sure)),
         (false, true) => format!("It is {}; I cannot tell which.", chain(&sure)),
-        (true, false) => format!("I cannot tell; a guess is: {}.", chain(&guesses)),
-        (false, false) => format!("It is {}; a guess is: {}.", chain(&sure), chain(&guesses)),
+        (true, false) => format!("I cannot tell; a guess is: {}.", bare(&guesses)),
+        (false, false) => format!("It is {}; a guess is: {}.", chain(&sure), bare(&guesses)),
     }
+}
+
+/// Names alone: a guess is no more sure for being said surely.
+fn bare(steps: &[(String, f64)]) -> String {
+    let names: Vec<&str> = steps.iter().map(|(name, _)| name.as_str()).collect();
+    names.join(", ")
 }
 
 /// Names with an adverb wherever it changes.
@@ -239,7 +245,7 @@ mod tests {
         );
         assert_eq!(
             said(&THRUSH, 1, Some(2)),
-            "It is an animal; a guess is: a bird, probably a thrush."
+            "It is an animal; a guess is: a bird, a thrush."
         );
         assert_eq!(said(&THRUSH, 0, None), "I cannot tell what this is.");
         assert_eq!(

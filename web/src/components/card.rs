@@ -98,7 +98,8 @@ fn ladder(pen: &CanvasRenderingContext2d, result: &CaptionResult, at: (f64, f64)
         pen.set_stroke_style_str(WOOD);
         pen.set_line_width(3.0);
         pen.begin_path();
-        pen.move_to(x, y - 8.0);
+        // From the rung before, so that the trunk is one.
+        pen.move_to(x, if place == 0 { y - 8.0 } else { y - 26.0 });
         pen.line_to(x, y + STEP - 26.0);
         pen.quadratic_curve_to(x, y + STEP - 14.0, x + 12.0, y + STEP - 14.0);
         pen.line_to(out, y + STEP - 14.0);

@@ -16,13 +16,22 @@ pub fn DialView(
     let bench = use_bench();
     let path = StoredValue::new(taxonomy);
     let dial = Memo::new(move |_| path.with_value(|taxonomy| bench.dial(taxonomy)));
+    // Where the evidence stops above all levels, there is a place to the left of them.
+    let least = move || {
+        if dial.with(Dial::evidence).is_none() {
+            -1
+        } else {
+            0
+        }
+    };
     let level = move || {
-        let evidence = dial.with(Dial::evidence);
-        bench.level.get().or(evidence).unwrap_or(0)
+        let shown = bench.level.get().or(dial.with(Dial::evidence));
+        shown.map_or(-1, |level| i64::try_from(level).unwrap_or(i64::MAX))
     };
     let last = move || dial.with(|dial| dial.len().saturating_sub(1));
     let said = move || {
-        let place = dial.with(|dial| dial.place(level()));
+        let place = usize::try_from(level()).ok();
+        let place = place.and_then(|level| dial.with(|dial| dial.place(level)));
         path.with_value(|taxonomy| {
             place
                 .and_then(|place| taxonomy.path.get(place))
@@ -41,17 +50,17 @@ pub fn DialView(
     };
     let share = move || {
         #[expect(clippy::cast_precision_loss, reason = "a handful of levels")]
-        let share = level() as f64 / last().max(1) as f64;
+        let share = (level() - least()) as f64 / (last() as f64 - least() as f64).max(1.0);
         format!("{:.2}%", share * 100.0)
     };
     view! {
-        <Show when=move || last().gt(&0)>
+        <Show when=move || dial.with(Dial::len).gt(&1)>
             <div class="dial">
                 <span class="dial-end" aria-hidden="true">"general"</span>
                 <input
                     class="range"
                     type="range"
-                    min="0"
+                    min=move || least().to_string()
                     step="1"
                     max=move || last().to_string()
                     prop:value=move || level().to_string()
@@ -60,7 +69,8 @@ pub fn DialView(
                     data-testid="dial"
                     style=("--share", share)
                     on:input:target=move |event| {
-                        bench.level.set(event.target().value().parse().ok());
+                        let turned = event.target().value().parse::<i64>().ok();
+                        bench.level.set(turned.and_then(|level| usize::try_from(level).ok()));
                     }
                 />
                 <span class="dial-end" aria-hidden="true">"specific"</span>

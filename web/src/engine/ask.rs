@@ -28,7 +28,7 @@ pub enum Which {
 
 /// A question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "ask", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Ask {
     /// Read a photo whose bytes travel beside this message, or a part of it. Unlike a caption, it
     /// is never overtaken by the next one.
@@ -93,7 +93,7 @@ pub struct Step {
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "told", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Told {
     /// Of [`Ask::Read`].
     Read {
@@ -145,7 +145,7 @@ pub enum Told {
 
 /// What a worker says to a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "reply", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// Something has to be fetched first.
     Fetching {
