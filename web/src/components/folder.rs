@@ -150,7 +150,7 @@ pub fn FolderTable() -> impl IntoView {
                     </button>
                 </div>
                 <p class="note">{left_out}</p>
-                <div class="table-scroll" tabindex="0" role="region" aria-labelledby="folder-title">
+                <div class="table-scroll" tabindex="0" role="group" aria-labelledby="folder-title">
                     <table class="table">
                         <thead>
                             <tr>
