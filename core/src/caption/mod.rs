@@ -1,5 +1,6 @@
 //! A photo becomes a ladder of captions, from general to specific, and a path in the taxonomy.
 
+pub mod calibration;
 pub mod captioner;
 pub mod index;
 pub mod ladder;
@@ -10,10 +11,11 @@ pub mod question;
 pub mod result;
 pub mod texts;
 
+pub use calibration::Calibration;
 pub use captioner::{Caption, Captioner, ImageModel, TextModel};
 pub use index::{CaptionEntry, CaptionIndex};
 pub use passing::Passed;
-pub use path::{Calibration, Classifier, Place, TaxonomyPath};
+pub use path::{Classifier, Place, TaxonomyPath};
 pub use question::{ConeTest, Question, Verdict};
 pub use result::{CaptionResult, ModelInfo, PathStep, PhotoInfo, Rung, TaxonomyResult};
 pub use texts::Texts;

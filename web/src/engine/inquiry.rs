@@ -7,7 +7,7 @@ use std::rc::Rc;
 use burn::tensor::Device;
 use espalier_core::bundle::sha256_hex;
 use espalier_core::caption::{
-    CaptionResult, Captioner, Classifier, PhotoInfo, Question, TaxonomyResult, Texts,
+    Calibration, CaptionResult, Captioner, Classifier, PhotoInfo, Question, TaxonomyResult, Texts,
 };
 use espalier_core::geometry::Space;
 use espalier_core::input::{crop_box, decode};
@@ -236,7 +236,11 @@ impl Inquiry {
         let labels = taxonomy.labelled().iter();
         let labels: Vec<f32> = labels.flat_map(|ix| points[ix.index()].clone()).collect();
         let width = points.first().map_or(0, Vec::len);
-        let calibration = self.captioner.classifier().calibration();
+        // What was fitted level by level belongs to the model's own levels.
+        let calibration = Calibration {
+            levels: Vec::new(),
+            ..self.captioner.classifier().calibration().clone()
+        };
         let tsv = taxonomy.to_tsv();
         let classifier = Classifier::new(taxonomy, labels, width, calibration).map_err(told)?;
         let points = points.into_iter().map(Some).collect();
