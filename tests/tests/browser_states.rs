@@ -177,7 +177,7 @@ fn no_state_has_a_serious_barrier_and_none_sticks_out() {
             let serious: Vec<_> = browser
                 .barriers()
                 .into_iter()
-                .filter(|b| b.is_serious())
+                .filter(espalier_tests::browser::Barrier::is_serious)
                 .collect();
             assert!(
                 serious.is_empty(),

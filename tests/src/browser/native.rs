@@ -10,7 +10,9 @@ use crate::trainer;
 /// A sample photo of the page.
 #[must_use]
 pub fn sample(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../static/samples/{name}.jpg"))
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../static/samples/{name}.jpg"));
+    // A browser takes no path with dots in it.
+    path.canonicalize().unwrap_or(path)
 }
 
 /// What `trainer caption` says about a photo with the shipped model; `more` are further arguments.
