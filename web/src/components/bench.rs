@@ -27,10 +27,10 @@ pub fn BenchView() -> impl IntoView {
                 <div class="bench-columns">
                     <div class="bench-column">
                         <TreePanel />
+                        <WhyNot />
                     </div>
                     <div class="bench-column">
                         <SpacePanel />
-                        <WhyNot />
                         <TakePanel />
                     </div>
                 </div>
