@@ -2,6 +2,7 @@
 
 pub mod browser;
 pub mod photos;
+pub mod shards;
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

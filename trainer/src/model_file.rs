@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
-use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
+use espalier_core::bundle::{BundleFile, BundleFiles, Manifest, Part, sha256_hex};
 use espalier_core::caption::files;
 use espalier_core::input::{Preprocess, ResizeMode, Tokenizer};
 use espalier_core::model::{DualConfig, DualEncoder};
@@ -237,8 +237,18 @@ pub fn from_bundle(
     bundle: &BundleFiles,
     device: &Device,
 ) -> anyhow::Result<Model> {
-    let mut tensors = bundle.tensors(files::IMAGE)?;
-    tensors.tensors.extend(bundle.tensors(files::TEXT)?.tensors);
+    let vocabulary = |file: &BundleFile| file.path == files::VOCABULARY;
+    let mut tensors = BTreeMap::new();
+    for file in manifest
+        .files_of(&[Part::Image, Part::Text])
+        .filter(|f| !vocabulary(f))
+    {
+        tensors.extend(bundle.tensors(&file.path)?.tensors);
+    }
+    let tensors = Tensors {
+        tensors,
+        metadata: BTreeMap::new(),
+    };
     let encoder = weights::load(manifest.model.init(device), &tensors, |_| false)?;
     let tokenizer = Tokenizer::from_merges(
         bundle.text(files::VOCABULARY)?,

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 use web_sys::HtmlElement;
 
-use crate::components::{Outcome, PhotoDrop, Status};
+use crate::components::{Outcome, PhotoDrop, Status, StoragePanel};
 use crate::shell::Shell;
 
 /// Draws the page into the element `app` of the HTML shell.
@@ -65,5 +65,6 @@ fn App(
         <PhotoDrop />
         <Outcome />
         <Status />
+        <StoragePanel shell />
     }
 }

@@ -97,6 +97,9 @@ fn every_event() -> Vec<Event> {
         Event::PhotoChosen(B),
         Event::PhotoRefused(error(Cause::Photo)),
         Event::Retry,
+        Event::CancelWanted,
+        Event::CrashedBefore(Backend::WebGpu),
+        Event::CrashedBefore(Backend::Cpu),
         Event::Probed(Probe::Hardware("gpu".into())),
         Event::Probed(Probe::Software("soft".into())),
         Event::Probed(Probe::Missing(Missing::NoAdapter)),
@@ -522,4 +525,70 @@ fn retry_reads_the_same_photo_again() {
             &[],
         )
         .then(Event::Retry, &[Command::Send(A)]);
+}
+
+#[test]
+fn a_cancelled_load_ends_the_worker_and_goes_on_when_asked_again() {
+    let mut story = Story::with(Preference::Cpu);
+    story
+        .then(Event::PhotoChosen(A), &[Command::Probe { adapter: false }])
+        .then(
+            Event::Probed(Probe::NotAsked),
+            &[Command::Start(Backend::Cpu)],
+        )
+        .then(moved(Stage::Model), &[])
+        .then(Event::CancelWanted, &[Command::Stop]);
+    assert_eq!(story.0.engine, Engine::Off);
+    assert!(
+        matches!(&story.0.work, Work::Failed { photo: Some(A), error } if error.cause == Cause::Network)
+    );
+    // What the ended worker had said before is no word of the next one.
+    story
+        .then(ready(Backend::Cpu), &[])
+        .then(Event::CancelWanted, &[])
+        .then(Event::Retry, &[Command::Probe { adapter: false }])
+        .then(
+            Event::Probed(Probe::NotAsked),
+            &[Command::Start(Backend::Cpu)],
+        )
+        .then(ready(Backend::Cpu), &[Command::Send(A)]);
+}
+
+#[test]
+fn a_graphics_processor_that_ended_the_page_before_is_not_tried_again() {
+    let mut story = Story::with(Preference::Auto);
+    story
+        .then(Event::CrashedBefore(Backend::WebGpu), &[])
+        .then(Event::LoadWanted, &[Command::Probe { adapter: false }])
+        .then(
+            Event::Probed(Probe::NotAsked),
+            &[Command::Start(Backend::Cpu)],
+        );
+    assert_eq!(story.0.passed_over, Some(PassedOver::Crashed));
+    let mut story = Story::with(Preference::Auto);
+    story
+        .then(Event::CrashedBefore(Backend::Cpu), &[])
+        .then(Event::LoadWanted, &[Command::Probe { adapter: true }]);
+}
+
+#[test]
+fn an_answer_becomes_finer_when_finer_captions_have_come() {
+    let mut story = Story::with(Preference::Cpu);
+    story
+        .loaded(Probe::NotAsked, Backend::Cpu)
+        .then(answered(A), &[]);
+    let turn = story.0.turn;
+    let mut finer = result();
+    finer.ladder.clear();
+    let json = serde_json::to_string(&finer).unwrap();
+    story.then(Event::Said(Response::Result { id: A, json }), &[]);
+    let Work::Done(answer) = &story.0.work else {
+        panic!("{:?}", story.0.work)
+    };
+    assert_eq!(answer.result, finer);
+    assert_eq!(story.0.turn, turn + 1, "it is drawn anew");
+    // A photo that is no longer on show changes nothing.
+    story.then(Event::PhotoChosen(B), &[Command::Send(B)]);
+    story.then(answered(A), &[]);
+    assert_eq!(story.0.work, Work::Running(B));
 }

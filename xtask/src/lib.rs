@@ -8,9 +8,12 @@
 pub mod bench;
 pub mod ci;
 pub mod demo;
+pub mod digest;
 pub mod document;
 pub mod engines;
 pub mod golden;
+pub mod offline;
+pub mod page_cost;
 pub mod paths;
 pub mod process;
 pub mod serve;

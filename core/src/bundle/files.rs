@@ -46,27 +46,7 @@ impl BundleFiles {
         path: &str,
         bytes: Vec<u8>,
     ) -> Result<()> {
-        let listed = manifest.file(path)?;
-        if bytes.len() as u64 != listed.bytes {
-            return Err(fault(
-                path,
-                format!(
-                    "expected {} bytes, found {}; the file is cut short or of another version",
-                    listed.bytes,
-                    bytes.len()
-                ),
-            ));
-        }
-        let found = sha256_hex(&bytes);
-        if found != listed.sha256 {
-            return Err(fault(
-                path,
-                format!(
-                    "expected SHA-256 {}, found {found}; the file is damaged or of another version",
-                    listed.sha256
-                ),
-            ));
-        }
+        manifest.file(path)?.check(&bytes)?;
         self.files.insert(path.to_owned(), bytes);
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::files::sha256_hex;
 use crate::error::{CoreError, Result};
 use crate::geometry::Space;
 use crate::input::Preprocess;
@@ -41,6 +42,45 @@ pub struct BundleFile {
     pub sha256: String,
     /// `q8`, `f32`, or `text` and `png` for files that hold no tensors.
     pub dtype: String,
+    /// 0 for what a first answer needs; files with a larger number make answers finer and may come
+    /// later, in this order. A reader that does not know them has whole answers without them.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub shard: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
+fn is_first(shard: &u32) -> bool {
+    *shard == 0
+}
+
+impl BundleFile {
+    /// Compare a file's bytes with what is listed.
+    ///
+    /// # Errors
+    /// [`CoreError::Bundle`] naming the file when their length or hash differs.
+    pub fn check(&self, bytes: &[u8]) -> Result<()> {
+        let wrong = |reason| {
+            Err(CoreError::Bundle {
+                file: self.path.clone(),
+                reason,
+            })
+        };
+        if bytes.len() as u64 != self.bytes {
+            return wrong(format!(
+                "expected {} bytes, found {}; the file is cut short or of another version",
+                self.bytes,
+                bytes.len()
+            ));
+        }
+        let found = sha256_hex(bytes);
+        if found != self.sha256 {
+            return wrong(format!(
+                "expected SHA-256 {}, found {found}; the file is damaged or of another version",
+                self.sha256
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// The manifest of a bundle.
@@ -123,10 +163,29 @@ impl Manifest {
         self.files.iter().filter(|f| parts.contains(&f.part))
     }
 
+    /// Those of the files of some parts that a first answer needs.
+    pub fn first_of<'a>(&'a self, parts: &'a [Part]) -> impl Iterator<Item = &'a BundleFile> {
+        self.files_of(parts).filter(|f| f.shard == 0)
+    }
+
+    /// Those that make answers finer, in the order in which they should come.
+    #[must_use]
+    pub fn finer_of<'a>(&'a self, parts: &'a [Part]) -> Vec<&'a BundleFile> {
+        let mut finer: Vec<_> = self.files_of(parts).filter(|f| f.shard > 0).collect();
+        finer.sort_by_key(|f| f.shard);
+        finer
+    }
+
     /// Sum of the lengths of the files of some parts, in bytes.
     #[must_use]
     pub fn bytes_of(&self, parts: &[Part]) -> u64 {
         self.files_of(parts).map(|f| f.bytes).sum()
+    }
+
+    /// The same for what a first answer needs.
+    #[must_use]
+    pub fn first_bytes_of(&self, parts: &[Part]) -> u64 {
+        self.first_of(parts).map(|f| f.bytes).sum()
     }
 
     /// A file by its path.

@@ -3,13 +3,17 @@
 pub mod captioner;
 pub mod index;
 pub mod ladder;
+pub mod opening;
 pub mod path;
+pub mod receipt;
 pub mod result;
 
 pub use captioner::{Caption, Captioner, ImageModel, TextModel};
 pub use index::{CaptionEntry, CaptionIndex};
+pub use opening::Opening;
 pub use path::{Calibration, Classifier, TaxonomyPath};
-pub use result::{CaptionResult, ModelInfo, PathStep, PhotoInfo, Rung, TaxonomyResult};
+pub use receipt::Receipt;
+pub use result::{CaptionResult, ModelInfo, PathStep, PhotoInfo, Place, Rung, TaxonomyResult};
 
 /// Names of the files that a bundle consists of.
 pub mod files {

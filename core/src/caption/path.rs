@@ -106,12 +106,56 @@ impl Classifier {
             .collect()
     }
 
+    /// A node by its id.
+    ///
+    /// # Errors
+    /// [`CoreError::Taxonomy`] when the taxonomy lacks it.
+    pub fn node(&self, id: &str) -> Result<NodeIx> {
+        let unknown = || CoreError::Taxonomy {
+            line: 0,
+            reason: format!("expected the id of a node, found `{id}`, which it does not have"),
+        };
+        self.taxonomy.find(id).ok_or_else(unknown)
+    }
+
+    /// Calibrated probability of every node, in the order of [`Taxonomy::nodes`].
+    #[must_use]
+    pub fn probabilities(&self, space: &Space, picture: &[f32]) -> Vec<f32> {
+        let p = softmax(&self.logits(space, picture), self.calibration.scale);
+        roll_up(&self.taxonomy, &p)
+    }
+
     /// The path of a photo.
     #[must_use]
     pub fn path(&self, space: &Space, picture: &[f32]) -> TaxonomyPath {
-        let p = softmax(&self.logits(space, picture), self.calibration.scale);
-        let nodes = roll_up(&self.taxonomy, &p);
-        let descent = descend(&self.taxonomy, &nodes, self.calibration.threshold as f32);
+        self.descended(&self.probabilities(space, picture))
+    }
+
+    /// The path of a photo that is known to show something at or below a node: probabilities given
+    /// that, so the node itself has 1.
+    ///
+    /// # Errors
+    /// [`CoreError::Taxonomy`] when the taxonomy lacks the node or has no label at or below it.
+    pub fn path_below(&self, space: &Space, picture: &[f32], node: &str) -> Result<TaxonomyPath> {
+        let below = self.taxonomy.labelled_below(self.node(node)?);
+        if below.is_empty() {
+            return Err(CoreError::Taxonomy {
+                line: 0,
+                reason: format!("no node at or below `{node}` is labelled"),
+            });
+        }
+        let mut logits = self.logits(space, picture);
+        for (logit, label) in logits.iter_mut().zip(self.taxonomy.labelled()) {
+            if !below.contains(label) {
+                *logit = f64::NEG_INFINITY;
+            }
+        }
+        let p = softmax(&logits, self.calibration.scale);
+        Ok(self.descended(&roll_up(&self.taxonomy, &p)))
+    }
+
+    fn descended(&self, nodes: &[f32]) -> TaxonomyPath {
+        let descent = descend(&self.taxonomy, nodes, self.calibration.threshold as f32);
         TaxonomyPath {
             steps: descent.path,
             stop: descent.stop,
@@ -126,4 +170,60 @@ pub fn softmax(logits: &[f64], scale: f64) -> Vec<f32> {
     let weights: Vec<f64> = logits.iter().map(|l| ((l - top) * scale).exp()).collect();
     let sum: f64 = weights.iter().sum();
     weights.iter().map(|w| (w / sum) as f32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn classifier() -> Classifier {
+        let tree = "synset\tnames\thypernyms\tlabelled\n\
+            r\tthing\t\t0\na\tanimal\tr\t0\nc\tcat\ta\t1\nd\tdog\ta\t1\nt\ttable\tr\t1\nx\tvoid\tr\t0\n";
+        let labels = vec![1.0, 0.0, 0.0, 1.0, -1.0, 0.0];
+        let calibration = Calibration {
+            scale: 2.0,
+            threshold: 0.5,
+        };
+        Classifier::new(Taxonomy::from_tsv(tree).unwrap(), labels, 2, calibration).unwrap()
+    }
+
+    #[test]
+    fn below_a_node_probabilities_are_those_given_the_node() {
+        let (classifier, space) = (
+            classifier(),
+            Space::Sphere {
+                root: vec![0.0, 1.0],
+            },
+        );
+        let picture = [-0.8, 0.6];
+        let all = classifier.probabilities(&space, &picture);
+        let of = |id: &str| f64::from(all[classifier.node(id).unwrap().index()]);
+        let path = classifier.path_below(&space, &picture, "a").unwrap();
+        let ids: Vec<&str> = path
+            .steps
+            .iter()
+            .map(|(ix, _)| classifier.taxonomy().node(*ix).id.as_str())
+            .collect();
+        assert_eq!(ids, ["r", "a", "d"]);
+        assert!((path.steps[1].1 - 1.0).abs() < 1e-6);
+        assert!((f64::from(path.steps[2].1) - of("d") / of("a")).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_node_that_is_unknown_or_without_labels_is_an_error() {
+        let (classifier, space) = (
+            classifier(),
+            Space::Sphere {
+                root: vec![0.0, 1.0],
+            },
+        );
+        for (node, told) in [("n9", "`n9`"), ("x", "labelled")] {
+            let error = classifier
+                .path_below(&space, &[1.0, 0.0], node)
+                .unwrap_err();
+            assert!(error.to_string().contains(told), "{error}");
+        }
+    }
 }

@@ -5,11 +5,14 @@
 //! the three together into what a test does: open, give a photo, wait for what comes of it.
 
 mod page;
+mod pages;
+pub mod processes;
 mod recorder;
 mod site;
 mod webdriver;
 
 pub use page::{Answer, Browser, ErrorCard, Gpu, Look, Outcome};
+pub use pages::Host;
 pub use recorder::{Recorder, Seen};
 pub use site::Site;
 pub use webdriver::WebDriver;

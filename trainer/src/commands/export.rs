@@ -18,6 +18,7 @@ use crate::exit::usage;
 use crate::export::build::PROMPTS;
 use crate::export::gate::{Gate, Side};
 use crate::export::published::{self, Checkpoint, ExportFormat};
+use crate::export::site::{Embed, Site};
 use crate::export::{Bundle, Contents, calibrate, captions, card};
 use crate::fit::checkpoint::write_whole;
 use crate::fit::{Source, source};
@@ -121,12 +122,16 @@ fn calibration(bundle: &Captioner, taxonomy: &Taxonomy, side: &Side<'_>) -> (Cal
 fn publish(args: &ExportArgs, name: &str, notes: &str) -> anyhow::Result<()> {
     let (_, _, card, tensors) = model_file::read(&args.checkpoint)?;
     let checkpoint = Checkpoint { card, tensors };
-    let out = (args.out.as_path(), args.force);
-    let files = published::write(&checkpoint, args.format, out, (name, notes))?;
+    let Some(out) = args.out.as_deref().filter(|_| args.site.is_none()) else {
+        return Err(usage(
+            "--site: a site is made of a bundle; leave --format out, or give --out instead",
+        ));
+    };
+    let files = published::write(&checkpoint, args.format, (out, args.force), (name, notes))?;
     if args.common.json {
-        println!("{}", json!({ "out": args.out, "files": files }));
+        println!("{}", json!({ "out": out, "files": files }));
     } else {
-        println!("{}: {}", args.out.display(), files.join(", "));
+        println!("{}: {}", out.display(), files.join(", "));
     }
     Ok(())
 }
@@ -148,6 +153,26 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
     if args.format != ExportFormat::Bundle {
         return publish(args, &name, &notes);
     }
+    let site = match &args.site {
+        Some(folder) => Some(Site::plan(folder, args.page.as_deref(), args.force)?),
+        None => None,
+    };
+    if let Some(site) = site
+        .as_ref()
+        .filter(|_| model_file::is_bundle(&args.checkpoint))
+    {
+        return embed(args, &site.write(&args.checkpoint, &args.url)?);
+    }
+    // A bundle that is wanted for a site alone is put together beside it, and then moved in whole.
+    let parked = match &args.out {
+        Some(_) => None,
+        None => Some(tempfile::tempdir()?),
+    };
+    let out = match (&args.out, &parked) {
+        (Some(out), _) => out.clone(),
+        (None, Some(parked)) => parked.path().join("bundle"),
+        (None, None) => return Err(usage("--out: a folder is needed")),
+    };
     let device = args.common.backend.device()?;
     let model = model_file::open(&args.checkpoint, &device)?;
     let taxonomy = taxonomy(args.taxonomy.as_ref(), &model)?;
@@ -216,17 +241,21 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
     if let Some(config) = run_of(&model) {
         provenance.insert("run".into(), config.without_folders().to_toml()?.into());
     }
-    bundle.write(&args.out, args.force)?;
+    bundle.write(&out, args.force)?;
     let facts = card::Facts {
         gate: Some(&gate),
         probe: &probe_name,
         notes: &notes,
     };
     write_whole(
-        &args.out.join("README.md"),
+        &out.join("README.md"),
         card::write(&bundle.manifest, &facts).as_bytes(),
     )?;
 
+    let made = match &site {
+        Some(site) => Some(site.write(&out, &args.url)?),
+        None => None,
+    };
     if args.common.json {
         let rows: serde_json::Map<_, _> = gate
             .rows
@@ -240,7 +269,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
             .collect();
         println!(
             "{}",
-            json!({ "out": args.out, "gate": rows, "pictures": gate.pictures })
+            json!({ "out": args.out, "gate": rows, "pictures": gate.pictures, "site": made })
         );
         return Ok(());
     }
@@ -248,6 +277,29 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
     for file in &bundle.manifest.files {
         println!("{:>9} bytes  {}  {}", file.bytes, file.dtype, file.path);
     }
-    println!("bundle: {}", args.out.display());
+    if let Some(folder) = &args.out {
+        println!("bundle: {}", folder.display());
+    }
+    made.map_or(Ok(()), |made| embed(args, &made))
+}
+
+/// Say how a page embeds the widget of a site.
+fn embed(args: &ExportArgs, made: &Embed) -> anyhow::Result<()> {
+    if args.common.json {
+        println!("{}", json!({ "site": made }));
+        return Ok(());
+    }
+    println!("site: {}, {} bytes", made.site.display(), made.bytes);
+    println!(
+        "put it at {} (--url), and into a page:\n\n{}",
+        args.url, made.snippet
+    );
+    for (name, hash) in &made.integrity {
+        println!("{hash}  {name}");
+    }
+    println!(
+        "\nan example of a project page: {}",
+        made.site.join("demo/index.html").display()
+    );
     Ok(())
 }

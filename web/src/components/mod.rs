@@ -10,7 +10,9 @@ mod outcome;
 mod path;
 mod photo_drop;
 mod status;
+mod storage_panel;
 
 pub use outcome::Outcome;
 pub use photo_drop::PhotoDrop;
 pub use status::Status;
+pub use storage_panel::StoragePanel;

@@ -3,6 +3,10 @@
 #[cfg(target_arch = "wasm32")]
 pub mod client;
 #[cfg(all(target_arch = "wasm32", feature = "engine"))]
+mod clock;
+#[cfg(all(target_arch = "wasm32", feature = "engine"))]
+mod desk;
+#[cfg(all(target_arch = "wasm32", feature = "engine"))]
 pub mod device;
 #[cfg(target_arch = "wasm32")]
 pub mod probe;

@@ -1,11 +1,10 @@
 //! The worker's end of the wire: owns the model and answers one request after the other.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
-use espalier_core::bundle::sha256_hex;
-use espalier_core::caption::{CaptionResult, Captioner, PhotoInfo};
-use espalier_core::input::decode;
-use futures::channel::mpsc::{UnboundedReceiver, unbounded};
+use espalier_core::bundle::{BundleFiles, Part};
+use espalier_core::caption::Opening;
+use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use futures::stream::StreamExt as _;
 use gloo_timers::future::TimeoutFuture;
 use js_sys::{Array, Uint8Array};
@@ -13,16 +12,29 @@ use wasm_bindgen::JsCast as _;
 use wasm_bindgen::prelude::Closure;
 use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
 
+use super::clock::now;
+use super::desk::Desk;
 use super::device;
-use super::protocol::{Backend, EngineInfo, PhotoId, Progress, Request, Response, Stage};
-use crate::load::bundle;
+use super::protocol::{Backend, EngineInfo, Progress, Request, Response, Stage};
+use crate::load::bundle::Found;
 use crate::ui_error::{Cause, UiError};
 
 /// Cosine below which a device computes wrongly.
 const TRUSTED: f32 = 0.995;
 
-/// A request and, for a photo, its bytes.
-type Job = (Request, Option<Vec<u8>>);
+/// What there is to do.
+enum Job {
+    /// A request and, for a photo, its bytes.
+    Asked(Request, Option<Vec<u8>>),
+    /// A later shard of the captions has arrived.
+    Grown(u32, BundleFiles),
+}
+
+impl Job {
+    const fn is_photo(&self) -> bool {
+        matches!(self, Self::Asked(Request::Caption { .. }, _))
+    }
+}
 
 /// Listens for requests until the worker is ended. Called once, by the worker's program.
 pub fn serve(backend: Backend) {
@@ -30,15 +42,12 @@ pub fn serve(backend: Backend) {
         lost(panic.payload_as_str().unwrap_or("panic").to_owned());
     }));
     let (inbox, jobs) = unbounded::<Job>();
+    let own = inbox.clone();
     let listen = Closure::<dyn FnMut(MessageEvent)>::new(move |message: MessageEvent| {
         match understood(&message) {
             // The receiver lives as long as the worker.
             Ok(job) => drop(inbox.unbounded_send(job)),
-            Err(error) => say(&Response::Failed {
-                id: None,
-                fatal: true,
-                error,
-            }),
+            Err(error) => say(&failed(error)),
         }
     });
     if let Some(scope) = scope() {
@@ -46,13 +55,13 @@ pub fn serve(backend: Backend) {
     }
     // Lives as long as the worker.
     listen.forget();
-    wasm_bindgen_futures::spawn_local(work(backend, jobs));
+    wasm_bindgen_futures::spawn_local(work(backend, own, jobs));
     say(&Response::Booted);
 }
 
 /// The loop: a photo that has been overtaken by a newer one is answered, but not read.
-async fn work(backend: Backend, mut inbox: UnboundedReceiver<Job>) {
-    let mut captioner = None;
+async fn work(backend: Backend, own: UnboundedSender<Job>, mut inbox: UnboundedReceiver<Job>) {
+    let mut desk: Option<Desk> = None;
     let mut waiting: VecDeque<Job> = VecDeque::new();
     loop {
         if waiting.is_empty() {
@@ -67,110 +76,93 @@ async fn work(backend: Backend, mut inbox: UnboundedReceiver<Job>) {
         while let Ok(job) = inbox.try_recv() {
             waiting.push_back(job);
         }
-        let Some((request, photo)) = waiting.pop_front() else {
+        let Some(job) = waiting.pop_front() else {
             continue;
         };
-        match request {
-            Request::Load { manifest_url } => match load(backend, &manifest_url).await {
-                Ok((ready, info)) => {
-                    captioner = Some(ready);
-                    say(&Response::Ready(info));
+        match job {
+            Job::Asked(Request::Load { manifest_url }, _) => {
+                match load(backend, &manifest_url).await {
+                    Ok((found, ready, info)) => {
+                        desk = Some(ready);
+                        say(&Response::Ready(info));
+                        wasm_bindgen_futures::spawn_local(finer(found, own.clone()));
+                    }
+                    Err(error) => say(&failed(error)),
                 }
-                Err(error) => say(&Response::Failed {
-                    id: None,
-                    fatal: true,
-                    error,
-                }),
-            },
-            Request::Caption { id } => {
-                let overtaken = waiting
-                    .iter()
-                    .any(|(next, _)| matches!(next, Request::Caption { .. }));
-                if overtaken {
-                    say(&Response::Superseded { id });
-                    continue;
+            }
+            Job::Asked(Request::Caption { id }, _) if waiting.iter().any(Job::is_photo) => {
+                say(&Response::Superseded { id });
+            }
+            Job::Asked(request, photo) => {
+                say(&answer(desk.as_mut(), request, photo.unwrap_or_default()).await);
+            }
+            Job::Grown(shard, files) => {
+                // Finer captions that cannot be used leave the general ones, which can.
+                let answers = desk.as_mut().map(|desk| desk.grow(shard, &files));
+                if let Some(Ok(answers)) = answers {
+                    answers.iter().for_each(say);
                 }
-                let photo = photo.unwrap_or_default();
-                say(&answer(backend, captioner.as_ref(), id, &photo).await);
             }
         }
     }
 }
 
-async fn answer(
-    backend: Backend,
-    captioner: Option<&Captioner>,
-    id: PhotoId,
-    photo: &[u8],
-) -> Response {
-    let result = match captioner {
-        Some(captioner) => caption(backend, captioner, photo).await,
-        None => Err(UiError::mixed_versions(
+async fn answer(desk: Option<&mut Desk>, request: Request, photo: Vec<u8>) -> Response {
+    let Some(desk) = desk else {
+        return failed(UiError::mixed_versions(
             "a photo came before the model was asked for",
-        )),
+        ));
     };
-    match result.and_then(|result| {
-        serde_json::to_string_pretty(&result)
-            .map_err(|error| UiError::mixed_versions(error.to_string()))
-    }) {
-        Ok(json) => Response::Result { id, json },
-        // A photo at fault leaves the engine fit for the next one; a device at fault does not.
-        Err(error) => Response::Failed {
-            id: Some(id),
-            fatal: error.cause != Cause::Photo,
-            error,
-        },
-    }
-}
-
-/// Reads a photo: the same decoding, the same preprocessing and the same ranking as the command
-/// line's.
-async fn caption(
-    backend: Backend,
-    captioner: &Captioner,
-    photo: &[u8],
-) -> Result<CaptionResult, UiError> {
-    let told = |error| UiError::from(&error);
-    let mut clock = Clock::start();
-    let picture = decode(photo).map_err(told)?;
-    let image = PhotoInfo {
-        width: picture.width(),
-        height: picture.height(),
-        sha256: sha256_hex(photo),
+    let (id, result) = match request {
+        Request::Caption { id } => (id, desk.caption(id, &photo).await),
+        Request::Rank { id, below } => (id, desk.rank(id, below)),
+        Request::Tell { id, json } => (id, desk.tell(id, &json)),
+        Request::Place { id, node } => (id, desk.place(id, &node)),
+        Request::Load { .. } => return failed(UiError::mixed_versions("a second model")),
     };
-    clock.lap("decode");
-    let embedding = captioner
-        .embed(std::slice::from_ref(&picture))
-        .await
-        .map_err(told)?;
-    clock.lap("embed");
-    let caption = captioner.rank(&embedding[0]);
-    clock.lap("rank");
-    Ok(CaptionResult {
-        model: captioner.info().clone(),
-        backend: backend.as_str().to_owned(),
-        image,
-        ladder: caption.ladder,
-        taxonomy: caption.taxonomy,
-        timing_ms: clock.stop(),
+    // A photo at fault leaves the engine fit for the next one; a device at fault does not.
+    result.unwrap_or_else(|error| Response::Failed {
+        id: Some(id),
+        fatal: error.cause != Cause::Photo,
+        error,
     })
 }
 
-async fn load(backend: Backend, manifest_url: &str) -> Result<(Captioner, EngineInfo), UiError> {
+/// Fetches a model and makes it ready. Files of the picture tower go to the device as they come and
+/// are let go of, so that a large one is never held twice.
+async fn load(backend: Backend, manifest_url: &str) -> Result<(Found, Desk, EngineInfo), UiError> {
     let told = |error| UiError::from(&error);
-    let bundle = bundle::load(manifest_url, |progress| say(&Response::Progress(progress))).await?;
-    step(Stage::SelfTest);
+    step(Stage::Manifest);
+    let found = Found::at(manifest_url).await?;
     let device = device::open(backend, lost).await?;
-    let captioner = Captioner::open(&bundle.manifest, &bundle.files, &device).map_err(told)?;
-    drop(bundle);
+    let mut opening = Some(Opening::new(&found.bytes, &device).map_err(told)?);
+    let report = |progress| say(&Response::Progress(progress));
+    let take = |file: &espalier_core::bundle::BundleFile, bytes: Vec<u8>| {
+        if let Some(held) = opening.take() {
+            opening = Some(held.add(&file.path, bytes).map_err(told)?);
+        }
+        Ok(())
+    };
+    found.first(report, take).await?;
+    step(Stage::SelfTest);
+    let Some(opening) = opening else {
+        return Err(UiError::mixed_versions("a model that was never opened"));
+    };
+    let captioner = opening.finish().map_err(told)?;
+    let begun = now();
     let cosine = captioner.self_test().await.map_err(told)?;
     // Written so that a cosine that is not a number fails too.
     if cosine.is_nan() || cosine < TRUSTED {
         return Err(UiError::wrong_self_test(cosine, TRUSTED));
     }
-    step(Stage::WarmUp);
-    let start = now();
-    captioner.self_test().await.map_err(told)?;
+    let mut warm_ms = now() - begun;
+    if backend == Backend::WebGpu {
+        // The first picture compiled the kernels; the second tells how long one takes.
+        step(Stage::WarmUp);
+        let begun = now();
+        captioner.self_test().await.map_err(told)?;
+        warm_ms = now() - begun;
+    }
     let info = captioner.info();
     let info = EngineInfo {
         backend,
@@ -178,9 +170,33 @@ async fn load(backend: Backend, manifest_url: &str) -> Result<(Captioner, Engine
         version: info.version.clone(),
         sha256: info.sha256.clone(),
         self_test: cosine,
-        warm_ms: now() - start,
+        warm_ms,
     };
-    Ok((captioner, info))
+    let desk = Desk::new(backend, found.manifest.clone(), captioner);
+    Ok((found, desk, info))
+}
+
+/// Fetches what makes answers finer, while photos are already being read. A visitor who is offline
+/// by now keeps the general captions; the rest comes at the next visit.
+async fn finer(found: Found, own: UnboundedSender<Job>) {
+    let files = found.manifest.finer_of(&[Part::Captions]);
+    for shard in files.chunk_by(|a, b| a.shard == b.shard) {
+        let mut arrived = BundleFiles::default();
+        for file in shard {
+            let Ok(bytes) = found.file(file, |_| ()).await else {
+                return;
+            };
+            if arrived
+                .insert_checked(&found.manifest, &file.path, bytes)
+                .is_err()
+            {
+                return;
+            }
+        }
+        // The receiver lives as long as the worker.
+        let _ = own.unbounded_send(Job::Grown(shard[0].shard, arrived));
+    }
+    found.sweep().await;
 }
 
 fn step(stage: Stage) {
@@ -192,13 +208,17 @@ fn step(stage: Stage) {
     }));
 }
 
-/// Tells the page that the engine is gone: a panic, or a graphics device that went away.
-fn lost(said: String) {
-    say(&Response::Failed {
+fn failed(error: UiError) -> Response {
+    Response::Failed {
         id: None,
         fatal: true,
-        error: UiError::died(said),
-    });
+        error,
+    }
+}
+
+/// Tells the page that the engine is gone: a panic, or a graphics device that went away.
+fn lost(said: String) {
+    say(&failed(UiError::died(said)));
 }
 
 fn say(response: &Response) {
@@ -219,47 +239,5 @@ fn understood(message: &MessageEvent) -> Result<Job, UiError> {
         serde_json::from_str(&text).map_err(|error| UiError::mixed_versions(error.to_string()))?;
     let photo = parts.get(1);
     let bytes = photo.is_object().then(|| Uint8Array::new(&photo).to_vec());
-    Ok((request, bytes))
-}
-
-/// Milliseconds since the worker began.
-fn now() -> f64 {
-    scope()
-        .and_then(|scope| scope.performance())
-        .map_or(0.0, |clock| clock.now())
-}
-
-/// Times of the stages of one photo.
-struct Clock {
-    start: f64,
-    last: f64,
-    laps: BTreeMap<String, f64>,
-}
-
-impl Clock {
-    fn start() -> Self {
-        let start = now();
-        Self {
-            start,
-            last: start,
-            laps: BTreeMap::new(),
-        }
-    }
-
-    fn lap(&mut self, stage: &str) {
-        let now = now();
-        self.laps.insert(stage.to_owned(), round(now - self.last));
-        self.last = now;
-    }
-
-    fn stop(mut self) -> BTreeMap<String, f64> {
-        self.laps
-            .insert("total".to_owned(), round(now() - self.start));
-        self.laps
-    }
-}
-
-/// Browsers blur their clocks; more than a tenth of a millisecond would be made up.
-fn round(milliseconds: f64) -> f64 {
-    (milliseconds * 10.0).round() / 10.0
+    Ok(Job::Asked(request, bytes))
 }

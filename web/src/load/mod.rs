@@ -5,10 +5,16 @@ pub mod bundle;
 #[cfg(target_arch = "wasm32")]
 pub mod cache;
 #[cfg(target_arch = "wasm32")]
+pub mod crash;
+#[cfg(target_arch = "wasm32")]
 pub mod fetch;
+#[cfg(target_arch = "wasm32")]
+pub mod kept;
 #[cfg(target_arch = "wasm32")]
 pub mod plan;
 pub mod progress;
+#[cfg(target_arch = "wasm32")]
+pub mod turn;
 
 use espalier_core::bundle::Part;
 
@@ -19,5 +25,5 @@ pub const PARTS: [Part; 4] = [Part::Image, Part::Captions, Part::Taxonomy, Part:
 /// Where the shipped model lies, relative to the page.
 pub const DEFAULT_MANIFEST: &str = "models/default/manifest.json";
 
-/// Sizes of the engines, written beside them by the build.
+/// Where the engines lie and how large they are, written by the build.
 pub const ENGINES: &str = "engines.json";

@@ -13,13 +13,14 @@ use crate::state::session::Plan;
 pub struct EngineFile {
     /// Bytes of its wasm, as it is before any compression on the way.
     pub bytes: u64,
-    /// Changes with its content; part of the worker's address, so that no cache mixes two builds.
-    pub version: String,
 }
 
-/// The list that the build writes beside the engines.
+/// The list that the build writes.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Engines {
+    /// Folder of the engines, relative to the page, with a slash at its end. Its name changes with
+    /// their content, so that no cache mixes two builds.
+    pub folder: String,
     /// The CPU engine.
     pub worker_cpu: EngineFile,
     /// The WebGPU engine.
@@ -35,7 +36,7 @@ pub async fn read(base: &str, manifest_url: &str) -> (Plan, Engines) {
     };
     let model = match bytes(manifest_url).await {
         Some(manifest) => Manifest::parse(&manifest)
-            .map(|manifest| manifest.bytes_of(&PARTS))
+            .map(|manifest| manifest.first_bytes_of(&PARTS))
             .unwrap_or(0),
         None => 0,
     };

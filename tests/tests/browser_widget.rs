@@ -1,0 +1,521 @@
+//! The widget on pages of others: strict policies, sub-folders, several elements, a host that is
+//! blocked, and nothing of the page around it touched.
+//!
+//! As the other tests in Chromium, run by `cargo xtask test` alone.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use espalier_core::caption::{CaptionResult, Receipt};
+use espalier_tests::browser::{Browser, Gpu, Host, Look, Site, wanted};
+use espalier_tests::photos::{jpeg, landscape};
+use espalier_tests::trainer;
+use serde_json::{Value, json};
+
+/// The policy of a page that hosts the widget itself.
+const STRICT: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; \
+    frame-src 'self'; img-src 'self' data:; style-src 'self'; worker-src 'self'";
+
+const SCRIPT: &str =
+    "<script type=\"module\" src=\"w/widget/espalier-ladder.js\" crossorigin></script>";
+
+/// A paper's page in a sub-folder, with the built site beside it in `w/`.
+fn paper(policy: &str, body: &str) -> Host {
+    let host = Host::new();
+    Site::put_into(&host.path("paper/w"));
+    host.write("paper/photo.jpg", jpeg(&landscape(640, 480), 1));
+    host.write("paper/other.jpg", jpeg(&landscape(300, 420), 1));
+    host.page("paper/index.html", policy, SCRIPT, body);
+    host
+}
+
+fn shipped() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../static/models/default")
+}
+
+/// What the command line says about a photo.
+fn natively(photo: &Path, more: &[&str]) -> CaptionResult {
+    let (model, photo) = (shipped(), photo.to_string_lossy().into_owned());
+    let model = model.to_string_lossy();
+    let mut args = vec!["caption", "--model", &model, &photo, "--json"];
+    args.extend(more);
+    let output = trainer(&args);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn agree(widget: &Value, native: &CaptionResult) {
+    let widget: CaptionResult = serde_json::from_value(widget.clone()).unwrap();
+    assert_eq!(widget.model, native.model);
+    assert_eq!(widget.image, native.image);
+    let texts = |r: &CaptionResult| r.ladder.iter().map(|l| l.text.clone()).collect::<Vec<_>>();
+    assert_eq!(texts(&widget), texts(native));
+    assert_eq!(widget.taxonomy.stop, native.taxonomy.stop);
+    for (a, b) in widget.taxonomy.path.iter().zip(&native.taxonomy.path) {
+        assert_eq!(a.id, b.id);
+        assert!((a.p - b.p).abs() < 0.01, "{a:?} {b:?}");
+    }
+}
+
+fn heard(browser: &Browser, name: &str) -> Vec<Value> {
+    let all = browser.evaluate("return heard");
+    let all = all.as_array().unwrap().iter();
+    all.filter(|event| event["name"] == name).cloned().collect()
+}
+
+fn result_of(browser: &Browser, id: &str) -> Value {
+    let said = format!("heard.find((e) => e.name === 'result' && e.id === '{id}')");
+    browser.wait_for(
+        &format!("the result of {id}"),
+        &format!("return {said}?.detail"),
+    )
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn three_elements_in_a_sub_folder_under_a_strict_policy_share_one_download() {
+    if !wanted() {
+        return;
+    }
+    let element = |id: &str, src: &str| {
+        format!(
+            "<espalier-ladder id=\"{id}\" src=\"{src}\" alt=\"A view\">\
+             <a href=\"w/\"><img src=\"{src}\" alt=\"A view\"></a></espalier-ladder>"
+        )
+    };
+    let body = [("a", "photo.jpg"), ("b", "other.jpg"), ("c", "photo.jpg")]
+        .map(|(id, src)| element(id, src))
+        .join("<p>Words of the paper.</p>");
+    let host = paper(STRICT, &body);
+    let browser = Browser::start(Gpu::None);
+    browser.visit(&host.url("paper/index.html"));
+    let _ = browser.wait_for(
+        "the size on the first poster",
+        "return document.getElementById('a').shadowRoot?.querySelector('[part=bar]').innerText.includes('MB')",
+    );
+    // Before anybody presses: the poster in its place, and next to nothing fetched.
+    assert_eq!(browser.evaluate("return shifts"), json!(0));
+    for part in ["_bg.wasm", "worker", ".safetensors", "view.js"] {
+        assert_eq!(browser.asked(part), 0, "{part} was fetched unasked");
+    }
+    let bytes = browser.evaluate(
+        "return performance.getEntriesByType('resource').filter((e) => e.name.includes('/w/'))\
+         .reduce((sum, e) => sum + e.encodedBodySize, 0)",
+    );
+    assert!(
+        bytes.as_u64().is_some_and(|bytes| bytes < 50_000),
+        "{bytes} bytes unasked"
+    );
+
+    for id in ["a", "b", "c"] {
+        browser.press(&format!("#{id}"));
+    }
+    for (id, photo) in [("a", "photo.jpg"), ("b", "other.jpg"), ("c", "photo.jpg")] {
+        let native = natively(&host.path(&format!("paper/{photo}")), &[]);
+        agree(&result_of(&browser, id), &native);
+    }
+    for part in [
+        "worker.js",
+        "worker_cpu_bg.wasm",
+        "image.safetensors",
+        "captions.safetensors",
+    ] {
+        assert_eq!(browser.asked(part), 1, "{part} was not fetched once");
+    }
+    assert_eq!(browser.evaluate("return refused"), json!([]));
+    assert_eq!(
+        browser.evaluate("return shifts"),
+        json!(0),
+        "something moved"
+    );
+    assert!(
+        browser
+            .requests()
+            .iter()
+            .all(|seen| !seen.url.starts_with(&host.url("")) || seen.only_reads())
+    );
+    assert!(!heard(&browser, "progress").is_empty() && heard(&browser, "ready").len() == 3);
+    let bar = heard(&browser, "progress");
+    let loaded: Vec<u64> = bar
+        .iter()
+        .filter(|event| event["id"] == "a")
+        .map(|event| event["detail"]["loaded"].as_u64().unwrap())
+        .collect();
+    assert!(loaded.is_sorted(), "the bar went back: {loaded:?}");
+    let total = bar[0]["detail"]["total"].as_u64().unwrap();
+    assert_eq!(loaded.last(), Some(&total));
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn methods_events_and_attributes_do_what_the_docs_say() {
+    if !wanted() {
+        return;
+    }
+    let host = paper(
+        STRICT,
+        "<espalier-ladder id=\"a\" src=\"photo.jpg\" alt=\"A view\" colour=\"red\"></espalier-ladder>",
+    );
+    let browser = Browser::start(Gpu::None);
+    browser.visit(&host.url("paper/index.html"));
+    let loaded = browser.evaluate("return a.load()");
+    let native = natively(&host.path("paper/photo.jpg"), &[]);
+    agree(&loaded, &native);
+    assert_eq!(browser.evaluate("return a.toJSON()"), loaded);
+    assert_eq!(browser.evaluate("return a.result"), loaded);
+    assert_eq!(result_of(&browser, "a"), loaded);
+
+    // The receipt is one that the command line replays.
+    let receipt = host.path("receipt.json");
+    let text = browser.evaluate("return JSON.stringify(a.receipt)");
+    fs::write(&receipt, text.as_str().unwrap()).unwrap();
+    let photo = host.path("paper/photo.jpg");
+    let verified = trainer(&[
+        "verify",
+        &receipt.to_string_lossy(),
+        "--model",
+        &shipped().to_string_lossy(),
+        "--photo",
+        &photo.to_string_lossy(),
+    ]);
+    assert!(
+        verified.status.success(),
+        "{}",
+        String::from_utf8_lossy(&verified.stdout)
+    );
+
+    // A node beside the path: its place is told, marked nowhere, and the address stays.
+    let place = browser.evaluate("return a.select('n02121620')");
+    assert_eq!(place["name"], "cat");
+    assert!(
+        place["sentence"].as_str().unwrap().contains("cat"),
+        "{place}"
+    );
+    let way = place["path"].as_array().unwrap();
+    assert_eq!(way.last().unwrap()["id"], "n02121620");
+    assert_eq!(heard(&browser, "select").len(), 1);
+    assert_eq!(
+        browser.evaluate("return location.href"),
+        json!(host.url("paper/index.html"))
+    );
+    let unknown = browser.evaluate("return a.select('n0')");
+    assert_eq!(unknown, Value::Null);
+    assert_eq!(heard(&browser, "error").len(), 1);
+
+    // The dial: the same answer cut elsewhere, nothing computed anew.
+    let sentence = "return a.shadowRoot.querySelector('[part=sentence]').textContent";
+    let stop = browser.evaluate(sentence);
+    let _ = browser.evaluate("a.setAttribute('level', '1')");
+    let cut = browser.evaluate(sentence);
+    assert_ne!(stop, cut);
+    let step = &native.taxonomy.path[1];
+    assert!(cut.as_str().unwrap().contains(&step.name), "{cut}");
+    let _ = browser.evaluate("a.removeAttribute('level')");
+    assert_eq!(browser.evaluate(sentence), stop);
+    assert_eq!(heard(&browser, "result").len(), 1);
+
+    // Another photo, and an answer kept at or below a node.
+    let _ = browser.evaluate("a.setAttribute('taxonomy', 'n00015388')");
+    let below = browser.wait_for(
+        "the answer below a node",
+        "return a.result.taxonomy.path.find((s) => s.id === 'n00015388')?.p > 0.999 && a.result",
+    );
+    let expected = natively(&host.path("paper/photo.jpg"), &["--below", "n00015388"]);
+    agree(&below, &expected);
+    let receipt: Receipt = serde_json::from_str(
+        browser
+            .evaluate("return JSON.stringify(a.receipt)")
+            .as_str()
+            .unwrap(),
+    )
+    .unwrap();
+    assert_eq!(receipt.below.as_deref(), Some("n00015388"));
+    let _ = browser.evaluate("a.removeAttribute('taxonomy')");
+    let given = browser
+        .evaluate("return fetch('other.jpg').then((r) => r.blob()).then((b) => a.classify(b))");
+    agree(&given, &natively(&host.path("paper/other.jpg"), &[]));
+
+    // Escape leaves, and the poster is there again with its button in focus.
+    let _ = browser.evaluate("a.shadowRoot.querySelector('[part=words]').focus()");
+    browser.key("Escape");
+    let _ = browser.wait_for(
+        "the poster",
+        "return !a.shadowRoot.querySelector('[part=answer]')",
+    );
+    assert_eq!(
+        browser.evaluate("return a.shadowRoot.activeElement?.textContent"),
+        json!("Read this photo")
+    );
+    assert_eq!(browser.evaluate("return refused"), json!([]));
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn without_room_for_a_worker_the_element_becomes_a_frame_by_itself() {
+    if !wanted() {
+        return;
+    }
+    let (site, host) = (Site::built(), Host::new());
+    let there = site.url();
+    let origin = there.trim_end_matches('/');
+    host.write("photo.jpg", jpeg(&landscape(640, 480), 1));
+    let policy = format!(
+        "default-src 'none'; script-src 'self' {origin} 'wasm-unsafe-eval'; connect-src {origin}; \
+         frame-src {origin}; img-src 'self' {origin} data:; style-src 'self' {origin}"
+    );
+    host.page(
+        "index.html",
+        &policy,
+        &format!("<script type=\"module\" src=\"{there}widget/espalier-ladder.js\" crossorigin></script>"),
+        "<espalier-ladder id=\"a\" class=\"brown\" src=\"photo.jpg\" alt=\"A view\"></espalier-ladder>",
+    );
+    let browser = Browser::start(Gpu::None);
+    browser.visit(&host.url("index.html"));
+    let _ = browser.wait_for("the element", "return a.shadowRoot !== null");
+    browser.press("#a");
+    let result = result_of(&browser, "a");
+    let fallback = heard(&browser, "fallback");
+    assert_eq!(fallback.len(), 1, "{fallback:?}");
+    assert_eq!(fallback[0]["detail"]["to"], "iframe");
+    assert_eq!(browser.evaluate("return a.result"), result);
+    assert_eq!(browser.evaluate("return a.toJSON()"), result);
+    // The page's policy has no fetch from its own server: the picture was painted, not fetched.
+    let native = natively(&host.path("photo.jpg"), &[]);
+    let widget: CaptionResult = serde_json::from_value(result).unwrap();
+    assert_eq!((widget.image.width, widget.image.height), (640, 480));
+    assert_eq!(widget.taxonomy.stop, native.taxonomy.stop);
+    assert_eq!(
+        browser.evaluate("return refused"),
+        json!([]),
+        "the policy was violated"
+    );
+    assert!(!heard(&browser, "progress").is_empty() && heard(&browser, "ready").len() == 1);
+    assert_eq!(heard(&browser, "result").len(), 1);
+    let place = browser.evaluate("return a.select('n00015388')");
+    assert_eq!(place["name"], "animal");
+    assert_eq!(heard(&browser, "select").len(), 1);
+    // Its colours are those of the page around it.
+    let picture = image::load_from_memory(&browser.screenshot())
+        .unwrap()
+        .to_rgb8();
+    let brown = picture.pixels().filter(|p| p.0 == [250, 240, 230]).count();
+    assert!(brown > 10_000, "{brown} pixels in the page's colour");
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn a_blocked_host_leaves_the_poster_its_text_and_a_link_and_one_error() {
+    if !wanted() {
+        return;
+    }
+    let host = Host::new();
+    host.write("photo.jpg", jpeg(&landscape(640, 480), 1));
+    let mut site = Site::copy();
+    let there = site.url();
+    let body = format!(
+        "<espalier-ladder id=\"a\" src=\"photo.jpg\" alt=\"A view of hills\">\
+         <a href=\"{there}\">Its ladder</a></espalier-ladder>"
+    );
+    let origin = there.trim_end_matches('/');
+    let policy = format!("default-src 'self' {origin}; style-src 'self'");
+    let script = format!(
+        "<script type=\"module\" src=\"{there}widget/espalier-ladder.js\" crossorigin></script>"
+    );
+    host.page("index.html", &policy, &script, &body);
+    host.page("bare.html", &policy, &script, &body);
+    let browser = Browser::start(Gpu::None);
+    browser.visit(&host.url("index.html"));
+    let _ = browser.wait_for("the element", "return a.shadowRoot !== null");
+    site.stop();
+    browser.press("#a");
+    let _ = browser.wait_for("the error", "return heard.some((e) => e.name === 'error')");
+    let errors = heard(&browser, "error");
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    for key in ["cause", "what", "todo"] {
+        assert!(errors[0]["detail"][key].is_string(), "{errors:?}");
+    }
+    let words = browser.evaluate("return a.shadowRoot.querySelector('[part=bar]').innerText");
+    assert!(words.as_str().unwrap().contains("Try again"), "{words}");
+    let shown = browser.evaluate(
+        "const img = a.shadowRoot.querySelector('img'); const link = a.querySelector('a');\
+         return [img.alt, img.naturalWidth, link.getBoundingClientRect().height > 0]",
+    );
+    assert_eq!(shown, json!(["A view of hills", 640, true]));
+
+    // Not even the script: what stands between the tags is there as it was written.
+    browser.devtools(
+        "Network.setCacheDisabled",
+        &json!({ "cacheDisabled": true }),
+    );
+    browser.visit(&host.url("bare.html"));
+    let link = browser.evaluate("return [a.shadowRoot === null, a.querySelector('a').innerText]");
+    assert_eq!(link, json!([true, "Its ladder"]));
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn scrolling_is_never_trapped() {
+    if !wanted() {
+        return;
+    }
+    let body = "<espalier-ladder id=\"a\" src=\"photo.jpg\" alt=\"A view\"></espalier-ladder><p class=\"after\">On.</p>";
+    let host = paper(STRICT, body);
+    let browser = Browser::start(Gpu::None);
+    browser.visit(&host.url("paper/index.html"));
+    let _ = browser.wait_for("the element", "return a.shadowRoot !== null");
+    let scrolls = |x: f64, y: f64, state: &str| {
+        for _ in 0..12 {
+            browser.wheel(x, y, 120.0);
+        }
+        let moved = browser.wait_for(state, "return scrollY");
+        assert!(moved.as_f64().unwrap() > 0.0);
+        let _ = browser.evaluate("scrollTo({ top: 0, behavior: 'instant' })");
+        let _ = browser.wait_for("the top", "return scrollY === 0");
+    };
+    scrolls(200.0, 200.0, "scrolling over the poster");
+    browser.press("#a");
+    let _ = result_of(&browser, "a");
+    let _ = browser.evaluate("scrollTo({ top: 0, behavior: 'instant' })");
+    let words = browser.evaluate(
+        "const box = a.shadowRoot.querySelector('[part=words]').getBoundingClientRect();\
+         return [box.x + box.width / 2, box.y + box.height / 2]",
+    );
+    // Over the answer, which scrolls itself where it is too long, and then hands on.
+    scrolls(
+        words[0].as_f64().unwrap(),
+        words[1].as_f64().unwrap(),
+        "scrolling over the answer",
+    );
+    scrolls(20.0, 100.0, "scrolling over the photo");
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn themes_parts_and_properties_reach_the_element() {
+    if !wanted() {
+        return;
+    }
+    let body = "<espalier-ladder id=\"plain\" src=\"photo.jpg\"></espalier-ladder>\
+        <espalier-ladder id=\"dark\" src=\"photo.jpg\" theme=\"dark\" credit=\"off\"></espalier-ladder>\
+        <espalier-ladder id=\"brown\" class=\"brown\" src=\"photo.jpg\"></espalier-ladder>\
+        <espalier-ladder id=\"quiet\" src=\"photo.jpg\" reveal=\"manual\"></espalier-ladder>";
+    let host = paper(STRICT, body);
+    let browser = Browser::start(Gpu::None);
+    browser.resize(1000, Look::Light);
+    browser.visit(&host.url("paper/index.html"));
+    let _ = browser.wait_for("the elements", "return quiet.shadowRoot !== null");
+    let colour = |id: &str, part: &str, of: &str| {
+        browser.evaluate(&format!(
+            "return getComputedStyle({id}.shadowRoot.querySelector('[part={part}]')).{of}"
+        ))
+    };
+    assert_eq!(
+        colour("plain", "box", "backgroundColor"),
+        json!("rgb(253, 250, 244)")
+    );
+    assert_eq!(
+        colour("dark", "box", "backgroundColor"),
+        json!("rgb(33, 28, 24)")
+    );
+    assert_eq!(
+        colour("brown", "box", "backgroundColor"),
+        json!("rgb(250, 240, 230)")
+    );
+    assert_eq!(
+        colour("brown", "button", "backgroundColor"),
+        json!("rgb(120, 60, 20)")
+    );
+    assert_eq!(colour("dark", "credit", "display"), json!("none"));
+    assert_ne!(colour("plain", "credit", "display"), json!("none"));
+    assert_eq!(colour("quiet", "bar", "display"), json!("none"));
+    browser.resize(1000, Look::Dark);
+    assert_eq!(
+        colour("plain", "box", "backgroundColor"),
+        json!("rgb(33, 28, 24)")
+    );
+    // By hand alone, and then as any other.
+    let _ = browser.evaluate("return quiet.load()");
+    let _ = browser.wait_for(
+        "its answer",
+        "return quiet.shadowRoot.querySelector('[part=answer]') !== null",
+    );
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn a_model_is_fetched_early_where_the_page_asks_for_it_and_never_after_a_crash() {
+    if !wanted() {
+        return;
+    }
+    let body = "<espalier-ladder id=\"a\" src=\"photo.jpg\" loading=\"eager\" reveal=\"interaction\"></espalier-ladder>";
+    let host = paper(STRICT, body);
+    let browser = Browser::start(Gpu::None);
+    browser.visit(&host.url("paper/index.html"));
+    let _ = browser.wait_for("the model", "return heard.some((e) => e.name === 'ready')");
+    // Behind its poster until somebody presses.
+    assert_eq!(
+        browser.evaluate("return a.shadowRoot.querySelector('[part=answer]')"),
+        Value::Null
+    );
+    let _ = browser.wait_for(
+        "the reading",
+        "return localStorage.getItem('espalier-loading') === null",
+    );
+    browser.press("#a");
+    let _ = result_of(&browser, "a");
+    // As a page finds it whose predecessor was ended while it loaded.
+    let _ = browser.evaluate("localStorage.setItem('espalier-loading', 'cpu')");
+    browser.visit(&host.url("paper/index.html"));
+    let _ = browser.wait_for("the element", "return a.shadowRoot !== null");
+    let _ = browser.evaluate("return new Promise((done) => setTimeout(done, 1500))");
+    assert!(
+        heard(&browser, "ready").is_empty(),
+        "loaded by itself after a crash"
+    );
+    browser.press("#a");
+    let _ = result_of(&browser, "a");
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn the_demo_page_shows_three_answers_and_breaks_no_policy() {
+    if !wanted() {
+        return;
+    }
+    let site = Site::built();
+    let browser = Browser::start(Gpu::None);
+    browser.visit(&format!("{}demo/", site.url()));
+    let _ = browser.evaluate(
+        "window.refused = []; document.addEventListener('securitypolicyviolation', (e) => refused.push(e.blockedURI))",
+    );
+    let all = "[...document.querySelectorAll('espalier-ladder')]";
+    let answers = browser.evaluate(&format!("return Promise.all({all}.map((e) => e.load()))"));
+    assert_eq!(answers.as_array().map(Vec::len), Some(3));
+    assert_eq!(browser.asked("image.safetensors"), 1);
+    assert_eq!(browser.evaluate("return refused"), json!([]));
+    let _ = browser.evaluate("document.querySelector('button[data-node]').click()");
+    let _ = browser.wait_for(
+        "the selection",
+        "return document.getElementById('events').innerText.includes('espalier-select')",
+    );
+    for look in [Look::Light, Look::Dark] {
+        for width in [360, 768, 1440] {
+            browser.resize(width, look);
+            let reach = browser.evaluate("return document.documentElement.scrollWidth");
+            assert!(
+                reach.as_u64().unwrap() <= u64::from(width),
+                "{reach} wide at {width}"
+            );
+            let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("screenshots");
+            fs::create_dir_all(&folder).unwrap();
+            let name = format!("demo-{width}-{}.png", look.as_str());
+            fs::write(folder.join(name), browser.screenshot()).unwrap();
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Times of the stages of one photo.
+
+use std::collections::BTreeMap;
+
+use js_sys::{Function, Reflect};
+use wasm_bindgen::JsCast as _;
+
+/// Milliseconds since the worker began.
+#[must_use]
+pub fn now() -> f64 {
+    let clock = Reflect::get(&js_sys::global(), &"performance".into()).ok();
+    let now = clock.and_then(|clock| {
+        let now: Function = Reflect::get(&clock, &"now".into()).ok()?.dyn_into().ok()?;
+        now.call0(&clock).ok()?.as_f64()
+    });
+    now.unwrap_or(0.0)
+}
+
+/// Times of the stages of one photo.
+pub struct Clock {
+    start: f64,
+    last: f64,
+    laps: BTreeMap<String, f64>,
+}
+
+impl Clock {
+    /// A clock that starts now.
+    #[must_use]
+    pub fn start() -> Self {
+        let start = now();
+        Self {
+            start,
+            last: start,
+            laps: BTreeMap::new(),
+        }
+    }
+
+    /// Ends a stage.
+    pub fn lap(&mut self, stage: &str) {
+        let now = now();
+        self.laps.insert(stage.to_owned(), round(now - self.last));
+        self.last = now;
+    }
+
+    /// The times of all stages, and of the whole as `total`.
+    #[must_use]
+    pub fn stop(mut self) -> BTreeMap<String, f64> {
+        self.laps
+            .insert("total".to_owned(), round(now() - self.start));
+        self.laps
+    }
+}
+
+/// Browsers blur their clocks; more than a tenth of a millisecond would be made up.
+fn round(milliseconds: f64) -> f64 {
+    (milliseconds * 10.0).round() / 10.0
+}

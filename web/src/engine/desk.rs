@@ -1,0 +1,203 @@
+//! What a worker knows and what it answers with: a model, and the photos that it read lately.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use espalier_core::bundle::{BundleFiles, Manifest, sha256_hex};
+use espalier_core::caption::{Caption, CaptionResult, Captioner, PhotoInfo};
+use espalier_core::input::decode;
+use serde::Serialize;
+
+use super::clock::Clock;
+use super::protocol::{Backend, PhotoId, Response};
+use crate::told::{place_sentence, tell};
+use crate::ui_error::{Cause, UiError};
+
+/// Photos whose embeddings are kept, so that they can be ranked again. Three elements of a page may
+/// share one worker, and a visitor goes back and forth.
+const KEPT: usize = 16;
+
+/// A photo that was read.
+struct Read {
+    id: PhotoId,
+    image: PhotoInfo,
+    embedding: Vec<f32>,
+    timing_ms: BTreeMap<String, f64>,
+    below: Option<String>,
+    caption: Caption,
+}
+
+/// A model made ready, and what was read with it.
+pub struct Desk {
+    backend: Backend,
+    manifest: Manifest,
+    captioner: Captioner,
+    read: VecDeque<Read>,
+}
+
+impl Desk {
+    /// A desk with nothing on it yet.
+    #[must_use]
+    pub fn new(backend: Backend, manifest: Manifest, captioner: Captioner) -> Self {
+        Self {
+            backend,
+            manifest,
+            captioner,
+            read: VecDeque::new(),
+        }
+    }
+
+    /// Reads a photo: the same decoding, the same preprocessing and the same ranking as the command
+    /// line's.
+    ///
+    /// # Errors
+    /// A photo that cannot be read, a device that fails.
+    pub async fn caption(&mut self, id: PhotoId, photo: &[u8]) -> Result<Response, UiError> {
+        let told = |error| UiError::from(&error);
+        let mut clock = Clock::start();
+        let picture = decode(photo).map_err(told)?;
+        let image = PhotoInfo {
+            width: picture.width(),
+            height: picture.height(),
+            sha256: sha256_hex(photo),
+        };
+        clock.lap("decode");
+        let pictures = std::slice::from_ref(&picture);
+        let mut embedding = self.captioner.embed(pictures).await.map_err(told)?;
+        clock.lap("embed");
+        let embedding = embedding.swap_remove(0);
+        let caption = self.captioner.rank(&embedding);
+        clock.lap("rank");
+        let read = Read {
+            id,
+            image,
+            embedding,
+            timing_ms: clock.stop(),
+            below: None,
+            caption,
+        };
+        let answer = self.answer(&read);
+        self.read.retain(|other| other.id != id);
+        self.read.push_front(read);
+        self.read.truncate(KEPT);
+        answer
+    }
+
+    /// Ranks a photo that was read lately, at or below a node.
+    ///
+    /// # Errors
+    /// A photo that is no longer known, a node that the taxonomy lacks.
+    pub fn rank(&mut self, id: PhotoId, below: Option<String>) -> Result<Response, UiError> {
+        let at = self.find(id)?;
+        let embedding = &self.read[at].embedding;
+        let caption = match &below {
+            None => self.captioner.rank(embedding),
+            Some(node) => self.captioner.rank_below(embedding, node).map_err(asked)?,
+        };
+        self.read[at].caption = caption;
+        self.read[at].below = below;
+        self.answer(&self.read[at])
+    }
+
+    /// Puts a result into words.
+    ///
+    /// # Errors
+    /// Something that is no result.
+    pub fn tell(&self, id: PhotoId, json: &str) -> Result<Response, UiError> {
+        let result: CaptionResult = serde_json::from_str(json).map_err(mixed)?;
+        let mut told = tell(&result, &self.manifest);
+        if let Ok(at) = self.find(id)
+            && self.read[at].below.is_some()
+        {
+            let mut receipt = espalier_core::caption::Receipt::new(result, &self.manifest);
+            receipt.below.clone_from(&self.read[at].below);
+            told.receipt = json_of(&receipt)?;
+        }
+        Ok(Response::Told { id, told })
+    }
+
+    /// Where a node lies, seen from a photo that was read lately.
+    ///
+    /// # Errors
+    /// A photo that is no longer known, a node that the taxonomy lacks.
+    pub fn place(&self, id: PhotoId, node: &str) -> Result<Response, UiError> {
+        let read = &self.read[self.find(id)?];
+        let place = self.captioner.place(&read.embedding, node).map_err(asked)?;
+        let sentence = place_sentence(&place, &read.caption.taxonomy);
+        Ok(Response::Placed {
+            id,
+            place,
+            sentence,
+        })
+    }
+
+    /// Takes in a later shard of the captions, and gives new answers to the photos that it changes
+    /// them for.
+    ///
+    /// # Errors
+    /// Files that do not fit the bundle.
+    pub fn grow(&mut self, shard: u32, files: &BundleFiles) -> Result<Vec<Response>, UiError> {
+        self.captioner
+            .grow(&self.manifest, shard, files)
+            .map_err(|error| UiError::from(&error))?;
+        let mut answers = Vec::new();
+        for at in 0..self.read.len() {
+            let read = &self.read[at];
+            let caption = match &read.below {
+                None => self.captioner.rank(&read.embedding),
+                Some(node) => self
+                    .captioner
+                    .rank_below(&read.embedding, node)
+                    .map_err(asked)?,
+            };
+            if caption != read.caption {
+                self.read[at].caption = caption;
+                answers.push(self.answer(&self.read[at])?);
+            }
+        }
+        Ok(answers)
+    }
+
+    fn find(&self, id: PhotoId) -> Result<usize, UiError> {
+        let at = self.read.iter().position(|read| read.id == id);
+        at.ok_or_else(|| {
+            UiError::new(
+                Cause::Photo,
+                "This photo was read too long ago to be asked about.",
+                "Give it once more.",
+            )
+        })
+    }
+
+    fn answer(&self, read: &Read) -> Result<Response, UiError> {
+        let result = CaptionResult {
+            model: self.captioner.info().clone(),
+            backend: self.backend.as_str().to_owned(),
+            image: read.image.clone(),
+            ladder: read.caption.ladder.clone(),
+            taxonomy: read.caption.taxonomy.clone(),
+            timing_ms: read.timing_ms.clone(),
+        };
+        Ok(Response::Result {
+            id: read.id,
+            json: json_of(&result)?,
+        })
+    }
+}
+
+fn json_of(value: &impl Serialize) -> Result<String, UiError> {
+    serde_json::to_string_pretty(value).map_err(mixed)
+}
+
+fn mixed(error: serde_json::Error) -> UiError {
+    UiError::mixed_versions(error.to_string())
+}
+
+/// A node that was asked for and is not there: neither model nor engine is at fault.
+fn asked(error: espalier_core::CoreError) -> UiError {
+    UiError::new(
+        Cause::Photo,
+        "The taxonomy of this model has no such place.",
+        "Name a node by its id, for example n00015388.",
+    )
+    .with_detail(error.to_string())
+}
