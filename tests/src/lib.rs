@@ -2,6 +2,7 @@
 
 pub mod browser;
 pub mod photos;
+pub mod schema;
 pub mod shards;
 
 use std::path::PathBuf;

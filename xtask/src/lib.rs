@@ -24,3 +24,4 @@ pub mod study;
 pub mod test_run;
 pub mod totals;
 pub mod web_build;
+pub mod wire;
