@@ -49,7 +49,8 @@ async function activate() {
 
 async function fixed({ request }) {
   const kept = await caches.match(key(new URL(request.url)), { cacheName: CACHE });
-  return kept ?? fetch(request);
+  // Without an address of its own, or a worker would take that for its own and lose its query.
+  return kept ? new Response(kept.body, kept) : fetch(request);
 }
 
 async function newest(event) {

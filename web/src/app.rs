@@ -1,6 +1,7 @@
 //! The page: its one shell, its two columns, and the way into the HTML around them.
 
 use leptos::mount::mount_to;
+use leptos::portal::Portal;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 use web_sys::HtmlElement;
@@ -61,10 +62,11 @@ fn App(
             body.remove_attribute("data-given")
         };
     });
+    let foot = document().get_element_by_id("kept");
     view! {
         <PhotoDrop />
         <Outcome />
         <Status />
-        <StoragePanel shell />
+        {foot.map(|mount| view! { <Portal mount><StoragePanel shell /></Portal> })}
     }
 }

@@ -36,13 +36,14 @@ sheet.replaceSync(`
   border: 1px solid var(--_line); border-radius: var(--espalier-radius, .75rem); }
 .photo { position: absolute; inset: 0; }
 .photo img, .photo canvas, ::slotted(img), .frame { display: block; width: 100%; height: 100%; border: 0; object-fit: cover; }
+.frame { position: absolute; inset: 0; background: var(--_bg); }
 .photo.empty { display: grid; place-items: center; padding: 1rem 1rem 5rem; text-align: center; color: var(--_soft); }
 .bar { position: absolute; inset: auto 0 0; display: flex; flex-wrap: wrap; align-items: center; gap: .5rem 1rem;
   padding: .75rem 1rem; background: color-mix(in srgb, var(--_bg) 92%, transparent); border-top: 1px solid var(--_line); }
 .bar > p { flex: 1 1 11rem; min-width: 0; margin: 0; font-size: .875rem; line-height: 1.4; color: var(--_soft); }
 .bar > p.fault { color: var(--_fault); }
 .bar a { color: inherit; }
-progress { flex: 1 1 100%; width: 100%; height: .375rem; accent-color: var(--_accent); }
+progress { position: absolute; inset: -.1875rem 0 auto; width: 100%; height: .375rem; accent-color: var(--_accent); }
 button, .button { display: inline-flex; align-items: center; min-height: 2.75rem; padding: .375rem 1.25rem; border: 1px solid var(--_accent);
   border-radius: 99rem; background: var(--_accent); color: var(--_on); font: 500 1rem/1.2 inherit; font-family: inherit; cursor: pointer; }
 button.quiet, .button.quiet { border-color: color-mix(in srgb, var(--_fg) 45%, transparent); background: transparent; color: var(--_fg); }
@@ -73,6 +74,19 @@ export const megabytes = (bytes) =>
 export const fault = (cause, what, todo, detail) => ({ cause, what, todo, detail: detail ? String(detail.message ?? detail) : null });
 const asFault = (error) =>
   error?.what ? error : fault("engine", "The ladder could not be made.", "Reload the page to try again.", error);
+
+/** Writes the note, or takes it away. Without storage there is none, and nothing else is lost. */
+function note(loading) {
+  try {
+    if (loading) localStorage.setItem(CRASH, "cpu");
+    else localStorage.removeItem(CRASH);
+  } catch {
+    // Storage is forbidden here.
+  }
+}
+let loads = 0;
+// Leaving in the middle of a load is no crash.
+addEventListener("pagehide", () => loads > 0 && note(false));
 
 let noted = false;
 
@@ -350,11 +364,8 @@ class EspalierLadder extends HTMLElement {
       this.#state = "loading";
       this.#draw("Loading…");
     }
-    try {
-      localStorage.setItem(CRASH, "cpu");
-    } catch {
-      // Without storage there is no note, and nothing else is lost.
-    }
+    loads += 1;
+    note(true);
     this.#loading = this.#once(round);
     try {
       const answer = await this.#loading;
@@ -369,19 +380,21 @@ class EspalierLadder extends HTMLElement {
       return answer?.result ?? this.result;
     } catch (error) {
       if (round !== this.#round) return null;
-      this.#loading = null;
       const told = asFault(error);
+      this.#loading = null;
+      // A photo at fault leaves the engine fit for the next one.
+      if (told.cause !== "photo") {
+        this.#reader?.leave(this);
+        this.#reader = null;
+      }
       this.#state = "failed";
       this.#draw(`${told.what} ${told.todo}`);
       this.#tell(`${told.what} ${told.todo}`);
       this.#say("error", told);
       throw told;
     } finally {
-      try {
-        localStorage.removeItem(CRASH);
-      } catch {
-        // As above.
-      }
+      loads -= 1;
+      if (loads === 0) note(false);
     }
   }
 

@@ -5,7 +5,7 @@ import { make } from "./espalier-ladder.js";
 
 export const style = new CSSStyleSheet();
 style.replaceSync(`
-.answer { position: absolute; inset: 0; display: grid; grid-template: minmax(7rem, 34%) minmax(0, 1fr) / minmax(0, 1fr); }
+.answer { position: absolute; inset: 0; display: grid; background: var(--_bg); grid-template: minmax(7rem, 34%) minmax(0, 1fr) / minmax(0, 1fr); }
 .answer > .photo { position: relative; inset: auto; background: color-mix(in srgb, var(--_fg) 8%, var(--_bg)); min-height: 0; }
 .answer > .photo img, .answer > .photo canvas { position: absolute; inset: 0; }
 .words { min-height: 0; overflow: auto; padding: 1rem 1.25rem 1.25rem; overscroll-behavior: auto; }
@@ -16,16 +16,17 @@ style.replaceSync(`
 h2, p, ol { margin: 0; padding: 0; }
 h2 { font: 500 1.375rem/1.25 var(--_serif); letter-spacing: -.01em; text-wrap: balance; }
 .guess, .placed { margin-top: .375rem; color: var(--_soft); font-size: .9375rem; }
-.ladder { list-style: none; margin: 1rem 0 0; }
-.rung { position: relative; padding: .25rem 0 .25rem calc(1rem + var(--step) * .625rem); font: 400 1.125rem/1.4 var(--_serif); overflow-wrap: anywhere; }
+.placed { padding-left: .625rem; border-left: 3px solid var(--_accent); color: var(--_fg); }
+.ladder { list-style: none; margin: .5rem 0 0; }
+.rung { position: relative; padding: .25rem 0 .25rem calc(1.375rem + var(--step) * .625rem); font: 400 1.125rem/1.4 var(--_serif); overflow-wrap: anywhere; }
 .rung::before { content: ""; position: absolute; left: .3125rem; top: 0; bottom: 0; border-left: 2px solid var(--_line); }
 .rung:last-child::before { bottom: 50%; }
-.rung::after { content: ""; position: absolute; left: calc(.3125rem + var(--step) * .625rem); top: .85em; width: .5rem; height: .5rem;
+.rung::after { content: ""; position: absolute; left: calc(.3125rem + var(--step) * .625rem); top: .8em; width: .625rem; height: .625rem;
   border: 2px solid var(--_accent); border-radius: 100% 0 100% 0; background: var(--_accent); transform: translate(-15%, -25%) rotate(45deg); }
 .rung i { position: absolute; left: .4375rem; top: 50%; width: calc(var(--step) * .625rem); border-top: 2px solid var(--_line); }
 .rung.beyond { color: var(--_soft); }
 .rung.beyond::after { background: var(--_bg); }
-.dial { display: flex; align-items: center; gap: .75rem; margin-top: 1rem; color: var(--_soft); font-size: .875rem; }
+.dial { display: flex; align-items: center; gap: .75rem; max-width: 24rem; margin-top: .5rem; color: var(--_soft); font-size: .875rem; }
 .dial input { flex: 1; min-width: 0; min-height: 2rem; accent-color: var(--_accent); }
 .path { list-style: none; display: flex; flex-wrap: wrap; gap: .25rem; margin: .75rem 0 0; }
 .path button { min-height: 2rem; padding: .125rem .625rem; border: 1px solid transparent; background: none; color: inherit; font-size: .875rem; font-weight: 400; }
@@ -99,10 +100,10 @@ export function draw(answer) {
       { class: "words", part: "words", tabindex: 0, role: "group", "aria-label": "What the photo shows" },
       sentence,
       guess,
-      make("ol", { class: "ladder", part: "ladder", "aria-label": "Captions from general to specific" }, ...rungs),
-      make("label", { class: "dial", part: "dial" }, make("span", {}, "general"), dial, make("span", {}, "specific")),
-      make("ol", { class: "path", part: "tree", "aria-label": "Path in the taxonomy, from the root" }, ...steps),
       placed,
+      make("label", { class: "dial", part: "dial" }, make("span", {}, "general"), dial, make("span", {}, "specific")),
+      make("ol", { class: "ladder", part: "ladder", "aria-label": "Captions from general to specific" }, ...rungs),
+      make("ol", { class: "path", part: "tree", "aria-label": "Path in the taxonomy, from the root" }, ...steps),
       make(
         "div",
         { class: "foot" },
@@ -149,6 +150,8 @@ export function draw(answer) {
       }
       placed.textContent = place.sentence;
       placed.hidden = false;
+      // It stands near the top. The page itself stays where it is.
+      placed.parentElement.scrollTop = 0;
     },
   };
   view.cut(answer.level);

@@ -98,7 +98,9 @@ for (const name of ["progress", "ready", "result", "select", "fallback", "error"
   });
 }
 new PerformanceObserver((list) => {
-  for (const { value } of list.getEntries()) shifts += value;
+  // Of the page, not of what an element draws in its own box.
+  const outer = ({ node }) => node?.getRootNode() === document && !node.closest?.("espalier-ladder");
+  for (const { value, sources } of list.getEntries()) if (sources.some(outer)) shifts += value;
 }).observe({ type: "layout-shift", buffered: true });
 "#;
 
