@@ -6,6 +6,7 @@
 
 mod page;
 mod pages;
+pub mod paper;
 pub mod processes;
 mod recorder;
 mod site;

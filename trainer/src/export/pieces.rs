@@ -10,7 +10,7 @@ use espalier_core::taxonomy::Taxonomy;
 use espalier_core::weights::{HostTensor, Tensors};
 
 /// Bytes of a tower's file, more only where a single tensor is larger.
-pub const PIECE: usize = 2 << 20;
+pub const PIECE: usize = 3 << 20;
 
 /// Most captions of the first shard.
 const FIRST: usize = 1024;
