@@ -294,3 +294,46 @@ fn a_blocked_host_leaves_the_poster_its_text_and_a_link_and_one_error() {
     let link = browser.evaluate("return [a.shadowRoot === null, a.querySelector('a').innerText]");
     assert_eq!(link, json!([true, "Its ladder"]));
 }
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn policies_that_forbid_workers_or_fetches_lead_to_a_frame_and_without_one_to_words() {
+    if !wanted() {
+        return;
+    }
+    let element = "<espalier-ladder id=\"a\" src=\"photo.jpg\" alt=\"A view\"></espalier-ladder>";
+    let rest = "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self' 'wasm-unsafe-eval'";
+    for (policy, framed) in [
+        (
+            "connect-src 'self'; worker-src 'none'; frame-src 'self'",
+            true,
+        ),
+        (
+            "connect-src 'none'; worker-src 'self'; frame-src 'self'",
+            true,
+        ),
+        (
+            "connect-src 'none'; worker-src 'self'; frame-src 'none'",
+            false,
+        ),
+    ] {
+        let host = paper(&format!("{rest}; {policy}"), element);
+        let browser = Browser::start(Gpu::None);
+        browser.visit(&host.url("paper/index.html"));
+        let _ = browser.wait_for("the element", "return a.shadowRoot !== null");
+        browser.press("#a");
+        let end = "return heard.some((e) => e.name === 'result' || e.name === 'error')";
+        let _ = browser.wait_for("an end", end);
+        assert_eq!(heard(&browser, "fallback").len(), 1, "{policy}");
+        assert_eq!(
+            heard(&browser, "result").len(),
+            usize::from(framed),
+            "{policy}"
+        );
+        assert_eq!(
+            heard(&browser, "error").len(),
+            usize::from(!framed),
+            "{policy}"
+        );
+    }
+}
