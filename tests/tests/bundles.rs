@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
-use espalier_core::bundle::{BundleFiles, Manifest, Part};
+use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
 use espalier_core::caption::{Captioner, Opening, Rung};
 use espalier_tests::photos::landscape;
 use espalier_tests::shards::in_shards;
@@ -72,7 +72,7 @@ fn pieces_in_any_order_give_the_answers_of_the_whole() {
     first.reverse();
     for file in first {
         let content = fs::read(folder.path().join(&file.path)).unwrap();
-        opening = opening.add(&file.path, content).unwrap();
+        opening = opening.add(file.check(content).unwrap()).unwrap();
     }
     let mut pieced = opening.finish().unwrap();
     let at_once = whole(&shipped());
@@ -112,7 +112,8 @@ fn a_piece_that_is_missing_or_damaged_or_strange_is_named() {
     let open = |without: &str| {
         let mut opening = Opening::new(&bytes, &Device::flex()).unwrap();
         for file in manifest.first_of(&PARTS).filter(|f| f.path != without) {
-            opening = opening.add(&file.path, read(&file.path)).unwrap();
+            let checked = file.check(read(&file.path)).unwrap();
+            opening = opening.add(checked).unwrap();
         }
         opening
     };
@@ -123,17 +124,22 @@ fn a_piece_that_is_missing_or_damaged_or_strange_is_named() {
     let mut damaged = read("image-1.safetensors");
     let middle = damaged.len() / 2;
     damaged[middle] ^= 1;
-    let error = open("image-1.safetensors").add("image-1.safetensors", damaged);
-    let error = error.unwrap_err().to_string();
+    let listed = manifest.file("image-1.safetensors").unwrap();
+    let error = listed.check(damaged).unwrap_err().to_string();
     assert!(
         error.contains("image-1.safetensors") && error.contains("SHA-256"),
         "{error}"
     );
-    let error = open("")
-        .add("image-2.safetensors", Vec::new())
-        .unwrap_err()
-        .to_string();
-    assert!(error.contains("image-2.safetensors"), "{error}");
+    // A sound file of another bundle.
+    let mut other = listed.clone();
+    other.bytes = 0;
+    other.sha256 = sha256_hex(&[]);
+    for path in ["image-1.safetensors", "image-2.safetensors"] {
+        other.path = path.to_owned();
+        let strange = other.check(Vec::new()).unwrap();
+        let error = open(path).add(strange).unwrap_err().to_string();
+        assert!(error.contains(path), "{error}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::files::sha256_hex;
+use super::files::{Checked, sha256_hex};
 use crate::error::{CoreError, Result};
 use crate::geometry::Space;
 use crate::input::Preprocess;
@@ -48,7 +48,6 @@ pub struct BundleFile {
     pub shard: u32,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
 fn is_first(shard: &u32) -> bool {
     *shard == 0
 }
@@ -58,7 +57,7 @@ impl BundleFile {
     ///
     /// # Errors
     /// [`CoreError::Bundle`] naming the file when their length or hash differs.
-    pub fn check(&self, bytes: &[u8]) -> Result<()> {
+    pub fn check(&self, bytes: Vec<u8>) -> Result<Checked> {
         let wrong = |reason| {
             Err(CoreError::Bundle {
                 file: self.path.clone(),
@@ -72,14 +71,17 @@ impl BundleFile {
                 bytes.len()
             ));
         }
-        let found = sha256_hex(bytes);
+        let found = sha256_hex(&bytes);
         if found != self.sha256 {
             return wrong(format!(
                 "expected SHA-256 {}, found {found}; the file is damaged or of another version",
                 self.sha256
             ));
         }
-        Ok(())
+        Ok(Checked {
+            file: self.clone(),
+            bytes,
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use burn::tensor::Device;
 
 use super::captioner::{Captioner, ImageModel, image_model};
 use super::files;
-use crate::bundle::{BundleFiles, Manifest, Part, sha256_hex};
+use crate::bundle::{BundleFiles, Checked, Manifest, Part, sha256_hex};
 use crate::error::{CoreError, Result};
 use crate::weights::{Loading, Tensors};
 
@@ -53,15 +53,19 @@ impl Opening {
     /// Take a file in. Files may come in any order.
     ///
     /// # Errors
-    /// [`CoreError::Bundle`] naming the file when it is not listed, or not what is listed; a tensor
-    /// error when it does not fit the model.
-    pub fn add(mut self, path: &str, bytes: Vec<u8>) -> Result<Self> {
+    /// [`CoreError::Bundle`] naming the file when this bundle does not list it so; a tensor error
+    /// when it does not fit the model.
+    pub fn add(mut self, file: Checked) -> Result<Self> {
+        let path = &file.file().path;
         let listed = self.manifest.file(path)?;
-        if listed.part == Part::Image {
-            listed.check(&bytes)?;
-            return self.weights(path, &bytes);
+        if listed != file.file() {
+            return Err(fault(path, "is of another bundle; fetch all of one"));
         }
-        self.files.insert_checked(&self.manifest, path, bytes)?;
+        if listed.part == Part::Image {
+            let path = path.clone();
+            return self.weights(&path, file.bytes());
+        }
+        self.files.insert(file);
         Ok(self)
     }
 

@@ -89,8 +89,8 @@ impl Site {
         for file in &listed.files {
             let from = bundle.join(&file.path);
             let bytes = fs::read(&from).map_err(|e| usage(format!("{}: {e}", from.display())))?;
-            file.check(&bytes)?;
-            write_whole(&model.join(&file.path), &bytes)?;
+            let checked = file.check(bytes)?;
+            write_whole(&model.join(&file.path), checked.bytes())?;
         }
         if let Ok(card) = fs::read(bundle.join("README.md")) {
             write_whole(&model.join("README.md"), &card)?;

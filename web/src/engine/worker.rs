@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use espalier_core::bundle::{BundleFiles, Part};
+use espalier_core::bundle::{BundleFiles, Checked, Part};
 use espalier_core::caption::Opening;
 use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use futures::stream::StreamExt as _;
@@ -137,9 +137,9 @@ async fn load(backend: Backend, manifest_url: &str) -> Result<(Found, Desk, Engi
     let device = device::open(backend, lost).await?;
     let mut opening = Some(Opening::new(&found.bytes, &device).map_err(told)?);
     let report = |progress| say(&Response::Progress(progress));
-    let take = |file: &espalier_core::bundle::BundleFile, bytes: Vec<u8>| {
+    let take = |file: Checked| {
         if let Some(held) = opening.take() {
-            opening = Some(held.add(&file.path, bytes).map_err(told)?);
+            opening = Some(held.add(file).map_err(told)?);
         }
         Ok(())
     };
@@ -183,15 +183,10 @@ async fn finer(found: Found, own: UnboundedSender<Job>) {
     for shard in files.chunk_by(|a, b| a.shard == b.shard) {
         let mut arrived = BundleFiles::default();
         for file in shard {
-            let Ok(bytes) = found.file(file, |_| ()).await else {
+            let Ok(checked) = found.file(file, |_| ()).await else {
                 return;
             };
-            if arrived
-                .insert_checked(&found.manifest, &file.path, bytes)
-                .is_err()
-            {
-                return;
-            }
+            arrived.insert(checked);
         }
         // The receiver lives as long as the worker.
         let _ = own.unbounded_send(Job::Grown(shard[0].shard, arrived));

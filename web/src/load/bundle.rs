@@ -1,6 +1,6 @@
 //! A model's files: from the cache where they are kept, else from the server, checked either way.
 
-use espalier_core::bundle::{BundleFile, Manifest};
+use espalier_core::bundle::{BundleFile, Checked, Manifest};
 use web_sys::RequestCache;
 
 use super::PARTS;
@@ -55,7 +55,7 @@ impl Found {
     pub async fn first(
         &self,
         mut report: impl FnMut(Progress),
-        mut take: impl FnMut(&BundleFile, Vec<u8>) -> Result<(), UiError>,
+        mut take: impl FnMut(Checked) -> Result<(), UiError>,
     ) -> Result<(), UiError> {
         let total = self.manifest.first_bytes_of(&PARTS);
         let mut before = 0;
@@ -70,10 +70,10 @@ impl Found {
             };
             step(before);
             // A file longer than it should be is refused later; the bar must not show it.
-            let bytes = self
+            let checked = self
                 .file(file, |held| step(before + held.min(file.bytes)))
                 .await?;
-            take(file, bytes)?;
+            take(checked)?;
             before += file.bytes;
             step(before);
         }
@@ -89,7 +89,7 @@ impl Found {
         &self,
         file: &BundleFile,
         arrived: impl FnMut(u64),
-    ) -> Result<Vec<u8>, UiError> {
+    ) -> Result<Checked, UiError> {
         let url = format!("{}{}", self.base, file.path);
         if let Some(kept) = self.kept(file, &url).await {
             return Ok(kept);
@@ -99,18 +99,20 @@ impl Found {
         if let Some(kept) = self.kept(file, &url).await {
             return Ok(kept);
         }
-        let bytes = fetched(file, &url, arrived).await?;
-        self.store.put(&url, &file.sha256, &bytes).await;
-        Ok(bytes)
+        let checked = fetched(file, &url, arrived).await?;
+        self.store.put(&url, &file.sha256, checked.bytes()).await;
+        Ok(checked)
     }
 
-    async fn kept(&self, file: &BundleFile, url: &str) -> Option<Vec<u8>> {
+    async fn kept(&self, file: &BundleFile, url: &str) -> Option<Checked> {
         let kept = self.store.get(url, &file.sha256).await?;
-        if file.check(&kept).is_ok() {
-            return Some(kept);
+        match file.check(kept) {
+            Ok(checked) => Some(checked),
+            Err(_) => {
+                self.store.forget(url, &file.sha256).await;
+                None
+            }
         }
-        self.store.forget(url, &file.sha256).await;
-        None
     }
 
     /// Lets go of what an earlier version of this model left in the cache.
@@ -129,7 +131,7 @@ async fn fetched(
     file: &BundleFile,
     url: &str,
     mut arrived: impl FnMut(u64),
-) -> Result<Vec<u8>, UiError> {
+) -> Result<Checked, UiError> {
     let mut cache = RequestCache::Default;
     loop {
         let wanted = Wanted {
@@ -139,8 +141,8 @@ async fn fetched(
             cache,
         };
         let bytes = whole(wanted, &mut arrived).await?;
-        match file.check(&bytes) {
-            Ok(()) => return Ok(bytes),
+        match file.check(bytes) {
+            Ok(checked) => return Ok(checked),
             Err(_) if cache == RequestCache::Default => cache = RequestCache::Reload,
             Err(error) => return Err(UiError::from(&error)),
         }
