@@ -104,9 +104,13 @@ class Engine {
 
   constructor(manifest) {
     this.#manifest = manifest;
+    this.#promise();
+    this.#start();
+  }
+
+  #promise() {
     this.ready = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
     this.ready.catch(() => {});
-    this.#start();
   }
 
   /** Ends the engine when the last one leaves; its memory is freed with it. */
@@ -214,6 +218,9 @@ class Engine {
     const { backend } = this.#plan;
     if (backend === "webgpu" && !["bundle", "network", "photo"].includes(error.cause)) {
       this.#worker.terminate();
+      // Whoever waits for the first engine waits for the second; one that was ready no longer is.
+      if (this.info) this.#promise();
+      this.info = null;
       this.#all("fallback", { from: "webgpu", to: "cpu", reason: error.what });
       const again = [...this.#asked.values()];
       this.#start("webgpu").then(() => again.length && this.#again(again));
