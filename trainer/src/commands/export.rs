@@ -18,7 +18,7 @@ use crate::exit::usage;
 use crate::export::build::PROMPTS;
 use crate::export::gate::{Gate, Side};
 use crate::export::published::{self, Checkpoint, ExportFormat};
-use crate::export::site::{Embed, Site};
+use crate::export::site::Site;
 use crate::export::{Bundle, Contents, calibrate, captions, card};
 use crate::fit::checkpoint::write_whole;
 use crate::fit::{Source, source};
@@ -161,7 +161,9 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
         .as_ref()
         .filter(|_| model_file::is_bundle(&args.checkpoint))
     {
-        return embed(args, &site.write(&args.checkpoint, &args.url)?);
+        site.write(&args.checkpoint, &args.url)?
+            .print(args.common.json);
+        return Ok(());
     }
     // A bundle that is wanted for a site alone is put together beside it, and then moved in whole.
     let parked = match &args.out {
@@ -280,26 +282,8 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
     if let Some(folder) = &args.out {
         println!("bundle: {}", folder.display());
     }
-    made.map_or(Ok(()), |made| embed(args, &made))
-}
-
-/// Say how a page embeds the widget of a site.
-fn embed(args: &ExportArgs, made: &Embed) -> anyhow::Result<()> {
-    if args.common.json {
-        println!("{}", json!({ "site": made }));
-        return Ok(());
+    if let Some(made) = made {
+        made.print(false);
     }
-    println!("site: {}, {} bytes", made.site.display(), made.bytes);
-    println!(
-        "put it at {} (--url), and into a page:\n\n{}",
-        args.url, made.snippet
-    );
-    for (name, hash) in &made.integrity {
-        println!("{hash}  {name}");
-    }
-    println!(
-        "\nan example of a project page: {}",
-        made.site.join("demo/index.html").display()
-    );
     Ok(())
 }

@@ -39,6 +39,8 @@ pub struct Embed {
     pub site: PathBuf,
     /// Bytes of all its files.
     pub bytes: u64,
+    /// Address that it is made for.
+    pub url: String,
     /// Two lines of HTML.
     pub snippet: String,
     /// `integrity` of each of the widget's scripts, by its name in the folder.
@@ -123,9 +125,30 @@ impl Site {
         Ok(Embed {
             bytes: size(&self.folder)?,
             site: self.folder.clone(),
+            url: base.to_owned(),
             snippet,
             integrity,
         })
+    }
+}
+
+impl Embed {
+    /// Say on standard output how a page embeds the widget of this site.
+    pub fn print(&self, json: bool) {
+        if json {
+            println!("{}", serde_json::json!({ "site": self }));
+            return;
+        }
+        println!("site: {}, {} bytes", self.site.display(), self.bytes);
+        println!(
+            "put it at {} (--url), and into a page:\n\n{}",
+            self.url, self.snippet
+        );
+        for (name, hash) in &self.integrity {
+            println!("{hash}  {name}");
+        }
+        let demo = self.site.join("demo/index.html");
+        println!("\nan example of a project page: {}", demo.display());
     }
 }
 
