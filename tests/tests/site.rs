@@ -113,3 +113,62 @@ fn without_a_built_page_the_way_to_one_is_told_before_anything_is_computed() {
     assert!(said.contains("cargo xtask build-web --release"), "{said}");
     assert!(!folder.path().join("site").exists());
 }
+
+#[test]
+fn a_checkpoint_becomes_a_site_in_one_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let (page, site) = (page(folder.path()), folder.path().join("site"));
+    let logs = folder.path().join("logs");
+    let captions = folder.path().join("captions.txt");
+    fs::write(&captions, "a red thing\na thing on the left\n").unwrap();
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let fit =
+        "fit --dataset synthetic --method clip --model vit_t8_64 --steps 1 --batch-size 4 --name t";
+    let mut args: Vec<&str> = fit.split(' ').collect();
+    let logs_path = text(&logs);
+    args.extend(["--logs", &logs_path]);
+    let output = trainer(&args);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+
+    let paths = [logs.join("t"), captions, site.clone(), page].map(|path| text(&path));
+    let [run, captions, to, page] = paths;
+    let export = [
+        "export",
+        "--checkpoint",
+        &run,
+        "--captions",
+        &captions,
+        "--site",
+        &to,
+        "--page",
+        &page,
+        "--probe-size",
+        "8",
+        "--max-drop",
+        "100",
+    ];
+    let output = trainer(&export);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        said.contains("<espalier-ladder") && said.contains("integrity="),
+        "{said}"
+    );
+    let manifest = fs::read_to_string(site.join("models/default/manifest.json")).unwrap();
+    assert!(manifest.contains("\"method\": \"clip\""), "{manifest}");
+    let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(64, 48), 1));
+    let model = text(&site.join("models/default"));
+    assert!(
+        trainer(&["caption", "--model", &model, &text(&photo)])
+            .status
+            .success()
+    );
+}
