@@ -127,7 +127,7 @@ class Engine {
       const bytes = await photo.arrayBuffer();
       let json = await this.#ask("result", id, { type: "caption", id }, bytes);
       if (below) json = await this.#ask("result", id, { type: "rank", id, below });
-      return { id, result: JSON.parse(json), told: await this.#ask("told", id, { type: "tell", id, json }) };
+      return { id, result: JSON.parse(json), told: await this.#ask("phrased", id, { type: "phrase", id, json }) };
     });
     this.#queue = turn.catch(() => {});
     return turn;
@@ -177,7 +177,7 @@ class Engine {
       progress: ({ stage, loaded, total, file }) => this.#progress(stage, loaded, total, file),
       ready: ({ type, ...info }) => this.#ready(info),
       result: ({ id, json }) => (this.#answer("result", id, json) ? null : this.#finer(id, json)),
-      told: ({ id, told }) => this.#answer("told", id, told),
+      phrased: ({ id, told }) => this.#answer("phrased", id, told),
       placed: ({ id, place, sentence }) => this.#answer("placed", id, { ...place, sentence }),
       superseded: ({ id }) => this.#refuse(id, fault("photo", "A newer photo was read instead.", "Give it once more.")),
       failed: ({ id, fatal, error }) => (fatal ? this.#lost(error) : this.#refuse(id, error)),
@@ -209,7 +209,7 @@ class Engine {
 
   /** Captions that arrived after the first answer have made it finer. */
   async #finer(id, json) {
-    const told = await this.#ask("told", id, { type: "tell", id, json });
+    const told = await this.#ask("phrased", id, { type: "phrase", id, json });
     this.#all("finer", { id, result: JSON.parse(json), told });
   }
 

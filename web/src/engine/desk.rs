@@ -102,7 +102,7 @@ impl Desk {
     ///
     /// # Errors
     /// Something that is no result.
-    pub fn tell(&self, id: PhotoId, json: &str) -> Result<Response, UiError> {
+    pub fn phrase(&self, id: PhotoId, json: &str) -> Result<Response, UiError> {
         let result: CaptionResult = serde_json::from_str(json).map_err(mixed)?;
         let mut told = tell(&result, &self.manifest);
         if let Ok(at) = self.find(id)
@@ -112,7 +112,7 @@ impl Desk {
             receipt.below.clone_from(&self.read[at].below);
             told.receipt = json_of(&receipt)?;
         }
-        Ok(Response::Told { id, told })
+        Ok(Response::Phrased { id, told })
     }
 
     /// Where a node lies, seen from a photo that was read lately.

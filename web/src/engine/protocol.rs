@@ -3,7 +3,7 @@
 //! Every message is one JSON text; a photo travels beside its request as a transferred
 //! `ArrayBuffer`, so that it is neither copied nor turned into text. Every [`Request`] is answered:
 //! `Load` by [`Response::Ready`], `Caption` by [`Response::Result`] or [`Response::Superseded`],
-//! `Rank` by [`Response::Result`], `Tell` by [`Response::Told`], `Place` by [`Response::Placed`], and
+//! `Rank` by [`Response::Result`], `Phrase` by [`Response::Phrased`], `Place` by [`Response::Placed`], and
 //! each of them by [`Response::Failed`] where it cannot be. A photo that was read while finer
 //! captions were still on their way gets a second [`Response::Result`] when they have come.
 //! `worker.js` speaks the same language for what happens before and after the Rust code runs, and
@@ -127,7 +127,7 @@ pub enum Request {
         below: Option<String>,
     },
     /// Put a result into words, as the page does.
-    Tell {
+    Phrase {
         /// The photo.
         id: PhotoId,
         /// Its result, as it was answered.
@@ -160,7 +160,7 @@ pub enum Response {
         json: String,
     },
     /// A result in words.
-    Told {
+    Phrased {
         /// The photo.
         id: PhotoId,
         /// The words.
@@ -213,7 +213,7 @@ mod tests {
                 id: PhotoId(7),
                 below: Some("n02084071".into()),
             },
-            Request::Tell {
+            Request::Phrase {
                 id: PhotoId(7),
                 json: "{}".into(),
             },
@@ -259,7 +259,7 @@ mod tests {
             json: "{\"a\": \"ü\\n\"}".into(),
         });
         there_and_back(&Response::Superseded { id: PhotoId(3) });
-        there_and_back(&Response::Told {
+        there_and_back(&Response::Phrased {
             id: PhotoId(3),
             told: Told::default(),
         });
@@ -335,7 +335,7 @@ mod tests {
             r#"{"type":"load","manifest_url":"https://a.example/m/manifest.json"}"#,
             r#"{"type":"caption","id":1}"#,
             r#"{"type":"rank","id":1,"below":null}"#,
-            r#"{"type":"tell","id":1,"json":"{}"}"#,
+            r#"{"type":"phrase","id":1,"json":"{}"}"#,
             r#"{"type":"place","id":1,"node":"n02084071"}"#,
         ] {
             serde_json::from_str::<Request>(request).unwrap();
@@ -345,14 +345,15 @@ mod tests {
             r#"type: "load", manifest_url"#,
             r#"type: "caption", id"#,
             r#"type: "rank", id, below"#,
-            r#"type: "tell", id, json"#,
+            r#"type: "phrase", id, json"#,
             r#"type: "place", id, node"#,
-            "progress(",
-            "ready(",
-            "result(",
-            "told(",
-            "placed(",
-            "failed(",
+            "progress: (",
+            "ready: (",
+            "result: (",
+            "phrased: (",
+            "superseded: (",
+            "placed: (",
+            "failed: (",
             Backend::Cpu.program(),
             Backend::WebGpu.program(),
         ] {

@@ -116,7 +116,7 @@ async fn answer(desk: Option<&mut Desk>, request: Request, photo: Vec<u8>) -> Re
     let (id, result) = match request {
         Request::Caption { id } => (id, desk.caption(id, &photo).await),
         Request::Rank { id, below } => (id, desk.rank(id, below)),
-        Request::Tell { id, json } => (id, desk.tell(id, &json)),
+        Request::Phrase { id, json } => (id, desk.phrase(id, &json)),
         Request::Place { id, node } => (id, desk.place(id, &node)),
         Request::Load { .. } => return failed(UiError::mixed_versions("a second model")),
     };

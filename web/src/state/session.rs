@@ -365,7 +365,7 @@ impl Session {
             Response::Booted
             | Response::Ready(_)
             | Response::Result { .. }
-            | Response::Told { .. }
+            | Response::Phrased { .. }
             | Response::Placed { .. }
             | Response::Superseded { .. } => Vec::new(),
         }
