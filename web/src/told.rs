@@ -1,7 +1,7 @@
 //! A result put into words once, for whoever shows it: the widget has no words of its own.
 
 use espalier_core::bundle::Manifest;
-use espalier_core::caption::{CaptionResult, Place, Receipt, TaxonomyResult};
+use espalier_core::caption::{CaptionResult, Lineage, Receipt, TaxonomyResult};
 use serde::{Deserialize, Serialize};
 
 use crate::words::{beyond_evidence, guess_sentence, how_sure, stop_sentence, with_article};
@@ -58,7 +58,7 @@ pub fn tell(result: &CaptionResult, manifest: &Manifest) -> Told {
 
 /// Where a node lies, as a sentence.
 #[must_use]
-pub fn place_sentence(place: &Place, taxonomy: &TaxonomyResult) -> String {
+pub fn place_sentence(place: &Lineage, taxonomy: &TaxonomyResult) -> String {
     let p = place.path.last().map_or(0.0, |step| step.p);
     let said = format!("It is {} {}", how_sure(p), with_article(&place.name));
     if taxonomy.path.iter().any(|step| step.id == place.id) {
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_place_beside_the_path_names_where_the_ways_part() {
-        let place = Place {
+        let place = Lineage {
             id: "robin".into(),
             name: "robin".into(),
             path: steps(&[("entity", 1.0), ("bird", 0.9), ("robin", 0.1)]),
@@ -161,7 +161,7 @@ mod tests {
             place_sentence(&place, &result().taxonomy),
             "It is hardly a robin: the two ways part below “bird”."
         );
-        let on_path = Place {
+        let on_path = Lineage {
             id: "bird".into(),
             name: "bird".into(),
             path: steps(&[("entity", 1.0), ("bird", 0.9)]),

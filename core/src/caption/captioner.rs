@@ -6,7 +6,7 @@ use image::RgbImage;
 
 use super::index::{CaptionIndex, embedding_rows};
 use super::path::{Classifier, TaxonomyPath};
-use super::result::{ModelInfo, PathStep, Place, Rung, TaxonomyResult};
+use super::result::{Lineage, ModelInfo, PathStep, Rung, TaxonomyResult};
 use super::{files, ladder};
 use crate::bundle::{BundleFiles, Manifest};
 use crate::error::{CoreError, Result};
@@ -210,11 +210,11 @@ impl Captioner {
         }
     }
 
-    /// Where a node lies, seen from a photo.
+    /// The way to a node, seen from a photo.
     ///
     /// # Errors
     /// [`crate::CoreError::Taxonomy`] for a node that the taxonomy lacks.
-    pub fn place(&self, embedding: &[f32], node: &str) -> Result<Place> {
+    pub fn lineage(&self, embedding: &[f32], node: &str) -> Result<Lineage> {
         let taxonomy = self.classifier.taxonomy();
         let at = self.classifier.node(node)?;
         let p = self.classifier.probabilities(&self.space, embedding);
@@ -224,7 +224,7 @@ impl Captioner {
         let shared = way.iter().rev().find(|ix| on_path(ix));
         let shared = *shared.unwrap_or(&taxonomy.root());
         let step = |ix: &NodeIx| self.step(*ix, p.get(ix.index()).copied().unwrap_or(0.0));
-        Ok(Place {
+        Ok(Lineage {
             id: node.to_owned(),
             name: taxonomy.name(at).to_owned(),
             shared: taxonomy.node(shared).id.clone(),

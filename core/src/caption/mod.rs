@@ -13,7 +13,7 @@ pub use index::{CaptionEntry, CaptionIndex};
 pub use opening::Opening;
 pub use path::{Calibration, Classifier, TaxonomyPath};
 pub use receipt::Receipt;
-pub use result::{CaptionResult, ModelInfo, PathStep, PhotoInfo, Place, Rung, TaxonomyResult};
+pub use result::{CaptionResult, Lineage, ModelInfo, PathStep, PhotoInfo, Rung, TaxonomyResult};
 
 /// Names of the files that a bundle consists of.
 pub mod files {

@@ -77,9 +77,9 @@ pub struct CaptionResult {
     pub timing_ms: BTreeMap<String, f64>,
 }
 
-/// Where a node of the taxonomy lies, seen from a photo.
+/// The way from the root to a node of the taxonomy, seen from a photo.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Place {
+pub struct Lineage {
     /// Node.
     pub id: String,
     /// Its first name.

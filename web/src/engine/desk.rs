@@ -121,7 +121,10 @@ impl Desk {
     /// A photo that is no longer known, a node that the taxonomy lacks.
     pub fn place(&self, id: PhotoId, node: &str) -> Result<Response, UiError> {
         let read = &self.read[self.find(id)?];
-        let place = self.captioner.place(&read.embedding, node).map_err(asked)?;
+        let place = self
+            .captioner
+            .lineage(&read.embedding, node)
+            .map_err(asked)?;
         let sentence = place_sentence(&place, &read.caption.taxonomy);
         Ok(Response::Placed {
             id,

@@ -9,7 +9,7 @@
 //! `worker.js` speaks the same language for what happens before and after the Rust code runs, and
 //! the widget's `engine.js` at the other end.
 
-use espalier_core::caption::Place;
+use espalier_core::caption::Lineage;
 use serde::{Deserialize, Serialize};
 
 use crate::told::Told;
@@ -171,7 +171,7 @@ pub enum Response {
         /// The photo.
         id: PhotoId,
         /// The node, the way to it and what it shares with the photo's own.
-        place: Place,
+        place: Lineage,
         /// The same as a sentence.
         sentence: String,
     },
@@ -265,7 +265,7 @@ mod tests {
         });
         there_and_back(&Response::Placed {
             id: PhotoId(3),
-            place: Place {
+            place: Lineage {
                 id: "n1".into(),
                 name: "bird".into(),
                 path: Vec::new(),
