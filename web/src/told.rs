@@ -9,6 +9,8 @@ use crate::words::{beyond_evidence, guess_sentence, how_sure, stop_sentence, wit
 /// What is said where the path is cut at one of its nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
+    /// Place of the node in the path.
+    pub place: usize,
     /// The node.
     pub stop: String,
     /// How sure it is, as an adverb.
@@ -24,9 +26,11 @@ pub struct Cut {
 /// A result in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Told {
-    /// What is said for every node of the path, from the root on.
+    /// What is said where nobody turns the dial.
+    pub sentence: String,
+    /// What is said at each place of the dial, from general to specific.
     pub cuts: Vec<Cut>,
-    /// Place in `cuts` where the evidence stops; none where it carries nowhere.
+    /// The one of `cuts` where the evidence stops; none where it carries to none of them.
     pub stop: Option<usize>,
     /// The receipt of the result, JSON.
     pub receipt: String,
@@ -36,10 +40,11 @@ pub struct Told {
 #[must_use]
 pub fn tell(result: &CaptionResult, manifest: &Manifest) -> Told {
     let path = &result.taxonomy.path;
-    let cuts = path.iter().map(|step| {
+    let cuts = path.iter().enumerate().map(|(place, step)| {
         let mut cut = result.clone();
         cut.taxonomy.stop.clone_from(&step.id);
         Cut {
+            place,
             stop: step.id.clone(),
             sure: how_sure(step.p).to_owned(),
             sentence: stop_sentence(&cut.taxonomy),
@@ -49,6 +54,7 @@ pub fn tell(result: &CaptionResult, manifest: &Manifest) -> Told {
     });
     let receipt = Receipt::new(result.clone(), manifest);
     Told {
+        sentence: stop_sentence(&result.taxonomy),
         cuts: cuts.collect(),
         stop: path.iter().position(|step| step.id == result.taxonomy.stop),
         // Made of plain values: cannot fail.
@@ -133,6 +139,7 @@ mod tests {
     fn every_cut_says_what_the_page_would_say_if_the_path_stopped_there() {
         let told = tell(&result(), &manifest());
         assert_eq!(told.stop, Some(1));
+        assert_eq!(told.sentence, told.cuts[1].sentence);
         let said: Vec<&str> = told.cuts.iter().map(|cut| cut.sentence.as_str()).collect();
         assert_eq!(
             said,

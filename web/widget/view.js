@@ -84,7 +84,7 @@ export function draw(answer) {
   const dial = make("input", {
     type: "range",
     min: 0,
-    max: Math.max(path.length - 1, 0),
+    max: Math.max(told.cuts.length - 1, 0),
     step: 1,
     "aria-label": "How far down the taxonomy to go",
     input: () => answer.cut(dial.value),
@@ -119,15 +119,15 @@ export function draw(answer) {
     words: "",
     remove: () => element.remove(),
     focus: () => sentence.focus(),
-    /** Cuts the path at a level: a number counted from the root, or where the evidence stops. */
+    /** Cuts the path at a place of the dial: a number from the general end, or where the evidence stops. */
     cut(level) {
-      const wanted = /^\d+$/.test(level ?? "") ? Number(level) : (told.stop ?? 0);
-      const at = clamp(wanted, path.length - 1);
-      const cut = told.cuts[at];
+      const turned = /^\d+$/.test(level ?? "");
+      const cut = told.cuts[clamp(turned ? Number(level) : (told.stop ?? 0), told.cuts.length - 1)];
       if (!cut) return;
-      dial.value = at;
+      const at = cut.place;
+      dial.value = told.cuts.indexOf(cut);
       dial.setAttribute("aria-valuetext", `${path[at].name}, ${cut.sure}`);
-      sentence.textContent = cut.sentence;
+      sentence.textContent = turned ? cut.sentence : told.sentence;
       guess.textContent = cut.guess ?? "";
       guess.hidden = !cut.guess;
       rungs.forEach((row, place) => {
@@ -140,7 +140,7 @@ export function draw(answer) {
         if (place === at) step.setAttribute("aria-current", "step");
         else step.removeAttribute("aria-current");
       });
-      view.words = `${cut.sentence} From general to specific: ${result.ladder.map(({ text }) => text).join("; ")}.`;
+      view.words = `${sentence.textContent} From general to specific: ${result.ladder.map(({ text }) => text).join("; ")}.`;
     },
     /** Marks a node of the path, or says where one beside it lies. */
     select(place) {
