@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use espalier_core::bundle::{BundleFile, BundleFiles, Manifest, Part, sha256_hex};
-use espalier_core::caption::files;
+use espalier_core::caption::{Calibration, files};
 use espalier_core::input::{Preprocess, ResizeMode, Tokenizer};
 use espalier_core::model::{DualConfig, DualEncoder};
 use espalier_core::weights::{self, Tensors};
@@ -91,6 +91,8 @@ pub struct Model {
     pub sha256: String,
     /// How photos are made its input.
     pub preprocess: Preprocess,
+    /// How its scores become probabilities, where it is a bundle.
+    pub calibration: Option<Calibration>,
 }
 
 /// Preprocessing of an architecture for photos: shortest side, centre crop (METHODS 6.0).
@@ -217,6 +219,7 @@ pub fn open(path: &Path, device: &Device) -> anyhow::Result<Model> {
         file,
         sha256,
         preprocess,
+        calibration: None,
     })
 }
 
@@ -273,5 +276,6 @@ pub fn from_bundle(
         file: PathBuf::new(),
         sha256: String::new(),
         preprocess: manifest.preprocessing,
+        calibration: Some(Calibration::read(bundle)?),
     })
 }

@@ -1,5 +1,6 @@
 //! A photo becomes a ladder of captions, from general to specific, and a path in the taxonomy.
 
+pub mod calibration;
 pub mod captioner;
 pub mod index;
 pub mod ladder;
@@ -8,10 +9,11 @@ pub mod path;
 pub mod receipt;
 pub mod result;
 
+pub use calibration::Calibration;
 pub use captioner::{Caption, Captioner, ImageModel, TextModel};
 pub use index::{CaptionEntry, CaptionIndex};
 pub use opening::Opening;
-pub use path::{Calibration, Classifier, TaxonomyPath};
+pub use path::{Classifier, TaxonomyPath};
 pub use receipt::Receipt;
 pub use result::{CaptionResult, Lineage, ModelInfo, PathStep, PhotoInfo, Rung, TaxonomyResult};
 

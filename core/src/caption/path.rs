@@ -1,22 +1,12 @@
 //! Where a photo lies in the taxonomy, and how far down the evidence carries.
 
-use serde::{Deserialize, Serialize};
-
+use super::calibration::Calibration;
 use super::files;
 use super::index::embedding_rows;
 use crate::bundle::BundleFiles;
 use crate::error::{CoreError, Result};
 use crate::geometry::Space;
 use crate::taxonomy::{NodeIx, Taxonomy, descend, roll_up};
-
-/// How scores become probabilities, fitted on pictures that were not trained on.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Calibration {
-    /// Logits (cosine or minus distance) are multiplied by this before the softmax.
-    pub scale: f64,
-    /// The stop is the deepest node at least this probable.
-    pub threshold: f64,
-}
 
 /// The path of a photo.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,11 +49,7 @@ impl Classifier {
         if taxonomy.labelled().is_empty() {
             return Err(fault(files::TAXONOMY, "no node is labelled".into()));
         }
-        let Calibration { scale, threshold } = calibration;
-        if !(scale.is_finite() && scale > 0.0 && (0.0..=1.0).contains(&threshold)) {
-            let reason = format!(
-                "expected scale > 0 and a threshold in [0, 1], found {scale} and {threshold}"
-            );
+        if let Some(reason) = calibration.fault() {
             return Err(fault(files::CALIBRATION, reason));
         }
         Ok(Self {
@@ -80,12 +66,7 @@ impl Classifier {
     /// [`CoreError::Bundle`], [`CoreError::Taxonomy`] or a tensor error.
     pub fn read(bundle: &BundleFiles, width: usize) -> Result<Self> {
         let taxonomy = Taxonomy::from_tsv(bundle.text(files::TAXONOMY)?)?;
-        let calibration = serde_json::from_str(bundle.text(files::CALIBRATION)?).map_err(|e| {
-            CoreError::Bundle {
-                file: files::CALIBRATION.into(),
-                reason: format!("expected `scale` and `threshold`: {e}"),
-            }
-        })?;
+        let calibration = Calibration::read(bundle)?;
         let tensors = bundle.tensors(files::LABEL_EMBEDDINGS)?;
         let labels = embedding_rows(&tensors, taxonomy.labelled().len(), width)?.to_vec();
         Self::new(taxonomy, labels, width, calibration)
@@ -118,11 +99,22 @@ impl Classifier {
         self.taxonomy.find(id).ok_or_else(unknown)
     }
 
-    /// Calibrated probability of every node, in the order of [`Taxonomy::nodes`].
+    /// Probability of every node that a photo shows it, with [`Taxonomy::nodes`]; none is above that
+    /// of a node it lies below.
     #[must_use]
     pub fn probabilities(&self, space: &Space, picture: &[f32]) -> Vec<f32> {
-        let p = softmax(&self.logits(space, picture), self.calibration.scale);
-        roll_up(&self.taxonomy, &p)
+        let leaves = softmax(&self.logits(space, picture), self.calibration.scale);
+        let shares = roll_up(&self.taxonomy, &leaves);
+        let levelled = |ix: NodeIx| {
+            let depth = self.taxonomy.depth(ix);
+            self.calibration.at_depth(depth, shares[ix.index()])
+        };
+        // Levels are fitted one by one; what lies below cannot be more likely all the same.
+        let least = |ix: NodeIx| {
+            let above = self.taxonomy.ancestors(ix).iter();
+            above.fold(levelled(ix), |p, a| p.min(levelled(*a)))
+        };
+        (0..shares.len()).map(|i| least(NodeIx(i as u32))).collect()
     }
 
     /// The path of a photo.
@@ -137,21 +129,25 @@ impl Classifier {
     /// # Errors
     /// [`CoreError::Taxonomy`] when the taxonomy lacks the node or has no label at or below it.
     pub fn path_below(&self, space: &Space, picture: &[f32], node: &str) -> Result<TaxonomyPath> {
-        let below = self.taxonomy.labelled_below(self.node(node)?);
-        if below.is_empty() {
+        let known = self.node(node)?;
+        if self.taxonomy.labelled_below(known).is_empty() {
             return Err(CoreError::Taxonomy {
                 line: 0,
                 reason: format!("no node at or below `{node}` is labelled"),
             });
         }
-        let mut logits = self.logits(space, picture);
-        for (logit, label) in logits.iter_mut().zip(self.taxonomy.labelled()) {
-            if !below.contains(label) {
-                *logit = f64::NEG_INFINITY;
+        let p = self.probabilities(space, picture);
+        let given = |ix: NodeIx| {
+            if ix == known || self.taxonomy.is_ancestor(ix, known) {
+                1.0
+            } else if self.taxonomy.is_ancestor(known, ix) && p[known.index()] > 0.0 {
+                p[ix.index()] / p[known.index()]
+            } else {
+                0.0
             }
-        }
-        let p = softmax(&logits, self.calibration.scale);
-        Ok(self.descended(&roll_up(&self.taxonomy, &p)))
+        };
+        let given: Vec<f32> = (0..p.len()).map(|i| given(NodeIx(i as u32))).collect();
+        Ok(self.descended(&given))
     }
 
     fn descended(&self, nodes: &[f32]) -> TaxonomyPath {
@@ -160,6 +156,14 @@ impl Classifier {
             steps: descent.path,
             stop: descent.stop,
         }
+    }
+
+    /// The same classifier with another calibration.
+    ///
+    /// # Errors
+    /// [`CoreError::Bundle`] when it makes no sense.
+    pub fn with_calibration(self, calibration: Calibration) -> Result<Self> {
+        Self::new(self.taxonomy, self.labels, self.width, calibration)
     }
 }
 
@@ -182,10 +186,7 @@ mod tests {
         let tree = "synset\tnames\thypernyms\tlabelled\n\
             r\tthing\t\t0\na\tanimal\tr\t0\nc\tcat\ta\t1\nd\tdog\ta\t1\nt\ttable\tr\t1\nx\tvoid\tr\t0\n";
         let labels = vec![1.0, 0.0, 0.0, 1.0, -1.0, 0.0];
-        let calibration = Calibration {
-            scale: 2.0,
-            threshold: 0.5,
-        };
+        let calibration = Calibration::of_scale(2.0);
         Classifier::new(Taxonomy::from_tsv(tree).unwrap(), labels, 2, calibration).unwrap()
     }
 

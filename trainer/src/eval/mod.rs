@@ -12,6 +12,7 @@
 //!    of a folder; [`report`]: tables and a page.
 
 pub mod cache;
+pub mod calibrate;
 pub mod embed;
 pub mod embedder;
 pub mod hierarchy;
@@ -25,6 +26,7 @@ pub mod published;
 pub mod record;
 pub mod report;
 pub mod search;
+pub mod stop;
 pub mod stored;
 pub mod suite;
 pub mod task;

@@ -173,10 +173,7 @@ impl Bundle {
             dtype,
             embedding_file(&labels, quantise)?,
         );
-        bundle.set_calibration(&Calibration {
-            scale,
-            threshold: 0.5,
-        })?;
+        bundle.set_calibration(&Calibration::of_scale(scale))?;
         bundle.add_tower(files::IMAGE, Part::Image, dtype, collect(&image)?)?;
         bundle.add(
             files::SELFTEST_PICTURE,
