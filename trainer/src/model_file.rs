@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Device;
 use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
 use espalier_core::caption::files;
+use espalier_core::geometry::Space;
 use espalier_core::input::{Preprocess, ResizeMode, Tokenizer};
 use espalier_core::model::{DualConfig, DualEncoder};
 use espalier_core::weights::{self, Tensors};
@@ -91,6 +92,9 @@ pub struct Model {
     pub sha256: String,
     /// How photos are made its input.
     pub preprocess: Preprocess,
+    /// Root on the unit sphere where the file holds the vector itself: a bundle's, or one that was
+    /// imported with the weights. Else it is the embedding of the card's `root_text`.
+    pub root: Option<Vec<f32>>,
 }
 
 /// Preprocessing of an architecture for photos: shortest side, centre crop (METHODS 6.0).
@@ -211,6 +215,7 @@ pub fn open(path: &Path, device: &Device) -> anyhow::Result<Model> {
     let own = card.origin.as_ref().map(|o| o.preprocess);
     let preprocess = own.unwrap_or_else(|| preprocess(&card.config));
     Ok(Model {
+        root: card.origin.as_ref().and_then(|o| o.root.clone()),
         card,
         encoder,
         tokenizer,
@@ -231,12 +236,14 @@ fn open_bundle(path: &Path, device: &Device) -> anyhow::Result<Model> {
 /// Both towers of a bundle in memory.
 ///
 /// # Errors
-/// A tensor error when the weights do not fit the manifest's architecture.
+/// A bundle error when its geometry does not fit its model, a tensor error when the weights do not
+/// fit the architecture.
 pub fn from_bundle(
     manifest: Manifest,
     bundle: &BundleFiles,
     device: &Device,
 ) -> anyhow::Result<Model> {
+    manifest.check_geometry()?;
     let mut tensors = bundle.tensors(files::IMAGE)?;
     tensors.tensors.extend(bundle.tensors(files::TEXT)?.tensors);
     let encoder = weights::load(manifest.model.init(device), &tensors, |_| false)?;
@@ -254,7 +261,6 @@ pub fn from_bundle(
                 .and_then(serde_json::Value::as_u64)
                 .unwrap_or(0),
             run: String::new(),
-            // A bundle holds the root itself, and nothing is lost by naming it anew.
             root_text: String::new(),
             origin: None,
         },
@@ -263,5 +269,9 @@ pub fn from_bundle(
         file: PathBuf::new(),
         sha256: String::new(),
         preprocess: manifest.preprocessing,
+        root: match manifest.geometry {
+            Space::Sphere { root } => Some(root),
+            Space::Lorentz { .. } | Space::Product { .. } => None,
+        },
     })
 }

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use espalier_core::input::crop_box;
-
-use super::boxes::{BoxTally, Region};
+use super::boxes::Region;
+use super::draw::cut;
 use super::fault::{Broken, Cause, Fault};
 use super::picture::Picture;
 use super::source::{Dataset, Record, Records, Unit};
@@ -74,27 +73,19 @@ impl Records for Boxes {
         let (of, at) = self.places[row];
         let mut record = self.whole.read(of as usize)?;
         let key = format!("{}#{at}", record.key);
-        let unreadable = |detail: &str| Fault::new(Cause::UnreadablePicture, detail).of(&key);
         if at as usize >= record.boxes.len() {
-            return Err(unreadable("the box is gone"));
+            let gone = Fault::new(Cause::UnreadablePicture, "the box is gone");
+            return Err(gone.of(&key));
         }
         let this = record.boxes.swap_remove(at as usize);
-        let picture = match this.region {
-            Region::Crop(picture) => picture,
-            Region::Relative(place) => {
-                let whole = record.picture.decode().map_err(|f| f.of(&key))?;
-                let part = crop_box(&whole, place.map(|v| v as f32));
-                Picture::Decoded(part.ok_or_else(|| unreadable("the box holds no pixel"))?)
+        let part = match this.region {
+            Region::Crop(picture) => Ok(picture),
+            region @ Region::Relative(_) => {
+                let whole = record.picture.decode();
+                whole.and_then(|whole| cut(&region, &whole).map(Picture::Decoded))
             }
         };
-        Ok(Record {
-            picture,
-            caption: this.phrase,
-            boxes: Vec::new(),
-            synsets: this.synset.into_iter().collect(),
-            chain: None,
-            tally: BoxTally::default(),
-            key,
-        })
+        let part = part.map_err(|fault| fault.of(&key))?;
+        Ok(Record::labelled(key, part, this.synset, this.phrase))
     }
 }

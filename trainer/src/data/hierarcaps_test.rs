@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::{DataError, Result};
 use super::ledger::Ledger;
+use super::paths::folder_of;
 use super::picture_index::{PictureIndex, last_number};
 
 /// What lies where, for messages.
@@ -71,13 +72,8 @@ impl HierarcapsTest {
     /// If the file cannot be read, lacks a column, or has no whole row.
     pub fn open(path: &Path, images: Option<&Path>) -> Result<Self> {
         let file = csv_file(path)?;
-        let root = images.unwrap_or(if path.is_dir() {
-            path
-        } else {
-            file.parent()
-                .filter(|p| !p.as_os_str().is_empty())
-                .unwrap_or(Path::new("."))
-        });
+        let beside = folder_of(&file);
+        let root = images.unwrap_or(if path.is_dir() { path } else { &beside });
         if !root.is_dir() {
             return Err(DataError::NoSuchPath { path: root.into() });
         }

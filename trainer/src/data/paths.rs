@@ -27,6 +27,13 @@ impl Container {
     }
 }
 
+/// The folder that a file lies in; `.` for a bare name.
+#[must_use]
+pub fn folder_of(file: &Path) -> PathBuf {
+    let parent = file.parent().filter(|p| !p.as_os_str().is_empty());
+    parent.unwrap_or(Path::new(".")).to_owned()
+}
+
 /// All shards that `paths` name, in the order given, those of a folder or glob by name; a file
 /// that is named twice is taken once.
 ///

@@ -1,6 +1,7 @@
 //! Precision over recall, one curve a model.
 
-use super::key::{self, Named};
+use super::key::{self, Curve, Named};
+use crate::eval::metrics::curve::Point;
 use crate::figure::axes;
 use crate::figure::canvas::COLUMN;
 use crate::figure::scale::bounds;
@@ -25,46 +26,48 @@ pub fn pr(data: &Pr, theme: Theme) -> Canvas {
     let top = ((highest * 10.0).ceil() / 10.0).clamp(0.1, 1.0);
     let y = Scale::new([0.0, top], [bottom, TOP]);
     let height = y.at(data.chance);
-    canvas.line(
-        [LEFT, height],
-        [RIGHT, height],
-        Paint::stroke(theme.muted(), 0.8).dashed("3 3"),
-    );
-    let mut names = Vec::new();
-    let mut lines = Vec::new();
-    for (i, curve) in data.curves.iter().enumerate() {
-        let line: Vec<[f64; 2]> = curve
-            .points
-            .iter()
-            .map(|p| [x.at(p.recall), y.at(p.precision)])
-            .collect();
-        names.push(Named {
-            name: format!("{}  AP {:.3}", curve.model, curve.average_precision),
-            colour: theme.series(i),
-            at: line.get(line.len() / 4).copied().unwrap_or([LEFT, TOP]),
-        });
-        lines.push(line);
-    }
-    for (i, line) in lines.iter().enumerate() {
-        canvas.polyline(line, Paint::stroke(theme.series(i), 1.5));
-    }
-    names.push(Named {
-        name: format!("chance {:.3}", data.chance),
-        colour: theme.muted(),
-        at: [x.at(0.9), height],
-    });
-    axes::below(&mut canvas, &x, bottom, "recall", 5);
-    axes::left(&mut canvas, &y, LEFT, "precision", 4);
-    lines.push(
-        (0..60)
+    let mut curves = vec![Curve {
+        named: Named {
+            name: format!("chance {:.3}", data.chance),
+            colour: theme.muted(),
+            at: [x.at(roomiest(data)), height - 2.0],
+        },
+        // Dense, so that no name is put on it.
+        line: (0..60)
             .map(|i| [LEFT + f64::from(i) * (RIGHT - LEFT) / 59.0, height])
             .collect(),
-    );
-    key::names(
-        &mut canvas,
-        &names,
-        [LEFT + 4.0, TOP - 6.0, RIGHT, bottom - 4.0],
-        &lines,
-    );
+        paint: Paint::stroke(theme.muted(), 0.8).dashed("3 3"),
+    }];
+    for (i, curve) in data.curves.iter().enumerate() {
+        let on = |p: &Point| [x.at(p.recall), y.at(p.precision)];
+        let line: Vec<[f64; 2]> = curve.points.iter().map(on).collect();
+        curves.push(Curve {
+            named: Named {
+                name: format!("{}  AP {:.3}", curve.model, curve.average_precision),
+                colour: theme.series(i),
+                at: line.get(line.len() / 4).copied().unwrap_or([LEFT, TOP]),
+            },
+            line,
+            paint: Paint::stroke(theme.series(i), 1.5),
+        });
+    }
+    axes::below(&mut canvas, &x, bottom, "recall", 5);
+    axes::left(&mut canvas, &y, LEFT, "precision", 5);
+    let frame = [LEFT + 4.0, TOP - 6.0, RIGHT, bottom - 4.0];
+    key::curves(&mut canvas, curves, frame);
     canvas
+}
+
+/// The recall from which on a name has most room between the line of chance and the lowest curve.
+fn roomiest(data: &Pr) -> f64 {
+    /// Width of the name, as recall.
+    const NAME: f64 = 0.25;
+    let room = |from: f64| {
+        let points = data.curves.iter().flat_map(|c| &c.points);
+        let beside = points.filter(|p| (from..=from + NAME).contains(&p.recall));
+        beside.map(|p| p.precision).fold(1.0, f64::min) - data.chance
+    };
+    let places = (1..=14).map(|i| f64::from(i) * 0.05);
+    let best = places.max_by(|a, b| room(*a).total_cmp(&room(*b)).then(b.total_cmp(a)));
+    best.unwrap_or(0.05)
 }
