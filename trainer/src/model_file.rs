@@ -151,7 +151,9 @@ pub fn read_bundle(
                 file.display()
             ))
         })?;
-        bundle.insert_checked(&manifest, &listed.path, content)?;
+        bundle
+            .insert_checked(&manifest, &listed.path, content)
+            .map_err(|e| usage(format!("{}: {e}", path.display())))?;
     }
     Ok((bytes, manifest, bundle))
 }

@@ -123,7 +123,10 @@ fn a_bundle_without_the_geometry_of_its_model_is_refused() {
     let whole: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     let with = |geometry: Value| {
         let mut manifest = whole.clone();
-        manifest["geometry"] = geometry;
+        match geometry {
+            Value::Null => drop(manifest.as_object_mut().unwrap().remove("geometry")),
+            other => manifest["geometry"] = other,
+        }
         std::fs::write(&file, manifest.to_string()).unwrap();
         let model = folder.to_string_lossy();
         let args = ["eval", "--checkpoint", &model, "--json", "--no-cache"];

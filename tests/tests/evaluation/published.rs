@@ -15,7 +15,14 @@ fn a_published_list_says_which_pictures_are_judged_and_what_the_benchmark_has_mo
     bench.picture("food/images/fish/4.jpg", 2);
     let data = bench.text("food");
     let run = |more: &[&str]| {
-        let args = ["--task", "zero-shot", "--data", &data, "--max-broken", "0.5"];
+        let args = [
+            "--task",
+            "zero-shot",
+            "--data",
+            &data,
+            "--max-broken",
+            "0.5",
+        ];
         record(&eval(&[&args[..], more].concat()))
     };
     let found = run(&[]);
@@ -34,7 +41,10 @@ fn a_published_list_says_which_pictures_are_judged_and_what_the_benchmark_has_mo
     let classes = &named["ledger"]["odd"]["other number of classes than the benchmark has"];
     assert_eq!(classes["example"], json!("2 of 101"));
     let train = run(&["--split", "train"]);
-    assert_eq!((&train["n"], &train["settings"]["split"]), (&json!(1), &json!("train")));
+    assert_eq!(
+        (&train["n"], &train["settings"]["split"]),
+        (&json!(1), &json!("train"))
+    );
 }
 
 #[test]
@@ -44,7 +54,14 @@ fn a_subset_that_cannot_be_told_is_said_not_to_be_one() {
         bench.picture(&format!("eurosat/{name}/{name}_1.jpg"), look);
     }
     let data = bench.text("eurosat");
-    let args = ["--task", "zero-shot", "--data", &data, "--dataset-name", "eurosat"];
+    let args = [
+        "--task",
+        "zero-shot",
+        "--data",
+        &data,
+        "--dataset-name",
+        "eurosat",
+    ];
     let found = record(&eval(&args));
     let split = found["settings"]["split"].as_str().unwrap();
     assert!(split.contains("2 pictures and not 27000"), "{split}");
@@ -67,11 +84,21 @@ fn metadata_of_bioclip_and_of_rcme_give_lineages_and_a_plain_csv_classes() {
     );
     let rare = bench.text("rare");
     let tasks = "rank-zero-shot,rank-ordering,image-to-image";
-    let args = ["--task", tasks, "--prompts", "plain-1", "--max-broken", "0.5"];
+    let args = [
+        "--task",
+        tasks,
+        "--prompts",
+        "plain-1",
+        "--max-broken",
+        "0.5",
+    ];
     let found = records(&eval(&[&args[..], &["--data", &rare]].concat()));
     assert_eq!(found.len(), 3);
     assert_eq!(found[0]["n"], json!(3));
-    assert_eq!(found[0]["ledger"]["missing"]["no picture"]["count"], json!(1));
+    assert_eq!(
+        found[0]["ledger"]["missing"]["no picture"]["count"],
+        json!(1)
+    );
     // Two kingdoms, two phyla, then three of each.
     assert_eq!(found[0]["classes"], json!(2 + 2 + 5 * 3));
     let chain = |names: [&str; 7]| {
@@ -89,12 +116,28 @@ fn metadata_of_bioclip_and_of_rcme_give_lineages_and_a_plain_csv_classes() {
     let order = bench.text("order.csv");
     let found = record(&eval(&["--task", "rank-ordering", "--data", &order]));
     assert_eq!((&found["n"], &found["classes"]), (&json!(2), &json!(14)));
-    bench.write("list.csv", "filepath,class\nrare/images/1.jpg,house\n2.jpg,tree\n");
-    let found = record(&eval(&["--task", "zero-shot", "--data", &bench.text("list.csv")]));
+    bench.write(
+        "list.csv",
+        "filepath,class\nrare/images/1.jpg,house\n2.jpg,tree\n",
+    );
+    let found = record(&eval(&[
+        "--task",
+        "zero-shot",
+        "--data",
+        &bench.text("list.csv"),
+    ]));
     assert_eq!((&found["n"], &found["classes"]), (&json!(2), &json!(2)));
     bench.write("list.csv", "a,b\n1,2\n");
-    let said = refused(&eval(&["--task", "zero-shot", "--data", &bench.text("list.csv")]));
-    assert!(said.contains("filepath") && said.contains("the columns a, b"), "{said}");
+    let said = refused(&eval(&[
+        "--task",
+        "zero-shot",
+        "--data",
+        &bench.text("list.csv"),
+    ]));
+    assert!(
+        said.contains("filepath") && said.contains("the columns a, b"),
+        "{said}"
+    );
 }
 
 /// COCO's index of one picture with these boxes: category, left.
@@ -124,7 +167,13 @@ fn coco(bench: &Bench, boxes: &[(&str, u32)]) -> String {
 #[test]
 fn novel_categories_of_coco_are_judged_apart_and_others_left_out() {
     let bench = Bench::new();
-    let boxes = [("dog", 0), ("cat", 20), ("person", 40), ("stop sign", 45), ("dog", 48)];
+    let boxes = [
+        ("dog", 0),
+        ("cat", 20),
+        ("person", 40),
+        ("stop sign", 45),
+        ("dog", 48),
+    ];
     let data = coco(&bench, &boxes);
     let found = record(&eval(&["--task", "detection", "--data", &data]));
     assert_eq!(found["benchmark"], json!("coco"));
@@ -152,24 +201,55 @@ fn novel_categories_of_coco_are_judged_apart_and_others_left_out() {
 }
 
 #[test]
+fn boxes_of_a_picture_that_is_not_there_are_never_passed_over() {
+    let bench = Bench::new();
+    let data = coco(&bench, &[("dog", 0), ("cat", 20)]);
+    let file = "coco/annotations/instances_val2017.json";
+    let text = std::fs::read_to_string(bench.path(file)).unwrap();
+    let mut index: Value = serde_json::from_str(&text).unwrap();
+    let gone = json!({"id": 2, "file_name": "gone.jpg", "width": 80, "height": 70});
+    index["images"].as_array_mut().unwrap().push(gone);
+    let lost = json!({"image_id": 2, "category_id": 1, "bbox": [0, 0, 9, 9]});
+    index["annotations"].as_array_mut().unwrap().push(lost);
+    bench.write(file, index.to_string());
+    let said = refused(&eval(&["--task", "detection", "--data", &data]));
+    assert!(said.contains("gone.jpg") && said.contains("1 of 3"), "{said}");
+    let args = ["--task", "detection", "--data", &data, "--max-broken", "0.5"];
+    let found = record(&eval(&args));
+    assert_eq!(
+        (&found["ledger"]["expected"], &found["ledger"]["found"]),
+        (&json!(3), &json!(2))
+    );
+}
+
+#[test]
 fn the_curve_of_parts_is_in_its_object_and_can_be_drawn() {
     let bench = Bench::new();
     let data = coco(&bench, &[("dog", 0), ("cat", 20), ("person", 40)]);
     let result = bench.text("parts.json");
-    let found = record(&eval(&["--task", "parts", "--data", &data, "--out", &result]));
+    let found = record(&eval(&[
+        "--task", "parts", "--data", &data, "--out", &result,
+    ]));
     let curve = found["curves"]["parent_to_child"].as_array().unwrap();
     let value = |p: &Value, name: &str| p[name].as_f64().unwrap();
     assert!(!curve.is_empty());
     let last = curve.last().unwrap();
     // One scene whose labels are all of them: every box is right.
-    assert_eq!((value(last, "recall"), value(last, "precision")), (1.0, 1.0));
+    assert_eq!(
+        (value(last, "recall"), value(last, "precision")),
+        (1.0, 1.0)
+    );
     let recalls: Vec<f64> = curve.iter().map(|p| value(p, "recall")).collect();
     assert!(recalls.is_sorted());
     let figure = bench.text("pr.svg");
     let drawn = espalier_tests::trainer(&["plot", "pr", "--eval", &result, "--out", &figure]);
     let said = String::from_utf8_lossy(&drawn.stderr);
     assert_eq!(drawn.status.code(), Some(0), "{said}");
-    assert!(std::fs::read_to_string(&figure).unwrap().contains("AP 1.000"));
+    assert!(
+        std::fs::read_to_string(&figure)
+            .unwrap()
+            .contains("AP 1.000")
+    );
     let other = bench.text("other.json");
     bench.write("other.json", "{}");
     let drawn = espalier_tests::trainer(&["plot", "pr", "--eval", &other, "--out", &figure]);

@@ -9,7 +9,8 @@ use crate::support::{call, imported};
 
 /// Pictures of two labels of a taxonomy of one's own.
 fn probe(folder: &Path) {
-    let taxonomy = "synset\tnames\thypernyms\tlabelled\nr\tthing\t\t0\na\ta house\tr\t1\nb\ta tree\tr\t1\n";
+    let taxonomy =
+        "synset\tnames\thypernyms\tlabelled\nr\tthing\t\t0\na\ta house\tr\t1\nb\ta tree\tr\t1\n";
     std::fs::write(folder.join("two.tsv"), taxonomy).unwrap();
     for label in ["a", "b"] {
         std::fs::create_dir_all(folder.join("probe").join(label)).unwrap();
@@ -48,8 +49,7 @@ fn imported_models_pass_or_are_refused_by_their_own_probe() {
                 &path("two.tsv"),
                 "--probe",
                 &path("probe"),
-                "--max-drop",
-                most,
+                &format!("--max-drop={most}"),
                 "--json",
             ])
         };
@@ -86,7 +86,10 @@ fn imported_models_pass_or_are_refused_by_their_own_probe() {
         let found: Value = serde_json::from_str(&found.out).unwrap();
         let gate = &told["gate"]["acc1"]["bundle"];
         let own = found["metrics"]["acc1"].as_f64().unwrap();
-        assert!((own - gate.as_f64().unwrap()).abs() < 1e-9, "{name}: {own} {gate}");
+        assert!(
+            (own - gate.as_f64().unwrap()).abs() < 1e-9,
+            "{name}: {own} {gate}"
+        );
     }
 }
 

@@ -19,18 +19,21 @@ pub struct Crops {
 }
 
 impl Crops {
-    /// The boxes of all records that can be read. Reads the records once, without decoding.
+    /// The boxes of all records. Reads the records once, without decoding.
     #[must_use]
     pub fn new(inner: Arc<dyn Dataset>) -> Self {
         let mut places = Vec::new();
         let mut units = Vec::new();
         for (at, unit) in inner.units().iter().enumerate() {
             let mut boxes = Vec::new();
-            if let Ok(records) = inner.load(at) {
-                for row in 0..unit.records {
-                    let count = records.read(row as usize).map_or(0, |r| r.boxes.len());
-                    boxes.extend((0..count as u32).map(|of| (row, of)));
-                }
+            let records = inner.load(at);
+            for row in 0..unit.records {
+                let record = records.as_ref().map_err(Broken::clone);
+                // A record that cannot be read stands for its boxes, so that it is counted as broken.
+                let count = record
+                    .and_then(|records| records.read(row as usize))
+                    .map_or(1, |record| record.boxes.len());
+                boxes.extend((0..count as u32).map(|of| (row, of)));
             }
             units.push(Unit {
                 records: u32::try_from(boxes.len()).unwrap_or(u32::MAX),

@@ -157,11 +157,11 @@ impl OpenImages {
             .collect::<Vec<_>>()
             .join(", ");
         if scenes.is_empty() {
-            return Err(DataError::NothingFound {
+            return Err(DataError::Layout {
                 place: name,
+                wanted: format!("pictures <ImageID>.jpg beside or below the files *{BOXES}"),
                 found: format!(
-                    "no picture with a box: {without} boxes in files *{BOXES} name pictures that \
-                     are not there as <ImageID>.jpg"
+                    "no picture with a box; {without} boxes are of pictures that are not there"
                 ),
             });
         }

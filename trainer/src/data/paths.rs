@@ -45,7 +45,7 @@ pub fn folder_of(file: &Path) -> PathBuf {
 pub fn expand(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Container)>> {
     if paths.is_empty() {
         return Err(DataError::NothingFound {
-            place: "the paths given".into(),
+            place: "--data".into(),
             found: "no path".into(),
         });
     }
@@ -129,7 +129,10 @@ fn summary(files: &[PathBuf]) -> String {
     }
     kinds
         .iter()
-        .map(|(kind, n)| format!("{n} {kind}"))
+        .map(|(kind, n)| match kind.as_str() {
+            "folder" if *n > 1 => format!("{n} folders"),
+            kind => format!("{n} {kind}"),
+        })
         .collect::<Vec<_>>()
         .join(", ")
 }

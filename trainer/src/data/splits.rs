@@ -291,7 +291,10 @@ mod tests {
     #[test]
     fn variants_of_aircraft_may_hold_blanks_and_slashes() {
         let files = [
-            ("data/images_variant_test.txt", "12 707-320\n13 F/A-18\n14 DC 9\n"),
+            (
+                "data/images_variant_test.txt",
+                "12 707-320\n13 F/A-18\n14 DC 9\n",
+            ),
             ("data/images/12.jpg", "x"),
             ("data/images/13.jpg", "x"),
             ("data/images/14.jpg", "x"),
@@ -307,7 +310,10 @@ mod tests {
         ];
         assert_eq!(labels(&dtd, "test"), ["banded"]);
         let pets = [
-            ("annotations/test.txt", "#comment\ngreat_pyrenees_12 60 2 20\n"),
+            (
+                "annotations/test.txt",
+                "#comment\ngreat_pyrenees_12 60 2 20\n",
+            ),
             ("annotations/trainval.txt", "Abyssinian_1 1 1 1\n"),
             ("images/great_pyrenees_12.jpg", "x"),
             ("images/Abyssinian_1.jpg", "x"),
@@ -315,7 +321,10 @@ mod tests {
         assert_eq!(labels(&pets, "test"), ["great_pyrenees"]);
         assert_eq!(labels(&pets, "train"), ["Abyssinian"]);
         let sun = [
-            ("Testing_01.txt", "/a/abbey/sun_1.jpg\n/c/control_tower/outdoor/sun_2.jpg\n"),
+            (
+                "Testing_01.txt",
+                "/a/abbey/sun_1.jpg\n/c/control_tower/outdoor/sun_2.jpg\n",
+            ),
             ("a/abbey/sun_1.jpg", "x"),
             ("c/control_tower/outdoor/sun_2.jpg", "x"),
         ];
@@ -325,7 +334,10 @@ mod tests {
     #[test]
     fn birds_are_marked_one_by_one() {
         let files = [
-            ("images.txt", "1 001.Black_footed_Albatross/a.jpg\n2 002.Wren/b.jpg\n"),
+            (
+                "images.txt",
+                "1 001.Black_footed_Albatross/a.jpg\n2 002.Wren/b.jpg\n",
+            ),
             ("train_test_split.txt", "1 0\n2 1\n"),
             ("images/001.Black_footed_Albatross/a.jpg", "x"),
             ("images/002.Wren/b.jpg", "x"),

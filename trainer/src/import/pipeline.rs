@@ -233,8 +233,11 @@ pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Tensors> {
     }
     for (name, tensor) in &out.tensors {
         if tensor.data.iter().any(|v| !v.is_finite()) {
+            let pieces = plan.layout.pieces(config);
+            let piece = pieces.iter().find(|piece| piece.ours == *name);
+            let theirs = piece.map_or_else(|| name.clone(), |piece| piece.theirs.join(", "));
             return Err(usage(format!(
-                "tensor `{name}`: wanted finite numbers, found others among them"
+                "tensor `{theirs}`: wanted finite numbers, found others among them"
             )));
         }
     }

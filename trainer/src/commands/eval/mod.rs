@@ -10,6 +10,7 @@ use burn::tensor::Device;
 
 use self::report::{Done, record, report};
 use crate::cli::EvalArgs;
+use crate::data::DataError;
 use crate::eval::cache::Cache;
 use crate::eval::embedder::{Embedder, Reading};
 use crate::eval::task::Context;
@@ -98,13 +99,13 @@ fn one(
         data,
         dataset,
     };
-    let mut outcome = task.run(&cx).map_err(|error| match code(&error) {
-        2 => usage(format!(
-            "{error:#}\n{} needs: {}",
-            task.name(),
-            squeezed(task.needs())
-        )),
-        _ => error,
+    let mut outcome = task.run(&cx).map_err(|error| {
+        if is_about_data(&error) {
+            let needs = squeezed(task.needs());
+            usage(format!("{error:#}\n{} needs: {needs}", task.name()))
+        } else {
+            error
+        }
     })?;
     let confusions = std::mem::take(&mut outcome.confusions);
     Ok(Done {
@@ -113,6 +114,17 @@ fn one(
         data: data.to_vec(),
         split: options.split.clone(),
     })
+}
+
+/// Whether an error says that the data is another than the task needs, rather than what is wrong with
+/// an option or with single records.
+fn is_about_data(error: &anyhow::Error) -> bool {
+    let data = error.chain().find_map(|c| c.downcast_ref::<DataError>());
+    match data {
+        Some(DataError::TooManyBroken { .. } | DataError::Setting { .. }) => false,
+        Some(_) => code(error) == 2,
+        None => code(error) == 2 && error.to_string().starts_with("--data"),
+    }
 }
 
 fn squeezed(text: &str) -> String {

@@ -37,12 +37,7 @@ pub(super) fn curves(canvas: &mut Canvas, curves: Vec<Curve>, frame: [f64; 4]) {
 
 /// Names beside the curves, inside `frame`, not over any of `curves`; those without a place stand
 /// together in the emptiest corner.
-fn names(
-    canvas: &mut Canvas,
-    named: &[Named],
-    frame: [f64; 4],
-    curves: &[Vec<[f64; 2]>],
-) {
+fn names(canvas: &mut Canvas, named: &[Named], frame: [f64; 4], curves: &[Vec<[f64; 2]>]) {
     let mut points: Vec<([f64; 2], f64)> = curves.iter().flatten().map(|p| (*p, 2.0)).collect();
     let wishes: Vec<Wish> = named
         .iter()

@@ -33,7 +33,10 @@ fn distributions(canvas: &mut Canvas, data: &Norms) {
     let theme = canvas.theme();
     let bottom = TOP + HEIGHT;
     // As far as the curves go, which run out beyond the bins.
-    let ends = data.series.iter().flat_map(|s| s.curve.iter().map(|p| p[0]));
+    let ends = data
+        .series
+        .iter()
+        .flat_map(|s| s.curve.iter().map(|p| p[0]));
     let [low, high] = bounds(ends.chain(data.edges.iter().copied())).unwrap_or([0.0, 1.0]);
     let x = Scale::new([low, high], [LEFT, RIGHT]);
     let tops = data.series.iter().flat_map(|s| {
