@@ -139,7 +139,10 @@ fn hierarcaps_matches_pictures_by_number_and_counts_the_others() {
     assert!((order["metrics"]["tau_d"].as_f64().unwrap() - known).abs() < 1e-9);
     // Without its picture a row still has an order.
     assert_eq!(order["ledger"]["found"], json!(3));
-    bench.write("hierarcaps/hierarcaps_test.csv", format!("{csv}3,a => b,x_7.jpg\n"));
+    bench.write(
+        "hierarcaps/hierarcaps_test.csv",
+        format!("{csv}3,a => b,x_7.jpg\n"),
+    );
     let order = record(&eval(&["--task", "ordering", "--data", &data]));
     assert_eq!(
         (&order["ledger"]["found"], &order["left_out"]["broken"]),

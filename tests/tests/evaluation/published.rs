@@ -213,8 +213,18 @@ fn boxes_of_a_picture_that_is_not_there_are_never_passed_over() {
     index["annotations"].as_array_mut().unwrap().push(lost);
     bench.write(file, index.to_string());
     let said = refused(&eval(&["--task", "detection", "--data", &data]));
-    assert!(said.contains("gone.jpg") && said.contains("1 of 3"), "{said}");
-    let args = ["--task", "detection", "--data", &data, "--max-broken", "0.5"];
+    assert!(
+        said.contains("gone.jpg") && said.contains("1 of 3"),
+        "{said}"
+    );
+    let args = [
+        "--task",
+        "detection",
+        "--data",
+        &data,
+        "--max-broken",
+        "0.5",
+    ];
     let found = record(&eval(&args));
     assert_eq!(
         (&found["ledger"]["expected"], &found["ledger"]["found"]),

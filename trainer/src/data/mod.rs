@@ -65,6 +65,7 @@ pub mod prepare;
 pub mod published_order;
 pub mod random;
 pub mod source;
+mod split_lists;
 pub mod splits;
 pub mod stream;
 pub mod sugar_crepe;

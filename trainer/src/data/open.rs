@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use espalier_core::taxonomy::Taxonomy;
 
-use super::error::Result;
+use super::error::{DataError, Result};
 use super::{Dataset, Folders, Grit, OpenImages, arrays, coco_boxes, inat, metadata_csv, splits};
 use crate::exit::usage;
 
@@ -47,7 +47,7 @@ pub struct Labelled {
 /// splits are not looked for: which split is meant is for [`benchmark`] to know.
 ///
 /// # Errors
-/// [`super::DataError`] naming what is wrong with which file.
+/// [`DataError`] naming what is wrong with which file.
 pub fn labelled(paths: &[PathBuf]) -> Result<Arc<dyn Dataset>> {
     Ok(read(paths, None)?.data)
 }
@@ -55,9 +55,17 @@ pub fn labelled(paths: &[PathBuf]) -> Result<Arc<dyn Dataset>> {
 /// The split `split` of labelled pictures, or what the benchmark `dataset` judges of it.
 ///
 /// # Errors
-/// [`super::DataError`] naming what is wrong with which file.
+/// [`DataError`] naming what is wrong with which file.
 pub fn benchmark(paths: &[PathBuf], dataset: Option<&str>, split: &str) -> Result<Labelled> {
-    read(paths, Some((dataset, split)))
+    let found = read(paths, Some((dataset, split)))?;
+    if found.split.is_none() && split != splits::TEST {
+        return Err(DataError::Setting {
+            field: "--split",
+            expected: "test for data without lists of its splits, which is taken as it is",
+            found: split.to_owned(),
+        });
+    }
+    Ok(found)
 }
 
 fn read(paths: &[PathBuf], of: Option<(Option<&str>, &str)>) -> Result<Labelled> {
@@ -90,7 +98,7 @@ fn read(paths: &[PathBuf], of: Option<(Option<&str>, &str)>) -> Result<Labelled>
 /// Pictures with boxes: folders of OpenImages, COCO's instances, or shards.
 ///
 /// # Errors
-/// [`super::DataError`] naming what is wrong with which file.
+/// [`DataError`] naming what is wrong with which file.
 pub fn scenes(paths: &[PathBuf]) -> Result<Arc<dyn Dataset>> {
     if let [one] = paths
         && coco_boxes::is_one(one)

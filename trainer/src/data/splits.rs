@@ -11,6 +11,7 @@ use super::error::{DataError, Result};
 use super::folders::Folders;
 use super::listed::{Listed, table};
 use super::published_order::Slice;
+use super::split_lists::{LISTS, List};
 use super::table::Table;
 
 /// What lies where, for messages.
@@ -19,83 +20,8 @@ pub const WANTED: &str = "the published list of a split: meta/test.txt (Food-101
     Testing_01.txt (SUN397), images.txt with train_test_split.txt (CUB-200-2011), \
     scenes/CLEVR_val_scenes.json (CLEVR)";
 
-/// A split that is a list of pictures, one a line.
-struct List {
-    /// File of the list; `{}` is the split.
-    file: &'static str,
-    /// Names of the splits `train`, `val` and `test` in it, where they are others.
-    splits: [&'static str; 3],
-    /// Folder of the pictures.
-    pictures: &'static str,
-    /// File of the picture below it, and label, of a line.
-    row: fn(&str) -> Option<(String, String)>,
-}
-
-const SPLITS: [&str; 3] = ["train", "val", "test"];
-
-const LISTS: [List; 5] = [
-    // Food-101: `apple_pie/1011328`.
-    List {
-        file: "meta/{}.txt",
-        splits: SPLITS,
-        pictures: "images",
-        row: |line| {
-            let (label, _) = line.split_once('/')?;
-            Some((format!("{line}.jpg"), label.to_owned()))
-        },
-    },
-    // FGVC-Aircraft: `1514522 707-320`; a slash of a variant is no rank.
-    List {
-        file: "images_variant_{}.txt",
-        splits: SPLITS,
-        pictures: "images",
-        row: |line| {
-            let (id, variant) = line.split_once(' ')?;
-            Some((format!("{id}.jpg"), variant.trim().replace('/', "-")))
-        },
-    },
-    // DTD, its first partition: `banded/banded_0002.jpg`.
-    List {
-        file: "labels/{}1.txt",
-        splits: SPLITS,
-        pictures: "images",
-        row: |line| {
-            let (label, _) = line.split_once('/')?;
-            Some((line.to_owned(), label.to_owned()))
-        },
-    },
-    // Oxford pets: `great_pyrenees_12 60 2 20`.
-    List {
-        file: "annotations/{}.txt",
-        splits: ["trainval", "trainval", "test"],
-        pictures: "images",
-        row: |line| {
-            let name = line.split(' ').next()?;
-            let (label, _) = name.rsplit_once('_')?;
-            Some((format!("{name}.jpg"), label.to_owned()))
-        },
-    },
-    // SUN397, its first partition: `/c/control_tower/outdoor/sun_aaa.jpg`.
-    List {
-        file: "{}_01.txt",
-        splits: ["Training", "Training", "Testing"],
-        pictures: ".",
-        row: |line| {
-            let path = line.trim_start_matches('/');
-            let (folder, _) = path.rsplit_once('/')?;
-            let (_, label) = folder.split_once('/')?;
-            Some((path.to_owned(), label.replace('/', "_")))
-        },
-    },
-];
-
-impl List {
-    fn path(&self, folder: &Path, split: &str) -> PathBuf {
-        let at = SPLITS.iter().position(|known| *known == split);
-        let name = at.map_or(split, |at| self.splits[at]);
-        folder.join(self.file.replace("{}", name))
-    }
-}
+/// The split that benchmarks judge.
+pub const TEST: &str = "test";
 
 /// Files of CUB-200-2011: numbered pictures, and whether each is for training.
 const CUB: [&str; 2] = ["images.txt", "train_test_split.txt"];
@@ -103,7 +29,7 @@ const CUB: [&str; 2] = ["images.txt", "train_test_split.txt"];
 /// Scenes of CLEVR, whose class is the number of their objects.
 fn clevr_file(folder: &Path, split: &str) -> PathBuf {
     // The test scenes are not public; the benchmark is judged on those for validation.
-    let split = if split == "test" { "val" } else { split };
+    let split = if split == TEST { "val" } else { split };
     folder.join(format!("scenes/CLEVR_{split}_scenes.json"))
 }
 
@@ -156,7 +82,7 @@ fn cub(folder: &Path, split: &str) -> Result<Vec<Listed>> {
         };
         lines(&file)?.into_iter().map(pair).collect()
     };
-    let training = if split == "test" { "0" } else { "1" };
+    let training = if split == TEST { "0" } else { "1" };
     let (names, marks) = (numbered(CUB[0])?, numbered(CUB[1])?);
     let own = marks.iter().filter(|(_, mark)| mark.trim() == training);
     let rows = own.filter_map(|(id, _)| names.get(id)).map(|name| {
@@ -221,7 +147,8 @@ fn cut(slice: Option<&Slice>, rows: Vec<Listed>, words: &str) -> (Vec<Listed>, S
 /// # Errors
 /// If a list cannot be read or has another form.
 pub fn open(folder: &Path, dataset: Option<&str>, split: &str) -> Result<Option<Split>> {
-    let slice = dataset.and_then(Slice::of);
+    // What is judged is test data; other splits of the same pictures are taken whole.
+    let slice = dataset.and_then(Slice::of).filter(|_| split == TEST);
     let of = |file: &Path, rows: Vec<Listed>| {
         let (rows, words) = cut(slice, rows, split);
         let data = table(file, rows);

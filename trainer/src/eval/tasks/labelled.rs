@@ -8,6 +8,7 @@ use espalier_core::taxonomy::Taxonomy;
 
 use super::classes::{Classes, classes};
 use super::confusions::confusions;
+use crate::data::splits::TEST;
 use crate::data::{Ledger, open};
 use crate::eval::embedded::Embedded;
 use crate::eval::protocols::Protocol;
@@ -96,7 +97,9 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
     };
     ledger.lose("without a label", unlabelled, "");
     ledger.lose("label that is no class to choose from", unknown, stranger);
-    if let Some(protocol) = cx.dataset.and_then(Protocol::named) {
+    if let Some(protocol) = cx.dataset.and_then(Protocol::named)
+        && cx.options.split == TEST
+    {
         protocol.count(&mut ledger, records, present.len());
     }
     notes(&mut ledger, &classes, &truth, &ranked, &points);

@@ -18,6 +18,17 @@ pub(super) struct Named {
     pub(super) at: [f64; 2],
 }
 
+impl Named {
+    /// No name, for a curve that has its own elsewhere.
+    pub(super) fn nothing() -> Self {
+        Self {
+            name: String::new(),
+            colour: "none",
+            at: [0.0, 0.0],
+        }
+    }
+}
+
 /// A curve with its name.
 pub(super) struct Curve {
     pub(super) named: Named,
@@ -32,6 +43,7 @@ pub(super) fn curves(canvas: &mut Canvas, curves: Vec<Curve>, frame: [f64; 4]) {
     }
     let (named, lines): (Vec<Named>, Vec<_>) =
         curves.into_iter().map(|c| (c.named, c.line)).unzip();
+    let named: Vec<Named> = named.into_iter().filter(|n| !n.name.is_empty()).collect();
     names(canvas, &named, frame, &lines);
 }
 

@@ -3,13 +3,14 @@
 use super::key::{self, Curve, Named};
 use crate::eval::metrics::curve::Point;
 use crate::figure::axes;
-use crate::figure::canvas::COLUMN;
+use crate::figure::canvas::{COLUMN, SMALL};
 use crate::figure::scale::bounds;
-use crate::figure::{Canvas, Paint, Scale, Theme};
+use crate::figure::{Canvas, Paint, Scale, Text, Theme};
 use crate::plot::pr::Pr;
 
 const LEFT: f64 = 46.0;
-const RIGHT: f64 = COLUMN - 12.0;
+/// Beside the frame the line of chance has its name.
+const RIGHT: f64 = COLUMN - 42.0;
 const TOP: f64 = 26.0;
 const HEIGHT: f64 = 200.0;
 const FOOT: f64 = 42.0;
@@ -26,12 +27,13 @@ pub fn pr(data: &Pr, theme: Theme) -> Canvas {
     let top = ((highest * 10.0).ceil() / 10.0).clamp(0.1, 1.0);
     let y = Scale::new([0.0, top], [bottom, TOP]);
     let height = y.at(data.chance);
+    // At its end, where curves come down to it; inside, its name would lie on one of them.
+    for (text, up) in [("chance".to_owned(), -5.0), (format!("{:.3}", data.chance), 5.0)] {
+        let text = Text::new([RIGHT + 5.0, height + up], text).size(SMALL);
+        canvas.text(&text.colour(theme.muted()));
+    }
     let mut curves = vec![Curve {
-        named: Named {
-            name: format!("chance {:.3}", data.chance),
-            colour: theme.muted(),
-            at: [x.at(roomiest(data)), height - 2.0],
-        },
+        named: Named::nothing(),
         // Dense, so that no name is put on it.
         line: (0..60)
             .map(|i| [LEFT + f64::from(i) * (RIGHT - LEFT) / 59.0, height])
@@ -56,18 +58,4 @@ pub fn pr(data: &Pr, theme: Theme) -> Canvas {
     let frame = [LEFT + 4.0, TOP - 6.0, RIGHT, bottom - 4.0];
     key::curves(&mut canvas, curves, frame);
     canvas
-}
-
-/// The recall from which on a name has most room between the line of chance and the lowest curve.
-fn roomiest(data: &Pr) -> f64 {
-    /// Width of the name, as recall.
-    const NAME: f64 = 0.25;
-    let room = |from: f64| {
-        let points = data.curves.iter().flat_map(|c| &c.points);
-        let beside = points.filter(|p| (from..=from + NAME).contains(&p.recall));
-        beside.map(|p| p.precision).fold(1.0, f64::min) - data.chance
-    };
-    let places = (1..=14).map(|i| f64::from(i) * 0.05);
-    let best = places.max_by(|a, b| room(*a).total_cmp(&room(*b)).then(b.total_cmp(a)));
-    best.unwrap_or(0.05)
 }
