@@ -48,6 +48,34 @@ fn a_published_list_says_which_pictures_are_judged_and_what_the_benchmark_has_mo
 }
 
 #[test]
+fn what_is_kept_of_one_split_is_not_taken_for_another() {
+    let bench = Bench::new();
+    bench.write("cub/images.txt", "1 001.House/a.jpg\n2 002.Wren/b.jpg\n");
+    bench.write("cub/train_test_split.txt", "1 0\n2 1\n");
+    bench.picture("cub/images/001.House/a.jpg", 0);
+    bench.picture("cub/images/002.Wren/b.jpg", 1);
+    let (model, data, cache) = (
+        crate::support::model(),
+        bench.text("cub"),
+        bench.text("cache"),
+    );
+    for (split, class) in [("test", "House"), ("train", "Wren"), ("test", "House")] {
+        let args = [
+            "eval",
+            "--checkpoint",
+            &model,
+            "--json",
+            "--task",
+            "zero-shot",
+        ];
+        let more = ["--data", &data, "--split", split, "--cache", &cache];
+        let found = record(&espalier_tests::trainer(&[&args[..], &more].concat()));
+        let only = &found["ledger"]["odd"]["one class alone, every answer is right"];
+        assert_eq!(only["example"], json!(class), "{split}");
+    }
+}
+
+#[test]
 fn a_subset_that_cannot_be_told_is_said_not_to_be_one() {
     let bench = Bench::new();
     for (look, name) in (0..).zip(["Forest", "River"]) {

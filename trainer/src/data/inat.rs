@@ -111,7 +111,7 @@ pub fn open(path: &Path) -> Result<Table> {
         let found = "no annotation of a listed picture and category";
         return Err(DataError::layout(&file, WANTED, found));
     }
-    Ok(table(&file, rows))
+    Ok(table(file.display().to_string(), rows))
 }
 
 #[cfg(test)]

@@ -46,8 +46,8 @@ impl Listed {
 
 /// The rows of an index as a dataset; `name` stands for it in reports.
 #[must_use]
-pub fn table(name: &Path, rows: Vec<Listed>) -> Table {
-    Table::new(name.display().to_string(), rows.len(), Arc::new(Rows(rows)))
+pub fn table(name: impl Into<String>, rows: Vec<Listed>) -> Table {
+    Table::new(name.into(), rows.len(), Arc::new(Rows(rows)))
 }
 
 struct Rows(Vec<Listed>);

@@ -149,7 +149,7 @@ pub fn open(path: &Path) -> Result<Table> {
     if listed.is_empty() {
         return Err(broken("no row below its header".into()));
     }
-    Ok(table(&file, listed))
+    Ok(table(file.display().to_string(), listed))
 }
 
 #[cfg(test)]

@@ -151,7 +151,8 @@ pub fn open(folder: &Path, dataset: Option<&str>, split: &str) -> Result<Option<
     let slice = dataset.and_then(Slice::of).filter(|_| split == TEST);
     let of = |file: &Path, rows: Vec<Listed>| {
         let (rows, words) = cut(slice, rows, split);
-        let data = table(file, rows);
+        // With the split, so that what is kept of one is never taken for another.
+        let data = table(format!("{} ({words})", file.display()), rows);
         Ok(Some(Split { data, words }))
     };
     for home in homes(folder) {

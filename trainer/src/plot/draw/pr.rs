@@ -28,7 +28,10 @@ pub fn pr(data: &Pr, theme: Theme) -> Canvas {
     let y = Scale::new([0.0, top], [bottom, TOP]);
     let height = y.at(data.chance);
     // At its end, where curves come down to it; inside, its name would lie on one of them.
-    for (text, up) in [("chance".to_owned(), -5.0), (format!("{:.3}", data.chance), 5.0)] {
+    for (text, up) in [
+        ("chance".to_owned(), -5.0),
+        (format!("{:.3}", data.chance), 5.0),
+    ] {
         let text = Text::new([RIGHT + 5.0, height + up], text).size(SMALL);
         canvas.text(&text.colour(theme.muted()));
     }
