@@ -8,7 +8,7 @@ use super::files::{Checked, sha256_hex};
 use crate::error::{CoreError, Result};
 use crate::geometry::Space;
 use crate::input::Preprocess;
-use crate::model::DualConfig;
+use crate::model::{DualConfig, LiftKind};
 
 /// The value of [`Manifest::format`] that this version reads and writes.
 pub const FORMAT: &str = "espalier-bundle/1";
@@ -123,8 +123,8 @@ impl Manifest {
     /// Parse and check a manifest.
     ///
     /// # Errors
-    /// [`CoreError::Bundle`] when it is not JSON of this form, has another format word, or lists a
-    /// file outside its own folder or twice.
+    /// [`CoreError::Bundle`] when it is not JSON of this form, has another format word, has
+    /// a geometry that is not its model's, or lists a file outside its own folder or twice.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         #[derive(Deserialize)]
         struct Head {
@@ -141,6 +141,7 @@ impl Manifest {
         let manifest: Self =
             serde_json::from_slice(bytes).map_err(|e| fault(format!("cannot be read: {e}")))?;
         manifest.model.validate()?;
+        manifest.check_geometry()?;
         let mut seen = std::collections::BTreeSet::new();
         for file in &manifest.files {
             let outside = file.path.is_empty()
@@ -158,6 +159,44 @@ impl Manifest {
             }
         }
         Ok(manifest)
+    }
+
+    /// Whether the geometry is that of the model: without its root or curvatures, radii and angles
+    /// would be numbers of another space.
+    ///
+    /// # Errors
+    /// [`CoreError::Bundle`] with what the model needs and what there is.
+    pub fn check_geometry(&self) -> Result<()> {
+        let width = self.model.d_embed;
+        let expected = match (&self.geometry, self.model.lift) {
+            (Space::Sphere { root }, LiftKind::Sphere) => {
+                let whole = root.len() == width && root.iter().all(|v| v.is_finite());
+                (!whole).then(|| format!("a `root` of {width} finite numbers"))
+            }
+            (Space::Lorentz { curvature }, LiftKind::Lorentz) => {
+                let usable = curvature.is_finite() && *curvature > 0.0;
+                (!usable).then(|| "a positive `curvature`".to_owned())
+            }
+            (Space::Product { curvatures, join }, LiftKind::Product { factors, join: own }) => {
+                let usable = curvatures.iter().all(|c| c.is_finite() && *c > 0.0);
+                let fits = curvatures.len() == factors && usable && *join == own;
+                (!fits).then(|| format!("{factors} positive `curvatures` joined by {own:?}"))
+            }
+            (_, lift) => Some(format!("the space of the model, {lift:?}")),
+        };
+        let Some(expected) = expected else {
+            return Ok(());
+        };
+        let found = match &self.geometry {
+            Space::Sphere { root } => format!("a sphere with a root of {} numbers", root.len()),
+            Space::Lorentz { curvature } => format!("one curvature, {curvature}"),
+            Space::Product { curvatures, join } => {
+                format!("{} curvatures joined by {join:?}", curvatures.len())
+            }
+        };
+        Err(fault(format!(
+            "geometry: expected {expected}, found {found}; export the model again"
+        )))
     }
 
     /// The files of some parts, in the order of the manifest.
