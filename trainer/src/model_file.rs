@@ -231,7 +231,7 @@ pub fn open(path: &Path, device: &Device) -> anyhow::Result<Model> {
 }
 
 fn open_bundle(path: &Path, device: &Device) -> anyhow::Result<Model> {
-    let (bytes, manifest, bundle) = read_bundle(path, &[Part::Image, Part::Text])?;
+    let (bytes, manifest, bundle) = read_bundle(path, &[Part::Image, Part::Text, Part::Taxonomy])?;
     let mut model = from_bundle(manifest, &bundle, device)?;
     model.file = path.join("manifest.json");
     model.sha256 = sha256_hex(&bytes);
