@@ -5,6 +5,8 @@
 // that leaves no Rust code running. The messages are those of web/src/engine/protocol.rs, whose
 // tests hold them to this file. The folder that it lies in is named after the content of its files,
 // so that what is kept of one build is never mixed with another.
+import "./sent.js";
+
 const engine = new URL(self.location.href).searchParams.get("engine");
 const sibling = (name) => new URL(name, self.location.href);
 // The service worker's caches begin with the same words, and the page deletes all of them together.

@@ -12,6 +12,7 @@
 //! 6. [`weights`], [`bundle`]: named tensors and the folder that the page loads.
 //! 7. [`caption`]: a photo becomes a ladder.
 //! 8. [`project`]: embeddings become pictures of a disk.
+//! 9. [`words`]: small matters of English that captions and prompts share.
 //!
 //! The symbols used in every formula are listed in `docs/notation.md`.
 
@@ -29,5 +30,6 @@ pub mod nn;
 pub mod project;
 pub mod taxonomy;
 pub mod weights;
+pub mod words;
 
 pub use error::{CoreError, Result};

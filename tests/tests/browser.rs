@@ -11,22 +11,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use espalier_core::caption::CaptionResult;
-use espalier_tests::browser::{Answer, Browser, Gpu, Look, Outcome, Seen, Site, wanted};
+use espalier_tests::browser::{Answer, Browser, Gpu, Look, Outcome, Seen, Site, natively, wanted};
 use espalier_tests::photos::{fading, grey, jpeg, keep, landscape, noise, save};
-use espalier_tests::trainer;
 
 /// How far radii, similarities and probabilities of two engines may lie apart.
 const TOLERANCE: f64 = 1e-2;
-
-/// What `trainer caption` says about a photo with the shipped model.
-fn natively(photo: &Path) -> CaptionResult {
-    let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../static/models/default");
-    let (bundle, photo) = (bundle.to_string_lossy(), photo.to_string_lossy());
-    let output = trainer(&["caption", "--model", &bundle, &photo, "--json"]);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{}: {said}", output.status);
-    serde_json::from_slice(&output.stdout).unwrap()
-}
 
 fn close(what: &str, page: f64, native: f64) {
     assert!(
@@ -37,7 +26,7 @@ fn close(what: &str, page: f64, native: f64) {
 
 /// The page's answer is the command line's.
 fn agree(photo: &Path, answer: &Answer, backend: &str) {
-    let (page, native) = (&answer.result, natively(photo));
+    let (page, native) = (&answer.result, natively(photo, &[]));
     let name = photo.file_name().unwrap().to_string_lossy();
     assert_eq!(page.backend, backend, "{name}");
     assert_eq!(

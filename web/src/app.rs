@@ -6,8 +6,13 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 use web_sys::HtmlElement;
 
-use crate::components::{Outcome, PhotoDrop, Status, StoragePanel};
+use crate::bench::Bench;
+use crate::components::{
+    BenchView, Folder, Outcome, PhotoDrop, Picked, Status, StoragePanel, samples,
+};
+use crate::load::DEFAULT_MODEL;
 use crate::shell::Shell;
+use crate::state::link::Link;
 
 /// Draws the page into the element `app` of the HTML shell.
 pub fn start() {
@@ -49,8 +54,16 @@ fn App(
     /// Query part of the page's address.
     query: String,
 ) -> impl IntoView {
-    let shell = Shell::new(base, &query);
+    let link = Link::from_query(&query);
+    let model = link.models.first().cloned();
+    let model = model.unwrap_or_else(|| DEFAULT_MODEL.to_owned());
+    let shell = Shell::new(base, model, link.backend);
+    let sample = link.sample.clone();
+    let bench = Bench::new(shell, link);
     provide_context(shell);
+    provide_context(bench);
+    provide_context(Folder::new(bench));
+    provide_context(Picked::default());
     // The HTML around makes room for the answer once there is something to answer.
     Effect::new(move |_| {
         let Some(body) = document().body() else {
@@ -63,9 +76,13 @@ fn App(
         };
     });
     let foot = document().get_element_by_id("kept");
+    if let Some(sample) = sample {
+        samples::read(shell, sample);
+    }
     view! {
         <PhotoDrop />
         <Outcome />
+        <BenchView />
         <Status />
         {foot.map(|mount| view! { <Portal mount><StoragePanel shell /></Portal> })}
     }

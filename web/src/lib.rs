@@ -7,6 +7,7 @@
 //! 3. [`load`]: from a manifest's address to checked bytes, with one honest bar.
 //! 4. `engine::worker` and `engine::client`: the two ends of the wire.
 //! 5. `shell` and `components`: the session drawn, and its commands carried out.
+//! 6. [`engine::ask`] and `bench`: what is asked of a photo beyond its first answer.
 //!
 //! The pure parts build and are tested natively; what touches a browser is built for wasm32 only.
 //! The page links core for its types alone, each worker for everything: see `Cargo.toml` for the
@@ -22,7 +23,13 @@ pub mod words;
 #[cfg(target_arch = "wasm32")]
 pub mod app;
 #[cfg(target_arch = "wasm32")]
+pub mod asking;
+#[cfg(target_arch = "wasm32")]
+pub mod bench;
+#[cfg(target_arch = "wasm32")]
 pub mod components;
+#[cfg(target_arch = "wasm32")]
+pub mod keep;
 #[cfg(target_arch = "wasm32")]
 pub mod photo;
 #[cfg(target_arch = "wasm32")]

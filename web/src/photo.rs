@@ -1,13 +1,20 @@
 //! A photo as the visitor gave it. Its bytes go to the worker and nowhere else.
 
-use js_sys::ArrayBuffer;
+use js_sys::{Array, ArrayBuffer, Promise};
+use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{DataTransfer, File, FileList, Url};
+use web_sys::{
+    Blob, CanvasRenderingContext2d, DataTransfer, File, FileList, HtmlCanvasElement,
+    HtmlImageElement, Url,
+};
 
 use crate::engine::protocol::PhotoId;
 use crate::load::fetch::in_words;
 use crate::ui_error::{Cause, UiError};
+
+/// Longest side of a picture that is read from a link, in pixels.
+const LINKED_SIDE: f64 = 4096.0;
 
 /// An address inside this page for a file; given back when dropped.
 #[derive(Debug)]
@@ -24,6 +31,8 @@ impl Drop for ObjectUrl {
 pub struct Photo {
     /// Its number.
     pub id: PhotoId,
+    /// Name of the sample that it is, if it is one.
+    pub sample: Option<String>,
     file: File,
     url: ObjectUrl,
 }
@@ -33,13 +42,14 @@ impl Photo {
     ///
     /// # Errors
     /// When the file is empty or the browser makes no address for it.
-    pub fn new(id: PhotoId, file: File) -> Result<Self, UiError> {
+    pub fn new(id: PhotoId, file: File, sample: Option<String>) -> Result<Self, UiError> {
         if file.size() == 0.0 {
             return Err(UiError::empty_photo(&file.name()));
         }
         let url = Url::create_object_url_with_blob(&file).map_err(|error| unreadable(&error))?;
         Ok(Self {
             id,
+            sample,
             file,
             url: ObjectUrl(url),
         })
@@ -57,16 +67,30 @@ impl Photo {
         &self.url.0
     }
 
+    /// The file itself.
+    #[must_use]
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Its bytes.
     ///
     /// # Errors
-    /// When the file has been moved, changed or made private since it was chosen.
+    /// As [`bytes_of`].
     pub async fn bytes(&self) -> Result<ArrayBuffer, UiError> {
-        let buffer = JsFuture::from(self.file.array_buffer()).await;
-        buffer
-            .map(JsCast::unchecked_into)
-            .map_err(|error| unreadable(&error))
+        bytes_of(&self.file).await
     }
+}
+
+/// Bytes of a file.
+///
+/// # Errors
+/// When the file has been moved, changed or made private since it was chosen.
+pub async fn bytes_of(file: &File) -> Result<ArrayBuffer, UiError> {
+    let buffer = JsFuture::from(file.array_buffer()).await;
+    buffer
+        .map(JsCast::unchecked_into)
+        .map_err(|error| unreadable(&error))
 }
 
 fn unreadable(error: &JsValue) -> UiError {
@@ -78,25 +102,126 @@ fn unreadable(error: &JsValue) -> UiError {
     .with_detail(in_words(error))
 }
 
-/// The first picture among some files, and how many more there were.
-#[must_use]
-pub fn first_of(files: Option<FileList>) -> Option<(File, u32)> {
-    let files = files?;
-    let all: Vec<File> = (0..files.length()).filter_map(|i| files.get(i)).collect();
-    // A file whose type the browser does not know may well be a picture; one of another type may
-    // be chosen only where there is nothing better.
-    let place = all
-        .iter()
-        .position(|file| file.type_().starts_with("image/"))
-        .unwrap_or(0);
-    let others = u32::try_from(all.len().saturating_sub(1)).unwrap_or(u32::MAX);
-    all.into_iter().nth(place).map(|file| (file, others))
+/// What a visitor gave.
+#[derive(Debug)]
+pub enum Given {
+    /// Files, at least one.
+    Files(Vec<File>),
+    /// Address of a picture.
+    Link(String),
 }
 
-/// The picture in what was dropped or pasted.
+/// The pictures among some files; where there is none among them, all of them, so that the first can
+/// be told to be none.
+#[must_use]
+pub fn pictures(files: Option<FileList>) -> Vec<File> {
+    let Some(files) = files else {
+        return Vec::new();
+    };
+    let all: Vec<File> = (0..files.length()).filter_map(|i| files.get(i)).collect();
+    let is_picture = |file: &&File| file.type_().starts_with("image/");
+    let pictures: Vec<File> = all.iter().filter(is_picture).cloned().collect();
+    if pictures.is_empty() { all } else { pictures }
+}
+
+/// The pictures in what was dropped or pasted, or the address of one.
 ///
 /// # Errors
-/// When it holds no file at all: a link, a text, a picture dragged out of another page.
-pub fn carried(data: Option<DataTransfer>, how: &str) -> Result<(File, u32), UiError> {
-    first_of(data.and_then(|data| data.files())).ok_or_else(|| UiError::no_photo(how))
+/// When it holds neither.
+pub fn carried(data: Option<DataTransfer>, how: &str) -> Result<Given, UiError> {
+    let nothing = || UiError::no_photo(how);
+    let data = data.ok_or_else(nothing)?;
+    let files = pictures(data.files());
+    if !files.is_empty() {
+        return Ok(Given::Files(files));
+    }
+    let text = ["text/uri-list", "text/plain"]
+        .iter()
+        .filter_map(|kind| data.get_data(kind).ok())
+        .find(|text| !text.trim().is_empty());
+    let address = text.unwrap_or_default();
+    let address = address
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.starts_with('#'));
+    address
+        .filter(|address| address.starts_with("https://") || address.starts_with("http://"))
+        .map(|address| Given::Link(address.to_owned()))
+        .ok_or_else(nothing)
+}
+
+/// A file with these contents.
+///
+/// # Errors
+/// When the browser makes none.
+pub fn file_of(blob: &Blob, name: &str) -> Result<File, UiError> {
+    File::new_with_blob_sequence(&Array::of1(blob), name).map_err(|error| unreadable(&error))
+}
+
+/// Reads the picture at an address.
+///
+/// Through an image element and not by fetching: the page may connect to no other server than its
+/// own, and that rule, which keeps photos from leaving, stays as it is. The picture is drawn, upright,
+/// and kept as PNG.
+///
+/// # Errors
+/// When there is no picture, or its site does not let other pages read it.
+pub async fn linked(address: &str) -> Result<File, UiError> {
+    let refused = |_| UiError::link_refused(address);
+    let image = HtmlImageElement::new().map_err(refused)?;
+    image.set_cross_origin(Some("anonymous"));
+    image.set_src(address);
+    JsFuture::from(image.decode()).await.map_err(refused)?;
+    let (width, height) = (
+        f64::from(image.natural_width()),
+        f64::from(image.natural_height()),
+    );
+    let shrink = (LINKED_SIDE / width.max(height)).min(1.0);
+    let (width, height) = ((width * shrink).max(1.0), (height * shrink).max(1.0));
+    let canvas = canvas(width, height).ok_or_else(|| UiError::link_refused(address))?;
+    let context = context(&canvas).ok_or_else(|| UiError::link_refused(address))?;
+    context
+        .draw_image_with_html_image_element_and_dw_and_dh(&image, 0.0, 0.0, width, height)
+        .map_err(refused)?;
+    let blob = png(&canvas).await.map_err(refused)?;
+    let path = address.split(['?', '#']).next().unwrap_or(address);
+    let name = path.rsplit('/').find(|part| !part.is_empty());
+    file_of(&blob, name.unwrap_or("linked picture"))
+}
+
+/// A canvas of this size that is not on the page.
+#[must_use]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "sizes of pictures"
+)]
+pub fn canvas(width: f64, height: f64) -> Option<HtmlCanvasElement> {
+    let document = web_sys::window()?.document()?;
+    let canvas: HtmlCanvasElement = document.create_element("canvas").ok()?.dyn_into().ok()?;
+    canvas.set_width(width as u32);
+    canvas.set_height(height as u32);
+    Some(canvas)
+}
+
+/// What draws on a canvas.
+#[must_use]
+pub fn context(canvas: &HtmlCanvasElement) -> Option<CanvasRenderingContext2d> {
+    canvas.get_context("2d").ok().flatten()?.dyn_into().ok()
+}
+
+/// A canvas as PNG.
+///
+/// # Errors
+/// When the browser does not let it be read.
+pub async fn png(canvas: &HtmlCanvasElement) -> Result<Blob, JsValue> {
+    let promise = Promise::new(&mut |resolve, reject| {
+        let done = Closure::once_into_js(move |blob: JsValue| {
+            let _ = resolve.call1(&JsValue::NULL, &blob);
+        });
+        if let Err(error) = canvas.to_blob(done.unchecked_ref()) {
+            let _ = reject.call1(&JsValue::NULL, &error);
+        }
+    });
+    JsFuture::from(promise).await?.dyn_into()
 }

@@ -6,15 +6,18 @@ use std::rc::Rc;
 use futures::FutureExt as _;
 use futures::future::{LocalBoxFuture, Shared};
 use gloo_timers::callback::Timeout;
+use js_sys::ArrayBuffer;
 use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::File;
 
+use crate::asking::{Asking, Report};
+use crate::engine::ask::{Ask, Told};
 use crate::engine::client::Client;
 use crate::engine::probe::probe;
 use crate::engine::protocol::{Backend, PhotoId, Request, Response};
 use crate::load::plan::{self, Engines};
-use crate::load::{DEFAULT_MANIFEST, crash};
+use crate::load::{crash, manifest_of};
 use crate::photo::Photo;
 use crate::state::choice::{Preference, Probe};
 use crate::state::session::{Command, Engine, Event, Plan, Session};
@@ -29,14 +32,14 @@ pub struct Shell {
     pub photo: RwSignal<Option<Rc<Photo>>, LocalStorage>,
     /// Whether raw numbers are shown beside the words.
     pub numbers: RwSignal<bool>,
-    /// How many further files came with the photo and were left out.
-    pub left_out: RwSignal<u32>,
     hands: StoredValue<Rc<Hands>, LocalStorage>,
 }
 
 struct Hands {
     base: String,
+    model: String,
     client: Client,
+    asking: Asking,
     plan: Shared<LocalBoxFuture<'static, (Plan, Engines)>>,
     watch: RefCell<Option<Timeout>>,
     last_id: Cell<u64>,
@@ -44,29 +47,30 @@ struct Hands {
 
 impl Hands {
     fn manifest_url(&self) -> String {
-        format!("{}{DEFAULT_MANIFEST}", self.base)
+        format!("{}{}", self.base, manifest_of(&self.model))
     }
 }
 
 impl Shell {
-    /// A shell for the page at `base` (its folder's address), opened with `query`.
+    /// A shell for the page at `base` (its folder's address), working with the model of this name.
     #[must_use]
-    pub fn new(base: String, query: &str) -> Self {
-        let manifest_url = format!("{base}{DEFAULT_MANIFEST}");
+    pub fn new(base: String, model: String, preference: Preference) -> Self {
+        let manifest_url = format!("{base}{}", manifest_of(&model));
         let folder = base.clone();
         let plan = async move { plan::read(&folder, &manifest_url).await };
         let hands = Hands {
             base,
+            model,
             client: Client::default(),
+            asking: Asking::default(),
             plan: plan.boxed_local().shared(),
             watch: RefCell::default(),
             last_id: Cell::new(0),
         };
         let shell = Self {
-            session: RwSignal::new(Session::new(Preference::from_query(query))),
+            session: RwSignal::new(Session::new(preference)),
             photo: RwSignal::new_local(None),
             numbers: RwSignal::new(false),
-            left_out: RwSignal::new(0),
             hands: StoredValue::new_local(Rc::new(hands)),
         };
         if let Some(backend) = crash::last() {
@@ -81,24 +85,77 @@ impl Shell {
         shell
     }
 
-    /// Takes a photo, or what came instead of one.
-    pub fn give(self, given: Result<(File, u32), UiError>) {
+    /// A number for a photo that no other photo has had.
+    #[must_use]
+    pub fn next_id(self) -> PhotoId {
         let hands = self.hands();
         let id = PhotoId(hands.last_id.get() + 1);
         hands.last_id.set(id.0);
-        let taken = given.and_then(|(file, others)| Ok((Photo::new(id, file)?, others)));
-        match taken {
-            Ok((photo, others)) => {
-                self.left_out.set(others);
+        id
+    }
+
+    /// Takes a photo, or what came instead of one; `sample` is the name of the sample that it is.
+    pub fn give(self, given: Result<(File, Option<String>), UiError>) {
+        let id = self.next_id();
+        match given.and_then(|(file, sample)| Photo::new(id, file, sample)) {
+            Ok(photo) => {
                 self.photo.set(Some(Rc::new(photo)));
                 self.dispatch(Event::PhotoChosen(id));
             }
             Err(error) => {
-                self.left_out.set(0);
                 self.photo.set(None);
                 self.dispatch(Event::PhotoRefused(error));
             }
         }
+    }
+
+    /// Puts a question to the worker; a photo's bytes may go along. `report` is told of what has to
+    /// be fetched for it.
+    ///
+    /// # Errors
+    /// What the worker says, or that there is none at work.
+    pub async fn ask(
+        self,
+        ask: Ask,
+        photo: Option<ArrayBuffer>,
+        report: Report,
+    ) -> Result<Told, UiError> {
+        let hands = self.hands();
+        let (id, answer) = hands.asking.open(report);
+        hands
+            .client
+            .send(&Request::Ask { id, ask }, photo.as_ref())?;
+        answer
+            .await
+            .unwrap_or_else(|_| Err(UiError::died("the engine stopped before it answered")))
+    }
+
+    /// The same without a photo and without anything to report.
+    ///
+    /// # Errors
+    /// As [`Shell::ask`].
+    pub async fn ask_about(self, ask: Ask) -> Result<Told, UiError> {
+        self.ask(ask, None, Rc::new(|_, _| ())).await
+    }
+
+    /// Whether the engine waits for work.
+    #[must_use]
+    pub fn is_ready(self) -> bool {
+        self.session
+            .with(|session| matches!(session.engine, Engine::Ready(_)))
+    }
+
+    /// Folder of the page, and address of the model's manifest.
+    #[must_use]
+    pub fn addresses(self) -> (String, String) {
+        let hands = self.hands();
+        (hands.base.clone(), hands.manifest_url())
+    }
+
+    /// Name of the model's folder.
+    #[must_use]
+    pub fn model(self) -> String {
+        self.hands().model.clone()
     }
 
     /// Lets the session take an event in, and does what it says.
@@ -144,12 +201,17 @@ impl Shell {
                 self.died_on(hands.client.send(&request, None));
             }
             Command::Send(id) => self.send(id),
-            Command::Stop => self.hands().client.stop(),
+            Command::Stop => {
+                let hands = self.hands();
+                hands.client.stop();
+                hands.asking.clear();
+            }
         }
     }
 
     fn start(self, backend: Backend) {
         let hands = self.hands();
+        hands.asking.clear();
         // Known by now: the session probes, and with it waits for the plan, before it starts.
         let engines = hands
             .plan
@@ -157,7 +219,10 @@ impl Shell {
             .map(|(_, engines)| engines.clone())
             .unwrap_or_default();
         let folder = format!("{}{}", hands.base, engines.folder);
-        let sink = Rc::new(move |event| self.dispatch(event));
+        let sink = Rc::new(move |event| match event {
+            Event::Said(Response::Told { id, reply }) => self.hands().asking.hear(id, reply),
+            other => self.dispatch(other),
+        });
         crash::begin(backend);
         self.died_on(hands.client.start(&folder, backend, sink));
     }

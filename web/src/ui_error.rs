@@ -93,6 +93,67 @@ impl UiError {
         )
     }
 
+    /// A part of a photo without a pixel.
+    #[must_use]
+    pub fn empty_region() -> Self {
+        Self::new(
+            Cause::Photo,
+            "That part of the photo holds no pixel.",
+            "Draw a larger box.",
+        )
+    }
+
+    /// A question about a photo that the engine at work has not read.
+    #[must_use]
+    pub fn forgotten_photo() -> Self {
+        Self::new(
+            Cause::Photo,
+            "The engine was started anew and has not read this photo yet.",
+            "Give the photo once more.",
+        )
+    }
+
+    /// A question about a tree that the engine at work has not read.
+    #[must_use]
+    pub fn forgotten_tree() -> Self {
+        Self::new(
+            Cause::Photo,
+            "The engine was started anew and does not know your tree yet.",
+            "Plant it once more.",
+        )
+    }
+
+    /// The model comes without a text tower.
+    #[must_use]
+    pub fn no_text_tower() -> Self {
+        Self::new(
+            Cause::Bundle,
+            "This model has no part that reads words.",
+            "Ask whoever runs this page for a model with its text tower.",
+        )
+    }
+
+    /// What was brought as a tree cannot be read as one.
+    #[must_use]
+    pub fn bad_tree(reason: &str) -> Self {
+        Self::new(
+            Cause::Photo,
+            format!("This cannot be read as a tree: {reason}."),
+            "Write one name a line and indent what belongs below, or give lineages as CSV, or Newick.",
+        )
+    }
+
+    /// A link that gave no picture.
+    #[must_use]
+    pub fn link_refused(address: &str) -> Self {
+        Self::new(
+            Cause::Network,
+            format!("No picture could be read from {address}."),
+            "Either there is none at this address, or its site does not allow other pages to read \
+             it. Save the picture to this device and drop it here.",
+        )
+    }
+
     /// The engine said nothing for too long.
     #[must_use]
     pub fn silent(seconds: u64) -> Self {

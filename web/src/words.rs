@@ -1,37 +1,9 @@
 //! Numbers put into words: what the page says first, before any number.
 
-use espalier_core::caption::{CaptionResult, TaxonomyResult};
+use espalier_core::caption::{CaptionResult, TaxonomyResult, Verdict};
+use espalier_core::words::with_article;
 
-/// Names that take no article, by their last word.
-const UNCOUNTED: [&str; 27] = [
-    "bread",
-    "clothing",
-    "coffee",
-    "confectionery",
-    "coral",
-    "cream",
-    "cutlery",
-    "equipment",
-    "espresso",
-    "food",
-    "footwear",
-    "furniture",
-    "goods",
-    "guacamole",
-    "hosiery",
-    "housing",
-    "matter",
-    "media",
-    "neckwear",
-    "outerwear",
-    "potato",
-    "produce",
-    "tableware",
-    "thatch",
-    "transport",
-    "ware",
-    "woodenware",
-];
+use crate::state::cut::Dial;
 
 /// How sure a calibrated probability is, as an adverb.
 ///
@@ -47,51 +19,67 @@ pub fn how_sure(p: f64) -> &'static str {
     }
 }
 
-/// A name with its indefinite article where it takes one: `an owl`, `a unicorn`, `food`.
+/// Probability from which a step is said without an adverb.
+const BEYOND_DOUBT: f64 = 0.99;
+
+/// Steps that a sentence names at most.
+const NAMED: usize = 3;
+
+/// What the dial at `level` says, as one sentence; none is where the evidence stops.
+///
+/// "It is an animal, a bird, probably a thrush; I cannot tell which."
 #[must_use]
-pub fn with_article(name: &str) -> String {
-    let last = name.rsplit(' ').next().unwrap_or(name);
-    let plural = last.ends_with('s') && !["ss", "us", "is"].iter().any(|end| last.ends_with(end));
-    if plural || UNCOUNTED.contains(&last) {
-        return name.to_owned();
-    }
-    let lower = name.to_lowercase();
-    let sounded = ["hour", "honest", "heir"]
-        .iter()
-        .any(|start| lower.starts_with(start));
-    let hidden = ["uni", "use", "uro", "eu", "one"]
-        .iter()
-        .any(|start| lower.starts_with(start));
-    let vowel = lower.starts_with(['a', 'e', 'i', 'o', 'u']);
-    let article = if sounded || (vowel && !hidden) {
-        "an"
-    } else {
-        "a"
+pub fn sentence(taxonomy: &TaxonomyResult, dial: &Dial, level: Option<usize>) -> String {
+    let path = &taxonomy.path;
+    let evidence = dial.evidence();
+    let shown = level.or(evidence);
+    let carried = match (shown, evidence) {
+        (Some(shown), Some(evidence)) => Some(shown.min(evidence)),
+        _ => None,
     };
-    format!("{article} {name}")
+    let beyond = match (shown, evidence) {
+        (Some(shown), Some(evidence)) if shown > evidence => evidence + 1..shown + 1,
+        (Some(shown), None) => 0..shown + 1,
+        _ => 0..0,
+    };
+    let steps = |places: &[usize]| -> Vec<(String, f64)> {
+        let all = places.iter().filter_map(|place| path.get(*place));
+        let all: Vec<_> = all.map(|s| (with_article(&s.name), s.p)).collect();
+        all[all.len().saturating_sub(NAMED)..].to_vec()
+    };
+    let sure = steps(dial.upto(carried));
+    let guesses: Vec<usize> = beyond.filter_map(|level| dial.place(level)).collect();
+    let guesses = steps(&guesses);
+    let last = shown.is_some_and(|shown| shown + 1 >= dial.len());
+    match (sure.is_empty(), guesses.is_empty()) {
+        (true, true) => "I cannot tell what this is.".to_owned(),
+        (false, true) if last => format!("It is {}.", chain(&sure)),
+        (false, true) => format!("It is {}; I cannot tell which.", chain(&sure)),
+        (true, false) => format!("I cannot tell; a guess is: {}.", bare(&guesses)),
+        (false, false) => format!("It is {}; a guess is: {}.", chain(&sure), bare(&guesses)),
+    }
 }
 
-/// Where the evidence stops, as one sentence.
-#[must_use]
-pub fn stop_sentence(taxonomy: &TaxonomyResult) -> String {
-    let stop = taxonomy
-        .path
-        .iter()
-        .position(|step| step.id == taxonomy.stop);
-    let Some(stop) = stop else {
-        return "It cannot tell what this is.".to_owned();
-    };
-    let step = &taxonomy.path[stop];
-    let last = stop + 1 == taxonomy.path.len();
-    if stop == 0 && !last {
-        return "It cannot tell what this is.".to_owned();
-    }
-    let said = format!("It is {} {}", how_sure(step.p), with_article(&step.name));
-    if last {
-        format!("{said}.")
-    } else {
-        format!("{said}; which {}, it cannot tell.", step.name)
-    }
+/// Names alone: a guess is no more sure for being said surely.
+fn bare(steps: &[(String, f64)]) -> String {
+    let names: Vec<&str> = steps.iter().map(|(name, _)| name.as_str()).collect();
+    names.join(", ")
+}
+
+/// Names with an adverb wherever it changes.
+fn chain(steps: &[(String, f64)]) -> String {
+    let mut before = "";
+    let words = steps.iter().map(|(name, p)| {
+        let adverb = if *p >= BEYOND_DOUBT { "" } else { how_sure(*p) };
+        let said = if adverb.is_empty() || adverb == before {
+            name.clone()
+        } else {
+            format!("{adverb} {name}")
+        };
+        before = adverb;
+        said
+    });
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// Probability from which a step below the stop is worth a word.
@@ -131,6 +119,62 @@ pub fn beyond_evidence(result: &CaptionResult) -> Vec<bool> {
     rungs.collect()
 }
 
+/// What a phrase and a photo have to do with each other, in sentences: how near, whether the phrase's
+/// cone holds the photo, and where the ways to both part. `concept` and `common` are names.
+#[must_use]
+pub fn verdict_sentences(
+    phrase: &str,
+    verdict: &Verdict,
+    (concept, common): (&str, &str),
+) -> Vec<String> {
+    let mut said = Vec::new();
+    said.push(match verdict.closer {
+        0 => format!("“{phrase}” is closer to this photo than every caption I know."),
+        1 => format!(
+            "One of the {} captions I know is closer to this photo than “{phrase}”.",
+            verdict.captions
+        ),
+        closer => format!(
+            "{closer} of the {} captions I know are closer to this photo than “{phrase}”.",
+            verdict.captions
+        ),
+    });
+    if let Some(cone) = verdict.cone {
+        said.push(if cone.holds() {
+            format!("The photo lies within the cone of “{phrase}”: the phrase may well hold for it.")
+        } else {
+            let degrees = (cone.angle - cone.aperture).to_degrees().max(0.5);
+            format!(
+                "The photo lies {degrees:.0} degrees outside of the cone of “{phrase}”: nothing says \
+                 that the phrase holds for it."
+            )
+        });
+    }
+    if !verdict.by_name {
+        said.push(format!(
+            "The tree has no such name; the nearest in it is {}.",
+            with_article(concept)
+        ));
+    }
+    said.push(if verdict.concept == verdict.common {
+        format!(
+            "My path leads through {}: it is {} one.",
+            with_article(concept),
+            how_sure(verdict.p)
+        )
+    } else {
+        format!(
+            "The way to {} leaves my path at “{common}”: it is {} {}, and {} {}.",
+            with_article(concept),
+            how_sure(verdict.common_p),
+            with_article(common),
+            how_sure(verdict.p),
+            with_article(concept),
+        )
+    });
+    said
+}
+
 /// `1840.2` → `1.8 s`, `184.2` → `184 ms`.
 #[must_use]
 pub fn in_time(milliseconds: f64) -> String {
@@ -163,16 +207,69 @@ mod tests {
         }
     }
 
+    fn said(steps: &[(&str, f64)], stop: usize, level: Option<usize>) -> String {
+        let result = path(steps, stop);
+        sentence(&result, &Dial::of(&result, None), level)
+    }
+
+    const THRUSH: [(&str, f64); 4] = [
+        ("entity", 1.0),
+        ("animal", 1.0),
+        ("bird", 0.995),
+        ("thrush", 0.6),
+    ];
+
     #[test]
-    fn a_stop_in_the_middle_says_what_is_sure_and_what_is_not() {
-        let result = path(&[("entity", 1.0), ("bird", 0.86), ("thrush", 0.3)], 1);
+    fn a_sentence_goes_from_general_to_specific_and_says_where_it_stops() {
+        let five = [&THRUSH[..], &[("song thrush", 0.3)]].concat();
         assert_eq!(
-            stop_sentence(&result),
-            "It is quite surely a bird; which bird, it cannot tell."
+            said(&five, 3, None),
+            "It is an animal, a bird, probably a thrush; I cannot tell which."
         );
         assert_eq!(
-            guess_sentence(&result).as_deref(),
-            Some("Perhaps a thrush, but the evidence does not carry that far.")
+            said(&THRUSH, 3, None),
+            "It is an animal, a bird, probably a thrush."
+        );
+        let unsure = [("entity", 1.0), ("animal", 0.97), ("bird", 0.96)];
+        assert_eq!(
+            said(&unsure, 2, None),
+            "It is almost certainly an animal, a bird."
+        );
+    }
+
+    #[test]
+    fn the_dial_says_less_or_calls_a_guess_a_guess() {
+        assert_eq!(
+            said(&THRUSH, 3, Some(0)),
+            "It is an animal; I cannot tell which."
+        );
+        assert_eq!(
+            said(&THRUSH, 1, Some(2)),
+            "It is an animal; a guess is: a bird, a thrush."
+        );
+        assert_eq!(said(&THRUSH, 0, None), "I cannot tell what this is.");
+        assert_eq!(
+            said(&THRUSH, 0, Some(0)),
+            "I cannot tell; a guess is: an animal."
+        );
+        let nowhere = TaxonomyResult {
+            path: Vec::new(),
+            stop: "n1".into(),
+        };
+        let dial = Dial::of(&nowhere, None);
+        assert_eq!(
+            sentence(&nowhere, &dial, None),
+            "I cannot tell what this is."
+        );
+    }
+
+    #[test]
+    fn a_long_path_is_told_by_its_last_three_steps() {
+        let steps: Vec<(String, f64)> = (0..9).map(|i| (format!("thing {i}"), 1.0)).collect();
+        let steps: Vec<(&str, f64)> = steps.iter().map(|(n, p)| (n.as_str(), *p)).collect();
+        assert_eq!(
+            said(&steps, 8, None),
+            "It is a thing 6, a thing 7, a thing 8."
         );
     }
 
@@ -197,50 +294,6 @@ mod tests {
             guess_sentence(&path(&[("entity", 1.0), ("bird", 0.2)], 0)),
             None
         );
-    }
-
-    #[test]
-    fn a_stop_at_the_end_names_the_thing() {
-        let result = path(&[("entity", 1.0), ("animal", 0.97), ("owl", 0.96)], 2);
-        assert_eq!(stop_sentence(&result), "It is almost certainly an owl.");
-        assert_eq!(guess_sentence(&result), None);
-    }
-
-    #[test]
-    fn a_stop_at_the_root_or_nowhere_is_not_knowing() {
-        let at_root = path(&[("entity", 1.0), ("animal", 0.4)], 0);
-        assert_eq!(stop_sentence(&at_root), "It cannot tell what this is.");
-        let nowhere = TaxonomyResult {
-            path: Vec::new(),
-            stop: "n1".into(),
-        };
-        assert_eq!(stop_sentence(&nowhere), "It cannot tell what this is.");
-    }
-
-    #[test]
-    fn names_take_the_article_of_everyday_english() {
-        for (name, said) in [
-            ("owl", "an owl"),
-            ("bird", "a bird"),
-            ("hourglass", "an hourglass"),
-            ("uniform", "a uniform"),
-            ("umbrella", "an umbrella"),
-            ("ungulate", "an ungulate"),
-            ("Egyptian cat", "an Egyptian cat"),
-            ("European fire salamander", "a European fire salamander"),
-            ("outerwear", "outerwear"),
-            ("overgarment", "an overgarment"),
-            ("sunglasses", "sunglasses"),
-            ("abacus", "an abacus"),
-            ("albatross", "an albatross"),
-            ("mantis", "a mantis"),
-            ("food", "food"),
-            ("sports equipment", "sports equipment"),
-            ("ice cream", "ice cream"),
-            ("iPod", "an iPod"),
-        ] {
-            assert_eq!(with_article(name), said);
-        }
     }
 
     #[test]
@@ -288,6 +341,50 @@ mod tests {
         assert_eq!(beyond_evidence(&result), [false, false, true, true]);
         result.taxonomy.stop = "n3".into();
         assert_eq!(beyond_evidence(&result), [false; 4]);
+    }
+
+    #[test]
+    fn a_verdict_says_how_near_whether_it_holds_and_where_the_ways_part() {
+        let mut verdict = Verdict {
+            similarity: -2.0,
+            closer: 12,
+            captions: 400,
+            radius: 0.4,
+            cone: Some(espalier_core::caption::ConeTest {
+                angle: 1.0,
+                aperture: 0.5,
+            }),
+            concept: "r".into(),
+            by_name: true,
+            p: 0.1,
+            common: "b".into(),
+            common_p: 0.9,
+        };
+        let said = verdict_sentences("a robin", &verdict, ("robin", "bird"));
+        assert_eq!(
+            said,
+            [
+                "12 of the 400 captions I know are closer to this photo than “a robin”.",
+                "The photo lies 29 degrees outside of the cone of “a robin”: nothing says that the \
+                 phrase holds for it.",
+                "The way to a robin leaves my path at “bird”: it is quite surely a bird, and hardly \
+                 a robin."
+            ]
+        );
+        verdict.by_name = false;
+        verdict.common = "r".into();
+        verdict.cone = None;
+        verdict.closer = 0;
+        verdict.p = 0.6;
+        let said = verdict_sentences("redbreast", &verdict, ("robin", "robin"));
+        assert_eq!(
+            said,
+            [
+                "“redbreast” is closer to this photo than every caption I know.",
+                "The tree has no such name; the nearest in it is a robin.",
+                "My path leads through a robin: it is probably one."
+            ]
+        );
     }
 
     #[test]

@@ -15,6 +15,7 @@ const PLAN: Plan = Plan {
     cpu: 100,
     gpu: 900,
     model: 1_000,
+    text: 0,
 };
 
 fn error(cause: Cause) -> UiError {

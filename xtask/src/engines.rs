@@ -21,15 +21,17 @@ pub const FOLDER: &str = "engine-";
 /// The programs that it lists.
 const ENGINES: [&str; 2] = ["worker_cpu", "worker_gpu"];
 
-/// What starts each of them.
+/// What starts each of them, and counts what it sends. The page counts by the same file, so that one
+/// stays where it is.
 const STARTER: &str = "worker.js";
+const COUNTER: &str = "sent.js";
 
 /// Moves the engines of a page just built into their folder and writes the list.
 ///
 /// # Errors
 /// Fails where an engine is missing or the list cannot be written.
 pub fn arrange(dist: &Path) -> Result<()> {
-    let mut names = vec![STARTER.to_owned()];
+    let mut names = vec![STARTER.to_owned(), COUNTER.to_owned()];
     for engine in ENGINES {
         names.extend([format!("{engine}.js"), format!("{engine}_bg.wasm")]);
     }
@@ -43,7 +45,10 @@ pub fn arrange(dist: &Path) -> Result<()> {
     remove_others(dist, &folder)?;
     fs::create_dir_all(dist.join(&folder))?;
     for name in &names {
-        fs::rename(dist.join(name), dist.join(&folder).join(name))?;
+        fs::copy(dist.join(name), dist.join(&folder).join(name))?;
+        if name != COUNTER {
+            fs::remove_file(dist.join(name))?;
+        }
     }
     let mut list = Map::new();
     list.insert("folder".to_owned(), json!(format!("{folder}/")));
@@ -80,6 +85,7 @@ mod tests {
             fs::write(dist.join(format!("{name}.js")), "export {}").unwrap();
         }
         fs::write(dist.join(STARTER), "start").unwrap();
+        fs::write(dist.join(COUNTER), "count").unwrap();
         arrange(dist).unwrap();
         serde_json::from_slice(&fs::read(dist.join(FILE)).unwrap()).unwrap()
     }

@@ -12,6 +12,7 @@ pub mod digest;
 pub mod document;
 pub mod engines;
 pub mod golden;
+pub mod models;
 pub mod offline;
 pub mod page_cost;
 pub mod paths;

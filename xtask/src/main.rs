@@ -103,6 +103,7 @@ fn run(root: &Path, command: Command) -> Result<ExitCode> {
             }
             if browser || all {
                 setup::browser::ensure()?;
+                setup::axe::ensure()?;
             }
             if docs {
                 setup::checkers(root)?;

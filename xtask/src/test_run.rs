@@ -37,6 +37,9 @@ pub fn run(root: &Path, browser: bool) -> Result<Totals> {
 /// Variable that names the program of the command line for the tests that start it.
 const TRAINER: &str = "ESPALIER_TRAINER";
 
+/// Variable that names axe-core for the tests that look for barriers.
+const AXE: &str = "ESPALIER_AXE";
+
 /// Every test that needs no browser, in one build: one selection of features, one compilation.
 fn native(root: &Path) -> Command {
     let mut cargo = command("cargo");
@@ -71,6 +74,7 @@ fn in_browser(root: &Path, tools: &WasmTools, chromium: &Browser) -> Result<Tota
         .env(TRAINER, paths::release(root).join("trainer"))
         .env("CHROMIUM", &chromium.chromium)
         .env("CHROMEDRIVER", &chromium.chromedriver)
+        .env(AXE, setup::axe::ensure()?)
         .current_dir(root);
     harness(&mut cargo)
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use crate::process::{capture, command, run};
 use crate::setup::wasm_target::TARGET;
 use crate::setup::{WasmTools, cargo_tool::CargoTool};
-use crate::{engines, offline, paths, sizes, stamp, wire};
+use crate::{engines, models, offline, paths, sizes, stamp, wire};
 
 /// Builds the page into `dist/`, unless it is already what the sources say, and prints the sizes
 /// of its programs. Budgets hold for the release build only.
@@ -23,6 +23,7 @@ pub fn build(root: &Path, tools: &WasmTools, release: bool) -> Result<()> {
         fetch(root)?;
         trunk(root, tools, release)?;
         engines::arrange(&dist)?;
+        models::write(&dist)?;
         offline::seal(&dist)?;
         offline::list(&dist)?;
         stamp::write(root, &dist, &settings)?;

@@ -13,7 +13,7 @@ use crate::error::{CoreError, Result};
 use crate::geometry::{LogScalar, Space};
 use crate::input::{Preprocess, to_planes};
 use crate::model::{DualConfig, ImageEncoder, Lift, TextEncoder};
-use crate::taxonomy::NodeIx;
+use crate::taxonomy::{NodeIx, Taxonomy};
 
 /// The part of a model that embeds pictures.
 #[derive(Module, Debug)]
@@ -63,6 +63,23 @@ pub fn image_model(config: &DualConfig, device: &Device) -> ImageModel {
         image: config.init_image(device),
         lift: config.lift.init(config.d_embed, device),
     }
+}
+
+/// Rows of points on the host. Waits for the device without blocking, as a browser demands.
+pub(super) async fn rows(points: Tensor<2>) -> Result<Vec<Vec<f32>>> {
+    let [_, width] = points.dims();
+    let data = points
+        .into_data_async()
+        .await
+        .map_err(|e| CoreError::Device(format!("the embedding was not given back: {e:?}")))?;
+    let values: Vec<f32> = data
+        .convert::<f32>()
+        .try_into_vec()
+        .map_err(|e| CoreError::Device(format!("the embedding has another type: {e:?}")))?;
+    if values.iter().any(|v| !v.is_finite()) {
+        return Err(CoreError::Device("the embedding is not finite".into()));
+    }
+    Ok(values.chunks(width).map(<[f32]>::to_vec).collect())
 }
 
 impl Captioner {
@@ -133,6 +150,12 @@ impl Captioner {
         &self.space
     }
 
+    /// Texts that photos are captioned with.
+    #[must_use]
+    pub fn index(&self) -> &CaptionIndex {
+        &self.index
+    }
+
     /// Zero-shot classifier of the bundle.
     #[must_use]
     pub fn classifier(&self) -> &Classifier {
@@ -154,20 +177,7 @@ impl Captioner {
         let side = self.preprocess.size as usize;
         let planes = TensorData::new(to_planes(&inputs), [inputs.len(), 3, side, side]);
         let images = Tensor::<4>::from_data(planes, &self.device);
-        let points = self.model.lift.image(self.model.image.forward(images));
-        let [_, width] = points.dims();
-        let data = points
-            .into_data_async()
-            .await
-            .map_err(|e| CoreError::Device(format!("the embedding was not given back: {e:?}")))?;
-        let values: Vec<f32> = data
-            .convert::<f32>()
-            .try_into_vec()
-            .map_err(|e| CoreError::Device(format!("the embedding has another type: {e:?}")))?;
-        if values.iter().any(|v| !v.is_finite()) {
-            return Err(CoreError::Device("the embedding is not finite".into()));
-        }
-        Ok(values.chunks(width).map(<[f32]>::to_vec).collect())
+        rows(self.model.lift.image(self.model.image.forward(images))).await
     }
 
     /// Cosine between the stored and the computed embedding of the bundle's test picture; 1 for a
@@ -206,7 +216,7 @@ impl Captioner {
         let taxonomy = self.classifier.taxonomy();
         Caption {
             ladder: ladder::climb(&self.index, &scores, taxonomy, &path),
-            taxonomy: self.taxonomy_result(&path),
+            taxonomy: TaxonomyResult::of(taxonomy, &path),
         }
     }
 
@@ -217,13 +227,12 @@ impl Captioner {
     pub fn lineage(&self, embedding: &[f32], node: &str) -> Result<Lineage> {
         let taxonomy = self.classifier.taxonomy();
         let at = self.classifier.node(node)?;
-        let p = self.classifier.probabilities(&self.space, embedding);
-        let path = self.classifier.path(&self.space, embedding);
-        let on_path = |ix: &NodeIx| path.steps.iter().any(|(step, _)| step == ix);
+        let place = self.classifier.place(&self.space, embedding, None);
+        let on_path = |ix: &NodeIx| place.path.steps.iter().any(|(step, _)| step == ix);
         let way = taxonomy.path_to(at);
         let shared = way.iter().rev().find(|ix| on_path(ix));
         let shared = *shared.unwrap_or(&taxonomy.root());
-        let step = |ix: &NodeIx| self.step(*ix, p.get(ix.index()).copied().unwrap_or(0.0));
+        let step = |ix: &NodeIx| PathStep::of(taxonomy, *ix, place.p[ix.index()]);
         Ok(Lineage {
             id: node.to_owned(),
             name: taxonomy.name(at).to_owned(),
@@ -231,26 +240,28 @@ impl Captioner {
             path: way.iter().map(step).collect(),
         })
     }
+}
 
-    fn step(&self, ix: NodeIx, p: f32) -> PathStep {
-        let taxonomy = self.classifier.taxonomy();
-        PathStep {
+impl PathStep {
+    fn of(taxonomy: &Taxonomy, ix: NodeIx, p: f32) -> Self {
+        Self {
             id: taxonomy.node(ix).id.clone(),
             name: taxonomy.name(ix).to_owned(),
             p: f64::from(p),
         }
     }
+}
 
-    fn taxonomy_result(&self, path: &TaxonomyPath) -> TaxonomyResult {
-        let path_steps: Vec<PathStep> = path
-            .steps
-            .iter()
-            .map(|(ix, p)| self.step(*ix, *p))
-            .collect();
+impl TaxonomyResult {
+    /// A path with the ids and names of its nodes.
+    #[must_use]
+    pub fn of(taxonomy: &Taxonomy, path: &TaxonomyPath) -> Self {
+        let step = |(ix, p): &(NodeIx, f32)| PathStep::of(taxonomy, *ix, *p);
+        let path_steps: Vec<PathStep> = path.steps.iter().map(step).collect();
         let stop = path_steps
             .get(path.stop)
             .map_or_else(String::new, |s| s.id.clone());
-        TaxonomyResult {
+        Self {
             path: path_steps,
             stop,
         }

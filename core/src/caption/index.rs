@@ -169,6 +169,15 @@ impl CaptionIndex {
         &self.radii
     }
 
+    /// Point of a text, by its place among [`entries`](Self::entries).
+    ///
+    /// # Panics
+    /// For a place that the index does not have.
+    #[must_use]
+    pub fn point(&self, place: usize) -> &[f32] {
+        &self.embeddings[place * self.width..(place + 1) * self.width]
+    }
+
     /// Score of every text for a picture's embedding, larger is closer.
     #[must_use]
     pub fn scores(&self, space: &Space, picture: &[f32]) -> Vec<f64> {

@@ -17,6 +17,15 @@ pub struct TaxonomyPath {
     pub stop: usize,
 }
 
+/// A photo among all nodes of a taxonomy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// Its path.
+    pub path: TaxonomyPath,
+    /// Probability of each node, in the order of [`Taxonomy::nodes`].
+    pub p: Vec<f32>,
+}
+
 /// Zero-shot classifier over the labelled nodes of a taxonomy.
 #[derive(Clone, Debug)]
 pub struct Classifier {
@@ -100,10 +109,20 @@ impl Classifier {
     }
 
     /// Probability of every node that a photo shows it, with [`Taxonomy::nodes`]; none is above that
-    /// of a node it lies below.
+    /// of a node it lies below. With `below`, only the labels at or below that node are asked: "it
+    /// is one of these; which?".
     #[must_use]
-    pub fn probabilities(&self, space: &Space, picture: &[f32]) -> Vec<f32> {
-        let leaves = softmax(&self.logits(space, picture), self.calibration.scale);
+    pub fn probabilities(&self, space: &Space, picture: &[f32], below: Option<NodeIx>) -> Vec<f32> {
+        let mut logits = self.logits(space, picture);
+        let asked = below.map_or(&[][..], |node| self.taxonomy.labelled_below(node));
+        if !asked.is_empty() {
+            for (logit, label) in logits.iter_mut().zip(self.taxonomy.labelled()) {
+                if asked.binary_search(label).is_err() {
+                    *logit = f64::NEG_INFINITY;
+                }
+            }
+        }
+        let leaves = softmax(&logits, self.calibration.scale);
         let shares = roll_up(&self.taxonomy, &leaves);
         let levelled = |ix: NodeIx| {
             let depth = self.taxonomy.depth(ix);
@@ -120,11 +139,10 @@ impl Classifier {
     /// The path of a photo.
     #[must_use]
     pub fn path(&self, space: &Space, picture: &[f32]) -> TaxonomyPath {
-        self.descended(&self.probabilities(space, picture))
+        self.place(space, picture, None).path
     }
 
-    /// The path of a photo that is known to show something at or below a node: probabilities given
-    /// that, so the node itself has 1.
+    /// The path of a photo that is known to show something at or below a node.
     ///
     /// # Errors
     /// [`CoreError::Taxonomy`] when the taxonomy lacks the node or has no label at or below it.
@@ -136,26 +154,42 @@ impl Classifier {
                 reason: format!("no node at or below `{node}` is labelled"),
             });
         }
-        let p = self.probabilities(space, picture);
-        let given = |ix: NodeIx| {
-            if ix == known || self.taxonomy.is_ancestor(ix, known) {
-                1.0
-            } else if self.taxonomy.is_ancestor(known, ix) && p[known.index()] > 0.0 {
-                p[ix.index()] / p[known.index()]
-            } else {
-                0.0
-            }
-        };
-        let given: Vec<f32> = (0..p.len()).map(|i| given(NodeIx(i as u32))).collect();
-        Ok(self.descended(&given))
+        Ok(self.place(space, picture, Some(known)).path)
     }
 
-    fn descended(&self, nodes: &[f32]) -> TaxonomyPath {
-        let descent = descend(&self.taxonomy, nodes, self.calibration.threshold as f32);
-        TaxonomyPath {
-            steps: descent.path,
-            stop: descent.stop,
+    /// The path of a photo and the [`probabilities`](Self::probabilities) of all nodes.
+    #[must_use]
+    pub fn place(&self, space: &Space, picture: &[f32], below: Option<NodeIx>) -> Place {
+        let p = self.probabilities(space, picture, below);
+        let descent = descend(&self.taxonomy, &p, self.calibration.threshold as f32);
+        Place {
+            path: TaxonomyPath {
+                steps: descent.path,
+                stop: descent.stop,
+            },
+            p,
         }
+    }
+
+    /// The label whose point is nearest to a phrase's.
+    #[must_use]
+    pub fn nearest(&self, space: &Space, phrase: &[f32]) -> NodeIx {
+        let logits = self.logits(space, phrase);
+        let best = (0..logits.len()).max_by(|a, b| logits[*a].total_cmp(&logits[*b]));
+        best.and_then(|i| self.taxonomy.labelled().get(i).copied())
+            .unwrap_or(self.taxonomy.root())
+    }
+
+    /// Points of the labels, `[labelled, width]` row by row, in the order of
+    /// [`Taxonomy::labelled`].
+    pub fn labels(&self) -> impl Iterator<Item = &[f32]> {
+        self.labels.chunks(self.width)
+    }
+
+    /// How its scores become probabilities.
+    #[must_use]
+    pub fn calibration(&self) -> &Calibration {
+        &self.calibration
     }
 
     /// The same classifier with another calibration.
@@ -177,54 +211,82 @@ pub fn softmax(logits: &[f64], scale: f64) -> Vec<f32> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
-    fn classifier() -> Classifier {
-        let tree = "synset\tnames\thypernyms\tlabelled\n\
-            r\tthing\t\t0\na\tanimal\tr\t0\nc\tcat\ta\t1\nd\tdog\ta\t1\nt\ttable\tr\t1\nx\tvoid\tr\t0\n";
-        let labels = vec![1.0, 0.0, 0.0, 1.0, -1.0, 0.0];
-        let calibration = Calibration::of_scale(2.0);
-        Classifier::new(Taxonomy::from_tsv(tree).unwrap(), labels, 2, calibration).unwrap()
+    const TREE: &str = "synset\tnames\thypernyms\tlabelled\n\
+        r\tthing\t\t0\n\
+        a\tanimal\tr\t0\n\
+        w\twren\ta\t1\n\
+        c\tcat\ta\t1\n\
+        t\ttable\tr\t1\n\
+        x\tvoid\tr\t0\n";
+
+    fn classifier(levels: &[f64]) -> (Classifier, Space) {
+        let labels = vec![1.0, 0.0, 0.6, 0.8, 0.0, 1.0];
+        let calibration = Calibration {
+            levels: levels.to_vec(),
+            ..Calibration::of_scale(4.0)
+        };
+        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let space = Space::Sphere {
+            root: vec![-1.0, 0.0],
+        };
+        let found = Classifier::new(taxonomy, labels, 2, calibration).unwrap();
+        (found, space)
     }
 
     #[test]
-    fn below_a_node_probabilities_are_those_given_the_node() {
-        let (classifier, space) = (
-            classifier(),
-            Space::Sphere {
-                root: vec![0.0, 1.0],
-            },
+    fn below_a_node_only_its_labels_share_the_probability() {
+        let (classifier, space) = classifier(&[]);
+        let at = |id: &str| classifier.node(id).unwrap();
+        let photo = [0.0, 1.0];
+        let open = classifier.place(&space, &photo, None);
+        assert_eq!(open.path.steps.last().unwrap().0, at("t"));
+        let asked = classifier.place(&space, &photo, Some(at("a")));
+        assert_eq!(asked.path.steps.last().unwrap().0, at("c"));
+        let p = |id: &str| asked.p[at(id).index()];
+        assert!((p("a") - 1.0).abs() < 1e-6 && p("t").abs() < 1e-6);
+        // softmax of 4 * 0.8 against 4 * 0.
+        let expected = 1.0 / (1.0 + (-3.2_f32).exp());
+        assert!((p("c") - expected).abs() < 1e-6, "{}", p("c"));
+        let path = classifier.path_below(&space, &photo, "a").unwrap();
+        assert_eq!(path, asked.path);
+    }
+
+    #[test]
+    fn a_level_sharpens_its_nodes_and_none_rises_above_its_parent() {
+        let photo = [0.0, 1.0];
+        let (plain, space) = classifier(&[]);
+        let (levelled, _) = classifier(&[1.0, 0.5, 3.0]);
+        let (before, after) = (
+            plain.probabilities(&space, &photo, None),
+            levelled.probabilities(&space, &photo, None),
         );
-        let picture = [-0.8, 0.6];
-        let all = classifier.probabilities(&space, &picture);
-        let of = |id: &str| f64::from(all[classifier.node(id).unwrap().index()]);
-        let path = classifier.path_below(&space, &picture, "a").unwrap();
-        let ids: Vec<&str> = path
-            .steps
-            .iter()
-            .map(|(ix, _)| classifier.taxonomy().node(*ix).id.as_str())
-            .collect();
-        assert_eq!(ids, ["r", "a", "d"]);
-        assert!((path.steps[1].1 - 1.0).abs() < 1e-6);
-        assert!((f64::from(path.steps[2].1) - of("d") / of("a")).abs() < 1e-6);
+        let of = |p: &[f32], id: &str| f64::from(p[plain.node(id).unwrap().index()]);
+        let table = of(&before, "t");
+        let known = table.sqrt() / (table.sqrt() + (1.0 - table).sqrt());
+        assert!((of(&after, "t") - known).abs() < 1e-5);
+        for leaf in ["w", "c"] {
+            assert!(of(&after, leaf) <= of(&after, "a"), "{leaf}");
+        }
     }
 
     #[test]
     fn a_node_that_is_unknown_or_without_labels_is_an_error() {
-        let (classifier, space) = (
-            classifier(),
-            Space::Sphere {
-                root: vec![0.0, 1.0],
-            },
-        );
+        let (classifier, space) = classifier(&[]);
         for (node, told) in [("n9", "`n9`"), ("x", "labelled")] {
-            let error = classifier
-                .path_below(&space, &[1.0, 0.0], node)
-                .unwrap_err();
+            let error = classifier.path_below(&space, &[1.0, 0.0], node);
+            let error = error.unwrap_err();
             assert!(error.to_string().contains(told), "{error}");
         }
+    }
+
+    #[test]
+    fn the_nearest_label_of_a_phrase_is_the_one_that_scores_highest() {
+        let (classifier, space) = classifier(&[]);
+        let found = classifier.nearest(&space, &[0.9, 0.1]);
+        assert_eq!(classifier.taxonomy().name(found), "wren");
     }
 }

@@ -157,8 +157,14 @@ impl Space {
     pub fn radius(&self, x: &[f32]) -> f64 {
         match self {
             Self::Sphere { root } => chord(x, root),
-            _ => self.factors(x).map(|(h, x)| h.dist0(x)).sum(),
+            _ => self.radii(x).iter().sum(),
         }
+    }
+
+    /// Distance to the origin in each factor; none on the sphere.
+    #[must_use]
+    pub fn radii(&self, x: &[f32]) -> Vec<f64> {
+        self.factors(x).map(|(h, x)| h.dist0(x)).collect()
     }
 
     /// Exterior angle at `x` toward `y`, in `[0, pi]` (METHODS 1.1 and 1.4); in a product the mean

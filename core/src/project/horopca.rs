@@ -175,13 +175,7 @@ pub fn horopca(points: &[Vec<f64>]) -> HoroPca {
     }
     let whole = whole(&lorentz);
     HoroPca {
-        points: lorentz
-            .iter()
-            .map(|x| {
-                let [y0, y1, y2] = project(x, &components).y;
-                [y1 / (1.0 + y0), y2 / (1.0 + y0)]
-            })
-            .collect(),
+        points: points.iter().map(|p| put(p, &components)).collect(),
         components,
         // Distances that are rounding errors have no meaningful ratio.
         kept: if whole > 1e-12 {
@@ -190,6 +184,13 @@ pub fn horopca(points: &[Vec<f64>]) -> HoroPca {
             1.0
         },
     }
+}
+
+/// Where components put a point of the ball.
+#[must_use]
+pub fn put(p: &[f64], components: &[Vec<f64>; 2]) -> [f64; 2] {
+    let [y0, y1, y2] = project(&to_lorentz(p), components).y;
+    [y1 / (1.0 + y0), y2 / (1.0 + y0)]
 }
 
 /// Mean squared distance of the points themselves.

@@ -8,8 +8,12 @@
 //!   there to the path that a photo takes.
 //! - [`metrics`]: how wrong a prediction is, measured in the tree (METHODS 6.3).
 
+mod csv;
 mod edges;
+mod indented;
+mod lineages;
 pub mod metrics;
+mod newick;
 mod node;
 mod parse;
 mod ranks;

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use super::edges;
 use super::node::{Node, NodeIx};
 use super::parse::{self, Entry, fail};
-use super::ranks;
+use super::{csv, edges, indented, lineages, newick, ranks};
 use crate::error::Result;
 
 /// Concepts from one root down, each with all its relations worked out.
@@ -50,6 +49,32 @@ impl Taxonomy {
         } else {
             parse::read(text)?
         };
+        Self::from_entries(entries)
+    }
+
+    /// Reads a tree as a visitor may have it: the forms of [`Taxonomy::from_tsv`] with tabs, indented
+    /// text, CSV with one lineage a line, and Newick.
+    ///
+    /// # Errors
+    /// As [`Taxonomy::from_tsv`], with the line.
+    pub fn from_text(text: &str) -> Result<Self> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let first = text.lines().find(|l| !l.trim().is_empty()).unwrap_or("");
+        let is_tsv = first.contains('\t') && !first.starts_with('\t');
+        if is_tsv {
+            return Self::from_tsv(text);
+        }
+        let lineages = if newick::is_newick(text) {
+            newick::read(text)?
+        } else if let Some(separator) = csv::separator(first) {
+            csv::read(text, separator)?
+        } else {
+            indented::read(text)?
+        };
+        Self::from_entries(lineages::read(&lineages)?)
+    }
+
+    fn from_entries(entries: Vec<Entry>) -> Result<Self> {
         let root = root(&entries)?;
         let children = children(&entries);
         let order = parents_first(&entries, &children)?;
@@ -133,6 +158,13 @@ impl Taxonomy {
     /// Number of steps of the shortest way from the root; 0 for the root.
     pub fn depth(&self, ix: NodeIx) -> u32 {
         self.depths.get(ix.index()).copied().unwrap_or(0)
+    }
+
+    /// The lowest node at or above both, by first parents of `a`; the root where nothing is closer.
+    pub fn common(&self, a: NodeIx, b: NodeIx) -> NodeIx {
+        let holds = |ix: &NodeIx| *ix == b || self.is_ancestor(*ix, b);
+        let way = self.path_to(a).into_iter().rev().find(holds);
+        way.unwrap_or(self.root)
     }
 
     /// All nodes above this one along every way up, the root included, the node itself not; sorted.
@@ -347,6 +379,9 @@ mod tests {
             [0, 1, 2, 3, 2]
         );
         assert_eq!(ids(&tax, &tax.path_to(at("t"))), ["e", "a", "f", "c", "t"]);
+        assert_eq!(tax.common(at("t"), at("d")), at("a"));
+        assert_eq!(tax.common(at("d"), at("p")), tax.root());
+        assert_eq!(tax.common(at("f"), at("t")), at("f"));
         assert!(tax.is_ancestor(at("a"), at("t")) && !tax.is_ancestor(at("t"), at("a")));
         assert!(!tax.is_ancestor(at("a"), at("a")) && !tax.is_ancestor(at("f"), at("p")));
         assert_eq!(tax.name(at("c")), "cat");

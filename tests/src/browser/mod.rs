@@ -4,18 +4,22 @@
 //! it asks for, [`Site`] is the built page in a folder that a test may damage, and [`Browser`] puts
 //! the three together into what a test does: open, give a photo, wait for what comes of it.
 
+mod native;
 mod page;
 mod pages;
 pub mod paper;
 pub mod processes;
 mod recorder;
 mod site;
+mod visitor;
 mod webdriver;
 
+pub use native::{natively, sample, started};
 pub use page::{Answer, Browser, ErrorCard, Gpu, Look, Outcome};
 pub use pages::Host;
 pub use recorder::{Recorder, Seen};
 pub use site::Site;
+pub use visitor::Barrier;
 pub use webdriver::WebDriver;
 
 /// Whether the tests in Chromium are wanted; says so where they are not (`ESPALIER_BROWSER=0`).

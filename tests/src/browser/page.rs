@@ -237,6 +237,34 @@ impl Browser {
         self.driver.evaluate(body)
     }
 
+    /// A command of Chromium's own protocol.
+    pub fn devtools(&self, command: &str, parameters: &Value) -> Value {
+        self.driver.devtools(command, parameters)
+    }
+
+    /// Clicks on the first element of a CSS selector, as a pointer does.
+    pub fn click(&self, selector: &str) {
+        let element = self.driver.find(selector);
+        self.driver.click(&element);
+    }
+
+    /// Chooses several files in the page's file input.
+    pub fn give_all(&self, photos: &[PathBuf]) {
+        let input = self.driver.find("[data-testid=file-input]");
+        let paths: Vec<String> = photos.iter().map(|p| p.display().to_string()).collect();
+        self.driver.type_into(&input, &paths.join("\n"));
+    }
+
+    /// Opens an address of the site that brings its own sample along, and waits for its answer.
+    ///
+    /// # Panics
+    /// When nothing comes of it.
+    #[must_use]
+    pub fn open_sample(&self, site: &Site, query: &str) -> Outcome {
+        self.open(site, query);
+        self.answered(|_| true)
+    }
+
     /// Shows the page `width` pixels wide, in the colours asked for.
     pub fn resize(&self, width: u32, look: Look) {
         let metrics = json!({
@@ -283,6 +311,10 @@ impl Browser {
     }
 
     fn outcome(&self, sha256: &str) -> Outcome {
+        self.answered(|result| result.image.sha256 == sha256)
+    }
+
+    fn answered(&self, wanted: impl Fn(&CaptionResult) -> bool) -> Outcome {
         let begun = Instant::now();
         let patience = if self.gpu == Gpu::Software {
             GPU_PATIENCE
@@ -300,7 +332,7 @@ impl Browser {
                     .unwrap_or_else(|e| panic!("the result: {e}: {text}"))
             });
             // The answer to the photo before may still be on the screen.
-            if let Some(result) = result.filter(|result| result.image.sha256 == sha256) {
+            if let Some(result) = result.filter(&wanted) {
                 let engine = seen.engine.unwrap_or_default();
                 return Outcome::Answer(Box::new(Answer {
                     result,
@@ -326,7 +358,7 @@ impl Browser {
 const SCREEN: &str = r#"
 const at = (id) => document.querySelector(`[data-testid="${id}"]`);
 const card = document.querySelector('[data-testid="error-card"]:not([data-seen])');
-const rungs = [...document.querySelectorAll('[data-testid="rung-text"]')];
+const rungs = [...document.querySelectorAll('[data-testid="ladder"] [data-testid="rung-text"]')];
 return {
   starts: at("file-input") !== null,
   boot: document.getElementById("boot-note")?.dataset.state ?? null,

@@ -86,6 +86,24 @@ impl Site {
         self.server.stop();
     }
 
+    }
+
+    /// Puts a copy of the shipped model beside it under another name; for copies of the page only.
+    ///
+    /// # Panics
+    /// When it cannot be copied.
+    pub fn add_model(&self, name: &str) {
+        let models = self.folder.join("models");
+        copy_folder(&self.folder.join(MODEL), &models.join(name))
+            .and_then(|()| {
+                fs::write(
+                    self.folder.join("models.json"),
+                    format!("[\"default\", \"{name}\"]"),
+                )
+            })
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
+    }
+
     /// A file of the model.
     #[must_use]
     pub fn model_file(&self, name: &str) -> PathBuf {

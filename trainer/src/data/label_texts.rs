@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use espalier_core::caption::prompts::prompt;
 use espalier_core::input::{TokenBatch, Tokenizer};
 use espalier_core::taxonomy::{NodeIx, Taxonomy, metrics};
 
@@ -120,7 +121,7 @@ impl LabelTexts {
         let mut one = |n: usize| random.below(n as u32) as usize;
         // The first name is the one that ladders and benchmarks use.
         let name = if one(2) == 0 { 0 } else { one(names.len()) };
-        prompts::fill_one(&self.prompts[one(self.prompts.len())], &names[name])
+        prompt(&self.prompts[one(self.prompts.len())], &names[name])
     }
 
     /// Target of a label: all of it, but for what smoothing spends on near labels.

@@ -1,13 +1,13 @@
 //! Named, versioned sets of prompts (METHODS 6.1). `{}` is a class name, `{a}` the name with its
 //! article; `[x|y]` stands for either, and a pattern becomes one prompt a choice.
 
+use espalier_core::caption::prompts::prompt;
+
 use crate::exit::usage;
-use crate::words::with_article;
 
 /// The set that stands for a dataset's own, or for [`SIMPLE`] where it has none.
 pub const AUTO: &str = "auto";
-/// The set of models that were trained on short captions.
-pub const SIMPLE: &str = "simple-1";
+pub use espalier_core::caption::prompts::SIMPLE;
 
 /// Patterns of the CIFAR sets.
 const CIFAR: &[&str] = &[
@@ -31,17 +31,7 @@ const OPENAI_80: &[&str] = &[
 
 /// Prompt sets by name, with the datasets whose own they are.
 const SETS: &[(&str, &[&str], &[&str])] = &[
-    (
-        SIMPLE,
-        &[
-            "{}",
-            "{a}",
-            "a photo of {a}",
-            "a picture of {a}",
-            "this is {a}",
-        ],
-        &[],
-    ),
+    (SIMPLE, &espalier_core::caption::prompts::PATTERNS, &[]),
     ("plain-1", &["{}"], &[]),
     ("photo-1", &["a photo of a {}."], &[]),
     ("openai-80", OPENAI_80, &[]),
@@ -191,14 +181,8 @@ pub fn templates(set: &str) -> anyhow::Result<Vec<String>> {
 /// # Errors
 /// Bad usage for an unknown set, with those that exist.
 pub fn fill(set: &str, name: &str) -> anyhow::Result<Vec<String>> {
-    Ok(templates(set)?.iter().map(|t| fill_one(t, name)).collect())
-}
-
-/// One prompt for a class name.
-#[must_use]
-pub fn fill_one(template: &str, name: &str) -> String {
-    let with_name = template.replace("{a}", &with_article(name));
-    with_name.replace("{}", name)
+    let patterns = templates(set)?;
+    Ok(patterns.iter().map(|p| prompt(p, name)).collect())
 }
 
 #[cfg(test)]

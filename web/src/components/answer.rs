@@ -1,15 +1,20 @@
-//! The answer: one sentence, the ladder, the place in the taxonomy, the result to take along.
+//! The answer: one sentence, the dial, the ladder, the place in the taxonomy.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use super::json::ResultJson;
+use super::dial::DialView;
 use super::ladder::Ladder;
 use super::path::Path;
+use super::region::Picked;
+use super::wire::Wire;
+use crate::bench::use_bench;
 use crate::shell::use_shell;
 use crate::state::session::Answer;
-use crate::words::{guess_sentence, in_time, stop_sentence};
+use crate::ui_error::UiError;
+use crate::words::{guess_sentence, in_time, sentence};
 
 /// An answer.
 #[component]
@@ -17,27 +22,39 @@ pub fn AnswerView(
     /// What to draw.
     answer: Arc<Answer>,
 ) -> impl IntoView {
-    let shell = use_shell();
+    let (shell, bench) = (use_shell(), use_bench());
+    let picked = expect_context::<Picked>();
     let result = &answer.result;
-    let sentence = stop_sentence(&result.taxonomy);
+    let taxonomy = result.taxonomy.clone();
+    let said = move || sentence(&taxonomy, &bench.dial(&taxonomy), bench.level.get());
     let guess = guess_sentence(&result.taxonomy);
     let read = result
         .timing_ms
         .get("total")
-        .map(|total| format!("Read in {}.", in_time(*total)));
-    let left_out = move || match shell.left_out.get() {
-        0 => None,
-        1 => Some("One more file came with it and was left out.".to_owned()),
-        n => Some(format!("{n} more files came with it and were left out.")),
+        .map(|total| format!("Read in {}. ", in_time(*total)));
+    let has_part = move || picked.region.with(Option::is_some);
+    let made_with = {
+        let sha256 = result.model.sha256.clone();
+        move || {
+            let other = bench.link.with_value(|link| link.made_with.clone());
+            other.filter(|digits| !sha256.starts_with(digits.as_str())).map(|_| {
+                view! {
+                    <p class="note" data-testid="other-model">
+                        "The link that led here was made with another model; it may say something else."
+                    </p>
+                }
+            })
+        }
     };
     view! {
         <article class="answer" data-testid="answer">
             <header class="answer-head">
-                <p class="answer-sentence" data-testid="stop-sentence">{sentence}</p>
-                {guess.map(|guess| view! { <p class="answer-guess">{guess}</p> })}
-                <Show when=move || shell.left_out.get() != 0>
-                    <p class="answer-guess">{left_out}</p>
+                <p class="answer-sentence" data-testid="stop-sentence">{said}</p>
+                <Show when=move || bench.level.get().is_none()>
+                    {guess.clone().map(|guess| view! { <p class="answer-guess">{guess}</p> })}
                 </Show>
+                {made_with}
+                <DialView taxonomy=result.taxonomy.clone() />
             </header>
 
             <section aria-labelledby="ladder-title">
@@ -56,7 +73,20 @@ pub fn AnswerView(
                         <span>"Numbers"</span>
                     </label>
                 </div>
-                <Ladder result=result.clone() />
+                <div class="ladders" class:has-part=has_part>
+                    <div class="ladder-of">
+                        <Show when=has_part>
+                            <h3 class="ladder-title">"The whole photo"</h3>
+                        </Show>
+                        <Ladder result=result.clone() />
+                    </div>
+                    <Show when=has_part>
+                        <div class="ladder-of" data-testid="part">
+                            <h3 class="ladder-title">"The part in the box"</h3>
+                            <PartAnswer picked />
+                        </div>
+                    </Show>
+                </div>
             </section>
 
             <section aria-labelledby="path-title">
@@ -67,9 +97,33 @@ pub fn AnswerView(
             </section>
 
             <footer class="answer-foot">
-                <p class="answer-time">{read}</p>
-                <ResultJson json=answer.json.clone() />
+                <p class="answer-time">{read} <Wire /></p>
             </footer>
         </article>
+    }
+}
+
+/// What the part says.
+#[component]
+fn PartAnswer(
+    /// The part.
+    picked: Picked,
+) -> impl IntoView {
+    let bench = use_bench();
+    move || match picked.answer.get() {
+        None => view! { <p class="note" role="status">"Reading the part…"</p> }.into_any(),
+        Some(Err(UiError { what, todo, .. })) => {
+            view! { <p class="note is-error" role="status">{what} " " {todo}</p> }.into_any()
+        }
+        Some(Ok(answer)) => {
+            let answer: Rc<Answer> = answer;
+            let taxonomy = &answer.result.taxonomy;
+            let said = untrack(|| sentence(taxonomy, &bench.dial(taxonomy), None));
+            view! {
+                <p class="part-sentence" role="status" data-testid="part-sentence">{said}</p>
+                <Ladder result=answer.result.clone() part=true />
+            }
+            .into_any()
+        }
     }
 }

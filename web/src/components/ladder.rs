@@ -3,22 +3,32 @@
 use espalier_core::caption::{CaptionResult, Rung};
 use leptos::prelude::*;
 
+use crate::bench::use_bench;
 use crate::shell::use_shell;
 use crate::words::beyond_evidence;
 
 /// The rungs as an ordered list. A rung's branch is the longer the further out its caption lies;
-/// its leaf is hollow where it says more than the evidence carries.
+/// its leaf is hollow where it says more than the evidence carries. The dial folds away what is
+/// more specific than it allows.
 #[component]
 pub fn Ladder(
     /// What was read.
     result: CaptionResult,
+    /// Whether it is that of a part of the photo, which the dial does not turn.
+    #[prop(optional)]
+    part: bool,
 ) -> impl IntoView {
-    let shell = use_shell();
+    let (shell, bench) = (use_shell(), use_bench());
     let beyond = beyond_evidence(&result);
     let any_beyond = beyond.contains(&true);
     let reach = reaches(&result.ladder);
-    let rows = result
-        .ladder
+    let rungs = result.ladder.clone();
+    let shows = Memo::new(move |_| match bench.level.get() {
+        Some(level) if !part => bench.dial(&result.taxonomy).shows(&result, level),
+        _ => vec![true; result.ladder.len()],
+    });
+    let folded = move || shows.with(|shows| shows.iter().filter(|shown| !**shown).count());
+    let rows = rungs
         .into_iter()
         .zip(reach)
         .zip(beyond)
@@ -28,37 +38,71 @@ pub fn Ladder(
                 "radius {:.3} · similarity {:.3}",
                 rung.radius, rung.similarity
             );
+            let (text_id, rung_id) = if part {
+                ("part-rung-text", "part-rung")
+            } else {
+                ("rung-text", "rung")
+            };
+            let hidden =
+                move || !shows.with(|shows| shows.get(place).copied().unwrap_or(true));
+            let node = rung.node.clone();
             view! {
                 <li
                     class="rung"
                     class:is-beyond=beyond
-                    data-testid="rung"
+                    class:is-last=move || shows.with(|s| s.iter().rposition(|on| *on) == Some(place))
+                    hidden=hidden
+                    data-testid=rung_id
                     data-radius=rung.radius.to_string()
                     data-similarity=rung.similarity.to_string()
                     style=("--reach", format!("{reach:.3}"))
                     style=("--place", place.to_string())
                 >
-                    <span class="rung-text" data-testid="rung-text">{rung.text}</span>
+                    <span class="rung-text" data-testid=text_id>{rung.text}</span>
                     {beyond.then(|| view! { <span class="visually-hidden">" (a guess)"</span> })}
                     <Show when=move || shell.numbers.get()>
                         <span class="rung-numbers">{numbers.clone()}</span>
                     </Show>
+                    {node
+                        .filter(|_| !part)
+                        .map(|node| {
+                            view! {
+                                <button
+                                    class="rung-place"
+                                    type="button"
+                                    on:click=move |_| bench.show(&node)
+                                >
+                                    <span class="visually-hidden">"Show in the tree"</span>
+                                    <span aria-hidden="true">"in the tree"</span>
+                                </button>
+                            }
+                        })}
                 </li>
             }
         })
         .collect_view();
+    let label = if part {
+        "Captions of the part, from general to specific"
+    } else {
+        "Captions from general to specific"
+    };
+    let key = move || match folded() {
+        0 if any_beyond => {
+            Some("Hollow leaves are guesses: they say more than the evidence carries.".to_owned())
+        }
+        0 => None,
+        1 => Some("One more specific caption is folded away.".to_owned()),
+        n => Some(format!("{n} more specific captions are folded away.")),
+    };
     view! {
-        <ol class="ladder" data-testid="ladder" aria-label="Captions from general to specific">
+        <ol
+            class="ladder"
+            data-testid=if part { "part-ladder" } else { "ladder" }
+            aria-label=label
+        >
             {rows}
         </ol>
-        {any_beyond
-            .then(|| {
-                view! {
-                    <p class="ladder-key" aria-hidden="true">
-                        "Hollow leaves are guesses: they say more than the evidence carries."
-                    </p>
-                }
-            })}
+        <p class="ladder-key">{key}</p>
     }
 }
 

@@ -1,18 +1,38 @@
 //! The session drawn. Every component derives from it; none keeps a state of its own that matters.
 
 mod answer;
+mod bench;
+mod card;
+mod compare;
+mod dial;
+mod disk;
+mod disk_paint;
 mod engine_line;
 mod error_card;
-mod json;
+mod folder;
 mod ladder;
 mod load_panel;
+mod node;
 mod outcome;
+mod own_tree;
 mod path;
 mod photo_drop;
+mod region;
+pub mod samples;
+mod space;
 mod status;
 mod storage_panel;
+mod take;
+mod tree;
+mod tree_search;
+mod walk;
+mod why_not;
+mod wire;
 
+pub use bench::BenchView;
+pub use folder::Folder;
 pub use outcome::Outcome;
 pub use photo_drop::PhotoDrop;
+pub use region::Picked;
 pub use status::Status;
 pub use storage_panel::StoragePanel;

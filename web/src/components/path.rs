@@ -3,6 +3,7 @@
 use espalier_core::caption::TaxonomyResult;
 use leptos::prelude::*;
 
+use crate::bench::use_bench;
 use crate::shell::use_shell;
 use crate::words::how_sure;
 
@@ -18,7 +19,7 @@ pub fn Path(
     /// Path and stop.
     taxonomy: TaxonomyResult,
 ) -> impl IntoView {
-    let shell = use_shell();
+    let (shell, bench) = (use_shell(), use_bench());
     let stop = taxonomy
         .path
         .iter()
@@ -50,11 +51,21 @@ pub fn Path(
                     class:is-stop=is_stop
                     class:is-below=below
                     data-testid="step"
-                    data-id=step.id
+                    data-id=step.id.clone()
                     data-p=step.p.to_string()
                     aria-current=is_stop.then_some("step")
                 >
-                    <span class="step-name">{step.name}</span>
+                    <button
+                        class="step-name"
+                        type="button"
+                        title="Show in the tree"
+                        on:click={
+                            let id = step.id.clone();
+                            move |_| bench.show(&id)
+                        }
+                    >
+                        {step.name}
+                    </button>
                     <span class="step-bar" aria-hidden="true">
                         <span style=("--p", format!("{:.4}", step.p.clamp(0.0, 1.0)))></span>
                     </span>

@@ -1,23 +1,58 @@
-//! The photo and the ways to give one: drop it anywhere, choose it, take it, paste it.
+//! The photo and the ways to give one: drop it anywhere, choose it, take it, paste it, name its
+//! address, or give several.
 
 use leptos::ev;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
-use web_sys::{Element, Event as DomEvent, HtmlInputElement};
+use wasm_bindgen_futures::spawn_local;
+use web_sys::{Element, Event as DomEvent, EventTarget, HtmlElement, HtmlInputElement};
 
+use super::folder::Folder;
 use super::load_panel::LoadPanel;
-use crate::photo::{carried, first_of};
-use crate::shell::{Shell, use_shell};
+use super::region::{Part, Shown};
+use super::samples;
+use crate::photo::{Given, carried, linked, pictures};
+use crate::shell::use_shell;
+use crate::ui_error::UiError;
 
 /// Formats that core reads. Named one by one, phones hand their photos over in one of them.
 const FORMATS: &str = "image/jpeg,image/png,image/webp,image/gif,image/bmp";
+
+/// Takes what a visitor gave: one photo is shown, several become a table.
+#[derive(Clone, Copy)]
+pub struct Taking {
+    folder: Folder,
+}
+
+impl Taking {
+    /// Takes what was given.
+    pub fn take(self, given: Result<Given, UiError>) {
+        let shell = self.folder.shell();
+        match given {
+            Ok(Given::Files(files)) if files.len() > 1 => self.folder.begin(files),
+            Ok(Given::Files(files)) => {
+                if let Some(file) = files.into_iter().next() {
+                    shell.give(Ok((file, None)));
+                }
+            }
+            Ok(Given::Link(address)) => spawn_local(async move {
+                shell.give(linked(&address).await.map(|file| (file, None)));
+            }),
+            Err(error) => shell.give(Err(error)),
+        }
+    }
+}
 
 /// The column of the photo.
 #[component]
 pub fn PhotoDrop() -> impl IntoView {
     let shell = use_shell();
+    let taking = Taking {
+        folder: expect_context::<Folder>(),
+    };
     let over = RwSignal::new(false);
-    listen(shell, over);
+    listen(taking, over);
+    samples::listen(shell);
     let given = move || shell.photo.with(Option::is_some);
     view! {
         <section class="frame-column" aria-label="Photo">
@@ -35,8 +70,9 @@ pub fn PhotoDrop() -> impl IntoView {
                             class="visually-hidden"
                             type="file"
                             accept=FORMATS
+                            multiple
                             data-testid="file-input"
-                            on:change=move |event| chosen(shell, &event)
+                            on:change=move |event| chosen(taking, &event)
                         />
                         <span>
                             {move || if given() { "Another photo" } else { "Choose a photo" }}
@@ -49,15 +85,78 @@ pub fn PhotoDrop() -> impl IntoView {
                             accept="image/*"
                             capture="environment"
                             data-testid="camera-input"
-                            on:change=move |event| chosen(shell, &event)
+                            on:change=move |event| chosen(taking, &event)
                         />
                         <span>"Take one"</span>
                     </label>
+                    <Part />
+                    <More taking />
                 </div>
                 <p class="frame-over" aria-hidden="true">"Let go to read it"</p>
             </div>
             <LoadPanel />
         </section>
+    }
+}
+
+/// The rarer ways: an address, a whole folder.
+#[component]
+fn More(
+    /// Where photos go.
+    taking: Taking,
+) -> impl IntoView {
+    let address = RwSignal::new(String::new());
+    let open = RwSignal::new(false);
+    let submit = move |event: leptos::ev::SubmitEvent| {
+        event.prevent_default();
+        let link = address.get_untracked().trim().to_owned();
+        if !link.is_empty() {
+            open.set(false);
+            taking.take(Ok(Given::Link(link)));
+        }
+    };
+    view! {
+        <button
+            class="button is-quiet"
+            type="button"
+            aria-expanded=move || open.get().to_string()
+            aria-controls="more-ways"
+            data-testid="more-ways"
+            on:click=move |_| open.update(|open| *open = !*open)
+        >
+            "Other ways"
+        </button>
+        <div class="more-ways" id="more-ways" hidden=move || !open.get()>
+            <form class="field-row" on:submit=submit>
+                <label class="field">
+                    <span class="field-name">"Address of a picture"</span>
+                    <input
+                        class="input"
+                        type="url"
+                        inputmode="url"
+                        placeholder="https://…"
+                        data-testid="link-input"
+                        prop:value=address
+                        on:input:target=move |event| address.set(event.target().value())
+                    />
+                </label>
+                <button class="button" type="submit" data-testid="link-read">"Read it"</button>
+            </form>
+            <p class="note">
+                "The picture is fetched from its own site; nothing of it is sent on. "
+                "Several photos at once become a table, and so does a folder:"
+            </p>
+            <label class="button is-quiet">
+                <input
+                    class="visually-hidden"
+                    type="file"
+                    prop:webkitdirectory=true
+                    data-testid="folder-input"
+                    on:change=move |event| chosen(taking, &event)
+                />
+                <span>"A folder of photos"</span>
+            </label>
+        </div>
     }
 }
 
@@ -72,46 +171,30 @@ fn Invitation() -> impl IntoView {
     }
 }
 
-/// The photo. The browser turns it upright, as the engine does.
-#[component]
-fn Shown(
-    /// Address of the file inside this page.
-    url: String,
-    /// What it is, for those who do not see it.
-    alt: String,
-) -> impl IntoView {
-    let broken = RwSignal::new(false);
-    view! {
-        <figure class="photo">
-            <Show
-                when=move || !broken.get()
-                fallback=|| {
-                    view! {
-                        <p class="photo-broken">"Your browser cannot show this file."</p>
-                    }
-                }
-            >
-                <img src=url.clone() alt=alt.clone() on:error=move |_| broken.set(true) />
-            </Show>
-        </figure>
-    }
-}
-
-fn chosen(shell: Shell, event: &DomEvent) {
+fn chosen(taking: Taking, event: &DomEvent) {
     let input = event
         .target()
         .and_then(|target| target.dyn_into::<HtmlInputElement>().ok());
     let Some(input) = input else { return };
     // No file: the dialogue was closed without a choice.
-    if let Some(picked) = first_of(input.files()) {
-        shell.give(Ok(picked));
+    let files = pictures(input.files());
+    if !files.is_empty() {
+        taking.take(Ok(Given::Files(files)));
     }
     // So that the same file may be chosen again.
     input.set_value("");
 }
 
+/// Whether an event happened where a text can be typed.
+fn in_a_field(target: Option<EventTarget>) -> bool {
+    let element = target.and_then(|target| target.dyn_into::<HtmlElement>().ok());
+    element.is_some_and(|element| {
+        matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA") || element.is_content_editable()
+    })
+}
+
 /// Drop and paste work on the whole page, not only where the frame is.
-fn listen(shell: Shell, over: RwSignal<bool>) {
+fn listen(taking: Taking, over: RwSignal<bool>) {
     let dragged = window_event_listener(ev::dragover, move |event| {
         // Without this the browser would leave the page and open the file.
         event.prevent_default();
@@ -130,13 +213,17 @@ fn listen(shell: Shell, over: RwSignal<bool>) {
     let dropped = window_event_listener(ev::drop, move |event| {
         event.prevent_default();
         over.set(false);
-        shell.give(carried(event.data_transfer(), "dropped"));
+        taking.take(carried(event.data_transfer(), "dropped"));
     });
     let pasted = window_event_listener(ev::paste, move |event| {
+        if in_a_field(event.target()) {
+            return;
+        }
+        let shell = taking.folder.shell();
         match carried(event.clipboard_data(), "pasted") {
-            Ok(picked) => shell.give(Ok(picked)),
+            Ok(given) => taking.take(Ok(given)),
             // A stray paste must not wipe an answer away.
-            Err(error) if shell.photo.with_untracked(Option::is_none) => shell.give(Err(error)),
+            Err(error) if shell.photo.with_untracked(Option::is_none) => taking.take(Err(error)),
             Err(_) => {}
         }
     });

@@ -2,16 +2,17 @@
 
 use leptos::prelude::*;
 
+use crate::bench::{Bench, use_bench};
 use crate::engine::protocol::Stage;
 use crate::shell::use_shell;
 use crate::state::session::{Engine, Session, Work};
-use crate::words::stop_sentence;
+use crate::words::sentence;
 
 /// A live region that nobody sees.
 #[component]
 pub fn Status() -> impl IntoView {
-    let shell = use_shell();
-    let said = Memo::new(move |_| shell.session.with(sentence));
+    let (shell, bench) = (use_shell(), use_bench());
+    let said = Memo::new(move |_| shell.session.with(|session| say(session, bench)));
     view! {
         <p class="visually-hidden" role="status" aria-live="polite" data-testid="status">
             {said}
@@ -19,9 +20,10 @@ pub fn Status() -> impl IntoView {
     }
 }
 
-fn sentence(session: &Session) -> String {
+fn say(session: &Session, bench: Bench) -> String {
     match (&session.work, &session.engine) {
         (Work::Done(answer), _) => {
+            let taxonomy = &answer.result.taxonomy;
             let rungs: Vec<&str> = answer
                 .result
                 .ladder
@@ -30,7 +32,7 @@ fn sentence(session: &Session) -> String {
                 .collect();
             format!(
                 "{} From general to specific: {}.",
-                stop_sentence(&answer.result.taxonomy),
+                untrack(|| sentence(taxonomy, &bench.dial(taxonomy), None)),
                 rungs.join("; ")
             )
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use espalier_core::bundle::{BundleFiles, Manifest, sha256_hex};
 use espalier_core::caption::{Caption, CaptionResult, Captioner, PhotoInfo};
-use espalier_core::input::decode;
+use espalier_core::input::{crop_box, decode};
 use serde::Serialize;
 
 use super::clock::Clock;
@@ -12,9 +12,9 @@ use super::protocol::{Backend, PhotoId, Response};
 use crate::told::{place_sentence, tell};
 use crate::ui_error::{Cause, UiError};
 
-/// Photos whose embeddings are kept, so that they can be ranked again. Three elements of a page may
-/// share one worker, and a visitor goes back and forth.
-const KEPT: usize = 16;
+/// Photos whose embeddings are kept, so that they can be asked about again: a folder of them, or
+/// those of several elements of a page that share one worker.
+const KEPT: usize = 1024;
 
 /// A photo that was read.
 struct Read {
@@ -52,15 +52,33 @@ impl Desk {
     /// # Errors
     /// A photo that cannot be read, a device that fails.
     pub async fn caption(&mut self, id: PhotoId, photo: &[u8]) -> Result<Response, UiError> {
+        let json = self.read(id, photo, None).await?;
+        Ok(Response::Result { id, json })
+    }
+
+    /// Reads a photo, or the part of it with these edges (left, top, right, bottom, as shares of the
+    /// sides), and gives the result as JSON.
+    ///
+    /// # Errors
+    /// As [`caption`](Self::caption), and a part without a pixel.
+    pub async fn read(
+        &mut self,
+        id: PhotoId,
+        photo: &[u8],
+        region: Option<[f32; 4]>,
+    ) -> Result<String, UiError> {
         let told = |error| UiError::from(&error);
         let mut clock = Clock::start();
-        let picture = decode(photo).map_err(told)?;
+        let mut picture = decode(photo).map_err(told)?;
         let image = PhotoInfo {
             width: picture.width(),
             height: picture.height(),
             sha256: sha256_hex(photo),
         };
         clock.lap("decode");
+        if let Some(region) = region {
+            picture = crop_box(&picture, region).ok_or_else(UiError::empty_region)?;
+        }
         let pictures = std::slice::from_ref(&picture);
         let mut embedding = self.captioner.embed(pictures).await.map_err(told)?;
         clock.lap("embed");
@@ -75,11 +93,25 @@ impl Desk {
             below: None,
             caption,
         };
-        let answer = self.answer(&read);
+        let json = self.json(&read);
         self.read.retain(|other| other.id != id);
         self.read.push_front(read);
         self.read.truncate(KEPT);
-        answer
+        json
+    }
+
+    /// The model.
+    #[must_use]
+    pub fn captioner(&self) -> &Captioner {
+        &self.captioner
+    }
+
+    /// The embedding of a photo that was read lately.
+    ///
+    /// # Errors
+    /// A photo that is no longer known.
+    pub fn point(&self, id: PhotoId) -> Result<&[f32], UiError> {
+        Ok(&self.read[self.find(id)?].embedding)
     }
 
     /// Ranks a photo that was read lately, at or below a node.
@@ -162,16 +194,15 @@ impl Desk {
 
     fn find(&self, id: PhotoId) -> Result<usize, UiError> {
         let at = self.read.iter().position(|read| read.id == id);
-        at.ok_or_else(|| {
-            UiError::new(
-                Cause::Photo,
-                "This photo was read too long ago to be asked about.",
-                "Give it once more.",
-            )
-        })
+        at.ok_or_else(UiError::forgotten_photo)
     }
 
     fn answer(&self, read: &Read) -> Result<Response, UiError> {
+        let json = self.json(read)?;
+        Ok(Response::Result { id: read.id, json })
+    }
+
+    fn json(&self, read: &Read) -> Result<String, UiError> {
         let result = CaptionResult {
             model: self.captioner.info().clone(),
             backend: self.backend.as_str().to_owned(),
@@ -180,10 +211,7 @@ impl Desk {
             taxonomy: read.caption.taxonomy.clone(),
             timing_ms: read.timing_ms.clone(),
         };
-        Ok(Response::Result {
-            id: read.id,
-            json: json_of(&result)?,
-        })
+        json_of(&result)
     }
 }
 

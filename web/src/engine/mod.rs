@@ -1,5 +1,6 @@
 //! The engine and the way to it: the page's end, the worker's end, and what they say.
 
+pub mod ask;
 #[cfg(target_arch = "wasm32")]
 pub mod client;
 #[cfg(all(target_arch = "wasm32", feature = "engine"))]
@@ -8,6 +9,8 @@ mod clock;
 mod desk;
 #[cfg(all(target_arch = "wasm32", feature = "engine"))]
 pub mod device;
+#[cfg(all(target_arch = "wasm32", feature = "engine"))]
+pub mod inquiry;
 #[cfg(target_arch = "wasm32")]
 pub mod probe;
 pub mod protocol;

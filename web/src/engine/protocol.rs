@@ -3,8 +3,8 @@
 //! Every message is one JSON text; a photo travels beside its request as a transferred
 //! `ArrayBuffer`, so that it is neither copied nor turned into text. Every [`Request`] is answered:
 //! `Load` by [`Response::Ready`], `Caption` by [`Response::Result`] or [`Response::Superseded`],
-//! `Rank` by [`Response::Result`], `Phrase` by [`Response::Phrased`], `Place` by [`Response::Placed`], and
-//! each of them by [`Response::Failed`] where it cannot be. A photo that was read while finer
+//! `Rank` by [`Response::Result`], `Phrase` by [`Response::Phrased`], `Place` by [`Response::Placed`],
+//! `Ask` as [`super::ask`] says, and each of them by [`Response::Failed`] where it cannot be. A photo that was read while finer
 //! captions were still on their way gets a second [`Response::Result`] when they have come.
 //! `worker.js` speaks the same language for what happens before and after the Rust code runs, and
 //! the widget's `engine.js` at the other end.
@@ -12,6 +12,7 @@
 use espalier_core::caption::Lineage;
 use serde::{Deserialize, Serialize};
 
+use super::ask::{Ask, AskId, Reply};
 use crate::told::Told;
 use crate::ui_error::UiError;
 
@@ -106,7 +107,7 @@ pub struct EngineInfo {
 }
 
 /// From the page to the worker.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Request {
     /// Fetch the model and make ready.
@@ -139,6 +140,13 @@ pub enum Request {
         id: PhotoId,
         /// The node.
         node: String,
+    },
+    /// Answer a question; a photo's bytes may travel beside this message.
+    Ask {
+        /// Number to answer with.
+        id: AskId,
+        /// The question.
+        ask: Ask,
     },
 }
 
@@ -188,6 +196,13 @@ pub enum Response {
         fatal: bool,
         /// What to tell the visitor.
         error: UiError,
+    },
+    /// Something about a question.
+    Told {
+        /// The question.
+        id: AskId,
+        /// What.
+        reply: Reply,
     },
 }
 

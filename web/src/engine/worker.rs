@@ -12,15 +12,23 @@ use wasm_bindgen::JsCast as _;
 use wasm_bindgen::prelude::Closure;
 use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
 
+use super::ask::{Ask, AskId, Reply};
 use super::clock::now;
 use super::desk::Desk;
 use super::device;
+use super::inquiry::{Inquiry, is_fatal};
 use super::protocol::{Backend, EngineInfo, Progress, Request, Response, Stage};
 use crate::load::bundle::Found;
 use crate::ui_error::{Cause, UiError};
 
 /// Cosine below which a device computes wrongly.
 const TRUSTED: f32 = 0.995;
+
+/// A model at work.
+struct Open {
+    desk: Desk,
+    inquiry: Inquiry,
+}
 
 /// What there is to do.
 enum Job {
@@ -61,7 +69,7 @@ pub fn serve(backend: Backend) {
 
 /// The loop: a photo that has been overtaken by a newer one is answered, but not read.
 async fn work(backend: Backend, own: UnboundedSender<Job>, mut inbox: UnboundedReceiver<Job>) {
-    let mut desk: Option<Desk> = None;
+    let mut open: Option<Open> = None;
     let mut waiting: VecDeque<Job> = VecDeque::new();
     loop {
         if waiting.is_empty() {
@@ -83,7 +91,7 @@ async fn work(backend: Backend, own: UnboundedSender<Job>, mut inbox: UnboundedR
             Job::Asked(Request::Load { manifest_url }, _) => {
                 match load(backend, &manifest_url).await {
                     Ok((found, ready, info)) => {
-                        desk = Some(ready);
+                        open = Some(ready);
                         say(&Response::Ready(info));
                         wasm_bindgen_futures::spawn_local(finer(found, own.clone()));
                     }
@@ -93,12 +101,15 @@ async fn work(backend: Backend, own: UnboundedSender<Job>, mut inbox: UnboundedR
             Job::Asked(Request::Caption { id }, _) if waiting.iter().any(Job::is_photo) => {
                 say(&Response::Superseded { id });
             }
+            Job::Asked(Request::Ask { id, ask }, photo) => {
+                reply(open.as_mut(), id, ask, &photo.unwrap_or_default()).await;
+            }
             Job::Asked(request, photo) => {
-                say(&answer(desk.as_mut(), request, photo.unwrap_or_default()).await);
+                say(&answer(open.as_mut(), request, photo.unwrap_or_default()).await);
             }
             Job::Grown(shard, files) => {
                 // Finer captions that cannot be used leave the general ones, which can.
-                let answers = desk.as_mut().map(|desk| desk.grow(shard, &files));
+                let answers = open.as_mut().map(|open| open.desk.grow(shard, &files));
                 if let Some(Ok(answers)) = answers {
                     answers.iter().for_each(say);
                 }
@@ -107,18 +118,18 @@ async fn work(backend: Backend, own: UnboundedSender<Job>, mut inbox: UnboundedR
     }
 }
 
-async fn answer(desk: Option<&mut Desk>, request: Request, photo: Vec<u8>) -> Response {
-    let Some(desk) = desk else {
-        return failed(UiError::mixed_versions(
-            "a photo came before the model was asked for",
-        ));
+async fn answer(open: Option<&mut Open>, request: Request, photo: Vec<u8>) -> Response {
+    let Some(Open { desk, .. }) = open else {
+        return failed(too_early());
     };
     let (id, result) = match request {
         Request::Caption { id } => (id, desk.caption(id, &photo).await),
         Request::Rank { id, below } => (id, desk.rank(id, below)),
         Request::Phrase { id, json } => (id, desk.phrase(id, &json)),
         Request::Place { id, node } => (id, desk.place(id, &node)),
-        Request::Load { .. } => return failed(UiError::mixed_versions("a second model")),
+        Request::Load { .. } | Request::Ask { .. } => {
+            return failed(UiError::mixed_versions("a second model"));
+        }
     };
     // A photo at fault leaves the engine fit for the next one; a device at fault does not.
     result.unwrap_or_else(|error| Response::Failed {
@@ -128,9 +139,33 @@ async fn answer(desk: Option<&mut Desk>, request: Request, photo: Vec<u8>) -> Re
     })
 }
 
+/// Answers a question; an engine that broke over it is told to be lost.
+async fn reply(open: Option<&mut Open>, id: AskId, ask: Ask, photo: &[u8]) {
+    let report = |loaded, total| {
+        let reply = Reply::Fetching { loaded, total };
+        say(&Response::Told { id, reply });
+    };
+    let answer = match open {
+        Some(Open { desk, inquiry }) => inquiry.answer(desk, ask, photo, report).await,
+        None => Err(too_early()),
+    };
+    let broken = answer.as_ref().err().filter(|error| is_fatal(error));
+    let broken = broken.cloned().map(failed);
+    let reply = match answer {
+        Ok(told) => Reply::Done { told },
+        Err(error) => Reply::Failed { error },
+    };
+    say(&Response::Told { id, reply });
+    broken.iter().for_each(say);
+}
+
+fn too_early() -> UiError {
+    UiError::mixed_versions("a photo came before the model was asked for")
+}
+
 /// Fetches a model and makes it ready. Files of the picture tower go to the device as they come and
 /// are let go of, so that a large one is never held twice.
-async fn load(backend: Backend, manifest_url: &str) -> Result<(Found, Desk, EngineInfo), UiError> {
+async fn load(backend: Backend, manifest_url: &str) -> Result<(Found, Open, EngineInfo), UiError> {
     let told = |error| UiError::from(&error);
     step(Stage::Manifest);
     let found = Found::at(manifest_url).await?;
@@ -172,8 +207,11 @@ async fn load(backend: Backend, manifest_url: &str) -> Result<(Found, Desk, Engi
         self_test: cosine,
         warm_ms,
     };
-    let desk = Desk::new(backend, found.manifest.clone(), captioner);
-    Ok((found, desk, info))
+    let open = Open {
+        desk: Desk::new(backend, found.manifest.clone(), captioner),
+        inquiry: Inquiry::new(found.clone(), device),
+    };
+    Ok((found, open, info))
 }
 
 /// Fetches what makes answers finer, while photos are already being read. A visitor who is offline

@@ -150,7 +150,7 @@ async fn fetched(
 }
 
 /// The address up to and with its last slash; a query part is left out.
-fn folder(url: &str) -> &str {
+pub(super) fn folder(url: &str) -> &str {
     let path = url.split(['?', '#']).next().unwrap_or(url);
     path.rfind('/').map_or(path, |slash| &path[..=slash])
 }

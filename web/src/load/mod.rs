@@ -14,6 +14,10 @@ pub mod kept;
 pub mod plan;
 pub mod progress;
 #[cfg(target_arch = "wasm32")]
+pub mod text;
+#[cfg(target_arch = "wasm32")]
+pub mod tree;
+#[cfg(target_arch = "wasm32")]
 pub mod turn;
 
 use espalier_core::bundle::Part;
@@ -22,8 +26,14 @@ use espalier_core::bundle::Part;
 /// visitor who types.
 pub const PARTS: [Part; 4] = [Part::Image, Part::Captions, Part::Taxonomy, Part::Selftest];
 
-/// Where the shipped model lies, relative to the page.
-pub const DEFAULT_MANIFEST: &str = "models/default/manifest.json";
+/// Name of the shipped model.
+pub const DEFAULT_MODEL: &str = "default";
+
+/// Address of a model's manifest, relative to the page.
+#[must_use]
+pub fn manifest_of(model: &str) -> String {
+    format!("models/{model}/manifest.json")
+}
 
 /// Where the engines lie and how large they are, written by the build.
 pub const ENGINES: &str = "engines.json";

@@ -1,7 +1,7 @@
 //! Sizes told before anything heavy is fetched: the manifest and the list of engines are a few
 //! kilobytes.
 
-use espalier_core::bundle::Manifest;
+use espalier_core::bundle::{Manifest, Part};
 use gloo_net::http::Request;
 use serde::Deserialize;
 
@@ -34,16 +34,17 @@ pub async fn read(base: &str, manifest_url: &str) -> (Plan, Engines) {
         Some(list) => serde_json::from_slice(&list).unwrap_or_default(),
         None => Engines::default(),
     };
-    let model = match bytes(manifest_url).await {
-        Some(manifest) => Manifest::parse(&manifest)
-            .map(|manifest| manifest.first_bytes_of(&PARTS))
-            .unwrap_or(0),
-        None => 0,
+    let manifest = match bytes(manifest_url).await {
+        Some(manifest) => Manifest::parse(&manifest).ok(),
+        None => None,
     };
     let plan = Plan {
         cpu: engines.worker_cpu.bytes,
         gpu: engines.worker_gpu.bytes,
-        model,
+        model: manifest
+            .as_ref()
+            .map_or(0, |m| m.first_bytes_of(&PARTS)),
+        text: manifest.as_ref().map_or(0, |m| m.bytes_of(&[Part::Text])),
     };
     (plan, engines)
 }

@@ -1,4 +1,11 @@
 //! The page's state: pure, and tested without a browser.
 
+pub mod batch;
 pub mod choice;
+pub mod cut;
+pub mod link;
+pub mod outline;
+pub mod region;
+pub mod search;
 pub mod session;
+pub mod view;

@@ -24,6 +24,8 @@ pub struct Plan {
     pub gpu: u64,
     /// Bytes of the model's files.
     pub model: u64,
+    /// Bytes of its text tower, which is fetched only for what a visitor types.
+    pub text: u64,
 }
 
 impl Plan {
@@ -188,6 +190,7 @@ impl Session {
                 cpu: 0,
                 gpu: 0,
                 model: 0,
+                text: 0,
             },
             engine: Engine::Off,
             passed_over: None,
@@ -367,6 +370,7 @@ impl Session {
             | Response::Result { .. }
             | Response::Phrased { .. }
             | Response::Placed { .. }
+            | Response::Told { .. }
             | Response::Superseded { .. } => Vec::new(),
         }
     }

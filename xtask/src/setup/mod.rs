@@ -4,6 +4,7 @@
 //! other versions that the user has are never replaced: ours then go to a folder of our own.
 
 pub mod apt;
+pub mod axe;
 pub mod browser;
 pub mod cargo_tool;
 pub mod debian_wasm;

@@ -1,0 +1,28 @@
+//! How the name of a concept is put to a text tower.
+
+use crate::words::with_article;
+
+/// The set of models that were trained on short captions; bundles name it in their provenance.
+pub const SIMPLE: &str = "simple-1";
+
+/// The patterns of [`SIMPLE`]: `{}` is a name, `{a}` the name with its article.
+pub const PATTERNS: [&str; 5] = [
+    "{}",
+    "{a}",
+    "a photo of {a}",
+    "a picture of {a}",
+    "this is {a}",
+];
+
+/// A pattern with a name in it.
+///
+/// ```
+/// use espalier_core::caption::prompts::prompt;
+/// assert_eq!(prompt("a photo of {a}", "owl"), "a photo of an owl");
+/// ```
+#[must_use]
+pub fn prompt(pattern: &str, name: &str) -> String {
+    pattern
+        .replace("{a}", &with_article(name))
+        .replace("{}", name)
+}

@@ -1,0 +1,97 @@
+//! "Why not …?": what stands between a photo and a phrase that a visitor expected.
+
+use serde::{Deserialize, Serialize};
+
+use super::captioner::Captioner;
+use super::path::Classifier;
+use crate::geometry::Space;
+use crate::taxonomy::NodeIx;
+
+/// A phrase, its point, and the concept that it names.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// Point of the phrase.
+    pub phrase: &'a [f32],
+    /// Point of the photo.
+    pub photo: &'a [f32],
+    /// The concept of that very name, where the taxonomy has one.
+    pub named: Option<NodeIx>,
+}
+
+/// Whether the cone of a phrase holds the photo; angles in radians.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConeTest {
+    /// Exterior angle at the phrase toward the photo, in `[0, pi]`.
+    pub angle: f64,
+    /// Half-aperture of the phrase's cone.
+    pub aperture: f64,
+}
+
+impl ConeTest {
+    /// Whether the photo lies within.
+    #[must_use]
+    pub fn holds(self) -> bool {
+        self.angle <= self.aperture
+    }
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Score of photo and phrase, larger is closer.
+    pub similarity: f64,
+    /// Captions of the index that are closer to the photo than the phrase is.
+    pub closer: usize,
+    /// Captions of the index.
+    pub captions: usize,
+    /// Distance of the phrase to the root.
+    pub radius: f64,
+    /// The cone test, in spaces that are trained with cones.
+    pub cone: Option<ConeTest>,
+    /// Id of the concept that the phrase names, or of the label whose point is nearest to it.
+    pub concept: String,
+    /// Whether the phrase is a name of that concept.
+    pub by_name: bool,
+    /// Probability that the photo shows the concept.
+    pub p: f64,
+    /// Id of the lowest node above both the concept and where the photo's path ends.
+    pub common: String,
+    /// Probability of that node.
+    pub common_p: f64,
+}
+
+impl Captioner {
+    /// Weigh a phrase against a photo; `classifier` is the bundle's own or a visitor's.
+    #[must_use]
+    pub fn weigh(&self, classifier: &Classifier, question: Question<'_>) -> Verdict {
+        let Question {
+            phrase,
+            photo,
+            named,
+        } = question;
+        let space = self.space();
+        let taxonomy = classifier.taxonomy();
+        let similarity = space.score(phrase, photo);
+        let scores = self.index().scores(space, photo);
+        let place = classifier.place(space, photo, None);
+        let concept = named.unwrap_or_else(|| classifier.nearest(space, phrase));
+        let end = place.path.steps.last().map_or(taxonomy.root(), |s| s.0);
+        let common = taxonomy.common(end, concept);
+        let p = |ix: NodeIx| f64::from(place.p.get(ix.index()).copied().unwrap_or(0.0));
+        Verdict {
+            similarity,
+            closer: scores.iter().filter(|score| **score > similarity).count(),
+            captions: scores.len(),
+            radius: space.radius(phrase),
+            cone: (!matches!(space, Space::Sphere { .. })).then(|| ConeTest {
+                angle: space.exterior_angle(phrase, photo),
+                aperture: space.half_aperture(phrase),
+            }),
+            concept: taxonomy.node(concept).id.clone(),
+            by_name: named.is_some(),
+            p: p(concept),
+            common: taxonomy.node(common).id.clone(),
+            common_p: p(common),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The text tower of a bundle: phrases and names of concepts become points.
+
+use burn::tensor::{Device, Tensor};
+
+use super::captioner::{TextModel, rows};
+use super::files;
+use super::prompts::{PATTERNS, prompt};
+use crate::bundle::{BundleFile, BundleFiles, Manifest, Part};
+use crate::error::Result;
+use crate::geometry::LogScalarConfig;
+use crate::input::Tokenizer;
+use crate::math::normalize;
+use crate::model::{Lift, Tokens};
+use crate::weights::{self, Tensors};
+
+/// Texts that are encoded at a time; a browser gets a turn between two batches.
+const BATCH: usize = 32;
+
+/// A text tower on a device.
+#[derive(Debug)]
+pub struct Texts {
+    model: TextModel,
+    tokenizer: Tokenizer,
+    context: usize,
+    device: Device,
+}
+
+impl Texts {
+    /// Make the text tower ready; `bundle` must hold the files of its part.
+    ///
+    /// # Errors
+    /// [`crate::CoreError::Bundle`] naming a missing file, a tensor error naming the file's tensor.
+    pub fn open(manifest: &Manifest, bundle: &BundleFiles, device: &Device) -> Result<Self> {
+        let config = &manifest.model;
+        let blank = TextModel {
+            text: config.init_text(device),
+            lift: config.lift.init(config.d_embed, device),
+            logit_scale: LogScalarConfig::logit_scale().init(device),
+        };
+        let mut tensors = Tensors::default();
+        let of_tower = |file: &&BundleFile| file.path != files::VOCABULARY;
+        for file in manifest.files_of(&[Part::Text]).filter(of_tower) {
+            tensors.tensors.extend(bundle.tensors(&file.path)?.tensors);
+        }
+        Ok(Self {
+            model: weights::load(blank, &tensors, |_| false)?,
+            tokenizer: Tokenizer::from_merges(
+                bundle.text(files::VOCABULARY)?,
+                config.text.vocab_size,
+            )?,
+            context: config.text.context,
+            device: device.clone(),
+        })
+    }
+
+    fn features(&self, texts: &[impl AsRef<str>]) -> Tensor<2> {
+        let batch = self.tokenizer.encode_batch(texts, self.context);
+        let tokens = Tokens::new(&batch, &self.device);
+        self.model.text.forward(&tokens)
+    }
+
+    /// Embeddings of texts, `[n, d_embed]` row by row.
+    ///
+    /// # Errors
+    /// [`crate::CoreError::Device`] when the device fails.
+    pub async fn embed(&self, texts: &[impl AsRef<str>]) -> Result<Vec<Vec<f32>>> {
+        let mut found = Vec::with_capacity(texts.len());
+        for texts in texts.chunks(BATCH) {
+            found.extend(rows(self.model.lift.text(self.features(texts))).await?);
+        }
+        Ok(found)
+    }
+
+    /// Embeddings of concepts by name: the mean over the prompts of [`PATTERNS`], as bundles have
+    /// them (METHODS 6.1). `[n, d_embed]` row by row.
+    ///
+    /// # Errors
+    /// [`crate::CoreError::Device`] when the device fails.
+    pub async fn concepts(&self, names: &[impl AsRef<str>]) -> Result<Vec<Vec<f32>>> {
+        let mut found = Vec::with_capacity(names.len());
+        for name in names {
+            let prompts = PATTERNS.map(|pattern| prompt(pattern, name.as_ref()));
+            let mut features = self.features(&prompts);
+            if matches!(self.model.lift, Lift::Sphere(_)) {
+                features = normalize(features);
+            }
+            found.extend(rows(self.model.lift.text(features.mean_dim(0))).await?);
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,96 @@
+//! Trees as CSV: one lineage a line, from general to specific, `animal,bird,thrush`.
+//!
+//! Separated by commas or semicolons; cells may be quoted. Empty cells at the end are left away, so
+//! that lineages may have different lengths; a header of ranks (`kingdom,…`) is left away too.
+
+use super::lineages::Lineage;
+use super::parse::fail;
+use super::ranks::RANKS;
+use crate::error::Result;
+
+/// Whether a text is in this form: more than one cell in its first line.
+pub(super) fn separator(first: &str) -> Option<char> {
+    [';', ','].into_iter().find(|c| first.contains(*c))
+}
+
+/// Reads the lines into lineages.
+pub(super) fn read(text: &str, separator: char) -> Result<Vec<Lineage>> {
+    let mut found = Vec::new();
+    for (line, row) in (1..).zip(text.lines()) {
+        let mut names = cells(row, separator, line)?;
+        while names.last().is_some_and(String::is_empty) {
+            names.pop();
+        }
+        let header = line == 1
+            && names
+                .iter()
+                .any(|name| RANKS.contains(&name.to_lowercase().as_str()));
+        if names.is_empty() || header {
+            continue;
+        }
+        if names.iter().any(String::is_empty) {
+            return fail(line, "a cell between two others is empty");
+        }
+        found.push(Lineage { line, names });
+    }
+    Ok(found)
+}
+
+fn cells(row: &str, separator: char, line: usize) -> Result<Vec<String>> {
+    let mut cells = vec![String::new()];
+    let mut quoted = false;
+    let mut rest = row.chars().peekable();
+    while let Some(c) = rest.next() {
+        let last = cells.len() - 1;
+        match c {
+            '"' if quoted && rest.peek() == Some(&'"') => {
+                rest.next();
+                cells[last].push('"');
+            }
+            '"' => quoted = !quoted,
+            c if c == separator && !quoted => cells.push(String::new()),
+            c => cells[last].push(c),
+        }
+    }
+    if quoted {
+        return fail(line, "a quoted cell is not closed");
+    }
+    Ok(cells.into_iter().map(|c| c.trim().to_owned()).collect())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use crate::taxonomy::Taxonomy;
+
+    #[test]
+    fn lines_are_lineages_of_any_length() {
+        let text = "kingdom,class,species\nanimal,bird,\"thrush, song\"\nanimal,cat,\n";
+        let tree = Taxonomy::from_text(text).unwrap();
+        let ids: Vec<&str> = tree.nodes().iter().map(|n| n.id.as_str()).collect();
+        assert_eq!(
+            ids,
+            [
+                "animal",
+                "animal/bird",
+                "animal/bird/thrush, song",
+                "animal/cat"
+            ]
+        );
+        assert_eq!(tree.labelled().len(), 2);
+    }
+
+    #[test]
+    fn semicolons_part_cells_where_there_are_any() {
+        let tree = Taxonomy::from_text("tool;saw\ntoy;doll, small\n").unwrap();
+        assert_eq!(tree.name(tree.labelled()[1]), "doll, small");
+        assert_eq!(tree.name(tree.root()), "everything");
+    }
+
+    #[test]
+    fn holes_and_open_quotes_are_named() {
+        let said = |text: &str| Taxonomy::from_text(text).unwrap_err().to_string();
+        assert!(said("a,b\nc,,d\n").contains("line 2: a cell between two others is empty"));
+        assert!(said("a,b\n\"c,d\n").contains("line 2: a quoted cell is not closed"));
+    }
+}

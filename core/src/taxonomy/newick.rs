@@ -1,0 +1,203 @@
+//! Trees in Newick's form, `((thrush,wren)bird,cat)animal;`, as programs for phylogenies write them.
+//!
+//! Branch lengths and comments are read over. Names without quotes have their underscores turned
+//! into blanks; an inner node without a name is called after its first and last leaf.
+
+use super::lineages::Lineage;
+use super::parse::fail;
+use crate::error::Result;
+
+/// A tree being read.
+struct Branch {
+    name: String,
+    line: usize,
+    children: Vec<Branch>,
+}
+
+impl Branch {
+    fn first(&self) -> &str {
+        self.children.first().map_or(&self.name, Self::first)
+    }
+
+    fn last(&self) -> &str {
+        self.children.last().map_or(&self.name, Self::last)
+    }
+
+    fn called(&self) -> String {
+        if self.name.is_empty() && !self.children.is_empty() {
+            format!("{} … {}", self.first(), self.last())
+        } else {
+            self.name.clone()
+        }
+    }
+
+    fn lineages(&self, above: &[String], into: &mut Vec<Lineage>) {
+        let mut names = above.to_vec();
+        names.push(self.called());
+        if self.children.is_empty() {
+            let line = self.line;
+            into.push(Lineage { line, names });
+            return;
+        }
+        for child in &self.children {
+            child.lineages(&names, into);
+        }
+    }
+}
+
+/// Nested deeper than this a tree is taken for a mistake, so that reading it cannot end the program.
+const DEEPEST: usize = 400;
+
+struct Reader<'a> {
+    rest: std::iter::Peekable<std::str::Chars<'a>>,
+    line: usize,
+}
+
+impl Reader<'_> {
+    fn next(&mut self) -> Option<char> {
+        let next = self.rest.next();
+        if next == Some('\n') {
+            self.line += 1;
+        }
+        next
+    }
+
+    /// The next sign that is neither blank nor part of a comment, without taking it.
+    fn peek(&mut self) -> Option<char> {
+        loop {
+            match self.rest.peek().copied() {
+                Some(c) if c.is_whitespace() => {
+                    self.next();
+                }
+                Some('[') => while self.next().is_some_and(|c| c != ']') {},
+                other => return other,
+            }
+        }
+    }
+
+    fn branch(&mut self, depth: usize) -> Result<Branch> {
+        if depth > DEEPEST {
+            return fail(
+                self.line,
+                format!("brackets are nested deeper than {DEEPEST}"),
+            );
+        }
+        let mut children = Vec::new();
+        if self.peek() == Some('(') {
+            self.next();
+            loop {
+                children.push(self.branch(depth + 1)?);
+                match self.peek() {
+                    Some(',') => self.next(),
+                    Some(')') => {
+                        self.next();
+                        break;
+                    }
+                    Some(c) => return fail(self.line, format!("expected `,` or `)`, found `{c}`")),
+                    None => return fail(self.line, "a bracket is not closed"),
+                };
+            }
+        }
+        self.peek();
+        let line = self.line;
+        let name = self.name()?;
+        if self.peek() == Some(':') {
+            self.next();
+            self.name()?;
+        }
+        Ok(Branch {
+            name,
+            line,
+            children,
+        })
+    }
+
+    fn name(&mut self) -> Result<String> {
+        let mut name = String::new();
+        if self.peek() == Some('\'') {
+            self.next();
+            loop {
+                match self.next() {
+                    Some('\'') if self.rest.peek() == Some(&'\'') => {
+                        self.next();
+                        name.push('\'');
+                    }
+                    Some('\'') => return Ok(name),
+                    Some(c) => name.push(c),
+                    None => return fail(self.line, "a quoted name is not closed"),
+                }
+            }
+        }
+        while let Some(c) = self.rest.peek().copied() {
+            if "(),:;[".contains(c) {
+                break;
+            }
+            self.next();
+            name.push(if c == '_' { ' ' } else { c });
+        }
+        Ok(name.split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// Whether a text is in this form.
+pub(super) fn is_newick(text: &str) -> bool {
+    text.trim_start().starts_with('(')
+}
+
+/// Reads the tree into the lineages of its leaves.
+pub(super) fn read(text: &str) -> Result<Vec<Lineage>> {
+    let mut reader = Reader {
+        rest: text.chars().peekable(),
+        line: 1,
+    };
+    let root = reader.branch(0)?;
+    if let Some(c) = reader.peek().filter(|c| *c != ';') {
+        return fail(
+            reader.line,
+            format!("expected `;` at the end of the tree, found `{c}`"),
+        );
+    }
+    let mut found = Vec::new();
+    root.lineages(&[], &mut found);
+    Ok(found)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use crate::taxonomy::Taxonomy;
+
+    fn ids(text: &str) -> Vec<String> {
+        let tree = Taxonomy::from_text(text).unwrap();
+        tree.nodes().iter().map(|node| node.id.clone()).collect()
+    }
+
+    #[test]
+    fn names_lengths_quotes_and_comments_are_read() {
+        assert_eq!(
+            ids("((song_thrush:0.1,'wren''s kin':2)bird[note],cat)animal;"),
+            [
+                "animal",
+                "animal/bird",
+                "animal/bird/song thrush",
+                "animal/bird/wren's kin",
+                "animal/cat"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_inner_node_without_a_name_is_called_after_its_ends() {
+        assert_eq!(ids("(a,(b,c));")[2..3], ["a … c/b … c"]);
+    }
+
+    #[test]
+    fn a_broken_tree_says_where_and_what() {
+        let said = |text: &str| Taxonomy::from_text(text).unwrap_err().to_string();
+        assert!(said("((a,b)").contains("line 1: a bracket is not closed"));
+        assert!(said("(a,\n'b").contains("line 2: a quoted name is not closed"));
+        assert!(said("(a,b)c d) e;").contains("expected `;`"));
+        assert!(said(&"(".repeat(5_000)).contains("nested deeper"));
+        assert!(said("(a,)b;").contains("a name is empty"));
+    }
+}

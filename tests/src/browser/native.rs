@@ -1,0 +1,42 @@
+//! What the command line says about the same photos.
+
+use std::path::{Path, PathBuf};
+
+use espalier_core::caption::CaptionResult;
+
+use super::{Browser, Gpu, Site};
+use crate::trainer;
+
+/// A sample photo of the page.
+#[must_use]
+pub fn sample(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../static/samples/{name}.jpg"))
+}
+
+/// What `trainer caption` says about a photo with the shipped model; `more` are further arguments.
+///
+/// # Panics
+/// When it says nothing.
+#[must_use]
+pub fn natively(photo: &Path, more: &[&str]) -> CaptionResult {
+    let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../static/models/default");
+    let (bundle, photo) = (bundle.to_string_lossy(), photo.to_string_lossy());
+    let mut args = vec!["caption", "--model", &bundle, &photo, "--json"];
+    args.extend(more);
+    let output = trainer(&args);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {said}", output.status);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{photo}: {e}"))
+}
+
+/// A page that was opened by an address with a sample, once it has answered and shows its tree.
+///
+/// # Panics
+/// When it does not answer.
+#[must_use]
+pub fn started(query: &str) -> (Browser, Site, CaptionResult) {
+    let (browser, site) = (Browser::start(Gpu::None), Site::built());
+    let answer = browser.open_sample(&site, query).answer();
+    browser.wait_for_id("tree");
+    (browser, site, answer.result)
+}

@@ -1,0 +1,173 @@
+//! What a visitor does beside giving a photo: press, type, turn, and what stands on the screen then.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Browser;
+
+/// How long anything but a photo's first answer may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A barrier that axe-core found.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Barrier {
+    /// Its rule.
+    pub id: String,
+    /// `minor`, `moderate`, `serious` or `critical`.
+    pub impact: Option<String>,
+    /// Where, as selectors.
+    pub places: Vec<String>,
+}
+
+impl Barrier {
+    /// Whether it keeps somebody from using the page.
+    #[must_use]
+    pub fn is_serious(&self) -> bool {
+        matches!(self.impact.as_deref(), Some("serious" | "critical"))
+    }
+}
+
+impl Browser {
+    /// Waits until a script's value is true, and says `what` was waited for otherwise.
+    ///
+    /// # Panics
+    /// When it does not become true.
+    pub fn wait_for(&self, what: &str, script: &str) {
+        let begun = Instant::now();
+        while self.evaluate(script) != Value::Bool(true) {
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "{what}: not within {PATIENCE:?}"
+            );
+            sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Waits until an element with this test id is on the page.
+    pub fn wait_for_id(&self, id: &str) {
+        self.wait_for(
+            id,
+            &format!("return document.querySelector('[data-testid=\"{id}\"]') !== null"),
+        );
+    }
+
+    /// Text of the first element with this test id; empty where there is none.
+    #[must_use]
+    pub fn text(&self, id: &str) -> String {
+        let script = format!(
+            "return document.querySelector('[data-testid=\"{id}\"]')?.textContent.trim() ?? ''"
+        );
+        self.evaluate(&script)
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    }
+
+    /// Presses the first element of a CSS selector, brought into view first.
+    pub fn press(&self, selector: &str) {
+        let quoted = json!(selector);
+        let _ = self.evaluate(&format!(
+            "document.querySelector({quoted})\
+             ?.scrollIntoView({{ block: 'center', behavior: 'instant' }})"
+        ));
+        self.click(selector);
+    }
+
+    /// Puts the focus on the first element of a CSS selector and presses keys there, one after the
+    /// other, as a keyboard does. Names are those of `KeyboardEvent.key`.
+    pub fn keys(&self, selector: &str, keys: &[&str]) {
+        let quoted = json!(selector);
+        let _ = self.evaluate(&format!("document.querySelector({quoted})?.focus()"));
+        for key in keys {
+            self.key(key, false);
+        }
+    }
+
+    /// Presses one key where the focus is.
+    pub fn key(&self, key: &str, shift: bool) {
+        let code = key_code(key);
+        let modifiers = u8::from(shift) * 8;
+        let text = if key.chars().count() == 1 { key } else { "" };
+        for kind in ["keyDown", "keyUp"] {
+            let mut event = json!({
+                "type": kind, "key": key, "modifiers": modifiers,
+                "windowsVirtualKeyCode": code, "code": key,
+            });
+            if kind == "keyDown" && !text.is_empty() {
+                event["text"] = json!(text);
+            }
+            if kind == "keyDown" && key == "Enter" {
+                event["text"] = json!("\r");
+            }
+            self.devtools("Input.dispatchKeyEvent", &event);
+        }
+    }
+
+    /// Types a text into a field, as a visitor would: each change is heard.
+    pub fn type_text(&self, selector: &str, text: &str) {
+        let (selector, text) = (json!(selector), json!(text));
+        let _ = self.evaluate(&format!(
+            "const field = document.querySelector({selector}); field.focus();\
+             field.value = {text};\
+             field.dispatchEvent(new Event('input', {{ bubbles: true }}))"
+        ));
+    }
+
+    /// Turns a slider to a value.
+    pub fn turn(&self, selector: &str, value: i64) {
+        self.type_text(selector, &value.to_string());
+    }
+
+    /// Barriers that axe-core finds on the page as it stands.
+    ///
+    /// # Panics
+    /// When `ESPALIER_AXE` does not name axe-core, or it finds nothing to look at.
+    #[must_use]
+    pub fn barriers(&self) -> Vec<Barrier> {
+        let path = std::env::var_os("ESPALIER_AXE").unwrap_or_else(|| {
+            let found = xtask::setup::axe::ensure().unwrap_or_else(|e| panic!("axe-core: {e:#}"));
+            found.into_os_string()
+        });
+        let axe = std::fs::read_to_string(&path)
+            .unwrap_or_else(|e| panic!("{}: {e}", path.to_string_lossy()));
+        let _ = self.evaluate(&format!("if (!window.axe) {{ {axe} }}"));
+        let found = self.evaluate(
+            "return axe.run(document, { resultTypes: ['violations'] }).then((found) => ({\
+               passes: found.passes.length,\
+               barriers: found.violations.map((v) => ({\
+                 id: v.id, impact: v.impact, places: v.nodes.map((n) => n.target.join(' ')),\
+               })),\
+             }))",
+        );
+        assert!(
+            found["passes"].as_u64().is_some_and(|passes| passes > 10),
+            "axe-core looked at nothing: {found}"
+        );
+        serde_json::from_value(found["barriers"].clone()).unwrap_or_else(|e| panic!("{e}: {found}"))
+    }
+}
+
+/// The code by which browsers know a key that is no letter.
+fn key_code(key: &str) -> u32 {
+    match key {
+        "Tab" => 9,
+        "Enter" => 13,
+        "Escape" => 27,
+        " " => 32,
+        "PageUp" => 33,
+        "PageDown" => 34,
+        "End" => 35,
+        "Home" => 36,
+        "ArrowLeft" => 37,
+        "ArrowUp" => 38,
+        "ArrowRight" => 39,
+        "ArrowDown" => 40,
+        other => other
+            .chars()
+            .next()
+            .map_or(0, |c| u32::from(c.to_ascii_uppercase())),
+    }
+}

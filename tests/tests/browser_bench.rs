@@ -1,0 +1,237 @@
+//! The page beyond a first answer, in a real Chromium: dial, part, tree, questions, space; by keyboard.
+//!
+//! Run by `cargo xtask test`, as `browser.rs` is.
+
+#![allow(clippy::unwrap_used)]
+
+use espalier_core::caption::CaptionResult;
+use espalier_tests::browser::{Browser, natively, sample, started, wanted};
+
+/// Names of the rows of the tree, top to bottom.
+fn rows(browser: &Browser) -> Vec<String> {
+    let rows = browser.evaluate(
+        "return [...document.querySelectorAll('[data-testid=tree-row]')].map((r) => r.dataset.name)",
+    );
+    serde_json::from_value(rows).unwrap()
+}
+
+fn focused(browser: &Browser) -> String {
+    let name = browser.evaluate("return document.activeElement.dataset.name ?? ''");
+    name.as_str().unwrap().to_owned()
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn a_sample_is_read_as_the_command_line_reads_it_and_the_dial_cuts_its_path() {
+    if !wanted() {
+        return;
+    }
+    let (browser, _site, page) = started("?backend=cpu&sample=cat");
+    let native = natively(&sample("cat"), &[]);
+    assert_eq!(page.image, native.image);
+    let texts = |r: &CaptionResult| r.ladder.iter().map(|r| r.text.clone()).collect::<Vec<_>>();
+    assert_eq!(texts(&page), texts(&native));
+
+    let shown = || {
+        browser
+            .evaluate("return [...document.querySelectorAll('[data-testid=rung]')].filter((r) => !r.hidden).length")
+            .as_u64()
+            .unwrap()
+    };
+    let all = shown();
+    let said = browser.text("stop-sentence");
+    assert!(
+        said.contains("cannot tell") || said.starts_with("It is"),
+        "{said}"
+    );
+    browser.turn("[data-testid=dial]", 0);
+    assert!(shown() < all, "the most general dial folds nothing away");
+    browser.keys("[data-testid=dial]", &["End"]);
+    assert_eq!(shown(), all);
+    let boldest = browser.text("stop-sentence");
+    let leaf = &page.taxonomy.path.last().unwrap().name;
+    assert!(boldest.contains(leaf.as_str()), "{boldest}: {leaf}");
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn a_part_of_the_photo_is_read_as_the_command_line_reads_it() {
+    if !wanted() {
+        return;
+    }
+    let (browser, _site, _) = started("?backend=cpu&sample=raccoon");
+    browser.press("[data-testid=part-button]");
+    browser.wait_for_id("part-ladder");
+    // By keys: to the left and up, and larger.
+    browser.keys("[data-testid=part-box]", &["ArrowLeft"; 5]);
+    browser.keys("[data-testid=part-box]", &["ArrowUp"; 5]);
+    let before = browser.text("part-sentence");
+    for _ in 0..3 {
+        browser.key("ArrowRight", true);
+    }
+    browser.wait_for(
+        "the part to be read anew",
+        "return document.querySelector('[data-testid=part-box]').getAttribute('aria-label').startsWith('from 15 to 71')",
+    );
+    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    let found = browser.evaluate(
+        "return [...document.querySelectorAll('[data-testid=part-rung-text]')].map((r) => r.textContent)",
+    );
+    let found: Vec<String> = serde_json::from_value(found).unwrap();
+    let native = natively(&sample("raccoon"), &["--region", "0.15,0.15,0.71,0.65"]);
+    let known: Vec<String> = native.ladder.iter().map(|r| r.text.clone()).collect();
+    assert_eq!(found, known, "before: {before}");
+    browser.key("Escape", false);
+    browser.wait_for(
+        "the part to go",
+        "return document.querySelector('[data-testid=part-ladder]') === null",
+    );
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn the_tree_is_walked_by_keys_searched_and_narrowed() {
+    if !wanted() {
+        return;
+    }
+    let (browser, _site, page) = started("?backend=cpu&sample=cat");
+    let path: Vec<&str> = page.taxonomy.path.iter().map(|s| s.name.as_str()).collect();
+    browser.wait_for(
+        "the photo's path in the tree",
+        "return document.querySelectorAll('.tree-row.on-path').length > 2",
+    );
+    let seen = rows(&browser);
+    assert!(
+        path.iter().all(|name| seen.iter().any(|row| row == name)),
+        "{path:?} {seen:?}"
+    );
+
+    let first = "[data-testid=tree-row][tabindex='0']";
+    browser.keys(first, &["Home"]);
+    browser.wait_for(
+        "the focus on the root",
+        "return document.activeElement.getAttribute('aria-level') === '1'",
+    );
+    assert_eq!(focused(&browser), path[0]);
+    browser.key("ArrowLeft", false);
+    browser.wait_for(
+        "a folded tree",
+        "return document.querySelectorAll('[data-testid=tree-row]').length === 1",
+    );
+    browser.key("ArrowRight", false);
+    browser.wait_for(
+        "an unfolded tree",
+        "return document.querySelectorAll('[data-testid=tree-row]').length > 1",
+    );
+    browser.key("ArrowDown", false);
+    browser.wait_for(
+        "the focus on the second row",
+        "return document.activeElement.getAttribute('aria-level') === '2'",
+    );
+    let one = browser.evaluate(
+        "return document.querySelectorAll('[data-testid=tree-row][tabindex=\"0\"]').length",
+    );
+    assert_eq!(one, 1, "one stop for the tab key");
+
+    browser.type_text("[data-testid=tree-search]", "tabby");
+    browser.wait_for_id("hits");
+    browser.key("Enter", false);
+    browser.wait_for(
+        "the concept that was sought",
+        "return document.querySelector('[data-testid=node-card]')?.textContent.toLowerCase().includes('tabby')",
+    );
+
+    browser.type_text("[data-testid=tree-search]", "vehicle");
+    browser.key("Enter", false);
+    browser.wait_for_id("search-below");
+    browser.press("[data-testid=search-below]");
+    browser.wait_for_id("narrowed");
+    browser.wait_for(
+        "a path through what was narrowed to",
+        "return [...document.querySelectorAll('.tree-row.on-path')].some((r) => r.dataset.name === 'vehicle')",
+    );
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn a_phrase_is_weighed_and_an_own_tree_is_planted() {
+    if !wanted() {
+        return;
+    }
+    let (browser, site, _) = started("?backend=cpu&sample=coffee");
+    let fetched_text = |browser: &Browser| {
+        browser
+            .requests()
+            .iter()
+            .any(|seen| seen.url.contains("text.safetensors"))
+    };
+    assert!(
+        !fetched_text(&browser),
+        "the text tower came before it was asked for"
+    );
+    assert!(
+        browser.text("why-ask").contains("MB"),
+        "{}",
+        browser.text("why-ask")
+    );
+    browser.type_text("[data-testid=why-input]", "a steam locomotive");
+    browser.press("[data-testid=why-ask]");
+    browser.wait_for_id("verdict");
+    assert!(fetched_text(&browser));
+    let verdict = browser.text("verdict");
+    for word in ["captions I know", "cone", "My path|leaves my path|nearest"] {
+        assert!(
+            word.split('|').any(|w| verdict.contains(w)),
+            "{verdict}: {word}"
+        );
+    }
+
+    browser.press("[data-testid=own-tree] summary");
+    browser.type_text(
+        "[data-testid=own-tree-text]",
+        "drink\n  coffee\n  tea\nanimal\n  cat\n",
+    );
+    browser.press("[data-testid=plant]");
+    browser.wait_for(
+        "the visitor's own tree",
+        "return [...document.querySelectorAll('[data-testid=tree-row]')].some((r) => r.dataset.name === 'everything')",
+    );
+    browser.wait_for(
+        "the photo's place in it",
+        "return document.querySelectorAll('.tree-row.on-path').length >= 2",
+    );
+    browser.type_text("[data-testid=own-tree-text]", "(a,b");
+    browser.press("[data-testid=plant]");
+    browser.wait_for(
+        "what is wrong with a broken tree",
+        "return document.querySelector('[data-testid=own-tree] [role=alert]')?.textContent.includes('bracket')",
+    );
+    drop(site);
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn the_space_shows_the_photo_and_the_walk_ends_at_the_root() {
+    if !wanted() {
+        return;
+    }
+    let (browser, _site, _) = started("?backend=cpu&sample=rocket");
+    browser.wait_for_id("disk");
+    browser.wait_for_id("walk");
+    let painted = "const c = document.querySelector('[data-testid=disk]');\
+        const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;\
+        let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n > 10000";
+    browser.wait_for("something in the disk", painted);
+    let near =
+        browser.evaluate("return document.querySelectorAll('[data-testid=near] button').length");
+    assert!(near.as_u64().unwrap() >= 3, "{near}");
+    browser.wait_for(
+        "steps of the walk",
+        "return Number(document.querySelector('[data-testid=walk-range]').max) > 10",
+    );
+    browser.keys("[data-testid=walk-range]", &["End"]);
+    browser.wait_for(
+        "the root at the end of the walk",
+        "return document.querySelector('[data-testid=walk-said]').textContent.includes('the root')",
+    );
+}

@@ -1,0 +1,170 @@
+//! What is asked of the shipped model beyond a first answer: phrases, walks, places in the disk.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use burn::tensor::Device;
+use espalier_core::bundle::{BundleFiles, Manifest};
+use espalier_core::caption::{Captioner, Question, Texts};
+use espalier_core::project::Disk;
+use espalier_tests::photos::landscape;
+
+struct Model {
+    captioner: Captioner,
+    texts: Texts,
+}
+
+fn model() -> Model {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../static/models/default");
+    let bytes = std::fs::read(folder.join("manifest.json")).unwrap();
+    let manifest = Manifest::parse(&bytes).unwrap();
+    let mut files = BundleFiles::default();
+    for file in &manifest.files {
+        let content = std::fs::read(folder.join(&file.path)).unwrap();
+        files
+            .insert_checked(&manifest, &file.path, content)
+            .unwrap();
+    }
+    let device = Device::flex();
+    Model {
+        captioner: Captioner::open(&bytes, &files, &device).unwrap(),
+        texts: Texts::open(&manifest, &files, &device).unwrap(),
+    }
+}
+
+/// Distance between two points of the model's space.
+fn apart(captioner: &Captioner, a: &[f32], b: &[f32]) -> f64 {
+    -captioner.space().logit(a, b)
+}
+
+fn photo(captioner: &Captioner) -> Vec<f32> {
+    let photos = [landscape(200, 150)];
+    pollster::block_on(captioner.embed(&photos))
+        .unwrap()
+        .remove(0)
+}
+
+#[test]
+fn the_text_tower_of_the_bundle_gives_the_points_that_its_index_holds() {
+    let Model { captioner, texts } = model();
+    let index = captioner.index();
+    let some: Vec<usize> = (0..index.entries().len()).step_by(97).collect();
+    let written: Vec<&str> = some
+        .iter()
+        .map(|i| index.entries()[*i].text.as_str())
+        .collect();
+    let found = pollster::block_on(texts.embed(&written)).unwrap();
+    for (place, point) in some.iter().zip(&found) {
+        let far = apart(&captioner, point, index.point(*place));
+        let text = &index.entries()[*place].text;
+        // Both were rounded to eight bits, each in its own way.
+        assert!(far < 0.1, "`{text}` is {far} away from its stored point");
+    }
+}
+
+#[test]
+fn names_of_concepts_give_the_points_of_the_labels() {
+    let Model { captioner, texts } = model();
+    let classifier = captioner.classifier();
+    let taxonomy = classifier.taxonomy();
+    for at in [0, 50, 150] {
+        let name = taxonomy.name(taxonomy.labelled()[at]);
+        let found = pollster::block_on(texts.concepts(&[name]))
+            .unwrap()
+            .remove(0);
+        let known = classifier.labels().nth(at).unwrap();
+        let far = apart(&captioner, &found, known);
+        assert!(far < 0.1, "`{name}` is {far} away from its stored point");
+        assert_eq!(
+            classifier.nearest(captioner.space(), &found),
+            taxonomy.labelled()[at]
+        );
+    }
+}
+
+#[test]
+fn a_phrase_is_weighed_by_similarity_cone_and_common_ancestor() {
+    let Model { captioner, texts } = model();
+    let photo = photo(&captioner);
+    let classifier = captioner.classifier();
+    let taxonomy = classifier.taxonomy();
+    let path = classifier.path(captioner.space(), &photo);
+    let leaf = path.steps.last().unwrap().0;
+    let point = pollster::block_on(texts.embed(&[taxonomy.name(leaf)]))
+        .unwrap()
+        .remove(0);
+    let weigh = |named| {
+        captioner.weigh(
+            classifier,
+            Question {
+                phrase: &point,
+                photo: &photo,
+                named,
+            },
+        )
+    };
+    let own = weigh(Some(leaf));
+    // The photo's own label: the ways never part.
+    assert_eq!(own.common, own.concept);
+    assert!(own.by_name && (own.p - f64::from(path.steps.last().unwrap().1)).abs() < 1e-6);
+    let similarity = captioner.space().score(&point, &photo);
+    assert!((own.similarity - similarity).abs() < 1e-9);
+    let scores = captioner.index().scores(captioner.space(), &photo);
+    let closer = scores.iter().filter(|score| **score > similarity).count();
+    assert_eq!((own.closer, own.captions), (closer, scores.len()));
+    let cone = own.cone.expect("the shipped model is hyperbolic");
+    let entails = captioner.space().entails(&point, &photo);
+    assert_eq!(cone.holds(), entails);
+
+    let other = *taxonomy
+        .labelled()
+        .iter()
+        .find(|ix| {
+            taxonomy.common(**ix, leaf) == taxonomy.root()
+                || !path.steps.iter().any(|s| s.0 == **ix)
+        })
+        .unwrap();
+    let apart = weigh(Some(other));
+    assert_eq!(apart.concept, taxonomy.node(other).id);
+    assert_eq!(apart.common, taxonomy.node(taxonomy.common(leaf, other)).id);
+    assert!(apart.common_p >= apart.p);
+}
+
+#[test]
+fn a_walk_to_the_root_ends_there_and_its_radii_fall() {
+    let Model { captioner, .. } = model();
+    let photo = photo(&captioner);
+    let walk = captioner.walk(&photo, None, 11);
+    assert_eq!(walk.len(), 11);
+    assert!((walk[0].radius - captioner.space().radius(&photo)).abs() < 1e-4);
+    assert!(walk.windows(2).all(|w| w[1].radius <= w[0].radius + 1e-6));
+    assert!(
+        walk[10].radius < 1e-3 && walk[10].text.is_none(),
+        "{:?}",
+        walk[10]
+    );
+    let scores = captioner.index().scores(captioner.space(), &photo);
+    let best = (0..scores.len())
+        .max_by(|a, b| scores[*a].total_cmp(&scores[*b]))
+        .unwrap();
+    if let Some(text) = &walk[0].text {
+        assert_eq!(*text, captioner.index().entries()[best].text);
+    }
+}
+
+#[test]
+fn the_disk_of_the_labels_keeps_their_order_from_the_root() {
+    let Model { captioner, .. } = model();
+    let space = captioner.space();
+    let labels: Vec<&[f32]> = captioner.classifier().labels().collect();
+    let disk = Disk::find(space, &labels, 3.0);
+    let norm = |x: &[f32]| {
+        let [a, b] = disk.put(space, x);
+        a.hypot(b)
+    };
+    assert!(labels.iter().all(|x| norm(x) < 1.0));
+    let root = vec![0.0; labels[0].len()];
+    assert!(norm(&root) < 1e-6);
+    assert!(disk.kept > 0.0 && disk.kept <= 1.0);
+}

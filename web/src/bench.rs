@@ -1,0 +1,299 @@
+//! Everything beside the first answer: the trees, the place of the photo in them, the dial, the part
+//! of a photo, the photos seen so far. Signals that components share, and the questions that fill
+//! them.
+
+use std::sync::Arc;
+
+use espalier_core::caption::{CaptionResult, TaxonomyResult};
+use espalier_core::taxonomy::Taxonomy;
+use leptos::prelude::*;
+use wasm_bindgen_futures::spawn_local;
+
+use crate::engine::ask::{Ask, Told, Which};
+use crate::engine::protocol::PhotoId;
+use crate::load::tree;
+use crate::shell::Shell;
+use crate::state::cut::Dial;
+use crate::state::link::{DIGITS, Link};
+use crate::state::outline::Outline;
+use crate::state::session::{Answer, Work};
+use crate::ui_error::UiError;
+
+/// Where the photo lies in the tree at hand.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placed {
+    /// The photo.
+    pub photo: PhotoId,
+    /// The tree.
+    pub tree: Which,
+    /// Probability of each node, in the order of the taxonomy.
+    pub p: Vec<f32>,
+    /// Path and stop.
+    pub path: TaxonomyResult,
+    /// Distance of the photo to the root.
+    pub radius: f64,
+    /// Distance to the root in each factor of a product.
+    pub factors: Vec<f64>,
+}
+
+/// A photo that the engine has read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenPhoto {
+    /// Its number.
+    pub id: PhotoId,
+    /// Name of its file.
+    pub name: String,
+}
+
+/// The shared signals; copied freely.
+#[derive(Clone, Copy)]
+pub struct Bench {
+    /// The shell that it belongs to.
+    pub shell: Shell,
+    /// The model's tree, or why there is none; none before it was wanted.
+    pub tree: RwSignal<Option<Result<Arc<Taxonomy>, UiError>>>,
+    /// The visitor's own tree.
+    pub own: RwSignal<Option<Arc<Taxonomy>>>,
+    /// Which of them is shown.
+    pub which: RwSignal<Which>,
+    /// What is unfolded in it.
+    pub outline: RwSignal<Outline>,
+    /// Id of the node that is looked at.
+    pub selected: RwSignal<Option<String>>,
+    /// Id of the node whose labels alone are asked.
+    pub below: RwSignal<Option<String>>,
+    /// Where the photo lies.
+    pub placed: RwSignal<Option<Arc<Placed>>>,
+    /// Where the dial stands; none is where the evidence stops.
+    pub level: RwSignal<Option<usize>>,
+    /// Photos that the engine has read, oldest first.
+    pub seen: RwSignal<Vec<SeenPhoto>>,
+    /// Whether the bench is open before there is a photo.
+    pub open: RwSignal<bool>,
+    /// What the page's address asked for.
+    pub link: StoredValue<Link>,
+}
+
+/// Photos that stay in the list of those seen.
+const SEEN: usize = 12;
+
+impl Bench {
+    /// A bench for a shell, opened by a link.
+    #[must_use]
+    pub fn new(shell: Shell, link: Link) -> Self {
+        let bench = Self {
+            shell,
+            tree: RwSignal::new(None),
+            own: RwSignal::new(None),
+            which: RwSignal::new(Which::Bundle),
+            outline: RwSignal::new(Outline::default()),
+            selected: RwSignal::new(link.node.clone()),
+            below: RwSignal::new(None),
+            placed: RwSignal::new(None),
+            level: RwSignal::new(None),
+            seen: RwSignal::new(Vec::new()),
+            open: RwSignal::new(link.node.is_some() && link.sample.is_none()),
+            link: StoredValue::new(link),
+        };
+        bench.follow();
+        bench
+    }
+
+    /// The tree that is shown.
+    #[must_use]
+    pub fn shown(self) -> Option<Arc<Taxonomy>> {
+        match self.which.get() {
+            Which::Own => self.own.get(),
+            Which::Bundle => self.tree.with(|tree| tree.clone()?.ok()),
+        }
+    }
+
+    /// The dial of a result, which is always about the model's own tree.
+    #[must_use]
+    pub fn dial(self, taxonomy: &TaxonomyResult) -> Dial {
+        self.tree.with(|tree| {
+            let tree = tree.as_ref().and_then(|tree| tree.as_ref().ok());
+            Dial::of(taxonomy, tree.map(Arc::as_ref))
+        })
+    }
+
+    /// The answer on show.
+    #[must_use]
+    pub fn answer(self) -> Option<Arc<Answer>> {
+        self.shell.session.with(|session| match &session.work {
+            Work::Done(answer) => Some(Arc::clone(answer)),
+            _ => None,
+        })
+    }
+
+    /// Shows a node in the tree: unfolds the way to it and puts the focus there.
+    pub fn select(self, id: &str) {
+        self.selected.set(Some(id.to_owned()));
+        if let Some(tree) = untrack(|| self.shown())
+            && let Some(ix) = tree.find(id)
+        {
+            self.outline
+                .update(|outline| outline.reveal(tree.path_to(ix)));
+        }
+    }
+
+    /// Shows a node of the model's tree, and brings the tree before the visitor's eyes.
+    pub fn show(self, id: &str) {
+        self.which.set(Which::Bundle);
+        self.select(id);
+        let row = document().get_element_by_id("tree-title");
+        if let Some(title) = row {
+            title.scroll_into_view();
+        }
+    }
+
+    /// Fetches the model's tree, unless that was done.
+    pub fn want_tree(self) {
+        if self.tree.with_untracked(|tree| matches!(tree, Some(Ok(_)))) {
+            return;
+        }
+        let (_, manifest) = self.shell.addresses();
+        spawn_local(async move {
+            let found = tree::load(&manifest).await.map(Arc::new);
+            if let Ok(tree) = &found
+                && self.which.get_untracked() == Which::Bundle
+            {
+                self.outline.set(Outline::new(tree));
+            }
+            self.tree.set(Some(found));
+            if let Some(id) = self.selected.get_untracked() {
+                self.select(&id);
+            }
+        });
+    }
+
+    /// A link to what is shown: node, sample, dial and the model. Never a photo.
+    #[must_use]
+    pub fn link(self) -> Link {
+        let photo = self.shell.photo.get();
+        let answer = self.answer();
+        let of_link = self.link.get_value();
+        Link {
+            backend: of_link.backend,
+            models: of_link.models,
+            made_with: answer.map(|answer| {
+                let sha256 = &answer.result.model.sha256;
+                sha256[..DIGITS.min(sha256.len())].to_owned()
+            }),
+            node: self.selected.get(),
+            sample: photo.and_then(|photo| photo.sample.clone()),
+            level: self.level.get(),
+        }
+    }
+
+    /// Keeps the signals in step with the session.
+    fn follow(self) {
+        // A tree is wanted as soon as the model is, or when the bench is opened.
+        Effect::new(move |_| {
+            let given = self.shell.session.with(|session| session.work.is_some());
+            if given || self.open.get() {
+                self.want_tree();
+            }
+        });
+        let done = Memo::new(move |_| self.answer().map(|answer| answer.photo));
+        Effect::new(move |_| {
+            let Some(photo) = done.get() else { return };
+            let link = self.link.get_value();
+            self.level.set(link.level);
+            self.below.set(None);
+            // What a link asked for holds for its photo only.
+            self.link.update_value(|link| {
+                link.level = None;
+                link.node = None;
+            });
+            let name = self
+                .shell
+                .photo
+                .with_untracked(|photo| photo.as_ref().map(|p| p.name()));
+            self.seen.update(|seen| {
+                let name = name.unwrap_or_default();
+                seen.retain(|other| other.id != photo);
+                seen.push(SeenPhoto { id: photo, name });
+                let surplus = seen.len().saturating_sub(SEEN);
+                seen.drain(..surplus);
+            });
+            if link.node.is_none() {
+                self.selected.set(None);
+            }
+        });
+        Effect::new(move |_| {
+            let (photo, tree, below) = (done.get(), self.which.get(), self.below.get());
+            // Asked anew when the tree arrives, so that the outline can follow.
+            let ready = self.shown().is_some();
+            let Some(photo) = photo else {
+                self.placed.set(None);
+                return;
+            };
+            if ready {
+                self.ask_place(photo, tree, below);
+            }
+        });
+    }
+
+    fn ask_place(self, photo: PhotoId, tree: Which, below: Option<String>) {
+        let ask = Ask::Place { photo, tree, below };
+        spawn_local(async move {
+            let Ok(Told::Place {
+                p,
+                path,
+                radius,
+                factors,
+            }) = self.shell.ask_about(ask).await
+            else {
+                return;
+            };
+            if self.which.get_untracked() != tree {
+                return;
+            }
+            let placed = Placed {
+                photo,
+                tree,
+                p,
+                path,
+                radius,
+                factors,
+            };
+            self.show_path(&placed.path);
+            self.placed.set(Some(Arc::new(placed)));
+        });
+    }
+
+    /// Unfolds the photo's path, and nothing else, with the focus on where it stops; a node that
+    /// was asked for stays shown.
+    fn show_path(self, path: &TaxonomyResult) {
+        let Some(tree) = untrack(|| self.shown()) else {
+            return;
+        };
+        let way: Option<Vec<_>> = path.path.iter().map(|step| tree.find(&step.id)).collect();
+        let stop = path.path.iter().position(|step| step.id == path.stop);
+        if let Some(way) = way.filter(|way| !way.is_empty()) {
+            self.outline
+                .update(|outline| outline.show_only(&way, stop.unwrap_or(0)));
+        }
+        if let Some(id) = self.selected.get_untracked() {
+            self.select(&id);
+        }
+    }
+}
+
+/// A result out of its JSON.
+///
+/// # Errors
+/// When page and engine are of different versions.
+pub fn result_of(json: &str) -> Result<CaptionResult, UiError> {
+    serde_json::from_str(json).map_err(|error| UiError::mixed_versions(error.to_string()))
+}
+
+/// The bench of the component at hand.
+///
+/// # Panics
+/// Never on this page: `app::start` provides it to every component.
+#[must_use]
+pub fn use_bench() -> Bench {
+    expect_context::<Bench>()
+}

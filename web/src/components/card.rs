@@ -1,0 +1,148 @@
+//! A card to share: the photo, the sentence and the ladder on one picture, drawn here.
+
+use espalier_core::caption::CaptionResult;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Blob, CanvasRenderingContext2d, HtmlImageElement};
+
+use crate::photo::{Photo, canvas, context, png};
+use crate::words::beyond_evidence;
+
+/// Width and height of the card, as previews of links are shown.
+const SIZE: (f64, f64) = (1200.0, 630.0);
+/// Width of the photo on it.
+const PHOTO: f64 = 520.0;
+/// Margin around the words.
+const MARGIN: f64 = 56.0;
+/// Rungs at most.
+const RUNGS: usize = 6;
+
+const WALL: &str = "#f4efe6";
+const INK: &str = "#241f19";
+const SOFT: &str = "#5d5347";
+const WOOD: &str = "#7a3a22";
+const LEAF: &str = "#2c6a3f";
+const SERIF: &str =
+    "'Iowan Old Style', 'Palatino Linotype', Palatino, 'URW Palladio L', P052, Georgia, serif";
+const SANS: &str = "system-ui, sans-serif";
+
+/// Draws the card; none where the browser draws nothing.
+pub async fn card(photo: &Photo, result: &CaptionResult, said: &str) -> Option<Blob> {
+    let image = HtmlImageElement::new().ok()?;
+    image.set_src(photo.url());
+    // A photo that the browser cannot show leaves its place empty.
+    let shown = JsFuture::from(image.decode()).await.is_ok();
+    let canvas = canvas(SIZE.0, SIZE.1)?;
+    let pen = context(&canvas)?;
+    pen.set_fill_style_str(WALL);
+    pen.fill_rect(0.0, 0.0, SIZE.0, SIZE.1);
+    if shown {
+        cover(&pen, &image);
+    }
+    let left = PHOTO + MARGIN;
+    let width = SIZE.0 - left - MARGIN;
+    pen.set_fill_style_str(INK);
+    pen.set_font(&format!("500 38px {SERIF}"));
+    let mut y = 88.0;
+    for line in wrapped(&pen, said, width, 4) {
+        let _ = pen.fill_text(&line, left, y);
+        y += 46.0;
+    }
+    ladder(&pen, result, (left, y + 10.0), width);
+    pen.set_fill_style_str(SOFT);
+    pen.set_font(&format!("400 19px {SANS}"));
+    let by = format!(
+        "Espalier · {} {} · read on this device",
+        result.model.name, result.model.version
+    );
+    let _ = pen.fill_text(&by, left, SIZE.1 - 40.0);
+    png(&canvas).await.ok()
+}
+
+/// The photo, filling its side of the card.
+fn cover(pen: &CanvasRenderingContext2d, image: &HtmlImageElement) {
+    let (width, height) = (
+        f64::from(image.natural_width()),
+        f64::from(image.natural_height()),
+    );
+    let scale = (PHOTO / width).max(SIZE.1 / height);
+    let (cut_w, cut_h) = (PHOTO / scale, SIZE.1 / scale);
+    let _ = pen.draw_image_with_html_image_element_and_sw_and_sh_and_dx_and_dy_and_dw_and_dh(
+        image,
+        (width - cut_w) / 2.0,
+        (height - cut_h) / 2.0,
+        cut_w,
+        cut_h,
+        0.0,
+        0.0,
+        PHOTO,
+        SIZE.1,
+    );
+}
+
+/// The rungs along a trunk, as on the page.
+fn ladder(pen: &CanvasRenderingContext2d, result: &CaptionResult, at: (f64, f64), width: f64) {
+    const STEP: f64 = 46.0;
+    let (x, top) = at;
+    let beyond = beyond_evidence(result);
+    let room = ((SIZE.1 - 84.0 - top) / STEP).floor().max(1.0);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a few rungs"
+    )]
+    let most = RUNGS.min(room as usize);
+    let rungs: Vec<_> = result.ladder.iter().zip(beyond).take(most).collect();
+    for (place, (rung, beyond)) in (0_u32..).zip(&rungs) {
+        let y = top + STEP * f64::from(place);
+        let out = x + 22.0 + 16.0 * f64::from(place);
+        pen.set_stroke_style_str(WOOD);
+        pen.set_line_width(3.0);
+        pen.begin_path();
+        // From the rung before, so that the trunk is one.
+        pen.move_to(x, if place == 0 { y - 8.0 } else { y - 26.0 });
+        pen.line_to(x, y + STEP - 26.0);
+        pen.quadratic_curve_to(x, y + STEP - 14.0, x + 12.0, y + STEP - 14.0);
+        pen.line_to(out, y + STEP - 14.0);
+        pen.stroke();
+        pen.begin_path();
+        let _ = pen.ellipse(
+            out + 9.0,
+            y + STEP - 14.0,
+            9.0,
+            5.5,
+            -0.5,
+            0.0,
+            std::f64::consts::TAU,
+        );
+        pen.set_fill_style_str(if *beyond { WALL } else { LEAF });
+        pen.fill();
+        pen.set_stroke_style_str(LEAF);
+        pen.set_line_width(2.0);
+        pen.stroke();
+        pen.set_fill_style_str(if *beyond { SOFT } else { INK });
+        pen.set_font(&format!("400 26px {SERIF}"));
+        let text = out + 28.0;
+        let _ = pen.fill_text_with_max_width(&rung.text, text, y + STEP - 5.0, x + width - text);
+    }
+}
+
+/// A text in lines of at most this width; the last one ends in an ellipsis where there is more.
+fn wrapped(pen: &CanvasRenderingContext2d, text: &str, width: f64, most: usize) -> Vec<String> {
+    let fits = |line: &str| pen.measure_text(line).is_ok_and(|m| m.width() <= width);
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let full = lines.len() == most;
+        match lines.last_mut() {
+            Some(line) if fits(&format!("{line} {word}")) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(line) if full => {
+                line.push('…');
+                break;
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}

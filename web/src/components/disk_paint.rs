@@ -1,0 +1,312 @@
+//! Paints the disk: edges of the taxonomy, its nodes, the photo's path, the photo, the walk.
+
+use std::f64::consts::TAU;
+use std::sync::Arc;
+
+use espalier_core::taxonomy::{NodeIx, Taxonomy};
+use leptos::prelude::{document, window};
+use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
+
+use super::space::Drawn;
+use crate::engine::ask::Step;
+use crate::photo::context;
+use crate::state::view::{Place, View};
+
+/// Labels that are written at most.
+const LABELS: usize = 16;
+
+/// Everything that a picture of the disk is made of.
+pub struct Picture {
+    /// Where everything lies.
+    pub drawn: Arc<Drawn>,
+    /// The taxonomy.
+    pub tree: Arc<Taxonomy>,
+    /// How it is looked at.
+    pub view: View,
+    /// The photo's path.
+    pub path: Vec<NodeIx>,
+    /// The node that is looked at.
+    pub selected: Option<NodeIx>,
+    /// The node under the pointer.
+    pub hover: Option<NodeIx>,
+    /// The walk.
+    pub walk: Arc<Vec<Step>>,
+    /// The step of it that is looked at.
+    pub step: usize,
+}
+
+/// Colours of the page, as they are now.
+pub struct Colours {
+    wire: String,
+    wood: String,
+    leaf: String,
+    ink: String,
+    soft: String,
+    brick: String,
+    ground: String,
+    sans: String,
+}
+
+impl Colours {
+    /// Reads the custom properties of the page.
+    #[must_use]
+    pub fn read() -> Self {
+        let style = document()
+            .document_element()
+            .and_then(|root| window().get_computed_style(&root).ok().flatten());
+        let of = |name: &str| {
+            let value = style.as_ref().and_then(|s| s.get_property_value(name).ok());
+            value.unwrap_or_default().trim().to_owned()
+        };
+        Self {
+            wire: of("--wire"),
+            wood: of("--wood"),
+            leaf: of("--leaf"),
+            ink: of("--ink"),
+            soft: of("--ink-soft"),
+            brick: of("--brick"),
+            ground: of("--surface"),
+            sans: of("--sans"),
+        }
+    }
+}
+
+/// A brush that knows where the disk lies on the canvas.
+struct Brush<'a> {
+    pen: CanvasRenderingContext2d,
+    half: [f64; 2],
+    scale: f64,
+    picture: &'a Picture,
+    colours: &'a Colours,
+}
+
+/// Paints a picture.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "pixels"
+)]
+pub fn paint(canvas: &HtmlCanvasElement, picture: &Picture, colours: &Colours) {
+    let Some(pen) = context(canvas) else { return };
+    let dots = window().device_pixel_ratio().clamp(1.0, 3.0);
+    let (width, height) = (
+        f64::from(canvas.client_width()),
+        f64::from(canvas.client_height()),
+    );
+    let (pixels_x, pixels_y) = ((width * dots) as u32, (height * dots) as u32);
+    if canvas.width() != pixels_x || canvas.height() != pixels_y {
+        canvas.set_width(pixels_x);
+        canvas.set_height(pixels_y);
+    }
+    let _ = pen.set_transform(dots, 0.0, 0.0, dots, 0.0, 0.0);
+    pen.clear_rect(0.0, 0.0, width, height);
+    let brush = Brush {
+        pen,
+        half: [width / 2.0, height / 2.0],
+        scale: (width.min(height) / 2.0 - 2.0).max(1.0),
+        picture,
+        colours,
+    };
+    brush.ground();
+    brush.edges();
+    brush.nodes();
+    brush.walk();
+    brush.photo();
+    brush.labels();
+}
+
+impl Brush<'_> {
+    fn on_canvas(&self, place: Place) -> Place {
+        let [x, y] = self.picture.view.seen(place);
+        [self.half[0] + x * self.scale, self.half[1] - y * self.scale]
+    }
+
+    fn node(&self, ix: NodeIx) -> Option<Place> {
+        let place = self.picture.drawn.nodes.get(ix.index()).copied().flatten();
+        place.map(|place| self.on_canvas(place))
+    }
+
+    fn dot(&self, [x, y]: Place, radius: f64, colour: &str) {
+        self.pen.begin_path();
+        let _ = self.pen.arc(x, y, radius, 0.0, TAU);
+        self.pen.set_fill_style_str(colour);
+        self.pen.fill();
+    }
+
+    fn ground(&self) {
+        let radius = self.scale * self.picture.view.zoom();
+        self.dot(self.half, radius, &self.colours.ground);
+        self.pen.begin_path();
+        let _ = self.pen.arc(self.half[0], self.half[1], radius, 0.0, TAU);
+        self.pen.set_stroke_style_str(&self.colours.wire);
+        self.pen.set_line_width(1.5);
+        self.pen.stroke();
+    }
+
+    /// A hyperbolic line, as a few straight pieces; circles through the rim would be long near it.
+    fn line(&self, from: Place, to: Place) {
+        let here = View::default().centred(from);
+        let [x, y] = here.seen(to);
+        let far = x.hypot(y);
+        const PIECES: i32 = 6;
+        for piece in 0..=PIECES {
+            let share = f64::from(piece) / f64::from(PIECES);
+            // Evenly in hyperbolic length along the ray.
+            let length = (share * 2.0 * atanh(far) / 2.0).tanh();
+            let at = if far > 1e-9 {
+                [x / far * length, y / far * length]
+            } else {
+                [0.0, 0.0]
+            };
+            let [px, py] = self.on_canvas(here.meant(at));
+            if piece == 0 {
+                self.pen.move_to(px, py);
+            } else {
+                self.pen.line_to(px, py);
+            }
+        }
+    }
+
+    /// The nearest node above that has a place.
+    fn above(&self, ix: NodeIx) -> Option<Place> {
+        let way = self.picture.tree.path_to(ix);
+        let place = |ix: &NodeIx| self.picture.drawn.nodes.get(ix.index()).copied().flatten();
+        way.iter().rev().skip(1).find_map(place)
+    }
+
+    fn edges(&self) {
+        let picture = self.picture;
+        let all = (0..).map(NodeIx).zip(&picture.drawn.nodes);
+        let (on, off): (Vec<_>, Vec<_>) = all
+            .filter_map(|(ix, at)| Some((ix, (*at)?, self.above(ix)?)))
+            .partition(|(ix, ..)| picture.path.contains(ix));
+        for (edges, colour, width, alpha) in [
+            (off, &self.colours.wood, 0.8, 0.28),
+            (on, &self.colours.leaf, 2.4, 0.95),
+        ] {
+            self.pen.begin_path();
+            for (_, at, above) in edges {
+                self.line(above, at);
+            }
+            self.pen.set_global_alpha(alpha);
+            self.pen.set_stroke_style_str(colour);
+            self.pen.set_line_width(width);
+            self.pen.stroke();
+        }
+        self.pen.set_global_alpha(1.0);
+    }
+
+    fn nodes(&self) {
+        let picture = self.picture;
+        for ix in (0..).map(NodeIx).take(picture.drawn.nodes.len()) {
+            let Some(at) = self.node(ix) else { continue };
+            let below = picture.tree.labelled_below(ix).len();
+            #[expect(clippy::cast_precision_loss, reason = "counts of labels")]
+            let size = 1.6 + 0.55 * ((below + 1) as f64).ln();
+            let on_path = picture.path.contains(&ix);
+            let special = picture.selected == Some(ix) || picture.hover == Some(ix);
+            let colour = if on_path || special {
+                &self.colours.leaf
+            } else {
+                &self.colours.soft
+            };
+            self.pen
+                .set_global_alpha(if on_path || special { 1.0 } else { 0.6 });
+            self.dot(at, size + if special { 2.0 } else { 0.0 }, colour);
+        }
+        self.pen.set_global_alpha(1.0);
+    }
+
+    fn walk(&self) {
+        let steps = &self.picture.walk;
+        self.pen.begin_path();
+        for (at, step) in steps.iter().enumerate() {
+            let [x, y] = self.on_canvas(step.at);
+            if at == 0 {
+                self.pen.move_to(x, y);
+            } else {
+                self.pen.line_to(x, y);
+            }
+        }
+        self.pen.set_stroke_style_str(&self.colours.brick);
+        self.pen.set_line_width(1.4);
+        let _ = self
+            .pen
+            .set_line_dash(&js_sys::Array::of2(&3.into(), &4.into()));
+        self.pen.stroke();
+        let _ = self.pen.set_line_dash(&js_sys::Array::new());
+        if let Some(step) = steps.get(self.picture.step) {
+            self.dot(self.on_canvas(step.at), 4.5, &self.colours.brick);
+        }
+    }
+
+    fn photo(&self) {
+        let Some(photo) = self.picture.drawn.photo else {
+            return;
+        };
+        let at = self.on_canvas(photo);
+        self.dot(at, 7.5, &self.colours.ground);
+        self.dot(at, 5.5, &self.colours.brick);
+        self.write("photo", at, &self.colours.brick, 600);
+    }
+
+    fn write(&self, text: &str, [x, y]: Place, colour: &str, weight: u32) {
+        self.pen
+            .set_font(&format!("{weight} 12px {}", self.colours.sans));
+        self.pen.set_line_width(3.5);
+        self.pen.set_line_join("round");
+        self.pen.set_stroke_style_str(&self.colours.ground);
+        let _ = self.pen.stroke_text(text, x + 8.0, y + 4.0);
+        self.pen.set_fill_style_str(colour);
+        let _ = self.pen.fill_text(text, x + 8.0, y + 4.0);
+    }
+
+    /// Names of what matters first, as long as they do not lie on one another.
+    fn labels(&self) {
+        let picture = self.picture;
+        let special = picture.hover.into_iter().chain(picture.selected);
+        let mut broad: Vec<NodeIx> = (0..).map(NodeIx).take(picture.drawn.nodes.len()).collect();
+        broad.sort_by_key(|ix| std::cmp::Reverse(picture.tree.labelled_below(*ix).len()));
+        let path = picture.path.iter().rev().copied();
+        let mut taken: Vec<(Place, f64)> = Vec::new();
+        if let Some(photo) = picture.drawn.photo {
+            taken.push((self.on_canvas(photo), 40.0));
+        }
+        let mut seen = Vec::new();
+        for ix in special.chain(path).chain(broad) {
+            if taken.len() > LABELS {
+                break;
+            }
+            let Some([x, y]) = self.node(ix).filter(|_| !seen.contains(&ix)) else {
+                continue;
+            };
+            seen.push(ix);
+            let name = picture.tree.name(ix);
+            #[expect(clippy::cast_precision_loss, reason = "lengths of names")]
+            let width = 7.0 * name.chars().count() as f64;
+            let inside = x > 4.0
+                && x + width + 8.0 < 2.0 * self.half[0]
+                && y > 12.0
+                && y < 2.0 * self.half[1] - 8.0;
+            let free = taken.iter().all(|([ox, oy], other)| {
+                (oy - y).abs() > 15.0 || ox + other + 10.0 < x || x + width + 10.0 < *ox
+            });
+            if inside && free {
+                let known = picture.path.contains(&ix) || picture.selected == Some(ix);
+                let (colour, weight) = if known {
+                    (&self.colours.leaf, 600)
+                } else {
+                    (&self.colours.ink, 400)
+                };
+                self.write(name, [x, y], colour, weight);
+                taken.push(([x, y], width));
+            }
+        }
+    }
+}
+
+/// `atanh` for lengths inside of the disk.
+fn atanh(length: f64) -> f64 {
+    let length = length.min(0.999_999_9);
+    0.5 * ((1.0 + length) / (1.0 - length)).ln()
+}

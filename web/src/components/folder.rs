@@ -1,0 +1,234 @@
+//! Several photos at once: a table with a line for each, and their counts in the tree.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use leptos::prelude::*;
+use wasm_bindgen_futures::spawn_local;
+use web_sys::File;
+
+use crate::bench::{Bench, result_of, use_bench};
+use crate::engine::ask::{Ask, Told};
+use crate::engine::protocol::PhotoId;
+use crate::keep::save_text;
+use crate::photo::bytes_of;
+use crate::shell::Shell;
+use crate::state::batch::{Batch, Item, Standing};
+use crate::state::session::Event;
+use crate::ui_error::UiError;
+
+/// The photos and their files; copied freely.
+#[derive(Clone, Copy)]
+pub struct Folder {
+    bench: Bench,
+    /// The photos.
+    pub batch: RwSignal<Batch>,
+    files: StoredValue<HashMap<PhotoId, File>, LocalStorage>,
+}
+
+impl Folder {
+    /// No photos.
+    #[must_use]
+    pub fn new(bench: Bench) -> Self {
+        let folder = Self {
+            bench,
+            batch: RwSignal::new(Batch::default()),
+            files: StoredValue::new_local(HashMap::new()),
+        };
+        let shell = bench.shell;
+        Effect::new(move |_| {
+            if folder.batch.with(Batch::is_due) && shell.is_ready() {
+                folder.go_on();
+            }
+        });
+        folder
+    }
+
+    /// The shell that reads them.
+    #[must_use]
+    pub fn shell(self) -> Shell {
+        self.bench.shell
+    }
+
+    /// Begins with some photos; those of before are forgotten.
+    pub fn begin(self, files: Vec<File>) {
+        let named: Vec<(PhotoId, File)> = files
+            .into_iter()
+            .map(|file| (self.shell().next_id(), file))
+            .collect();
+        let batch = Batch::new(named.iter().map(|(id, file)| (*id, file.name())).collect());
+        self.files.set_value(named.into_iter().collect());
+        self.bench.open.set(true);
+        self.batch.set(batch);
+        self.shell().dispatch(Event::LoadWanted);
+    }
+
+    /// Reads the next photo, unless one is being read.
+    fn go_on(self) {
+        let Some(id) = untrack(|| self.batch.try_update(Batch::begin_next).flatten()) else {
+            return;
+        };
+        let Some(file) = self.files.with_value(|files| files.get(&id).cloned()) else {
+            return;
+        };
+        spawn_local(async move {
+            let outcome = self.read(id, &file).await;
+            self.batch
+                .update(|batch| batch.settle(id, outcome.map_err(|error| error.what)));
+        });
+    }
+
+    async fn read(
+        self,
+        id: PhotoId,
+        file: &File,
+    ) -> Result<(espalier_core::caption::CaptionResult, f64), UiError> {
+        let bytes = bytes_of(file).await?;
+        let ask = Ask::Read {
+            photo: id,
+            region: None,
+        };
+        let told = self
+            .shell()
+            .ask(ask, Some(bytes), Rc::new(|_, _| ()))
+            .await?;
+        match told {
+            Told::Read { json, radius } => Ok((result_of(&json)?, radius)),
+            _ => Err(UiError::mixed_versions("another answer than was asked for")),
+        }
+    }
+
+    fn show(self, id: PhotoId) {
+        if let Some(file) = self.files.with_value(|files| files.get(&id).cloned()) {
+            self.shell().give(Ok((file, None)));
+        }
+    }
+}
+
+/// The table.
+#[component]
+pub fn FolderTable() -> impl IntoView {
+    let folder = expect_context::<Folder>();
+    let bench = use_bench();
+    let progress = Memo::new(move |_| folder.batch.with(Batch::progress));
+    let some = move || progress.get().1 > 0;
+    let said = move || {
+        let (done, all) = progress.get();
+        if done < all {
+            format!("{done} of {all} read")
+        } else {
+            format!("All {all} read")
+        }
+    };
+    let left_out = move || match folder.batch.with(|batch| batch.left_out) {
+        0 => None,
+        n => Some(format!("{n} more photos were left out.")),
+    };
+    let csv = move |_| {
+        let text = folder.batch.with_untracked(Batch::to_csv);
+        save_text(&text, "espalier.csv", "text/csv");
+    };
+    let ids = Memo::new(move |_| {
+        folder
+            .batch
+            .with(|batch| batch.items().iter().map(|item| item.id).collect::<Vec<_>>())
+    });
+    view! {
+        <Show when=some>
+            <section class="sheet" aria-labelledby="folder-title" data-testid="folder">
+                <div class="sheet-head">
+                    <h2 id="folder-title">"Your photos"</h2>
+                    <p class="note" role="status" data-testid="folder-progress">{said}</p>
+                    <progress
+                        class="bar"
+                        aria-label="Photos read"
+                        max=move || progress.get().1.to_string()
+                        value=move || progress.get().0.to_string()
+                    ></progress>
+                    <button class="button is-quiet" type="button" data-testid="csv" on:click=csv>
+                        "Save as CSV"
+                    </button>
+                </div>
+                <p class="note">{left_out}</p>
+                <div class="table-scroll" tabindex="0" role="group" aria-labelledby="folder-title">
+                    <table class="table">
+                        <thead>
+                            <tr>
+                                <th scope="col">"Photo"</th>
+                                <th scope="col">"It is"</th>
+                                <th scope="col">"Path"</th>
+                                <th scope="col" class="is-number">"Radius"</th>
+                            </tr>
+                        </thead>
+                        <tbody>
+                            <For each=move || ids.get() key=|id| *id let(id)>
+                                <Line folder bench id />
+                            </For>
+                        </tbody>
+                    </table>
+                </div>
+            </section>
+        </Show>
+    }
+}
+
+/// One photo.
+#[component]
+fn Line(
+    /// The photos.
+    folder: Folder,
+    /// Where its node is shown.
+    bench: Bench,
+    /// Which of them.
+    id: PhotoId,
+) -> impl IntoView {
+    let item = Memo::new(move |_| {
+        folder
+            .batch
+            .with(|batch| batch.items().iter().find(|item| item.id == id).cloned())
+    });
+    let of = move |tell: fn(&Item) -> String| item.with(|item| item.as_ref().map(tell));
+    let stop = move |item: &Item| item.result().map(|result| result.taxonomy.stop.clone());
+    let choose = move |_| {
+        folder.show(id);
+        if let Some(stop) = item.with_untracked(|item| item.as_ref().and_then(stop)) {
+            bench.select(&stop);
+        }
+    };
+    view! {
+        <tr data-testid="folder-line">
+            <th scope="row">
+                <button class="linkish" type="button" on:click=choose>
+                    {move || of(|item| item.name.clone())}
+                </button>
+            </th>
+            <td>{move || of(stop_words)}</td>
+            <td class="is-path">{move || of(|item| tail(&item.path_names()))}</td>
+            <td class="is-number">{move || of(radius_words)}</td>
+        </tr>
+    }
+}
+
+fn stop_words(item: &Item) -> String {
+    match &item.standing {
+        Standing::Waiting => "waits".to_owned(),
+        Standing::Reading => "is being read…".to_owned(),
+        Standing::Failed(reason) => reason.clone(),
+        Standing::Read { .. } => item.stop_name().unwrap_or_default().to_owned(),
+    }
+}
+
+fn radius_words(item: &Item) -> String {
+    match &item.standing {
+        Standing::Read { radius, .. } => format!("{radius:.3}"),
+        _ => String::new(),
+    }
+}
+
+/// The last steps of a path; the first ones are the same for every photo.
+fn tail(names: &[&str]) -> String {
+    const LAST: usize = 4;
+    let from = names.len().saturating_sub(LAST);
+    let dots = if from > 0 { "… › " } else { "" };
+    format!("{dots}{}", names[from..].join(" › "))
+}

@@ -1,0 +1,272 @@
+//! The photo in its frame, and the box that picks a part of it.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use leptos::html::Div;
+use leptos::prelude::*;
+use wasm_bindgen::JsCast as _;
+use wasm_bindgen_futures::spawn_local;
+use web_sys::{Element, HtmlImageElement, KeyboardEvent, PointerEvent};
+
+use crate::bench::{Bench, result_of, use_bench};
+use crate::engine::ask::{Ask, Told};
+use crate::engine::protocol::PhotoId;
+use crate::shell::use_shell;
+use crate::state::region::Region;
+use crate::state::session::Answer;
+use crate::ui_error::UiError;
+
+/// How long a box rests before it is read.
+const REST: Duration = Duration::from_millis(260);
+
+/// The part of the photo that is looked at.
+#[derive(Clone, Copy)]
+pub struct Picked {
+    /// The box; none while the whole photo is looked at.
+    pub region: RwSignal<Option<Region>>,
+    /// What the part says.
+    pub answer: RwSignal<Option<Result<Rc<Answer>, UiError>>, LocalStorage>,
+    /// The last reading that was asked for; answers to older ones come too late.
+    latest: RwSignal<Option<PhotoId>>,
+}
+
+impl Default for Picked {
+    fn default() -> Self {
+        Self {
+            region: RwSignal::new(None),
+            answer: RwSignal::new_local(None),
+            latest: RwSignal::new(None),
+        }
+    }
+}
+
+impl Picked {
+    fn clear(self) {
+        self.region.set(None);
+        self.answer.set(None);
+        self.latest.set(None);
+    }
+}
+
+/// The button that begins and ends looking at a part.
+#[component]
+pub fn Part() -> impl IntoView {
+    let bench = use_bench();
+    let picked = expect_context::<Picked>();
+    follow(bench, picked);
+    let on = move || picked.region.with(Option::is_some);
+    view! {
+        <Show when=move || bench.answer().is_some()>
+            <button
+                class="button is-quiet"
+                type="button"
+                aria-pressed=move || on().to_string()
+                data-testid="part-button"
+                on:click=move |_| {
+                    if on() { picked.clear() } else { picked.region.set(Some(Region::default())) }
+                }
+            >
+                {move || if on() { "The whole photo" } else { "A part of it" }}
+            </button>
+        </Show>
+    }
+}
+
+/// Reads the part once it rests, and forgets it with its photo.
+fn follow(bench: Bench, picked: Picked) {
+    let shell = bench.shell;
+    Effect::new(move |before: Option<Option<PhotoId>>| {
+        let photo = shell
+            .photo
+            .with(|photo| photo.as_ref().map(|photo| photo.id));
+        if before.is_some_and(|before| before != photo) {
+            picked.clear();
+        }
+        photo
+    });
+    let rest = StoredValue::new(None::<TimeoutHandle>);
+    Effect::new(move |_| {
+        let region = picked.region.get();
+        if let Some(timer) = rest.try_update_value(Option::take).flatten() {
+            timer.clear();
+        }
+        if let Some(region) = region {
+            let timer = set_timeout_with_handle(move || read(bench, picked, region), REST).ok();
+            rest.set_value(timer);
+        }
+    });
+}
+
+fn read(bench: Bench, picked: Picked, region: Region) {
+    let shell = bench.shell;
+    let Some(photo) = shell.photo.get_untracked() else {
+        return;
+    };
+    let id = shell.next_id();
+    picked.latest.set(Some(id));
+    spawn_local(async move {
+        let ask = Ask::Read {
+            photo: id,
+            region: Some(region.corners()),
+        };
+        let told = match photo.bytes().await {
+            Ok(bytes) => shell.ask(ask, Some(bytes), Rc::new(|_, _| ())).await,
+            Err(error) => Err(error),
+        };
+        if picked.latest.get_untracked() != Some(id) {
+            return;
+        }
+        let answer = told.and_then(|told| match told {
+            Told::Read { json, .. } => result_of(&json).map(|result| {
+                Rc::new(Answer {
+                    photo: id,
+                    result,
+                    json,
+                })
+            }),
+            _ => Err(UiError::mixed_versions("another answer than was asked for")),
+        });
+        picked.answer.set(Some(answer));
+    });
+}
+
+/// The photo. The browser turns it upright, as the engine does.
+#[component]
+pub fn Shown(
+    /// Address of the file inside this page.
+    url: String,
+    /// What it is, for those who do not see it.
+    alt: String,
+) -> impl IntoView {
+    let shell = use_shell();
+    let picked = expect_context::<Picked>();
+    let broken = RwSignal::new(false);
+    let ratio = RwSignal::new(1.0_f64);
+    let measured = move |event: web_sys::Event| {
+        let image = event
+            .target()
+            .and_then(|t| t.dyn_into::<HtmlImageElement>().ok());
+        if let Some(image) = image {
+            let (width, height) = (image.natural_width(), image.natural_height());
+            ratio.set(f64::from(width.max(1)) / f64::from(height.max(1)));
+        }
+    };
+    let reading = move || {
+        use crate::state::session::Work;
+        shell
+            .session
+            .with(|session| matches!(session.work, Work::Running(_)))
+    };
+    view! {
+        <figure class="photo" class:is-reading=reading>
+            <Show
+                when=move || !broken.get()
+                fallback=|| {
+                    view! { <p class="photo-broken">"Your browser cannot show this file."</p> }
+                }
+            >
+                <div class="photo-sheet" style=("--ratio", move || format!("{:.5}", ratio.get()))>
+                    <img
+                        src=url.clone()
+                        alt=alt.clone()
+                        draggable="false"
+                        on:load=measured
+                        on:error=move |_| broken.set(true)
+                    />
+                    <Show when=move || picked.region.with(Option::is_some)>
+                        <PartBox picked />
+                    </Show>
+                </div>
+            </Show>
+        </figure>
+    }
+}
+
+/// The box, and the sheet that it is drawn on.
+#[component]
+fn PartBox(
+    /// What it picks.
+    picked: Picked,
+) -> impl IntoView {
+    let sheet = NodeRef::<Div>::new();
+    let handle = NodeRef::<Div>::new();
+    // Where a drag began, and the box that it moves, if it began inside of one.
+    let drag = RwSignal::new(None::<((f64, f64), Option<Region>)>);
+    Effect::new(move |_| {
+        if let Some(handle) = handle.get() {
+            let _ = handle.focus();
+        }
+    });
+    let at = move |event: &PointerEvent| -> Option<(f64, f64)> {
+        let element: Element = sheet.get_untracked()?.into();
+        let area = element.get_bounding_client_rect();
+        let x = (f64::from(event.client_x()) - area.left()) / area.width().max(1.0);
+        let y = (f64::from(event.client_y()) - area.top()) / area.height().max(1.0);
+        Some((x, y))
+    };
+    let down = move |event: PointerEvent| {
+        event.prevent_default();
+        let Some(point) = at(&event) else { return };
+        if let Some(element) = sheet.get_untracked() {
+            let _ = element.set_pointer_capture(event.pointer_id());
+        }
+        let inside = picked
+            .region
+            .get_untracked()
+            .filter(|r| (r.x1..r.x2).contains(&point.0) && (r.y1..r.y2).contains(&point.1));
+        drag.set(Some((point, inside)));
+    };
+    let moved = move |event: PointerEvent| {
+        let (Some((from, inside)), Some(to)) = (drag.get_untracked(), at(&event)) else {
+            return;
+        };
+        picked.region.set(Some(match inside {
+            Some(region) => region.moved(to.0 - from.0, to.1 - from.1),
+            None => Region::between(from, to),
+        }));
+    };
+    let key = move |event: KeyboardEvent| {
+        let Some(region) = picked.region.get_untracked() else {
+            return;
+        };
+        if event.key() == "Escape" {
+            picked.clear();
+        } else if let Some(next) = region.key(&event.key(), event.shift_key()) {
+            event.prevent_default();
+            picked.region.set(Some(next));
+        }
+    };
+    let region = move || picked.region.get().unwrap_or_default();
+    let share = |v: f64| format!("{:.2}%", v * 100.0);
+    view! {
+        <div
+            class="part-sheet"
+            node_ref=sheet
+            on:pointerdown=down
+            on:pointermove=moved
+            on:pointerup=move |_| drag.set(None)
+            on:pointercancel=move |_| drag.set(None)
+        >
+            <div
+                class="part-box"
+                node_ref=handle
+                tabindex="0"
+                role="group"
+                aria-roledescription="part of the photo"
+                aria-label=move || {
+                    format!(
+                        "{}. Arrow keys move it, with shift they resize it, Escape ends it.",
+                        region().in_words(),
+                    )
+                }
+                data-testid="part-box"
+                on:keydown=key
+                style:left=move || share(region().x1)
+                style:top=move || share(region().y1)
+                style:width=move || share(region().x2 - region().x1)
+                style:height=move || share(region().y2 - region().y1)
+            ></div>
+        </div>
+    }
+}

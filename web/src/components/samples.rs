@@ -1,0 +1,57 @@
+//! The sample photos. They stand in the HTML, as links that work before any code has arrived; here
+//! they are read without leaving the page.
+
+use gloo_net::http::Request;
+use js_sys::{Array, Uint8Array};
+use leptos::ev;
+use leptos::prelude::*;
+use wasm_bindgen::JsCast as _;
+use wasm_bindgen_futures::spawn_local;
+use web_sys::{Blob, BlobPropertyBag, Element, File};
+
+use crate::photo::file_of;
+use crate::shell::Shell;
+use crate::state::link::SAMPLES;
+use crate::ui_error::UiError;
+
+/// Reads a sample when it is pressed.
+pub fn listen(shell: Shell) {
+    let pressed = window_event_listener(ev::click, move |event| {
+        let target = event.target().and_then(|t| t.dyn_into::<Element>().ok());
+        let link = target.and_then(|t| t.closest("[data-sample]").ok().flatten());
+        let name = link.and_then(|link| link.get_attribute("data-sample"));
+        // With a modifier the visitor wants a new tab, and gets one.
+        let plain = !(event.ctrl_key() || event.meta_key() || event.shift_key());
+        if let Some(name) = name.filter(|name| plain && SAMPLES.contains(&name.as_str())) {
+            event.prevent_default();
+            read(shell, name);
+        }
+    });
+    on_cleanup(move || pressed.remove());
+}
+
+/// Fetches a sample from beside the page and takes it as the photo.
+pub fn read(shell: Shell, name: String) {
+    spawn_local(async move {
+        let (base, _) = shell.addresses();
+        let file = fetched(&base, &name).await;
+        shell.give(file.map(|file| (file, Some(name))));
+    });
+}
+
+async fn fetched(base: &str, name: &str) -> Result<File, UiError> {
+    let file = format!("{name}.jpg");
+    let response = Request::get(&format!("{base}samples/{file}")).send().await;
+    let response = response.map_err(|error| UiError::network(&file, error.to_string()))?;
+    if !response.ok() {
+        return Err(UiError::missing_file(&file, response.status()));
+    }
+    let bytes = response.binary().await;
+    let bytes = bytes.map_err(|error| UiError::network(&file, error.to_string()))?;
+    let options = BlobPropertyBag::new();
+    options.set_type("image/jpeg");
+    let parts = Array::of1(&Uint8Array::from(bytes.as_slice()));
+    let blob = Blob::new_with_u8_array_sequence_and_options(&parts, &options);
+    let blob = blob.map_err(|_| UiError::network(&file, "the browser made no file of it"))?;
+    file_of(&blob, &file)
+}

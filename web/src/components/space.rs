@@ -1,0 +1,202 @@
+//! The space: the taxonomy and the photo in a Poincaré disk, and the walk through it.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+use wasm_bindgen_futures::spawn_local;
+
+use super::disk::DiskView;
+use super::walk::WalkView;
+use crate::bench::use_bench;
+use crate::engine::ask::{Ask, Step, Told, Which};
+use crate::engine::protocol::PhotoId;
+use crate::state::view::View;
+
+/// Where everything lies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drawn {
+    /// The tree that is drawn.
+    pub tree: Which,
+    /// Place of each node, in the order of the taxonomy.
+    pub nodes: Vec<Option<[f64; 2]>>,
+    /// Place of the photo.
+    pub photo: Option<[f64; 2]>,
+    /// Share of the mean squared distance that the disk keeps.
+    pub kept: f64,
+}
+
+/// What the disk shows; shared by its parts.
+#[derive(Clone, Copy)]
+pub struct Scene {
+    /// Where everything lies.
+    pub drawn: RwSignal<Option<Arc<Drawn>>>,
+    /// How it is looked at.
+    pub view: RwSignal<View>,
+    /// The walk, once there is one.
+    pub steps: RwSignal<Arc<Vec<Step>>>,
+    /// The step of the walk that is looked at.
+    pub step: RwSignal<usize>,
+    /// Where the walk goes; the root where there is none.
+    pub to: RwSignal<Option<PhotoId>>,
+}
+
+/// The panel.
+#[component]
+pub fn SpacePanel() -> impl IntoView {
+    let bench = use_bench();
+    let scene = Scene {
+        drawn: RwSignal::new(None),
+        view: RwSignal::new(View::default()),
+        steps: RwSignal::new(Arc::default()),
+        step: RwSignal::new(0),
+        to: RwSignal::new(None),
+    };
+    // Asked when the photo has its place in the tree, so that both are about the same photo.
+    let about = Memo::new(move |_| bench.placed.get().map(|placed| (placed.photo, placed.tree)));
+    Effect::new(move |_| {
+        let Some((photo, tree)) = about.get() else {
+            return;
+        };
+        spawn_local(async move {
+            let ask = Ask::Disk {
+                tree,
+                photos: vec![photo],
+            };
+            let Ok(Told::Disk {
+                nodes,
+                photos,
+                kept,
+            }) = bench.shell.ask_about(ask).await
+            else {
+                return;
+            };
+            if about.get_untracked() == Some((photo, tree)) {
+                scene.drawn.set(Some(Arc::new(Drawn {
+                    tree,
+                    nodes,
+                    photo: photos.into_iter().next().flatten(),
+                    kept,
+                })));
+            }
+        });
+    });
+    Effect::new(move |_| {
+        let (about, to) = (about.get(), scene.to.get());
+        let Some((from, tree)) = about else { return };
+        spawn_local(async move {
+            let to = to.filter(|to| *to != from);
+            let ask = Ask::Walk { from, to, tree };
+            if let Ok(Told::Walk { steps }) = bench.shell.ask_about(ask).await {
+                scene.step.set(0);
+                scene.steps.set(Arc::new(steps));
+            }
+        });
+    });
+    let kept = move || {
+        scene.drawn.with(|drawn| {
+            drawn.as_ref().map(|drawn| {
+                format!(
+                    "Two dimensions out of many: this picture keeps {:.0} percent of the distances, squared.",
+                    drawn.kept * 100.0
+                )
+            })
+        })
+    };
+    view! {
+        <section class="sheet" aria-labelledby="space-title" data-testid="space-panel">
+            <div class="sheet-head">
+                <h2 id="space-title">"The space"</h2>
+            </div>
+            <Show
+                when=move || scene.drawn.with(Option::is_some)
+                fallback=|| {
+                    view! {
+                        <p class="note">
+                            "Once a photo is read, this shows it among the concepts: broad ones near the middle, narrow ones far out."
+                        </p>
+                    }
+                }
+            >
+                <DiskView scene />
+                <p class="note">{kept}</p>
+                <Near scene />
+                <Factors />
+                <WalkView scene />
+            </Show>
+        </section>
+    }
+}
+
+/// Concepts that are told as the nearest.
+const NEAREST: usize = 6;
+
+/// The disk in words: which concepts lie nearest to the photo in it.
+#[component]
+fn Near(
+    /// What is drawn.
+    scene: Scene,
+) -> impl IntoView {
+    let bench = use_bench();
+    let near = Memo::new(move |_| {
+        let (drawn, tree) = (scene.drawn.get(), bench.shown());
+        let (Some(drawn), Some(tree)) = (drawn, tree) else {
+            return Vec::new();
+        };
+        let Some(photo) = drawn.photo else {
+            return Vec::new();
+        };
+        let seen = View::default().centred(photo);
+        let mut all: Vec<(f64, String, String)> = (tree.nodes().iter().zip(&drawn.nodes))
+            .filter_map(|(node, at)| {
+                let [x, y] = seen.seen((*at)?);
+                Some((x.hypot(y), node.names[0].clone(), node.id.clone()))
+            })
+            .collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        all.truncate(NEAREST);
+        all.into_iter()
+            .map(|(_, name, id)| (name, id))
+            .collect::<Vec<_>>()
+    });
+    view! {
+        <p class="near" data-testid="near">
+            <span>"Nearest to the photo in the disk: "</span>
+            <For each=move || near.get() key=|(_, id)| id.clone() let((name, id))>
+                <button class="chip" type="button" on:click=move |_| bench.select(&id)>{name}</button>
+            </For>
+        </p>
+    }
+}
+
+/// Which factors of a product the photo lights up.
+#[component]
+fn Factors() -> impl IntoView {
+    let bench = use_bench();
+    let factors = Memo::new(move |_| {
+        bench
+            .placed
+            .with(|placed| placed.as_ref().map_or_else(Vec::new, |p| p.factors.clone()))
+    });
+    move || {
+        let factors = factors.get();
+        (!factors.is_empty()).then(|| {
+            let most = factors.iter().copied().fold(1e-12, f64::max);
+            let strongest = factors.iter().position(|f| *f == most).unwrap_or(0);
+            let bars = factors.iter().map(|f| {
+                view! { <span style=("--part", format!("{:.3}", f / most))></span> }
+            });
+            view! {
+                <figure class="factors" data-testid="factors">
+                    <div class="factor-bars" aria-hidden="true">{bars.collect_view()}</div>
+                    <figcaption class="note">
+                        {format!(
+                            "The {} factors of this space, by the photo's distance to the root in each; factor {} is the strongest.",
+                            factors.len(),
+                            strongest + 1,
+                        )}
+                    </figcaption>
+                </figure>
+            }
+        })
+    }
+}

@@ -1,0 +1,288 @@
+//! Where a worker looks into questions: the points of the photos that it has read, the text tower once
+//! it was asked for, the visitor's own tree, and the disk.
+
+use std::collections::HashMap;
+
+use burn::tensor::Device;
+use espalier_core::caption::{Calibration, Classifier, Question, TaxonomyResult, Texts};
+use espalier_core::geometry::Space;
+use espalier_core::project::Disk;
+use espalier_core::taxonomy::{NodeIx, Taxonomy};
+
+use super::ask::{Ask, Step, Told, Which};
+use super::desk::Desk;
+use super::protocol::PhotoId;
+use crate::load::bundle::Found;
+use crate::load::text;
+use crate::ui_error::{Cause, UiError};
+
+/// How far from the centre the farthest node is drawn, as a hyperbolic distance.
+const REACH: f64 = 3.0;
+
+/// Points of a walk.
+const STEPS: usize = 41;
+
+/// Names that a visitor's own tree may have.
+const MOST_NAMES: usize = 3_000;
+
+/// Names that are embedded before progress is told.
+const NAMES_AT_ONCE: usize = 8;
+
+/// A taxonomy with the points of its nodes.
+struct Tree {
+    classifier: Classifier,
+    /// One for each node; none where no text speaks of it.
+    points: Vec<Option<Vec<f32>>>,
+}
+
+/// What questions are answered from, beside the photos on the desk.
+pub struct Inquiry {
+    found: Found,
+    device: Device,
+    texts: Option<Texts>,
+    own: Option<Tree>,
+    disks: HashMap<Which, Disk>,
+}
+
+fn told(error: espalier_core::CoreError) -> UiError {
+    UiError::from(&error)
+}
+
+impl Inquiry {
+    /// An inquiry into a model that was found and is on a device.
+    pub fn new(found: Found, device: Device) -> Self {
+        Self {
+            found,
+            device,
+            texts: None,
+            own: None,
+            disks: HashMap::new(),
+        }
+    }
+
+    /// Answers a question; `photo` are the bytes that came with it, `report` is told of bytes that
+    /// arrive and of bytes in all.
+    ///
+    /// # Errors
+    /// What to tell the visitor.
+    pub async fn answer(
+        &mut self,
+        desk: &mut Desk,
+        ask: Ask,
+        photo: &[u8],
+        report: impl FnMut(u64, u64),
+    ) -> Result<Told, UiError> {
+        match ask {
+            Ask::Read { photo: id, region } => {
+                let json = desk.read(id, photo, region).await?;
+                let radius = desk.captioner().space().radius(desk.point(id)?);
+                Ok(Told::Read { json, radius })
+            }
+            Ask::Place { photo, tree, below } => self.place(desk, photo, tree, below.as_deref()),
+            Ask::TextTower => {
+                self.text_tower(report).await?;
+                Ok(Told::TextTower)
+            }
+            Ask::WhyNot {
+                photo,
+                tree,
+                phrase,
+            } => self.why_not(desk, photo, tree, phrase, report).await,
+            Ask::Plant { text } => self.plant(desk, &text, report).await,
+            Ask::Disk { tree, photos } => self.draw(desk, tree, &photos),
+            Ask::Walk { from, to, tree } => self.walk(desk, from, to, tree),
+        }
+    }
+
+    fn classifier<'a>(&'a self, desk: &'a Desk, tree: Which) -> Result<&'a Classifier, UiError> {
+        match (tree, &self.own) {
+            (Which::Bundle, _) => Ok(desk.captioner().classifier()),
+            (Which::Own, Some(own)) => Ok(&own.classifier),
+            (Which::Own, None) => Err(UiError::forgotten_tree()),
+        }
+    }
+
+    fn place(
+        &self,
+        desk: &Desk,
+        photo: PhotoId,
+        tree: Which,
+        below: Option<&str>,
+    ) -> Result<Told, UiError> {
+        let (classifier, space) = (self.classifier(desk, tree)?, desk.captioner().space());
+        let taxonomy = classifier.taxonomy();
+        let point = desk.point(photo)?;
+        let place = classifier.place(space, point, below.and_then(|id| taxonomy.find(id)));
+        Ok(Told::Place {
+            path: TaxonomyResult::of(taxonomy, &place.path),
+            p: place.p,
+            radius: space.radius(point),
+            factors: match space {
+                Space::Product { .. } => space.radii(point),
+                _ => Vec::new(),
+            },
+        })
+    }
+
+    async fn text_tower(&mut self, report: impl FnMut(u64, u64)) -> Result<&Texts, UiError> {
+        if self.texts.is_none() {
+            let files = text::load(&self.found, report).await?;
+            let texts = Texts::open(&self.found.manifest, &files, &self.device).map_err(told)?;
+            self.texts = Some(texts);
+        }
+        self.texts.as_ref().ok_or_else(UiError::no_text_tower)
+    }
+
+    async fn why_not(
+        &mut self,
+        desk: &Desk,
+        photo: PhotoId,
+        tree: Which,
+        phrase: String,
+        report: impl FnMut(u64, u64),
+    ) -> Result<Told, UiError> {
+        let texts = self.text_tower(report).await?;
+        let point = texts.embed(&[&phrase]).await.map_err(told)?.remove(0);
+        let classifier = self.classifier(desk, tree)?;
+        let question = Question {
+            phrase: &point,
+            photo: desk.point(photo)?,
+            named: named(classifier.taxonomy(), &phrase),
+        };
+        let verdict = desk.captioner().weigh(classifier, question);
+        Ok(Told::WhyNot { phrase, verdict })
+    }
+
+    async fn plant(
+        &mut self,
+        desk: &Desk,
+        text: &str,
+        mut report: impl FnMut(u64, u64),
+    ) -> Result<Told, UiError> {
+        let taxonomy = Taxonomy::from_text(text).map_err(|e| UiError::bad_tree(&e.to_string()))?;
+        let all = taxonomy.nodes().len();
+        if all > MOST_NAMES {
+            return Err(UiError::bad_tree(&format!(
+                "it has {all} names; at most {MOST_NAMES} are read"
+            )));
+        }
+        let texts = self.text_tower(&mut report).await?;
+        let names: Vec<&str> = taxonomy
+            .nodes()
+            .iter()
+            .map(|n| n.names[0].as_str())
+            .collect();
+        let mut points = Vec::with_capacity(all);
+        for names in names.chunks(NAMES_AT_ONCE) {
+            points.extend(texts.concepts(names).await.map_err(told)?);
+            report(points.len() as u64, all as u64);
+        }
+        let labels = taxonomy.labelled().iter();
+        let labels: Vec<f32> = labels.flat_map(|ix| points[ix.index()].clone()).collect();
+        let width = points.first().map_or(0, Vec::len);
+        // Its levels belong to the depths of the bundle's own tree.
+        let calibration = Calibration {
+            levels: Vec::new(),
+            ..desk.captioner().classifier().calibration().clone()
+        };
+        let tsv = taxonomy.to_tsv();
+        let classifier = Classifier::new(taxonomy, labels, width, calibration).map_err(told)?;
+        let points = points.into_iter().map(Some).collect();
+        self.own = Some(Tree { classifier, points });
+        self.disks.remove(&Which::Own);
+        Ok(Told::Planted { tsv })
+    }
+
+    /// Points of a taxonomy's nodes: those of labels, and for the others that of the first caption
+    /// that is a bare name of theirs.
+    fn points(&self, desk: &Desk, tree: Which) -> Result<Vec<Option<Vec<f32>>>, UiError> {
+        if let (Which::Own, Some(own)) = (tree, &self.own) {
+            return Ok(own.points.clone());
+        }
+        let classifier = self.classifier(desk, tree)?;
+        let taxonomy = classifier.taxonomy();
+        let mut points = vec![None; taxonomy.nodes().len()];
+        let index = desk.captioner().index();
+        for (place, entry) in index.entries().iter().enumerate() {
+            let node = entry.node.as_deref().and_then(|id| taxonomy.find(id));
+            if let (Some(node), 0) = (node, entry.detail) {
+                points[node.index()].get_or_insert_with(|| index.point(place).to_vec());
+            }
+        }
+        for (ix, point) in taxonomy.labelled().iter().zip(classifier.labels()) {
+            points[ix.index()] = Some(point.to_vec());
+        }
+        Ok(points)
+    }
+
+    fn disk(&mut self, desk: &Desk, tree: Which) -> Result<Disk, UiError> {
+        if let Some(disk) = self.disks.get(&tree) {
+            return Ok(disk.clone());
+        }
+        let points = self.points(desk, tree)?;
+        let known: Vec<&[f32]> = points.iter().flatten().map(Vec::as_slice).collect();
+        let disk = Disk::find(desk.captioner().space(), &known, REACH);
+        self.disks.insert(tree, disk.clone());
+        Ok(disk)
+    }
+
+    fn draw(&mut self, desk: &Desk, tree: Which, photos: &[PhotoId]) -> Result<Told, UiError> {
+        let disk = self.disk(desk, tree)?;
+        let space = desk.captioner().space();
+        let nodes = self.points(desk, tree)?;
+        Ok(Told::Disk {
+            nodes: nodes
+                .iter()
+                .map(|point| point.as_ref().map(|x| disk.put(space, x)))
+                .collect(),
+            photos: photos
+                .iter()
+                .map(|id| desk.point(*id).ok().map(|x| disk.put(space, x)))
+                .collect(),
+            kept: disk.kept,
+        })
+    }
+
+    fn walk(
+        &mut self,
+        desk: &Desk,
+        from: PhotoId,
+        to: Option<PhotoId>,
+        tree: Which,
+    ) -> Result<Told, UiError> {
+        let disk = self.disk(desk, tree)?;
+        let from = desk.point(from)?;
+        let to = to.map(|to| desk.point(to)).transpose()?;
+        let steps = desk.captioner().walk(from, to, STEPS);
+        let place = |passed: espalier_core::caption::Passed| Step {
+            at: disk.put(desk.captioner().space(), &passed.point),
+            passed,
+        };
+        Ok(Told::Walk {
+            steps: steps.into_iter().map(place).collect(),
+        })
+    }
+}
+
+/// The node that a phrase names, articles and case aside.
+fn named(taxonomy: &Taxonomy, phrase: &str) -> Option<NodeIx> {
+    let bare = |text: &str| {
+        let lower = text.trim().to_lowercase();
+        let rest = ["a ", "an ", "the "]
+            .iter()
+            .find_map(|a| lower.strip_prefix(a));
+        rest.map_or(lower.clone(), str::to_owned)
+    };
+    let wanted = bare(phrase);
+    let found = taxonomy
+        .nodes()
+        .iter()
+        .position(|node| node.id == phrase || node.names.iter().any(|name| bare(name) == wanted));
+    found.and_then(|at| u32::try_from(at).ok()).map(NodeIx)
+}
+
+/// Whether a worker that met this error is of no further use.
+#[must_use]
+pub fn is_fatal(error: &UiError) -> bool {
+    matches!(error.cause, Cause::Gpu | Cause::Engine)
+}

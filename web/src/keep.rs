@@ -1,0 +1,76 @@
+//! Handing things to the visitor: a file to save, a text to copy; and small things kept here.
+
+use std::time::Duration;
+
+use js_sys::{Array, Reflect};
+use leptos::prelude::{document, set_timeout, window};
+use wasm_bindgen::JsCast as _;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Blob, BlobPropertyBag, HtmlAnchorElement, Storage, Url};
+
+/// How long a file that is being saved stays readable.
+const LINGER: Duration = Duration::from_secs(30);
+
+/// Lets the visitor save a blob under a name.
+pub fn save(blob: &Blob, name: &str) {
+    let Ok(url) = Url::create_object_url_with_blob(blob) else {
+        return;
+    };
+    let anchor = document()
+        .create_element("a")
+        .ok()
+        .and_then(|a| a.dyn_into::<HtmlAnchorElement>().ok());
+    if let Some(anchor) = anchor {
+        anchor.set_href(&url);
+        anchor.set_download(name);
+        anchor.click();
+    }
+    // Some browsers begin to read it only after this turn.
+    set_timeout(
+        move || {
+            let _ = Url::revoke_object_url(&url);
+        },
+        LINGER,
+    );
+}
+
+/// Lets the visitor save a text under a name.
+pub fn save_text(text: &str, name: &str, kind: &str) {
+    let options = BlobPropertyBag::new();
+    options.set_type(kind);
+    let parts = Array::of1(&text.into());
+    if let Ok(blob) = Blob::new_with_str_sequence_and_options(&parts, &options) {
+        save(&blob, name);
+    }
+}
+
+/// Copies a text to the clipboard; false where that is not allowed.
+pub async fn copy(text: &str) -> bool {
+    let navigator = window().navigator();
+    // Missing on addresses that are not secure; the bindings would throw.
+    let there = Reflect::get(&navigator, &"clipboard".into()).is_ok_and(|board| board.is_truthy());
+    there
+        && JsFuture::from(navigator.clipboard().write_text(text))
+            .await
+            .is_ok()
+}
+
+fn storage() -> Option<Storage> {
+    window().local_storage().ok().flatten()
+}
+
+/// A text kept under a key in this browser.
+#[must_use]
+pub fn kept(key: &str) -> Option<String> {
+    storage()?.get_item(key).ok().flatten()
+}
+
+/// Keeps a text in this browser; where there is no room or no leave, it is simply not kept.
+pub fn keep(key: &str, text: Option<&str>) {
+    if let Some(storage) = storage() {
+        let _ = match text {
+            Some(text) => storage.set_item(key, text),
+            None => storage.remove_item(key),
+        };
+    }
+}

@@ -1,0 +1,273 @@
+//! Folder mode: many photos, read one after the other, as a table and as counts in the tree.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use espalier_core::caption::CaptionResult;
+
+use crate::engine::protocol::PhotoId;
+
+/// Photos that are taken at most; more would fill a phone's memory with names and points alone.
+pub const MOST: usize = 2_000;
+
+/// Where one photo stands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Standing {
+    /// Not read yet.
+    Waiting,
+    /// With the engine.
+    Reading,
+    /// Read.
+    Read {
+        /// What it says.
+        result: Box<CaptionResult>,
+        /// Distance of the photo to the root.
+        radius: f64,
+    },
+    /// Not readable.
+    Failed(String),
+}
+
+/// One photo.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// Its number.
+    pub id: PhotoId,
+    /// Name of its file.
+    pub name: String,
+    /// Where it stands.
+    pub standing: Standing,
+}
+
+impl Item {
+    /// Its result, once it is read.
+    #[must_use]
+    pub fn result(&self) -> Option<&CaptionResult> {
+        match &self.standing {
+            Standing::Read { result, .. } => Some(result),
+            _ => None,
+        }
+    }
+
+    /// Name of the node where its evidence stops.
+    #[must_use]
+    pub fn stop_name(&self) -> Option<&str> {
+        let taxonomy = &self.result()?.taxonomy;
+        let stop = taxonomy.path.iter().find(|step| step.id == taxonomy.stop);
+        stop.map(|step| step.name.as_str())
+    }
+
+    /// Names of its path down to the stop.
+    #[must_use]
+    pub fn path_names(&self) -> Vec<&str> {
+        let Some(result) = self.result() else {
+            return Vec::new();
+        };
+        let path = &result.taxonomy.path;
+        let stop = path.iter().position(|step| step.id == result.taxonomy.stop);
+        let end = stop.map_or(0, |stop| stop + 1);
+        path[..end].iter().map(|step| step.name.as_str()).collect()
+    }
+}
+
+/// Photos in the order in which they were given.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Batch {
+    items: Vec<Item>,
+    /// Photos beyond [`MOST`] that were left out.
+    pub left_out: usize,
+}
+
+impl Batch {
+    /// A batch of named photos.
+    #[must_use]
+    pub fn new(photos: Vec<(PhotoId, String)>) -> Self {
+        let left_out = photos.len().saturating_sub(MOST);
+        let item = |(id, name)| Item {
+            id,
+            name,
+            standing: Standing::Waiting,
+        };
+        Self {
+            items: photos.into_iter().take(MOST).map(item).collect(),
+            left_out,
+        }
+    }
+
+    /// Its photos.
+    #[must_use]
+    pub fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// Whether a photo waits and none is being read.
+    #[must_use]
+    pub fn is_due(&self) -> bool {
+        let stands = |standing| self.items.iter().any(|item| item.standing == standing);
+        stands(Standing::Waiting) && !stands(Standing::Reading)
+    }
+
+    /// The next photo to read, unless one is being read; it counts as being read from now on.
+    pub fn begin_next(&mut self) -> Option<PhotoId> {
+        if !self.is_due() {
+            return None;
+        }
+        let waiting = |item: &&mut Item| item.standing == Standing::Waiting;
+        let item = self.items.iter_mut().find(waiting)?;
+        item.standing = Standing::Reading;
+        Some(item.id)
+    }
+
+    /// Takes in what came of a photo.
+    pub fn settle(&mut self, id: PhotoId, outcome: Result<(CaptionResult, f64), String>) {
+        if let Some(item) = self.items.iter_mut().find(|item| item.id == id) {
+            item.standing = match outcome {
+                Ok((result, radius)) => Standing::Read {
+                    result: Box::new(result),
+                    radius,
+                },
+                Err(reason) => Standing::Failed(reason),
+            };
+        }
+    }
+
+    /// How many are settled, and how many there are.
+    #[must_use]
+    pub fn progress(&self) -> (usize, usize) {
+        let open = |item: &&Item| matches!(item.standing, Standing::Waiting | Standing::Reading);
+        let open = self.items.iter().filter(open).count();
+        (self.items.len() - open, self.items.len())
+    }
+
+    /// How many photos carry each node: those whose path passes it at or above its stop.
+    #[must_use]
+    pub fn counts(&self) -> BTreeMap<String, u32> {
+        let mut counts = BTreeMap::new();
+        for result in self.items.iter().filter_map(Item::result) {
+            let path = &result.taxonomy.path;
+            let stop = path.iter().position(|step| step.id == result.taxonomy.stop);
+            for step in &path[..stop.map_or(0, |stop| stop + 1)] {
+                *counts.entry(step.id.clone()).or_insert(0) += 1;
+            }
+        }
+        counts
+    }
+
+    /// The table, one photo a line, as spreadsheets read it.
+    #[must_use]
+    pub fn to_csv(&self) -> String {
+        let mut text =
+            String::from("file_name,stop_id,stop,p,path,radius,most_specific_caption,error\n");
+        for item in &self.items {
+            let mut cells = vec![item.name.clone()];
+            match &item.standing {
+                Standing::Read { result, radius } => {
+                    let taxonomy = &result.taxonomy;
+                    let stop = taxonomy.path.iter().find(|step| step.id == taxonomy.stop);
+                    let last = result.ladder.last();
+                    cells.extend([
+                        taxonomy.stop.clone(),
+                        item.stop_name().unwrap_or_default().to_owned(),
+                        stop.map_or_else(String::new, |step| format!("{:.4}", step.p)),
+                        item.path_names().join(" > "),
+                        format!("{radius:.4}"),
+                        last.map_or_else(String::new, |rung| rung.text.clone()),
+                        String::new(),
+                    ]);
+                }
+                Standing::Failed(reason) => {
+                    cells.extend(std::iter::repeat_n(String::new(), 6));
+                    cells.push(reason.clone());
+                }
+                Standing::Waiting | Standing::Reading => continue,
+            }
+            let line: Vec<String> = cells.iter().map(|cell| quoted(cell)).collect();
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{}", line.join(","));
+        }
+        text
+    }
+}
+
+/// A cell, quoted where it has to be; a leading sign of a formula is defused.
+#[must_use]
+pub fn quoted(cell: &str) -> String {
+    let number = cell.parse::<f64>().is_ok();
+    let formula = cell.starts_with(['=', '+', '-', '@']) && !number;
+    let cell = if formula {
+        format!("'{cell}")
+    } else {
+        cell.to_owned()
+    };
+    if cell.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn result(stop: &str) -> CaptionResult {
+        let json = format!(
+            r#"{{"model":{{"name":"m","version":"1","sha256":"0"}},"backend":"cpu",
+            "image":{{"width":1,"height":1,"sha256":"0"}},
+            "ladder":[{{"text":"a bird","radius":0.5,"similarity":-1.0}}],
+            "taxonomy":{{"path":[{{"id":"e","name":"entity","p":1.0}},
+            {{"id":"a","name":"animal","p":0.8}},{{"id":"b","name":"bird, any","p":0.6}}],
+            "stop":"{stop}"}},"timing_ms":{{}}}}"#
+        );
+        serde_json::from_str(&json).unwrap()
+    }
+
+    fn batch() -> Batch {
+        let names = ["one.jpg", "=two.jpg", "three.txt", "four.jpg"];
+        let photos = (1..).map(PhotoId).zip(names.map(str::to_owned));
+        let mut batch = Batch::new(photos.collect());
+        for (at, stop) in ["b", "a"].into_iter().enumerate() {
+            assert_eq!(batch.begin_next(), Some(PhotoId(at as u64 + 1)));
+            batch.settle(PhotoId(at as u64 + 1), Ok((result(stop), 1.5)));
+        }
+        assert_eq!(batch.begin_next(), Some(PhotoId(3)));
+        batch.settle(PhotoId(3), Err("no photo, \"really\"".into()));
+        batch
+    }
+
+    #[test]
+    fn one_photo_is_read_at_a_time_in_order() {
+        let mut batch = batch();
+        assert_eq!(batch.progress(), (3, 4));
+        assert_eq!(batch.begin_next(), Some(PhotoId(4)));
+        assert_eq!(batch.begin_next(), None);
+        batch.settle(PhotoId(4), Ok((result("a"), 1.0)));
+        assert_eq!((batch.begin_next(), batch.progress()), (None, (4, 4)));
+    }
+
+    #[test]
+    fn a_node_counts_the_photos_whose_evidence_reaches_it() {
+        let counts = batch().counts();
+        let counts: Vec<_> = counts.iter().map(|(id, n)| (id.as_str(), *n)).collect();
+        assert_eq!(counts, [("a", 2), ("b", 1), ("e", 2)]);
+    }
+
+    #[test]
+    fn the_table_is_csv_with_awkward_cells_quoted() {
+        assert_eq!(
+            batch().to_csv(),
+            "file_name,stop_id,stop,p,path,radius,most_specific_caption,error\n\
+             one.jpg,b,\"bird, any\",0.6000,\"entity > animal > bird, any\",1.5000,a bird,\n\
+             '=two.jpg,a,animal,0.8000,entity > animal,1.5000,a bird,\n\
+             three.txt,,,,,,,\"no photo, \"\"really\"\"\"\n"
+        );
+    }
+
+    #[test]
+    fn more_photos_than_are_taken_are_counted() {
+        let photos = (0..2_005).map(|i| (PhotoId(i), String::new())).collect();
+        let batch = Batch::new(photos);
+        assert_eq!((batch.items().len(), batch.left_out), (MOST, 5));
+    }
+}

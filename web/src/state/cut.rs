@@ -1,0 +1,205 @@
+//! The dial from general to specific: the same path, cut higher or lower, without a new encode.
+
+use espalier_core::caption::{CaptionResult, PathStep, TaxonomyResult};
+use espalier_core::taxonomy::Taxonomy;
+
+/// A node that more than this share of all labels lies below says nothing about a photo.
+const SAYS_NOTHING: f64 = 0.6;
+
+/// The levels of a path that a dial can stand at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dial {
+    /// Places in the path, general to specific; at least one unless the path is empty.
+    levels: Vec<usize>,
+    /// Index in `levels` of the place where the evidence stops; none where it stops above all.
+    evidence: Option<usize>,
+}
+
+impl Dial {
+    /// The dial of a result: the steps that tell something. Without the taxonomy that is all but
+    /// the root.
+    #[must_use]
+    pub fn of(taxonomy: &TaxonomyResult, tree: Option<&Taxonomy>) -> Self {
+        let path = &taxonomy.path;
+        let mut levels: Vec<usize> = (1..path.len())
+            .filter(|place| tells(&path[*place], tree))
+            .collect();
+        // Of steps with the same labels below only the most specific is worth a place.
+        if let Some(tree) = tree {
+            let below = |place: &usize| {
+                let found = tree.find(&path[*place].id);
+                found.map_or(0, |ix| tree.labelled_below(ix).len())
+            };
+            let all = levels.clone();
+            let mut next = all.iter().skip(1);
+            levels.retain(|place| next.next().is_none_or(|after| below(after) != below(place)));
+        }
+        if levels.is_empty() && !path.is_empty() {
+            levels.push(path.len() - 1);
+        }
+        let stop = path.iter().position(|step| step.id == taxonomy.stop);
+        let evidence = stop.and_then(|stop| levels.iter().rposition(|place| *place <= stop));
+        Self { levels, evidence }
+    }
+
+    /// Number of places it can stand at.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// Whether there is nothing to turn.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.levels.is_empty()
+    }
+
+    /// The level where the evidence stops; none where it stops above all of them.
+    #[must_use]
+    pub fn evidence(&self) -> Option<usize> {
+        self.evidence
+    }
+
+    /// Place in the path of a level.
+    #[must_use]
+    pub fn place(&self, level: usize) -> Option<usize> {
+        self.levels.get(level).copied()
+    }
+
+    /// Places in the path from the most general level to this one.
+    #[must_use]
+    pub fn upto(&self, level: Option<usize>) -> &[usize] {
+        let end = level.map_or(0, |level| (level + 1).min(self.levels.len()));
+        &self.levels[..end]
+    }
+
+    /// Which rungs a dial at `level` shows: those that speak of nothing more specific. A rung that
+    /// names no node of the path belongs to the one before it.
+    #[must_use]
+    pub fn shows(&self, result: &CaptionResult, level: usize) -> Vec<bool> {
+        let path = &result.taxonomy.path;
+        let last = level + 1 >= self.levels.len();
+        let limit = self.place(level).unwrap_or(usize::MAX);
+        let mut within = true;
+        let rungs = result.ladder.iter().map(|rung| {
+            let id = rung.node.as_deref();
+            let place = id.and_then(|id| path.iter().position(|step| step.id == id));
+            within &= last || place.is_none_or(|place| place <= limit);
+            within
+        });
+        rungs.collect()
+    }
+}
+
+fn tells(step: &PathStep, tree: Option<&Taxonomy>) -> bool {
+    let Some(tree) = tree else { return true };
+    let all = tree.labelled().len();
+    let Some(ix) = tree.find(&step.id) else {
+        return true;
+    };
+    #[expect(clippy::cast_precision_loss, reason = "counts of labels")]
+    let share = tree.labelled_below(ix).len() as f64 / all.max(1) as f64;
+    share <= SAYS_NOTHING || all == 1
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use espalier_core::caption::{ModelInfo, PhotoInfo, Rung};
+
+    use super::*;
+
+    const TREE: &str = "synset\tnames\thypernyms\tlabelled\n\
+        e\tentity\t\t0\n\
+        o\tobject\te\t0\n\
+        a\tanimal\to\t0\n\
+        f\tfauna of the air\ta\t0\n\
+        b\tbird\tf\t0\n\
+        t\tthrush\tb\t1\n\
+        w\twren\tb\t1\n\
+        c\tcat\ta\t1\n\
+        x\ttable\to\t1\n\
+        y\tchair\to\t1\n";
+
+    fn taxonomy(stop: &str) -> TaxonomyResult {
+        let p = [1.0, 1.0, 0.9, 0.7, 0.7, 0.3];
+        let path = ["e", "o", "a", "f", "b", "t"].into_iter().zip(p);
+        TaxonomyResult {
+            path: path
+                .map(|(id, p)| PathStep {
+                    id: id.into(),
+                    name: id.into(),
+                    p,
+                })
+                .collect(),
+            stop: stop.into(),
+        }
+    }
+
+    fn dial(stop: &str) -> Dial {
+        Dial::of(&taxonomy(stop), Some(&Taxonomy::from_tsv(TREE).unwrap()))
+    }
+
+    #[test]
+    fn broad_steps_and_steps_that_add_nothing_are_no_levels() {
+        let dial = dial("b");
+        // entity and object hold all labels, the fauna of the air holds just the birds.
+        assert_eq!(dial.levels, [2, 4, 5]);
+        assert_eq!(dial.evidence(), Some(1));
+        assert_eq!(dial.upto(dial.evidence()), [2, 4]);
+    }
+
+    #[test]
+    fn evidence_above_every_level_is_no_level() {
+        assert_eq!(dial("o").evidence(), None);
+        assert_eq!(dial("o").upto(None), [0_usize; 0]);
+        // Stopping at a step that adds nothing is stopping above the next one.
+        assert_eq!(dial("f").evidence(), Some(0));
+    }
+
+    #[test]
+    fn without_the_taxonomy_every_step_below_the_root_is_a_level() {
+        assert_eq!(Dial::of(&taxonomy("a"), None).levels, [1, 2, 3, 4, 5]);
+        let empty = TaxonomyResult {
+            path: Vec::new(),
+            stop: String::new(),
+        };
+        assert!(Dial::of(&empty, None).is_empty());
+    }
+
+    #[test]
+    fn a_lower_dial_shows_fewer_rungs_and_the_last_level_shows_all() {
+        let rung = |text: &str, node: Option<&str>| Rung {
+            text: text.into(),
+            radius: 0.0,
+            similarity: 0.0,
+            node: node.map(Into::into),
+        };
+        let result = CaptionResult {
+            model: ModelInfo {
+                name: "m".into(),
+                version: "1".into(),
+                sha256: "0".into(),
+            },
+            backend: "cpu".into(),
+            image: PhotoInfo {
+                width: 1,
+                height: 1,
+                sha256: "0".into(),
+            },
+            ladder: vec![
+                rung("an animal", Some("a")),
+                rung("a bird", Some("b")),
+                rung("a bird on a wall", None),
+                rung("a thrush", Some("t")),
+                rung("a thrush on a wall", None),
+            ],
+            taxonomy: taxonomy("b"),
+            timing_ms: std::collections::BTreeMap::new(),
+        };
+        let dial = dial("b");
+        assert_eq!(dial.shows(&result, 0), [true, false, false, false, false]);
+        assert_eq!(dial.shows(&result, 1), [true, true, true, false, false]);
+        assert_eq!(dial.shows(&result, 2), [true; 5]);
+    }
+}

@@ -1,0 +1,187 @@
+//! What of the page's state a link carries: model, node, sample and dial. Never a photo.
+
+use super::choice::Preference;
+
+/// Names of the sample photos, as files of `samples/` are called.
+pub const SAMPLES: [&str; 8] = [
+    "cat",
+    "raccoon",
+    "coffee",
+    "stairs",
+    "rocket",
+    "photographer",
+    "bricks",
+    "galaxies",
+];
+
+/// The part of an address behind its question mark, understood.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Link {
+    /// Which engine.
+    pub backend: Preference,
+    /// Names of models; the first is the page's, the others stand beside it.
+    pub models: Vec<String>,
+    /// First digits of the hash of the model that the link was made with.
+    pub made_with: Option<String>,
+    /// Id of a node to show in the taxonomy.
+    pub node: Option<String>,
+    /// A sample photo to read.
+    pub sample: Option<String>,
+    /// Level of the dial.
+    pub level: Option<usize>,
+}
+
+/// Digits of a model's hash that a link carries.
+pub const DIGITS: usize = 12;
+
+/// Models that are shown side by side at most.
+pub const MOST_MODELS: usize = 4;
+
+impl Link {
+    /// Reads a query, with or without its question mark. What is not understood counts as not said.
+    #[must_use]
+    pub fn from_query(query: &str) -> Self {
+        let mut link = Self {
+            backend: Preference::from_query(query),
+            ..Self::default()
+        };
+        for pair in query.trim_start_matches('?').split('&') {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let value = decoded(value);
+            match key {
+                "model" => {
+                    for name in value.split(',').filter(|name| is_name(name)) {
+                        if link.models.len() < MOST_MODELS && !link.models.iter().any(|m| m == name)
+                        {
+                            link.models.push(name.to_owned());
+                        }
+                    }
+                }
+                "with" => link.made_with = Some(value).filter(|v| !v.is_empty()),
+                "node" => link.node = Some(value).filter(|v| !v.is_empty()),
+                "sample" => link.sample = Some(value).filter(|v| SAMPLES.contains(&v.as_str())),
+                "level" => link.level = value.parse().ok(),
+                _ => {}
+            }
+        }
+        link
+    }
+
+    /// The query that says this, with its question mark; empty where there is nothing to say.
+    #[must_use]
+    pub fn to_query(&self) -> String {
+        let mut pairs = Vec::new();
+        match self.backend {
+            Preference::Auto => {}
+            Preference::Cpu => pairs.push("backend=cpu".to_owned()),
+            Preference::WebGpu => pairs.push("backend=webgpu".to_owned()),
+        }
+        if !self.models.is_empty() {
+            pairs.push(format!("model={}", self.models.join(",")));
+        }
+        for (key, value) in [
+            ("with", &self.made_with),
+            ("node", &self.node),
+            ("sample", &self.sample),
+        ] {
+            if let Some(value) = value {
+                pairs.push(format!("{key}={}", encoded(value)));
+            }
+        }
+        if let Some(level) = self.level {
+            pairs.push(format!("level={level}"));
+        }
+        if pairs.is_empty() {
+            String::new()
+        } else {
+            format!("?{}", pairs.join("&"))
+        }
+    }
+}
+
+/// A name of a folder of models: nothing that leads out of it.
+fn is_name(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    !name.is_empty() && !name.starts_with('.') && name.chars().all(fits)
+}
+
+/// Percent-encoding of everything but letters, digits and a few signs.
+fn encoded(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                char::from(byte).to_string()
+            }
+            other => format!("%{other:02X}"),
+        })
+        .collect()
+}
+
+fn decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let hex = |i: usize| bytes.get(i).and_then(|b| char::from(*b).to_digit(16));
+        match (bytes[at], hex(at + 1), hex(at + 2)) {
+            (b'%', Some(high), Some(low)) => {
+                out.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
+                at += 3;
+            }
+            (b'+', ..) => {
+                out.push(b' ');
+                at += 1;
+            }
+            (other, ..) => {
+                out.push(other);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_says_what_it_was_told() {
+        let link = Link {
+            backend: Preference::Cpu,
+            models: vec!["default".into(), "birds-2".into()],
+            made_with: Some("00ff".into()),
+            node: Some("animal/song thrush".into()),
+            sample: Some("cat".into()),
+            level: Some(2),
+        };
+        let query = link.to_query();
+        assert_eq!(
+            query,
+            "?backend=cpu&model=default,birds-2&with=00ff&node=animal%2Fsong%20thrush&sample=cat&level=2"
+        );
+        assert_eq!(Link::from_query(&query), link);
+        assert_eq!(Link::default().to_query(), "");
+        assert_eq!(Link::from_query(""), Link::default());
+    }
+
+    #[test]
+    fn names_that_lead_elsewhere_and_unknown_samples_are_not_heard() {
+        let link = Link::from_query("?model=../x,a%2Fb,https:,.hidden,ok&sample=../cat&level=x");
+        assert_eq!(link.models, ["ok"]);
+        assert_eq!((link.sample, link.level), (None, None));
+    }
+
+    #[test]
+    fn models_are_named_once_and_not_too_many() {
+        assert_eq!(
+            Link::from_query("?model=a,b,a,c,d,e").models,
+            ["a", "b", "c", "d"]
+        );
+    }
+
+    #[test]
+    fn broken_percent_signs_are_taken_as_they_are() {
+        assert_eq!(decoded("100%25%zz%"), "100%%zz%");
+    }
+}

@@ -1,0 +1,300 @@
+//! The taxonomy as an outline: what is unfolded, where the focus is, and what a key does.
+//!
+//! As in WordNet a concept may have several parents, so that it has several rows; a row is therefore
+//! known by the way that leads to it.
+
+use std::collections::BTreeSet;
+
+use espalier_core::taxonomy::{NodeIx, Taxonomy};
+
+/// The way from the root to a row, both included.
+pub type Way = Vec<NodeIx>;
+
+/// A visible row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The way to it.
+    pub way: Way,
+    /// Whether it is unfolded; none for a node without children.
+    pub open: Option<bool>,
+    /// Its place among its siblings, from 1.
+    pub place: usize,
+    /// Its siblings, itself included.
+    pub siblings: usize,
+}
+
+impl Row {
+    /// Its node.
+    #[must_use]
+    pub fn node(&self) -> NodeIx {
+        self.way.last().copied().unwrap_or(NodeIx(0))
+    }
+
+    /// A name for the row that is the same as long as the taxonomy is.
+    #[must_use]
+    pub fn key(&self) -> String {
+        key_of(&self.way)
+    }
+}
+
+/// A name for the row at the end of a way.
+#[must_use]
+pub fn key_of(way: &[NodeIx]) -> String {
+    let steps: Vec<String> = way.iter().map(|ix| ix.0.to_string()).collect();
+    steps.join("-")
+}
+
+/// What is unfolded, and where the focus is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outline {
+    open: BTreeSet<Way>,
+    focus: Way,
+}
+
+impl Outline {
+    /// An outline with its root unfolded.
+    #[must_use]
+    pub fn new(tree: &Taxonomy) -> Self {
+        let root = vec![tree.root()];
+        Self {
+            open: BTreeSet::from([root.clone()]),
+            focus: root,
+        }
+    }
+
+    /// The row that the focus is on.
+    #[must_use]
+    pub fn focus(&self) -> &[NodeIx] {
+        &self.focus
+    }
+
+    /// Puts the focus on a row.
+    pub fn set_focus(&mut self, way: Way) {
+        self.focus = way;
+    }
+
+    /// Folds or unfolds a row.
+    pub fn toggle(&mut self, way: &[NodeIx]) {
+        if !self.open.remove(way) {
+            self.open.insert(way.to_vec());
+        }
+    }
+
+    /// Unfolds everything above a row and puts the focus on it.
+    pub fn reveal(&mut self, way: Way) {
+        for end in 1..way.len() {
+            self.open.insert(way[..end].to_vec());
+        }
+        self.focus = way;
+    }
+
+    /// Folds everything and unfolds one way; the focus goes to its row `focus`.
+    pub fn show_only(&mut self, way: &[NodeIx], focus: usize) {
+        self.open.clear();
+        self.reveal(way.to_vec());
+        self.focus = way[..(focus + 1).min(way.len())].to_vec();
+    }
+
+    /// All visible rows, top to bottom; siblings by falling `weight`, then by name.
+    #[must_use]
+    pub fn rows(&self, tree: &Taxonomy, weight: impl Fn(NodeIx) -> f32) -> Vec<Row> {
+        let mut rows = Vec::new();
+        self.add(tree, &weight, vec![tree.root()], (1, 1), &mut rows);
+        rows
+    }
+
+    fn add(
+        &self,
+        tree: &Taxonomy,
+        weight: &impl Fn(NodeIx) -> f32,
+        way: Way,
+        (place, siblings): (usize, usize),
+        rows: &mut Vec<Row>,
+    ) {
+        let node = way.last().copied().unwrap_or(tree.root());
+        let mut children = tree.children(node).to_vec();
+        let open = (!children.is_empty()).then(|| self.open.contains(&way));
+        rows.push(Row {
+            way: way.clone(),
+            open,
+            place,
+            siblings,
+        });
+        if open == Some(true) {
+            children.sort_by(|a, b| {
+                let by_weight = weight(*b).total_cmp(&weight(*a));
+                by_weight.then_with(|| tree.name(*a).cmp(tree.name(*b)))
+            });
+            let count = children.len();
+            for (at, child) in children.into_iter().enumerate() {
+                let mut way = way.clone();
+                way.push(child);
+                self.add(tree, weight, way, (at + 1, count), rows);
+            }
+        }
+    }
+
+    /// Takes a key; true where it meant something. `rows` are the visible rows.
+    ///
+    /// As the ARIA practices for trees say, and page up and down for the siblings.
+    pub fn key(&mut self, tree: &Taxonomy, rows: &[Row], key: &str) -> bool {
+        let at = rows.iter().position(|row| row.way == self.focus);
+        let at = at.unwrap_or(0);
+        let Some(row) = rows.get(at) else {
+            return false;
+        };
+        let depth = row.way.len();
+        let sibling = |rows: &mut dyn Iterator<Item = &Row>| {
+            let near = rows.take_while(|r| r.way.len() >= depth);
+            near.filter(|r| r.way.len() == depth)
+                .map(|r| r.way.clone())
+                .next()
+        };
+        let next = match key {
+            "ArrowDown" => rows.get(at + 1).map(|r| r.way.clone()),
+            "ArrowUp" => at.checked_sub(1).map(|at| rows[at].way.clone()),
+            "Home" => rows.first().map(|r| r.way.clone()),
+            "End" => rows.last().map(|r| r.way.clone()),
+            "PageDown" => sibling(&mut rows[at + 1..].iter()),
+            "PageUp" => sibling(&mut rows[..at].iter().rev()),
+            "ArrowRight" => match row.open {
+                Some(false) => {
+                    self.open.insert(row.way.clone());
+                    None
+                }
+                Some(true) => rows.get(at + 1).map(|r| r.way.clone()),
+                None => None,
+            },
+            "ArrowLeft" => match row.open {
+                Some(true) => {
+                    self.open.remove(&row.way);
+                    None
+                }
+                _ if depth > 1 => Some(row.way[..depth - 1].to_vec()),
+                _ => None,
+            },
+            "*" => {
+                let parent = &row.way[..depth.saturating_sub(1)];
+                let siblings = parent.last().map_or(&[][..], |ix| tree.children(*ix));
+                for child in siblings {
+                    self.open.insert([parent, &[*child]].concat());
+                }
+                None
+            }
+            typed if typed.chars().count() == 1 && typed != " " => {
+                let typed = typed.to_lowercase();
+                let begins = |r: &&Row| tree.name(r.node()).to_lowercase().starts_with(&typed);
+                let after = rows[at + 1..].iter().chain(&rows[..=at]);
+                let found = after.clone().find(begins).map(|r| r.way.clone());
+                if found.is_none() {
+                    return false;
+                }
+                found
+            }
+            _ => return false,
+        };
+        if let Some(next) = next {
+            self.focus = next;
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const TREE: &str = "synset\tnames\thypernyms\tlabelled\n\
+        e\tentity\t\t0\n\
+        a\tanimal\te\t0\n\
+        p\tpet\te\t0\n\
+        w\twolf\ta\t1\n\
+        d\tdog\ta|p\t1\n\
+        g\tgoldfish\ta|p\t1\n";
+
+    fn tree() -> Taxonomy {
+        Taxonomy::from_tsv(TREE).unwrap()
+    }
+
+    fn seen(tree: &Taxonomy, outline: &Outline) -> String {
+        let rows = outline.rows(tree, |_| 0.0);
+        let line = |row: &Row| {
+            let mark = if row.way == outline.focus() { "*" } else { "" };
+            format!(
+                "{}{}{mark}",
+                ".".repeat(row.way.len() - 1),
+                tree.name(row.node())
+            )
+        };
+        rows.iter().map(line).collect::<Vec<_>>().join(" ")
+    }
+
+    fn press(tree: &Taxonomy, outline: &mut Outline, keys: &[&str]) -> String {
+        for key in keys {
+            let rows = outline.rows(tree, |_| 0.0);
+            assert!(outline.key(tree, &rows, key), "{key}");
+        }
+        seen(tree, outline)
+    }
+
+    #[test]
+    fn arrows_walk_unfold_and_fold() {
+        let (tree, mut outline) = (tree(), Outline::new(&tree()));
+        assert_eq!(seen(&tree, &outline), "entity* .animal .pet");
+        let said = press(
+            &tree,
+            &mut outline,
+            &["ArrowDown", "ArrowRight", "ArrowRight"],
+        );
+        assert_eq!(said, "entity .animal ..dog* ..goldfish ..wolf .pet");
+        let said = press(&tree, &mut outline, &["End", "Home", "PageDown"]);
+        assert_eq!(said, "entity* .animal ..dog ..goldfish ..wolf .pet");
+        let said = press(&tree, &mut outline, &["ArrowDown", "PageDown"]);
+        assert_eq!(said, "entity .animal ..dog ..goldfish ..wolf .pet*");
+        let said = press(&tree, &mut outline, &["PageUp", "ArrowLeft", "ArrowLeft"]);
+        assert_eq!(said, "entity* .animal .pet");
+    }
+
+    #[test]
+    fn typing_a_letter_goes_to_the_next_row_that_begins_with_it() {
+        let (tree, mut outline) = (tree(), Outline::new(&tree()));
+        let said = press(&tree, &mut outline, &["*", "p", "ArrowRight", "d", "d"]);
+        assert_eq!(said, "entity .animal .pet ..dog* ..goldfish");
+        let rows = outline.rows(&tree, |_| 0.0);
+        assert!(!outline.key(&tree, &rows, "x") && !outline.key(&tree, &rows, "Tab"));
+    }
+
+    #[test]
+    fn a_star_unfolds_all_siblings() {
+        let (tree, mut outline) = (tree(), Outline::new(&tree()));
+        let said = press(&tree, &mut outline, &["ArrowDown", "*"]);
+        assert_eq!(
+            said,
+            "entity .animal* ..dog ..goldfish ..wolf .pet ..dog ..goldfish"
+        );
+    }
+
+    #[test]
+    fn revealing_unfolds_the_way_and_heavy_siblings_come_first() {
+        let (tree, mut outline) = (tree(), Outline::new(&tree()));
+        let at = |id: &str| tree.find(id).unwrap();
+        outline.show_only(&tree.path_to(at("w")), 1);
+        assert_eq!(
+            seen(&tree, &outline),
+            "entity .animal* ..dog ..goldfish ..wolf .pet"
+        );
+        let wolf = at("w");
+        let rows = outline.rows(&tree, |ix| f32::from(u8::from(ix == wolf)));
+        let names: Vec<&str> = rows.iter().map(|r| tree.name(r.node())).collect();
+        assert_eq!(
+            names,
+            ["entity", "animal", "wolf", "dog", "goldfish", "pet"]
+        );
+        assert_eq!(
+            (rows[2].place, rows[2].siblings, rows[2].open),
+            (1, 3, None)
+        );
+        assert_eq!(rows[2].key(), "0-1-3");
+    }
+}

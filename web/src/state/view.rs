@@ -1,0 +1,187 @@
+//! How the disk is looked at: moved by an isometry of the hyperbolic plane, enlarged about its
+//! centre.
+
+/// Largest enlargement.
+const CLOSEST: f64 = 24.0;
+/// Points are kept inside of this radius.
+const RIM: f64 = 0.999_999;
+
+/// A place in the disk.
+pub type Place = [f64; 2];
+
+/// A view: an isometry of the disk, `z -> (a z + b) / (conj(b) z + conj(a))` with places as complex
+/// numbers and `|a|^2 - |b|^2 = 1`, and an enlargement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct View {
+    a: Place,
+    b: Place,
+    zoom: f64,
+}
+
+impl Default for View {
+    fn default() -> Self {
+        Self {
+            a: [1.0, 0.0],
+            b: [0.0, 0.0],
+            zoom: 1.0,
+        }
+    }
+}
+
+fn times([ax, ay]: Place, [bx, by]: Place) -> Place {
+    [ax * bx - ay * by, ax * by + ay * bx]
+}
+
+fn plus([ax, ay]: Place, [bx, by]: Place) -> Place {
+    [ax + bx, ay + by]
+}
+
+fn conj([x, y]: Place) -> Place {
+    [x, -y]
+}
+
+fn over(above: Place, below: Place) -> Place {
+    let norm = below[0] * below[0] + below[1] * below[1];
+    times(above, conj(below)).map(|v| v / norm)
+}
+
+fn inside([x, y]: Place) -> Place {
+    let norm = x.hypot(y);
+    if norm <= RIM {
+        [x, y]
+    } else {
+        [x * RIM / norm, y * RIM / norm]
+    }
+}
+
+impl View {
+    /// The isometry that takes the origin to `to` along a line.
+    fn taking_origin(to: Place) -> Self {
+        let [x, y] = inside(to);
+        let scale = (1.0 - x * x - y * y).sqrt().recip();
+        Self {
+            a: [scale, 0.0],
+            b: [x * scale, y * scale],
+            zoom: 1.0,
+        }
+    }
+
+    fn inverse(self) -> Self {
+        Self {
+            a: conj(self.a),
+            b: self.b.map(|v| -v),
+            zoom: self.zoom,
+        }
+    }
+
+    /// First `self`, then `next`; the enlargement stays. Kept an isometry against rounding.
+    fn then(self, next: Self) -> Self {
+        let a = plus(times(next.a, self.a), times(next.b, conj(self.b)));
+        let b = plus(times(next.a, self.b), times(next.b, conj(self.a)));
+        let size = |[x, y]: Place| x * x + y * y;
+        let scale = (size(a) - size(b)).max(1e-12).sqrt().recip();
+        Self {
+            a: a.map(|v| v * scale),
+            b: b.map(|v| v * scale),
+            zoom: self.zoom,
+        }
+    }
+
+    fn moved(&self, z: Place) -> Place {
+        let above = plus(times(self.a, z), self.b);
+        let below = plus(times(conj(self.b), z), conj(self.a));
+        inside(over(above, below))
+    }
+
+    /// How much is enlarged.
+    #[must_use]
+    pub fn zoom(&self) -> f64 {
+        self.zoom
+    }
+
+    /// Where a place of the disk is seen; the disk's rim is seen at distance [`View::zoom`].
+    #[must_use]
+    pub fn seen(&self, p: Place) -> Place {
+        self.moved(p).map(|v| v * self.zoom)
+    }
+
+    /// The place that is seen here; the inverse of [`View::seen`] inside of the disk.
+    #[must_use]
+    pub fn meant(&self, seen: Place) -> Place {
+        self.inverse().moved(inside(seen.map(|v| v / self.zoom)))
+    }
+
+    /// The view in which what is seen at `from` is seen at `to`, as by dragging.
+    #[must_use]
+    pub fn dragged(self, from: Place, to: Place) -> Self {
+        let [from, to] = [from, to].map(|seen| inside(seen.map(|v| v / self.zoom)));
+        self.then(Self::taking_origin(from).inverse())
+            .then(Self::taking_origin(to))
+    }
+
+    /// A view enlarged about its middle.
+    #[must_use]
+    pub fn zoomed(self, by: f64) -> Self {
+        Self {
+            zoom: (self.zoom * by).clamp(1.0, CLOSEST),
+            ..self
+        }
+    }
+
+    /// A view with this place in the middle, turned as the disk itself.
+    #[must_use]
+    pub fn centred(self, place: Place) -> Self {
+        Self {
+            zoom: self.zoom,
+            ..Self::taking_origin(place).inverse()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn near(a: Place, b: Place) -> bool {
+        (a[0] - b[0]).hypot(a[1] - b[1]) < 1e-6
+    }
+
+    #[test]
+    fn the_place_that_is_centred_is_seen_in_the_middle() {
+        let view = View::default().centred([0.3, -0.5]).zoomed(2.0);
+        assert!(near(view.seen([0.3, -0.5]), [0.0, 0.0]));
+        assert_eq!(View::default().zoomed(0.1).zoom(), 1.0);
+        assert_eq!(View::default().zoomed(1e9).zoom(), CLOSEST);
+    }
+
+    fn place() -> impl Strategy<Value = Place> {
+        (0.0_f64..0.9, 0.0_f64..7.0).prop_map(|(r, a)| [r * a.cos(), r * a.sin()])
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_seen_is_meant(c in place(), p in place(), zoom in 1.0_f64..5.0) {
+            let view = View::default().centred(c).zoomed(zoom);
+            prop_assert!(near(view.meant(view.seen(p)), p));
+        }
+
+        #[test]
+        fn a_drag_takes_what_is_under_the_pointer_along(
+            c in place(), from in place(), to in place(), further in place(),
+        ) {
+            let view = View::default().centred(c);
+            let under = view.meant(from);
+            let view = view.dragged(from, to);
+            prop_assert!(near(view.seen(under), to));
+            prop_assert!(near(view.dragged(to, further).seen(under), further));
+        }
+
+        #[test]
+        fn nothing_is_ever_seen_outside_of_the_disk(c in place(), p in place()) {
+            let [x, y] = View::default().centred(c).seen(p);
+            prop_assert!(x.hypot(y) < 1.0);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! axe-core, which looks for barriers in the built page during the browser tests.
+//!
+//! Taken from npm's registry by npm and kept in the cache folder; its licence (MPL-2.0) is that of a
+//! tool that is run, not of anything shipped.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::paths;
+use crate::process::{command, on_path, run};
+
+/// Version that the tests are written for.
+const VERSION: &str = "4.10.3";
+
+/// The file that the tests need.
+const FILE: &str = "axe.min.js";
+
+fn place() -> PathBuf {
+    paths::cache()
+        .join(format!("axe-core-{VERSION}"))
+        .join(FILE)
+}
+
+/// Path of axe-core, fetched where it is missing.
+///
+/// # Errors
+/// Says what to install where there is no npm, or that the registry gave nothing.
+pub fn ensure() -> Result<PathBuf> {
+    let place = place();
+    if place.is_file() {
+        return Ok(place);
+    }
+    if on_path("npm").is_none() {
+        bail!(
+            "npm is missing, and with it axe-core {VERSION} cannot be fetched: install Node.js, or \
+             put {FILE} at {}",
+            place.display()
+        );
+    }
+    let folder = tempfile::tempdir()?;
+    run(command("npm")
+        .args(["pack", "--silent", &format!("axe-core@{VERSION}")])
+        .current_dir(folder.path()))
+    .context("npm did not fetch axe-core")?;
+    unpack(folder.path(), &place)?;
+    Ok(place)
+}
+
+/// Takes the one file out of the package.
+fn unpack(folder: &Path, place: &Path) -> Result<()> {
+    run(command("tar")
+        .arg("xzf")
+        .arg(folder.join(format!("axe-core-{VERSION}.tgz")))
+        .arg(format!("package/{FILE}"))
+        .current_dir(folder))
+    .context("the package of axe-core cannot be unpacked")?;
+    if let Some(parent) = place.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    std::fs::copy(folder.join("package").join(FILE), place)
+        .with_context(|| format!("cannot write {}", place.display()))?;
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_is_taken_out_of_the_package() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("package")).unwrap();
+        std::fs::write(folder.path().join("package").join(FILE), "axe").unwrap();
+        let name = format!("axe-core-{VERSION}.tgz");
+        run(command("tar")
+            .args(["czf", &name, "package"])
+            .current_dir(folder.path()))
+        .unwrap();
+        let place = folder.path().join("cache/deep").join(FILE);
+        unpack(folder.path(), &place).unwrap();
+        assert_eq!(std::fs::read_to_string(place).unwrap(), "axe");
+    }
+
+    #[test]
+    fn a_package_without_the_file_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = unpack(folder.path(), &folder.path().join("x")).unwrap_err();
+        assert!(said.to_string().contains("axe-core"), "{said}");
+    }
+}
