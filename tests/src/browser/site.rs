@@ -86,8 +86,6 @@ impl Site {
         self.server.stop();
     }
 
-    }
-
     /// Puts a copy of the shipped model beside it under another name; for copies of the page only.
     ///
     /// # Panics

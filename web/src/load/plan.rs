@@ -41,9 +41,7 @@ pub async fn read(base: &str, manifest_url: &str) -> (Plan, Engines) {
     let plan = Plan {
         cpu: engines.worker_cpu.bytes,
         gpu: engines.worker_gpu.bytes,
-        model: manifest
-            .as_ref()
-            .map_or(0, |m| m.first_bytes_of(&PARTS)),
+        model: manifest.as_ref().map_or(0, |m| m.first_bytes_of(&PARTS)),
         text: manifest.as_ref().map_or(0, |m| m.bytes_of(&[Part::Text])),
     };
     (plan, engines)

@@ -9,10 +9,7 @@ use crate::ui_error::UiError;
 ///
 /// # Errors
 /// As for the other parts, and when the model has no text tower.
-pub async fn load(
-    found: &Found,
-    mut report: impl FnMut(u64, u64),
-) -> Result<BundleFiles, UiError> {
+pub async fn load(found: &Found, mut report: impl FnMut(u64, u64)) -> Result<BundleFiles, UiError> {
     let total = found.manifest.bytes_of(&[Part::Text]);
     if total == 0 {
         return Err(UiError::no_text_tower());
