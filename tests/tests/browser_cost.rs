@@ -47,7 +47,7 @@ fn a_bundle_is_loaded_within_bounds_and_the_page_stays_responsive() {
 
     let begun = Instant::now();
     let _ = browser.evaluate("document.querySelector('[data-testid=load-button]').click()");
-    let _ = browser.wait_for(
+    browser.wait_for(
         "the engine",
         "return document.querySelector('[data-testid=engine-line]') !== null",
     );

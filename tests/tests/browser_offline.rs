@@ -48,7 +48,7 @@ fn after_one_visit_the_page_works_without_a_network() {
     let browser = Browser::start(Gpu::None);
     browser.open(&site, "");
     let online = browser.give(&photo).answer();
-    let _ = browser.wait_for("everything to be kept", KEPT);
+    browser.wait_for("everything to be kept", KEPT);
     site.stop();
     // Opened anew, not from the memory of the tab.
     browser.visit("about:blank");
@@ -70,7 +70,7 @@ fn a_second_visit_fetches_no_model_and_what_is_kept_can_be_deleted() {
     let browser = Browser::start(Gpu::None);
     browser.open(&site, "?backend=cpu");
     let _ = browser.give(&photo).answer();
-    let _ = browser.wait_for("everything to be kept", KEPT);
+    browser.wait_for("everything to be kept", KEPT);
     let bytes = browser.evaluate(MODELS).as_u64().unwrap();
     let fetched: u64 = site
         .fetched_files()
@@ -95,13 +95,13 @@ fn a_second_visit_fetches_no_model_and_what_is_kept_can_be_deleted() {
         "{shown}, {megabytes}"
     );
     let _ = browser.evaluate("document.querySelector('[data-testid=delete-models]').click()");
-    let _ = browser.wait_for(
+    browser.wait_for(
         "the models to go",
         "return document.querySelector('[data-testid=kept-model]') === null",
     );
     assert_eq!(browser.evaluate(MODELS), json!(0));
     let _ = browser.evaluate("document.querySelector('[data-testid=delete-all]').click()");
-    let _ = browser.wait_for(
+    browser.wait_for(
         "everything to go",
         "return document.querySelector('[data-testid=kept-sum]').innerText.startsWith('Nothing is kept')",
     );
@@ -153,7 +153,7 @@ fn a_stopped_download_goes_on_with_what_has_arrived() {
     browser.network().hold("image.safetensors");
     browser.open(&site, "?backend=cpu");
     let _ = browser.evaluate("document.querySelector('[data-testid=load-button]').click()");
-    let _ = browser.wait_for("the download to begin", "return true");
+    browser.wait_for("the download to begin", "return true");
     while browser.asked("image.safetensors") == 0 {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
@@ -162,7 +162,7 @@ fn a_stopped_download_goes_on_with_what_has_arrived() {
     let _ = browser.evaluate("return new Promise((done) => requestAnimationFrame(done))");
     assert!(begun.elapsed().as_millis() < 1_000);
     let _ = browser.evaluate("document.querySelector('[data-testid=cancel]').click()");
-    let _ = browser.wait_for(
+    browser.wait_for(
         "the offer to load",
         "return document.querySelector('[data-testid=load-button]') !== null",
     );
@@ -201,7 +201,7 @@ fn general_captions_answer_while_finer_ones_are_on_their_way() {
             .all(|text| !text.contains(" in the ") && !text.contains(" on the "))
     );
     browser.network().release();
-    let _ = browser.wait_for(
+    browser.wait_for(
         "a finer rung",
         "return [...document.querySelectorAll('[data-testid=rung-text]')].length > 0 \
            && JSON.parse(document.querySelector('[data-testid=json]').textContent).ladder",
@@ -210,7 +210,7 @@ fn general_captions_answer_while_finer_ones_are_on_their_way() {
         "return document.querySelectorAll('[data-testid=rung-text]').length > {}",
         first.rungs.len()
     );
-    let _ = browser.wait_for("more rungs", &rungs);
+    browser.wait_for("more rungs", &rungs);
     assert_eq!(
         browser.asked("image"),
         2,
@@ -267,9 +267,9 @@ fn two_tabs_at_once_fetch_the_model_once() {
     std::thread::sleep(std::time::Duration::from_secs(3));
     browser.network().release();
     let ready = "return document.querySelector('[data-testid=engine-line]') !== null";
-    let _ = browser.wait_for("the second tab", ready);
+    browser.wait_for("the second tab", ready);
     browser.go_to_tab(&first);
-    let _ = browser.wait_for("the first tab", ready);
+    browser.wait_for("the first tab", ready);
     assert_ne!(first, second);
     assert_eq!(browser.asked("image.safetensors"), 1);
 }
@@ -289,7 +289,7 @@ fn a_graphics_processor_that_goes_away_gives_way_to_the_cpu_in_mid_flight() {
     assert_eq!(first.result.backend, "webgpu");
     // What a driver that hangs does to a browser.
     browser.end_gpu_process();
-    let _ = browser.wait_for(
+    browser.wait_for(
         "the CPU to take over",
         "return document.querySelector('[data-testid=engine-line]')?.dataset.backend === 'cpu'",
     );

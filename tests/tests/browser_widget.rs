@@ -32,7 +32,7 @@ fn three_elements_in_a_sub_folder_under_a_strict_policy_share_one_download() {
     let host = paper(STRICT, &body);
     let browser = Browser::start(Gpu::None);
     browser.visit(&host.url("paper/index.html"));
-    let _ = browser.wait_for(
+    browser.wait_for(
         "the size on the first poster",
         "return document.getElementById('a').shadowRoot?.querySelector('[part=bar]').innerText.includes('MB')",
     );
@@ -51,7 +51,7 @@ fn three_elements_in_a_sub_folder_under_a_strict_policy_share_one_download() {
     );
 
     for id in ["a", "b", "c"] {
-        browser.press(&format!("#{id}"));
+        browser.press_poster(&format!("#{id}"));
     }
     for (id, photo) in [("a", "photo.jpg"), ("b", "other.jpg"), ("c", "photo.jpg")] {
         let native = natively(&host.path(&format!("paper/{photo}")), &[]);
@@ -185,8 +185,8 @@ fn methods_events_and_attributes_do_what_the_docs_say() {
 
     // Escape leaves, and the poster is there again with its button in focus.
     let _ = browser.evaluate("a.shadowRoot.querySelector('[part=words]').focus()");
-    browser.key("Escape");
-    let _ = browser.wait_for(
+    browser.key("Escape", false);
+    browser.wait_for(
         "the poster",
         "return !a.shadowRoot.querySelector('[part=answer]')",
     );
@@ -219,8 +219,8 @@ fn without_room_for_a_worker_the_element_becomes_a_frame_by_itself() {
     );
     let browser = Browser::start(Gpu::None);
     browser.visit(&host.url("index.html"));
-    let _ = browser.wait_for("the element", "return a.shadowRoot !== null");
-    browser.press("#a");
+    browser.wait_for("the element", "return a.shadowRoot !== null");
+    browser.press_poster("#a");
     let result = result_of(&browser, "a");
     let fallback = heard(&browser, "fallback");
     assert_eq!(fallback.len(), 1, "{fallback:?}");
@@ -273,10 +273,10 @@ fn a_blocked_host_leaves_the_poster_its_text_and_a_link_and_one_error() {
     host.page("bare.html", &policy, &script, &body);
     let browser = Browser::start(Gpu::None);
     browser.visit(&host.url("index.html"));
-    let _ = browser.wait_for("the element", "return a.shadowRoot !== null");
+    browser.wait_for("the element", "return a.shadowRoot !== null");
     site.stop();
-    browser.press("#a");
-    let _ = browser.wait_for("the error", "return heard.some((e) => e.name === 'error')");
+    browser.press_poster("#a");
+    browser.wait_for("the error", "return heard.some((e) => e.name === 'error')");
     let errors = heard(&browser, "error");
     assert_eq!(errors.len(), 1, "{errors:?}");
     for key in ["cause", "what", "todo"] {
@@ -325,10 +325,10 @@ fn policies_that_forbid_workers_or_fetches_lead_to_a_frame_and_without_one_to_wo
         let host = paper(&format!("{rest}; {policy}"), element);
         let browser = Browser::start(Gpu::None);
         browser.visit(&host.url("paper/index.html"));
-        let _ = browser.wait_for("the element", "return a.shadowRoot !== null");
-        browser.press("#a");
+        browser.wait_for("the element", "return a.shadowRoot !== null");
+        browser.press_poster("#a");
         let end = "return heard.some((e) => e.name === 'result' || e.name === 'error')";
-        let _ = browser.wait_for("an end", end);
+        browser.wait_for("an end", end);
         assert_eq!(heard(&browser, "fallback").len(), 1, "{policy}");
         assert_eq!(
             heard(&browser, "result").len(),

@@ -22,7 +22,7 @@ fn scrolling_is_never_trapped() {
     let host = paper(STRICT, body);
     let browser = Browser::start(Gpu::None);
     browser.visit(&host.url("paper/index.html"));
-    let _ = browser.wait_for("the element", "return a.shadowRoot !== null");
+    browser.wait_for("the element", "return a.shadowRoot !== null");
     let scrolls = |x: f64, y: f64, state: &str| {
         // A browser stays with what it began to scroll; the next turn of the wheel begins anew.
         let moved = (0..40).any(|_| {
@@ -32,10 +32,10 @@ fn scrolling_is_never_trapped() {
         });
         assert!(moved, "{state}");
         let _ = browser.evaluate("scrollTo({ top: 0, behavior: 'instant' })");
-        let _ = browser.wait_for("the top", "return scrollY === 0");
+        browser.wait_for("the top", "return scrollY === 0");
     };
     scrolls(200.0, 200.0, "scrolling over the poster");
-    browser.press("#a");
+    browser.press_poster("#a");
     let _ = result_of(&browser, "a");
     let _ = browser.evaluate("scrollTo({ top: 0, behavior: 'instant' })");
     let words = browser.evaluate(
@@ -65,7 +65,7 @@ fn themes_parts_and_properties_reach_the_element() {
     let browser = Browser::start(Gpu::None);
     browser.resize(1000, Look::Light);
     browser.visit(&host.url("paper/index.html"));
-    let _ = browser.wait_for("the elements", "return quiet.shadowRoot !== null");
+    browser.wait_for("the elements", "return quiet.shadowRoot !== null");
     let colour = |id: &str, part: &str, of: &str| {
         browser.evaluate(&format!(
             "return getComputedStyle({id}.shadowRoot.querySelector('[part={part}]')).{of}"
@@ -97,7 +97,7 @@ fn themes_parts_and_properties_reach_the_element() {
     );
     // By hand alone, and then as any other.
     let _ = browser.evaluate("return quiet.load()");
-    let _ = browser.wait_for(
+    browser.wait_for(
         "its answer",
         "return quiet.shadowRoot.querySelector('[part=answer]') !== null",
     );
@@ -113,29 +113,29 @@ fn a_model_is_fetched_early_where_the_page_asks_for_it_and_never_after_a_crash()
     let host = paper(STRICT, body);
     let browser = Browser::start(Gpu::None);
     browser.visit(&host.url("paper/index.html"));
-    let _ = browser.wait_for("the model", "return heard.some((e) => e.name === 'ready')");
+    browser.wait_for("the model", "return heard.some((e) => e.name === 'ready')");
     // Behind its poster until somebody presses.
     assert_eq!(
         browser.evaluate("return a.shadowRoot.querySelector('[part=answer]')"),
         Value::Null
     );
-    let _ = browser.wait_for(
+    browser.wait_for(
         "the reading",
         "return localStorage.getItem('espalier-loading') === null",
     );
-    browser.press("#a");
+    browser.press_poster("#a");
     let _ = result_of(&browser, "a");
     // As a page finds it whose predecessor was ended while it loaded.
     browser.visit(&host.url("paper/page.css"));
     let _ = browser.evaluate("localStorage.setItem('espalier-loading', 'cpu')");
     browser.visit(&host.url("paper/index.html"));
-    let _ = browser.wait_for("the element", "return a.shadowRoot !== null");
+    browser.wait_for("the element", "return a.shadowRoot !== null");
     let _ = browser.evaluate("return new Promise((done) => setTimeout(done, 1500))");
     assert!(
         heard(&browser, "ready").is_empty(),
         "loaded by itself after a crash"
     );
-    browser.press("#a");
+    browser.press_poster("#a");
     let _ = result_of(&browser, "a");
 }
 
@@ -157,7 +157,7 @@ fn the_demo_page_shows_three_answers_and_breaks_no_policy() {
     assert_eq!(browser.asked("image.safetensors"), 1);
     assert_eq!(browser.evaluate("return refused"), json!([]));
     let _ = browser.evaluate("document.querySelector('button[data-node]').click()");
-    let _ = browser.wait_for(
+    browser.wait_for(
         "the selection",
         "return document.getElementById('events').innerText.includes('espalier-select')",
     );

@@ -2,9 +2,12 @@
 
 use espalier_core::bundle::Manifest;
 use espalier_core::caption::{CaptionResult, Lineage, Receipt, TaxonomyResult};
+use espalier_core::taxonomy::Taxonomy;
+use espalier_core::words::with_article;
 use serde::{Deserialize, Serialize};
 
-use crate::words::{beyond_evidence, guess_sentence, how_sure, stop_sentence, with_article};
+use crate::state::cut::Dial;
+use crate::words::{beyond_evidence, guess_sentence, how_sure, sentence};
 
 /// What is said where the path is cut at one of its nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,9 +39,11 @@ pub struct Told {
     pub receipt: String,
 }
 
-/// A result in words, with the receipt that goes with a bundle's manifest.
+/// A result in words, with the receipt that goes with a bundle's manifest. `tree` is the taxonomy of
+/// the result.
 #[must_use]
-pub fn tell(result: &CaptionResult, manifest: &Manifest) -> Told {
+pub fn tell(result: &CaptionResult, manifest: &Manifest, tree: Option<&Taxonomy>) -> Told {
+    let say = |taxonomy: &TaxonomyResult| sentence(taxonomy, &Dial::of(taxonomy, tree), None);
     let path = &result.taxonomy.path;
     let cuts = path.iter().enumerate().map(|(place, step)| {
         let mut cut = result.clone();
@@ -47,14 +52,14 @@ pub fn tell(result: &CaptionResult, manifest: &Manifest) -> Told {
             place,
             stop: step.id.clone(),
             sure: how_sure(step.p).to_owned(),
-            sentence: stop_sentence(&cut.taxonomy),
+            sentence: say(&cut.taxonomy),
             guess: guess_sentence(&cut.taxonomy),
             beyond: beyond_evidence(&cut),
         }
     });
     let receipt = Receipt::new(result.clone(), manifest);
     Told {
-        sentence: stop_sentence(&result.taxonomy),
+        sentence: say(&result.taxonomy),
         cuts: cuts.collect(),
         stop: path.iter().position(|step| step.id == result.taxonomy.stop),
         // Made of plain values: cannot fail.
@@ -137,16 +142,16 @@ mod tests {
 
     #[test]
     fn every_cut_says_what_the_page_would_say_if_the_path_stopped_there() {
-        let told = tell(&result(), &manifest());
+        let told = tell(&result(), &manifest(), None);
         assert_eq!(told.stop, Some(1));
         assert_eq!(told.sentence, told.cuts[1].sentence);
         let said: Vec<&str> = told.cuts.iter().map(|cut| cut.sentence.as_str()).collect();
         assert_eq!(
             said,
             [
-                "It cannot tell what this is.",
-                "It is quite surely a bird; which bird, it cannot tell.",
-                "It is perhaps a thrush."
+                "I cannot tell what this is.",
+                "It is quite surely a bird; I cannot tell which.",
+                "It is quite surely a bird, perhaps a thrush."
             ]
         );
         assert_eq!(told.cuts[1].beyond, [false, true]);

@@ -120,7 +120,6 @@ impl Browser {
     ///
     /// # Panics
     /// When it never does.
-    #[must_use]
     pub fn wait_for(&self, what: &str, body: &str) -> Value {
         let begun = Instant::now();
         loop {
@@ -142,27 +141,22 @@ impl Browser {
         }
     }
 
-    /// A command of Chromium's own protocol.
-    pub fn devtools(&self, command: &str, parameters: &Value) -> Value {
-        self.driver().devtools(command, parameters)
-    }
-
     /// Presses the button of an element's poster, where a pointer would.
     ///
     /// # Panics
     /// When there is none.
-    pub fn press(&self, selector: &str) {
+    pub fn press_poster(&self, selector: &str) {
         let at = self.evaluate(&format!(
             "const host = document.querySelector('{selector}');\
              host.scrollIntoView({{ block: 'center', behavior: 'instant' }});\
              const box = host.shadowRoot.querySelector('[part=bar] button').getBoundingClientRect();\
              return [box.x + box.width / 2, box.y + box.height / 2]"
         ));
-        self.click(at[0].as_f64().unwrap_or(0.0), at[1].as_f64().unwrap_or(0.0));
+        self.click_at(at[0].as_f64().unwrap_or(0.0), at[1].as_f64().unwrap_or(0.0));
     }
 
     /// Clicks at a point of the window.
-    pub fn click(&self, x: f64, y: f64) {
+    pub fn click_at(&self, x: f64, y: f64) {
         for kind in ["mousePressed", "mouseReleased"] {
             let event = json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 1 });
             self.devtools("Input.dispatchMouseEvent", &event);
@@ -173,16 +167,6 @@ impl Browser {
     pub fn wheel(&self, x: f64, y: f64, down: f64) {
         let event = json!({ "type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": down });
         self.devtools("Input.dispatchMouseEvent", &event);
-    }
-
-    /// Presses and lets go of a key.
-    pub fn key(&self, key: &str) {
-        for kind in ["keyDown", "keyUp"] {
-            self.devtools(
-                "Input.dispatchKeyEvent",
-                &json!({ "type": kind, "key": key, "code": key }),
-            );
-        }
     }
 
     /// What stands between the browser and everything it asks for.

@@ -136,7 +136,8 @@ impl Desk {
     /// Something that is no result.
     pub fn phrase(&self, id: PhotoId, json: &str) -> Result<Response, UiError> {
         let result: CaptionResult = serde_json::from_str(json).map_err(mixed)?;
-        let mut told = tell(&result, &self.manifest);
+        let tree = self.captioner.classifier().taxonomy();
+        let mut told = tell(&result, &self.manifest, Some(tree));
         if let Ok(at) = self.find(id)
             && self.read[at].below.is_some()
         {
