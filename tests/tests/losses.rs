@@ -188,3 +188,26 @@ fn a_batch_of_identical_points_has_a_finite_loss_and_finite_gradients() {
         );
     }
 }
+
+#[test]
+fn pictures_without_a_label_take_no_part_in_the_contrast_with_labels() {
+    let device = Device::flex();
+    let g = [[0.2_f32, -0.4, 0.1], [0.5, 0.3, -0.2], [0.9, 0.1, 0.4]];
+    let targets = [[0.9_f32, 0.1, 0.0], [0.0, 0.0, 0.0], [0.0, 0.2, 0.8]];
+    let scale = 3.0_f64;
+    let mut sum = 0.0;
+    for (row, target) in g.iter().zip(&targets) {
+        let logits = row.map(|v| scale * f64::from(v));
+        let all: f64 = logits.iter().map(|l| l.exp()).sum();
+        for (l, t) in logits.iter().zip(target) {
+            sum -= f64::from(*t) * (l - all.ln());
+        }
+    }
+    let found = espalier_core::loss::label_contrast(
+        Tensor::from_floats(g, &device),
+        Tensor::from_floats(targets, &device),
+        Tensor::from_floats([scale as f32], &device),
+    );
+    let found = f64::from(found.into_scalar::<f32>());
+    assert!((found - sum / 2.0).abs() < 1e-6, "{found} {}", sum / 2.0);
+}

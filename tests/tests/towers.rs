@@ -68,6 +68,7 @@ fn step(
         grad_clip_norm: 0.0,
         patch_keep: 0.5,
         patches: 64,
+        half_steps: 0,
         trains,
         pieces,
         entail_ramp: 0,

@@ -22,7 +22,7 @@ use espalier_core::model::{DualConfig, DualEncoder, Lift, LiftKind, Preset};
 use espalier_trainer::config::TrainConfig;
 use espalier_trainer::data::random::{Purpose, Random};
 use espalier_trainer::data::{Batch, BrokenCounts, Pictures, Position};
-use espalier_trainer::fit::inputs::{StepInputs, picture_tensor};
+use espalier_trainer::fit::inputs::{Seen, StepInputs, picture_tensor};
 use espalier_trainer::fit::method::{MethodName, Trains};
 use espalier_trainer::fit::optimise::{clip_norm, optimizer, with_stable_ids};
 use espalier_trainer::fit::step::Task;
@@ -139,6 +139,7 @@ fn random_batch(architecture: &DualConfig, samples: usize) -> Batch {
         phrases: Some(texts(TOKENS[1])),
         chains: None,
         scenes: None,
+        labels: None,
         keys: (0..samples).map(|i| i.to_string()).collect(),
         synsets: vec![None; samples],
         position_after: Position::default(),
@@ -162,6 +163,7 @@ fn new_task(architecture: &DualConfig, pieces: usize) -> anyhow::Result<Task> {
         entail_ramp: 0,
         patch_keep: 1.0,
         patches: architecture.vision.patches(),
+        half_steps: 0,
         trains: Trains::ALL,
         pieces: Pieces {
             threads: pieces,
@@ -238,7 +240,7 @@ fn sections(mut task: Task, batch: &Batch, args: &Args) -> Value {
         };
         task.model = task.model.clamped();
         part("clamp the scalars");
-        let inputs = StepInputs::new(batch, None, &task.root, &task.device);
+        let inputs = StepInputs::new(batch, Seen::default(), &task.root, &task.device);
         part("batch to tensors");
         let model = &task.model;
         let boxes = inputs.box_images.clone();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
-use espalier_core::caption::files;
+use espalier_core::caption::{Calibration, files};
 use espalier_core::geometry::Space;
 use espalier_core::input::{Preprocess, ResizeMode, Tokenizer};
 use espalier_core::model::{DualConfig, DualEncoder};
@@ -95,6 +95,8 @@ pub struct Model {
     /// Root on the unit sphere where the file holds the vector itself: a bundle's, or one that was
     /// imported with the weights. Else it is the embedding of the card's `root_text`.
     pub root: Option<Vec<f32>>,
+    /// How its scores become probabilities, where it is a bundle.
+    pub calibration: Option<Calibration>,
 }
 
 /// Preprocessing of an architecture for photos: shortest side, centre crop (METHODS 6.0).
@@ -224,11 +226,14 @@ pub fn open(path: &Path, device: &Device) -> anyhow::Result<Model> {
         file,
         sha256,
         preprocess,
+        calibration: None,
     })
 }
 
 fn open_bundle(path: &Path, device: &Device) -> anyhow::Result<Model> {
-    let (bytes, manifest, bundle) = read_bundle(path, &[Part::Image, Part::Text])?;
+    // The calibration lies beside the taxonomy.
+    let parts = [Part::Image, Part::Text, Part::Taxonomy];
+    let (bytes, manifest, bundle) = read_bundle(path, &parts)?;
     let mut model = from_bundle(manifest, &bundle, device)?;
     model.file = path.join("manifest.json");
     model.sha256 = sha256_hex(&bytes);
@@ -275,5 +280,6 @@ pub fn from_bundle(
             Space::Sphere { root } => Some(root),
             Space::Lorentz { .. } | Space::Product { .. } => None,
         },
+        calibration: Some(Calibration::read(bundle)?),
     })
 }

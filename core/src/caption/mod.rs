@@ -1,14 +1,16 @@
 //! A photo becomes a ladder of captions, from general to specific, and a path in the taxonomy.
 
+pub mod calibration;
 pub mod captioner;
 pub mod index;
 pub mod ladder;
 pub mod path;
 pub mod result;
 
+pub use calibration::Calibration;
 pub use captioner::{Caption, Captioner, ImageModel, TextModel};
 pub use index::{CaptionEntry, CaptionIndex};
-pub use path::{Calibration, Classifier, TaxonomyPath};
+pub use path::{Classifier, TaxonomyPath};
 pub use result::{CaptionResult, ModelInfo, PathStep, PhotoInfo, Rung, TaxonomyResult};
 
 /// Names of the files that a bundle consists of.

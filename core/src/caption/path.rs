@@ -1,22 +1,12 @@
 //! Where a photo lies in the taxonomy, and how far down the evidence carries.
 
-use serde::{Deserialize, Serialize};
-
+use super::calibration::Calibration;
 use super::files;
 use super::index::embedding_rows;
 use crate::bundle::BundleFiles;
 use crate::error::{CoreError, Result};
 use crate::geometry::Space;
 use crate::taxonomy::{NodeIx, Taxonomy, descend, roll_up};
-
-/// How scores become probabilities, fitted on pictures that were not trained on.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Calibration {
-    /// Logits (cosine or minus distance) are multiplied by this before the softmax.
-    pub scale: f64,
-    /// The stop is the deepest node at least this probable.
-    pub threshold: f64,
-}
 
 /// The path of a photo.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,11 +49,7 @@ impl Classifier {
         if taxonomy.labelled().is_empty() {
             return Err(fault(files::TAXONOMY, "no node is labelled".into()));
         }
-        let Calibration { scale, threshold } = calibration;
-        if !(scale.is_finite() && scale > 0.0 && (0.0..=1.0).contains(&threshold)) {
-            let reason = format!(
-                "expected scale > 0 and a threshold in [0, 1], found {scale} and {threshold}"
-            );
+        if let Some(reason) = calibration.fault() {
             return Err(fault(files::CALIBRATION, reason));
         }
         Ok(Self {
@@ -80,12 +66,7 @@ impl Classifier {
     /// [`CoreError::Bundle`], [`CoreError::Taxonomy`] or a tensor error.
     pub fn read(bundle: &BundleFiles, width: usize) -> Result<Self> {
         let taxonomy = Taxonomy::from_tsv(bundle.text(files::TAXONOMY)?)?;
-        let calibration = serde_json::from_str(bundle.text(files::CALIBRATION)?).map_err(|e| {
-            CoreError::Bundle {
-                file: files::CALIBRATION.into(),
-                reason: format!("expected `scale` and `threshold`: {e}"),
-            }
-        })?;
+        let calibration = Calibration::read(bundle)?;
         let tensors = bundle.tensors(files::LABEL_EMBEDDINGS)?;
         let labels = embedding_rows(&tensors, taxonomy.labelled().len(), width)?.to_vec();
         Self::new(taxonomy, labels, width, calibration)
@@ -106,16 +87,41 @@ impl Classifier {
             .collect()
     }
 
+    /// Probability of every node that a photo shows it, with [`Taxonomy::nodes`]; none is above that
+    /// of a node it lies below.
+    #[must_use]
+    pub fn probabilities(&self, space: &Space, picture: &[f32]) -> Vec<f32> {
+        let leaves = softmax(&self.logits(space, picture), self.calibration.scale);
+        let shares = roll_up(&self.taxonomy, &leaves);
+        let levelled = |ix: NodeIx| {
+            let depth = self.taxonomy.depth(ix);
+            self.calibration.at_depth(depth, shares[ix.index()])
+        };
+        // Levels are fitted one by one; what lies below cannot be more likely all the same.
+        let least = |ix: NodeIx| {
+            let above = self.taxonomy.ancestors(ix).iter();
+            above.fold(levelled(ix), |p, a| p.min(levelled(*a)))
+        };
+        (0..shares.len()).map(|i| least(NodeIx(i as u32))).collect()
+    }
+
     /// The path of a photo.
     #[must_use]
     pub fn path(&self, space: &Space, picture: &[f32]) -> TaxonomyPath {
-        let p = softmax(&self.logits(space, picture), self.calibration.scale);
-        let nodes = roll_up(&self.taxonomy, &p);
+        let nodes = self.probabilities(space, picture);
         let descent = descend(&self.taxonomy, &nodes, self.calibration.threshold as f32);
         TaxonomyPath {
             steps: descent.path,
             stop: descent.stop,
         }
+    }
+
+    /// The same classifier with another calibration.
+    ///
+    /// # Errors
+    /// [`CoreError::Bundle`] when it makes no sense.
+    pub fn with_calibration(self, calibration: Calibration) -> Result<Self> {
+        Self::new(self.taxonomy, self.labels, self.width, calibration)
     }
 }
 

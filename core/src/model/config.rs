@@ -4,8 +4,8 @@ use burn::config::Config;
 
 use crate::error::{CoreError, Result};
 use crate::geometry::Join;
-use crate::nn::Activation;
 use crate::nn::block::LAYER_NORM_EPS;
+use crate::nn::{Activation, StageConfig, conv_stem};
 
 /// Where picture tokens get their positions from.
 #[derive(Config, Debug, Copy, PartialEq, Eq)]
@@ -64,16 +64,19 @@ impl LiftKind {
     }
 }
 
-/// Vision transformer (METHODS 3.1, 3.5).
+/// Picture tower: a vision transformer (METHODS 3.1, 3.5), whose tokens may come from convolutions
+/// in place of patches. With convolutions it may have no transformer block at all, and then takes
+/// pictures of any side that is a multiple of `patch`.
 #[derive(Config, Debug, PartialEq)]
 pub struct VitConfig {
     /// Side of the input picture in pixels.
     pub image_size: usize,
-    /// Side of a patch in pixels; divides `image_size`.
+    /// Side of a patch in pixels; divides `image_size`. With a stem, how far apart its tokens are:
+    /// 2 to the number of stages.
     pub patch: usize,
     /// Token width; a multiple of 4 and of `n_heads`.
     pub d_model: usize,
-    /// Number of blocks.
+    /// Number of transformer blocks; 0 only with a stem.
     pub n_layers: usize,
     /// Number of attention heads.
     pub n_heads: usize,
@@ -96,6 +99,8 @@ pub struct VitConfig {
     pub d_hidden: Option<usize>,
     /// `eps` of the layer norms; 1e-5 where it is not set (METHODS trap 26).
     pub norm_eps: Option<f64>,
+    /// Stages of convolutions in place of the patch projection, the last of width `d_model`.
+    pub stem: Option<Vec<StageConfig>>,
 }
 
 impl VitConfig {
@@ -103,6 +108,58 @@ impl VitConfig {
     #[must_use]
     pub fn hidden(&self) -> usize {
         self.d_hidden.unwrap_or(self.d_model.saturating_mul(4))
+    }
+
+    /// Whether tokens are given positions: convolutions without a transformer need none.
+    #[must_use]
+    pub fn has_positions(&self) -> bool {
+        self.n_layers > 0
+    }
+
+    /// Check the stem, or that there are transformer blocks where there is none.
+    fn validate_stem(&self) -> Result<()> {
+        let Some(stages) = &self.stem else {
+            return require(
+                self.n_layers > 0 && self.n_layers <= 1 << 16,
+                "vision.n_layers",
+                "between 1 and 65536, or 0 with a stem",
+                self.n_layers,
+            );
+        };
+        let strides = 1_usize.checked_shl(stages.len() as u32).unwrap_or(0);
+        require(
+            !stages.is_empty() && strides == self.patch,
+            "vision.patch",
+            &format!("2 to the number of stages of the stem, {}", stages.len()),
+            self.patch,
+        )?;
+        for stage in stages {
+            require(
+                stage.width > 0 && stage.width <= 1 << 16,
+                "vision.stem.width",
+                "between 1 and 65536",
+                stage.width,
+            )?;
+            require(
+                stage.blocks <= 1 << 10,
+                "vision.stem.blocks",
+                "at most 1024",
+                stage.blocks,
+            )?;
+        }
+        let last = stages.last().map_or(0, |stage| stage.width);
+        require(
+            last == self.d_model,
+            "vision.stem",
+            &format!("a last stage as wide as the tokens, {}", self.d_model),
+            last,
+        )?;
+        require(
+            self.n_layers > 0 || self.pool == Pool::Mean,
+            "vision.pool",
+            "Mean without transformer blocks",
+            format!("{:?}", self.pool),
+        )
     }
 }
 
@@ -174,9 +231,14 @@ impl DualConfig {
     pub fn parameters(&self) -> u64 {
         let (v, t) = (&self.vision, &self.text);
         let block = |d: usize, hidden: usize| 4 * d * d + 9 * d + 2 * d * hidden + hidden;
+        let tokens = match &v.stem {
+            Some(stages) => conv_stem::parameters(stages),
+            None => v.d_model * (3 * v.patch * v.patch + usize::from(v.patch_bias)),
+        };
+        let positions = if v.has_positions() { v.patches() } else { 0 };
         let vision = v.n_layers * block(v.d_model, v.hidden())
-            + v.d_model * (3 * v.patch * v.patch + usize::from(v.patch_bias))
-            + v.d_model * (v.patches() + 2 * usize::from(v.pool.has_class()))
+            + tokens
+            + v.d_model * (positions + 2 * usize::from(v.pool.has_class()))
             + 2 * v.d_model * (1 + usize::from(v.pre_norm));
         let text = t.n_layers * block(t.d_model, t.hidden())
             + t.d_model * (t.vocab_size + t.context)
@@ -193,7 +255,6 @@ impl DualConfig {
         let positive = [
             ("vision.image_size", v.image_size),
             ("vision.patch", v.patch),
-            ("vision.n_layers", v.n_layers),
             ("vision.n_heads", v.n_heads),
             ("text.n_layers", t.n_layers),
             ("text.n_heads", t.n_heads),
@@ -209,6 +270,7 @@ impl DualConfig {
                 value,
             )?;
         }
+        v.validate_stem()?;
         require(
             v.image_size.is_multiple_of(v.patch),
             "vision.image_size",
@@ -269,6 +331,7 @@ impl DualConfig {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use super::*;
     use crate::model::Preset;
 
     #[test]
@@ -282,6 +345,42 @@ mod tests {
     fn the_small_preset_has_the_published_number_of_parameters() {
         // METHODS 3.3: 85,290,372 with four scalars.
         assert_eq!(Preset::VitS16_224.config().parameters() + 4, 85_290_372);
+    }
+
+    #[test]
+    fn a_stem_must_fit_the_tower() {
+        let message = |change: fn(&mut VitConfig)| {
+            let mut config = Preset::VitT8_64.config();
+            let stages = [(32, 0), (64, 1), (192, 1)];
+            config.vision.stem = Some(stages.map(|(w, b)| StageConfig::new(w, b)).to_vec());
+            config.validate().unwrap();
+            change(&mut config.vision);
+            config.validate().unwrap_err().to_string()
+        };
+        for (found, known) in [
+            (
+                message(|v| v.patch = 16),
+                "vision.patch must be 2 to the number of stages of the stem, 3, found 16",
+            ),
+            (
+                message(|v| v.d_model = 96),
+                "vision.stem must be a last stage as wide as the tokens, 96, found 192",
+            ),
+            (
+                message(|v| v.stem.as_mut().unwrap()[0].width = 0),
+                "vision.stem.width must be between 1 and 65536, found 0",
+            ),
+            (
+                message(|v| (v.n_layers, v.pool) = (0, Pool::Class)),
+                "vision.pool must be Mean without transformer blocks, found Class",
+            ),
+            (
+                message(|v| (v.n_layers, v.stem) = (0, None)),
+                "vision.n_layers must be between 1 and 65536, or 0 with a stem, found 0",
+            ),
+        ] {
+            assert_eq!(found, format!("configuration: {known}"));
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The picture tower: patches, transformer, one feature.
+//! The picture tower: patches or convolutions, transformer, one feature.
 
 use burn::module::{Initializer, Module, Param};
 use burn::nn::{LayerNorm, LayerNormConfig};
@@ -7,18 +7,22 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use super::config::{Pool, Positions, VitConfig};
 use crate::nn::block::LAYER_NORM_EPS;
 use crate::nn::{
-    AttentionConfig, Block, BlockConfig, MlpConfig, PatchEmbed, PatchEmbedConfig, sincos_2d,
+    AttentionConfig, Block, BlockConfig, ConvStem, MlpConfig, PatchEmbed, PatchEmbedConfig,
+    sincos_2d,
 };
 
-/// Vision transformer whose feature is its class token, or the mean of its patch tokens.
+/// Picture tower whose feature is its class token, or the mean of its patch tokens.
 #[derive(Module, Debug)]
 pub struct VisionTower {
     /// Class token, `[1, 1, d_model]`, where the feature is read from it.
     pub cls_token: Option<Param<Tensor<3>>>,
-    /// Positions of the class token, if there is one, and the patches, `[1, tokens, d_model]`.
-    pub pos_embed: Param<Tensor<3>>,
-    /// Patches to tokens.
-    pub patch_embed: PatchEmbed,
+    /// Positions of the class token, if there is one, and the patches, `[1, tokens, d_model]`,
+    /// where there are blocks.
+    pub pos_embed: Option<Param<Tensor<3>>>,
+    /// Patches to tokens, where there is no stem.
+    pub patch_embed: Option<PatchEmbed>,
+    /// Convolutions to tokens.
+    pub stem: Option<ConvStem>,
     /// Norm before the blocks (CLIP only).
     pub norm_pre: Option<LayerNorm>,
     /// Transformer blocks.
@@ -40,7 +44,7 @@ impl VitConfig {
     pub fn init(&self, device: &Device) -> VisionTower {
         let classes = usize::from(self.pool.has_class());
         let (tokens, d) = (classes + self.patches(), self.d_model);
-        let pos_embed = match self.positions {
+        let pos_embed = || match self.positions {
             Positions::Sincos => {
                 let side = self.image_size / self.patch;
                 let mut positions = vec![0.0; classes * d];
@@ -65,10 +69,15 @@ impl VitConfig {
                 let std = 1e-6;
                 Initializer::Normal { mean: 0.0, std }.init([1, 1, d], device)
             }),
-            pos_embed,
-            patch_embed: PatchEmbedConfig::new(self.patch, d)
-                .with_bias(self.patch_bias)
-                .init(device),
+            pos_embed: self.has_positions().then(pos_embed),
+            patch_embed: self.stem.is_none().then(|| {
+                let patches = PatchEmbedConfig::new(self.patch, d);
+                patches.with_bias(self.patch_bias).init(device)
+            }),
+            stem: self
+                .stem
+                .as_ref()
+                .map(|stages| ConvStem::new(stages, device)),
             norm_pre: self.pre_norm.then(|| norm.init(device)),
             blocks: (0..self.n_layers).map(|_| block.init(device)).collect(),
             norm: norm.init(device),
@@ -92,15 +101,21 @@ impl VisionTower {
     /// # Shapes
     /// `images [batch, 3, image_size, image_size]`, `keep [k]` patch indices `-> [batch, d_model]`
     pub fn forward_tokens(&self, images: Tensor<4>, keep: Option<Tensor<1, Int>>) -> Tensor<2> {
-        let patches = self.patch_embed.forward(images);
-        let [batch, n_patches, d] = patches.dims();
-        let pos = self.pos_embed.val();
-        let classes = pos.dims()[1] - n_patches;
-        let mut x = patches + pos.clone().narrow(1, classes, n_patches);
+        let mut x = match (&self.stem, &self.patch_embed) {
+            (Some(stem), _) => stem.forward(images),
+            (None, Some(patches)) => patches.forward(images),
+            (None, None) => unreachable!("a tower is built with a stem or with patches"),
+        };
+        let [batch, n_patches, d] = x.dims();
+        let pos = self.pos_embed.as_ref().map(Param::val);
+        if let Some(pos) = &pos {
+            let classes = pos.dims()[1] - n_patches;
+            x = x + pos.clone().narrow(1, classes, n_patches);
+        }
         if let Some(keep) = keep {
             x = x.select(1, keep);
         }
-        if let Some(class) = &self.cls_token {
+        if let (Some(class), Some(pos)) = (&self.cls_token, pos) {
             let class = (class.val() + pos.narrow(1, 0, 1)).expand([batch, 1, d]);
             x = Tensor::cat(vec![class, x], 1);
         }

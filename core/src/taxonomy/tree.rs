@@ -64,16 +64,7 @@ impl Taxonomy {
             }
             ancestors[ix.index()] = above.into_iter().collect();
         }
-        let labelled: Vec<NodeIx> = indices(nodes.len())
-            .filter(|ix| nodes[ix.index()].labelled)
-            .collect();
-        let mut labelled_below = vec![Vec::new(); nodes.len()];
-        for &leaf in &labelled {
-            labelled_below[leaf.index()].push(leaf);
-            for above in &ancestors[leaf.index()] {
-                labelled_below[above.index()].push(leaf);
-            }
-        }
+        let (labelled, labelled_below) = labels(&nodes, &ancestors);
         Ok(Self {
             depths: depths(root, &children),
             by_id: indices(nodes.len())
@@ -86,6 +77,16 @@ impl Taxonomy {
             labelled,
             labelled_below,
         })
+    }
+
+    /// The same taxonomy with fewer labels: those of its own that `keep` accepts.
+    #[must_use]
+    pub fn with_labels(mut self, keep: impl Fn(NodeIx) -> bool) -> Self {
+        for (i, node) in self.nodes.iter_mut().enumerate() {
+            node.labelled &= keep(NodeIx(i as u32));
+        }
+        (self.labelled, self.labelled_below) = labels(&self.nodes, &self.ancestors);
+        self
     }
 
     /// Writes the taxonomy in the first form that [`Taxonomy::from_tsv`] reads.
@@ -169,6 +170,21 @@ impl Taxonomy {
 
 fn of(lists: &[Vec<NodeIx>], ix: NodeIx) -> &[NodeIx] {
     lists.get(ix.index()).map_or(&[], Vec::as_slice)
+}
+
+/// The labelled nodes, and those at or below each node, both in the order of the file.
+fn labels(nodes: &[Node], ancestors: &[Vec<NodeIx>]) -> (Vec<NodeIx>, Vec<Vec<NodeIx>>) {
+    let labelled: Vec<NodeIx> = indices(nodes.len())
+        .filter(|ix| nodes[ix.index()].labelled)
+        .collect();
+    let mut below = vec![Vec::new(); nodes.len()];
+    for &leaf in &labelled {
+        below[leaf.index()].push(leaf);
+        for above in &ancestors[leaf.index()] {
+            below[above.index()].push(leaf);
+        }
+    }
+    (labelled, below)
 }
 
 fn indices(count: usize) -> impl Iterator<Item = NodeIx> {
@@ -278,6 +294,20 @@ mod tests {
     use super::*;
 
     /// A pet cat is a cat and a pet; lines in no order.
+    #[test]
+    fn fewer_labels_leave_the_tree_as_it_is() {
+        let tax = Taxonomy::from_tsv(TSV).unwrap();
+        let (nodes, labels) = (tax.nodes().len(), tax.labelled().len());
+        let gone = tax.labelled()[0];
+        let fewer = tax.with_labels(|ix| ix != gone);
+        assert_eq!(
+            (fewer.nodes().len(), fewer.labelled().len()),
+            (nodes, labels - 1)
+        );
+        assert!(!fewer.labelled_below(fewer.root()).contains(&gone));
+        assert!(!fewer.node(gone).labelled);
+    }
+
     const TSV: &str = "synset\tnames\thypernyms\tlabelled\n\
         c\tcat|true cat\tf\t1\n\
         e\tentity\t\t0\n\

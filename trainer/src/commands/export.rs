@@ -1,5 +1,6 @@
 //! `trainer export`.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,12 +14,12 @@ use crate::cli::{ExportArgs, ExportDtype};
 use crate::config::TrainConfig;
 use crate::data::{Dataset, open};
 use crate::eval::embed::{self, Reading};
-use crate::eval::zero_shot;
+use crate::eval::{stop, zero_shot};
 use crate::exit::usage;
 use crate::export::build::PROMPTS;
 use crate::export::gate::{Gate, Side};
 use crate::export::published::{self, Checkpoint, ExportFormat};
-use crate::export::{Bundle, Contents, calibrate, captions, card};
+use crate::export::{Bundle, Contents, captions, card};
 use crate::fit::checkpoint::write_whole;
 use crate::fit::{Source, source};
 use crate::model_file::{self, Model};
@@ -90,31 +91,18 @@ fn side<'a>(
     })
 }
 
-/// Scale and calibration error of a bundle on labelled pictures.
-fn calibration(bundle: &Captioner, taxonomy: &Taxonomy, side: &Side<'_>) -> (Calibration, f64) {
-    let space = bundle.space();
-    let logits: Vec<Vec<f64>> = side
-        .pictures
-        .points
-        .iter()
-        .map(|p| bundle.classifier().logits(space, p))
-        .collect();
-    let at = |l| taxonomy.labelled().iter().position(|n| n == l);
-    let pairs: Vec<(Vec<f64>, usize)> = logits
-        .into_iter()
-        .zip(&side.pictures.labels)
-        .filter_map(|(r, l)| Some((r, at(l)?)))
-        .collect();
-    let (logits, truth): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
-    let scale = calibrate::fit_scale(&logits, &truth);
-    let error = calibrate::expected_error(&logits, &truth, scale);
-    (
-        Calibration {
-            scale,
-            threshold: 0.5,
-        },
-        error,
-    )
+/// Calibration of a bundle on labelled pictures, and how well its kind does: each half of them
+/// judged by what the other half teaches.
+fn calibration(
+    bundle: &Captioner,
+    side: &Side<'_>,
+) -> anyhow::Result<(Calibration, BTreeMap<String, f64>)> {
+    let classifier = bundle.classifier();
+    let points = side.pictures.points.iter().map(Vec::as_slice);
+    let pictures: Vec<_> = points.zip(side.pictures.labels.iter().copied()).collect();
+    let make = |calibration| classifier.clone().with_calibration(calibration);
+    let (walked, calibration) = stop::crosswise(make, bundle.space(), &pictures)?;
+    Ok((calibration, stop::known(&walked)))
 }
 
 /// Write a checkpoint for other programs, bit for bit.
@@ -195,7 +183,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
         &device,
     )?;
     let full = side(&model, data, &taxonomy, args.probe_size, &device)?;
-    let (calibration, error) = calibration(&captioner, &taxonomy, &stored);
+    let (calibration, stops) = calibration(&captioner, &stored)?;
     bundle.set_calibration(&calibration)?;
     let gate = Gate::compare(
         &full,
@@ -210,7 +198,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let metrics = &mut bundle.manifest.metrics;
     metrics.extend(gate.rows.iter().map(|r| (r.name.clone(), r.quantised)));
     metrics.insert("chance".into(), 1.0 / classes.max(1) as f64);
-    metrics.insert("calibration_error".into(), error);
+    metrics.extend(stops);
     let provenance = &mut bundle.manifest.provenance;
     provenance.insert("measured_on".into(), probe_name.clone().into());
     if let Some(config) = run_of(&model) {

@@ -69,6 +69,11 @@ pub struct LossConfig {
     pub factors: usize,
     /// How the distances of factors are joined (PHyCLIP).
     pub join: Join,
+    /// Weight of the contrast of pictures with the texts of all labels (CLIP, MERU, HyCoCLIP,
+    /// PHyCLIP).
+    pub labels: f64,
+    /// Share of its target that goes to labels near in the taxonomy.
+    pub label_smoothing: f64,
     /// Weight of the pull-back to the text tower before training (RE, EC).
     pub pull_back: f64,
     /// Weight of the hard mined pairs (RE, EC).

@@ -1,4 +1,5 @@
-//! Layers of configuration that are shipped: defaults of single methods, and the papers' values.
+//! Layers of configuration that are shipped: defaults of single methods, the papers' values, and
+//! the recipe of the shipped model.
 
 use std::path::Path;
 
@@ -28,9 +29,15 @@ pub(super) const PAPERS: [(&str, &str); 9] = [
     ("parts", include_str!("../../configs/papers/parts.toml")),
 ];
 
+/// Name of the shipped model's recipe.
+const SHIPPED: &str = "default";
+
 /// The text that `--config` names: a recipe or a file.
 pub(super) fn layer_text(path: &Path) -> anyhow::Result<String> {
     let name = path.to_string_lossy();
+    if name == SHIPPED {
+        return Ok(include_str!("../../configs/default.toml").to_owned());
+    }
     if let Some(paper) = name.strip_prefix("paper:") {
         let recipe = PAPERS.iter().find(|(known, _)| *known == paper);
         return recipe.map(|(_, text)| (*text).to_owned()).ok_or_else(|| {
@@ -41,5 +48,9 @@ pub(super) fn layer_text(path: &Path) -> anyhow::Result<String> {
             ))
         });
     }
-    std::fs::read_to_string(path).map_err(|e| usage(format!("--config {name}: {e}")))
+    std::fs::read_to_string(path).map_err(|e| {
+        usage(format!(
+            "--config {name}: {e}; expected a file, {SHIPPED}, or paper:METHOD"
+        ))
+    })
 }

@@ -7,6 +7,7 @@ use image::RgbImage;
 
 use super::error::{DataError, Result};
 use super::fault::BrokenCounts;
+use super::label_texts::LabelBatch;
 use super::lineage::Lineages;
 use super::order::{Position, ShuffleBudget};
 
@@ -40,6 +41,8 @@ pub struct BatchSpec {
     pub cross_image: usize,
     /// Random crop of pictures and boxes; `None` takes the middle of each.
     pub augment: Option<RandomCrop>,
+    /// Whether every other record is seen in a mirror, where no text of it speaks of sides.
+    pub mirror: bool,
     /// Whether a picture is first centred on a white square, as the reference's training
     /// pictures are (METHODS 4, 5.2). Without it the ends of long pictures and boxes are cropped
     /// away. Prepared shards are square already.
@@ -73,6 +76,7 @@ impl BatchSpec {
             lineages: None,
             cross_image: 1,
             augment: Some(RandomCrop::default()),
+            mirror: false,
             white_pad: true,
             min_box_px: super::boxes::default_min_box_px(image_size),
             seed: 0,
@@ -218,6 +222,9 @@ pub struct Batch {
     pub chains: Option<Chains>,
     /// Boxes and what they are parts of, if the method needs them.
     pub scenes: Option<Scenes>,
+    /// Texts of all labels and what the pictures should say of them, where the loss asks for it;
+    /// drawn for the step, not with the records.
+    pub labels: Option<LabelBatch>,
     /// Keys of the records.
     pub keys: Vec<String>,
     /// Label of the box of each sample; without boxes, of the first box that has one.

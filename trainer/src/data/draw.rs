@@ -8,6 +8,7 @@ use super::batch::{BatchSpec, Needs};
 use super::boxes::{GroundedBox, Region, large_enough, pixel_box};
 use super::fault::{Broken, Cause, Fault};
 use super::lineage::TextChain;
+use super::mirror::mirrored;
 use super::picture::Picture;
 use super::random::Random;
 use super::source::Record;
@@ -60,7 +61,12 @@ pub(super) fn draw(
         Err(broken) => return Outcome::Broken(broken),
     };
     let key = record.key.clone();
-    match try_draw(record, spec, random) {
+    let turned = if spec.mirror && random.uniform() < 0.5 {
+        mirrored(record)
+    } else {
+        Ok(record)
+    };
+    match turned.and_then(|record| try_draw(record, spec, random)) {
         Ok(Some(drawn)) => Outcome::Drawn(Box::new(drawn)),
         Ok(None) if spec.needs == Needs::Chains => Outcome::NoChain,
         Ok(None) => Outcome::NoUsableBox,

@@ -28,6 +28,8 @@ pub enum Purpose {
     Weight = 7,
     /// Places where the points of a figure start.
     Figure = 8,
+    /// Texts of the labels of a training step.
+    Labels = 9,
 }
 
 /// A stream of random numbers.

@@ -329,6 +329,7 @@ impl Producer {
                 })
                 .flatten(),
             scenes: (self.spec.needs == Needs::Parts).then(|| pack::scenes(drawn, size)),
+            labels: None,
             keys: drawn.iter().map(|sample| sample.key.clone()).collect(),
             synsets: drawn.iter().map(|sample| sample.synset.clone()).collect(),
             position_after,

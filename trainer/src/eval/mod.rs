@@ -13,6 +13,7 @@
 //!    and a page.
 
 pub mod cache;
+pub mod calibrate;
 pub mod embed;
 pub mod embedded;
 pub mod embedder;
@@ -28,6 +29,7 @@ pub mod published;
 pub mod record;
 pub mod report;
 pub mod search;
+pub mod stop;
 pub mod stored;
 pub mod suite;
 pub mod task;

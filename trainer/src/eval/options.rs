@@ -47,6 +47,9 @@ pub struct Options {
     /// Classes to choose from.
     #[arg(long, value_enum, default_value = "present")]
     pub classes: Choice,
+    /// Share of the labels that are taken away before pictures of them are judged.
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    pub hold_out: f64,
     /// Name of the benchmark, such as food101: picks its prompts and its published values.
     #[arg(long, value_name = "NAME")]
     pub dataset_name: Option<String>,

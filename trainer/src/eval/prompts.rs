@@ -191,8 +191,14 @@ pub fn templates(set: &str) -> anyhow::Result<Vec<String>> {
 /// # Errors
 /// Bad usage for an unknown set, with those that exist.
 pub fn fill(set: &str, name: &str) -> anyhow::Result<Vec<String>> {
-    let one = |t: String| t.replace("{a}", &with_article(name)).replace("{}", name);
-    Ok(templates(set)?.into_iter().map(one).collect())
+    Ok(templates(set)?.iter().map(|t| fill_one(t, name)).collect())
+}
+
+/// One prompt for a class name.
+#[must_use]
+pub fn fill_one(template: &str, name: &str) -> String {
+    let with_name = template.replace("{a}", &with_article(name));
+    with_name.replace("{}", name)
 }
 
 #[cfg(test)]

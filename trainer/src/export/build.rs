@@ -162,10 +162,7 @@ impl Bundle {
             dtype,
             embedding_file(&labels, quantise)?,
         );
-        bundle.set_calibration(&Calibration {
-            scale,
-            threshold: 0.5,
-        })?;
+        bundle.set_calibration(&Calibration::of_scale(scale))?;
         bundle.add(
             files::IMAGE,
             Part::Image,

@@ -1,8 +1,11 @@
 //! The model card that goes with a bundle.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use espalier_core::bundle::{Manifest, Part};
+use espalier_core::model::VitConfig;
+use espalier_core::nn::StageConfig;
 
 use super::gate::Gate;
 
@@ -31,7 +34,7 @@ pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
          # {name} {version}\n\n\
          An Espalier bundle (`{format}`), trained with `{method}`.\n\n\
          | | |\n|---|---|\n\
-         | picture tower | ViT, {size} px, patch {patch}, width {width}, {layers} layers |\n\
+         | picture tower | {tower} |\n\
          | embedding | {embed} numbers |\n\
          | fetched for a first answer | {bytes} bytes |\n\
          | text tower, fetched when a visitor types | {text} bytes |\n\
@@ -41,10 +44,7 @@ pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
         name = m.name,
         version = m.version,
         format = m.format,
-        size = vision.image_size,
-        patch = vision.patch,
-        width = vision.d_model,
-        layers = vision.n_layers,
+        tower = tower(vision),
         embed = m.model.d_embed,
         bytes = m.bytes_of(&all),
         text = m.bytes_of(&[Part::Text]),
@@ -64,6 +64,7 @@ pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
                 m.metrics.get("chance").copied().unwrap_or(0.0),
                 gate.table()
             );
+            out.push_str(&stops(&m.metrics));
         }
         None => out.push_str("Not measured: no probe was given.\n\n"),
     }
@@ -81,5 +82,51 @@ pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
         run.trim(),
         m.licence
     );
+    out
+}
+
+/// A picture tower in words.
+fn tower(vision: &VitConfig) -> String {
+    let size = vision.image_size;
+    let layers = format!("{} layers of width {}", vision.n_layers, vision.d_model);
+    match &vision.stem {
+        None => format!("ViT, {size} px, patch {}, {layers}", vision.patch),
+        Some(stages) => {
+            let stage = |s: &StageConfig| format!("{} (+ {} blocks)", s.width, s.blocks);
+            let stages: Vec<String> = stages.iter().map(stage).collect();
+            let after = match vision.n_layers {
+                0 => String::new(),
+                _ => format!(", then {layers}"),
+            };
+            format!(
+                "convolutions, {size} px, stages of {}{after}",
+                stages.join(", ")
+            )
+        }
+    }
+}
+
+/// How often paths hold where they stop, and the risk of labels by coverage.
+fn stops(metrics: &BTreeMap<String, f64>) -> String {
+    let get = |name: &str| metrics.get(name).copied();
+    let (Some(right), Some(said), Some(depth)) =
+        (get("stop_right"), get("stop_said"), get("stop_depth"))
+    else {
+        return String::new();
+    };
+    let mut out = format!(
+        "Paths in the taxonomy stop at depth {depth:.1} on average; the node is right in {:.1} % and \
+         said to be in {:.1} %. Each half of the pictures is judged by the calibration of the \
+         other half.\n\n| most certain share of the pictures | label wrong |\n|---|---|\n",
+        100.0 * right,
+        100.0 * said
+    );
+    for tenth in 1..=10 {
+        if let Some(risk) = get(&format!("risk_at_{:03}", 10 * tenth)) {
+            // Writing to a String cannot fail.
+            let _ = writeln!(out, "| {} % | {:.1} % |", 10 * tenth, 100.0 * risk);
+        }
+    }
+    out.push('\n');
     out
 }

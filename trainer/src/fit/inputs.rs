@@ -1,5 +1,7 @@
 //! A batch on the device.
 
+use burn::tensor::module::avg_pool2d;
+use burn::tensor::ops::AvgPoolOptions;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use espalier_core::input::TokenBatch;
 use espalier_core::loss::Relations;
@@ -22,8 +24,28 @@ pub struct StepInputs {
     pub chains: Option<ChainInputs>,
     /// Boxes of scenes and what they are parts of.
     pub scenes: Option<SceneInputs>,
+    /// Texts of all labels, and which of them the pictures show.
+    pub labels: Option<LabelInputs>,
     /// Patches that the picture tower sees, `[k]`; all where not set.
     pub keep: Option<Tensor<1, Int>>,
+}
+
+/// What a step sees of the pictures of its batch; by default everything.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// Patches to train on; all where not set.
+    pub patches: Option<Vec<i32>>,
+    /// Whether pictures are brought to half their side.
+    pub halved: bool,
+}
+
+/// Labels on the device.
+#[derive(Clone, Debug)]
+pub struct LabelInputs {
+    /// One text of each of `l` labels.
+    pub texts: Tokens,
+    /// What the pictures of the samples should say, `[b, l]`.
+    pub targets: Tensor<2>,
 }
 
 /// Chains of texts on the device.
@@ -80,13 +102,19 @@ fn scene_inputs(scenes: &Scenes, batch: usize, device: &Device) -> SceneInputs {
 }
 
 impl StepInputs {
-    /// Move a batch to the device; `keep` lists the patches to train on, `root` is the text of the
-    /// root of chains.
+    /// Move a batch to the device; `root` is the text of the root of chains.
     #[must_use]
-    pub fn new(batch: &Batch, keep: Option<Vec<i32>>, root: &TokenBatch, device: &Device) -> Self {
+    pub fn new(batch: &Batch, seen: Seen, root: &TokenBatch, device: &Device) -> Self {
+        let pictures = |p: &Pictures| {
+            let pictures = picture_tensor(p, device);
+            if seen.halved && p.count > 0 {
+                return avg_pool2d(pictures, AvgPoolOptions::new([2, 2]));
+            }
+            pictures
+        };
         Self {
-            images: picture_tensor(&batch.images, device),
-            box_images: batch.box_images.as_ref().map(|p| picture_tensor(p, device)),
+            images: pictures(&batch.images),
+            box_images: batch.box_images.as_ref().map(pictures),
             captions: Tokens::new(&batch.captions, device),
             phrases: batch.phrases.as_ref().map(|p| Tokens::new(p, device)),
             chains: batch.chains.as_ref().map(|chains| ChainInputs {
@@ -98,7 +126,16 @@ impl StepInputs {
                 .scenes
                 .as_ref()
                 .map(|scenes| scene_inputs(scenes, batch.images.count, device)),
-            keep: keep.map(|k| {
+            labels: batch.labels.as_ref().map(|labels| {
+                let texts = Tokens::new(&labels.texts, device);
+                let shape = [batch.images.count, texts.rows()];
+                let targets = TensorData::new(labels.targets.clone(), shape);
+                LabelInputs {
+                    texts,
+                    targets: Tensor::from_data(targets, device),
+                }
+            }),
+            keep: seen.patches.map(|k| {
                 let len = k.len();
                 Tensor::from_data(TensorData::new(k, [len]), device)
             }),

@@ -12,6 +12,7 @@ mod start;
 pub mod step;
 mod steps;
 mod tensorboard;
+mod texts;
 pub mod towers;
 mod validate;
 

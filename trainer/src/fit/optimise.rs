@@ -11,7 +11,7 @@ use crate::config::{DecayGroups, OptimConfig};
 fn without_decay(groups: DecayGroups) -> &'static str {
     match groups {
         DecayGroups::Code => r"(^|\.)(logit_scale|curv|visual_alpha|textual_alpha)\.log$",
-        DecayGroups::Paper => r"(^|\.)(log|bias|gamma|beta)$",
+        DecayGroups::Paper => r"(^|\.)(log|bias|gamma|beta|gain)$",
     }
 }
 

@@ -19,11 +19,11 @@ use super::report::Reporter;
 use super::source::Source;
 use super::step::{StepReport, Task};
 use super::steps::Steps;
+use super::texts::StepTexts;
 use super::towers::Pieces;
 use super::validate::Validation;
 use crate::config::TrainConfig;
 use crate::data::boxes::default_min_box_px;
-use crate::data::climb::Climber;
 use crate::data::order::records_of_epoch;
 use crate::data::{BatchSpec, BatchStream, Dataset, Needs, Position};
 use crate::exit::usage;
@@ -98,6 +98,7 @@ impl Run {
                 scale: (d.crop_scale[0], d.crop_scale[1]),
                 ..RandomCrop::default()
             }),
+            mirror: d.mirror,
             white_pad: d.white_pad,
             min_box_px: d.min_box_px.unwrap_or_else(|| default_min_box_px(size)),
             seed: t.seed,
@@ -171,6 +172,7 @@ impl Run {
             device: self.device.clone().autodiff(),
             grad_clip_norm: self.config.optim.grad_clip_norm,
             patch_keep: self.config.train.patch_keep,
+            half_steps: (self.config.train.half_size * total as f64) as u64,
             trains: self.trains(),
             pieces: self.pieces(),
             entail_ramp: self.entail_ramp(total),
@@ -190,7 +192,7 @@ impl Run {
             MERGES,
             architecture.text.vocab_size,
         )?);
-        let climber = Climber::new(self.source.taxonomy.clone(), &tokenizer, &self.config);
+        let texts = StepTexts::new(&self.source.taxonomy, &tokenizer, &self.config)?;
         let mut card = ModelCard {
             config: architecture.clone(),
             method: self.config.train.method.name().to_owned(),
@@ -240,7 +242,7 @@ impl Run {
                 Validation::new(data, tokenizer, spec, self.config.train.val_batches)
             }),
             stream: BatchStream::start(data, tokenizer, spec, state.position)?,
-            climber,
+            texts,
             saved: self.resume.clone(),
             skipped: 0,
             state,
@@ -294,7 +296,7 @@ impl Run {
             MERGES,
             architecture.text.vocab_size,
         )?);
-        let climber = Climber::new(self.source.taxonomy.clone(), &tokenizer, &self.config);
+        let texts = StepTexts::new(&self.source.taxonomy, &tokenizer, &self.config)?;
         let mut card = ModelCard {
             config: architecture.clone(),
             method: String::new(),
@@ -313,7 +315,7 @@ impl Run {
         let (mut report, mut seconds) = (StepReport { values: Vec::new() }, 0.0);
         for step in 0..2 {
             let mut batch = stream.next().context("the data ended")??;
-            climber.apply(&mut batch, step);
+            texts.apply(&mut batch, step);
             // The first step pays for allocations and, on a GPU, for compiling kernels.
             let begun = Instant::now();
             (task, report) = task.step(&batch, step, 0.0);

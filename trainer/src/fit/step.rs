@@ -6,7 +6,7 @@ use espalier_core::geometry::LogScalar;
 use espalier_core::input::TokenBatch;
 use espalier_core::model::{DualEncoder, Lift, TextEncoder};
 
-use super::inputs::StepInputs;
+use super::inputs::{Seen, StepInputs};
 use super::method::{Method, StepContext, Trains};
 use super::optimise::clip_norm;
 use super::towers::{Pieces, Towers};
@@ -31,6 +31,8 @@ pub struct Task {
     pub grad_clip_norm: f64,
     /// Share of the patches that are seen.
     pub patch_keep: f64,
+    /// Steps, from the first, on pictures of half the side.
+    pub half_steps: u64,
     /// Patches of a picture.
     pub patches: usize,
     /// What is trained.
@@ -98,7 +100,11 @@ impl Task {
             1.0
         };
         let towers = Towers::new(&self.model, self.trains, self.pieces);
-        let (total, mut values) = self.loss(batch, self.patches_of(step), &towers, ramp);
+        let seen = Seen {
+            patches: self.patches_of(step),
+            halved: step < self.half_steps,
+        };
+        let (total, mut values) = self.loss(batch, seen, &towers, ramp);
         let grads = towers.gradient(total.backward());
         let (grads, norm) = clip_norm(&self.model, grads, self.grad_clip_norm);
         values.push(("grad_norm".to_owned(), norm));
@@ -118,7 +124,7 @@ impl Task {
             ..self.pieces
         };
         let towers = Towers::new(&self.model, self.trains, pieces);
-        let (_, values) = self.loss(batch, None, &towers, 1.0);
+        let (_, values) = self.loss(batch, Seen::default(), &towers, 1.0);
         StepReport { values }
     }
 
@@ -126,11 +132,11 @@ impl Task {
     fn loss(
         &self,
         batch: &Batch,
-        patches: Option<Vec<i32>>,
+        seen: Seen,
         towers: &Towers<'_>,
         entail_ramp: f64,
     ) -> (Tensor<1>, Vec<(String, f64)>) {
-        let inputs = StepInputs::new(batch, patches, &self.root, &self.device);
+        let inputs = StepInputs::new(batch, seen, &self.root, &self.device);
         let loss = self.method.loss(&StepContext {
             model: &self.model,
             towers,

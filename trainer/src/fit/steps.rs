@@ -9,9 +9,9 @@ use anyhow::{Context, bail};
 use super::checkpoint::{self, State};
 use super::report::{Line, Reporter, clock};
 use super::step::{StepReport, Task};
+use super::texts::StepTexts;
 use super::validate::Validation;
 use super::{Outcome, Run};
-use crate::data::climb::Climber;
 use crate::data::{Batch, BatchStream};
 use crate::memory;
 use crate::model_file::ModelCard;
@@ -23,7 +23,7 @@ pub(super) struct Steps<'a> {
     pub(super) state: State,
     pub(super) card: ModelCard,
     pub(super) stream: BatchStream,
-    pub(super) climber: Climber,
+    pub(super) texts: StepTexts,
     pub(super) validation: Option<Validation>,
     pub(super) report: Reporter,
     /// Steps of the whole run.
@@ -43,7 +43,7 @@ impl Steps<'_> {
         let mut last = None;
         while self.state.step < self.total && !stop.load(Ordering::Relaxed) {
             let mut batch = self.stream.next().context("the data ended")??;
-            self.climber.apply(&mut batch, self.state.step);
+            self.texts.apply(&mut batch, self.state.step);
             let schedule = optim.schedule;
             let lr = optim.lr * schedule.multiplier(self.state.step, optim.warmup, self.total);
             let (task, found) = self.task.step(&batch, self.state.step, lr);

@@ -33,6 +33,7 @@ impl Validation {
             tokenizer,
             spec: BatchSpec {
                 augment: None,
+                mirror: false,
                 seed: 0,
                 ..spec
             },

@@ -20,6 +20,7 @@ mod rank_zero_shot;
 mod ranks;
 mod retrieval;
 mod scenes;
+mod stop;
 mod sugar_crepe;
 mod vl_checklist;
 mod zero_shot;
@@ -31,6 +32,7 @@ use crate::exit::usage;
 pub const ALL: &[&dyn Task] = &[
     &zero_shot::ZeroShot,
     &hierarchy::Hierarchy,
+    &stop::Stop,
     &ordering::Ordering,
     &retrieval::Retrieval,
     &hierarcaps::Hierarcaps,

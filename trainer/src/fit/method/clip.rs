@@ -23,7 +23,10 @@ impl Method for Clip {
 
     fn loss(&self, step: &StepContext<'_>) -> LossTerms {
         let (images, texts) = step.pairs();
-        loss::clip(images, texts, step.model.logit_scale.value())
+        let terms = loss::clip(images.clone(), texts, step.model.logit_scale.value());
+        step.with_labels(terms, self.options.labels, images, |x, y| {
+            x.matmul(y.transpose())
+        })
     }
 
     fn chance(&self, batch_size: usize) -> Option<(&'static str, f64)> {

@@ -1,7 +1,7 @@
 //! What the methods have in common: points of pictures, captions, boxes and chains of texts.
 
 use burn::tensor::Tensor;
-use espalier_core::loss::HycoclipPoints;
+use espalier_core::loss::{HycoclipPoints, LossTerms, label_contrast};
 use espalier_core::math::normalize;
 use espalier_core::model::{Lift, Tokens};
 
@@ -75,6 +75,28 @@ impl StepContext<'_> {
             text: self.text_points(&self.inputs.captions),
             box_text: self.text_points(phrases),
         }
+    }
+
+    /// A loss on pictures with the contrast of these with all labels, where the run asks for it.
+    ///
+    /// `pictures [n b, d]`: `n` pictures of each sample, sample after sample within each; `similarity`
+    /// of points `[n b, d]` and `[l, d]` is `[n b, l]`.
+    pub(super) fn with_labels(
+        &self,
+        terms: LossTerms,
+        weight: f64,
+        pictures: Tensor<2>,
+        similarity: impl Fn(Tensor<2>, Tensor<2>) -> Tensor<2>,
+    ) -> LossTerms {
+        let Some(labels) = &self.inputs.labels else {
+            return terms;
+        };
+        let [rows, _] = pictures.dims();
+        let [samples, _] = labels.targets.dims();
+        let targets = labels.targets.clone().repeat_dim(0, rows / samples.max(1));
+        let g = similarity(pictures, self.text_points(&labels.texts));
+        let scale = self.model.logit_scale.value();
+        terms.plus("labels", weight, label_contrast(g, targets, scale))
     }
 
     /// The chains of the batch.

@@ -1,5 +1,7 @@
 //! HyCoCLIP: pictures, captions, boxes and phrases in the Lorentz model.
 
+use burn::tensor::Tensor;
+use espalier_core::geometry::lorentz;
 use espalier_core::loss::{self, HycoclipWeights, LossTerms};
 use espalier_core::model::LiftKind;
 
@@ -33,6 +35,11 @@ impl Method for Hycoclip {
     fn loss(&self, step: &StepContext<'_>) -> LossTerms {
         let weights = weights(&self.options, step.entail_ramp);
         let scale = step.model.logit_scale.value();
-        loss::hycoclip(&step.wholes_and_parts(), step.curvature(), scale, weights)
+        let (points, c) = (step.wholes_and_parts(), step.curvature());
+        let terms = loss::hycoclip(&points, c.clone(), scale, weights);
+        let pictures = Tensor::cat(vec![points.image, points.box_image], 0);
+        step.with_labels(terms, self.options.labels, pictures, |x, y| {
+            lorentz::pairwise_dist(x, y, c.clone()).neg()
+        })
     }
 }

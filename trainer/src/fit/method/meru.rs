@@ -1,5 +1,6 @@
 //! MERU: pictures in the cones of their captions.
 
+use espalier_core::geometry::lorentz;
 use espalier_core::loss::{self, LossTerms};
 use espalier_core::model::LiftKind;
 
@@ -25,14 +26,12 @@ impl Method for Meru {
         let (images, texts) = step.pairs();
         let weight = self.options.entail * step.entail_ramp;
         let scale = step.model.logit_scale.value();
-        loss::meru(
-            images,
-            texts,
-            step.curvature(),
-            scale,
-            weight,
-            self.options.angles.form(),
-        )
+        let c = step.curvature();
+        let form = self.options.angles.form();
+        let terms = loss::meru(images.clone(), texts, c.clone(), scale, weight, form);
+        step.with_labels(terms, self.options.labels, images, |x, y| {
+            lorentz::pairwise_dist(x, y, c.clone()).neg()
+        })
     }
 
     fn chance(&self, batch_size: usize) -> Option<(&'static str, f64)> {

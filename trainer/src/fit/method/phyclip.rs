@@ -1,6 +1,7 @@
 //! PHyCLIP: HyCoCLIP in a product of Lorentz factors.
 
-use espalier_core::geometry::product::split;
+use burn::tensor::Tensor;
+use espalier_core::geometry::product::{pairwise_dist, split};
 use espalier_core::loss::{self, HycoclipPoints, LossTerms};
 use espalier_core::model::{Lift, LiftKind};
 
@@ -35,6 +36,7 @@ impl Method for Phyclip {
         let c = lift.curvs.factors();
         let [factors, ..] = c.dims();
         let points = step.wholes_and_parts();
+        let pictures = Tensor::cat(vec![points.image.clone(), points.box_image.clone()], 0);
         let points = HycoclipPoints {
             image: split(points.image, factors),
             text: split(points.text, factors),
@@ -43,6 +45,10 @@ impl Method for Phyclip {
         };
         let weights = weights(&self.options, step.entail_ramp);
         let scale = step.model.logit_scale.value();
-        loss::phyclip(&points, c, scale, self.options.join, weights)
+        let join = self.options.join;
+        let terms = loss::phyclip(&points, c.clone(), scale, join, weights);
+        step.with_labels(terms, self.options.labels, pictures, |x, y| {
+            pairwise_dist(split(x, factors), split(y, factors), c.clone(), join).neg()
+        })
     }
 }

@@ -1,0 +1,111 @@
+//! How scores become probabilities that mean what they say.
+
+use serde::{Deserialize, Serialize};
+
+use super::files;
+use crate::bundle::BundleFiles;
+use crate::error::{CoreError, Result};
+
+/// Fitted on pictures that were not trained on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// Logits (cosine or minus distance) are multiplied by this before the softmax.
+    pub scale: f64,
+    /// The stop is the deepest node at least this probable.
+    pub threshold: f64,
+    /// For each depth of the taxonomy, the root's first, what the log-odds of its nodes are
+    /// multiplied by; 1 for depths that are not listed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<f64>,
+}
+
+impl Calibration {
+    /// One scale for all, and a stop where a node is more likely right than wrong.
+    #[must_use]
+    pub fn of_scale(scale: f64) -> Self {
+        Self {
+            scale,
+            threshold: 0.5,
+            levels: Vec::new(),
+        }
+    }
+
+    /// Read the calibration of a bundle.
+    ///
+    /// # Errors
+    /// [`CoreError::Bundle`] when the file is missing or holds something else.
+    pub fn read(bundle: &BundleFiles) -> Result<Self> {
+        serde_json::from_str(bundle.text(files::CALIBRATION)?).map_err(|e| CoreError::Bundle {
+            file: files::CALIBRATION.into(),
+            reason: format!("expected `scale`, `threshold` and perhaps `levels`: {e}"),
+        })
+    }
+
+    /// What makes no sense, if anything.
+    #[must_use]
+    pub fn fault(&self) -> Option<String> {
+        let positive = |v: &f64| v.is_finite() && *v > 0.0;
+        if !positive(&self.scale) || !(0.0..=1.0).contains(&self.threshold) {
+            return Some(format!(
+                "expected scale > 0 and a threshold in [0, 1], found {} and {}",
+                self.scale, self.threshold
+            ));
+        }
+        let at = self.levels.iter().position(|v| !positive(v))?;
+        Some(format!(
+            "expected numbers above 0 in levels, found {} for depth {at}",
+            self.levels[at]
+        ))
+    }
+
+    /// Probability of a node at some depth, from the share of the softmax at or below it.
+    #[must_use]
+    pub fn at_depth(&self, depth: u32, share: f32) -> f32 {
+        let Some(slope) = self.levels.get(depth as usize) else {
+            return share;
+        };
+        sharpen(f64::from(share), *slope) as f32
+    }
+}
+
+/// A probability whose log-odds are multiplied by `slope`; 0 and 1 stay.
+#[must_use]
+pub fn sharpen(p: f64, slope: f64) -> f64 {
+    let (yes, no) = (p.powf(slope), (1.0 - p).max(0.0).powf(slope));
+    if yes + no > 0.0 { yes / (yes + no) } else { p }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log_odds_are_multiplied() {
+        // Odds of 4 to 1 become 2 to 1 and 16 to 1.
+        assert!((sharpen(0.8, 0.5) - 2.0 / 3.0).abs() < 1e-12);
+        assert!((sharpen(0.8, 2.0) - 16.0 / 17.0).abs() < 1e-12);
+        assert_eq!((sharpen(0.0, 0.3), sharpen(1.0, 3.0)), (0.0, 1.0));
+    }
+
+    #[test]
+    fn depths_without_a_level_keep_their_share() {
+        let calibration = Calibration {
+            levels: vec![1.0, 2.0],
+            ..Calibration::of_scale(3.0)
+        };
+        assert!((calibration.at_depth(1, 0.8) - 16.0 / 17.0).abs() < 1e-6);
+        assert_eq!(calibration.at_depth(2, 0.8), 0.8);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        let bad = Calibration {
+            levels: vec![1.0, 0.0],
+            ..Calibration::of_scale(3.0)
+        };
+        let known = "expected numbers above 0 in levels, found 0 for depth 1";
+        assert_eq!(bad.fault().as_deref(), Some(known));
+        assert!(Calibration::of_scale(f64::NAN).fault().is_some());
+        assert_eq!(Calibration::of_scale(1.0).fault(), None);
+    }
+}

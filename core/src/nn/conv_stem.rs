@@ -1,0 +1,82 @@
+//! Pictures to tokens: stages of convolutions, each at half the side of the one before.
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::tensor::activation::relu;
+use burn::tensor::{Device, Tensor};
+
+use super::conv::{Conv, ConvBlock, ConvConfig};
+
+/// One stage of a [`ConvStem`].
+#[derive(Config, Debug, Copy, PartialEq, Eq)]
+pub struct StageConfig {
+    /// Channels.
+    pub width: usize,
+    /// Residual blocks behind the convolution that halves the side.
+    pub blocks: usize,
+}
+
+/// A convolution that halves the side, then residual blocks.
+#[derive(Module, Debug)]
+pub struct Stage {
+    /// Halves the side.
+    pub down: Conv,
+    /// Residual blocks.
+    pub blocks: Vec<ConvBlock>,
+}
+
+/// A picture tower's convolutions.
+#[derive(Module, Debug)]
+pub struct ConvStem {
+    /// Stages, finest first.
+    pub stages: Vec<Stage>,
+}
+
+impl ConvStem {
+    /// Build the stages on a device; at least one.
+    pub fn new(stages: &[StageConfig], device: &Device) -> Self {
+        let mut d_in = 3;
+        let stage = |(i, stage): (usize, &StageConfig)| {
+            let down = ConvConfig::new(d_in, stage.width).with_stride(2);
+            d_in = stage.width;
+            Stage {
+                down: match i {
+                    0 => down.init_on_pixels(device),
+                    _ => down.init(device),
+                },
+                blocks: (0..stage.blocks)
+                    .map(|_| ConvBlock::new(stage.width, device))
+                    .collect(),
+            }
+        };
+        Self {
+            stages: stages.iter().enumerate().map(stage).collect(),
+        }
+    }
+
+    /// # Shapes
+    /// `[batch, 3, s, s] -> [batch, (s / 2^stages)^2, width of the last stage]`, row major
+    pub fn forward(&self, images: Tensor<4>) -> Tensor<3> {
+        let mut x = images;
+        for (i, stage) in self.stages.iter().enumerate() {
+            x = stage.down.forward(if i == 0 { x } else { relu(x) });
+            for block in &stage.blocks {
+                x = block.forward(x);
+            }
+        }
+        let x = relu(x);
+        let [batch, d, rows, cols] = x.dims();
+        x.reshape([batch, d, rows * cols]).swap_dims(1, 2)
+    }
+}
+
+/// Number of parameters of stages.
+pub(crate) fn parameters(stages: &[StageConfig]) -> usize {
+    let conv = |d_in: usize, d_out: usize| 9 * d_in * d_out + 2 * d_out;
+    let widths = stages.iter().map(|stage| stage.width);
+    let inputs = [3].into_iter().chain(widths);
+    let of = |(stage, d_in): (&StageConfig, usize)| {
+        conv(d_in, stage.width) + stage.blocks * (2 * conv(stage.width, stage.width) + 1)
+    };
+    stages.iter().zip(inputs).map(of).sum()
+}

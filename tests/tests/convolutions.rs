@@ -1,0 +1,153 @@
+//! A picture tower of convolutions against plain loops, and what it promises: any side, one photo
+//! as in a batch.
+
+#![allow(clippy::unwrap_used)]
+
+use burn::module::{Module, ModuleMapper, Param};
+use burn::tensor::{Device, Distribution, Tensor};
+use espalier_core::model::{Pool, VisionTower, VitConfig};
+use espalier_core::nn::StageConfig;
+
+const WIDTHS: [usize; 2] = [5, 8];
+
+fn config() -> VitConfig {
+    let [first, last] = WIDTHS;
+    let stages = vec![StageConfig::new(first, 0), StageConfig::new(last, 1)];
+    VitConfig::new(16, 4, last, 0, 4)
+        .with_pool(Pool::Mean)
+        .with_stem(Some(stages))
+}
+
+/// A tower whose parameters are all random: as built, a residual block adds nothing.
+fn tower(device: &Device) -> VisionTower {
+    struct Fill;
+    impl ModuleMapper for Fill {
+        fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+            param.map(|t| Tensor::random(t.dims(), Distribution::Normal(0.2, 0.5), &t.device()))
+        }
+    }
+    device.seed(3);
+    config().init(device).map(&mut Fill)
+}
+
+fn floats<const D: usize>(t: Tensor<D>) -> Vec<f64> {
+    t.into_data().iter::<f32>().map(f64::from).collect()
+}
+
+/// Channels of `side * side` values.
+type Map = Vec<Vec<f64>>;
+
+/// The convolution as a sum over places, straight from its description.
+fn convolve(conv: &espalier_core::nn::conv::Conv, x: &Map, side: usize, stride: usize) -> Map {
+    let weights = floats(conv.weight.val());
+    let (gains, biases) = (floats(conv.gain.val()), floats(conv.bias.val()));
+    let (per_kernel, out) = (x.len() * 9, side.div_ceil(stride));
+    gains
+        .iter()
+        .zip(&biases)
+        .enumerate()
+        .map(|(o, (gain, bias))| {
+            let kernel = &weights[o * per_kernel..(o + 1) * per_kernel];
+            let mean = kernel.iter().sum::<f64>() / per_kernel as f64;
+            let squares: f64 = kernel.iter().map(|w| (w - mean).powi(2)).sum();
+            let at = |row: usize, col: usize| {
+                let mut sum = 0.0;
+                for (k, w) in kernel.iter().enumerate() {
+                    let (c, dy, dx) = (k / 9, k / 3 % 3, k % 3);
+                    let (y, x_at) = (row * stride + dy, col * stride + dx);
+                    let inside = (1..=side).contains(&y) && (1..=side).contains(&x_at);
+                    if inside {
+                        sum += (w - mean) * x[c][(y - 1) * side + x_at - 1];
+                    }
+                }
+                sum * gain / (squares.sqrt() + 1e-5) + bias
+            };
+            (0..out * out).map(|i| at(i / out, i % out)).collect()
+        })
+        .collect()
+}
+
+fn rectified(map: &Map) -> Map {
+    let relu = |channel: &Vec<f64>| channel.iter().map(|v| v.max(0.0)).collect();
+    map.iter().map(relu).collect()
+}
+
+/// The feature of one picture by plain loops.
+fn plainly(tower: &VisionTower, picture: &Map, side: usize) -> Vec<f64> {
+    let stem = tower.stem.as_ref().unwrap();
+    let x = convolve(&stem.stages[0].down, picture, side, 2);
+    let mut x = convolve(&stem.stages[1].down, &rectified(&x), side / 2, 2);
+    let block = &stem.stages[1].blocks[0];
+    let inner = convolve(&block.conv1, &rectified(&x), side / 4, 1);
+    let inner = convolve(&block.conv2, &rectified(&inner), side / 4, 1);
+    let gain = floats(block.gain.val())[0];
+    for (channel, added) in x.iter_mut().zip(&inner) {
+        channel
+            .iter_mut()
+            .zip(added)
+            .for_each(|(v, a)| *v += gain * a);
+    }
+    let means: Vec<f64> = rectified(&x)
+        .iter()
+        .map(|channel| channel.iter().sum::<f64>() / channel.len() as f64)
+        .collect();
+    let mean = means.iter().sum::<f64>() / means.len() as f64;
+    let variance = means.iter().map(|m| (m - mean).powi(2)).sum::<f64>() / means.len() as f64;
+    let gamma = floats(tower.norm.gamma.val());
+    let beta = floats(tower.norm.beta.as_ref().unwrap().val());
+    means
+        .iter()
+        .zip(gamma.iter().zip(&beta))
+        .map(|(m, (g, b))| (m - mean) / (variance + 1e-5).sqrt() * g + b)
+        .collect()
+}
+
+#[test]
+fn the_feature_is_that_of_plain_loops_at_every_side() {
+    let device = Device::flex();
+    let tower = tower(&device);
+    for side in [16, 8] {
+        let pictures = Tensor::<4>::random([3, 3, side, side], Distribution::Default, &device);
+        let found = floats(tower.forward(pictures.clone()));
+        let values = floats(pictures);
+        for (row, found) in found.chunks(WIDTHS[1]).enumerate() {
+            let places = side * side;
+            let picture: Map = (0..3)
+                .map(|c| values[(row * 3 + c) * places..][..places].to_vec())
+                .collect();
+            for (a, b) in found.iter().zip(plainly(&tower, &picture, side)) {
+                assert!((a - b).abs() < 1e-4, "side {side}, picture {row}: {a} {b}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_photo_alone_has_the_feature_that_it_has_in_a_batch() {
+    let device = Device::flex();
+    let tower = tower(&device);
+    let pictures = Tensor::<4>::random([4, 3, 16, 16], Distribution::Default, &device);
+    let together = floats(tower.forward(pictures.clone()));
+    let alone = floats(tower.forward(pictures.narrow(0, 2, 1)));
+    for (a, b) in alone.iter().zip(&together[2 * WIDTHS[1]..]) {
+        assert!((a - b).abs() < 1e-5, "{a} {b}");
+    }
+}
+
+#[test]
+fn the_parameters_are_counted() {
+    use espalier_core::model::Preset;
+    let mut dual = Preset::VitT8_64.config();
+    let before = dual.parameters();
+    let patched = dual.vision.clone();
+    dual.vision = config();
+    dual.vision.n_heads = 4;
+    let device = Device::flex();
+    let of = |vision: &VitConfig| vision.init(&device).num_params() as u64;
+    let projections = |v: &VitConfig| (dual.d_embed * v.d_model) as u64;
+    let text = before - of(&patched) - projections(&patched);
+    assert_eq!(
+        dual.parameters(),
+        text + of(&dual.vision) + projections(&dual.vision)
+    );
+}

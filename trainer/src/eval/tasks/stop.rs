@@ -1,0 +1,144 @@
+//! Whether paths stop where the evidence does.
+
+use std::collections::BTreeMap;
+
+use espalier_core::caption::{Calibration, Classifier};
+use espalier_core::input::ResizeMode;
+use espalier_core::taxonomy::{NodeIx, Taxonomy};
+
+use crate::data::{Ledger, open};
+use crate::eval::prompts;
+use crate::eval::stop::{self, Picture};
+use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::exit::usage;
+
+/// Probabilities of paths, and where they stop for labels known and unknown.
+pub struct Stop;
+
+/// The taxonomy without a share of its labels, evenly spread over its file.
+fn hold_out(taxonomy: Taxonomy, share: f64) -> Taxonomy {
+    let labels = taxonomy.labelled().to_vec();
+    let gone = |at: usize| ((at + 1) as f64 * share).floor() > (at as f64 * share).floor();
+    let kept = |ix: NodeIx| labels.binary_search(&ix).is_ok_and(|at| !gone(at));
+    taxonomy.with_labels(kept)
+}
+
+impl Task for Stop {
+    fn name(&self) -> &'static str {
+        "stop"
+    }
+
+    fn about(&self) -> &'static str {
+        "where paths in the taxonomy stop: how often right, how likely said, risk by coverage, and \
+         for labels held out"
+    }
+
+    fn needs(&self) -> &'static str {
+        "pictures with labels of a taxonomy; nodes of it that are not labelled, and labels that \
+         --hold-out takes away, are what the model does not know"
+    }
+
+    fn places(&self) -> &'static [Place] {
+        &[]
+    }
+
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+        let model = cx.model()?;
+        let full = open::taxonomy(cx.options.taxonomy.as_deref(), cx.data)?;
+        let share = cx.options.hold_out;
+        if !(0.0..1.0).contains(&share) {
+            return Err(usage(format!(
+                "--hold-out: expected a share of the labels in [0, 1), found {share}"
+            )));
+        }
+        let taxonomy = hold_out(full, share);
+        let data = open::labelled(cx.data)?;
+        let records = data.records();
+        let embedded = model.dataset(data, cx.data, cx.resize(ResizeMode::CentreCrop))?;
+        let (mut known, mut unknown): (Vec<Picture<'_>>, Vec<Picture<'_>>) = Default::default();
+        let mut elsewhere = 0;
+        for (at, label) in embedded.about.labels.iter().enumerate() {
+            match label.as_deref().and_then(|id| taxonomy.find(id)) {
+                None => elsewhere += 1,
+                Some(ix) if taxonomy.node(ix).labelled => known.push((embedded.points.row(at), ix)),
+                Some(ix) => unknown.push((embedded.points.row(at), ix)),
+            }
+        }
+        if known.len() < 2 {
+            return Err(usage(format!(
+                "--data: expected pictures with labels of the taxonomy, found {} of {records}",
+                known.len()
+            )));
+        }
+        let set = prompts::resolve(&cx.options.prompts, cx.dataset);
+        let labels = taxonomy.labelled();
+        let names: Vec<String> = labels
+            .iter()
+            .map(|ix| taxonomy.name(*ix).to_owned())
+            .collect();
+        let points = model.classes(&names, set)?;
+        let (space, width) = (model.space()?, points.width());
+        let classifier = |calibration: Calibration| {
+            Classifier::new(taxonomy.clone(), points.data().to_vec(), width, calibration)
+        };
+        let (by, walked, calibration) = match &model.model.calibration {
+            Some(own) => {
+                let walked = stop::walks(&classifier(own.clone())?, space, &known);
+                ("the bundle's", walked, own.clone())
+            }
+            None => {
+                let (walked, fitted) = stop::crosswise(classifier, space, &known)?;
+                (
+                    "fitted on halves, each judged by the other's",
+                    walked,
+                    fitted,
+                )
+            }
+        };
+        let mut metrics = stop::known(&walked);
+        if !unknown.is_empty() {
+            let walked = stop::walks(&classifier(calibration.clone())?, space, &unknown);
+            metrics.extend(stop::unknown(&walked, calibration.threshold));
+        }
+        Ok(Outcome {
+            n: known.len(),
+            classes: labels.len(),
+            metrics,
+            settings: settings([
+                ("resize", cx.resize_word(ResizeMode::CentreCrop)),
+                ("calibration", by.to_owned()),
+                ("hold_out", share.to_string()),
+            ]),
+            prompts: set.to_owned(),
+            left_out: BTreeMap::from([("label not in the taxonomy".to_owned(), elsewhere)]),
+            ledger: Some(Ledger {
+                expected: records,
+                found: (known.len() + unknown.len()) as u64,
+                missing: embedded.about.broken(),
+                ..Ledger::default()
+            }),
+            ..Outcome::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_of_the_labels_is_held_out_evenly() {
+        let rows: String = (0..10)
+            .map(|i| format!("l{i}\tlabel {i}\tr\t1\n"))
+            .collect();
+        let text = format!("synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\n{rows}");
+        let full = Taxonomy::from_tsv(&text).unwrap();
+        let kept: Vec<String> = hold_out(full, 0.2)
+            .nodes()
+            .iter()
+            .filter(|node| node.labelled)
+            .map(|node| node.id.clone())
+            .collect();
+        assert_eq!(kept, ["l0", "l1", "l2", "l3", "l5", "l6", "l7", "l8"]);
+    }
+}
