@@ -92,11 +92,11 @@ pub struct Model {
     pub sha256: String,
     /// How photos are made its input.
     pub preprocess: Preprocess,
-    /// How its scores become probabilities, where it is a bundle.
-    pub calibration: Option<Calibration>,
     /// Root on the unit sphere where the file holds the vector itself: a bundle's, or one that was
     /// imported with the weights. Else it is the embedding of the card's `root_text`.
     pub root: Option<Vec<f32>>,
+    /// How its scores become probabilities, where it is a bundle.
+    pub calibration: Option<Calibration>,
 }
 
 /// Preprocessing of an architecture for photos: shortest side, centre crop (METHODS 6.0).
@@ -231,7 +231,9 @@ pub fn open(path: &Path, device: &Device) -> anyhow::Result<Model> {
 }
 
 fn open_bundle(path: &Path, device: &Device) -> anyhow::Result<Model> {
-    let (bytes, manifest, bundle) = read_bundle(path, &[Part::Image, Part::Text, Part::Taxonomy])?;
+    // The calibration lies beside the taxonomy.
+    let parts = [Part::Image, Part::Text, Part::Taxonomy];
+    let (bytes, manifest, bundle) = read_bundle(path, &parts)?;
     let mut model = from_bundle(manifest, &bundle, device)?;
     model.file = path.join("manifest.json");
     model.sha256 = sha256_hex(&bytes);
