@@ -16,3 +16,6 @@ try {
   }
   throw error;
 }
+// Once the page runs, so that keeping it for later does not slow its start. Without a service worker
+// (an old browser, an address that is not secure) the page needs the network and is otherwise whole.
+navigator.serviceWorker?.register(new URL("sw.js", document.baseURI), { updateViaCache: "none" }).catch(() => {});

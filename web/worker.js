@@ -1,18 +1,16 @@
-// Starts one engine inside a worker: `worker.js?engine=worker_cpu&v=<hash>`.
+// Starts one engine inside a worker: `worker.js?engine=worker_cpu`.
 //
-// It does three things that wasm cannot do for itself: count the engine's own bytes while they
-// arrive, report a start that fails, and report a crash that leaves no Rust code running. The
-// messages are those of web/src/engine/protocol.rs, whose tests hold them to this file.
+// It does four things that wasm cannot do for itself: count the engine's own bytes while they
+// arrive, keep them for a visit without a network, report a start that fails, and report a crash
+// that leaves no Rust code running. The messages are those of web/src/engine/protocol.rs, whose
+// tests hold them to this file. The folder that it lies in is named after the content of its files,
+// so that what is kept of one build is never mixed with another.
 import "./sent.js";
 
-const query = new URL(self.location.href).searchParams;
-const engine = query.get("engine");
-const version = query.get("v");
-const sibling = (name) => {
-  const url = new URL(name, self.location.href);
-  if (version) url.searchParams.set("v", version);
-  return url;
-};
+const engine = new URL(self.location.href).searchParams.get("engine");
+const sibling = (name) => new URL(name, self.location.href);
+// The service worker's caches begin with the same words, and the page deletes all of them together.
+const KEPT = "espalier-app-engines";
 const say = (message) => self.postMessage(JSON.stringify(message));
 const fail = (what, error) =>
   say({
@@ -45,14 +43,30 @@ const counted = (response, file) => {
   });
 };
 
+// Nothing here is an error: without a cache, or with a full one, the engine is fetched each time.
+const kept = async (url) => (self.caches ? caches.match(url, { cacheName: KEPT }).catch(() => null) : null);
+const keep = async (url, response) => {
+  if (!self.caches) return;
+  try {
+    const cache = await caches.open(KEPT);
+    await cache.put(url, response);
+    const place = sibling("../").href;
+    for (const { url: other } of await cache.keys()) {
+      if (other.startsWith(place) && !other.startsWith(sibling("./").href)) await cache.delete(other);
+    }
+  } catch {
+    // Storage is full or forbidden.
+  }
+};
+
 try {
   if (!/^worker_[a-z]+$/.test(engine)) throw new Error(`no engine is called ${engine}`);
   const file = `${engine}_bg.wasm`;
-  const [{ default: init }, response] = await Promise.all([
-    import(sibling(`${engine}.js`)),
-    fetch(sibling(file)),
-  ]);
+  const url = sibling(file).href;
+  const [{ default: init }, old] = await Promise.all([import(sibling(`${engine}.js`)), kept(url)]);
+  const response = old ?? (await fetch(url));
   if (!response.ok) throw new Error(`${file}: the server answered ${response.status}`);
+  if (!old) keep(url, response.clone());
   await init({ module_or_path: counted(response, file) });
 } catch (error) {
   fail("The engine could not be started.", error);

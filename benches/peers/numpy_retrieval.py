@@ -7,17 +7,18 @@
 Makes random embeddings, writes them as `trainer embed` would and their ground truth as COCO would,
 and lets each program find the eleven best items of every query both ways and compute recall:
 
+    cargo xtask bench --only retrieval
     uv run benches/peers/numpy_retrieval.py --trainer target/release/trainer
 
-The trainer is timed as a whole process, from its start to its printed metrics; the peers from their
-embeddings in memory, with reading the file added. Rounds alternate; all must report the same recall.
-The last line is one JSON object.
+Every program is a process of its own. The trainer is timed from its start to its printed metrics; the
+peers from opening the files to the last recall, so that loading their libraries counts for nobody. Peak
+memory is that of the process. Rounds alternate; all must report the same recall. The last line is one
+JSON object.
 """
 
 import argparse
 import json
 import os
-import statistics
 import struct
 import subprocess
 import sys
@@ -36,7 +37,8 @@ def arguments():
     parser.add_argument("--width", type=int, default=512)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--faiss", action="store_true", help="measure FAISS too")
+    parser.add_argument("--run", choices=["numpy", "faiss"], help="search the files of FOLDER, once")
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
@@ -96,19 +98,59 @@ def recalls(search, folder, picture_of):
     return values
 
 
+def picture_of_text():
+    return np.arange(args.texts) % args.images
+
+
+def child(command):
+    """What a process printed last, its seconds from start to end, and its peak memory in MiB."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    output = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise SystemExit(f"{command[0]} ended with {process.returncode}")
+    return json.loads(output.splitlines()[-1]), seconds, usage.ru_maxrss / 1024
+
+
 def ours(folder):
     command = [args.trainer, "eval", "--task", "retrieval", "--json", "--data", str(folder / "captions.json")]
     command += ["--image-embeddings", str(folder / "i.safetensors")]
     command += ["--text-embeddings", str(folder / "t.safetensors")]
-    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return json.loads(output)["metrics"]
+    said, seconds, peak = child(command)
+    return {"recall": said["metrics"], "seconds": seconds, "peak_mib": peak}
+
+
+def peer(name, folder):
+    command = [sys.executable, __file__, "--run", name, "--folder", str(folder)]
+    for size in ("texts", "images", "width", "threads"):
+        command += [f"--{size}", str(getattr(args, size))]
+    said, _, peak = child(command)
+    return {**said, "peak_mib": peak}
+
+
+def run_once():
+    """One peer, on files that are there."""
+    search = best
+    if args.run == "faiss":
+        try:
+            import faiss  # noqa: F401: loading it is not timed
+        except ImportError as error:
+            print(json.dumps({"skipped": str(error)}))
+            return
+        search = best_faiss
+    start = time.perf_counter()
+    found = recalls(search, args.folder, picture_of_text())
+    print(json.dumps({"recall": found, "seconds": time.perf_counter() - start}))
 
 
 def make(folder):
     random = np.random.default_rng(0)
     unit = lambda x: x / np.linalg.norm(x, axis=1, keepdims=True)
     images = unit(random.standard_normal((args.images, args.width), dtype=np.float32))
-    picture_of = np.arange(args.texts) % args.images
+    picture_of = picture_of_text()
     noise = random.standard_normal((args.texts, args.width), dtype=np.float32)
     texts = unit(images[picture_of] + 0.35 * noise)
     names = [f"{i}.jpg" for i in range(args.images)]
@@ -123,41 +165,41 @@ def make(folder):
         ],
     }
     (folder / "captions.json").write_text(json.dumps(index))
-    return picture_of
 
 
 def main():
-    programs = {"ours": ours, "numpy": None}
-    if args.faiss:
-        programs["faiss"] = None
-    seconds = {name: [] for name in programs}
+    programs = {
+        "ours": ours,
+        "numpy": lambda folder: peer("numpy", folder),
+        "faiss": lambda folder: peer("faiss", folder),
+    }
+    rounds = {name: [] for name in programs}
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        picture_of = make(folder)
-        programs["numpy"] = lambda folder: recalls(best, folder, picture_of)
-        if args.faiss:
-            programs["faiss"] = lambda folder: recalls(best_faiss, folder, picture_of)
-        found = {}
+        make(folder)
         for round_ in range(args.rounds):
-            # Who comes first alternates, so that neither always meets the warmer machine.
+            # Who comes first alternates, so that no one always meets the warmer machine.
             order = list(programs) if round_ % 2 == 0 else list(programs)[::-1]
             for name in order:
-                start = time.perf_counter()
-                found[name] = programs[name](folder)
-                seconds[name].append(time.perf_counter() - start)
-                print(f"round {round_ + 1}: {name} {seconds[name][-1]:.2f} s", file=sys.stderr)
-    for name, values in found.items():
-        for metric, value in values.items():
+                found = programs[name](folder)
+                rounds[name].append(found)
+                if "skipped" not in found:
+                    print(
+                        f"round {round_ + 1}: {name} {found['seconds']:.2f} s, {found['peak_mib']:.0f} MiB",
+                        file=sys.stderr,
+                    )
+    recall = rounds["ours"][0]["recall"]
+    for name, each in rounds.items():
+        for metric, value in each[0].get("recall", {}).items():
             # Near ties may fall either way in single precision.
-            if abs(value - found["ours"][metric]) > 2e-5:
-                raise SystemExit(f"{metric}: ours {found['ours'][metric]}, {name} {value}")
-    ratios = {
-        name: statistics.median(b / a for a, b in zip(seconds["ours"], seconds[name]))
-        for name in programs
-        if name != "ours"
-    }
+            if abs(value - recall[metric]) > 2e-5:
+                raise SystemExit(f"{metric}: ours {recall[metric]}, {name} {value}")
     sizes = {"texts": args.texts, "images": args.images, "width": args.width, "threads": args.threads}
-    print(json.dumps({**sizes, "seconds": seconds, "times_as_fast": ratios, "recall": found["ours"]}))
+    out = {name: [{k: v for k, v in one.items() if k != "recall"} for one in each] for name, each in rounds.items()}
+    print(json.dumps({**sizes, **out, "recall": recall}))
 
 
-main()
+if args.run:
+    run_once()
+else:
+    main()

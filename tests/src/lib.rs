@@ -2,6 +2,8 @@
 
 pub mod browser;
 pub mod photos;
+pub mod schema;
+pub mod shards;
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

@@ -9,6 +9,7 @@ use espalier_core::model::Preset;
 use crate::commands::data::{AuditArgs, PrepareArgs};
 use crate::commands::import::ImportArgs;
 use crate::commands::plot::PlotCommand;
+use crate::commands::verify::VerifyArgs;
 use crate::config::DatasetKind;
 use crate::device::Backend;
 use crate::eval::suite::Suite;
@@ -41,6 +42,8 @@ pub enum Command {
     Import(Box<ImportArgs>),
     /// Write a quantised bundle for the page, or a checkpoint for other programs.
     Export(ExportArgs),
+    /// Compute a result of the page again, and say where it differs.
+    Verify(VerifyArgs),
     /// Draw a figure, SVG or PNG.
     #[command(subcommand)]
     Plot(PlotCommand),
@@ -234,6 +237,12 @@ pub struct CaptionArgs {
     /// Part of the photo to caption, as shares of its width and height.
     #[arg(long, value_name = "x1,y1,x2,y2", value_delimiter = ',', num_args = 1)]
     pub region: Option<Vec<f32>>,
+    /// Node of the taxonomy that the photo is known to show something at or below.
+    #[arg(long, value_name = "NODE")]
+    pub below: Option<String>,
+    /// Print receipts, from which `trainer verify` computes the result again; needs a bundle.
+    #[arg(long)]
+    pub receipt: bool,
     /// Captions for a checkpoint, see `trainer export`.
     #[arg(long, value_name = "FILE")]
     pub captions: Option<PathBuf>,
@@ -281,15 +290,31 @@ pub enum ExportDtype {
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: trainer export --checkpoint logs/first --out bundle/ --dtype q8\n\
+                  Example: trainer export --checkpoint logs/first --site site/\n\
                   Example: trainer export --checkpoint clip-b32 --format hf --out clip-b32-hf/"
 )]
 pub struct ExportArgs {
-    /// Run or checkpoint.
+    /// Run or checkpoint; with --site also a bundle, which is taken as it is.
     #[arg(long, value_name = "CKPT")]
     pub checkpoint: PathBuf,
-    /// Folder to write to; must not hold such a thing yet.
+    /// Folder to write to; must not hold such a thing yet. Not needed with --site.
+    #[arg(long, value_name = "DIR", required_unless_present = "site")]
+    pub out: Option<PathBuf>,
+    /// Folder for a whole site: the page, its widget, the bundle and an example of a project page,
+    /// for any host of static files.
     #[arg(long, value_name = "DIR")]
-    pub out: PathBuf,
+    pub site: Option<PathBuf>,
+    /// Folder of the built page for --site; looked for beside this program where not given.
+    #[arg(long, value_name = "DIST", requires = "site")]
+    pub page: Option<PathBuf>,
+    /// Address at which the site will lie, for the lines to embed it with.
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "site",
+        default_value = "https://example.org/espalier"
+    )]
+    pub url: String,
     /// What is written; all but `bundle` are for other programs and hold 32-bit floats.
     #[arg(long, value_enum, default_value = "bundle")]
     pub format: ExportFormat,

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
-use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
+use espalier_core::bundle::{BundleFile, BundleFiles, Manifest, Part, sha256_hex};
 use espalier_core::caption::{Calibration, files};
+use espalier_core::geometry::Space;
 use espalier_core::input::{Preprocess, ResizeMode, Tokenizer};
 use espalier_core::model::{DualConfig, DualEncoder};
 use espalier_core::weights::{self, Tensors};
@@ -91,6 +92,9 @@ pub struct Model {
     pub sha256: String,
     /// How photos are made its input.
     pub preprocess: Preprocess,
+    /// Root on the unit sphere where the file holds the vector itself: a bundle's, or one that was
+    /// imported with the weights. Else it is the embedding of the card's `root_text`.
+    pub root: Option<Vec<f32>>,
     /// How its scores become probabilities, where it is a bundle.
     pub calibration: Option<Calibration>,
 }
@@ -149,7 +153,9 @@ pub fn read_bundle(
                 file.display()
             ))
         })?;
-        bundle.insert_checked(&manifest, &listed.path, content)?;
+        bundle
+            .insert_checked(&manifest, &listed.path, content)
+            .map_err(|e| usage(format!("{}: {e}", path.display())))?;
     }
     Ok((bytes, manifest, bundle))
 }
@@ -213,6 +219,7 @@ pub fn open(path: &Path, device: &Device) -> anyhow::Result<Model> {
     let own = card.origin.as_ref().map(|o| o.preprocess);
     let preprocess = own.unwrap_or_else(|| preprocess(&card.config));
     Ok(Model {
+        root: card.origin.as_ref().and_then(|o| o.root.clone()),
         card,
         encoder,
         tokenizer,
@@ -224,7 +231,9 @@ pub fn open(path: &Path, device: &Device) -> anyhow::Result<Model> {
 }
 
 fn open_bundle(path: &Path, device: &Device) -> anyhow::Result<Model> {
-    let (bytes, manifest, bundle) = read_bundle(path, &[Part::Image, Part::Text])?;
+    // The calibration lies beside the taxonomy.
+    let parts = [Part::Image, Part::Text, Part::Taxonomy];
+    let (bytes, manifest, bundle) = read_bundle(path, &parts)?;
     let mut model = from_bundle(manifest, &bundle, device)?;
     model.file = path.join("manifest.json");
     model.sha256 = sha256_hex(&bytes);
@@ -234,14 +243,26 @@ fn open_bundle(path: &Path, device: &Device) -> anyhow::Result<Model> {
 /// Both towers of a bundle in memory.
 ///
 /// # Errors
-/// A tensor error when the weights do not fit the manifest's architecture.
+/// A bundle error when its geometry does not fit its model, a tensor error when the weights do not
+/// fit the architecture.
 pub fn from_bundle(
     manifest: Manifest,
     bundle: &BundleFiles,
     device: &Device,
 ) -> anyhow::Result<Model> {
-    let mut tensors = bundle.tensors(files::IMAGE)?;
-    tensors.tensors.extend(bundle.tensors(files::TEXT)?.tensors);
+    manifest.check_geometry()?;
+    let vocabulary = |file: &BundleFile| file.path == files::VOCABULARY;
+    let mut tensors = BTreeMap::new();
+    for file in manifest
+        .files_of(&[Part::Image, Part::Text])
+        .filter(|f| !vocabulary(f))
+    {
+        tensors.extend(bundle.tensors(&file.path)?.tensors);
+    }
+    let tensors = Tensors {
+        tensors,
+        metadata: BTreeMap::new(),
+    };
     let encoder = weights::load(manifest.model.init(device), &tensors, |_| false)?;
     let tokenizer = Tokenizer::from_merges(
         bundle.text(files::VOCABULARY)?,
@@ -257,7 +278,6 @@ pub fn from_bundle(
                 .and_then(serde_json::Value::as_u64)
                 .unwrap_or(0),
             run: String::new(),
-            // A bundle holds the root itself, and nothing is lost by naming it anew.
             root_text: String::new(),
             origin: None,
         },
@@ -267,5 +287,9 @@ pub fn from_bundle(
         sha256: String::new(),
         preprocess: manifest.preprocessing,
         calibration: Some(Calibration::read(bundle)?),
+        root: match manifest.geometry {
+            Space::Sphere { root } => Some(root),
+            Space::Lorentz { .. } | Space::Product { .. } => None,
+        },
     })
 }

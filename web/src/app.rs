@@ -1,12 +1,15 @@
 //! The page: its one shell, its two columns, and the way into the HTML around them.
 
 use leptos::mount::mount_to;
+use leptos::portal::Portal;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 use web_sys::HtmlElement;
 
 use crate::bench::Bench;
-use crate::components::{BenchView, Folder, Outcome, PhotoDrop, Picked, Status, samples};
+use crate::components::{
+    BenchView, Folder, Outcome, PhotoDrop, Picked, Status, StoragePanel, samples,
+};
 use crate::load::DEFAULT_MODEL;
 use crate::shell::Shell;
 use crate::state::link::Link;
@@ -72,6 +75,7 @@ fn App(
             body.remove_attribute("data-given")
         };
     });
+    let foot = document().get_element_by_id("kept");
     if let Some(sample) = sample {
         samples::read(shell, sample);
     }
@@ -80,5 +84,6 @@ fn App(
         <Outcome />
         <BenchView />
         <Status />
+        {foot.map(|mount| view! { <Portal mount><StoragePanel shell /></Portal> })}
     }
 }

@@ -16,6 +16,7 @@
 pub mod engine;
 pub mod load;
 pub mod state;
+pub mod told;
 pub mod ui_error;
 pub mod words;
 

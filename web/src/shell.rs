@@ -16,8 +16,8 @@ use crate::engine::ask::{Ask, Told};
 use crate::engine::client::Client;
 use crate::engine::probe::probe;
 use crate::engine::protocol::{Backend, PhotoId, Request, Response};
-use crate::load::manifest_of;
 use crate::load::plan::{self, Engines};
+use crate::load::{crash, manifest_of};
 use crate::photo::Photo;
 use crate::state::choice::{Preference, Probe};
 use crate::state::session::{Command, Engine, Event, Plan, Session};
@@ -73,6 +73,13 @@ impl Shell {
             numbers: RwSignal::new(false),
             hands: StoredValue::new_local(Rc::new(hands)),
         };
+        if let Some(backend) = crash::last() {
+            shell
+                .session
+                .update(|session| drop(session.next(Event::CrashedBefore(backend))));
+        }
+        // Leaving in the middle of a load is no crash.
+        leptos::leptos_dom::helpers::window_event_listener_untyped("pagehide", |_| crash::over());
         let plan = shell.hands().plan.clone();
         spawn_local(async move { shell.dispatch(Event::Planned(plan.await.0)) });
         shell
@@ -154,6 +161,12 @@ impl Shell {
     /// Lets the session take an event in, and does what it says.
     pub fn dispatch(self, event: Event) {
         let commands = self.session.try_update(|session| session.next(event));
+        if !self
+            .session
+            .with_untracked(|session| matches!(session.engine, Engine::Loading { .. }))
+        {
+            crash::over();
+        }
         for command in commands.unwrap_or_default() {
             self.carry_out(command);
         }
@@ -205,19 +218,13 @@ impl Shell {
             .peek()
             .map(|(_, engines)| engines.clone())
             .unwrap_or_default();
-        let file = match backend {
-            Backend::Cpu => engines.worker_cpu,
-            Backend::WebGpu => engines.worker_gpu,
-        };
+        let folder = format!("{}{}", hands.base, engines.folder);
         let sink = Rc::new(move |event| match event {
             Event::Said(Response::Told { id, reply }) => self.hands().asking.hear(id, reply),
             other => self.dispatch(other),
         });
-        self.died_on(
-            hands
-                .client
-                .start(&hands.base, backend, &file.version, sink),
-        );
+        crash::begin(backend);
+        self.died_on(hands.client.start(&folder, backend, sink));
     }
 
     fn send(self, id: PhotoId) {

@@ -175,6 +175,16 @@ impl UiError {
         .with_detail(detail)
     }
 
+    /// The visitor has ended the load.
+    #[must_use]
+    pub fn cancelled() -> Self {
+        Self::new(
+            Cause::Network,
+            "Loading was stopped.",
+            "Try again to go on; what has arrived is kept.",
+        )
+    }
+
     /// The worker's code could not be loaded at all.
     #[must_use]
     pub fn not_started(detail: impl Into<String>) -> Self {

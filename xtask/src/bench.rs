@@ -1,14 +1,17 @@
-//! `cargo xtask bench`: training and inference on the CPU beside PyTorch, measured in turn.
+//! `cargo xtask bench`: training and inference on the CPU beside PyTorch, and retrieval beside NumPy and
+//! FAISS, measured in turn.
 //!
 //! Both programs do the same work on the same shapes and print the same keys. Only ratios of one
 //! run mean something: absolute numbers depend on the machine and on what else it does.
+
+mod retrieval;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde_json::Value;
 
 use crate::document;
@@ -30,10 +33,31 @@ const WORK: [(&str, &str, &str, &str); 3] = [
     ),
 ];
 
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Work {
+    /// Training and inference
+    Towers,
+    /// Ranking of embeddings
+    Retrieval,
+}
+
 /// How much to measure.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Rounds; each runs both programs once, in alternating order
+    /// Measure this alone
+    #[arg(long, value_enum)]
+    only: Option<Work>,
+    /// Texts of the retrieval
+    #[arg(long, default_value_t = 200_000)]
+    texts: usize,
+    /// Pictures of the retrieval
+    #[arg(long, default_value_t = 5_000)]
+    images: usize,
+    /// Width of the retrieval's embeddings
+    #[arg(long, default_value_t = 512)]
+    width: usize,
+    /// Rounds; each runs all programs once, in alternating order
     #[arg(long, default_value_t = 3)]
     rounds: usize,
     /// Threads of each program
@@ -45,7 +69,7 @@ pub struct Options {
     /// Timed batches of inference of a round
     #[arg(long, default_value_t = 20)]
     infer_batches: usize,
-    /// A Python with PyTorch; one is installed below the cache folder where this is not given
+    /// A Python with the peers; one is installed below the cache folder where this is not given
     #[arg(long)]
     python: Option<PathBuf>,
     /// Write the tables into docs/bench.md
@@ -61,14 +85,33 @@ struct Rounds {
     load: Vec<f64>,
 }
 
-/// Runs both programs in turn, prints the figures and, if asked for, keeps them.
+/// Measures, prints the figures and, if asked for, keeps them.
 ///
 /// # Errors
-/// Fails where one of them cannot be built or run, or where they do not compute the same model.
+/// Fails where a program cannot be built or run, or where ours and a peer do not compute the same.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     if options.rounds == 0 {
         bail!("--rounds must be at least 1");
     }
+    let wanted = |work: Work| options.only.is_none_or(|only| only == work);
+    let keep = |name: &str, text: String| {
+        println!("{text}");
+        if options.write {
+            document::keep(root, DOCUMENT, name, &text)?;
+        }
+        Ok::<_, anyhow::Error>(())
+    };
+    if wanted(Work::Towers) {
+        keep("bench", towers(root, options)?)?;
+    }
+    if wanted(Work::Retrieval) {
+        keep("bench --only retrieval", retrieval::run(root, options)?)?;
+    }
+    Ok(())
+}
+
+/// Runs ours and PyTorch in turn; the text for the document.
+fn towers(root: &Path, options: &Options) -> Result<String> {
     execute(
         throughput(root)
             .args(["--", "--help"])
@@ -101,17 +144,12 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         rounds.theirs.push(b);
     }
     let sections = measure(throughput(root).args(["--", "--sections"]), options)?;
-    let text = format!(
+    Ok(format!(
         "{}\n{}\n{}",
         circumstances(root, options, &rounds),
         comparison(&rounds),
         parts(&sections["sections"])
-    );
-    println!("{text}");
-    if options.write {
-        document::keep(root, DOCUMENT, "bench", &text)?;
-    }
-    Ok(())
+    ))
 }
 
 /// Our program, up to its arguments.
@@ -148,6 +186,11 @@ fn measure(program: &mut Command, options: &Options) -> Result<Value> {
     program.args(["--train-steps", &count(options.train_steps)]);
     program.args(["--infer-batches", &count(options.infer_batches)]);
     program.args(["--threads", &count(options.threads)]);
+    outcome(program)
+}
+
+/// The JSON object in the last line of what a program prints.
+fn outcome(program: &mut Command) -> Result<Value> {
     let output = capture(program)?;
     let line = output.lines().last().unwrap_or_default();
     serde_json::from_str(line).with_context(|| format!("expected a JSON object, found `{line}`"))

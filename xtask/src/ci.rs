@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use crate::process::{capture, command, on_path, run as execute, succeeds};
 use crate::setup::{self, wasm_target::Choice, wasm_target::TARGET};
-use crate::{paths, sizes, test_run};
+use crate::{paths, sizes, test_run, wire};
 
 /// One check, in the order in which they run.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
@@ -177,7 +177,12 @@ fn check(root: &Path, step: Step, options: &Options) -> Result<Outcome> {
                 .env("RUSTDOCFLAGS", "-D warnings");
             execute(doc.current_dir(root)).map(|()| Outcome::Passed)
         }
-        Step::Sizes => sizes::check(&paths::dist(root), true).map(|()| Outcome::Passed),
+        Step::Sizes => {
+            let dist = paths::dist(root);
+            sizes::check(&dist, true)?;
+            wire::check(&dist, true)?;
+            Ok(Outcome::Passed)
+        }
     }
 }
 

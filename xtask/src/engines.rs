@@ -1,41 +1,77 @@
-//! `engines.json`: sizes of the page's engines, told to a visitor before one is fetched.
+//! The engines in a folder of their own, and `engines.json`: where it lies and how large they are,
+//! told to a visitor before one is fetched.
 //!
-//! Engines keep their plain names, since the page starts them by name. Their version becomes part
-//! of the address that it asks for, so that no cache mixes the files of two builds.
+//! The folder is named after what is in it, so that no cache mixes the files of two builds and a
+//! host may let browsers keep them for ever.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 
+use crate::digest;
+
 /// Name of the list in the built page.
 pub const FILE: &str = "engines.json";
+
+/// Start of the folder's name.
+pub const FOLDER: &str = "engine-";
 
 /// The programs that it lists.
 const ENGINES: [&str; 2] = ["worker_cpu", "worker_gpu"];
 
-/// Writes the list of the engines that lie in `dist`.
+/// What starts each of them, and counts what it sends. The page counts by the same file, so that one
+/// stays where it is.
+const STARTER: &str = "worker.js";
+const COUNTER: &str = "sent.js";
+
+/// Moves the engines of a page just built into their folder and writes the list.
 ///
 /// # Errors
 /// Fails where an engine is missing or the list cannot be written.
-pub fn write(dist: &Path) -> Result<()> {
+pub fn arrange(dist: &Path) -> Result<()> {
+    let mut names = vec![STARTER.to_owned(), COUNTER.to_owned()];
+    for engine in ENGINES {
+        names.extend([format!("{engine}.js"), format!("{engine}_bg.wasm")]);
+    }
+    let mut contents = Vec::new();
+    for name in &names {
+        let path = dist.join(name);
+        let content = fs::read(&path);
+        contents.push(content.with_context(|| format!("{} was not built", path.display()))?);
+    }
+    let folder = format!("{FOLDER}{}", digest::short(&contents));
+    remove_others(dist, &folder)?;
+    fs::create_dir_all(dist.join(&folder))?;
+    for name in &names {
+        fs::copy(dist.join(name), dist.join(&folder).join(name))?;
+        if name != COUNTER {
+            fs::remove_file(dist.join(name))?;
+        }
+    }
     let mut list = Map::new();
-    for name in ENGINES {
-        let path = dist.join(format!("{name}_bg.wasm"));
-        let program = std::fs::read(&path)
-            .with_context(|| format!("the engine {} was not built", path.display()))?;
-        let script = std::fs::read(dist.join(format!("{name}.js")))?;
-        let mut version = DefaultHasher::new();
-        (&program, &script).hash(&mut version);
+    list.insert("folder".to_owned(), json!(format!("{folder}/")));
+    for engine in ENGINES {
+        let program = dist.join(&folder).join(format!("{engine}_bg.wasm"));
         list.insert(
-            name.to_owned(),
-            json!({ "bytes": program.len(), "version": format!("{:016x}", version.finish()) }),
+            engine.to_owned(),
+            json!({ "bytes": fs::metadata(program)?.len() }),
         );
     }
     let text = format!("{:#}\n", Value::Object(list));
-    std::fs::write(dist.join(FILE), text)
-        .with_context(|| format!("cannot write to {}", dist.display()))
+    fs::write(dist.join(FILE), text).with_context(|| format!("cannot write to {}", dist.display()))
+}
+
+/// A build that follows another must not carry its engines along.
+fn remove_others(dist: &Path, folder: &str) -> Result<()> {
+    for entry in fs::read_dir(dist)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.starts_with(FOLDER) && name != folder {
+            fs::remove_dir_all(dist.join(name))?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -43,36 +79,43 @@ pub fn write(dist: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn read(dist: &Path) -> Value {
-        serde_json::from_slice(&std::fs::read(dist.join(FILE)).unwrap()).unwrap()
+    fn built(dist: &Path, content: u8) -> Value {
+        for name in ENGINES {
+            fs::write(dist.join(format!("{name}_bg.wasm")), [content; 300]).unwrap();
+            fs::write(dist.join(format!("{name}.js")), "export {}").unwrap();
+        }
+        fs::write(dist.join(STARTER), "start").unwrap();
+        fs::write(dist.join(COUNTER), "count").unwrap();
+        arrange(dist).unwrap();
+        serde_json::from_slice(&fs::read(dist.join(FILE)).unwrap()).unwrap()
     }
 
     #[test]
-    fn each_engine_is_listed_with_its_size_and_a_version_that_follows_its_content() {
+    fn engines_are_listed_with_their_sizes_and_lie_where_the_list_says() {
         let dist = tempfile::tempdir().unwrap();
-        for name in ENGINES {
-            std::fs::write(dist.path().join(format!("{name}_bg.wasm")), [1; 300]).unwrap();
-            std::fs::write(dist.path().join(format!("{name}.js")), "export {}").unwrap();
+        let list = built(dist.path(), 1);
+        assert_eq!(list["worker_cpu"]["bytes"], 300);
+        assert_eq!(list["worker_gpu"]["bytes"], 300);
+        let folder = dist.path().join(list["folder"].as_str().unwrap());
+        for name in ["worker.js", "worker_cpu.js", "worker_gpu_bg.wasm"] {
+            assert!(folder.join(name).is_file(), "{name}");
+            assert!(!dist.path().join(name).exists(), "{name}");
         }
-        write(dist.path()).unwrap();
-        let first = read(dist.path());
-        assert_eq!(first["worker_cpu"]["bytes"], 300);
-        assert_eq!(first["worker_gpu"]["bytes"], 300);
+    }
 
-        std::fs::write(dist.path().join("worker_cpu_bg.wasm"), [2; 300]).unwrap();
-        write(dist.path()).unwrap();
-        let second = read(dist.path());
-        assert_ne!(
-            first["worker_cpu"]["version"],
-            second["worker_cpu"]["version"]
-        );
-        assert_eq!(first["worker_gpu"], second["worker_gpu"]);
+    #[test]
+    fn the_folder_is_named_after_its_content_and_replaces_that_of_the_last_build() {
+        let dist = tempfile::tempdir().unwrap();
+        let (first, second) = (built(dist.path(), 1), built(dist.path(), 2));
+        assert_ne!(first["folder"], second["folder"]);
+        assert!(!dist.path().join(first["folder"].as_str().unwrap()).exists());
+        assert_eq!(built(dist.path(), 2), second);
     }
 
     #[test]
     fn a_missing_engine_is_named() {
         let dist = tempfile::tempdir().unwrap();
-        let message = write(dist.path()).unwrap_err().to_string();
-        assert!(message.contains("worker_cpu_bg.wasm"), "{message}");
+        let message = arrange(dist.path()).unwrap_err().to_string();
+        assert!(message.contains("worker.js was not built"), "{message}");
     }
 }

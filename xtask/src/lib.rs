@@ -8,10 +8,13 @@
 pub mod bench;
 pub mod ci;
 pub mod demo;
+pub mod digest;
 pub mod document;
 pub mod engines;
 pub mod golden;
 pub mod models;
+pub mod offline;
+pub mod page_cost;
 pub mod paths;
 pub mod process;
 pub mod serve;
@@ -22,3 +25,4 @@ pub mod study;
 pub mod test_run;
 pub mod totals;
 pub mod web_build;
+pub mod wire;

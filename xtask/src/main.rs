@@ -1,12 +1,12 @@
 //! `cargo xtask`: the commands of the repository.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xtask::setup::wasm_target::Choice;
-use xtask::{bench, ci, demo, golden, paths, setup, study, test_run, web_build};
+use xtask::{bench, ci, demo, golden, page_cost, paths, setup, study, test_run, web_build};
 
 /// Set-up, build, serve, test and check commands of Espalier.
 #[derive(Parser)]
@@ -61,6 +61,11 @@ enum Command {
         /// Only compare them with those that are kept
         #[arg(long)]
         check: bool,
+    },
+    /// Open the page with a bundle and print what it costs in bytes, memory and time
+    PageCost {
+        /// Folder of the bundle
+        bundle: PathBuf,
     },
     /// Measure training and inference on the CPU beside PyTorch
     Bench(bench::Options),
@@ -121,6 +126,7 @@ fn run(root: &Path, command: Command) -> Result<ExitCode> {
         }
         Command::Ci(options) => ci::run(root, &options)?,
         Command::Golden { check } => golden::run_all(root, check)?,
+        Command::PageCost { bundle } => page_cost::run(root, &bundle)?,
         Command::Bench(options) => bench::run(root, &options)?,
         Command::Study(options) => study::run(root, &options)?,
     }

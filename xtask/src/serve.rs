@@ -18,7 +18,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 use axum::Router;
 use axum::http::HeaderValue;
-use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
 use tokio::runtime::Runtime;
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
@@ -78,12 +78,19 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    /// Answers under way are not waited for: a client that reads no more must not hold up a test.
-    fn drop(&mut self) {
+impl Server {
+    /// Ends it. Answers under way are not waited for: a client that reads no more must not hold up a
+    /// test.
+    pub fn stop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 
@@ -101,6 +108,11 @@ fn app(folder: &Path) -> Router {
         .layer(zip)
         // A rebuilt page must show at the next reload.
         .layer(header(CACHE_CONTROL, HeaderValue::from_static("no-cache")))
+        // Pages of other sites may embed what is served here.
+        .layer(header(
+            ACCESS_CONTROL_ALLOW_ORIGIN,
+            HeaderValue::from_static("*"),
+        ))
         .layer(SetResponseHeaderLayer::overriding(
             X_CONTENT_TYPE_OPTIONS,
             HeaderValue::from_static("nosniff"),

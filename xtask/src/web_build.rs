@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use crate::process::{capture, command, run};
 use crate::setup::wasm_target::TARGET;
 use crate::setup::{WasmTools, cargo_tool::CargoTool};
-use crate::{engines, models, paths, sizes, stamp};
+use crate::{engines, models, offline, paths, sizes, stamp, wire};
 
 /// Builds the page into `dist/`, unless it is already what the sources say, and prints the sizes
 /// of its programs. Budgets hold for the release build only.
@@ -22,11 +22,14 @@ pub fn build(root: &Path, tools: &WasmTools, release: bool) -> Result<()> {
     } else {
         fetch(root)?;
         trunk(root, tools, release)?;
-        engines::write(&dist)?;
+        engines::arrange(&dist)?;
         models::write(&dist)?;
+        offline::seal(&dist)?;
+        offline::list(&dist)?;
         stamp::write(root, &dist, &settings)?;
     }
-    sizes::check(&dist, release)
+    sizes::check(&dist, release)?;
+    wire::check(&dist, release)
 }
 
 /// What decides about the result beside the sources.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use sha2::{Digest, Sha256};
 
-use super::manifest::Manifest;
+use super::manifest::{BundleFile, Manifest};
 use crate::error::{CoreError, Result};
 use crate::weights::Tensors;
 
@@ -19,6 +19,27 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
             let _ = write!(hex, "{byte:02x}");
             hex
         })
+}
+
+/// A file whose length and hash are those that a manifest lists.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    pub(super) file: BundleFile,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Checked {
+    /// What the manifest lists.
+    #[must_use]
+    pub fn file(&self) -> &BundleFile {
+        &self.file
+    }
+
+    /// Its content.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 /// Files of a bundle whose length and hash have been checked.
@@ -46,29 +67,13 @@ impl BundleFiles {
         path: &str,
         bytes: Vec<u8>,
     ) -> Result<()> {
-        let listed = manifest.file(path)?;
-        if bytes.len() as u64 != listed.bytes {
-            return Err(fault(
-                path,
-                format!(
-                    "expected {} bytes, found {}; the file is cut short or of another version",
-                    listed.bytes,
-                    bytes.len()
-                ),
-            ));
-        }
-        let found = sha256_hex(&bytes);
-        if found != listed.sha256 {
-            return Err(fault(
-                path,
-                format!(
-                    "expected SHA-256 {}, found {found}; the file is damaged or of another version",
-                    listed.sha256
-                ),
-            ));
-        }
-        self.files.insert(path.to_owned(), bytes);
+        self.insert(manifest.file(path)?.check(bytes)?);
         Ok(())
+    }
+
+    /// Keep a file that has been checked.
+    pub fn insert(&mut self, file: Checked) {
+        self.files.insert(file.file.path, file.bytes);
     }
 
     /// Bytes of a file.

@@ -6,5 +6,5 @@
 pub mod files;
 pub mod manifest;
 
-pub use files::{BundleFiles, sha256_hex};
+pub use files::{BundleFiles, Checked, sha256_hex};
 pub use manifest::{BundleFile, FORMAT, Manifest, Part};

@@ -6,15 +6,14 @@ use image::RgbImage;
 
 use super::index::{CaptionIndex, embedding_rows};
 use super::path::{Classifier, TaxonomyPath};
-use super::result::{ModelInfo, PathStep, Rung, TaxonomyResult};
+use super::result::{Lineage, ModelInfo, PathStep, Rung, TaxonomyResult};
 use super::{files, ladder};
-use crate::bundle::{BundleFiles, Manifest, sha256_hex};
+use crate::bundle::{BundleFiles, Manifest};
 use crate::error::{CoreError, Result};
 use crate::geometry::{LogScalar, Space};
 use crate::input::{Preprocess, to_planes};
 use crate::model::{DualConfig, ImageEncoder, Lift, TextEncoder};
-use crate::taxonomy::Taxonomy;
-use crate::weights;
+use crate::taxonomy::{NodeIx, Taxonomy};
 
 /// The part of a model that embeds pictures.
 #[derive(Module, Debug)]
@@ -84,44 +83,59 @@ pub(super) async fn rows(points: Tensor<2>) -> Result<Vec<Vec<f32>>> {
 }
 
 impl Captioner {
-    /// Make a bundle ready; `bundle` must hold the files of every part but the text tower.
+    /// A picture tower with its weights, and the files of the other parts.
     ///
     /// # Errors
-    /// [`CoreError::Bundle`] naming a missing file, a tensor error naming the file's tensor.
-    pub fn open(manifest: &[u8], bundle: &BundleFiles, device: &Device) -> Result<Self> {
-        let sha256 = sha256_hex(manifest);
-        let manifest = Manifest::parse(manifest)?;
-        let config = &manifest.model;
-        let tensors = bundle.tensors(files::IMAGE)?;
-        let model = weights::load(image_model(config, device), &tensors, |_| false)?;
-        let width = config.d_embed;
-        let space = manifest.geometry;
-        let selftest = match manifest
+    /// [`crate::CoreError::Bundle`] naming a missing file, a tensor error naming a tensor.
+    pub(super) fn assemble(
+        manifest: Manifest,
+        sha256: String,
+        model: ImageModel,
+        bundle: &BundleFiles,
+        device: &Device,
+    ) -> Result<Self> {
+        let width = manifest.model.d_embed;
+        let space = manifest.geometry.clone();
+        let tested = manifest
             .files
             .iter()
-            .find(|f| f.path == files::SELFTEST_PICTURE)
-        {
-            Some(_) => {
-                let picture = crate::input::decode(bundle.get(files::SELFTEST_PICTURE)?)?;
-                let known = bundle.tensors(files::SELFTEST_EMBEDDING)?;
-                Some((picture, embedding_rows(&known, 1, width)?.to_vec()))
-            }
-            None => None,
+            .any(|f| f.path == files::SELFTEST_PICTURE);
+        let selftest = if tested {
+            let picture = crate::input::decode(bundle.get(files::SELFTEST_PICTURE)?)?;
+            let known = bundle.tensors(files::SELFTEST_EMBEDDING)?;
+            Some((picture, embedding_rows(&known, 1, width)?.to_vec()))
+        } else {
+            None
         };
         Ok(Self {
+            index: CaptionIndex::read(&manifest, bundle, &space)?,
+            classifier: Classifier::read(bundle, width)?,
             info: ModelInfo {
                 name: manifest.name,
                 version: manifest.version,
                 sha256,
             },
             preprocess: manifest.preprocessing,
-            index: CaptionIndex::read(bundle, width, &space)?,
-            classifier: Classifier::read(bundle, width)?,
             space,
             model,
             device: device.clone(),
             selftest,
         })
+    }
+
+    /// Take in further captions: the files of a later shard, see
+    /// [`crate::bundle::BundleFile::shard`].
+    ///
+    /// # Errors
+    /// As [`CaptionIndex::read`].
+    pub fn grow(&mut self, manifest: &Manifest, shard: u32, bundle: &BundleFiles) -> Result<()> {
+        self.index.grow(manifest, shard, bundle, &self.space)
+    }
+
+    /// How a photo becomes the tower's input.
+    #[must_use]
+    pub fn preprocessing(&self) -> Preprocess {
+        self.preprocess
     }
 
     /// Name, version and hash of the bundle.
@@ -184,12 +198,56 @@ impl Captioner {
     /// Ladder and taxonomy path of an embedding.
     #[must_use]
     pub fn rank(&self, embedding: &[f32]) -> Caption {
-        let path = self.classifier.path(&self.space, embedding);
+        self.ranked(embedding, self.classifier.path(&self.space, embedding))
+    }
+
+    /// The same for a photo that is known to show something at or below a node.
+    ///
+    /// # Errors
+    /// [`crate::CoreError::Taxonomy`] for a node that the taxonomy lacks, or that has no label at
+    /// or below it.
+    pub fn rank_below(&self, embedding: &[f32], node: &str) -> Result<Caption> {
+        let path = self.classifier.path_below(&self.space, embedding, node)?;
+        Ok(self.ranked(embedding, path))
+    }
+
+    fn ranked(&self, embedding: &[f32], path: TaxonomyPath) -> Caption {
         let scores = self.index.scores(&self.space, embedding);
         let taxonomy = self.classifier.taxonomy();
         Caption {
             ladder: ladder::climb(&self.index, &scores, taxonomy, &path),
             taxonomy: TaxonomyResult::of(taxonomy, &path),
+        }
+    }
+
+    /// The way to a node, seen from a photo.
+    ///
+    /// # Errors
+    /// [`crate::CoreError::Taxonomy`] for a node that the taxonomy lacks.
+    pub fn lineage(&self, embedding: &[f32], node: &str) -> Result<Lineage> {
+        let taxonomy = self.classifier.taxonomy();
+        let at = self.classifier.node(node)?;
+        let place = self.classifier.place(&self.space, embedding, None);
+        let on_path = |ix: &NodeIx| place.path.steps.iter().any(|(step, _)| step == ix);
+        let way = taxonomy.path_to(at);
+        let shared = way.iter().rev().find(|ix| on_path(ix));
+        let shared = *shared.unwrap_or(&taxonomy.root());
+        let step = |ix: &NodeIx| PathStep::of(taxonomy, *ix, place.p[ix.index()]);
+        Ok(Lineage {
+            id: node.to_owned(),
+            name: taxonomy.name(at).to_owned(),
+            shared: taxonomy.node(shared).id.clone(),
+            path: way.iter().map(step).collect(),
+        })
+    }
+}
+
+impl PathStep {
+    fn of(taxonomy: &Taxonomy, ix: NodeIx, p: f32) -> Self {
+        Self {
+            id: taxonomy.node(ix).id.clone(),
+            name: taxonomy.name(ix).to_owned(),
+            p: f64::from(p),
         }
     }
 }
@@ -198,11 +256,7 @@ impl TaxonomyResult {
     /// A path with the ids and names of its nodes.
     #[must_use]
     pub fn of(taxonomy: &Taxonomy, path: &TaxonomyPath) -> Self {
-        let step = |(ix, p): &(crate::taxonomy::NodeIx, f32)| PathStep {
-            id: taxonomy.node(*ix).id.clone(),
-            name: taxonomy.name(*ix).to_owned(),
-            p: f64::from(*p),
-        };
+        let step = |(ix, p): &(NodeIx, f32)| PathStep::of(taxonomy, *ix, *p);
         let path_steps: Vec<PathStep> = path.steps.iter().map(step).collect();
         let stop = path_steps
             .get(path.stop)

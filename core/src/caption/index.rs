@@ -1,9 +1,11 @@
 //! The texts that a photo can be captioned with.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::{EMBEDDINGS, files};
-use crate::bundle::BundleFiles;
+use crate::bundle::{BundleFile, BundleFiles, Manifest, Part};
 use crate::error::{CoreError, Result};
 use crate::geometry::Space;
 use crate::weights::Tensors;
@@ -52,6 +54,22 @@ pub fn embedding_rows(tensors: &Tensors, rows: usize, width: usize) -> Result<&[
     Ok(&tensor.data)
 }
 
+/// Texts and their embeddings, row major, from two files of a bundle.
+fn read_pair(
+    (texts, embeddings): (&str, &str),
+    bundle: &BundleFiles,
+    width: usize,
+) -> Result<(Vec<CaptionEntry>, Vec<f32>)> {
+    let entries: Vec<CaptionEntry> =
+        serde_json::from_str(bundle.text(texts)?).map_err(|e| CoreError::Bundle {
+            file: texts.into(),
+            reason: format!("expected a list of captions: {e}"),
+        })?;
+    let tensors = bundle.tensors(embeddings)?;
+    let rows = embedding_rows(&tensors, entries.len(), width)?.to_vec();
+    Ok((entries, rows))
+}
+
 impl CaptionIndex {
     /// Index over texts and their embeddings `[n, width]`, row major.
     ///
@@ -88,19 +106,55 @@ impl CaptionIndex {
         })
     }
 
-    /// Read the index of a bundle.
+    /// Read the index of a bundle: the first shard, and of the later ones those that are there.
     ///
     /// # Errors
     /// [`CoreError::Bundle`] or a tensor error naming what is wrong with which file.
-    pub fn read(bundle: &BundleFiles, width: usize, space: &Space) -> Result<Self> {
-        let entries: Vec<CaptionEntry> = serde_json::from_str(bundle.text(files::CAPTIONS)?)
-            .map_err(|e| CoreError::Bundle {
-                file: files::CAPTIONS.into(),
-                reason: format!("expected a list of captions: {e}"),
-            })?;
-        let tensors = bundle.tensors(files::CAPTION_EMBEDDINGS)?;
-        let embeddings = embedding_rows(&tensors, entries.len(), width)?.to_vec();
-        Self::new(entries, embeddings, width, space)
+    pub fn read(manifest: &Manifest, bundle: &BundleFiles, space: &Space) -> Result<Self> {
+        let width = manifest.model.d_embed;
+        let first = (files::CAPTIONS, files::CAPTION_EMBEDDINGS);
+        let (entries, embeddings) = read_pair(first, bundle, width)?;
+        let mut index = Self::new(entries, embeddings, width, space)?;
+        let later = manifest.finer_of(&[Part::Captions]);
+        let shards: BTreeSet<u32> = later
+            .iter()
+            .filter(|file| bundle.get(&file.path).is_ok())
+            .map(|file| file.shard)
+            .collect();
+        for shard in shards {
+            index.grow(manifest, shard, bundle, space)?;
+        }
+        Ok(index)
+    }
+
+    /// Append the texts of a later shard.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); the index is unchanged then.
+    pub fn grow(
+        &mut self,
+        manifest: &Manifest,
+        shard: u32,
+        bundle: &BundleFiles,
+        space: &Space,
+    ) -> Result<()> {
+        let files = manifest.finer_of(&[Part::Captions]);
+        let of = |text: bool| {
+            let is = |file: &&&BundleFile| file.shard == shard && (file.dtype == "text") == text;
+            let found = files.iter().find(is).map(|file| file.path.as_str());
+            found.ok_or_else(|| CoreError::Bundle {
+                file: "manifest.json".into(),
+                reason: format!(
+                    "shard {shard} of the captions must list texts and their embeddings"
+                ),
+            })
+        };
+        let (entries, embeddings) = read_pair((of(true)?, of(false)?), bundle, self.width)?;
+        let mut more = Self::new(entries, embeddings, self.width, space)?;
+        self.entries.append(&mut more.entries);
+        self.embeddings.append(&mut more.embeddings);
+        self.radii.append(&mut more.radii);
+        Ok(())
     }
 
     /// The texts.

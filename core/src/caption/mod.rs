@@ -4,20 +4,24 @@ pub mod calibration;
 pub mod captioner;
 pub mod index;
 pub mod ladder;
+pub mod opening;
 pub mod passing;
 pub mod path;
 pub mod prompts;
 pub mod question;
+pub mod receipt;
 pub mod result;
 pub mod texts;
 
 pub use calibration::Calibration;
 pub use captioner::{Caption, Captioner, ImageModel, TextModel};
 pub use index::{CaptionEntry, CaptionIndex};
+pub use opening::Opening;
 pub use passing::Passed;
 pub use path::{Classifier, Place, TaxonomyPath};
 pub use question::{ConeTest, Question, Verdict};
-pub use result::{CaptionResult, ModelInfo, PathStep, PhotoInfo, Rung, TaxonomyResult};
+pub use receipt::Receipt;
+pub use result::{CaptionResult, Lineage, ModelInfo, PathStep, PhotoInfo, Rung, TaxonomyResult};
 pub use texts::Texts;
 
 /// Names of the files that a bundle consists of.

@@ -96,16 +96,33 @@ impl Classifier {
             .collect()
     }
 
-    /// Probability of every node that a photo shows it, with [`Taxonomy::nodes`]; none is above that
-    /// of a node it lies below.
-    #[must_use]
-    pub fn probabilities(&self, space: &Space, picture: &[f32]) -> Vec<f32> {
-        self.calibrated(&self.logits(space, picture))
+    /// A node by its id.
+    ///
+    /// # Errors
+    /// [`CoreError::Taxonomy`] when the taxonomy lacks it.
+    pub fn node(&self, id: &str) -> Result<NodeIx> {
+        let unknown = || CoreError::Taxonomy {
+            line: 0,
+            reason: format!("expected the id of a node, found `{id}`, which it does not have"),
+        };
+        self.taxonomy.find(id).ok_or_else(unknown)
     }
 
-    /// Probability of every node from the logits of all labels.
-    fn calibrated(&self, logits: &[f64]) -> Vec<f32> {
-        let leaves = softmax(logits, self.calibration.scale);
+    /// Probability of every node that a photo shows it, with [`Taxonomy::nodes`]; none is above that
+    /// of a node it lies below. With `below`, only the labels at or below that node are asked: "it
+    /// is one of these; which?".
+    #[must_use]
+    pub fn probabilities(&self, space: &Space, picture: &[f32], below: Option<NodeIx>) -> Vec<f32> {
+        let mut logits = self.logits(space, picture);
+        let asked = below.map_or(&[][..], |node| self.taxonomy.labelled_below(node));
+        if !asked.is_empty() {
+            for (logit, label) in logits.iter_mut().zip(self.taxonomy.labelled()) {
+                if asked.binary_search(label).is_err() {
+                    *logit = f64::NEG_INFINITY;
+                }
+            }
+        }
+        let leaves = softmax(&logits, self.calibration.scale);
         let shares = roll_up(&self.taxonomy, &leaves);
         let levelled = |ix: NodeIx| {
             let depth = self.taxonomy.depth(ix);
@@ -125,20 +142,25 @@ impl Classifier {
         self.place(space, picture, None).path
     }
 
-    /// The path of a photo and the probabilities of all nodes. With `below`, only the labels at or
-    /// below that node are asked: "it is one of these; which?".
+    /// The path of a photo that is known to show something at or below a node.
+    ///
+    /// # Errors
+    /// [`CoreError::Taxonomy`] when the taxonomy lacks the node or has no label at or below it.
+    pub fn path_below(&self, space: &Space, picture: &[f32], node: &str) -> Result<TaxonomyPath> {
+        let known = self.node(node)?;
+        if self.taxonomy.labelled_below(known).is_empty() {
+            return Err(CoreError::Taxonomy {
+                line: 0,
+                reason: format!("no node at or below `{node}` is labelled"),
+            });
+        }
+        Ok(self.place(space, picture, Some(known)).path)
+    }
+
+    /// The path of a photo and the [`probabilities`](Self::probabilities) of all nodes.
     #[must_use]
     pub fn place(&self, space: &Space, picture: &[f32], below: Option<NodeIx>) -> Place {
-        let mut logits = self.logits(space, picture);
-        if let Some(node) = below {
-            let asked = self.taxonomy.labelled_below(node);
-            for (logit, label) in logits.iter_mut().zip(self.taxonomy.labelled()) {
-                if !asked.contains(label) && !asked.is_empty() {
-                    *logit = f64::NEG_INFINITY;
-                }
-            }
-        }
-        let p = self.calibrated(&logits);
+        let p = self.probabilities(space, picture, below);
         let descent = descend(&self.taxonomy, &p, self.calibration.threshold as f32);
         Place {
             path: TaxonomyPath {
@@ -198,11 +220,15 @@ mod tests {
         a\tanimal\tr\t0\n\
         w\twren\ta\t1\n\
         c\tcat\ta\t1\n\
-        t\ttable\tr\t1\n";
+        t\ttable\tr\t1\n\
+        x\tvoid\tr\t0\n";
 
-    fn classifier() -> (Classifier, Space) {
+    fn classifier(levels: &[f64]) -> (Classifier, Space) {
         let labels = vec![1.0, 0.0, 0.6, 0.8, 0.0, 1.0];
-        let calibration = Calibration::of_scale(4.0);
+        let calibration = Calibration {
+            levels: levels.to_vec(),
+            ..Calibration::of_scale(4.0)
+        };
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let space = Space::Sphere {
             root: vec![-1.0, 0.0],
@@ -213,8 +239,8 @@ mod tests {
 
     #[test]
     fn below_a_node_only_its_labels_share_the_probability() {
-        let (classifier, space) = classifier();
-        let at = |id: &str| classifier.taxonomy().find(id).unwrap();
+        let (classifier, space) = classifier(&[]);
+        let at = |id: &str| classifier.node(id).unwrap();
         let photo = [0.0, 1.0];
         let open = classifier.place(&space, &photo, None);
         assert_eq!(open.path.steps.last().unwrap().0, at("t"));
@@ -225,11 +251,41 @@ mod tests {
         // softmax of 4 * 0.8 against 4 * 0.
         let expected = 1.0 / (1.0 + (-3.2_f32).exp());
         assert!((p("c") - expected).abs() < 1e-6, "{}", p("c"));
+        let path = classifier.path_below(&space, &photo, "a").unwrap();
+        assert_eq!(path, asked.path);
+    }
+
+    #[test]
+    fn a_level_sharpens_its_nodes_and_none_rises_above_its_parent() {
+        let photo = [0.0, 1.0];
+        let (plain, space) = classifier(&[]);
+        let (levelled, _) = classifier(&[1.0, 0.5, 3.0]);
+        let (before, after) = (
+            plain.probabilities(&space, &photo, None),
+            levelled.probabilities(&space, &photo, None),
+        );
+        let of = |p: &[f32], id: &str| f64::from(p[plain.node(id).unwrap().index()]);
+        let table = of(&before, "t");
+        let known = table.sqrt() / (table.sqrt() + (1.0 - table).sqrt());
+        assert!((of(&after, "t") - known).abs() < 1e-5);
+        for leaf in ["w", "c"] {
+            assert!(of(&after, leaf) <= of(&after, "a"), "{leaf}");
+        }
+    }
+
+    #[test]
+    fn a_node_that_is_unknown_or_without_labels_is_an_error() {
+        let (classifier, space) = classifier(&[]);
+        for (node, told) in [("n9", "`n9`"), ("x", "labelled")] {
+            let error = classifier.path_below(&space, &[1.0, 0.0], node);
+            let error = error.unwrap_err();
+            assert!(error.to_string().contains(told), "{error}");
+        }
     }
 
     #[test]
     fn the_nearest_label_of_a_phrase_is_the_one_that_scores_highest() {
-        let (classifier, space) = classifier();
+        let (classifier, space) = classifier(&[]);
         let found = classifier.nearest(&space, &[0.9, 0.1]);
         assert_eq!(classifier.taxonomy().name(found), "wren");
     }

@@ -76,3 +76,16 @@ pub struct CaptionResult {
     /// Milliseconds by stage.
     pub timing_ms: BTreeMap<String, f64>,
 }
+
+/// The way from the root to a node of the taxonomy, seen from a photo.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lineage {
+    /// Node.
+    pub id: String,
+    /// Its first name.
+    pub name: String,
+    /// From the root to the node, with the calibrated probability that the photo shows each.
+    pub path: Vec<PathStep>,
+    /// The deepest node that this path shares with the photo's own.
+    pub shared: String,
+}

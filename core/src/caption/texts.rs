@@ -5,13 +5,13 @@ use burn::tensor::{Device, Tensor};
 use super::captioner::{TextModel, rows};
 use super::files;
 use super::prompts::{PATTERNS, prompt};
-use crate::bundle::{BundleFiles, Manifest};
+use crate::bundle::{BundleFile, BundleFiles, Manifest, Part};
 use crate::error::Result;
 use crate::geometry::LogScalarConfig;
 use crate::input::Tokenizer;
 use crate::math::normalize;
 use crate::model::{Lift, Tokens};
-use crate::weights;
+use crate::weights::{self, Tensors};
 
 /// Texts that are encoded at a time; a browser gets a turn between two batches.
 const BATCH: usize = 32;
@@ -37,7 +37,11 @@ impl Texts {
             lift: config.lift.init(config.d_embed, device),
             logit_scale: LogScalarConfig::logit_scale().init(device),
         };
-        let tensors = bundle.tensors(files::TEXT)?;
+        let mut tensors = Tensors::default();
+        let of_tower = |file: &&BundleFile| file.path != files::VOCABULARY;
+        for file in manifest.files_of(&[Part::Text]).filter(of_tower) {
+            tensors.tensors.extend(bundle.tensors(&file.path)?.tensors);
+        }
         Ok(Self {
             model: weights::load(blank, &tensors, |_| false)?,
             tokenizer: Tokenizer::from_merges(

@@ -12,14 +12,19 @@ const NOISE: f64 = 3e-7;
 /// Square of the legs' length below which angles from a matrix product are undefined.
 pub(super) const UNRESOLVED: f64 = 1e-6;
 
-/// `atan2(across, forward)`; a right angle with gradient zero where `reach`, the square of the legs'
-/// length, is at most `least`.
+/// `atan2(across, forward)`; a right angle with gradient zero where the square of the legs' length,
+/// times `unit` where the space has one, is at most `least`.
 pub(super) fn from_legs<const D: usize>(
     across: Tensor<D>,
     forward: Tensor<D>,
-    reach: Tensor<D>,
+    unit: Option<Tensor<D>>,
     least: f64,
 ) -> Tensor<D> {
+    let square = across.clone() * across.clone() + forward.clone() * forward.clone();
+    let reach = match unit {
+        Some(unit) => square * unit,
+        None => square,
+    };
     let undefined = reach.lower_equal_scalar(least);
     let angle = across
         .mask_fill(undefined.clone(), 1.0)

@@ -53,9 +53,9 @@ pub fn exterior_angle<const D: usize>(x: Tensor<D>, y: Tensor<D>, c: Tensor<D>) 
     let gain = (ny.clone() - nx.clone()) * (ny + nx) / clamp_min(weight, EPS);
     let forward = (gain + x0 * shortfall) * c.clone().sqrt();
 
-    // sinh^2 of the distance; below EPS the direction of y from x is numerical noise.
-    let reach = (perp.clone() * perp.clone() + forward.clone() * forward.clone()) * c;
-    from_legs(perp, forward, reach, EPS)
+    // With c the legs give sinh^2 of the distance; below EPS the direction of y from x is numerical
+    // noise.
+    from_legs(perp, forward, Some(c), EPS)
 }
 
 /// Exterior angles of all pairs, rows for the apexes.
@@ -85,8 +85,7 @@ pub fn pairwise_exterior_angle<const D: usize>(
     let weight = c.clone() * (x0.clone() * ny.clone() + y0 * nx.clone());
     let gain = (ny.clone() - nx.clone()) * (ny.clone() + nx) / clamp_min(weight, EPS);
     let forward = (gain - x0 * ny * short) * c.clone().sqrt();
-    let reach = (across.clone() * across.clone() + forward.clone() * forward.clone()) * c;
-    from_legs(across, forward, reach, UNRESOLVED)
+    from_legs(across, forward, Some(c), UNRESOLVED)
 }
 
 /// How angles and apertures are evaluated.

@@ -86,6 +86,5 @@ pub fn pairwise_exterior_angle<const D: usize>(x: Tensor<D>, y: Tensor<D>) -> Te
     } = Pairs::of(x, y);
     // <y, u> - |x|, the part of y - x along x.
     let forward = (ny.clone() - nx) - ny * short;
-    let reach = across.clone() * across.clone() + forward.clone() * forward.clone();
-    from_legs(across, forward, reach, UNRESOLVED)
+    from_legs(across, forward, None, UNRESOLVED)
 }

@@ -1,4 +1,7 @@
 //! Strict loading: every parameter is found, every tensor used, every shape right.
+//!
+//! Weights may come in pieces, as a page fetches them: [`Loading`] takes one set of tensors after
+//! the other, and each is let go of before the next one comes.
 
 use std::collections::BTreeSet;
 
@@ -6,15 +9,17 @@ use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Tensor, TensorData};
 
 use super::names::{Layout, public_name};
-use super::tensors::Tensors;
+use super::tensors::{HostTensor, Tensors};
 use crate::error::{CoreError, Result};
 
 struct Loader<'a> {
-    tensors: &'a Tensors,
+    /// Hands out a tensor by its public name.
+    source: &'a mut dyn FnMut(&str) -> Option<HostTensor>,
     path: Vec<String>,
     owners: Vec<String>,
+    /// Names of all parameters of the module.
+    wanted: BTreeSet<String>,
     used: BTreeSet<String>,
-    missing: Vec<String>,
     fault: Option<CoreError>,
 }
 
@@ -32,8 +37,8 @@ impl ModuleMapper for Loader<'_> {
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         let owner = self.owners.iter().rev().find(|o| o.starts_with("Struct:"));
         let (name, layout) = public_name(&self.path.join("."), owner.map_or("", String::as_str));
-        let Some(stored) = self.tensors.tensors.get(&name) else {
-            self.missing.push(name);
+        self.wanted.insert(name.clone());
+        let Some(stored) = (self.source)(&name) else {
             return param;
         };
         self.used.insert(name.clone());
@@ -48,12 +53,12 @@ impl ModuleMapper for Loader<'_> {
             self.fault.get_or_insert(CoreError::TensorShape {
                 tensor: name,
                 expected,
-                found: stored.shape.clone(),
+                found: stored.shape,
             });
             return param;
         }
         let device = param.lazy_device();
-        let data = TensorData::new(stored.data.clone(), expected);
+        let data = TensorData::new(stored.data, expected);
         let learned = param.is_require_grad();
         param.map(|_| {
             let tensor = Tensor::<D>::from_data(data, &device.clone().inner());
@@ -71,6 +76,74 @@ impl ModuleMapper for Loader<'_> {
     }
 }
 
+/// What has been loaded so far of a module whose weights come in pieces.
+#[derive(Clone, Debug, Default)]
+pub struct Loading {
+    used: BTreeSet<String>,
+    missing: BTreeSet<String>,
+    unknown: Vec<String>,
+}
+
+impl Loading {
+    /// Replace those parameters of `module` whose public names are among `tensors`. Tensors that
+    /// `ignore` accepts may be left over.
+    ///
+    /// # Errors
+    /// [`CoreError::TensorShape`] for the first tensor of a wrong shape. The module is not returned
+    /// then.
+    pub fn take<M: Module>(
+        &mut self,
+        module: M,
+        mut tensors: Tensors,
+        ignore: impl Fn(&str) -> bool,
+    ) -> Result<M> {
+        // Taken out and not copied: a large tower is in memory once.
+        let module = self.fill(module, &mut |name| tensors.tensors.remove(name))?;
+        let left = tensors.tensors.into_keys();
+        self.unknown.extend(left.filter(|name| !ignore(name)));
+        Ok(module)
+    }
+
+    fn fill<M: Module>(
+        &mut self,
+        module: M,
+        source: &mut dyn FnMut(&str) -> Option<HostTensor>,
+    ) -> Result<M> {
+        let mut loader = Loader {
+            source,
+            path: Vec::new(),
+            owners: Vec::new(),
+            wanted: BTreeSet::new(),
+            used: BTreeSet::new(),
+            fault: None,
+        };
+        let module = module.map(&mut loader);
+        if let Some(fault) = loader.fault {
+            return Err(fault);
+        }
+        let (wanted, mut used) = (loader.wanted, loader.used);
+        self.unknown.extend(self.used.intersection(&used).cloned());
+        self.used.append(&mut used);
+        self.missing = &wanted - &self.used;
+        Ok(module)
+    }
+
+    /// Ends the loading.
+    ///
+    /// # Errors
+    /// [`CoreError::TensorNames`] listing every parameter that no tensor came for, and every tensor
+    /// that belongs to no parameter or came twice.
+    pub fn finish(self) -> Result<()> {
+        if self.missing.is_empty() && self.unknown.is_empty() {
+            return Ok(());
+        }
+        Err(CoreError::TensorNames {
+            missing: self.missing.into_iter().collect(),
+            unknown: self.unknown,
+        })
+    }
+}
+
 /// Replace every parameter of `module` by the tensor of its public name.
 ///
 /// Tensors that `ignore` accepts may be left over; all others must be used.
@@ -80,29 +153,14 @@ impl ModuleMapper for Loader<'_> {
 /// [`CoreError::TensorShape`] for the first of a wrong shape. The module is not returned then, so
 /// a partly loaded model cannot be used.
 pub fn load<M: Module>(module: M, tensors: &Tensors, ignore: impl Fn(&str) -> bool) -> Result<M> {
-    let mut loader = Loader {
-        tensors,
-        path: Vec::new(),
-        owners: Vec::new(),
-        used: BTreeSet::new(),
-        missing: Vec::new(),
-        fault: None,
-    };
-    let module = module.map(&mut loader);
-    let unknown: Vec<String> = tensors
+    let mut loading = Loading::default();
+    let module = loading.fill(module, &mut |name| tensors.tensors.get(name).cloned())?;
+    let left = tensors
         .tensors
         .keys()
-        .filter(|name| !loader.used.contains(*name) && !ignore(name))
-        .cloned()
-        .collect();
-    if !loader.missing.is_empty() || !unknown.is_empty() {
-        return Err(CoreError::TensorNames {
-            missing: loader.missing,
-            unknown,
-        });
-    }
-    match loader.fault {
-        Some(fault) => Err(fault),
-        None => Ok(module),
-    }
+        .filter(|name| !loading.used.contains(*name));
+    let unknown: Vec<String> = left.filter(|name| !ignore(name)).cloned().collect();
+    loading.unknown.extend(unknown);
+    loading.finish()?;
+    Ok(module)
 }

@@ -9,6 +9,6 @@ pub mod q8;
 pub mod save;
 pub mod tensors;
 
-pub use load::load;
+pub use load::{Loading, load};
 pub use save::{collect, write};
 pub use tensors::{HostTensor, Tensors};

@@ -6,6 +6,9 @@
 
 mod native;
 mod page;
+mod pages;
+pub mod paper;
+pub mod processes;
 mod recorder;
 mod site;
 mod visitor;
@@ -13,6 +16,7 @@ mod webdriver;
 
 pub use native::{natively, sample, started};
 pub use page::{Answer, Browser, ErrorCard, Gpu, Look, Outcome};
+pub use pages::Host;
 pub use recorder::{Recorder, Seen};
 pub use site::Site;
 pub use visitor::Barrier;

@@ -110,7 +110,7 @@ pub struct Browser {
     recorder: Recorder,
     gpu: Gpu,
     // Last, so that the browser has ended before its folder is removed.
-    _profile: TempDir,
+    profile: TempDir,
 }
 
 impl Browser {
@@ -157,8 +157,22 @@ impl Browser {
             driver,
             recorder,
             gpu,
-            _profile: profile,
+            profile,
         }
+    }
+
+    pub(super) fn driver(&self) -> &WebDriver {
+        &self.driver
+    }
+
+    pub(super) fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    /// Folder of the browser's profile; the programs of this browser name it when they are started.
+    #[must_use]
+    pub fn profile(&self) -> &Path {
+        self.profile.path()
     }
 
     /// Every request of the browser so far.

@@ -1,11 +1,12 @@
 //! A proxy through which the browser reaches everything, so that a test sees every request that
 //! leaves it: those of the page, of its workers and of the browser itself.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 /// A request that left the browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,7 @@ impl Seen {
 pub struct Recorder {
     addr: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
+    held: Arc<Mutex<Option<String>>>,
     stopped: Arc<AtomicBool>,
 }
 
@@ -45,17 +47,19 @@ impl Recorder {
         let recorder = Self {
             addr: listener.local_addr()?,
             seen: Arc::default(),
+            held: Arc::default(),
             stopped: Arc::default(),
         };
         let (seen, stopped) = (Arc::clone(&recorder.seen), Arc::clone(&recorder.stopped));
+        let held = Arc::clone(&recorder.held);
         thread::spawn(move || {
             for connection in listener.incoming().flatten() {
                 if stopped.load(Ordering::Relaxed) {
                     return;
                 }
-                let seen = Arc::clone(&seen);
+                let (seen, held) = (Arc::clone(&seen), Arc::clone(&held));
                 // The browser may break off at any time.
-                thread::spawn(move || serve(&connection, &seen).ok());
+                thread::spawn(move || serve(&connection, &seen, &held).ok());
             }
         });
         Ok(recorder)
@@ -65,6 +69,17 @@ impl Recorder {
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.addr
+    }
+
+    /// Holds the answers to requests whose address contains `part` back half-way, until
+    /// [`release`](Self::release): a network that is slow at one file.
+    pub fn hold(&self, part: &str) {
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = Some(part.to_owned());
+    }
+
+    /// Lets everything go that is held back.
+    pub fn release(&self) {
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Every request so far.
@@ -86,7 +101,11 @@ impl Drop for Recorder {
 }
 
 /// One connection, one request: the answer ends with the connection.
-fn serve(client: &TcpStream, seen: &Mutex<Vec<Seen>>) -> io::Result<()> {
+fn serve(
+    client: &TcpStream,
+    seen: &Mutex<Vec<Seen>>,
+    held: &Mutex<Option<String>>,
+) -> io::Result<()> {
     let mut lines = Vec::new();
     let mut head = 0;
     let mut reader = BufReader::new(client);
@@ -118,7 +137,11 @@ fn serve(client: &TcpStream, seen: &Mutex<Vec<Seen>>) -> io::Result<()> {
         .unwrap_or_else(PoisonError::into_inner)
         .push(request);
     match local(url).filter(|_| reads) {
-        Some((addr, path)) => forward(client, addr, path, &lines[1..]),
+        Some((addr, path)) => forward(client, addr, path, &lines[1..], &|| {
+            let held = held.lock().unwrap_or_else(PoisonError::into_inner);
+            held.as_ref()
+                .is_some_and(|part| url.contains(part.as_str()))
+        }),
         None => {
             let mut client = client;
             client.write_all(
@@ -150,7 +173,13 @@ fn local(url: &str) -> Option<(SocketAddr, &str)> {
         .then_some((addr, if path.is_empty() { "/" } else { path }))
 }
 
-fn forward(client: &TcpStream, addr: SocketAddr, path: &str, headers: &[String]) -> io::Result<()> {
+fn forward(
+    client: &TcpStream,
+    addr: SocketAddr,
+    path: &str,
+    headers: &[String],
+    is_held: &dyn Fn() -> bool,
+) -> io::Result<()> {
     let mut server = TcpStream::connect(addr)?;
     let kept = headers.iter().filter(|line| {
         let name = line
@@ -168,6 +197,13 @@ fn forward(client: &TcpStream, addr: SocketAddr, path: &str, headers: &[String])
     request.push_str("Connection: close\r\n\r\n");
     server.write_all(request.as_bytes())?;
     let mut client = client;
+    if is_held() {
+        // Enough that the head and some of the body are through.
+        io::copy(&mut (&mut server).take(20_000), &mut client)?;
+        while is_held() {
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
     io::copy(&mut server, &mut client)?;
     client.shutdown(Shutdown::Both)
 }

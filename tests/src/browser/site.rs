@@ -52,10 +52,38 @@ impl Site {
         }
     }
 
+    /// Copies the page into a folder of somebody else.
+    ///
+    /// # Panics
+    /// When the page has not been built or cannot be copied.
+    pub fn put_into(folder: &Path) {
+        copy_folder(&dist(), folder).unwrap_or_else(|e| panic!("copying the page: {e}"));
+    }
+
+    /// Takes the bundle at `from` instead of the shipped one.
+    ///
+    /// # Panics
+    /// When it cannot be copied, or this is not a copy of the page.
+    pub fn take_model(&self, from: &Path) {
+        assert!(
+            self._copy.is_some(),
+            "only a copy of the page may be changed"
+        );
+        let to = self.folder.join(MODEL);
+        fs::remove_dir_all(&to)
+            .and_then(|()| copy_folder(from, &to))
+            .unwrap_or_else(|e| panic!("{}: {e}", from.display()));
+    }
+
     /// Its address, with a slash at its end.
     #[must_use]
     pub fn url(&self) -> String {
         self.server.url()
+    }
+
+    /// Ends the server; whoever asks it for anything gets no answer from now on.
+    pub fn stop(&mut self) {
+        self.server.stop();
     }
 
     /// Puts a copy of the shipped model beside it under another name; for copies of the page only.

@@ -1,15 +1,9 @@
 //! What a visitor does beside giving a photo: press, type, turn, and what stands on the screen then.
 
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Browser;
-
-/// How long anything but a photo's first answer may take.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A barrier that axe-core found.
 #[derive(Clone, Debug, Deserialize)]
@@ -31,21 +25,6 @@ impl Barrier {
 }
 
 impl Browser {
-    /// Waits until a script's value is true, and says `what` was waited for otherwise.
-    ///
-    /// # Panics
-    /// When it does not become true.
-    pub fn wait_for(&self, what: &str, script: &str) {
-        let begun = Instant::now();
-        while self.evaluate(script) != Value::Bool(true) {
-            assert!(
-                begun.elapsed() < PATIENCE,
-                "{what}: not within {PATIENCE:?}"
-            );
-            sleep(Duration::from_millis(100));
-        }
-    }
-
     /// Waits until an element with this test id is on the page.
     pub fn wait_for_id(&self, id: &str) {
         self.wait_for(

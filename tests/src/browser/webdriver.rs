@@ -100,6 +100,30 @@ impl WebDriver {
         self.post("/execute/sync", &json!({ "script": body, "args": [] }))
     }
 
+    /// The window at hand.
+    #[must_use]
+    pub fn window(&self) -> String {
+        let sent = self.agent.get(format!("{}/window", self.session)).call();
+        let mut answer = sent.unwrap_or_else(|e| panic!("WebDriver /window: {e}"));
+        let text = answer.body_mut().read_to_string();
+        let text = text.unwrap_or_else(|e| panic!("WebDriver /window: {e}"));
+        let answer: Value = serde_json::from_str(&text)
+            .unwrap_or_else(|e| panic!("WebDriver /window: {e}: {text}"));
+        answer["value"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Opens another window, a tab, without going there.
+    #[must_use]
+    pub fn new_window(&self) -> String {
+        let made = self.post("/window/new", &json!({ "type": "tab" }));
+        made["handle"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Goes to a window.
+    pub fn go_to_window(&self, handle: &str) {
+        self.post("/window", &json!({ "handle": handle }));
+    }
+
     /// A command of Chromium's own protocol.
     pub fn devtools(&self, command: &str, parameters: &Value) -> Value {
         self.post(

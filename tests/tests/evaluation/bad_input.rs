@@ -115,6 +115,42 @@ fn what_a_former_run_kept_is_judged_by_the_limit_of_this_one() {
 }
 
 #[test]
+fn a_benchmark_without_one_usable_picture_has_no_numbers() {
+    let bench = Bench::new();
+    bench.write(
+        "captions.json",
+        r#"{"images": [{"id": 1, "file_name": "gone.jpg"}],
+            "annotations": [{"id": 1, "image_id": 1, "caption": "a house"}]}"#,
+    );
+    let data = bench.text("captions.json");
+    let said = refused(&eval(&["--task", "retrieval", "--data", &data]));
+    assert!(
+        said.contains("gone.jpg") && said.contains("0 pictures"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_a_task_needs_is_said_of_data_and_not_of_options() {
+    let bench = Bench::new();
+    bench.picture("d/house/1.jpg", 0);
+    let data = bench.text("d");
+    let said = |more: &[&str]| {
+        refused(&eval(
+            &[&["--task", "zero-shot", "--data", &data], more].concat(),
+        ))
+    };
+    let batch = said(&["--batch-size", "0"]);
+    assert!(
+        batch.contains("at least 1") && !batch.contains("needs:"),
+        "{batch}"
+    );
+    let nothing = bench.text("nothing");
+    let other = refused(&eval(&["--task", "zero-shot", "--data", &nothing]));
+    assert!(other.contains("zero-shot needs:"), "{other}");
+}
+
+#[test]
 fn settings_that_make_no_sense_are_refused() {
     let bench = Bench::new();
     bench.write("captions.json", r#"{"images": [], "annotations": []}"#);

@@ -4,7 +4,9 @@
 
 mod bad_input;
 mod benchmarks;
+mod bundles;
 mod golden;
 mod labelled;
 mod pictures_and_captions;
+mod published;
 mod support;

@@ -3,74 +3,173 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use espalier_core::bundle::sha256_hex;
 use espalier_tests::trainer_command;
 
 use crate::support::golden;
 
+/// How a hub behaves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Line {
+    Whole,
+    /// Weights end half-way, and ranges are not understood.
+    HalfAndNoRanges,
+    /// The first so many answers with weights end after 1,000 bytes; ranges are understood.
+    BreaksFirst(usize),
+    /// One byte of the weights is another.
+    Flipped,
+}
+
 /// A hub with the repository `org/name`, which holds the files of `hf`.
 struct FakeHub {
     endpoint: String,
-    /// Paths that were asked for.
-    asked: Arc<Mutex<Vec<String>>>,
+    /// Paths that were asked for, and from which byte on.
+    asked: Arc<Mutex<Vec<(String, usize)>>>,
+    line: Arc<Mutex<Line>>,
 }
 
-/// Answers one request; with `broken`, weights end half-way.
-fn answer(stream: TcpStream, broken: bool, asked: &Mutex<Vec<String>>) -> Option<()> {
+const WEIGHTS: &str = "model.safetensors";
+
+/// What the hub says of its files: lengths, and the hash of the large one.
+fn listing() -> String {
+    let names = [
+        "README.md",
+        "config.json",
+        "preprocessor_config.json",
+        WEIGHTS,
+    ];
+    let one = |name: &str| {
+        let bytes = content(name);
+        let size = bytes.len();
+        if name == WEIGHTS {
+            let hash = sha256_hex(&bytes);
+            format!(
+                r#"{{"rfilename":"{name}","size":{size},"lfs":{{"sha256":"{hash}","size":{size}}}}}"#
+            )
+        } else {
+            format!(r#"{{"rfilename":"{name}","size":{size}}}"#)
+        }
+    };
+    let siblings: Vec<String> = names.map(one).to_vec();
+    format!(r#"{{"sha":"abc123","siblings":[{}]}}"#, siblings.join(","))
+}
+
+fn content(name: &str) -> Vec<u8> {
+    if name == "README.md" {
+        return b"---\nlicense: cc-by-nc-4.0\n---\n".to_vec();
+    }
+    std::fs::read(golden("hf").join(name)).unwrap_or_default()
+}
+
+/// Answers one request.
+fn answer(
+    mut stream: TcpStream,
+    line: Line,
+    broken: &AtomicUsize,
+    asked: &Mutex<Vec<(String, usize)>>,
+) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
-    let mut line = String::new();
-    reader.read_line(&mut line).ok()?;
-    let path = line.split(' ').nth(1)?.to_owned();
-    while reader.read_line(&mut line).ok()? > 2 {}
+    let mut first = String::new();
+    reader.read_line(&mut first).ok()?;
+    let path = first.split(' ').nth(1)?.to_owned();
+    let mut from = 0;
+    loop {
+        let mut header = String::new();
+        if reader.read_line(&mut header).ok()? <= 2 {
+            break;
+        }
+        let header = header.trim().to_lowercase();
+        if let Some(range) = header.strip_prefix("range: bytes=") {
+            from = range.trim_end_matches('-').parse().ok()?;
+        }
+    }
+    asked.lock().unwrap().push((path.clone(), from));
     let name = path.rsplit('/').next()?;
-    let body = if path == "/api/models/org/name/revision/main" {
-        let names = [
-            "README.md",
-            "config.json",
-            "preprocessor_config.json",
-            "model.safetensors",
-        ];
-        let siblings = names.map(|n| format!(r#"{{"rfilename":"{n}"}}"#)).join(",");
-        Some(format!(r#"{{"sha":"abc123","siblings":[{siblings}]}}"#).into_bytes())
-    } else if path == "/org/name/resolve/abc123/README.md" {
-        Some(b"---\nlicense: cc-by-nc-4.0\n---\n".to_vec())
-    } else if path.starts_with("/org/name/resolve/abc123/") {
-        std::fs::read(golden("hf").join(name)).ok()
+    let mut body = if path == "/api/models/org/name/revision/main?blobs=true" {
+        Some(listing().into_bytes())
     } else {
-        None
+        path.starts_with("/org/name/resolve/abc123/")
+            .then(|| content(name))
+            .filter(|bytes| !bytes.is_empty())
     };
-    asked.lock().unwrap().push(path.clone());
-    let (status, body) = match body {
-        Some(body) => ("200 OK", body),
-        None => ("404 Not Found", Vec::new()),
+    if let Some(body) = body
+        .as_mut()
+        .filter(|_| name == WEIGHTS && line == Line::Flipped)
+    {
+        let middle = body.len() / 2;
+        body[middle] ^= 1;
+    }
+    let Some(body) = body else {
+        return stream
+            .write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            .ok();
     };
-    let sent = if broken && name == "model.safetensors" {
-        body.len() / 2
+    let whole = body.len();
+    let ranges = line != Line::HalfAndNoRanges;
+    if ranges && from >= whole && from > 0 {
+        let head =
+            "HTTP/1.1 416 Range Not Satisfiable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        return stream.write_all(head.as_bytes()).ok();
+    }
+    let (status, rest) = if ranges && from > 0 {
+        let range = format!(
+            "206 Partial Content\r\nContent-Range: bytes {from}-{}/{whole}",
+            whole - 1
+        );
+        (range, &body[from..])
     } else {
-        body.len()
+        ("200 OK".to_owned(), &body[..])
+    };
+    let sent = match line {
+        Line::HalfAndNoRanges if name == WEIGHTS => rest.len() / 2,
+        Line::BreaksFirst(times)
+            if name == WEIGHTS && broken.fetch_add(1, Ordering::SeqCst) < times =>
+        {
+            rest.len().min(1000)
+        }
+        _ => rest.len(),
     };
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-        body.len()
+        rest.len()
     );
-    let mut stream = stream;
     stream.write_all(head.as_bytes()).ok()?;
-    stream.write_all(&body[..sent]).ok()
+    stream.write_all(&rest[..sent]).ok()
 }
 
 impl FakeHub {
-    fn start(broken: bool) -> Self {
+    fn start(line: Line) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));
-        let kept = Arc::clone(&asked);
+        let line = Arc::new(Mutex::new(line));
+        let (kept, behaves) = (Arc::clone(&asked), Arc::clone(&line));
         std::thread::spawn(move || {
+            let broken = AtomicUsize::new(0);
             for stream in listener.incoming().flatten() {
-                answer(stream, broken, &kept);
+                let line = *behaves.lock().unwrap();
+                answer(stream, line, &broken, &kept);
             }
         });
-        Self { endpoint, asked }
+        Self {
+            endpoint,
+            asked,
+            line,
+        }
+    }
+
+    fn becomes(&self, line: Line) {
+        *self.line.lock().unwrap() = line;
+    }
+
+    /// From which byte on the weights were asked for, each time.
+    fn asked_for_weights(&self) -> Vec<usize> {
+        let asked = self.asked.lock().unwrap();
+        let weights = asked.iter().filter(|(path, _)| path.ends_with(WEIGHTS));
+        weights.map(|(_, from)| *from).collect()
     }
 
     fn import(&self, id: &str, home: &Path, flags: &[&str]) -> (Option<i32>, String) {
@@ -87,22 +186,24 @@ impl FakeHub {
     }
 }
 
+/// What lies in the cache of the repository under this name.
+fn cached(home: &Path, name: &str) -> std::path::PathBuf {
+    home.join("hub/models--org--name/snapshots/abc123")
+        .join(name)
+}
+
 #[test]
 fn a_repository_is_fetched_once_and_then_used_offline() {
-    let (hub, home) = (FakeHub::start(false), tempfile::tempdir().unwrap());
+    let (hub, home) = (FakeHub::start(Line::Whole), tempfile::tempdir().unwrap());
     let (code, said) = hub.import("hf-hub:org/name", home.path(), &[]);
     assert_eq!(code, Some(0), "{said}");
     let card = espalier_trainer::model_file::card_of(&home.path().join("ours")).unwrap();
     let origin = card.origin.unwrap();
     assert_eq!(origin.source, "hf-hub:org/name@abc123");
     assert_eq!(origin.licence.as_deref(), Some("cc-by-nc-4.0"));
-    let weights = |asked: &[String]| {
-        let of = |p: &&String| p.ends_with("model.safetensors");
-        asked.iter().filter(of).count()
-    };
     let (code, said) = hub.import("hf-hub:org/name", home.path(), &[]);
     assert_eq!(code, Some(0), "{said}");
-    assert_eq!(weights(&hub.asked.lock().unwrap()), 1);
+    assert_eq!(hub.asked_for_weights(), [0]);
     let before = hub.asked.lock().unwrap().len();
     let (code, said) = hub.import("hf-hub:org/name", home.path(), &["--offline"]);
     assert_eq!(code, Some(0), "{said}");
@@ -110,15 +211,93 @@ fn a_repository_is_fetched_once_and_then_used_offline() {
 }
 
 #[test]
+fn a_line_that_breaks_is_taken_up_where_it_broke() {
+    let hub = FakeHub::start(Line::BreaksFirst(2));
+    let home = tempfile::tempdir().unwrap();
+    let (code, said) = hub.import("hf-hub:org/name", home.path(), &[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("the line broke after 1000 bytes"), "{said}");
+    assert_eq!(hub.asked_for_weights(), [0, 1000, 2000]);
+    let fetched = std::fs::read(cached(home.path(), WEIGHTS)).unwrap();
+    assert_eq!(fetched, content(WEIGHTS));
+}
+
+#[test]
+fn what_one_run_fetched_the_next_one_continues() {
+    let hub = FakeHub::start(Line::HalfAndNoRanges);
+    let home = tempfile::tempdir().unwrap();
+    let (code, said) = hub.import("hf-hub:org/name", home.path(), &[]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("the same command continues there"), "{said}");
+    let half = content(WEIGHTS).len() / 2;
+    let part = cached(home.path(), "model.safetensors.incomplete");
+    assert_eq!(std::fs::read(&part).unwrap().len(), half);
+    hub.becomes(Line::Whole);
+    let (code, said) = hub.import("hf-hub:org/name", home.path(), &[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(hub.asked_for_weights().last(), Some(&half));
+    assert_eq!(
+        std::fs::read(cached(home.path(), WEIGHTS)).unwrap(),
+        content(WEIGHTS)
+    );
+    assert!(!part.exists());
+}
+
+#[test]
+fn bytes_that_are_not_the_hubs_are_never_used_and_not_kept() {
+    let (hub, home) = (FakeHub::start(Line::Flipped), tempfile::tempdir().unwrap());
+    let (code, said) = hub.import("hf-hub:org/name", home.path(), &[]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("wanted SHA-256"), "{said}");
+    let part = cached(home.path(), "model.safetensors.incomplete");
+    assert!(!part.exists() && !cached(home.path(), WEIGHTS).exists());
+    // A part of something else, as long as the whole, is found out too.
+    hub.becomes(Line::Whole);
+    std::fs::write(&part, vec![7; content(WEIGHTS).len()]).unwrap();
+    let (code, said) = hub.import("hf-hub:org/name", home.path(), &[]);
+    assert_eq!(code, Some(1), "{said}");
+    let (code, said) = hub.import("hf-hub:org/name", home.path(), &[]);
+    assert_eq!(code, Some(0), "{said}");
+    // And one that is longer is begun anew.
+    std::fs::remove_file(cached(home.path(), WEIGHTS)).unwrap();
+    std::fs::write(&part, vec![7; content(WEIGHTS).len() + 5]).unwrap();
+    let (code, said) = hub.import("hf-hub:org/name", home.path(), &[]);
+    assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
 fn a_line_that_breaks_leaves_no_file_that_looks_whole() {
-    let (hub, home) = (FakeHub::start(true), tempfile::tempdir().unwrap());
+    let hub = FakeHub::start(Line::HalfAndNoRanges);
+    let home = tempfile::tempdir().unwrap();
     let (code, said) = hub.import("hf-hub:org/name", home.path(), &[]);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("fetching model.safetensors"), "{said}");
     let (code, said) = hub.import("hf-hub:org/name", home.path(), &["--offline"]);
     assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("found nothing of it there"), "{said}");
     let (code, said) = hub.import("hf-hub:org/none", home.path(), &[]);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("knows no such repository"), "{said}");
+}
+
+#[test]
+fn a_hub_that_is_not_there_is_named_with_what_to_do() {
+    let home = tempfile::tempdir().unwrap();
+    let closed = {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("http://{}", listener.local_addr().unwrap())
+    };
+    let hub = FakeHub {
+        endpoint: closed.clone(),
+        asked: Arc::default(),
+        line: Arc::new(Mutex::new(Line::Whole)),
+    };
+    let (code, said) = hub.import("hf-hub:org/name", home.path(), &[]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains(&closed) && said.contains("--offline"),
+        "{said}"
+    );
+    let (code, said) = hub.import("hf-hub:org/name", home.path(), &["--offline"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("found nothing of it there"), "{said}");
 }

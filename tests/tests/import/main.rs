@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod gate;
 mod hub;
 mod parity;
 mod pickles;

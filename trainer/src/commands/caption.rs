@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use burn::tensor::Device;
-use espalier_core::bundle::{Part, sha256_hex};
-use espalier_core::caption::{CaptionResult, Captioner, PhotoInfo};
+use espalier_core::bundle::{Manifest, Part, sha256_hex};
+use espalier_core::caption::{CaptionResult, Captioner, PhotoInfo, Receipt};
 use espalier_core::input::{crop_box, decode};
 
 use super::export;
@@ -17,7 +17,7 @@ use crate::export::{Bundle, Contents, captions};
 use crate::model_file::{self, is_bundle, read_bundle};
 
 /// Parts of a bundle that a caption needs.
-const PARTS: [Part; 4] = [Part::Captions, Part::Taxonomy, Part::Image, Part::Selftest];
+pub const PARTS: [Part; 4] = [Part::Captions, Part::Taxonomy, Part::Image, Part::Selftest];
 
 /// A bundle, or a checkpoint with captions and a taxonomy, made ready to caption photos.
 ///
@@ -66,18 +66,32 @@ fn milliseconds(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1e3
 }
 
-fn caption(
+/// How a photo is to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// Part of it, as shares of its sides; all of it where there is none.
+    pub region: Option<[f32; 4]>,
+    /// Node that it is known to show something at or below.
+    pub below: Option<&'a str>,
+    /// Engine, for the result.
+    pub backend: &'a str,
+}
+
+/// Read a photo from its file's bytes, as the page does.
+///
+/// # Errors
+/// Bad usage for bytes that are no photo, a region without pixels, an unknown node.
+pub fn read(
     captioner: &Captioner,
     path: &Path,
-    region: Option<[f32; 4]>,
-    backend: &str,
+    bytes: &[u8],
+    wanted: Wanted<'_>,
 ) -> anyhow::Result<CaptionResult> {
-    let bytes = fs::read(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
     let begun = Instant::now();
-    let mut photo = decode(&bytes).map_err(|e| usage(format!("{}: {e}", path.display())))?;
+    let mut photo = decode(bytes).map_err(|e| usage(format!("{}: {e}", path.display())))?;
     let (width, height) = photo.dimensions();
     let mut timing = BTreeMap::from([("decode".to_owned(), milliseconds(begun))]);
-    if let Some(region) = region {
+    if let Some(region) = wanted.region {
         photo = crop_box(&photo, region).ok_or_else(|| {
             usage(format!(
                 "--region {region:?}: holds no pixel of {}",
@@ -89,20 +103,46 @@ fn caption(
     let embedding = pollster::block_on(captioner.embed(&[photo]))?.remove(0);
     timing.insert("encode".to_owned(), milliseconds(begun));
     let begun = Instant::now();
-    let found = captioner.rank(&embedding);
+    let found = match wanted.below {
+        None => captioner.rank(&embedding),
+        Some(node) => captioner
+            .rank_below(&embedding, node)
+            .map_err(|e| usage(format!("--below {node}: {e}")))?,
+    };
     timing.insert("rank".to_owned(), milliseconds(begun));
     Ok(CaptionResult {
         model: captioner.info().clone(),
-        backend: backend.to_owned(),
+        backend: wanted.backend.to_owned(),
         image: PhotoInfo {
             width,
             height,
-            sha256: sha256_hex(&bytes),
+            sha256: sha256_hex(bytes),
         },
         ladder: found.ladder,
         taxonomy: found.taxonomy,
         timing_ms: timing,
     })
+}
+
+fn caption(
+    captioner: &Captioner,
+    path: &Path,
+    wanted: Wanted<'_>,
+) -> anyhow::Result<CaptionResult> {
+    let bytes = fs::read(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
+    read(captioner, path, &bytes, wanted)
+}
+
+/// The manifest that receipts are written with.
+fn manifest_for_receipts(args: &CaptionArgs) -> anyhow::Result<Option<Manifest>> {
+    match (args.receipt, is_bundle(&args.model)) {
+        (false, _) => Ok(None),
+        (true, true) => Ok(Some(read_bundle(&args.model, &[])?.1)),
+        (true, false) => Err(usage(format!(
+            "--receipt: {} is no bundle; a receipt names one by its hash, so export it first",
+            args.model.display()
+        ))),
+    }
 }
 
 fn show(path: &Path, result: &CaptionResult) {
@@ -143,13 +183,26 @@ pub fn run(args: &CaptionArgs) -> anyhow::Result<()> {
     let device = args.common.backend.device()?;
     let (captions, taxonomy) = (args.captions.as_ref(), args.taxonomy.as_ref());
     let captioner = captioner(&args.model, captions, taxonomy, &device)?;
-    let backend = args.common.backend.resolve().name();
+    let manifest = manifest_for_receipts(args)?;
+    let wanted = Wanted {
+        region,
+        below: args.below.as_deref(),
+        backend: args.common.backend.resolve().name(),
+    };
     let mut failed = None;
     for path in &args.photos {
-        match caption(&captioner, path, region, backend) {
-            Ok(result) if args.common.json => println!("{}", serde_json::to_string(&result)?),
-            Ok(result) => show(path, &result),
-            Err(e) => {
+        match (caption(&captioner, path, wanted), &manifest) {
+            (Ok(result), Some(manifest)) => {
+                let mut receipt = Receipt::new(result, manifest);
+                receipt.region = region;
+                receipt.below.clone_from(&args.below);
+                println!("{}", serde_json::to_string(&receipt)?);
+            }
+            (Ok(result), None) if args.common.json => {
+                println!("{}", serde_json::to_string(&result)?)
+            }
+            (Ok(result), None) => show(path, &result),
+            (Err(e), _) => {
                 if let Some(before) = failed.replace(e) {
                     eprintln!("error: {before:#}");
                 }

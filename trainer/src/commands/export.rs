@@ -19,6 +19,7 @@ use crate::exit::usage;
 use crate::export::build::PROMPTS;
 use crate::export::gate::{Gate, Side};
 use crate::export::published::{self, Checkpoint, ExportFormat};
+use crate::export::site::Site;
 use crate::export::{Bundle, Contents, captions, card};
 use crate::fit::checkpoint::write_whole;
 use crate::fit::{Source, source};
@@ -109,12 +110,16 @@ fn calibration(
 fn publish(args: &ExportArgs, name: &str, notes: &str) -> anyhow::Result<()> {
     let (_, _, card, tensors) = model_file::read(&args.checkpoint)?;
     let checkpoint = Checkpoint { card, tensors };
-    let out = (args.out.as_path(), args.force);
-    let files = published::write(&checkpoint, args.format, out, (name, notes))?;
+    let Some(out) = args.out.as_deref().filter(|_| args.site.is_none()) else {
+        return Err(usage(
+            "--site: a site is made of a bundle; leave --format out, or give --out instead",
+        ));
+    };
+    let files = published::write(&checkpoint, args.format, (out, args.force), (name, notes))?;
     if args.common.json {
-        println!("{}", json!({ "out": args.out, "files": files }));
+        println!("{}", json!({ "out": out, "files": files }));
     } else {
-        println!("{}: {}", args.out.display(), files.join(", "));
+        println!("{}: {}", out.display(), files.join(", "));
     }
     Ok(())
 }
@@ -136,6 +141,28 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
     if args.format != ExportFormat::Bundle {
         return publish(args, &name, &notes);
     }
+    let site = match &args.site {
+        Some(folder) => Some(Site::plan(folder, args.page.as_deref(), args.force)?),
+        None => None,
+    };
+    if let Some(site) = site
+        .as_ref()
+        .filter(|_| model_file::is_bundle(&args.checkpoint))
+    {
+        site.write(&args.checkpoint, &args.url)?
+            .print(args.common.json);
+        return Ok(());
+    }
+    // A bundle that is wanted for a site alone is put together beside it, and then moved in whole.
+    let parked = match &args.out {
+        Some(_) => None,
+        None => Some(tempfile::tempdir()?),
+    };
+    let out = match (&args.out, &parked) {
+        (Some(out), _) => out.clone(),
+        (None, Some(parked)) => parked.path().join("bundle"),
+        (None, None) => return Err(usage("--out: a folder is needed")),
+    };
     let device = args.common.backend.device()?;
     let model = model_file::open(&args.checkpoint, &device)?;
     let taxonomy = taxonomy(args.taxonomy.as_ref(), &model)?;
@@ -204,17 +231,21 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
     if let Some(config) = run_of(&model) {
         provenance.insert("run".into(), config.without_folders().to_toml()?.into());
     }
-    bundle.write(&args.out, args.force)?;
+    bundle.write(&out, args.force)?;
     let facts = card::Facts {
         gate: Some(&gate),
         probe: &probe_name,
         notes: &notes,
     };
     write_whole(
-        &args.out.join("README.md"),
+        &out.join("README.md"),
         card::write(&bundle.manifest, &facts).as_bytes(),
     )?;
 
+    let made = match &site {
+        Some(site) => Some(site.write(&out, &args.url)?),
+        None => None,
+    };
     if args.common.json {
         let rows: serde_json::Map<_, _> = gate
             .rows
@@ -228,7 +259,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
             .collect();
         println!(
             "{}",
-            json!({ "out": args.out, "gate": rows, "pictures": gate.pictures })
+            json!({ "out": args.out, "gate": rows, "pictures": gate.pictures, "site": made })
         );
         return Ok(());
     }
@@ -236,6 +267,11 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
     for file in &bundle.manifest.files {
         println!("{:>9} bytes  {}  {}", file.bytes, file.dtype, file.path);
     }
-    println!("bundle: {}", args.out.display());
+    if let Some(folder) = &args.out {
+        println!("bundle: {}", folder.display());
+    }
+    if let Some(made) = made {
+        made.print(false);
+    }
     Ok(())
 }

@@ -8,6 +8,7 @@ pub mod export;
 pub mod fit;
 pub mod import;
 pub mod plot;
+pub mod verify;
 
 use crate::cli::{Cli, Command, DataCommand};
 
@@ -23,6 +24,7 @@ pub fn dispatch(cli: &Cli) -> anyhow::Result<()> {
         Command::Embed(args) => embed::run(args),
         Command::Import(args) => import::run(args),
         Command::Export(args) => export::run(args),
+        Command::Verify(args) => verify::run(args),
         Command::Plot(command) => plot::run(command),
         Command::Data(DataCommand::Audit(args)) => data::audit(args),
         Command::Data(DataCommand::Prepare(args)) => data::prepare(args),

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use espalier_core::input::crop_box;
-
-use super::boxes::{BoxTally, Region};
+use super::boxes::Region;
+use super::draw::cut;
 use super::fault::{Broken, Cause, Fault};
 use super::picture::Picture;
 use super::source::{Dataset, Record, Records, Unit};
@@ -20,18 +19,21 @@ pub struct Crops {
 }
 
 impl Crops {
-    /// The boxes of all records that can be read. Reads the records once, without decoding.
+    /// The boxes of all records. Reads the records once, without decoding.
     #[must_use]
     pub fn new(inner: Arc<dyn Dataset>) -> Self {
         let mut places = Vec::new();
         let mut units = Vec::new();
         for (at, unit) in inner.units().iter().enumerate() {
             let mut boxes = Vec::new();
-            if let Ok(records) = inner.load(at) {
-                for row in 0..unit.records {
-                    let count = records.read(row as usize).map_or(0, |r| r.boxes.len());
-                    boxes.extend((0..count as u32).map(|of| (row, of)));
-                }
+            let records = inner.load(at);
+            for row in 0..unit.records {
+                let record = records.as_ref().map_err(Broken::clone);
+                // A record that cannot be read stands for its boxes, so that it is counted as broken.
+                let count = record
+                    .and_then(|records| records.read(row as usize))
+                    .map_or(1, |record| record.boxes.len());
+                boxes.extend((0..count as u32).map(|of| (row, of)));
             }
             units.push(Unit {
                 records: u32::try_from(boxes.len()).unwrap_or(u32::MAX),
@@ -74,27 +76,19 @@ impl Records for Boxes {
         let (of, at) = self.places[row];
         let mut record = self.whole.read(of as usize)?;
         let key = format!("{}#{at}", record.key);
-        let unreadable = |detail: &str| Fault::new(Cause::UnreadablePicture, detail).of(&key);
         if at as usize >= record.boxes.len() {
-            return Err(unreadable("the box is gone"));
+            let gone = Fault::new(Cause::UnreadablePicture, "the box is gone");
+            return Err(gone.of(&key));
         }
         let this = record.boxes.swap_remove(at as usize);
-        let picture = match this.region {
-            Region::Crop(picture) => picture,
-            Region::Relative(place) => {
-                let whole = record.picture.decode().map_err(|f| f.of(&key))?;
-                let part = crop_box(&whole, place.map(|v| v as f32));
-                Picture::Decoded(part.ok_or_else(|| unreadable("the box holds no pixel"))?)
+        let part = match this.region {
+            Region::Crop(picture) => Ok(picture),
+            region @ Region::Relative(_) => {
+                let whole = record.picture.decode();
+                whole.and_then(|whole| cut(&region, &whole).map(Picture::Decoded))
             }
         };
-        Ok(Record {
-            picture,
-            caption: this.phrase,
-            boxes: Vec::new(),
-            synsets: this.synset.into_iter().collect(),
-            chain: None,
-            tally: BoxTally::default(),
-            key,
-        })
+        let part = part.map_err(|fault| fault.of(&key))?;
+        Ok(Record::labelled(key, part, this.synset, this.phrase))
     }
 }

@@ -237,13 +237,20 @@ pub(super) fn usable_boxes(
     boxes
 }
 
-/// The pixels of a box.
+/// The pixels of a box; the one cutter of boxes for training, figures and evaluation.
+///
+/// # Errors
+/// If a crop of its own cannot be read, or the box holds no pixel of this picture.
 pub(super) fn cut(region: &Region, picture: &RgbImage) -> Result<RgbImage, Fault> {
     match region {
         Region::Crop(crop) => crop.decode(),
         Region::Relative(rel) => {
             let [left, top, right, bottom] = pixel_box(*rel, picture.width(), picture.height());
             let (width, height) = (right.saturating_sub(left), bottom.saturating_sub(top));
+            if width == 0 || height == 0 {
+                let detail = format!("the box {rel:?} holds no pixel");
+                return Err(Fault::new(Cause::UnreadablePicture, detail));
+            }
             Ok(Window {
                 left,
                 top,

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::boxes::BoxTally;
 use super::error::{DataError, Result};
 use super::fault::{Broken, Cause, Fault};
 use super::picture::Picture;
@@ -122,6 +121,16 @@ impl Folders {
     }
 }
 
+impl Folders {
+    /// Every picture with the label of its folder, in order.
+    pub fn pictures(&self) -> impl Iterator<Item = (&str, &Path)> {
+        self.classes.iter().flat_map(|class| {
+            let of = |p| (class.label.as_str(), PathBuf::as_path(p));
+            class.pictures.iter().map(of)
+        })
+    }
+}
+
 impl Dataset for Folders {
     fn units(&self) -> &[Unit] {
         &self.units
@@ -153,21 +162,14 @@ impl Records for Pictures {
         let key = path.display().to_string();
         let bytes = fs::read(path)
             .map_err(|e| Fault::new(Cause::MissingPicture, e.to_string()).of(&key))?;
-        Ok(Record {
+        // The last name of a lineage, or the class itself.
+        let last = self.label.rsplit('/').next().unwrap_or(&self.label);
+        Ok(Record::labelled(
             key,
-            picture: Picture::Encoded(bytes),
-            // The last name of a lineage, or the class itself.
-            caption: self
-                .label
-                .rsplit('/')
-                .next()
-                .unwrap_or(&self.label)
-                .replace('_', " "),
-            boxes: Vec::new(),
-            synsets: vec![self.label.clone()],
-            chain: None,
-            tally: BoxTally::default(),
-        })
+            Picture::Encoded(bytes),
+            Some(self.label.clone()),
+            last.replace('_', " "),
+        ))
     }
 }
 

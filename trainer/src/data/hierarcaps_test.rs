@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::{DataError, Result};
 use super::ledger::Ledger;
+use super::paths::folder_of;
 use super::picture_index::{PictureIndex, last_number};
 
 /// What lies where, for messages.
@@ -22,8 +23,10 @@ pub struct HierarcapsTest {
     pub picture_of: Vec<Option<usize>>,
     /// Files of the pictures that are there, each once.
     pub pictures: Vec<PathBuf>,
-    /// What is there; items are rows.
+    /// What is there; items are rows with their pictures.
     pub ledger: Ledger,
+    /// What is there of the texts alone.
+    pub rows: Ledger,
 }
 
 /// The CSV that a path means: itself, or the one in it.
@@ -71,13 +74,8 @@ impl HierarcapsTest {
     /// If the file cannot be read, lacks a column, or has no whole row.
     pub fn open(path: &Path, images: Option<&Path>) -> Result<Self> {
         let file = csv_file(path)?;
-        let root = images.unwrap_or(if path.is_dir() {
-            path
-        } else {
-            file.parent()
-                .filter(|p| !p.as_os_str().is_empty())
-                .unwrap_or(Path::new("."))
-        });
+        let beside = folder_of(&file);
+        let root = images.unwrap_or(if path.is_dir() { path } else { &beside });
         if !root.is_dir() {
             return Err(DataError::NoSuchPath { path: root.into() });
         }
@@ -105,16 +103,22 @@ impl HierarcapsTest {
                     data.row(&name, texts, url, &pictures, &mut places);
                 }
                 Err(e) if e.is_io_error() => {
-                    data.ledger.miss("file ends early", &name);
+                    data.broken("file ends early", &name);
                     break;
                 }
-                Err(_) => data.ledger.miss("row cannot be read", &name),
+                Err(_) => data.broken("row cannot be read", &name),
             }
         }
         if data.chains.is_empty() {
             return Err(DataError::layout(&file, WANTED, "no whole row"));
         }
         Ok(data)
+    }
+
+    /// Count a row that cannot be used, with or without its picture.
+    fn broken(&mut self, cause: &str, name: &str) {
+        self.ledger.miss(cause, name);
+        self.rows.miss(cause, name);
     }
 
     fn row(
@@ -128,9 +132,10 @@ impl HierarcapsTest {
         let chain: Vec<String> = texts.split("=>").map(|t| t.trim().to_owned()).collect();
         let tiers = self.chains.first().map_or(chain.len(), Vec::len);
         if chain.len() < 2 || chain.len() != tiers || chain.iter().any(String::is_empty) {
-            self.ledger.miss("not as many texts as the first row", name);
+            self.broken("not as many texts as the first row", name);
             return;
         }
+        self.rows.usable(1);
         if chain.windows(2).any(|pair| pair[0] == pair[1]) {
             self.ledger
                 .note("one text in two neighbouring tiers", 1, name);

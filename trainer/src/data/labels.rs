@@ -1,6 +1,5 @@
 //! The labels of a taxonomy as records without pictures, for methods that train on texts alone.
 
-use super::boxes::BoxTally;
 use super::fault::Broken;
 use super::picture::Picture;
 use super::source::{Dataset, Record, Records, Unit};
@@ -45,14 +44,11 @@ struct Ids(Vec<String>);
 impl Records for Ids {
     fn read(&self, row: usize) -> Result<Record, Broken> {
         let id = &self.0[row];
-        Ok(Record {
-            key: id.clone(),
-            picture: Picture::None,
-            caption: id.clone(),
-            boxes: Vec::new(),
-            synsets: vec![id.clone()],
-            chain: None,
-            tally: BoxTally::default(),
-        })
+        Ok(Record::labelled(
+            id.clone(),
+            Picture::None,
+            Some(id.clone()),
+            id,
+        ))
     }
 }

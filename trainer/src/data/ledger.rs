@@ -51,6 +51,12 @@ impl Ledger {
         add(&mut self.missing, cause, 1, example);
     }
 
+    /// Count items that the benchmark has and the data has not.
+    pub fn absent(&mut self, cause: &str, count: u64) {
+        self.expected += count;
+        add(&mut self.missing, cause, count, "");
+    }
+
     /// Items counted as usable turn out not to be.
     pub fn lose(&mut self, cause: &str, count: u64, example: &str) {
         self.found = self.found.saturating_sub(count);

@@ -3,8 +3,10 @@
 //! In order of reading:
 //! 1. [`paths`], [`grit`]: what the user names becomes shards and [`source::Unit`]s, from footers
 //!    and headers alone. [`folders`], [`open_images`]: pictures in folders. [`hierarcaps`],
-//!    [`labels`]: texts alone. [`cifar`], [`inat`]: as those datasets are published. [`synthetic`]
-//!    needs no file. [`open`] tells by the paths which it is, [`mixture`] makes one of several.
+//!    [`labels`]: texts alone. [`arrays`], [`inat`], [`splits`], [`metadata_csv`],
+//!    [`coco_boxes`]: as those datasets are published, all of them a [`table`]; [`published_order`]:
+//!    the order in which subsets of some are counted. [`synthetic`] needs no file. [`open`] tells by
+//!    the paths which it is, [`mixture`] makes one of several.
 //! 2. [`source`]: units load [`source::Record`]s; [`boxes`] reads their phrases and boxes,
 //!    [`lineage`] the chain of texts above a label.
 //! 3. [`order`], [`random`]: the order of an epoch and all other chance, as pure functions of the
@@ -20,13 +22,16 @@
 //! What is broken is skipped and counted ([`fault`]); what cannot be used at all is a typed
 //! [`error::DataError`].
 
+pub mod arrays;
 pub mod audit;
 pub mod batch;
 pub mod boxes;
 pub mod captioned;
+mod captioned_files;
 pub mod chils;
-pub mod cifar;
 pub mod climb;
+pub mod coco_boxes;
+pub mod coco_split;
 mod companions;
 pub mod crops;
 pub mod cuttings;
@@ -45,6 +50,8 @@ pub mod label_texts;
 pub mod labels;
 pub mod ledger;
 pub mod lineage;
+pub mod listed;
+pub mod metadata_csv;
 mod mirror;
 pub mod mixture;
 pub mod open;
@@ -57,11 +64,15 @@ pub mod paths;
 pub mod picture;
 pub mod picture_index;
 pub mod prepare;
+pub mod published_order;
 pub mod random;
 pub mod source;
+mod split_lists;
+pub mod splits;
 pub mod stream;
 pub mod sugar_crepe;
 pub mod synthetic;
+pub mod table;
 mod tar_index;
 mod tar_shard;
 pub mod vl_checklist;
@@ -72,7 +83,6 @@ pub use crops::Crops;
 pub use error::DataError;
 pub use eval_set::{EvalBatch, EvalSet};
 pub use fault::{BrokenCounts, Cause};
-pub use files::Files;
 pub use folders::Folders;
 pub use grit::Grit;
 pub use hierarcaps::Hierarcaps;

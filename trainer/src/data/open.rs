@@ -6,10 +6,8 @@ use std::sync::Arc;
 
 use espalier_core::taxonomy::Taxonomy;
 
-use super::cifar::Cifar;
-use super::error::Result;
-use super::inat::Inat;
-use super::{Dataset, Folders, Grit, OpenImages};
+use super::error::{DataError, Result};
+use super::{Dataset, Folders, Grit, OpenImages, arrays, coco_boxes, inat, metadata_csv, splits};
 use crate::exit::usage;
 
 /// The shipped WordNet taxonomy.
@@ -37,30 +35,76 @@ pub fn taxonomy(flag: Option<&Path>, data: &[PathBuf]) -> anyhow::Result<Taxonom
     Ok(Taxonomy::from_tsv(&text)?)
 }
 
-/// Labelled pictures: class folders, CIFAR's binary files, iNaturalist's JSON, or shards.
+/// Labelled pictures with what part of their dataset they are.
+pub struct Labelled {
+    /// The pictures.
+    pub data: Arc<dyn Dataset>,
+    /// The split or range that was taken, where the data has several.
+    pub split: Option<String>,
+}
+
+/// Labelled pictures: class folders, arrays of bytes, iNaturalist's JSON, CSV files, or shards. Lists of
+/// splits are not looked for: which split is meant is for [`benchmark`] to know.
 ///
 /// # Errors
-/// [`super::DataError`] naming what is wrong with which file.
+/// [`DataError`] naming what is wrong with which file.
 pub fn labelled(paths: &[PathBuf]) -> Result<Arc<dyn Dataset>> {
+    Ok(read(paths, None)?.data)
+}
+
+/// The split `split` of labelled pictures, or what the benchmark `dataset` judges of it.
+///
+/// # Errors
+/// [`DataError`] naming what is wrong with which file.
+pub fn benchmark(paths: &[PathBuf], dataset: Option<&str>, split: &str) -> Result<Labelled> {
+    let found = read(paths, Some((dataset, split)))?;
+    if found.split.is_none() && split != splits::TEST {
+        return Err(DataError::Setting {
+            field: "--split",
+            expected: "test for data without lists of its splits, which is taken as it is",
+            found: split.to_owned(),
+        });
+    }
+    Ok(found)
+}
+
+fn read(paths: &[PathBuf], of: Option<(Option<&str>, &str)>) -> Result<Labelled> {
+    let whole = |data: Arc<dyn Dataset>| Labelled { data, split: None };
     if let [one] = paths {
-        if Cifar::is_one(one) {
-            return Ok(Arc::new(Cifar::open(one)?));
+        if arrays::is_one(one) {
+            return Ok(whole(Arc::new(arrays::open(one)?)));
         }
-        if Inat::is_one(one) {
-            return Ok(Arc::new(Inat::open(one)?));
+        if let Some((dataset, split)) = of
+            && let Some(found) = splits::open(one, dataset, split)?
+        {
+            return Ok(Labelled {
+                data: Arc::new(found.data),
+                split: Some(found.words),
+            });
+        }
+        if inat::is_one(one) {
+            return Ok(whole(Arc::new(inat::open(one)?)));
+        }
+        if metadata_csv::is_one(one) {
+            return Ok(whole(Arc::new(metadata_csv::open(one)?)));
         }
     }
     if paths.iter().any(|path| Folders::is_one(path)) {
-        return Ok(Arc::new(Folders::open(paths)?));
+        return Ok(whole(Arc::new(Folders::open(paths)?)));
     }
-    Ok(Arc::new(Grit::open(paths)?))
+    Ok(whole(Arc::new(Grit::open(paths)?)))
 }
 
-/// Pictures with boxes: folders of OpenImages, or shards.
+/// Pictures with boxes: folders of OpenImages, COCO's instances, or shards.
 ///
 /// # Errors
-/// [`super::DataError`] naming what is wrong with which file.
+/// [`DataError`] naming what is wrong with which file.
 pub fn scenes(paths: &[PathBuf]) -> Result<Arc<dyn Dataset>> {
+    if let [one] = paths
+        && coco_boxes::is_one(one)
+    {
+        return Ok(Arc::new(coco_boxes::open(one)?));
+    }
     if paths.iter().any(|path| OpenImages::is_one(path)) {
         return Ok(Arc::new(OpenImages::open(paths)?));
     }

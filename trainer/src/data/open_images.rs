@@ -9,7 +9,8 @@ use super::boxes::{BoxTally, GroundedBox, Origin, Region};
 use super::error::{DataError, Result};
 use super::fault::{Broken, Cause, Fault};
 use super::picture::Picture;
-use super::source::{Dataset, Record, Records, Unit};
+use super::source::{Record, Records};
+use super::table::Table;
 
 /// End of the names of box files.
 const BOXES: &str = "annotations-bbox.csv";
@@ -17,16 +18,6 @@ const BOXES: &str = "annotations-bbox.csv";
 const NAMES: &str = "class-descriptions-boxable.csv";
 /// Columns that are read. The order of the coordinates is x, x, y, y.
 const COLUMNS: [&str; 6] = ["ImageID", "LabelName", "XMin", "XMax", "YMin", "YMax"];
-/// Pictures that are shuffled and counted as one unit.
-const PICTURES: usize = 1024;
-
-/// Pictures with their boxes.
-pub struct OpenImages {
-    name: String,
-    scenes: Arc<Vec<Scene>>,
-    units: Vec<Unit>,
-}
-
 struct Scene {
     id: String,
     path: PathBuf,
@@ -79,6 +70,9 @@ fn rows(path: &Path, header: bool) -> Result<(csv::StringRecord, Vec<csv::String
     Ok((names, rows))
 }
 
+/// Pictures with their boxes.
+pub struct OpenImages;
+
 impl OpenImages {
     /// Whether a folder holds box files.
     #[must_use]
@@ -91,7 +85,7 @@ impl OpenImages {
     ///
     /// # Errors
     /// If a file cannot be read, a column is missing, or no box has its picture.
-    pub fn open(folders: &[PathBuf]) -> Result<Self> {
+    pub fn open(folders: &[PathBuf]) -> Result<Table> {
         let mut all = Vec::new();
         for folder in folders {
             all.extend(files(folder)?);
@@ -163,58 +157,24 @@ impl OpenImages {
             .collect::<Vec<_>>()
             .join(", ");
         if scenes.is_empty() {
-            return Err(DataError::NothingFound {
+            return Err(DataError::Layout {
                 place: name,
+                wanted: format!("pictures <ImageID>.jpg beside or below the files *{BOXES}"),
                 found: format!(
-                    "no picture with a box: {without} boxes in files *{BOXES} name pictures that \
-                     are not there as <ImageID>.jpg"
+                    "no picture with a box; {without} boxes are of pictures that are not there"
                 ),
             });
         }
         let scenes: Vec<Scene> = scenes.into_values().collect();
-        let units = scenes
-            .chunks(PICTURES)
-            .zip(0..)
-            .map(|(chunk, part)| Unit {
-                shard: 0,
-                part,
-                records: u32::try_from(chunk.len()).unwrap_or(u32::MAX),
-                bytes: 0,
-            })
-            .collect();
-        Ok(Self {
-            name,
-            scenes: Arc::new(scenes),
-            units,
-        })
+        Ok(Table::new(name, scenes.len(), Arc::new(Scenes(scenes))))
     }
 }
 
-impl Dataset for OpenImages {
-    fn units(&self) -> &[Unit] {
-        &self.units
-    }
+struct Scenes(Vec<Scene>);
 
-    fn shard_name(&self, _shard: u32) -> &str {
-        &self.name
-    }
-
-    fn load(&self, unit: usize) -> std::result::Result<Box<dyn Records>, Broken> {
-        Ok(Box::new(Part {
-            scenes: Arc::clone(&self.scenes),
-            first: self.units[unit].part as usize * PICTURES,
-        }))
-    }
-}
-
-struct Part {
-    scenes: Arc<Vec<Scene>>,
-    first: usize,
-}
-
-impl Records for Part {
+impl Records for Scenes {
     fn read(&self, row: usize) -> std::result::Result<Record, Broken> {
-        let scene = &self.scenes[self.first + row];
+        let scene = &self.0[row];
         let bytes = fs::read(&scene.path)
             .map_err(|e| Fault::new(Cause::MissingPicture, e.to_string()).of(&scene.id))?;
         let boxes: Vec<GroundedBox> = scene
@@ -230,23 +190,21 @@ impl Records for Part {
         let mut shown: Vec<&str> = boxes.iter().map(|b| b.phrase.as_str()).collect();
         shown.sort_unstable();
         shown.dedup();
+        // There is no caption; what is seen stands in for it.
+        let caption = shown.join(", ");
         Ok(Record {
-            key: scene.id.clone(),
-            picture: Picture::Encoded(bytes),
-            // There is no caption; what is seen stands in for it.
-            caption: shown.join(", "),
             synsets: scene
                 .boxes
                 .iter()
                 .map(|(label, ..)| label.clone())
                 .collect(),
             boxes,
-            chain: None,
             tally: BoxTally {
                 outside: scene.outside,
                 inverted: scene.inverted,
                 ..BoxTally::default()
             },
+            ..Record::labelled(scene.id.clone(), Picture::Encoded(bytes), None, caption)
         })
     }
 }
@@ -254,6 +212,7 @@ impl Records for Part {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::source::Dataset;
     use super::*;
 
     fn folder(boxes: &str) -> tempfile::TempDir {

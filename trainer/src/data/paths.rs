@@ -27,6 +27,13 @@ impl Container {
     }
 }
 
+/// The folder that a file lies in; `.` for a bare name.
+#[must_use]
+pub fn folder_of(file: &Path) -> PathBuf {
+    let parent = file.parent().filter(|p| !p.as_os_str().is_empty());
+    parent.unwrap_or(Path::new(".")).to_owned()
+}
+
 /// All shards that `paths` name, in the order given, those of a folder or glob by name; a file
 /// that is named twice is taken once.
 ///
@@ -38,7 +45,7 @@ impl Container {
 pub fn expand(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Container)>> {
     if paths.is_empty() {
         return Err(DataError::NothingFound {
-            place: "the paths given".into(),
+            place: "--data".into(),
             found: "no path".into(),
         });
     }
@@ -122,7 +129,10 @@ fn summary(files: &[PathBuf]) -> String {
     }
     kinds
         .iter()
-        .map(|(kind, n)| format!("{n} {kind}"))
+        .map(|(kind, n)| match kind.as_str() {
+            "folder" if *n > 1 => format!("{n} folders"),
+            kind => format!("{n} {kind}"),
+        })
         .collect::<Vec<_>>()
         .join(", ")
 }

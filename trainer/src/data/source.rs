@@ -101,17 +101,31 @@ pub struct Record {
 }
 
 impl Record {
+    /// A picture with at most one label and no boxes.
+    pub fn labelled(
+        key: String,
+        picture: Picture,
+        label: Option<String>,
+        caption: impl Into<String>,
+    ) -> Self {
+        Self {
+            key,
+            picture,
+            caption: caption.into(),
+            boxes: Vec::new(),
+            synsets: label.into_iter().collect(),
+            chain: None,
+            tally: BoxTally::default(),
+        }
+    }
+
     /// A record that is a chain of texts and nothing else.
     #[must_use]
     pub fn of_chain(key: String, chain: TextChain) -> Self {
+        let last = chain.positives.last().cloned().unwrap_or_default();
         Self {
-            key,
-            picture: Picture::None,
-            caption: chain.positives.last().cloned().unwrap_or_default(),
-            boxes: Vec::new(),
-            synsets: Vec::new(),
             chain: Some(chain),
-            tally: BoxTally::default(),
+            ..Self::labelled(key, Picture::None, None, last)
         }
     }
 }

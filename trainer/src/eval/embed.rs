@@ -138,8 +138,8 @@ pub fn space(model: &Model, device: &Device) -> anyhow::Result<Space> {
             join,
         },
         _ => Space::Sphere {
-            root: match model.card.origin.as_ref().and_then(|o| o.root.clone()) {
-                Some(root) => root,
+            root: match &model.root {
+                Some(root) => root.clone(),
                 None => texts(model, std::slice::from_ref(&model.card.root_text), device)?.concat(),
             },
         },

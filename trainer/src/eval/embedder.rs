@@ -1,7 +1,7 @@
 //! A model that embeds what tasks ask for, each thing once.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -9,109 +9,14 @@ use std::sync::Arc;
 use burn::tensor::Device;
 use espalier_core::geometry::Space;
 use espalier_core::input::{Preprocess, ResizeMode};
-use serde::{Deserialize, Serialize};
 
 use super::cache::{self, Cache};
+use super::embedded::{About, Embedded, Listed, View};
 use super::{Points, embed};
-use crate::data::fault::CauseCount;
-use crate::data::files::Item;
-use crate::data::ledger::Missing;
-use crate::data::{BrokenCounts, Cause, DataError, Dataset, EvalSet, Files, Ledger};
+use crate::data::files::{self, Item};
+use crate::data::{BrokenCounts, DataError, Dataset, EvalSet};
 use crate::fit::inputs::picture_tensor;
 use crate::model_file::Model;
-
-/// What is known of embedded pictures besides their points; one entry a picture.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct About {
-    /// Keys of the records.
-    pub keys: Vec<String>,
-    /// Captions.
-    pub captions: Vec<String>,
-    /// Labels.
-    pub labels: Vec<Option<String>>,
-    /// Records that could not be read.
-    pub counts: BrokenCounts,
-}
-
-impl About {
-    /// Records that could not be read, by cause.
-    #[must_use]
-    pub fn broken(&self) -> BTreeMap<String, Missing> {
-        let one = |(cause, of): (&Cause, &CauseCount)| {
-            let example = format!("{}: {}", of.example.key, of.example.detail);
-            let count = of.count;
-            (cause.words().to_owned(), Missing { count, example })
-        };
-        self.counts.by_cause.iter().map(one).collect()
-    }
-}
-
-/// Pictures with their points.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Embedded {
-    /// Points, row by row.
-    pub points: Points,
-    /// What else is known.
-    pub about: About,
-}
-
-/// How pictures are shown to a model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct View {
-    /// How they become squares; `None` is the model's own way.
-    pub resize: Option<ResizeMode>,
-    /// Whether pixels are moved to `[-1, 1]` before the model normalises them itself (METHODS trap
-    /// 20).
-    pub double_norm: bool,
-}
-
-impl From<Option<ResizeMode>> for View {
-    fn from(resize: Option<ResizeMode>) -> Self {
-        Self {
-            resize,
-            double_norm: false,
-        }
-    }
-}
-
-/// Points of a list of files.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Listed {
-    /// The pictures that could be read.
-    pub found: Rc<Embedded>,
-    /// The row of each file of the list; `None` where it could not be read.
-    pub row_of: Vec<Option<usize>>,
-}
-
-impl Listed {
-    /// Points of the pictures that could be read.
-    #[must_use]
-    pub fn points(&self) -> &Points {
-        &self.found.points
-    }
-
-    /// The point of a file of the list, if it could be read.
-    #[must_use]
-    pub fn point(&self, file: usize) -> Option<&[f32]> {
-        let row = self.row_of.get(file).copied().flatten()?;
-        Some(self.found.points.row(row))
-    }
-
-    /// Take files that could not be read out of a ledger that counted them as usable; each of
-    /// them stands for `items(file)` of its items.
-    pub fn settle(&self, ledger: &mut Ledger, items: impl Fn(usize) -> u64) {
-        let lost: u64 = self
-            .row_of
-            .iter()
-            .enumerate()
-            .filter(|(_, row)| row.is_none())
-            .map(|(file, _)| items(file))
-            .sum();
-        let broken = self.found.about.broken();
-        let example = broken.values().next().map_or("", |m| m.example.as_str());
-        ledger.lose("picture cannot be read", lost, example);
-    }
-}
 
 /// How pictures are read.
 #[derive(Clone, Debug)]
@@ -159,6 +64,13 @@ impl<'a> Embedder<'a> {
         }
         let space = embed::space(self.model, self.device)?;
         Ok(self.space.get_or_init(|| space))
+    }
+
+    /// What the model multiplies its logits by.
+    #[must_use]
+    pub fn logit_scale(&self) -> f64 {
+        let scale = self.model.encoder.logit_scale.value();
+        f64::from(scale.into_scalar::<f32>())
     }
 
     /// Points kept under a key, or made and kept.
@@ -255,7 +167,7 @@ impl<'a> Embedder<'a> {
         let stamp = cache::stamp(&files);
         let list: Vec<String> = items.iter().map(|i| format!("{i:?}")).collect();
         let list = cache::key(list.iter().map(String::as_str));
-        let data = Arc::new(Files::new("listed pictures".into(), items));
+        let data = Arc::new(files::table("listed pictures".into(), items));
         let found = self.pictures(data, &[&stamp, &list], view.into())?;
         let mut row_of = vec![None; count];
         for (row, key) in found.about.keys.iter().enumerate() {

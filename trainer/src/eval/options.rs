@@ -67,7 +67,7 @@ pub struct Options {
     /// Folder of the pictures that an index file names.
     #[arg(long, value_name = "DIR")]
     pub images: Option<PathBuf>,
-    /// Split of a Karpathy file.
+    /// Split: of a Karpathy file, or of a benchmark that is published with lists of its splits.
     #[arg(long, default_value = "test", value_name = "NAME")]
     pub split: String,
     /// How pictures become squares.

@@ -79,6 +79,7 @@ mod tests {
             settings: BTreeMap::new(),
             ledger: None,
             metrics: BTreeMap::from([(metric.into(), 0.8)]),
+            curves: BTreeMap::new(),
             published: Vec::new(),
         }
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::metrics::curve::Point;
 use super::published::Compared;
 use crate::data::Ledger;
 
@@ -48,6 +49,9 @@ pub struct Record {
     pub ledger: Option<Ledger>,
     /// Values, in `[0, 1]` unless a distance, a radius or a correlation.
     pub metrics: BTreeMap<String, f64>,
+    /// Curves of precision over recall, by what is found.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub curves: BTreeMap<String, Vec<Point>>,
     /// What papers report for this task, benchmark and model.
     #[serde(default)]
     pub published: Vec<Compared>,

@@ -84,7 +84,7 @@ mod tests {
             "{said}"
         );
         assert!(
-            said.contains("zero-shot on food101: one folder a class below food101/"),
+            said.contains("zero-shot on food101: food101/meta/test.txt"),
             "{said}"
         );
         assert_eq!(said.lines().count(), absent.len());

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use espalier_core::input::ResizeMode;
 
 use super::embedder::Embedder;
+use super::metrics::curve::Point;
 use super::options::{Options, Resize};
 use crate::data::Ledger;
 use crate::exit::usage;
@@ -147,6 +148,8 @@ pub struct Outcome {
     pub settings: BTreeMap<String, String>,
     /// Values.
     pub metrics: BTreeMap<String, f64>,
+    /// Curves of precision over recall, by what is found.
+    pub curves: BTreeMap<String, Vec<Point>>,
     /// Frequent wrong answers.
     pub confusions: Vec<Confusion>,
 }

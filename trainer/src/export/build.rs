@@ -13,7 +13,7 @@ use espalier_core::input::merges_prefix;
 use espalier_core::taxonomy::Taxonomy;
 use espalier_core::weights::{HostTensor, Tensors, collect, q8};
 
-use super::selftest;
+use super::{pieces, selftest};
 use crate::eval::embed;
 use crate::exit::usage;
 use crate::fit::checkpoint::write_whole;
@@ -81,9 +81,15 @@ fn embedding_file(points: &[Vec<f32>], quantise: bool) -> anyhow::Result<Vec<u8>
     .write(|_, _| quantise)?)
 }
 
-/// Weights as a file, matrices as int8 where `quantise`.
-fn weights_file(tensors: &Tensors, quantise: bool) -> anyhow::Result<Vec<u8>> {
-    Ok(tensors.write(|name, t| quantise && q8::worthwhile(name, t))?)
+/// Weights as files, matrices as int8 where `quantise`.
+fn weights_files(tensors: Tensors, quantise: bool) -> anyhow::Result<Vec<Vec<u8>>> {
+    let rounded = |name: &str, t: &HostTensor| quantise && q8::worthwhile(name, t);
+    let bytes = |name: &str, t: &HostTensor| t.data.len() * if rounded(name, t) { 1 } else { 4 };
+    let pieces = pieces::of_tensors(tensors, pieces::PIECE, bytes);
+    pieces
+        .iter()
+        .map(|piece| Ok(piece.write(rounded)?))
+        .collect()
 }
 
 impl Bundle {
@@ -103,8 +109,6 @@ impl Bundle {
         } = contents;
         let config = &model.card.config;
         let space: Space = embed::space(model, device)?;
-        let texts: Vec<String> = captions.iter().map(|c| c.text.clone()).collect();
-        let caption_points = embed::texts(model, &texts, device)?;
         let labels = embed::classes(model, taxonomy, taxonomy.labelled(), PROMPTS, device)?;
         let image = ImageModel {
             image: model.encoder.image.clone(),
@@ -138,18 +142,25 @@ impl Bundle {
             files: Vec::new(),
         };
         // In the order of fetching: captions and taxonomy are small and say most.
-        bundle.add(
-            files::CAPTIONS,
-            Part::Captions,
-            "text",
-            serde_json::to_vec(&captions)?,
-        );
-        bundle.add(
-            files::CAPTION_EMBEDDINGS,
-            Part::Captions,
-            dtype,
-            embedding_file(&caption_points, quantise)?,
-        );
+        for (shard, captions) in pieces::of_captions(captions, taxonomy)
+            .into_iter()
+            .enumerate()
+        {
+            let texts: Vec<String> = captions.iter().map(|c| c.text.clone()).collect();
+            let points = embed::texts(model, &texts, device)?;
+            let kept = [
+                (files::CAPTIONS, "text", serde_json::to_vec(&captions)?),
+                (
+                    files::CAPTION_EMBEDDINGS,
+                    dtype,
+                    embedding_file(&points, quantise)?,
+                ),
+            ];
+            for (name, dtype, bytes) in kept {
+                let path = pieces::name(name, shard);
+                bundle.add_shard(&path, Part::Captions, dtype, bytes, shard as u32);
+            }
+        }
         bundle.add(
             files::TAXONOMY,
             Part::Taxonomy,
@@ -163,24 +174,14 @@ impl Bundle {
             embedding_file(&labels, quantise)?,
         );
         bundle.set_calibration(&Calibration::of_scale(scale))?;
-        bundle.add(
-            files::IMAGE,
-            Part::Image,
-            dtype,
-            weights_file(&collect(&image)?, quantise)?,
-        );
+        bundle.add_tower(files::IMAGE, Part::Image, dtype, collect(&image)?)?;
         bundle.add(
             files::SELFTEST_PICTURE,
             Part::Selftest,
             "png",
             selftest::png()?,
         );
-        bundle.add(
-            files::TEXT,
-            Part::Text,
-            dtype,
-            weights_file(&collect(&text)?, quantise)?,
-        );
+        bundle.add_tower(files::TEXT, Part::Text, dtype, collect(&text)?)?;
         let merges = merges_prefix(MERGES, config.text.vocab_size);
         bundle.add(files::VOCABULARY, Part::Text, "text", merges.into_bytes());
         // The test's answer is what these very weights say, not what they were before rounding.
@@ -201,13 +202,41 @@ impl Bundle {
         Ok(bundle)
     }
 
+    fn add_tower(
+        &mut self,
+        first: &str,
+        part: Part,
+        dtype: &'static str,
+        tensors: Tensors,
+    ) -> anyhow::Result<()> {
+        for (number, bytes) in weights_files(tensors, dtype == "q8")?
+            .into_iter()
+            .enumerate()
+        {
+            self.add(&pieces::name(first, number), part, dtype, bytes);
+        }
+        Ok(())
+    }
+
     fn add(&mut self, path: &str, part: Part, dtype: &'static str, bytes: Vec<u8>) {
+        self.add_shard(path, part, dtype, bytes, 0);
+    }
+
+    fn add_shard(
+        &mut self,
+        path: &str,
+        part: Part,
+        dtype: &'static str,
+        bytes: Vec<u8>,
+        shard: u32,
+    ) {
         let entry = BundleFile {
             path: path.to_owned(),
             part,
             bytes: bytes.len() as u64,
             sha256: sha256_hex(&bytes),
             dtype: dtype.to_owned(),
+            shard,
         };
         match self.manifest.files.iter().position(|f| f.path == path) {
             Some(at) => {

@@ -4,7 +4,9 @@ pub mod build;
 pub mod captions;
 pub mod card;
 pub mod gate;
+pub mod pieces;
 pub mod published;
 pub mod selftest;
+pub mod site;
 
 pub use build::{Bundle, Contents};

@@ -4,17 +4,22 @@
 //!    ([`hub`]).
 //! 2. [`store`]: weights files to named tensors: safetensors, also in shards, and PyTorch
 //!    archives, whose pickles are read by [`pickle`] and never executed.
-//! 3. [`said`]: what configurations beside them say ([`hugging_face`], [`open_clip`]) or the family
-//!    is known for ([`family`]); [`resolve`] joins that with the shapes and the user's flags.
+//! 3. [`said`]: what configurations beside them (`beside`) say ([`hugging_face`], [`open_clip`]) or the family
+//!    is known for ([`family`]); [`resolve`] joins that with the shapes and the user's [`flags`] and
+//!    tells who made which of the [`choices`].
 //! 4. [`convert`]: tensor by tensor through the tables of [`crate::layout`]; [`pipeline`] puts it
 //!    together, all or nothing.
 
+mod beside;
+pub mod choices;
 pub mod convert;
 pub mod dtype;
 pub mod family;
+pub mod flags;
 pub mod hub;
 pub mod hugging_face;
 pub mod open_clip;
+mod open_clip_keys;
 pub mod pickle;
 pub mod pipeline;
 pub mod preprocessing;

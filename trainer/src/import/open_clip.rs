@@ -5,154 +5,12 @@
 
 use espalier_core::model::{Pool, Positions};
 use espalier_core::nn::Activation;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::family;
+use super::open_clip_keys::{FILE, Section, by_default};
 use super::preprocessing;
-use super::said::{Maybe, Said, Tower, stated};
-use crate::exit::usage;
-
-const FILE: &str = "open_clip_config.json";
-
-/// Keys that change nothing for a trained model.
-const NEUTRAL: [&str; 17] = [
-    "patch_dropout",
-    "output_tokens",
-    "attn_pooler_queries",
-    "attn_pooler_heads",
-    "timm_model_pretrained",
-    "timm_pool",
-    "timm_proj",
-    "timm_proj_bias",
-    "timm_drop",
-    "timm_drop_path",
-    "hf_tokenizer_name",
-    "tokenizer_mode",
-    "tokenizer_kwargs",
-    "hf_model_pretrained",
-    "hf_proj_type",
-    "hf_pooler_type",
-    "eos_id",
-];
-
-/// Keys of parts that our towers lack, with the value that switches them off.
-fn switched_off(key: &str) -> Option<Value> {
-    Some(match key {
-        "attentional_pool" | "embed_cls" | "no_causal_mask" | "proj_bias" | "qk_norm"
-        | "scaled_cosine_attn" | "scale_heads" | "scale_attn_inner" | "scale_attn" | "scale_fc" => {
-            json!(false)
-        }
-        "ls_init_value" | "timm_model_name" | "hf_model_name" | "act_kwargs" | "block_type" => {
-            Value::Null
-        }
-        "proj_type" => json!("linear"),
-        "pad_id" => json!(0),
-        _ => return None,
-    })
-}
-
-/// One section, whose keys are asked for by name and whose other keys must be switched off.
-struct Section<'a> {
-    name: &'static str,
-    values: Option<&'a Map<String, Value>>,
-    known: &'static [&'static str],
-}
-
-impl Section<'_> {
-    fn found(&self, key: &str) -> Option<&Value> {
-        self.values?.get(key).filter(|v| !v.is_null())
-    }
-
-    fn by(&self, key: &str) -> String {
-        format!("{FILE}, {}{key}", self.name)
-    }
-
-    fn wrong(&self, key: &str, wanted: &str) -> anyhow::Error {
-        let found = self.found(key).cloned().unwrap_or_default();
-        usage(format!("{}: wanted {wanted}, found {found}", self.by(key)))
-    }
-
-    /// Refuse keys of parts that our towers lack.
-    fn check(&self) -> anyhow::Result<()> {
-        for (key, value) in self.values.into_iter().flatten() {
-            if self.known.contains(&key.as_str()) || NEUTRAL.contains(&key.as_str()) {
-                continue;
-            }
-            match switched_off(key) {
-                Some(off) if value.is_null() || *value == off => {}
-                Some(off) => return Err(self.wrong(key, &off.to_string())),
-                None => {
-                    let hint = "no such key: its meaning is not known here";
-                    return Err(self.wrong(key, hint));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn number(&self, key: &str, default: Option<usize>) -> anyhow::Result<Maybe<usize>> {
-        match (self.found(key), default) {
-            (Some(value), _) => {
-                let number = value.as_u64().and_then(|n| usize::try_from(n).ok());
-                let number = number.ok_or_else(|| self.wrong(key, "a whole number"))?;
-                Ok(stated(number, self.by(key)))
-            }
-            (None, Some(default)) => Ok(stated(default, by_default(key))),
-            (None, None) => Err(self.wrong(key, "a whole number")),
-        }
-    }
-
-    fn is(&self, key: &str) -> anyhow::Result<bool> {
-        match self.found(key) {
-            None => Ok(false),
-            Some(Value::Bool(on)) => Ok(*on),
-            Some(_) => Err(self.wrong(key, "true or false")),
-        }
-    }
-
-    /// What both towers say alike; `head` gives the heads of a width.
-    fn tower(
-        &self,
-        widths: (usize, Option<usize>),
-        quick: Maybe<Activation>,
-        heads: impl Fn(usize) -> anyhow::Result<Maybe<usize>>,
-    ) -> anyhow::Result<Tower> {
-        let width = self.number("width", Some(widths.0))?;
-        let units = width.as_ref().map_or(0, |w| w.value);
-        let hidden = match self.found("mlp_ratio") {
-            None => stated(4 * units, by_default("mlp_ratio")),
-            Some(value) => {
-                let ratio = value.as_f64().filter(|r| *r > 0.0 && *r < 1000.0);
-                let ratio = ratio.ok_or_else(|| self.wrong("mlp_ratio", "a number above 0"))?;
-                // Cut to a whole number as open_clip does.
-                stated((units as f64 * ratio) as usize, self.by("mlp_ratio"))
-            }
-        };
-        let norm_eps = match self.found("norm_kwargs") {
-            None => stated(1e-5, by_default("norm_kwargs")),
-            Some(value) => {
-                let only = value.as_object().is_some_and(|m| m.len() <= 1);
-                let eps = value.get("eps").and_then(Value::as_f64);
-                match (only, eps) {
-                    (true, Some(eps)) => stated(eps, self.by("norm_kwargs.eps")),
-                    _ => return Err(self.wrong("norm_kwargs", "`eps` alone")),
-                }
-            }
-        };
-        Ok(Tower {
-            heads: heads(units)?,
-            width,
-            layers: self.number("layers", widths.1)?,
-            hidden,
-            activation: quick,
-            norm_eps,
-        })
-    }
-}
-
-fn by_default(key: &str) -> String {
-    format!("default of open_clip, {key}")
-}
+use super::said::{Maybe, Said, stated};
 
 /// Pooling of the picture tower.
 fn pool(vision: &Section<'_>) -> anyhow::Result<Maybe<Pool>> {
@@ -274,6 +132,8 @@ pub fn said(config: &Value) -> anyhow::Result<Said> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

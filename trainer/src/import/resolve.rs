@@ -1,95 +1,14 @@
 //! From what is said, what shapes show and what flags add to one architecture. A choice that none
 //! of them makes is asked for, all of them at once.
 
-use std::path::PathBuf;
-
-use clap::{Args, ValueEnum};
 use espalier_core::input::{Preprocess, ResizeMode};
 use espalier_core::model::{DualConfig, LiftKind, TextConfig, VitConfig};
-use espalier_core::nn::Activation;
-use serde::Serialize;
-use serde_json::Value;
 
+use super::choices::{Choice, Choices, asked};
+use super::flags::{ActivationName, Flags, ResizeName, triple};
 use super::said::{Maybe, Pixels, Said};
 use crate::exit::usage;
 use crate::layout::{Layout, Measured};
-
-/// Non-linearities by the names of the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ActivationName {
-    /// Exact.
-    Gelu,
-    /// Of OpenAI's weights.
-    QuickGelu,
-}
-
-/// Ways to a square, in open_clip's words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ResizeName {
-    /// Shortest side, then the centre.
-    Shortest,
-    /// Both sides, shape lost.
-    Squash,
-    /// Longest side, centred on white.
-    Pad,
-}
-
-/// What the user says where a file does not; what is said here wins over the file.
-#[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "What a source may leave unsaid")]
-pub struct Flags {
-    /// Attention heads of the picture tower.
-    #[arg(long, value_name = "N")]
-    pub heads: Option<usize>,
-    /// Attention heads of the text tower.
-    #[arg(long, value_name = "N")]
-    pub text_heads: Option<usize>,
-    /// Non-linearity of both towers.
-    #[arg(long, value_enum)]
-    pub activation: Option<ActivationName>,
-    /// Pixel statistics by name, `openai` or `imagenet`, or a preprocessor_config.json.
-    #[arg(long, value_name = "NAME|FILE")]
-    pub preprocess: Option<PathBuf>,
-    /// Mean that is subtracted from pixels in [0, 1].
-    #[arg(long, value_name = "R,G,B", value_delimiter = ',', num_args = 1)]
-    pub image_mean: Option<Vec<f32>>,
-    /// Standard deviation that pixels are divided by.
-    #[arg(long, value_name = "R,G,B", value_delimiter = ',', num_args = 1)]
-    pub image_std: Option<Vec<f32>>,
-    /// How a picture becomes a square.
-    #[arg(long, value_enum)]
-    pub image_resize_mode: Option<ResizeName>,
-}
-
-impl ActivationName {
-    fn value(self) -> Activation {
-        match self {
-            Self::Gelu => Activation::Gelu,
-            Self::QuickGelu => Activation::QuickGelu,
-        }
-    }
-}
-
-impl ResizeName {
-    fn value(self) -> ResizeMode {
-        match self {
-            Self::Shortest => ResizeMode::CentreCrop,
-            Self::Squash => ResizeMode::Squeeze,
-            Self::Pad => ResizeMode::WhitePad,
-        }
-    }
-}
-
-/// One choice and who made it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Choice {
-    /// What is chosen.
-    pub what: &'static str,
-    /// What it is.
-    pub value: Value,
-    /// By a key of a file, a family, shapes, or a flag.
-    pub by: String,
-}
 
 /// An architecture with the choices that led to it.
 #[derive(Clone, Debug)]
@@ -100,65 +19,6 @@ pub struct Resolved {
     pub preprocess: Preprocess,
     /// Choices, in the order in which they were made.
     pub choices: Vec<Choice>,
-}
-
-#[derive(Default)]
-struct Choices {
-    taken: Vec<Choice>,
-    asked: Vec<String>,
-}
-
-impl Choices {
-    /// The value by flag, else as said, else as measured; asked for where there is none.
-    fn take<T: Serialize>(
-        &mut self,
-        what: &'static str,
-        (flag, given): (&str, Option<T>),
-        said: Maybe<T>,
-        measured: Option<T>,
-    ) -> Option<T> {
-        let (value, by) = match (given, said, measured) {
-            (Some(value), None, _) => (value, flag.to_owned()),
-            (Some(value), Some(said), _) => (value, format!("{flag}, over {}", said.by)),
-            (None, Some(said), _) => (said.value, said.by),
-            (None, None, Some(value)) => (value, "shapes of tensors".to_owned()),
-            (None, None, None) => {
-                self.asked.push(if flag.is_empty() {
-                    format!(
-                        "{what}: the tensor whose shape shows it is missing or has another rank"
-                    )
-                } else {
-                    format!("{what}: say it with {flag}")
-                });
-                return None;
-            }
-        };
-        self.taken.push(Choice {
-            what,
-            value: serde_json::to_value(&value).unwrap_or_default(),
-            by,
-        });
-        Some(value)
-    }
-
-    /// A size, which has no flag.
-    fn size(&mut self, what: &'static str, said: Maybe<usize>, shown: Option<usize>) -> usize {
-        self.take(what, ("", None), said, shown).unwrap_or(0)
-    }
-}
-
-/// Three numbers of a flag.
-fn triple(flag: &str, given: Option<&Vec<f32>>) -> anyhow::Result<Option<[f32; 3]>> {
-    given
-        .map(|numbers| {
-            <[f32; 3]>::try_from(numbers.as_slice()).map_err(|_| {
-                usage(format!(
-                    "{flag}: wanted three numbers R,G,B, found {}",
-                    numbers.len()
-                ))
-            })
-        })
-        .transpose()
 }
 
 /// Mean and standard deviation that are kept as tensors of the file.
@@ -338,12 +198,4 @@ pub fn resolve(said: Said, evidence: &Evidence<'_>, flags: &Flags) -> anyhow::Re
         config,
         choices: c.taken,
     })
-}
-
-fn asked(layout: Layout, asked: &[String]) -> anyhow::Error {
-    usage(format!(
-        "{} weights: neither the file nor one beside it says\n  {}",
-        layout.title(),
-        asked.join("\n  ")
-    ))
 }

@@ -27,6 +27,9 @@ pub struct SafetensorsFile {
 /// The header's bytes with the eight that hold its length.
 fn header_bytes(file: &mut File, length: u64) -> Result<Vec<u8>, String> {
     let mut start = [0; 8];
+    if length < start.len() as u64 {
+        return Err(format!("it has {length} bytes; fetch it again"));
+    }
     file.read_exact(&mut start)
         .map_err(|e| format!("the length of its header: {e}"))?;
     let size = u64::from_le_bytes(start);

@@ -96,6 +96,21 @@ pub(super) struct Side {
     pub(super) style: Style,
 }
 
+/// Place in [`Style::names`] of the matrix that widens a token for the feed-forward layer.
+const WIDENING: usize = 8;
+
+impl Side {
+    /// What stands before the number of a block.
+    pub(super) fn before_number(self) -> String {
+        format!("{}.", self.prefix)
+    }
+
+    /// The first block's matrix whose rows are the width of the feed-forward layer.
+    pub(super) fn widening(self) -> String {
+        format!("{}.0.{}", self.prefix, self.style.names()[WIDENING][0])
+    }
+}
+
 /// Our picture blocks.
 pub(super) const VISUAL: Side = Side {
     prefix: "visual.blocks",

@@ -6,10 +6,9 @@
 
 mod blocks;
 mod convert;
-mod hugging_face;
 mod meru;
-mod open_clip;
 mod shapes;
+mod table;
 
 use espalier_core::model::{DualConfig, LiftKind};
 use serde::{Deserialize, Serialize};
@@ -53,32 +52,15 @@ pub struct Piece {
     pub how: How,
 }
 
-impl Piece {
-    fn same(
-        ours: impl Into<String>,
-        shape: &[usize],
-        theirs: impl Into<String>,
-        their_shape: &[usize],
-    ) -> Self {
-        Self {
-            ours: ours.into(),
-            shape: shape.to_vec(),
-            theirs: vec![theirs.into()],
-            their_shape: their_shape.to_vec(),
-            how: How::Stacked,
-        }
-    }
-}
-
 impl Layout {
     /// Every tensor of a model with this configuration.
     #[must_use]
     pub fn pieces(self, config: &DualConfig) -> Vec<Piece> {
-        match self {
-            Self::HuggingFace => hugging_face::pieces(config),
-            Self::OpenClip => open_clip::pieces(config),
-            Self::Meru => meru::pieces(config),
+        let mut pieces = table::pieces(self, config);
+        if self == Self::Meru {
+            pieces.extend(meru::scalars(config.lift));
         }
+        pieces
     }
 
     /// The layout of a file by the names in it.

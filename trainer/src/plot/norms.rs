@@ -141,7 +141,7 @@ pub fn norms(model: &str, space: &Space, scenes: &[Scene]) -> Norms {
         median: quantile(v, 0.5),
         mean: v.iter().sum::<f64>() / v.len() as f64,
         percents: percents(v, &edges),
-        curve: smooth(v, bin, [low - 2.0 * bin, high + 2.0 * bin]),
+        curve: smooth(v, bin, [0.0_f64.min(low), f64::INFINITY]),
     });
     let factors = match space {
         Space::Product { curvatures, .. } => kinds

@@ -9,25 +9,23 @@
 
 use std::collections::BTreeSet;
 use std::f64::consts::PI;
+use std::fs;
+use std::path::PathBuf;
 
 use espalier_core::geometry::Space;
 use serde::Serialize;
 
 use super::scenes::Scene;
+use crate::eval::Record;
+use crate::eval::metrics::curve::Point;
+use crate::eval::tasks::parts;
+use crate::exit::usage;
+
+/// Metric with the area under the curve of a result.
+const AP: &str = "average_precision";
 
 /// Points of a curve that are kept.
 const POINTS: usize = 200;
-
-/// A point of a curve.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Point {
-    /// Pairs with at least this score count as found.
-    pub threshold: f64,
-    /// Share of the found pairs that are right.
-    pub precision: f64,
-    /// Share of the right pairs that are found.
-    pub recall: f64,
-}
 
 /// What pairs are ranked by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -148,6 +146,57 @@ pub fn curve(model: &str, space: &Space, scenes: &[Scene]) -> Curve {
         average_precision,
         points: thinned(points),
     }
+}
+
+/// The figure of results of `trainer eval --task parts`, a curve each.
+///
+/// # Errors
+/// Bad usage naming the file that cannot be read or holds no curve.
+pub fn of_results(files: &[PathBuf]) -> anyhow::Result<Pr> {
+    let mut out = Pr {
+        queries: 0,
+        candidates: 0,
+        chance: 0.0,
+        curves: Vec::new(),
+    };
+    for file in files {
+        let fail = |found: String| {
+            usage(format!(
+                "--eval {}: expected what `trainer eval --task parts --json` prints, found {found}",
+                file.display()
+            ))
+        };
+        let text = fs::read_to_string(file).map_err(|e| fail(e.to_string()))?;
+        let before = out.curves.len();
+        for line in text.lines().filter(|l| !l.trim().is_empty()) {
+            let record: Record = serde_json::from_str(line).map_err(|e| fail(e.to_string()))?;
+            let Some(points) = record.curves.get(parts::CURVE) else {
+                continue;
+            };
+            // Where every pair is found, precision is what chance would have.
+            let chance = points.last().map_or(0.0, |p| p.precision);
+            (out.queries, out.candidates, out.chance) = (record.n, record.classes, chance);
+            let cosine = record
+                .settings
+                .get("similarity")
+                .is_some_and(|s| s == "cosine");
+            let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+            out.curves.push(Curve {
+                model: if files.len() > 1 {
+                    format!("{} ({stem})", record.model)
+                } else {
+                    record.model
+                },
+                score: if cosine { Score::Cosine } else { Score::Beta1 },
+                average_precision: record.metrics.get(AP).copied().unwrap_or(f64::NAN),
+                points: points.clone(),
+            });
+        }
+        if out.curves.len() == before {
+            return Err(fail("no curve of scenes and their objects".into()));
+        }
+    }
+    Ok(out)
 }
 
 /// The number of queries, of candidates, and the share of pairs that are right.

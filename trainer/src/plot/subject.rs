@@ -53,9 +53,15 @@ impl Subject {
             });
         }
         let (_, manifest, bundle) = read_bundle(path, &[Part::Captions, Part::Taxonomy])?;
-        let text = bundle.text(files::CAPTIONS)?;
-        let entries: Vec<CaptionEntry> = serde_json::from_str(text)
-            .map_err(|e| usage(format!("{}/{}: {e}", path.display(), files::CAPTIONS)))?;
+        let mut entries: Vec<CaptionEntry> = Vec::new();
+        for file in manifest
+            .files_of(&[Part::Captions])
+            .filter(|f| f.dtype == "text")
+        {
+            let shard: Vec<CaptionEntry> = serde_json::from_str(bundle.text(&file.path)?)
+                .map_err(|e| usage(format!("{}/{}: {e}", path.display(), file.path)))?;
+            entries.extend(shard);
+        }
         let Manifest { geometry, name, .. } = manifest;
         Ok(Self {
             space: geometry,

@@ -75,6 +75,14 @@ fn Moving(
         <div class="bar-line">
             <span id="bar-words">{doing}</span>
             <span class="bar-bytes" data-testid="progress-bytes">{bytes}</span>
+            <button
+                class="bar-stop"
+                type="button"
+                data-testid="cancel"
+                on:click=move |_| shell.dispatch(Event::CancelWanted)
+            >
+                "Stop"
+            </button>
         </div>
         <progress
             class="bar"

@@ -42,19 +42,14 @@ pub struct Client {
 }
 
 impl Client {
-    /// Ends the worker at work, if there is one, and starts the worker of `backend`.
+    /// Ends the worker at work, if there is one, and starts the worker of `backend`. `folder` is the
+    /// address of the engines' folder.
     ///
     /// # Errors
     /// When the browser refuses to start a worker.
-    pub fn start(
-        &self,
-        base: &str,
-        backend: Backend,
-        version: &str,
-        sink: Sink,
-    ) -> Result<(), UiError> {
+    pub fn start(&self, folder: &str, backend: Backend, sink: Sink) -> Result<(), UiError> {
         self.stop();
-        let url = format!("{base}worker.js?engine={}&v={version}", backend.program());
+        let url = format!("{folder}worker.js?engine={}", backend.program());
         let options = WorkerOptions::new();
         options.set_type(WorkerType::Module);
         let worker = Worker::new_with_options(&url, &options).map_err(|error| {

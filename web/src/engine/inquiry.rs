@@ -2,21 +2,17 @@
 //! it was asked for, the visitor's own tree, and the disk.
 
 use std::collections::HashMap;
-use std::rc::Rc;
 
 use burn::tensor::Device;
-use espalier_core::bundle::sha256_hex;
-use espalier_core::caption::{
-    Calibration, CaptionResult, Captioner, Classifier, PhotoInfo, Question, TaxonomyResult, Texts,
-};
+use espalier_core::caption::{Calibration, Classifier, Question, TaxonomyResult, Texts};
 use espalier_core::geometry::Space;
-use espalier_core::input::{crop_box, decode};
 use espalier_core::project::Disk;
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
 use super::ask::{Ask, Step, Told, Which};
-use super::clock::Clock;
-use super::protocol::{Backend, PhotoId};
+use super::desk::Desk;
+use super::protocol::PhotoId;
+use crate::load::bundle::Found;
 use crate::load::text;
 use crate::ui_error::{Cause, UiError};
 
@@ -39,13 +35,10 @@ struct Tree {
     points: Vec<Option<Vec<f32>>>,
 }
 
-/// What questions are answered from.
+/// What questions are answered from, beside the photos on the desk.
 pub struct Inquiry {
-    backend: Backend,
-    manifest_url: String,
+    found: Found,
     device: Device,
-    captioner: Rc<Captioner>,
-    seen: HashMap<PhotoId, Vec<f32>>,
     texts: Option<Texts>,
     own: Option<Tree>,
     disks: HashMap<Which, Disk>,
@@ -56,65 +49,15 @@ fn told(error: espalier_core::CoreError) -> UiError {
 }
 
 impl Inquiry {
-    /// An inquiry that has seen nothing yet.
-    pub fn new(
-        backend: Backend,
-        manifest_url: &str,
-        captioner: Rc<Captioner>,
-        device: Device,
-    ) -> Self {
+    /// An inquiry into a model that was found and is on a device.
+    pub fn new(found: Found, device: Device) -> Self {
         Self {
-            backend,
-            manifest_url: manifest_url.to_owned(),
+            found,
             device,
-            captioner,
-            seen: HashMap::new(),
             texts: None,
             own: None,
             disks: HashMap::new(),
         }
-    }
-
-    /// Reads a photo, or a part of it: the same decoding, the same preprocessing and the same
-    /// ranking as the command line's.
-    ///
-    /// # Errors
-    /// When the photo cannot be read, or the device fails.
-    pub async fn read(
-        &mut self,
-        id: PhotoId,
-        photo: &[u8],
-        region: Option<[f32; 4]>,
-    ) -> Result<CaptionResult, UiError> {
-        let mut clock = Clock::start();
-        let mut picture = decode(photo).map_err(told)?;
-        let image = PhotoInfo {
-            width: picture.width(),
-            height: picture.height(),
-            sha256: sha256_hex(photo),
-        };
-        clock.lap("decode");
-        if let Some(region) = region {
-            picture = crop_box(&picture, region).ok_or_else(UiError::empty_region)?;
-        }
-        let embedding = self
-            .captioner
-            .embed(std::slice::from_ref(&picture))
-            .await
-            .map_err(told)?
-            .remove(0);
-        clock.lap("embed");
-        let caption = self.captioner.rank(&embedding);
-        clock.lap("rank");
-        self.seen.insert(id, embedding);
-        Ok(CaptionResult {
-            model: self.captioner.info().clone(),
-            backend: self.backend.as_str().to_owned(),
-            image,
-            ladder: caption.ladder,
-            taxonomy: caption.taxonomy,
-            timing_ms: clock.stop(),
-        })
     }
 
     /// Answers a question; `photo` are the bytes that came with it, `report` is told of bytes that
@@ -124,19 +67,18 @@ impl Inquiry {
     /// What to tell the visitor.
     pub async fn answer(
         &mut self,
+        desk: &mut Desk,
         ask: Ask,
         photo: &[u8],
         report: impl FnMut(u64, u64),
     ) -> Result<Told, UiError> {
         match ask {
             Ask::Read { photo: id, region } => {
-                let result = self.read(id, photo, region).await?;
-                let json = serde_json::to_string_pretty(&result)
-                    .map_err(|e| UiError::mixed_versions(e.to_string()))?;
-                let radius = self.captioner.space().radius(self.point(id)?);
+                let json = desk.read(id, photo, region).await?;
+                let radius = desk.captioner().space().radius(desk.point(id)?);
                 Ok(Told::Read { json, radius })
             }
-            Ask::Place { photo, tree, below } => self.place(photo, tree, below.as_deref()),
+            Ask::Place { photo, tree, below } => self.place(desk, photo, tree, below.as_deref()),
             Ask::TextTower => {
                 self.text_tower(report).await?;
                 Ok(Told::TextTower)
@@ -145,30 +87,31 @@ impl Inquiry {
                 photo,
                 tree,
                 phrase,
-            } => self.why_not(photo, tree, phrase, report).await,
-            Ask::Plant { text } => self.plant(&text, report).await,
-            Ask::Disk { tree, photos } => self.draw(tree, &photos),
-            Ask::Walk { from, to, tree } => self.walk(from, to, tree),
+            } => self.why_not(desk, photo, tree, phrase, report).await,
+            Ask::Plant { text } => self.plant(desk, &text, report).await,
+            Ask::Disk { tree, photos } => self.draw(desk, tree, &photos),
+            Ask::Walk { from, to, tree } => self.walk(desk, from, to, tree),
         }
     }
 
-    fn point(&self, photo: PhotoId) -> Result<&[f32], UiError> {
-        let point = self.seen.get(&photo).map(Vec::as_slice);
-        point.ok_or_else(UiError::forgotten_photo)
-    }
-
-    fn classifier(&self, tree: Which) -> Result<&Classifier, UiError> {
+    fn classifier<'a>(&'a self, desk: &'a Desk, tree: Which) -> Result<&'a Classifier, UiError> {
         match (tree, &self.own) {
-            (Which::Bundle, _) => Ok(self.captioner.classifier()),
+            (Which::Bundle, _) => Ok(desk.captioner().classifier()),
             (Which::Own, Some(own)) => Ok(&own.classifier),
             (Which::Own, None) => Err(UiError::forgotten_tree()),
         }
     }
 
-    fn place(&self, photo: PhotoId, tree: Which, below: Option<&str>) -> Result<Told, UiError> {
-        let (classifier, space) = (self.classifier(tree)?, self.captioner.space());
+    fn place(
+        &self,
+        desk: &Desk,
+        photo: PhotoId,
+        tree: Which,
+        below: Option<&str>,
+    ) -> Result<Told, UiError> {
+        let (classifier, space) = (self.classifier(desk, tree)?, desk.captioner().space());
         let taxonomy = classifier.taxonomy();
-        let point = self.point(photo)?;
+        let point = desk.point(photo)?;
         let place = classifier.place(space, point, below.and_then(|id| taxonomy.find(id)));
         Ok(Told::Place {
             path: TaxonomyResult::of(taxonomy, &place.path),
@@ -183,9 +126,8 @@ impl Inquiry {
 
     async fn text_tower(&mut self, report: impl FnMut(u64, u64)) -> Result<&Texts, UiError> {
         if self.texts.is_none() {
-            let sha256 = self.captioner.info().sha256.clone();
-            let (manifest, files) = text::load(&self.manifest_url, &sha256, report).await?;
-            let texts = Texts::open(&manifest, &files, &self.device).map_err(told)?;
+            let files = text::load(&self.found, report).await?;
+            let texts = Texts::open(&self.found.manifest, &files, &self.device).map_err(told)?;
             self.texts = Some(texts);
         }
         self.texts.as_ref().ok_or_else(UiError::no_text_tower)
@@ -193,6 +135,7 @@ impl Inquiry {
 
     async fn why_not(
         &mut self,
+        desk: &Desk,
         photo: PhotoId,
         tree: Which,
         phrase: String,
@@ -200,18 +143,19 @@ impl Inquiry {
     ) -> Result<Told, UiError> {
         let texts = self.text_tower(report).await?;
         let point = texts.embed(&[&phrase]).await.map_err(told)?.remove(0);
-        let classifier = self.classifier(tree)?;
+        let classifier = self.classifier(desk, tree)?;
         let question = Question {
             phrase: &point,
-            photo: self.point(photo)?,
+            photo: desk.point(photo)?,
             named: named(classifier.taxonomy(), &phrase),
         };
-        let verdict = self.captioner.weigh(classifier, question);
+        let verdict = desk.captioner().weigh(classifier, question);
         Ok(Told::WhyNot { phrase, verdict })
     }
 
     async fn plant(
         &mut self,
+        desk: &Desk,
         text: &str,
         mut report: impl FnMut(u64, u64),
     ) -> Result<Told, UiError> {
@@ -236,10 +180,10 @@ impl Inquiry {
         let labels = taxonomy.labelled().iter();
         let labels: Vec<f32> = labels.flat_map(|ix| points[ix.index()].clone()).collect();
         let width = points.first().map_or(0, Vec::len);
-        // What was fitted level by level belongs to the model's own levels.
+        // Its levels belong to the depths of the bundle's own tree.
         let calibration = Calibration {
             levels: Vec::new(),
-            ..self.captioner.classifier().calibration().clone()
+            ..desk.captioner().classifier().calibration().clone()
         };
         let tsv = taxonomy.to_tsv();
         let classifier = Classifier::new(taxonomy, labels, width, calibration).map_err(told)?;
@@ -251,14 +195,14 @@ impl Inquiry {
 
     /// Points of a taxonomy's nodes: those of labels, and for the others that of the first caption
     /// that is a bare name of theirs.
-    fn points(&self, tree: Which) -> Result<Vec<Option<Vec<f32>>>, UiError> {
+    fn points(&self, desk: &Desk, tree: Which) -> Result<Vec<Option<Vec<f32>>>, UiError> {
         if let (Which::Own, Some(own)) = (tree, &self.own) {
             return Ok(own.points.clone());
         }
-        let classifier = self.classifier(tree)?;
+        let classifier = self.classifier(desk, tree)?;
         let taxonomy = classifier.taxonomy();
         let mut points = vec![None; taxonomy.nodes().len()];
-        let index = self.captioner.index();
+        let index = desk.captioner().index();
         for (place, entry) in index.entries().iter().enumerate() {
             let node = entry.node.as_deref().and_then(|id| taxonomy.find(id));
             if let (Some(node), 0) = (node, entry.detail) {
@@ -271,21 +215,21 @@ impl Inquiry {
         Ok(points)
     }
 
-    fn disk(&mut self, tree: Which) -> Result<Disk, UiError> {
+    fn disk(&mut self, desk: &Desk, tree: Which) -> Result<Disk, UiError> {
         if let Some(disk) = self.disks.get(&tree) {
             return Ok(disk.clone());
         }
-        let points = self.points(tree)?;
+        let points = self.points(desk, tree)?;
         let known: Vec<&[f32]> = points.iter().flatten().map(Vec::as_slice).collect();
-        let disk = Disk::find(self.captioner.space(), &known, REACH);
+        let disk = Disk::find(desk.captioner().space(), &known, REACH);
         self.disks.insert(tree, disk.clone());
         Ok(disk)
     }
 
-    fn draw(&mut self, tree: Which, photos: &[PhotoId]) -> Result<Told, UiError> {
-        let disk = self.disk(tree)?;
-        let space = self.captioner.space();
-        let nodes = self.points(tree)?;
+    fn draw(&mut self, desk: &Desk, tree: Which, photos: &[PhotoId]) -> Result<Told, UiError> {
+        let disk = self.disk(desk, tree)?;
+        let space = desk.captioner().space();
+        let nodes = self.points(desk, tree)?;
         Ok(Told::Disk {
             nodes: nodes
                 .iter()
@@ -293,19 +237,25 @@ impl Inquiry {
                 .collect(),
             photos: photos
                 .iter()
-                .map(|id| self.seen.get(id).map(|x| disk.put(space, x)))
+                .map(|id| desk.point(*id).ok().map(|x| disk.put(space, x)))
                 .collect(),
             kept: disk.kept,
         })
     }
 
-    fn walk(&mut self, from: PhotoId, to: Option<PhotoId>, tree: Which) -> Result<Told, UiError> {
-        let disk = self.disk(tree)?;
-        let from = self.point(from)?;
-        let to = to.map(|to| self.point(to)).transpose()?;
-        let steps = self.captioner.walk(from, to, STEPS);
+    fn walk(
+        &mut self,
+        desk: &Desk,
+        from: PhotoId,
+        to: Option<PhotoId>,
+        tree: Which,
+    ) -> Result<Told, UiError> {
+        let disk = self.disk(desk, tree)?;
+        let from = desk.point(from)?;
+        let to = to.map(|to| desk.point(to)).transpose()?;
+        let steps = desk.captioner().walk(from, to, STEPS);
         let place = |passed: espalier_core::caption::Passed| Step {
-            at: disk.put(self.captioner.space(), &passed.point),
+            at: disk.put(desk.captioner().space(), &passed.point),
             passed,
         };
         Ok(Told::Walk {

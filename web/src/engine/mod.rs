@@ -4,7 +4,9 @@ pub mod ask;
 #[cfg(target_arch = "wasm32")]
 pub mod client;
 #[cfg(all(target_arch = "wasm32", feature = "engine"))]
-pub mod clock;
+mod clock;
+#[cfg(all(target_arch = "wasm32", feature = "engine"))]
+mod desk;
 #[cfg(all(target_arch = "wasm32", feature = "engine"))]
 pub mod device;
 #[cfg(all(target_arch = "wasm32", feature = "engine"))]

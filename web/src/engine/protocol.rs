@@ -2,13 +2,18 @@
 //!
 //! Every message is one JSON text; a photo travels beside its request as a transferred
 //! `ArrayBuffer`, so that it is neither copied nor turned into text. Every [`Request`] is answered:
-//! `Load` by [`Response::Ready`] or [`Response::Failed`], `Caption` by [`Response::Result`],
-//! [`Response::Superseded`] or [`Response::Failed`] with its id, `Ask` as [`super::ask`] says. `worker.js` speaks the same
-//! language for what happens before and after the Rust code runs.
+//! `Load` by [`Response::Ready`], `Caption` by [`Response::Result`] or [`Response::Superseded`],
+//! `Rank` by [`Response::Result`], `Phrase` by [`Response::Phrased`], `Place` by [`Response::Placed`],
+//! `Ask` as [`super::ask`] says, and each of them by [`Response::Failed`] where it cannot be. A photo that was read while finer
+//! captions were still on their way gets a second [`Response::Result`] when they have come.
+//! `worker.js` speaks the same language for what happens before and after the Rust code runs, and
+//! the widget's `engine.js` at the other end.
 
+use espalier_core::caption::Lineage;
 use serde::{Deserialize, Serialize};
 
 use super::ask::{Ask, AskId, Reply};
+use crate::told::Told;
 use crate::ui_error::UiError;
 
 /// Number of a photo, counted up by the page; answers carry it back.
@@ -115,6 +120,27 @@ pub enum Request {
         /// Number to answer with.
         id: PhotoId,
     },
+    /// Rank a photo again that was read lately, without looking at it again.
+    Rank {
+        /// The photo.
+        id: PhotoId,
+        /// Node that it is known to lie at or below; none for all of the taxonomy.
+        below: Option<String>,
+    },
+    /// Put a result into words, as the page does.
+    Phrase {
+        /// The photo.
+        id: PhotoId,
+        /// Its result, as it was answered.
+        json: String,
+    },
+    /// Say where a node of the taxonomy lies, seen from a photo that was read lately.
+    Place {
+        /// The photo.
+        id: PhotoId,
+        /// The node.
+        node: String,
+    },
     /// Answer a question; a photo's bytes may travel beside this message.
     Ask {
         /// Number to answer with.
@@ -140,6 +166,22 @@ pub enum Response {
         id: PhotoId,
         /// The result of `PRODUCT`'s schema, pretty-printed.
         json: String,
+    },
+    /// A result in words.
+    Phrased {
+        /// The photo.
+        id: PhotoId,
+        /// The words.
+        told: Told,
+    },
+    /// Where a node lies.
+    Placed {
+        /// The photo.
+        id: PhotoId,
+        /// The node, the way to it and what it shares with the photo's own.
+        place: Lineage,
+        /// The same as a sentence.
+        sentence: String,
     },
     /// A newer photo was already waiting, so this one was not read.
     Superseded {
@@ -182,6 +224,18 @@ mod tests {
                 manifest_url: "https://a.example/m/manifest.json".into(),
             },
             Request::Caption { id: PhotoId(7) },
+            Request::Rank {
+                id: PhotoId(7),
+                below: Some("n02084071".into()),
+            },
+            Request::Phrase {
+                id: PhotoId(7),
+                json: "{}".into(),
+            },
+            Request::Place {
+                id: PhotoId(7),
+                node: "n02084071".into(),
+            },
         ] {
             let text = serde_json::to_string(&request).unwrap();
             assert_eq!(serde_json::from_str::<Request>(&text).unwrap(), request);
@@ -220,6 +274,20 @@ mod tests {
             json: "{\"a\": \"ü\\n\"}".into(),
         });
         there_and_back(&Response::Superseded { id: PhotoId(3) });
+        there_and_back(&Response::Phrased {
+            id: PhotoId(3),
+            told: Told::default(),
+        });
+        there_and_back(&Response::Placed {
+            id: PhotoId(3),
+            place: Lineage {
+                id: "n1".into(),
+                name: "bird".into(),
+                path: Vec::new(),
+                shared: "n0".into(),
+            },
+            sentence: "It is hardly a bird.".into(),
+        });
         for id in [None, Some(PhotoId(4))] {
             there_and_back(&Response::Failed {
                 id,
@@ -272,6 +340,39 @@ mod tests {
                 backend.program().starts_with("worker_"),
                 "worker.js allows worker_* only"
             );
+        }
+    }
+
+    #[test]
+    fn the_widget_speaks_the_same_language() {
+        // Requests as `engine.js` writes them, with its own values filled in.
+        for request in [
+            r#"{"type":"load","manifest_url":"https://a.example/m/manifest.json"}"#,
+            r#"{"type":"caption","id":1}"#,
+            r#"{"type":"rank","id":1,"below":null}"#,
+            r#"{"type":"phrase","id":1,"json":"{}"}"#,
+            r#"{"type":"place","id":1,"node":"n02084071"}"#,
+        ] {
+            serde_json::from_str::<Request>(request).unwrap();
+        }
+        let script = include_str!("../../widget/engine.js");
+        for word in [
+            r#"type: "load", manifest_url"#,
+            r#"type: "caption", id"#,
+            r#"type: "rank", id, below"#,
+            r#"type: "phrase", id, json"#,
+            r#"type: "place", id, node"#,
+            "progress: (",
+            "ready: (",
+            "result: (",
+            "phrased: (",
+            "superseded: (",
+            "placed: (",
+            "failed: (",
+            Backend::Cpu.program(),
+            Backend::WebGpu.program(),
+        ] {
+            assert!(script.contains(word), "engine.js no longer says `{word}`");
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The worker's end of the wire: owns the model and answers one request after the other.
 
 use std::collections::VecDeque;
-use std::rc::Rc;
 
-use espalier_core::caption::Captioner;
-use futures::channel::mpsc::{UnboundedReceiver, unbounded};
+use espalier_core::bundle::{BundleFiles, Checked, Part};
+use espalier_core::caption::Opening;
+use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use futures::stream::StreamExt as _;
 use gloo_timers::future::TimeoutFuture;
 use js_sys::{Array, Uint8Array};
@@ -14,17 +14,35 @@ use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
 
 use super::ask::{Ask, AskId, Reply};
 use super::clock::now;
+use super::desk::Desk;
 use super::device;
 use super::inquiry::{Inquiry, is_fatal};
-use super::protocol::{Backend, EngineInfo, PhotoId, Progress, Request, Response, Stage};
-use crate::load::bundle;
+use super::protocol::{Backend, EngineInfo, Progress, Request, Response, Stage};
+use crate::load::bundle::Found;
 use crate::ui_error::{Cause, UiError};
 
 /// Cosine below which a device computes wrongly.
 const TRUSTED: f32 = 0.995;
 
-/// A request and, for a photo, its bytes.
-type Job = (Request, Option<Vec<u8>>);
+/// A model at work.
+struct Open {
+    desk: Desk,
+    inquiry: Inquiry,
+}
+
+/// What there is to do.
+enum Job {
+    /// A request and, for a photo, its bytes.
+    Asked(Request, Option<Vec<u8>>),
+    /// A later shard of the captions has arrived.
+    Grown(u32, BundleFiles),
+}
+
+impl Job {
+    const fn is_photo(&self) -> bool {
+        matches!(self, Self::Asked(Request::Caption { .. }, _))
+    }
+}
 
 /// Listens for requests until the worker is ended. Called once, by the worker's program.
 pub fn serve(backend: Backend) {
@@ -32,15 +50,12 @@ pub fn serve(backend: Backend) {
         lost(panic.payload_as_str().unwrap_or("panic").to_owned());
     }));
     let (inbox, jobs) = unbounded::<Job>();
+    let own = inbox.clone();
     let listen = Closure::<dyn FnMut(MessageEvent)>::new(move |message: MessageEvent| {
         match understood(&message) {
             // The receiver lives as long as the worker.
             Ok(job) => drop(inbox.unbounded_send(job)),
-            Err(error) => say(&Response::Failed {
-                id: None,
-                fatal: true,
-                error,
-            }),
+            Err(error) => say(&failed(error)),
         }
     });
     if let Some(scope) = scope() {
@@ -48,13 +63,13 @@ pub fn serve(backend: Backend) {
     }
     // Lives as long as the worker.
     listen.forget();
-    wasm_bindgen_futures::spawn_local(work(backend, jobs));
+    wasm_bindgen_futures::spawn_local(work(backend, own, jobs));
     say(&Response::Booted);
 }
 
 /// The loop: a photo that has been overtaken by a newer one is answered, but not read.
-async fn work(backend: Backend, mut inbox: UnboundedReceiver<Job>) {
-    let mut inquiry = None;
+async fn work(backend: Backend, own: UnboundedSender<Job>, mut inbox: UnboundedReceiver<Job>) {
+    let mut open: Option<Open> = None;
     let mut waiting: VecDeque<Job> = VecDeque::new();
     loop {
         if waiting.is_empty() {
@@ -69,106 +84,120 @@ async fn work(backend: Backend, mut inbox: UnboundedReceiver<Job>) {
         while let Ok(job) = inbox.try_recv() {
             waiting.push_back(job);
         }
-        let Some((request, photo)) = waiting.pop_front() else {
+        let Some(job) = waiting.pop_front() else {
             continue;
         };
-        match request {
-            Request::Load { manifest_url } => match load(backend, &manifest_url).await {
-                Ok((ready, info)) => {
-                    inquiry = Some(ready);
-                    say(&Response::Ready(info));
+        match job {
+            Job::Asked(Request::Load { manifest_url }, _) => {
+                match load(backend, &manifest_url).await {
+                    Ok((found, ready, info)) => {
+                        open = Some(ready);
+                        say(&Response::Ready(info));
+                        wasm_bindgen_futures::spawn_local(finer(found, own.clone()));
+                    }
+                    Err(error) => say(&failed(error)),
                 }
-                Err(error) => say(&Response::Failed {
-                    id: None,
-                    fatal: true,
-                    error,
-                }),
-            },
-            Request::Caption { id } => {
-                let overtaken = waiting
-                    .iter()
-                    .any(|(next, _)| matches!(next, Request::Caption { .. }));
-                if overtaken {
-                    say(&Response::Superseded { id });
-                    continue;
-                }
-                let photo = photo.unwrap_or_default();
-                say(&answer(inquiry.as_mut(), id, &photo).await);
             }
-            Request::Ask { id, ask } => {
-                reply(inquiry.as_mut(), id, ask, &photo.unwrap_or_default()).await;
+            Job::Asked(Request::Caption { id }, _) if waiting.iter().any(Job::is_photo) => {
+                say(&Response::Superseded { id });
+            }
+            Job::Asked(Request::Ask { id, ask }, photo) => {
+                reply(open.as_mut(), id, ask, &photo.unwrap_or_default()).await;
+            }
+            Job::Asked(request, photo) => {
+                say(&answer(open.as_mut(), request, photo.unwrap_or_default()).await);
+            }
+            Job::Grown(shard, files) => {
+                // Finer captions that cannot be used leave the general ones, which can.
+                let answers = open.as_mut().map(|open| open.desk.grow(shard, &files));
+                if let Some(Ok(answers)) = answers {
+                    answers.iter().for_each(say);
+                }
             }
         }
     }
 }
 
-async fn answer(inquiry: Option<&mut Inquiry>, id: PhotoId, photo: &[u8]) -> Response {
-    let result = match inquiry {
-        Some(inquiry) => inquiry.read(id, photo, None).await,
-        None => Err(too_early()),
+async fn answer(open: Option<&mut Open>, request: Request, photo: Vec<u8>) -> Response {
+    let Some(Open { desk, .. }) = open else {
+        return failed(too_early());
     };
-    match result.and_then(|result| {
-        serde_json::to_string_pretty(&result)
-            .map_err(|error| UiError::mixed_versions(error.to_string()))
-    }) {
-        Ok(json) => Response::Result { id, json },
-        // A photo at fault leaves the engine fit for the next one; a device at fault does not.
-        Err(error) => Response::Failed {
-            id: Some(id),
-            fatal: error.cause != Cause::Photo,
-            error,
-        },
-    }
+    let (id, result) = match request {
+        Request::Caption { id } => (id, desk.caption(id, &photo).await),
+        Request::Rank { id, below } => (id, desk.rank(id, below)),
+        Request::Phrase { id, json } => (id, desk.phrase(id, &json)),
+        Request::Place { id, node } => (id, desk.place(id, &node)),
+        Request::Load { .. } | Request::Ask { .. } => {
+            return failed(UiError::mixed_versions("a second model"));
+        }
+    };
+    // A photo at fault leaves the engine fit for the next one; a device at fault does not.
+    result.unwrap_or_else(|error| Response::Failed {
+        id: Some(id),
+        fatal: error.cause != Cause::Photo,
+        error,
+    })
 }
 
 /// Answers a question; an engine that broke over it is told to be lost.
-async fn reply(inquiry: Option<&mut Inquiry>, id: AskId, ask: Ask, photo: &[u8]) {
+async fn reply(open: Option<&mut Open>, id: AskId, ask: Ask, photo: &[u8]) {
     let report = |loaded, total| {
         let reply = Reply::Fetching { loaded, total };
         say(&Response::Told { id, reply });
     };
-    let answer = match inquiry {
-        Some(inquiry) => inquiry.answer(ask, photo, report).await,
+    let answer = match open {
+        Some(Open { desk, inquiry }) => inquiry.answer(desk, ask, photo, report).await,
         None => Err(too_early()),
     };
-    let broken = answer
-        .as_ref()
-        .err()
-        .filter(|error| is_fatal(error))
-        .cloned();
+    let broken = answer.as_ref().err().filter(|error| is_fatal(error));
+    let broken = broken.cloned().map(failed);
     let reply = match answer {
         Ok(told) => Reply::Done { told },
         Err(error) => Reply::Failed { error },
     };
     say(&Response::Told { id, reply });
-    if let Some(error) = broken {
-        say(&Response::Failed {
-            id: None,
-            fatal: true,
-            error,
-        });
-    }
+    broken.iter().for_each(say);
 }
 
 fn too_early() -> UiError {
     UiError::mixed_versions("a photo came before the model was asked for")
 }
 
-async fn load(backend: Backend, manifest_url: &str) -> Result<(Inquiry, EngineInfo), UiError> {
+/// Fetches a model and makes it ready. Files of the picture tower go to the device as they come and
+/// are let go of, so that a large one is never held twice.
+async fn load(backend: Backend, manifest_url: &str) -> Result<(Found, Open, EngineInfo), UiError> {
     let told = |error| UiError::from(&error);
-    let bundle = bundle::load(manifest_url, |progress| say(&Response::Progress(progress))).await?;
-    step(Stage::SelfTest);
+    step(Stage::Manifest);
+    let found = Found::at(manifest_url).await?;
     let device = device::open(backend, lost).await?;
-    let captioner = Captioner::open(&bundle.manifest, &bundle.files, &device).map_err(told)?;
-    drop(bundle);
+    let mut opening = Some(Opening::new(&found.bytes, &device).map_err(told)?);
+    let report = |progress| say(&Response::Progress(progress));
+    let take = |file: Checked| {
+        if let Some(held) = opening.take() {
+            opening = Some(held.add(file).map_err(told)?);
+        }
+        Ok(())
+    };
+    found.first(report, take).await?;
+    step(Stage::SelfTest);
+    let Some(opening) = opening else {
+        return Err(UiError::mixed_versions("a model that was never opened"));
+    };
+    let captioner = opening.finish().map_err(told)?;
+    let begun = now();
     let cosine = captioner.self_test().await.map_err(told)?;
     // Written so that a cosine that is not a number fails too.
     if cosine.is_nan() || cosine < TRUSTED {
         return Err(UiError::wrong_self_test(cosine, TRUSTED));
     }
-    step(Stage::WarmUp);
-    let start = now();
-    captioner.self_test().await.map_err(told)?;
+    let mut warm_ms = now() - begun;
+    if backend == Backend::WebGpu {
+        // The first picture compiled the kernels; the second tells how long one takes.
+        step(Stage::WarmUp);
+        let begun = now();
+        captioner.self_test().await.map_err(told)?;
+        warm_ms = now() - begun;
+    }
     let info = captioner.info();
     let info = EngineInfo {
         backend,
@@ -176,12 +205,31 @@ async fn load(backend: Backend, manifest_url: &str) -> Result<(Inquiry, EngineIn
         version: info.version.clone(),
         sha256: info.sha256.clone(),
         self_test: cosine,
-        warm_ms: now() - start,
+        warm_ms,
     };
-    Ok((
-        Inquiry::new(backend, manifest_url, Rc::new(captioner), device),
-        info,
-    ))
+    let open = Open {
+        desk: Desk::new(backend, found.manifest.clone(), captioner),
+        inquiry: Inquiry::new(found.clone(), device),
+    };
+    Ok((found, open, info))
+}
+
+/// Fetches what makes answers finer, while photos are already being read. A visitor who is offline
+/// by now keeps the general captions; the rest comes at the next visit.
+async fn finer(found: Found, own: UnboundedSender<Job>) {
+    let files = found.manifest.finer_of(&[Part::Captions]);
+    for shard in files.chunk_by(|a, b| a.shard == b.shard) {
+        let mut arrived = BundleFiles::default();
+        for file in shard {
+            let Ok(checked) = found.file(file, |_| ()).await else {
+                return;
+            };
+            arrived.insert(checked);
+        }
+        // The receiver lives as long as the worker.
+        let _ = own.unbounded_send(Job::Grown(shard[0].shard, arrived));
+    }
+    found.sweep().await;
 }
 
 fn step(stage: Stage) {
@@ -193,13 +241,17 @@ fn step(stage: Stage) {
     }));
 }
 
-/// Tells the page that the engine is gone: a panic, or a graphics device that went away.
-fn lost(said: String) {
-    say(&Response::Failed {
+fn failed(error: UiError) -> Response {
+    Response::Failed {
         id: None,
         fatal: true,
-        error: UiError::died(said),
-    });
+        error,
+    }
+}
+
+/// Tells the page that the engine is gone: a panic, or a graphics device that went away.
+fn lost(said: String) {
+    say(&failed(UiError::died(said)));
 }
 
 fn say(response: &Response) {
@@ -220,5 +272,5 @@ fn understood(message: &MessageEvent) -> Result<Job, UiError> {
         serde_json::from_str(&text).map_err(|error| UiError::mixed_versions(error.to_string()))?;
     let photo = parts.get(1);
     let bytes = photo.is_object().then(|| Uint8Array::new(&photo).to_vec());
-    Ok((request, bytes))
+    Ok(Job::Asked(request, bytes))
 }

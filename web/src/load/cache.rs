@@ -4,20 +4,23 @@
 //! a half-written or stale entry can never be used. Nothing here is an error: without a cache
 //! (private mode, full storage, an address that is not secure) files are fetched each time.
 
-use js_sys::{Array, Uint8Array};
+use js_sys::{Array, Reflect, Uint8Array};
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Cache, Response, WorkerGlobalScope};
+use web_sys::{Cache, CacheStorage, Headers, Response, ResponseInit};
 
 /// Name of the cache; its number changes when the way of storing does.
-const NAME: &str = "espalier-models-1";
+pub const NAME: &str = "espalier-models-1";
+
+/// Header under which an entry says its length.
+pub const LENGTH: &str = "Content-Length";
 
 /// The browser's cache, if it gives one.
 #[derive(Clone, Debug)]
 pub struct Store(Option<Cache>);
 
 impl Store {
-    /// Opens the cache. Works in a worker.
+    /// Opens the cache.
     pub async fn open() -> Self {
         Self(open().await)
     }
@@ -37,7 +40,13 @@ impl Store {
     pub async fn put(&self, url: &str, sha256: &str, bytes: &[u8]) {
         let Some(cache) = &self.0 else { return };
         let body = Uint8Array::from(bytes);
-        if let Ok(response) = Response::new_with_opt_js_u8_array(Some(&body)) {
+        let init = ResponseInit::new();
+        if let Ok(headers) = Headers::new() {
+            let _ = headers.set(LENGTH, &bytes.len().to_string());
+            init.set_headers(&headers);
+        }
+        let response = Response::new_with_opt_js_u8_array_and_init(Some(&body), &init);
+        if let Ok(response) = response {
             let _ = JsFuture::from(cache.put_with_str(&key(url, sha256), &response)).await;
         }
     }
@@ -74,12 +83,17 @@ fn key(url: &str, sha256: &str) -> String {
 }
 
 async fn open() -> Option<Cache> {
-    let scope: WorkerGlobalScope = js_sys::global().dyn_into().ok()?;
-    // Not there at all on addresses that are not secure.
-    let caches = scope.caches().ok().filter(|caches| caches.is_truthy())?;
-    JsFuture::from(caches.open(NAME))
+    JsFuture::from(storage()?.open(NAME))
         .await
         .ok()?
         .dyn_into()
         .ok()
+}
+
+/// The browser's caches, for page and worker alike; there are none on addresses that are not
+/// secure.
+#[must_use]
+pub fn storage() -> Option<CacheStorage> {
+    let caches = Reflect::get(&js_sys::global(), &"caches".into()).ok()?;
+    caches.is_truthy().then(|| caches.unchecked_into())
 }

@@ -5,7 +5,11 @@ pub mod bundle;
 #[cfg(target_arch = "wasm32")]
 pub mod cache;
 #[cfg(target_arch = "wasm32")]
+pub mod crash;
+#[cfg(target_arch = "wasm32")]
 pub mod fetch;
+#[cfg(target_arch = "wasm32")]
+pub mod kept;
 #[cfg(target_arch = "wasm32")]
 pub mod plan;
 pub mod progress;
@@ -13,6 +17,8 @@ pub mod progress;
 pub mod text;
 #[cfg(target_arch = "wasm32")]
 pub mod tree;
+#[cfg(target_arch = "wasm32")]
+pub mod turn;
 
 use espalier_core::bundle::Part;
 
@@ -29,5 +35,5 @@ pub fn manifest_of(model: &str) -> String {
     format!("models/{model}/manifest.json")
 }
 
-/// Sizes of the engines, written beside them by the build.
+/// Where the engines lie and how large they are, written by the build.
 pub const ENGINES: &str = "engines.json";

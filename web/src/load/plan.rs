@@ -13,13 +13,14 @@ use crate::state::session::Plan;
 pub struct EngineFile {
     /// Bytes of its wasm, as it is before any compression on the way.
     pub bytes: u64,
-    /// Changes with its content; part of the worker's address, so that no cache mixes two builds.
-    pub version: String,
 }
 
-/// The list that the build writes beside the engines.
+/// The list that the build writes.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Engines {
+    /// Folder of the engines, relative to the page, with a slash at its end. Its name changes with
+    /// their content, so that no cache mixes two builds.
+    pub folder: String,
     /// The CPU engine.
     pub worker_cpu: EngineFile,
     /// The WebGPU engine.
@@ -37,12 +38,11 @@ pub async fn read(base: &str, manifest_url: &str) -> (Plan, Engines) {
         Some(manifest) => Manifest::parse(&manifest).ok(),
         None => None,
     };
-    let bytes_of = |parts: &[Part]| manifest.as_ref().map_or(0, |m| m.bytes_of(parts));
     let plan = Plan {
         cpu: engines.worker_cpu.bytes,
         gpu: engines.worker_gpu.bytes,
-        model: bytes_of(&PARTS),
-        text: bytes_of(&[Part::Text]),
+        model: manifest.as_ref().map_or(0, |m| m.first_bytes_of(&PARTS)),
+        text: manifest.as_ref().map_or(0, |m| m.bytes_of(&[Part::Text])),
     };
     (plan, engines)
 }

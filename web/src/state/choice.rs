@@ -63,6 +63,8 @@ pub enum PassedOver {
     Missing(Missing),
     /// Only one that is slower than the CPU engine.
     Software(String),
+    /// An earlier page was ended by its browser while it started.
+    Crashed,
     /// It was tried and failed.
     Failed(UiError),
 }
@@ -84,6 +86,9 @@ impl PassedOver {
             Self::Software(name) => {
                 format!("WebGPU is not used: its only adapter is a software one ({name}).")
             }
+            Self::Crashed => "WebGPU is not used: the last time it started, the browser ended the \
+                              page."
+                .into(),
             Self::Failed(error) => match &error.detail {
                 Some(detail) => {
                     format!("WebGPU was tried and given up. {} ({detail})", error.what)
@@ -158,6 +163,7 @@ mod tests {
             PassedOver::Missing(Missing::NoAdapter),
             PassedOver::Missing(Missing::NoAnswer),
             PassedOver::Software("swiftshader".into()),
+            PassedOver::Crashed,
             PassedOver::Failed(UiError::new(Cause::Gpu, "The device was lost.", "")),
         ];
         let mut sentences: Vec<_> = reasons.iter().map(PassedOver::in_words).collect();

@@ -115,6 +115,10 @@ pub enum Event {
     PhotoRefused(UiError),
     /// The visitor asked to try again.
     Retry,
+    /// The visitor has had enough of waiting for the model.
+    CancelWanted,
+    /// An earlier page was ended by its browser while this engine started.
+    CrashedBefore(Backend),
     /// The browser answered about its graphics adapter.
     Probed(Probe),
     /// The worker said something.
@@ -130,7 +134,11 @@ impl Event {
     const fn is_of_visitor(&self) -> bool {
         matches!(
             self,
-            Self::LoadWanted | Self::PhotoChosen(_) | Self::PhotoRefused(_) | Self::Retry
+            Self::LoadWanted
+                | Self::PhotoChosen(_)
+                | Self::PhotoRefused(_)
+                | Self::Retry
+                | Self::CancelWanted
         )
     }
 }
@@ -167,7 +175,8 @@ pub struct Session {
     pub passed_over: Option<PassedOver>,
     /// The photo.
     pub work: Work,
-    /// How often the visitor has asked for something; the same error twice is two errors.
+    /// How often the visitor has asked for something or an answer has become finer; the same error
+    /// twice is two errors.
     pub turn: u64,
 }
 
@@ -209,6 +218,14 @@ impl Session {
                 Vec::new()
             }
             Event::Retry => self.retry(),
+            Event::CancelWanted => self.cancel(),
+            Event::CrashedBefore(backend) => {
+                // The CPU engine is the smallest there is: nothing to step down to.
+                if backend == Backend::WebGpu {
+                    self.passed_over = Some(PassedOver::Crashed);
+                }
+                Vec::new()
+            }
             Event::Probed(probe) => self.probed(&probe),
             Event::Said(response) => self.said(response),
             Event::Died(error) => self.lost(error),
@@ -279,6 +296,21 @@ impl Session {
         }
     }
 
+    /// Ends a load. What has arrived whole is kept, so that the next one goes on from there.
+    fn cancel(&mut self) -> Vec<Command> {
+        if !matches!(self.engine, Engine::Probing | Engine::Loading { .. }) {
+            return Vec::new();
+        }
+        self.engine = Engine::Off;
+        if let Work::Waiting(photo) = self.work {
+            self.work = Work::Failed {
+                photo: Some(photo),
+                error: UiError::cancelled(),
+            };
+        }
+        vec![Command::Stop]
+    }
+
     fn probed(&mut self, probe: &Probe) -> Vec<Command> {
         if self.engine != Engine::Probing {
             return Vec::new();
@@ -312,6 +344,12 @@ impl Session {
                 self.answered(id, json);
                 Vec::new()
             }
+            Response::Result { id, json } if self.is_done(id) => {
+                // Finer captions have come: a turn of its own, so that the answer is drawn anew.
+                self.turn += 1;
+                self.answered(id, json);
+                Vec::new()
+            }
             Response::Failed {
                 id,
                 fatal: false,
@@ -330,9 +368,15 @@ impl Session {
             Response::Booted
             | Response::Ready(_)
             | Response::Result { .. }
+            | Response::Phrased { .. }
+            | Response::Placed { .. }
             | Response::Told { .. }
             | Response::Superseded { .. } => Vec::new(),
         }
+    }
+
+    fn is_done(&self, photo: PhotoId) -> bool {
+        matches!(&self.work, Work::Done(answer) if answer.photo == photo)
     }
 
     fn loads(&self, wanted: Backend) -> bool {

@@ -49,6 +49,17 @@ pub struct FigureArgs {
     pub common: Common,
 }
 
+/// A figure of one model.
+#[derive(Args, Clone, Debug)]
+pub struct ModelFigure {
+    /// Run, checkpoint or bundle.
+    #[arg(long, value_name = "C_OR_BUNDLE")]
+    pub model: PathBuf,
+    /// The figure.
+    #[command(flatten)]
+    pub figure: FigureArgs,
+}
+
 /// Pictures that a figure is made of.
 #[derive(Args, Clone, Debug)]
 pub struct DataArgs {
@@ -73,15 +84,12 @@ pub struct DataArgs {
     --out norms.svg"
 )]
 pub struct NormsArgs {
-    /// Run, checkpoint or bundle.
-    #[arg(long, value_name = "C_OR_BUNDLE")]
-    pub model: PathBuf,
     /// Pictures; 2000 where no number is given.
     #[command(flatten)]
     pub data: DataArgs,
-    /// The figure.
+    /// The model and the figure.
     #[command(flatten)]
-    pub figure: FigureArgs,
+    pub of: ModelFigure,
 }
 
 /// What a walk passes: the texts, and pictures if wanted, that are nearest at each step, in order.
@@ -91,9 +99,6 @@ pub struct NormsArgs {
     --out walk.png"
 )]
 pub struct TraversalArgs {
-    /// Run, checkpoint or bundle.
-    #[arg(long, value_name = "C_OR_BUNDLE")]
-    pub model: PathBuf,
     /// Photo where the walk begins.
     #[arg(long, value_name = "PHOTO")]
     pub image: PathBuf,
@@ -115,9 +120,9 @@ pub struct TraversalArgs {
     /// Pictures whose captions, phrases and boxes can be found; 500 where no number is given.
     #[command(flatten)]
     pub data: DataArgs,
-    /// The figure.
+    /// The model and the figure.
     #[command(flatten)]
-    pub figure: FigureArgs,
+    pub of: ModelFigure,
 }
 
 /// A taxonomy, and photos, in the Poincaré disk.
@@ -127,9 +132,6 @@ pub struct TraversalArgs {
     --out disk.svg"
 )]
 pub struct DiskArgs {
-    /// Run, checkpoint or bundle.
-    #[arg(long, value_name = "C_OR_BUNDLE")]
-    pub model: PathBuf,
     /// How points come into the disk.
     #[arg(long, value_enum, default_value = "horopca")]
     pub by: By,
@@ -151,9 +153,9 @@ pub struct DiskArgs {
     /// Photos to draw too; 200 where no number is given.
     #[command(flatten)]
     pub data: DataArgs,
-    /// The figure.
+    /// The model and the figure.
     #[command(flatten)]
-    pub figure: FigureArgs,
+    pub of: ModelFigure,
 }
 
 /// A lineage of a taxonomy among the siblings of its nodes, by UMAP of their texts.
@@ -163,9 +165,6 @@ pub struct DiskArgs {
     --out lineage.svg"
 )]
 pub struct UmapArgs {
-    /// Run, checkpoint or bundle.
-    #[arg(long, value_name = "C_OR_BUNDLE")]
-    pub model: PathBuf,
     /// Last node of the lineage, by id or name.
     #[arg(long, value_name = "NODE")]
     pub label: String,
@@ -175,9 +174,9 @@ pub struct UmapArgs {
     /// How the text of a node is made of names.
     #[arg(long, value_enum, default_value = "name")]
     pub rank_text: RankText,
-    /// The figure.
+    /// The model and the figure.
     #[command(flatten)]
-    pub figure: FigureArgs,
+    pub of: ModelFigure,
 }
 
 /// Which factors of a product model two texts use, and their composition.
@@ -187,9 +186,6 @@ pub struct UmapArgs {
     \"a photo of a dog\" \"a photo of a car\" \"a photo of a dog and a car\""
 )]
 pub struct FactorsArgs {
-    /// Run, checkpoint or bundle of a product model.
-    #[arg(long, value_name = "C_OR_BUNDLE")]
-    pub model: PathBuf,
     /// First concept, second concept, composition.
     #[arg(
         num_args = 3,
@@ -197,21 +193,24 @@ pub struct FactorsArgs {
         default_values = ["a photo of a dog", "a photo of a car", "a photo of a dog and a car"]
     )]
     pub texts: Vec<String>,
-    /// The figure.
+    /// The model and the figure.
     #[command(flatten)]
-    pub figure: FigureArgs,
+    pub of: ModelFigure,
 }
 
 /// Precision and recall of finding boxes by the picture that they are parts of.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: trainer plot pr --model logs/parts logs/clip --data val.parquet \
-    --out pr.svg"
+    --out pr.svg\n         trainer plot pr --eval parts.json clip.json --out pr.svg"
 )]
 pub struct PrArgs {
     /// Runs, checkpoints or bundles; one curve each.
-    #[arg(long, num_args = 1.., required = true, value_name = "C_OR_BUNDLE")]
+    #[arg(long, num_args = 1.., required_unless_present = "eval", value_name = "C_OR_BUNDLE")]
     pub model: Vec<PathBuf>,
+    /// Results of `trainer eval --task parts --json`, in place of models; one curve an object.
+    #[arg(long, num_args = 1.., conflicts_with_all = ["model", "data"], value_name = "FILE")]
+    pub eval: Vec<PathBuf>,
     /// Pictures with boxes; 500 where no number is given.
     #[command(flatten)]
     pub data: DataArgs,
@@ -227,9 +226,6 @@ pub struct PrArgs {
     --out ladder.svg"
 )]
 pub struct LadderArgs {
-    /// Run, checkpoint or bundle.
-    #[arg(long, value_name = "C_OR_BUNDLE")]
-    pub model: PathBuf,
     /// Photo.
     #[arg(value_name = "PHOTO")]
     pub photo: PathBuf,
@@ -239,7 +235,7 @@ pub struct LadderArgs {
     /// Taxonomy for a checkpoint.
     #[arg(long, value_name = "FILE")]
     pub taxonomy: Option<PathBuf>,
-    /// The figure.
+    /// The model and the figure.
     #[command(flatten)]
-    pub figure: FigureArgs,
+    pub of: ModelFigure,
 }

@@ -23,7 +23,7 @@ const NODES: std::ops::RangeInclusive<usize> = 3..=3000;
 
 /// Draw a taxonomy in the disk.
 pub(super) fn run(args: &DiskArgs) -> anyhow::Result<()> {
-    let output = inputs::output(&args.figure)?;
+    let output = inputs::output(&args.of.figure)?;
     if !NODES.contains(&args.nodes) {
         let (least, most) = (NODES.start(), NODES.end());
         let found = args.nodes;
@@ -31,7 +31,7 @@ pub(super) fn run(args: &DiskArgs) -> anyhow::Result<()> {
             "--nodes: expected {least} to {most}, found {found}"
         )));
     }
-    let subject = inputs::subject(&args.model, &args.figure)?;
+    let subject = inputs::subject(&args.of.model, &args.of.figure)?;
     refuse_spheres(&subject)?;
     let kind = inputs::is_given(&args.data).then_some(args.data.dataset);
     let taxonomy = inputs::taxonomy(args.taxonomy.as_ref(), kind, &subject)?;
@@ -53,11 +53,11 @@ pub(super) fn run(args: &DiskArgs) -> anyhow::Result<()> {
         by: args.by,
         centre: args.centre,
         factor,
-        seed: args.figure.seed,
+        seed: args.of.figure.seed,
     };
     let name = &subject.name;
     let data = disk(name, &taxonomy, (&nodes, &points), &photos, c, settings);
-    let canvas = draw::disk(&data, args.figure.theme);
+    let canvas = draw::disk(&data, args.of.figure.theme);
     let mut summary = vec![format!(
         "{} nodes and {} photos in {} branches",
         data.nodes.len(),
@@ -66,7 +66,7 @@ pub(super) fn run(args: &DiskArgs) -> anyhow::Result<()> {
     )];
     let percent = |kept: f64| format!("{:.1} % of squared distances kept", 100.0 * kept);
     summary.extend(data.kept.map(percent));
-    finish(&args.figure, &output, &canvas, &data, &summary)
+    finish(&args.of.figure, &output, &canvas, &data, &summary)
 }
 
 fn refuse_spheres(subject: &Subject) -> anyhow::Result<()> {
@@ -85,7 +85,7 @@ fn photos(args: &DiskArgs, subject: &Subject, taxonomy: &Taxonomy) -> anyhow::Re
         return Ok(Vec::new());
     }
     let most = args.data.samples.unwrap_or(SAMPLES);
-    let data = inputs::dataset(&args.data, most, args.figure.seed)?;
+    let data = inputs::dataset(&args.data, most, args.of.figure.seed)?;
     let reading = Reading {
         batch_size: BATCH,
         most,

@@ -9,14 +9,14 @@ use crate::plot::{draw, factors::factors};
 
 /// Draw the factors of two texts and of their composition.
 pub(super) fn run(args: &FactorsArgs) -> anyhow::Result<()> {
-    let output = inputs::output(&args.figure)?;
+    let output = inputs::output(&args.of.figure)?;
     let [first, second, both] = args.texts.as_slice() else {
         let found = args.texts.len();
         return Err(usage(format!(
             "TEXT: expected two concepts and their composition, found {found} texts"
         )));
     };
-    let subject = inputs::subject(&args.model, &args.figure)?;
+    let subject = inputs::subject(&args.of.model, &args.of.figure)?;
     let Space::Product { curvatures, .. } = &subject.space else {
         return Err(usage(format!(
             "{}: expected a product model, which has factors (--method phyclip), found one of \
@@ -30,7 +30,7 @@ pub(super) fn run(args: &FactorsArgs) -> anyhow::Result<()> {
         return Err(anyhow::anyhow!("three texts gave {} points", points.len()));
     };
     let data = factors(&subject.name, curvatures, [first, second, both], [a, b, c]);
-    let canvas = draw::factors(&data, args.figure.theme);
+    let canvas = draw::factors(&data, args.of.figure.theme);
     let mut summary: Vec<String> = data
         .texts
         .iter()
@@ -47,5 +47,5 @@ pub(super) fn run(args: &FactorsArgs) -> anyhow::Result<()> {
         Some(r) => format!("composition and larger of both: r = {r:.3}, {difference:.4} apart"),
         None => format!("composition and larger of both: {difference:.4} apart"),
     });
-    finish(&args.figure, &output, &canvas, &data, &summary)
+    finish(&args.of.figure, &output, &canvas, &data, &summary)
 }

@@ -10,11 +10,11 @@ use crate::plot::{draw, subject::read_photo};
 
 /// Draw the ladder of a photo.
 pub(super) fn run(args: &LadderArgs) -> anyhow::Result<()> {
-    let output = inputs::output(&args.figure)?;
-    let device = args.figure.common.backend.device()?;
+    let output = inputs::output(&args.of.figure)?;
+    let device = args.of.figure.common.backend.device()?;
     let photo = read_photo(&args.photo)?;
     let (captions, taxonomy) = (args.captions.as_ref(), args.taxonomy.as_ref());
-    let captioner = captioner(&args.model, captions, taxonomy, &device)?;
+    let captioner = captioner(&args.of.model, captions, taxonomy, &device)?;
     let embedded = pollster::block_on(captioner.embed(std::slice::from_ref(&photo)))?;
     let Some(point) = embedded.first() else {
         return Err(anyhow::anyhow!("the photo was not embedded"));
@@ -31,7 +31,7 @@ pub(super) fn run(args: &LadderArgs) -> anyhow::Result<()> {
         return Err(usage("the model's captions give this photo no ladder"));
     }
     let copy = Thumbnail::new(data.photo.as_str(), &photo)?;
-    let canvas = draw::ladder(&data, &copy, args.figure.theme);
+    let canvas = draw::ladder(&data, &copy, args.of.figure.theme);
     let rung = |r: &espalier_core::caption::Rung| format!("  {:5.2}  {}", r.radius, r.text);
     let mut summary = vec![data.photo.clone()];
     summary.extend(data.rungs.iter().map(rung));
@@ -41,5 +41,5 @@ pub(super) fn run(args: &LadderArgs) -> anyhow::Result<()> {
         .map(|s| format!("{} {:.0} %", s.name, 100.0 * s.p))
         .collect();
     summary.push(format!("  {}", path.join(" > ")));
-    finish(&args.figure, &output, &canvas, &data, &summary)
+    finish(&args.of.figure, &output, &canvas, &data, &summary)
 }

@@ -9,12 +9,12 @@ const SAMPLES: usize = 2000;
 
 /// Draw the distances of pictures, texts and boxes from the root.
 pub(super) fn run(args: &NormsArgs) -> anyhow::Result<()> {
-    let output = inputs::output(&args.figure)?;
-    let subject = inputs::subject(&args.model, &args.figure)?;
-    let seed = args.figure.seed;
+    let output = inputs::output(&args.of.figure)?;
+    let subject = inputs::subject(&args.of.model, &args.of.figure)?;
+    let seed = args.of.figure.seed;
     let scenes = inputs::read_scenes(&subject, &args.data, SAMPLES, false, seed)?;
     let data = norms(&subject.name, &subject.space, &scenes);
-    let canvas = draw::norms(&data, args.figure.theme);
+    let canvas = draw::norms(&data, args.of.figure.theme);
     let mut summary = vec![data.measure.words().to_owned()];
     summary.extend(data.series.iter().map(|s| {
         format!(
@@ -22,5 +22,5 @@ pub(super) fn run(args: &NormsArgs) -> anyhow::Result<()> {
             s.name, s.n, s.median, s.mean
         )
     }));
-    finish(&args.figure, &output, &canvas, &data, &summary)
+    finish(&args.of.figure, &output, &canvas, &data, &summary)
 }

@@ -4,7 +4,7 @@ use super::args::PrArgs;
 use super::{finish, inputs};
 use crate::exit::usage;
 use crate::plot::draw;
-use crate::plot::pr::{Pr, curve, size};
+use crate::plot::pr::{Pr, curve, of_results, size};
 
 /// Pictures where no number is given.
 const SAMPLES: usize = 500;
@@ -15,6 +15,28 @@ const CURVES: usize = 6;
 /// Draw precision and recall of finding parts by their whole.
 pub(super) fn run(args: &PrArgs) -> anyhow::Result<()> {
     let output = inputs::output(&args.figure)?;
+    let data = if args.eval.is_empty() {
+        of_models(args)?
+    } else {
+        of_results(&args.eval)?
+    };
+    if data.curves.len() > CURVES {
+        return Err(usage(format!(
+            "expected at most {CURVES} curves, which can be told apart; found {}",
+            data.curves.len()
+        )));
+    }
+    let canvas = draw::pr(&data, args.figure.theme);
+    let mut summary = vec![format!(
+        "{} pictures, {} boxes, chance {:.4}",
+        data.queries, data.candidates, data.chance
+    )];
+    let said = data.curves.iter();
+    summary.extend(said.map(|c| format!("  {}: AP {:.4}", c.model, c.average_precision)));
+    finish(&args.figure, &output, &canvas, &data, &summary)
+}
+
+fn of_models(args: &PrArgs) -> anyhow::Result<Pr> {
     if args.model.len() > CURVES {
         let found = args.model.len();
         return Err(usage(format!(
@@ -47,12 +69,5 @@ pub(super) fn run(args: &PrArgs) -> anyhow::Result<()> {
         };
         data.curves.push(curve(&name, &subject.space, &scenes));
     }
-    let canvas = draw::pr(&data, args.figure.theme);
-    let mut summary = vec![format!(
-        "{} pictures, {} boxes, chance {:.4}",
-        data.queries, data.candidates, data.chance
-    )];
-    let said = data.curves.iter();
-    summary.extend(said.map(|c| format!("  {}: AP {:.4}", c.model, c.average_precision)));
-    finish(&args.figure, &output, &canvas, &data, &summary)
+    Ok(data)
 }

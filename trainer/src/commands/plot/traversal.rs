@@ -17,7 +17,7 @@ const STEPS: std::ops::RangeInclusive<usize> = 2..=10_000;
 
 /// Draw a walk.
 pub(super) fn run(args: &TraversalArgs) -> anyhow::Result<()> {
-    let output = inputs::output(&args.figure)?;
+    let output = inputs::output(&args.of.figure)?;
     if !STEPS.contains(&args.steps) {
         let (least, most) = (STEPS.start(), STEPS.end());
         let found = args.steps;
@@ -25,7 +25,7 @@ pub(super) fn run(args: &TraversalArgs) -> anyhow::Result<()> {
             "--steps: expected {least} to {most}, found {found}"
         )));
     }
-    let subject = inputs::subject(&args.model, &args.figure)?;
+    let subject = inputs::subject(&args.of.model, &args.of.figure)?;
     let (photo, from) = subject.photo(&args.image)?;
     let end = args.to.as_deref().map(|p| subject.photo(p)).transpose()?;
     let candidates = candidates(args, &subject)?;
@@ -54,7 +54,7 @@ pub(super) fn run(args: &TraversalArgs) -> anyhow::Result<()> {
         to: other.as_ref(),
         candidates: &candidates,
     };
-    let canvas = draw::traversal(&data, &shown, args.figure.theme);
+    let canvas = draw::traversal(&data, &shown, args.of.figure.theme);
     let mut summary = vec![format!(
         "from {} to {} past {} candidates",
         data.from,
@@ -65,7 +65,7 @@ pub(super) fn run(args: &TraversalArgs) -> anyhow::Result<()> {
         let percent = 100.0 * s.share;
         format!("  {percent:3.0} %  radius {:.3}  {}", s.radius, s.name)
     }));
-    finish(&args.figure, &output, &canvas, &data, &summary)
+    finish(&args.of.figure, &output, &canvas, &data, &summary)
 }
 
 /// Texts by flag, else of the data, else of the bundle; pictures of the data if wanted.
@@ -76,7 +76,7 @@ fn candidates(args: &TraversalArgs, subject: &Subject) -> anyhow::Result<Vec<Can
     };
     let mut pictures = Vec::new();
     if inputs::is_given(&args.data) {
-        let (copies, seed) = (args.pictures, args.figure.seed);
+        let (copies, seed) = (args.pictures, args.of.figure.seed);
         let scenes = inputs::read_scenes(subject, &args.data, SAMPLES, copies, seed)?;
         if args.texts.is_none() {
             texts.extend(texts_of(&scenes));
@@ -97,7 +97,7 @@ fn candidates(args: &TraversalArgs, subject: &Subject) -> anyhow::Result<Vec<Can
     if texts.is_empty() && pictures.is_empty() {
         return Err(usage(format!(
             "nothing to find: {} has no captions of its own; give --texts FILE or --data PATH",
-            args.model.display()
+            args.of.model.display()
         )));
     }
     let points = subject.texts(&texts)?;

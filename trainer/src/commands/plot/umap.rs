@@ -16,8 +16,8 @@ const NAMED: usize = 8;
 
 /// Draw a lineage among its siblings.
 pub(super) fn run(args: &UmapArgs) -> anyhow::Result<()> {
-    let output = inputs::output(&args.figure)?;
-    let subject = inputs::subject(&args.model, &args.figure)?;
+    let output = inputs::output(&args.of.figure)?;
+    let subject = inputs::subject(&args.of.model, &args.of.figure)?;
     let taxonomy = inputs::taxonomy(args.taxonomy.as_ref(), None, &subject)?;
     let label = find(&taxonomy, &args.label)?;
     let items = items(&taxonomy, label, args.rank_text);
@@ -30,9 +30,9 @@ pub(super) fn run(args: &UmapArgs) -> anyhow::Result<()> {
     }
     let texts: Vec<String> = items.iter().map(|i| i.text.clone()).collect();
     let points = subject.texts(&texts)?;
-    let seed = args.figure.seed;
+    let seed = args.of.figure.seed;
     let data = place(&subject.name, &subject.space, items, &points, seed);
-    let canvas = draw::lineage(&data, args.figure.theme);
+    let canvas = draw::lineage(&data, args.of.figure.theme);
     let lineage: Vec<&str> = data
         .items
         .iter()
@@ -41,7 +41,7 @@ pub(super) fn run(args: &UmapArgs) -> anyhow::Result<()> {
         .collect();
     let siblings = data.items.len() - lineage.len();
     let summary = [lineage.join(" > "), format!("{siblings} siblings")];
-    finish(&args.figure, &output, &canvas, &data, &summary)
+    finish(&args.of.figure, &output, &canvas, &data, &summary)
 }
 
 /// A node by id, or by any of its names without regard to case.

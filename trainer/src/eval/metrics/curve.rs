@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Point {
     /// Items at or above this value are taken.
     pub threshold: f64,
-    /// Right ones among those taken; 1 where none is.
+    /// Right ones among those taken.
     pub precision: f64,
     /// Right ones that were taken, of all right ones.
     pub recall: f64,
@@ -60,7 +60,8 @@ impl Sweep {
         self
     }
 
-    /// The curve, from the highest threshold to the lowest.
+    /// The curve, from the highest threshold that takes anything to the lowest; of thresholds that
+    /// take the same, the highest.
     #[must_use]
     pub fn curve(&self) -> Vec<Point> {
         let all: u64 = self.right.iter().sum();
@@ -68,15 +69,15 @@ impl Sweep {
         let (mut right, mut taken) = (0, 0);
         let mut points: Vec<Point> = Vec::with_capacity(self.right.len());
         for at in (0..self.right.len()).rev() {
+            let more = self.right[at] + self.wrong[at];
+            if more == 0 {
+                continue;
+            }
             right += self.right[at];
-            taken += self.right[at] + self.wrong[at];
+            taken += more;
             points.push(Point {
                 threshold: self.from + width * at as f64,
-                precision: if taken == 0 {
-                    1.0
-                } else {
-                    right as f64 / taken as f64
-                },
+                precision: right as f64 / taken as f64,
                 recall: right as f64 / all.max(1) as f64,
             });
         }
@@ -113,7 +114,8 @@ mod tests {
             .collect();
         assert_eq!(curve[0], (0.75, 1.0, 0.5));
         assert_eq!(curve[1], (0.5, 2.0 / 3.0, 1.0));
-        assert_eq!(curve[3], (0.0, 0.5, 1.0));
+        assert_eq!(curve[2], (0.0, 0.5, 1.0));
+        assert_eq!(curve.len(), 3, "the third interval takes nothing");
         // 0.5 of the recall at precision 1, 0.5 at 2/3.
         assert!((sweep.average_precision() - (0.5 + 1.0 / 3.0)).abs() < 1e-12);
         assert_eq!(

@@ -1,5 +1,6 @@
 //! Numbers from ranks, radii and histograms: no model, no file, no device.
 
+pub mod average_precision;
 pub mod correlation;
 pub mod curve;
 pub mod pairs;

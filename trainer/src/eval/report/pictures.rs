@@ -2,24 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
-use std::path::PathBuf;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use espalier_core::input::{Preprocess, ResizeMode};
 
-use crate::data::open;
+use crate::data::Dataset;
 
 /// Side of a small picture.
 const SIDE: u32 = 72;
 
 /// Small JPEGs in base64 of the records with these keys, those that can be found and read.
 #[must_use]
-pub fn small(paths: &[PathBuf], keys: &BTreeSet<String>) -> BTreeMap<String, String> {
+pub fn small(data: &dyn Dataset, keys: &BTreeSet<String>) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    let Ok(data) = open::labelled(paths) else {
-        return found;
-    };
     for (at, unit) in data.units().iter().enumerate() {
         if found.len() == keys.len() {
             break;

@@ -1,19 +1,20 @@
-//! Recognising given boxes by their nearest training boxes (METHODS 6.8).
+//! Recognising given boxes, by their nearest training boxes or by the texts of all labels (METHODS
+//! 6.8).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use espalier_core::input::ResizeMode;
 
-use super::scenes::Scenes;
+use super::detection_text;
+use super::scenes::Boxes;
 use crate::eval::search::top_k;
 use crate::eval::task::{Context, Outcome, Place, Task, settings};
 use crate::eval::zero_shot;
-use crate::exit::usage;
 
 /// Neighbours that vote.
 const NEIGHBOURS: usize = 5;
 
-/// Label of a box by the majority of its nearest training boxes.
+/// Label of a given box.
 pub struct Detection;
 
 impl Task for Detection {
@@ -22,33 +23,29 @@ impl Task for Detection {
     }
 
     fn about(&self) -> &'static str {
-        "label of given boxes by the five nearest boxes of --gallery: acc1, mean_per_class_recall"
+        "label of given boxes by the texts of all labels: ap, with COCO's split ap_novel and ap_base; or by \
+         the five nearest boxes of --gallery; acc1, mean_per_class_recall"
     }
 
     fn needs(&self) -> &'static str {
-        "pictures with labelled boxes (OpenImages folders or shards) as --data, and others to take \
-         neighbours from as --gallery"
+        "pictures with labelled boxes as --data: COCO's instances JSON, a folder of OpenImages (\
+         annotations-bbox CSV), or shards; others as --gallery where neighbours are to vote"
     }
 
     fn places(&self) -> &'static [Place] {
-        &[]
+        &[Place {
+            dataset: "coco",
+            path: "coco/annotations/instances_val2017.json",
+            get: "coco/annotations/instances_val2017.json and coco/val2017/ from cocodataset.org",
+        }]
     }
 
     fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
         if cx.options.gallery.is_empty() {
-            return Err(usage(
-                "--gallery: expected labelled boxes to take neighbours from, found none",
-            ));
+            return detection_text::run(cx);
         }
-        let asked = Scenes::open(cx, cx.data)?;
-        let known = Scenes::open(cx, &cx.options.gallery)?;
-        if asked.labels.is_empty() || known.labels.is_empty() {
-            return Err(usage(format!(
-                "expected boxes in --data and --gallery; found {} and {}",
-                asked.labels.len(),
-                known.labels.len()
-            )));
-        }
+        let asked = Boxes::open(cx, cx.data, "--data")?;
+        let known = Boxes::open(cx, &cx.options.gallery, "--gallery")?;
         let space = cx.model()?.space()?;
         let ranked = top_k(space, &asked.parts.points, &known.parts.points, NEIGHBOURS);
         let classes: BTreeSet<&String> = asked.labels.iter().chain(&known.labels).collect();

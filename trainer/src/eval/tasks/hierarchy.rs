@@ -1,11 +1,10 @@
 //! How far wrong answers are in the taxonomy (METHODS 6.3).
 
-use espalier_core::input::ResizeMode;
 use espalier_core::taxonomy::NodeIx;
 
 use super::labelled::{self, NEEDS};
 use crate::eval::hierarchy;
-use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::eval::task::{Context, Outcome, Place, Task};
 use crate::exit::usage;
 
 /// Tree distances between answers and truth.
@@ -66,16 +65,7 @@ impl Task for Hierarchy {
         found
             .left_out
             .insert("true class or answer not in the taxonomy".to_owned(), lost);
-        Ok(Outcome {
-            n: truth.len(),
-            classes: nodes.len(),
-            metrics: hierarchy::scores(&taxonomy, &predicted, &truth),
-            confusions: found.confusions(&taxonomy, 30),
-            settings: settings([("resize", cx.resize_word(ResizeMode::CentreCrop))]),
-            prompts: found.prompts,
-            left_out: found.left_out,
-            ledger: Some(found.ledger),
-            ..Outcome::default()
-        })
+        let metrics = hierarchy::scores(&taxonomy, &predicted, &truth);
+        Ok(found.outcome(cx, &taxonomy, truth.len(), metrics))
     }
 }

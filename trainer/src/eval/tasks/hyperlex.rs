@@ -57,9 +57,12 @@ impl Task for Hyperlex {
             "",
         );
         let Some(all) = spearman(&ours, &theirs) else {
-            return Err(usage(
-                "--data: a correlation needs two pairs that differ in score and in angle",
-            ));
+            let read = &data.ledger;
+            return Err(usage(format!(
+                "--data: a correlation needs two pairs that differ in score and in angle; found {} pairs \
+                 in {} lines",
+                read.found, read.expected
+            )));
         };
         let mut metrics = BTreeMap::from([("rho_all".to_owned(), all)]);
         for (name, pos) in [("rho_nouns", "N"), ("rho_verbs", "V")] {

@@ -47,22 +47,13 @@ impl Task for ImageToImage {
                 .find(|j| *j != i)
         };
         let nearest: Vec<Option<usize>> = (0..points.len()).map(other).collect();
-        let mut metrics = BTreeMap::new();
-        for (rank, name) in data.ranks().iter().enumerate() {
+        let metrics = ranks::shares("recall@1", &data.ranks(), points.len(), |rank, _| {
             let same = |(i, j): (usize, &Option<usize>)| {
                 j.is_some_and(|j| data.names[i][..=rank] == data.names[j][..=rank])
             };
-            let hits = nearest
-                .iter()
-                .enumerate()
-                .filter(|pair| same(*pair))
-                .count();
-            metrics.insert(
-                format!("recall@1_{name}"),
-                hits as f64 / points.len() as f64,
-            );
-        }
-        ranks::with_mean(&mut metrics, "recall@1");
+            let pairs = nearest.iter().enumerate();
+            Ok(pairs.filter(|pair| same(*pair)).count())
+        })?;
         let mut count: BTreeMap<&Vec<String>, u64> = BTreeMap::new();
         for names in &data.names {
             *count.entry(names).or_default() += 1;

@@ -1,33 +1,30 @@
 //! Labelled pictures, the classes they are told apart by, and their answers.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::rc::Rc;
 
 use espalier_core::input::ResizeMode;
-use espalier_core::taxonomy::{NodeIx, Taxonomy};
+use espalier_core::taxonomy::Taxonomy;
 
+use super::classes::{Classes, classes};
+use super::confusions::confusions;
+use crate::data::splits::TEST;
 use crate::data::{Ledger, open};
-use crate::eval::embedder::Embedded;
-use crate::eval::options::Choice;
+use crate::eval::embedded::Embedded;
+use crate::eval::protocols::Protocol;
 use crate::eval::search::{Ranked, top_k};
-use crate::eval::task::{Confusion, Context};
+use crate::eval::task::{Context, Outcome, settings};
 use crate::eval::{Points, prompts};
 use crate::exit::usage;
 
 /// What labelled pictures must be.
-pub const NEEDS: &str = "class folders of pictures, shards with synsets, CIFAR's binary files or \
-    iNaturalist's val.json; --taxonomy for labels that are nodes of one, --class-names for others";
+pub const NEEDS: &str = "class folders of pictures, shards with synsets, a benchmark as it is published \
+    (CIFAR, STL-10, MNIST, Food-101, CUB-200-2011, SUN397, Aircraft, DTD, pets, CLEVR, iNaturalist's \
+    val.json) or a CSV filepath,class; --taxonomy for labels that are nodes of one, --class-names for \
+    others";
 
-/// The classes to choose from.
-pub struct Classes {
-    /// Labels, ascending.
-    pub labels: Vec<String>,
-    /// Their names.
-    pub names: Vec<String>,
-    /// Their nodes, where they come from a taxonomy.
-    pub nodes: Vec<Option<NodeIx>>,
-}
+/// Wrong answers that are shown.
+const CONFUSIONS: usize = 30;
 
 /// Pictures with their answers.
 pub struct Answers {
@@ -47,99 +44,8 @@ pub struct Answers {
     pub ledger: Ledger,
     /// Prompt set.
     pub prompts: String,
-}
-
-/// Names from a file: `label<TAB>name` a line, or names alone for the sorted labels.
-fn named(path: &Path, present: &BTreeSet<String>) -> anyhow::Result<BTreeMap<String, String>> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| usage(format!("--class-names {}: {e}", path.display())))?;
-    let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
-    let pairs: Vec<(&str, &str)> = lines.iter().filter_map(|l| l.split_once('\t')).collect();
-    if pairs.len() == lines.len() && !pairs.is_empty() {
-        let trimmed = pairs
-            .iter()
-            .map(|(l, n)| (l.trim().to_owned(), n.trim().to_owned()));
-        let found: BTreeMap<String, String> = trimmed.collect();
-        if found.len() < pairs.len() {
-            return Err(usage(format!(
-                "--class-names {}: {} labels are given twice",
-                path.display(),
-                pairs.len() - found.len()
-            )));
-        }
-        return Ok(found);
-    }
-    if !pairs.is_empty() || lines.len() != present.len() {
-        return Err(usage(format!(
-            "--class-names {}: expected a line `label<TAB>name` a class, or a name for each of the {} \
-             labels of the pictures; found {} lines, {} of them with a tab",
-            path.display(),
-            present.len(),
-            lines.len(),
-            pairs.len()
-        )));
-    }
-    let names = lines.iter().map(|l| l.trim().to_owned());
-    Ok(present.iter().cloned().zip(names).collect())
-}
-
-/// Whether the names of a taxonomy are its ids, as those of an edge list are.
-fn nameless(taxonomy: &Taxonomy, nodes: &[NodeIx]) -> bool {
-    let same = |ix: &NodeIx| taxonomy.node(*ix).id == taxonomy.name(*ix);
-    !nodes.is_empty() && nodes.iter().all(same)
-}
-
-/// The classes of pictures with these labels.
-fn classes(
-    cx: &Context<'_>,
-    taxonomy: &Taxonomy,
-    present: &BTreeSet<String>,
-) -> anyhow::Result<Classes> {
-    if let Some(path) = &cx.options.class_names {
-        let (labels, names): (Vec<_>, Vec<_>) = named(path, present)?.into_iter().unzip();
-        let nodes = labels.iter().map(|l| taxonomy.find(l)).collect();
-        return Ok(Classes {
-            labels,
-            names,
-            nodes,
-        });
-    }
-    let known = present.iter().any(|label| taxonomy.find(label).is_some());
-    if cx.options.taxonomy.is_none() && !known {
-        // Labels that are names themselves, such as those of class folders.
-        let name = |l: &String| l.rsplit('/').next().unwrap_or(l).replace('_', " ");
-        return Ok(Classes {
-            names: present.iter().map(name).collect(),
-            nodes: vec![None; present.len()],
-            labels: present.iter().cloned().collect(),
-        });
-    }
-    let labels: BTreeSet<String> = match cx.options.classes {
-        Choice::Present => present
-            .iter()
-            .filter(|l| taxonomy.find(l).is_some())
-            .cloned()
-            .collect(),
-        Choice::All => {
-            let all = taxonomy.labelled().iter();
-            all.map(|ix| taxonomy.node(*ix).id.clone()).collect()
-        }
-    };
-    let nodes: Vec<NodeIx> = labels.iter().filter_map(|l| taxonomy.find(l)).collect();
-    if nameless(taxonomy, &nodes) {
-        return Err(usage(
-            "--taxonomy: its nodes have ids and no names, so there is nothing to prompt with; give \
-             the names by --class-names FILE with a line `id<TAB>name` a class",
-        ));
-    }
-    Ok(Classes {
-        names: nodes
-            .iter()
-            .map(|ix| taxonomy.name(*ix).to_owned())
-            .collect(),
-        labels: labels.into_iter().collect(),
-        nodes: nodes.into_iter().map(Some).collect(),
-    })
+    /// The split or range that was taken, where the data has several.
+    pub split: Option<String>,
 }
 
 /// Embed the pictures of the data and rank the classes for each (METHODS 6.1).
@@ -149,7 +55,7 @@ fn classes(
 pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
     let model = cx.model()?;
     let taxonomy = open::taxonomy(cx.options.taxonomy.as_deref(), cx.data)?;
-    let data = open::labelled(cx.data)?;
+    let open::Labelled { data, split } = open::benchmark(cx.data, cx.dataset, &cx.options.split)?;
     let records = data.records();
     let pictures = model.dataset(data, cx.data, cx.resize(ResizeMode::CentreCrop))?;
     let about = &pictures.about;
@@ -157,11 +63,14 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
     let classes = classes(cx, &taxonomy, &present)?;
 
     let (mut judged, mut truth) = (Vec::new(), Vec::new());
-    let (mut unlabelled, mut unknown) = (0, 0);
+    let (mut unlabelled, mut unknown, mut stranger) = (0, 0, "");
     for (at, label) in about.labels.iter().enumerate() {
         match label.as_ref().map(|l| classes.labels.binary_search(l)) {
             None => unlabelled += 1,
-            Some(Err(_)) => unknown += 1,
+            Some(Err(_)) => {
+                unknown += 1;
+                stranger = label.as_deref().unwrap_or_default();
+            }
             Some(Ok(class)) => {
                 judged.push(at);
                 truth.push(class);
@@ -182,10 +91,17 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
     let broken = about.counts.broken();
     let mut ledger = Ledger {
         expected: records,
-        found: judged.len() as u64,
+        found: about.keys.len() as u64,
         missing: about.broken(),
         ..Ledger::default()
     };
+    ledger.lose("without a label", unlabelled, "");
+    ledger.lose("label that is no class to choose from", unknown, stranger);
+    if let Some(protocol) = cx.dataset.and_then(Protocol::named)
+        && cx.options.split == TEST
+    {
+        protocol.count(&mut ledger, records, present.len());
+    }
     notes(&mut ledger, &classes, &truth, &ranked, &points);
     Ok((
         Answers {
@@ -201,6 +117,7 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
             truth,
             ranked,
             ledger,
+            split,
         },
         taxonomy,
     ))
@@ -253,58 +170,27 @@ impl Answers {
         crate::eval::zero_shot::answers(&self.ranked)
     }
 
-    /// Wrong answers that are frequent, at most `most`, those with the highest common ancestor
-    /// first.
+    /// What a task reports of them: `judged` of the answers by these metrics.
     #[must_use]
-    pub fn confusions(&self, taxonomy: &Taxonomy, most: usize) -> Vec<Confusion> {
-        let mut pairs: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
-        for (i, truth) in self.truth.iter().enumerate() {
-            if let Some(answer) = self.ranked.items(i).first().map(|c| *c as usize)
-                && answer != *truth
-            {
-                pairs
-                    .entry((*truth, answer))
-                    .or_default()
-                    .push(self.judged[i]);
-            }
+    pub fn outcome(
+        self,
+        cx: &Context<'_>,
+        taxonomy: &Taxonomy,
+        judged: usize,
+        metrics: BTreeMap<String, f64>,
+    ) -> Outcome {
+        let mut settings = settings([("resize", cx.resize_word(ResizeMode::CentreCrop))]);
+        settings.extend(self.split.clone().map(|split| ("split".to_owned(), split)));
+        Outcome {
+            n: judged,
+            classes: self.classes.labels.len(),
+            metrics,
+            confusions: confusions(&self, taxonomy, CONFUSIONS),
+            settings,
+            prompts: self.prompts,
+            left_out: self.left_out,
+            ledger: Some(self.ledger),
+            ..Outcome::default()
         }
-        let mut pairs: Vec<_> = pairs.into_iter().collect();
-        pairs.sort_by_key(|(_, at)| std::cmp::Reverse(at.len()));
-        pairs.truncate(most);
-        let mut found: Vec<Confusion> = pairs
-            .into_iter()
-            .map(|((truth, answer), at)| {
-                let nodes = (self.classes.nodes[truth], self.classes.nodes[answer]);
-                let above = match nodes {
-                    (Some(t), Some(a)) => nearest(taxonomy, t, a),
-                    _ => None,
-                };
-                let keys = at
-                    .iter()
-                    .take(4)
-                    .map(|at| self.pictures.about.keys[*at].clone());
-                Confusion {
-                    truth: self.classes.names[truth].clone(),
-                    answer: self.classes.names[answer].clone(),
-                    ancestor: above.map_or_else(String::new, |ix| taxonomy.name(ix).to_owned()),
-                    depth: above.map_or(0, |ix| taxonomy.depth(ix)),
-                    count: at.len(),
-                    examples: keys.collect(),
-                }
-            })
-            .collect();
-        found.sort_by_key(|c| c.depth);
-        found
     }
-}
-
-/// The deepest node above (or equal to) both.
-fn nearest(taxonomy: &Taxonomy, a: NodeIx, b: NodeIx) -> Option<NodeIx> {
-    let up = |ix: NodeIx| -> BTreeSet<NodeIx> {
-        taxonomy.ancestors(ix).iter().copied().chain([ix]).collect()
-    };
-    let (a, b) = (up(a), up(b));
-    a.intersection(&b)
-        .copied()
-        .max_by_key(|ix| taxonomy.depth(*ix))
 }

@@ -1,7 +1,10 @@
 //! The tasks of `trainer eval`. A new one is a file here and a line in [`ALL`].
 
 mod breeds;
+mod classes;
+mod confusions;
 mod detection;
+mod detection_text;
 mod factors;
 mod hierarcaps;
 mod hierarchy;
@@ -10,7 +13,8 @@ mod image_to_image;
 mod labelled;
 mod norms;
 mod ordering;
-mod parts;
+pub mod parts;
+mod parts_tree;
 mod rank_ordering;
 mod rank_zero_shot;
 mod ranks;

@@ -34,14 +34,14 @@ impl Task for Norms {
     fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
         let model = cx.model()?;
         let space = model.space()?;
-        let scenes = Scenes::open(cx, cx.data)?;
+        let scenes = Scenes::open(cx)?;
         if scenes.wholes.points.is_empty() {
             return Err(usage(
                 "--data: expected pictures with captions, found none that can be read",
             ));
         }
         let captions = model.texts(&scenes.wholes.about.captions)?;
-        let phrases = model.texts(&scenes.parts.about.captions)?;
+        let phrases = model.texts(&scenes.boxes.parts.about.captions)?;
         let mut metrics = BTreeMap::new();
         let mut series = |name: &str, points: &Points| {
             let radii: Vec<f64> = points.rows().map(|p| space.radius(p)).collect();
@@ -52,7 +52,7 @@ impl Task for Norms {
         };
         series("image", &scenes.wholes.points);
         series("text", &captions);
-        series("box", &scenes.parts.points);
+        series("box", &scenes.boxes.parts.points);
         series("phrase", &phrases);
         let about = &scenes.wholes.about;
         let lost = about.counts.broken();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::data::lineage::{Lineages, NegativeKind};
-use crate::data::{Dataset, Hierarcaps, HierarcapsTest, open};
+use crate::data::{Dataset, Hierarcaps, HierarcapsTest, Ledger, open};
 use crate::eval::task::{Context, Outcome, Place, Task};
 use crate::eval::{embed, ordering};
 use crate::exit::usage;
@@ -30,7 +30,7 @@ impl Task for Ordering {
     }
 
     fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
-        let (chains, broken) = chains(cx)?;
+        let (chains, ledger) = chains(cx)?;
         let Some(tiers) = chains.first().map(Vec::len) else {
             return Err(usage("--data: found no chain of texts to order"));
         };
@@ -39,7 +39,8 @@ impl Task for Ordering {
         let rows: Vec<Vec<f32>> = points.rows().map(<[f32]>::to_vec).collect();
         Ok(Outcome {
             n: chains.len(),
-            left_out: BTreeMap::from([("broken".to_owned(), broken)]),
+            left_out: BTreeMap::from([("broken".to_owned(), ledger.expected - ledger.found)]),
+            ledger: Some(ledger),
             metrics: ordering::metrics(model.space()?, &rows, tiers),
             ..Outcome::default()
         })
@@ -47,15 +48,15 @@ impl Task for Ordering {
 }
 
 /// Chains: rows of HierarCaps, or the labels of a taxonomy, all of them or those that pictures have;
-/// and how many rows are broken.
-fn chains(cx: &Context<'_>) -> anyhow::Result<(Vec<Vec<String>>, u64)> {
+/// and what of their file could be used.
+fn chains(cx: &Context<'_>) -> anyhow::Result<(Vec<Vec<String>>, Ledger)> {
     let is_csv = |name: &str| name.ends_with(".csv") || name.ends_with(".csv.gz");
     let csv = cx.data.iter().all(|p| is_csv(&p.to_string_lossy()));
     if let [one] = cx.data
         && HierarcapsTest::is_one(one)
     {
         let data = HierarcapsTest::open(one, cx.options.images.as_deref())?;
-        return Ok((data.chains, 0));
+        return Ok((data.chains, data.rows));
     }
     if csv {
         return rows(&Hierarcaps::open(cx.data, 0)?);
@@ -68,20 +69,33 @@ fn chains(cx: &Context<'_>) -> anyhow::Result<(Vec<Vec<String>>, u64)> {
         let shown = embed::labels_of(open::labelled(cx.data)?.as_ref());
         labels.retain(|label| shown.contains(label));
     }
-    let chains = labels.iter().filter_map(|label| lineages.positives(label));
-    Ok((chains.collect(), 0))
+    let mut ledger = Ledger::default();
+    let mut chains = Vec::new();
+    for label in &labels {
+        match lineages.positives(label) {
+            Some(chain) => {
+                ledger.usable(1);
+                chains.push(chain);
+            }
+            None => ledger.miss("label without a chain", label),
+        }
+    }
+    Ok((chains, ledger))
 }
 
-fn rows(data: &Hierarcaps) -> anyhow::Result<(Vec<Vec<String>>, u64)> {
-    let (mut chains, mut broken) = (Vec::new(), 0);
+fn rows(data: &Hierarcaps) -> anyhow::Result<(Vec<Vec<String>>, Ledger)> {
+    let (mut chains, mut ledger) = (Vec::new(), Ledger::default());
     for (unit, size) in data.units().iter().enumerate() {
         let rows = data.load(unit).map_err(|b| usage(b.fault.detail))?;
         for row in 0..size.records as usize {
             match rows.read(row) {
-                Ok(record) => chains.extend(record.chain.map(|chain| chain.positives)),
-                Err(_) => broken += 1,
+                Ok(record) => {
+                    ledger.usable(1);
+                    chains.extend(record.chain.map(|chain| chain.positives));
+                }
+                Err(broken) => ledger.miss(broken.fault.cause.words(), &broken.key),
             }
         }
     }
-    Ok((chains, broken))
+    Ok((chains, ledger))
 }

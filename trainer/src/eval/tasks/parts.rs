@@ -1,20 +1,19 @@
 //! Part-based retrieval: scenes by their objects and objects by their scenes (METHODS 6.8).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
 
+use super::parts_tree::{KS, Labels, Tree, best, shares, tree};
 use super::scenes::Scenes;
 use crate::eval::Points;
-use crate::eval::metrics::curve::Sweep;
-use crate::eval::metrics::transport::{of_values, on_indices, total_variation};
+use crate::eval::metrics::curve::{Point, Sweep};
 use crate::eval::search::{self, angles::angles};
 use crate::eval::task::{Context, Outcome, Place, Task, settings};
-use crate::exit::usage;
 
-/// Sizes of the retrieved set in same-class retrieval.
-const KS: [usize; 4] = [5, 10, 50, 100];
+/// Name of the curve of scenes that query objects.
+pub const CURVE: &str = "parent_to_child";
 /// Intervals of the precision-recall curve.
 const GRID: usize = 256;
 
@@ -46,10 +45,8 @@ impl Task for Parts {
     }
 
     fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
-        let scenes = Scenes::open(cx, cx.data)?;
-        if scenes.labels.is_empty() {
-            return Err(usage("--data: expected pictures with boxes, found no box"));
-        }
+        let mut scenes = Scenes::open(cx)?;
+        scenes.boxes = scenes.boxes.some("--data")?;
         let space = cx.model()?.space()?;
         let most = match cx.options.most {
             0 => usize::MAX,
@@ -57,18 +54,13 @@ impl Task for Parts {
         };
         let labels = Labels::of(&scenes);
         let mut metrics = child_to_parent(space, &scenes, &labels, most);
-        metrics.extend(parent_to_child(
-            space,
-            &scenes,
-            &labels,
-            most,
-            &cx.options.top,
-        ));
+        let (found, curve) = parent_to_child(space, &scenes, &labels, most, &cx.options.top);
+        metrics.extend(found);
         let wholes = scenes.wholes.points.len();
         let queries = wholes.min(most);
         Ok(Outcome {
             n: queries,
-            classes: scenes.labels.len(),
+            classes: scenes.boxes.labels.len(),
             left_out: BTreeMap::from([(
                 "scene that was not queried".into(),
                 (wholes - queries) as u64,
@@ -80,8 +72,9 @@ impl Task for Parts {
                     if flat(space) { "cosine" } else { "angle" }.to_owned(),
                 ),
             ]),
-            ledger: Some(scenes.ledger),
+            ledger: Some(scenes.boxes.ledger),
             metrics,
+            curves: BTreeMap::from([(CURVE.to_owned(), curve)]),
             ..Outcome::default()
         })
     }
@@ -90,45 +83,6 @@ impl Task for Parts {
 /// Whether pairs are compared by cosine: CLIP has no angle from an origin.
 fn flat(space: &Space) -> bool {
     matches!(space, Space::Sphere { .. })
-}
-
-/// Labels as numbers, and where they occur.
-struct Labels {
-    /// Number of the label of each part.
-    of_part: Vec<usize>,
-    /// Labels of each whole, sorted, each once.
-    of_whole: Vec<Vec<usize>>,
-    /// Parts of each label.
-    count: Vec<usize>,
-}
-
-impl Labels {
-    fn of(scenes: &Scenes) -> Self {
-        let names: BTreeSet<&String> = scenes.labels.iter().collect();
-        let names: Vec<&String> = names.into_iter().collect();
-        let number = |name: &String| names.binary_search(&name).unwrap_or_default();
-        let of_part: Vec<usize> = scenes.labels.iter().map(number).collect();
-        let mut of_whole = vec![BTreeSet::new(); scenes.wholes.points.len()];
-        let mut count = vec![0; names.len()];
-        for (label, whole) in of_part.iter().zip(&scenes.whole_of) {
-            count[*label] += 1;
-            if let Some(whole) = whole {
-                of_whole[*whole].insert(*label);
-            }
-        }
-        Self {
-            of_part,
-            of_whole: of_whole
-                .into_iter()
-                .map(|set| set.into_iter().collect())
-                .collect(),
-            count,
-        }
-    }
-
-    fn shows(&self, whole: usize, label: usize) -> bool {
-        self.of_whole[whole].binary_search(&label).is_ok()
-    }
 }
 
 /// Similarities of each query to the whole gallery: cosine, or what the angle at the query makes of
@@ -152,29 +106,8 @@ fn similarities<T: Send>(
     })
 }
 
-/// Places of the values from large to small, at most `most`; of equal ones the earlier first.
-fn best(values: &[f64], most: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    let by = |a: &usize, b: &usize| values[*b].total_cmp(&values[*a]).then(a.cmp(b));
-    if most < order.len() {
-        order.select_nth_unstable_by(most, by);
-        order.truncate(most);
-    }
-    order.sort_unstable_by(by);
-    order
-}
-
 fn first(points: &Points, most: usize) -> Points {
     points.select(&(0..points.len().min(most)).collect::<Vec<_>>())
-}
-
-/// Share of right ones among the first `k`, for each of [`KS`].
-fn shares(right: &[bool]) -> Vec<f64> {
-    let share = |k: &usize| {
-        let taken = right.len().min(*k);
-        right.iter().take(taken).filter(|r| **r).count() as f64 / taken.max(1) as f64
-    };
-    KS.iter().map(share).collect()
 }
 
 /// Column means of rows.
@@ -194,7 +127,7 @@ fn child_to_parent(
     labels: &Labels,
     most: usize,
 ) -> BTreeMap<String, f64> {
-    let queries = first(&scenes.parts.points, most);
+    let queries = first(&scenes.boxes.parts.points, most);
     let gallery = &scenes.wholes.points;
     let deepest = KS[KS.len() - 1];
     let rows = similarities(
@@ -214,24 +147,17 @@ fn child_to_parent(
         .collect()
 }
 
-/// What one scene's query found.
-struct Tree {
-    shares: Vec<f64>,
-    /// Recall, both transport readings and total variation for each size of the retrieved set.
-    sizes: Vec<f64>,
-    sweep: Sweep,
-}
-
-/// Scenes query objects: by increasing exterior angle at the scene.
+/// Scenes query objects: by increasing exterior angle at the scene. The values, and precision over
+/// recall of all pairs.
 fn parent_to_child(
     space: &Space,
     scenes: &Scenes,
     labels: &Labels,
     most: usize,
     sizes: &[usize],
-) -> BTreeMap<String, f64> {
+) -> (BTreeMap<String, f64>, Vec<Point>) {
     let queries = first(&scenes.wholes.points, most);
-    let gallery = &scenes.parts.points;
+    let gallery = &scenes.boxes.parts.points;
     let grid = if flat(space) {
         Sweep::new(0.0, 1.0, GRID)
     } else {
@@ -261,81 +187,5 @@ fn parent_to_child(
     metrics.extend(keys.zip(means(&trees)));
     let curve = found.iter().fold(grid, |all, tree| all.join(&tree.sweep));
     metrics.insert("average_precision".to_owned(), curve.average_precision());
-    metrics
-}
-
-fn tree(at: usize, row: &[f64], labels: &Labels, sizes: &[usize], mut sweep: Sweep) -> Tree {
-    let own = |part: usize| labels.shows(at, labels.of_part[part]);
-    for (part, value) in row.iter().enumerate() {
-        sweep.add(*value, own(part));
-    }
-    let deepest = sizes.iter().chain(&KS).copied().max().unwrap_or(0);
-    let order = best(row, deepest);
-    let right: Vec<bool> = order.iter().map(|part| own(*part)).collect();
-    // Labels of the tree by decreasing share, then by number; "other" comes last.
-    let mut tree = labels.of_whole[at].clone();
-    tree.sort_by_key(|label| (std::cmp::Reverse(labels.count[*label]), *label));
-    let all: usize = tree.iter().map(|label| labels.count[*label]).sum();
-    let mut h: Vec<f64> = tree
-        .iter()
-        .map(|l| labels.count[*l] as f64 / all.max(1) as f64)
-        .collect();
-    h.push(0.0);
-    let mut numbers = Vec::with_capacity(4 * sizes.len());
-    for size in sizes {
-        let taken = &order[..order.len().min(*size)];
-        let mut r = vec![0.0; h.len()];
-        for part in taken {
-            let place = tree.iter().position(|l| *l == labels.of_part[*part]);
-            r[place.unwrap_or(tree.len())] += 1.0 / taken.len() as f64;
-        }
-        let hits = right[..taken.len()].iter().filter(|r| **r).count();
-        numbers.extend([
-            hits as f64 / all.max(1) as f64,
-            on_indices(&h, &r),
-            100.0 * of_values(&h, &r),
-            total_variation(&h, &r),
-        ]);
-    }
-    Tree {
-        shares: shares(&right),
-        sizes: numbers,
-        sweep,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_tree_of_five_objects_is_judged_by_hand() {
-        // Two scenes: the first shows labels 0 and 1, the second 1 and 2.
-        let labels = Labels {
-            of_part: vec![0, 1, 1, 2, 1],
-            of_whole: vec![vec![0, 1], vec![1, 2]],
-            count: vec![1, 3, 1],
-        };
-        // Order of the first scene's query: 3 (wrong), 0, 1, 4, 2.
-        let row = [0.8, 0.7, 0.2, 0.9, 0.5];
-        let found = tree(0, &row, &labels, &[2, 4], Sweep::new(0.0, 1.0, 10));
-        // All four right among five.
-        assert_eq!(found.shares, [0.8, 0.8, 0.8, 0.8]);
-        // The tree holds 4 items, h = (3/4 of label 1, 1/4 of label 0, 0 other).
-        // First two: label 2 (other) and label 0: r = (0, 1/2, 1/2).
-        let two = &found.sizes[..4];
-        assert_eq!(two[0], 0.25);
-        assert!((two[1] - (0.75 + 0.5)).abs() < 1e-12);
-        // Sorted values 0, 1/4, 3/4 against 0, 1/2, 1/2: (1/4 + 1/4) / 3.
-        assert!((two[2] - 100.0 * 0.5 / 3.0).abs() < 1e-9);
-        assert!((two[3] - 0.75).abs() < 1e-12);
-        assert_eq!(found.sizes[4], 0.75);
-    }
-
-    #[test]
-    fn the_best_are_sorted_and_ties_keep_their_order() {
-        assert_eq!(best(&[0.1, 0.9, 0.5, 0.9], 3), [1, 3, 2]);
-        assert_eq!(best(&[0.1, 0.9], 5), [1, 0]);
-        assert!(best(&[], 3).is_empty());
-    }
+    (metrics, curve.curve())
 }

@@ -1,6 +1,6 @@
 //! Classification at each rank of a lineage on its own (METHODS 6.7).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use espalier_core::input::ResizeMode;
 
@@ -37,30 +37,28 @@ impl Task for RankZeroShot {
             named => named,
         };
         let queries = data.pictures.points.select(&data.rows);
-        let mut metrics = BTreeMap::new();
-        let mut classes = 0;
-        for (rank, name) in data.ranks().iter().enumerate() {
+        let (mut classes, mut alone) = (0, Vec::new());
+        let n = data.rows.len();
+        let metrics = ranks::shares("acc1", &data.ranks(), n, |rank, name| {
             let text = |names: &Vec<String>| ranks::text(names, rank, cx.options.rank_text);
             let truth: Vec<String> = data.names.iter().map(text).collect();
             let labels: BTreeSet<&String> = truth.iter().collect();
             let labels: Vec<String> = labels.into_iter().cloned().collect();
             if labels.len() == 1 {
-                data.ledger
-                    .note("rank with one name, every answer is right", 1, name);
+                alone.push(name.to_owned());
             }
+            classes += labels.len();
             let points = model.classes(&labels, set)?;
             let ranked = top_k(model.space()?, &queries, &points, 1);
-            let right =
-                (0..ranked.len()).filter(|i| labels[ranked.items(*i)[0] as usize] == truth[*i]);
-            metrics.insert(
-                format!("acc1_{name}"),
-                right.count() as f64 / truth.len() as f64,
-            );
-            classes += labels.len();
+            let right = |i: &usize| labels[ranked.items(*i)[0] as usize] == truth[*i];
+            Ok((0..ranked.len()).filter(right).count())
+        })?;
+        for name in &alone {
+            let kind = "rank with one name, every answer is right";
+            data.ledger.note(kind, 1, name);
         }
-        ranks::with_mean(&mut metrics, "acc1");
         Ok(Outcome {
-            n: data.rows.len(),
+            n,
             classes,
             prompts: set.to_owned(),
             settings: settings([

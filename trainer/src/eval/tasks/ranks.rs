@@ -9,13 +9,14 @@ use espalier_core::taxonomy::RANKS;
 
 use crate::data::lineage::RankText;
 use crate::data::{Ledger, open};
-use crate::eval::embedder::Embedded;
+use crate::eval::embedded::Embedded;
 use crate::eval::task::{Context, Place};
 use crate::exit::usage;
 
 /// What the data of these tasks must be.
-pub const NEEDS: &str = "pictures with a lineage each: iNaturalist's val.json with its pictures, or \
-    folders named NNNNN_Kingdom_Phylum_Class_Order_Family_Genus_species";
+pub const NEEDS: &str = "pictures with a lineage each: iNaturalist's val.json with its pictures, BioCLIP's \
+    or RCME's metadata CSV (filepath, kingdom .. species; or img_fn, captions joined by =>), or folders \
+    named NNNNN_Kingdom_Phylum_Class_Order_Family_Genus_species";
 
 /// Where the suite looks.
 pub const PLACES: &[Place] = &[
@@ -27,8 +28,8 @@ pub const PLACES: &[Place] = &[
     Place {
         dataset: "bioclip-rare",
         path: "bioclip-rare",
-        get: "the rare species set of BioCLIP as one folder a species below bioclip-rare/, named \
-              NNNNN_Kingdom_Phylum_Class_Order_Family_Genus_species",
+        get: "the rare species set of BioCLIP: bioclip-rare/metadata.csv with its pictures, or one folder \
+              a species named NNNNN_Kingdom_Phylum_Class_Order_Family_Genus_species",
     },
 ];
 
@@ -129,8 +130,23 @@ pub fn space(cx: &Context<'_>) -> anyhow::Result<Space> {
     })
 }
 
-/// Add the mean of the values of all ranks.
-pub fn with_mean(metrics: &mut BTreeMap<String, f64>, name: &str) {
+/// `NAME_kingdom` .. `NAME_species`, each the share of `n` items that are right at a rank, and their
+/// mean as `NAME_mean`.
+///
+/// # Errors
+/// Whatever `right` ends with.
+pub fn shares(
+    name: &str,
+    ranks: &[String],
+    n: usize,
+    mut right: impl FnMut(usize, &str) -> anyhow::Result<usize>,
+) -> anyhow::Result<BTreeMap<String, f64>> {
+    let mut metrics = BTreeMap::new();
+    for (rank, word) in ranks.iter().enumerate() {
+        let share = right(rank, word)? as f64 / n.max(1) as f64;
+        metrics.insert(format!("{name}_{word}"), share);
+    }
     let mean = metrics.values().sum::<f64>() / metrics.len().max(1) as f64;
     metrics.insert(format!("{name}_mean"), mean);
+    Ok(metrics)
 }

@@ -67,6 +67,18 @@ impl Task for Retrieval {
             Some(_) => brought(cx)?,
             None => embedded(cx)?,
         };
+        if pool.texts.is_empty() || pool.pictures.is_empty() {
+            let gone = pool.ledger.missing.iter().next();
+            let why = gone.map_or_else(String::new, |(cause, m)| {
+                format!("; {cause}: {} (for example {})", m.count, m.example)
+            });
+            return Err(usage(format!(
+                "--data: expected pictures with captions, found {} pictures and {} captions that can be \
+                 used{why}",
+                pool.pictures.len(),
+                pool.texts.len()
+            )));
+        }
         Ok(judge(cx, pool, &ks))
     }
 }

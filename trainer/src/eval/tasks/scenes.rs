@@ -8,21 +8,71 @@ use std::sync::Arc;
 use espalier_core::input::ResizeMode;
 
 use crate::data::{Crops, Dataset, Ledger, open};
-use crate::eval::embedder::Embedded;
+use crate::eval::embedded::Embedded;
 use crate::eval::task::Context;
+use crate::exit::usage;
+
+/// The boxes of some data.
+pub struct Boxes {
+    /// Boxes.
+    pub parts: Rc<Embedded>,
+    /// Label of each, or its phrase where it has none.
+    pub labels: Vec<String>,
+    /// What is there; items are boxes.
+    pub ledger: Ledger,
+}
+
+impl Boxes {
+    /// Embed the boxes of the data.
+    ///
+    /// # Errors
+    /// Bad data, also where there is no box; a failing device.
+    pub fn open(cx: &Context<'_>, paths: &[PathBuf], flag: &str) -> anyhow::Result<Self> {
+        Self::of(cx, open::scenes(paths)?, paths)?.some(flag)
+    }
+
+    /// These boxes, where there are any.
+    ///
+    /// # Errors
+    /// Bad usage where there is none.
+    pub fn some(self, flag: &str) -> anyhow::Result<Self> {
+        if self.labels.is_empty() {
+            return Err(usage(format!(
+                "{flag}: expected pictures with boxes, found no box that can be read"
+            )));
+        }
+        Ok(self)
+    }
+
+    fn of(cx: &Context<'_>, data: Arc<dyn Dataset>, paths: &[PathBuf]) -> anyhow::Result<Self> {
+        let crops: Arc<dyn Dataset> = Arc::new(Crops::new(data));
+        let expected = crops.records();
+        let parts = cx
+            .model()?
+            .dataset(crops, paths, cx.resize(ResizeMode::WhitePad))?;
+        let named = parts.about.labels.iter().zip(&parts.about.captions);
+        let labels = named.map(|(label, phrase)| label.clone().unwrap_or_else(|| phrase.clone()));
+        Ok(Self {
+            labels: labels.collect(),
+            ledger: Ledger {
+                expected,
+                found: parts.points.len() as u64,
+                missing: parts.about.broken(),
+                ..Ledger::default()
+            },
+            parts,
+        })
+    }
+}
 
 /// Wholes and parts of some data.
 pub struct Scenes {
     /// Whole pictures.
     pub wholes: Rc<Embedded>,
-    /// Boxes.
-    pub parts: Rc<Embedded>,
-    /// The whole of each part; `None` where that could not be read.
+    /// Their boxes.
+    pub boxes: Boxes,
+    /// The whole of each box; `None` where that could not be read.
     pub whole_of: Vec<Option<usize>>,
-    /// Label of each part, or its phrase where it has none.
-    pub labels: Vec<String>,
-    /// What is there; items are boxes.
-    pub ledger: Ledger,
 }
 
 impl Scenes {
@@ -30,38 +80,30 @@ impl Scenes {
     ///
     /// # Errors
     /// Bad data; a failing device.
-    pub fn open(cx: &Context<'_>, paths: &[PathBuf]) -> anyhow::Result<Self> {
-        let model = cx.model()?;
+    pub fn open(cx: &Context<'_>) -> anyhow::Result<Self> {
+        let paths = cx.data;
         let data = open::scenes(paths)?;
-        let crops: Arc<dyn Dataset> = Arc::new(Crops::new(Arc::clone(&data)));
-        let expected = crops.records();
-        let resize = cx.resize(ResizeMode::WhitePad);
-        let wholes = model.dataset(data, paths, resize)?;
-        let parts = model.dataset(crops, paths, resize)?;
-        let mut ledger = Ledger {
-            expected,
-            found: parts.points.len() as u64,
-            missing: parts.about.broken(),
-            ..Ledger::default()
-        };
+        let mut boxes = Boxes::of(cx, Arc::clone(&data), paths)?;
+        let wholes = cx
+            .model()?
+            .dataset(data, paths, cx.resize(ResizeMode::WhitePad))?;
         let mut rows: BTreeMap<&str, usize> = BTreeMap::new();
         for (row, key) in wholes.about.keys.iter().enumerate() {
             if rows.insert(key, row).is_some() {
-                ledger.note("key given twice, boxes go to the last picture", 1, key);
+                let kind = "key given twice, boxes go to the last picture";
+                boxes.ledger.note(kind, 1, key);
             }
         }
         let whole = |key: &String| rows.get(key.rsplit_once('#')?.0).copied();
-        let whole_of: Vec<Option<usize>> = parts.about.keys.iter().map(whole).collect();
+        let whole_of: Vec<Option<usize>> = boxes.parts.about.keys.iter().map(whole).collect();
         let lost = whole_of.iter().filter(|w| w.is_none()).count() as u64;
-        ledger.note("box whose picture cannot be read", lost, "");
-        let named = parts.about.labels.iter().zip(&parts.about.captions);
-        let labels = named.map(|(label, phrase)| label.clone().unwrap_or_else(|| phrase.clone()));
+        boxes
+            .ledger
+            .note("box whose picture cannot be read", lost, "");
         Ok(Self {
-            labels: labels.collect(),
             whole_of,
             wholes,
-            parts,
-            ledger,
+            boxes,
         })
     }
 }

@@ -7,7 +7,7 @@ use espalier_core::input::ResizeMode;
 
 use crate::data::files::Item;
 use crate::data::vl_checklist::{VlChecklist as Data, WANTED};
-use crate::eval::embedder::View;
+use crate::eval::embedded::View;
 use crate::eval::task::{Context, Outcome, Place, Task, settings};
 
 /// Accuracy by kind, then means of means.

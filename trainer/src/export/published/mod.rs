@@ -148,6 +148,12 @@ pub fn write(
     (out, force): (&Path, bool),
     (name, notes): (&str, &str),
 ) -> anyhow::Result<Vec<String>> {
+    if checkpoint.card.config.vision.stem.is_some() {
+        return Err(usage(
+            "--format: wanted a picture tower of patches, found one with convolutions, which none of \
+             these formats has; export it as a bundle",
+        ));
+    }
     let (layout, written) = match format {
         ExportFormat::Bundle => return Err(usage("--format bundle is written elsewhere")),
         ExportFormat::Hf => (Layout::HuggingFace, hugging_face::write(checkpoint)?),

@@ -1,38 +1,18 @@
-//! The stack machine of pickles, protocols 2 to 5, without its power to call.
+//! The stack machine of pickles, protocols 2 to 5, without its power to call: [`super::calls`] has what
+//! stands in for it.
 
 use std::collections::HashMap;
 
-use super::tensor::{Storage, TensorView};
-use super::value::{Arena, Known, Node, Ref};
-use crate::import::dtype::Number;
+use super::value::{Arena, Node, Ref};
 
 /// Most values of one pickle: a checkpoint of a large model with its optimiser has some thousands.
 const MAX_VALUES: usize = 50_000_000;
 
-/// What a pickle may name.
-fn known(module: &str, name: &str) -> Option<Known> {
-    let storage = |number| Some(Known::StorageType(number));
-    match (module, name) {
-        ("collections", "OrderedDict") => Some(Known::OrderedDict),
-        ("torch._utils", "_rebuild_tensor_v2") => Some(Known::RebuildTensor),
-        ("torch._utils", "_rebuild_parameter") => Some(Known::RebuildParameter),
-        ("torch", "Size") => Some(Known::Size),
-        ("torch", "FloatStorage") => storage(Number::F32),
-        ("torch", "DoubleStorage") => storage(Number::F64),
-        ("torch", "HalfStorage") => storage(Number::F16),
-        ("torch", "BFloat16Storage") => storage(Number::Bf16),
-        ("torch", "LongStorage") => storage(Number::Whole(8)),
-        ("torch", "IntStorage") => storage(Number::Whole(4)),
-        ("torch", "ShortStorage") => storage(Number::Whole(2)),
-        ("torch", "CharStorage" | "ByteStorage" | "BoolStorage") => storage(Number::Whole(1)),
-        _ => None,
-    }
-}
-
-struct Machine<'a> {
+/// The machine: what it reads and what it has built.
+pub(super) struct Machine<'a> {
     bytes: &'a [u8],
     at: usize,
-    arena: Arena,
+    pub(super) arena: Arena,
     stack: Vec<Ref>,
     /// Lengths of the stack where a mark was set.
     marks: Vec<usize>,
@@ -40,7 +20,7 @@ struct Machine<'a> {
 }
 
 /// Result of a step; the text says what is wrong.
-type Step<T = ()> = Result<T, String>;
+pub(super) type Step<T = ()> = Result<T, String>;
 
 /// Read a pickle: all its values and the one that it is of.
 ///
@@ -129,7 +109,7 @@ impl Machine<'_> {
         usize::try_from(value).map_err(|_| format!("a length of {value}"))
     }
 
-    fn line(&mut self) -> Step<String> {
+    pub(super) fn line(&mut self) -> Step<String> {
         let rest = &self.bytes[self.at..];
         let end = rest.iter().position(|b| *b == b'\n');
         let end = end.ok_or("wanted a line, found the end")?;
@@ -138,7 +118,7 @@ impl Machine<'_> {
         Ok(line)
     }
 
-    fn push(&mut self, node: Node) -> Step {
+    pub(super) fn push(&mut self, node: Node) -> Step {
         let at = self.arena.push(node);
         if at >= MAX_VALUES {
             return Err(format!("more than {MAX_VALUES} values"));
@@ -148,7 +128,7 @@ impl Machine<'_> {
     }
 
     /// Take the top value; values below a mark stay where they are.
-    fn pop(&mut self) -> Step<Ref> {
+    pub(super) fn pop(&mut self) -> Step<Ref> {
         if self.stack.len() <= self.marks.last().copied().unwrap_or(0) {
             return Err("the stack is empty".into());
         }
@@ -266,82 +246,6 @@ impl Machine<'_> {
             _ => return Err("values are put into something that cannot hold them".into()),
         }
         Ok(())
-    }
-
-    fn name(&mut self, code: u8) -> Step {
-        let (module, name) = if code == b'c' {
-            (self.line()?, self.line()?)
-        } else {
-            let (name, module) = (self.pop()?, self.pop()?);
-            let text = |at| self.arena.text(at).map(str::to_owned);
-            let found = text(module).zip(text(name));
-            found.ok_or("a name that is no text")?
-        };
-        let found = known(&module, &name).ok_or_else(|| {
-            format!(
-                "it names `{module}.{name}`, which is not needed to hold tensors and could run \
-                 code; nothing was run. Save the weights alone, best as safetensors"
-            )
-        })?;
-        self.push(Node::Known(found))
-    }
-
-    /// `("storage", type, key, device, length)`.
-    fn storage(&mut self) -> Step {
-        let tuple = self.pop()?;
-        let parts = self.arena.parts(tuple).unwrap_or_default();
-        let read = || {
-            let [kind, number, key, _, len] = parts else {
-                return None;
-            };
-            let Node::Known(Known::StorageType(number)) = self.arena.get(*number) else {
-                return None;
-            };
-            (self.arena.text(*kind)? == "storage").then_some(())?;
-            Some(Storage {
-                key: self.arena.text(*key)?.to_owned(),
-                number: *number,
-                len: self.arena.size(*len)?,
-            })
-        };
-        let storage = read().ok_or("a reference that is not to a storage of numbers")?;
-        self.push(Node::Storage(storage))
-    }
-
-    /// What would be a call: of the few names that are known, what they would make.
-    fn call(&mut self) -> Step {
-        let (arguments, function) = (self.pop()?, self.pop()?);
-        let Node::Known(function) = *self.arena.get(function) else {
-            return Err("a call of something that is no function".into());
-        };
-        let arguments = self
-            .arena
-            .parts(arguments)
-            .ok_or("a call without a tuple")?;
-        let node = match (function, arguments) {
-            (Known::RebuildTensor, _) => Node::Tensor(TensorView::rebuilt(&self.arena, arguments)?),
-            (Known::RebuildParameter, [tensor, ..]) => self.arena.get(*tensor).clone(),
-            (Known::OrderedDict, []) => Node::Dict(Vec::new()),
-            (Known::OrderedDict, [items]) => Node::Dict(self.items(*items)?),
-            (Known::Size, [sides]) => {
-                let sides = self.arena.parts(*sides).ok_or("a size without sides")?;
-                Node::Tuple(sides.to_vec())
-            }
-            _ => return Err("a call with arguments that do not fit".into()),
-        };
-        self.push(node)
-    }
-
-    /// Entries of a dictionary that is given as a list of pairs.
-    fn items(&self, list: Ref) -> Step<Vec<(Ref, Ref)>> {
-        let items = self.arena.parts(list).ok_or("a dictionary of no list")?;
-        items
-            .iter()
-            .map(|pair| match self.arena.parts(*pair) {
-                Some([key, value]) => Ok((*key, *value)),
-                _ => Err("a dictionary of no pairs".to_owned()),
-            })
-            .collect()
     }
 }
 

@@ -4,7 +4,8 @@
 //! ([`machine`]) builds plain values only: numbers, texts, lists, dictionaries and descriptions of
 //! tensors ([`tensor`]). A program that names anything else is refused with that name.
 
-pub mod machine;
+pub mod calls;
+mod machine;
 pub mod tensor;
 pub mod value;
 

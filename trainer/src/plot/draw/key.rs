@@ -18,14 +18,38 @@ pub(super) struct Named {
     pub(super) at: [f64; 2],
 }
 
+impl Named {
+    /// No name, for a curve that has its own elsewhere.
+    pub(super) fn nothing() -> Self {
+        Self {
+            name: String::new(),
+            colour: "none",
+            at: [0.0, 0.0],
+        }
+    }
+}
+
+/// A curve with its name.
+pub(super) struct Curve {
+    pub(super) named: Named,
+    pub(super) line: Vec<[f64; 2]>,
+    pub(super) paint: Paint,
+}
+
+/// Draw curves, the later over the earlier, and name each inside `frame`.
+pub(super) fn curves(canvas: &mut Canvas, curves: Vec<Curve>, frame: [f64; 4]) {
+    for curve in &curves {
+        canvas.polyline(&curve.line, curve.paint);
+    }
+    let (named, lines): (Vec<Named>, Vec<_>) =
+        curves.into_iter().map(|c| (c.named, c.line)).unzip();
+    let named: Vec<Named> = named.into_iter().filter(|n| !n.name.is_empty()).collect();
+    names(canvas, &named, frame, &lines);
+}
+
 /// Names beside the curves, inside `frame`, not over any of `curves`; those without a place stand
 /// together in the emptiest corner.
-pub(super) fn names(
-    canvas: &mut Canvas,
-    named: &[Named],
-    frame: [f64; 4],
-    curves: &[Vec<[f64; 2]>],
-) {
+fn names(canvas: &mut Canvas, named: &[Named], frame: [f64; 4], curves: &[Vec<[f64; 2]>]) {
     let mut points: Vec<([f64; 2], f64)> = curves.iter().flatten().map(|p| (*p, 2.0)).collect();
     let wishes: Vec<Wish> = named
         .iter()

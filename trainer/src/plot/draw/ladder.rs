@@ -44,7 +44,7 @@ pub fn ladder(data: &Ladder, photo: &Thumbnail, theme: Theme) -> Canvas {
         canvas.circle(*dot, 3.2, Paint::fill(theme.series(0)));
         let room = WIDTH - 8.0 - dot[0] - 10.0;
         let said = fit(&rung.text, BODY, Weight::Regular, room);
-        canvas.text(&Text::new([dot[0] + 10.0, dot[1]], said));
+        canvas.text(&Text::new([dot[0] + 10.0, dot[1]], said).halo());
     }
     axes::below(
         &mut canvas,

@@ -22,10 +22,12 @@ const RANKS_ON_DARK: [Colour; 6] = [
 ];
 
 fn colour(theme: Theme, rank: usize, last: usize) -> Colour {
-    let at = (rank * (RANKS.len() - 1)) / last.max(1);
+    let steps = RANKS.len() - 1;
+    // To the nearest step, so that the first and the last are reached and all are used alike.
+    let at = (2 * rank * steps + last) / (2 * last.max(1));
     match theme {
-        Theme::Light => RANKS[at.min(RANKS.len() - 1)],
-        Theme::Dark => RANKS_ON_DARK[at.min(RANKS.len() - 1)],
+        Theme::Light => RANKS[at.min(steps)],
+        Theme::Dark => RANKS_ON_DARK[at.min(steps)],
     }
 }
 
@@ -157,9 +159,8 @@ fn key(canvas: &mut Canvas, last: usize) {
     let middle = COLUMN / 2.0;
     let left = middle - 10.0 * (steps as f64 - 1.0) / 2.0;
     for i in 0..steps {
-        let rank = if steps > 1 { i * last / (steps - 1) } else { 0 };
         let at = [left + 10.0 * i as f64, y];
-        canvas.circle(at, 3.2, Paint::fill(colour(theme, rank, last)));
+        canvas.circle(at, 3.2, Paint::fill(colour(theme, i, steps - 1)));
     }
     let word = |at: [f64; 2], text: &str, anchor| {
         Text::new(at, text)

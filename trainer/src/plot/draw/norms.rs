@@ -1,9 +1,10 @@
 //! Distributions of distances, and by factor for products.
 
-use super::key::{self, Named};
+use super::key::{self, Curve, Named};
 use crate::figure::axes;
 use crate::figure::canvas::COLUMN;
 use crate::figure::scale::bounds;
+use crate::figure::theme::Colour;
 use crate::figure::{Canvas, Paint, Scale, Theme};
 use crate::plot::norms::{Norms, Series};
 
@@ -31,49 +32,43 @@ pub fn norms(data: &Norms, theme: Theme) -> Canvas {
 fn distributions(canvas: &mut Canvas, data: &Norms) {
     let theme = canvas.theme();
     let bottom = TOP + HEIGHT;
-    let (low, high) = (data.edges[0], data.edges[data.edges.len() - 1]);
-    let pad = 0.03 * (high - low);
-    // Distances are never negative, so no axis begins below zero.
-    let x = Scale::new(
-        [(low - pad).max(0.0_f64.min(low)), high + pad],
-        [LEFT, RIGHT],
-    );
+    // As far as the curves go, which run out beyond the bins.
+    let ends = data
+        .series
+        .iter()
+        .flat_map(|s| s.curve.iter().map(|p| p[0]));
+    let [low, high] = bounds(ends.chain(data.edges.iter().copied())).unwrap_or([0.0, 1.0]);
+    let x = Scale::new([low, high], [LEFT, RIGHT]);
     let tops = data.series.iter().flat_map(|s| {
         let curve = s.curve.iter().map(|p| p[1]);
         s.percents.iter().copied().chain(curve)
     });
     let top = bounds(tops).map_or(1.0, |b| b[1]);
     let y = Scale::new([0.0, 1.12 * top], [bottom, TOP]);
-    let [left, right] = x.domain();
     let mut curves = Vec::new();
-    let mut names = Vec::new();
     for (i, series) in data.series.iter().enumerate() {
         bars(canvas, series, &data.edges, &x, &y, theme.series(i));
-        let curve: Vec<[f64; 2]> = series
-            .curve
-            .iter()
-            .filter(|p| (left..=right).contains(&p[0]))
-            .map(|p| [x.at(p[0]), y.at(p[1])])
-            .collect();
-        let peak = curve.iter().min_by(|a, b| a[1].total_cmp(&b[1]));
-        names.push(Named {
-            name: series.name.clone(),
-            colour: theme.series(i),
-            at: peak.copied().unwrap_or([x.at(series.median), TOP]),
-        });
-        curves.push(curve);
-    }
-    for (i, curve) in curves.iter().enumerate() {
-        canvas.polyline(curve, Paint::stroke(theme.series(i), 1.4));
+        let on = |p: &[f64; 2]| [x.at(p[0]), y.at(p[1])];
+        let line: Vec<[f64; 2]> = series.curve.iter().map(on).collect();
+        let peak = line.iter().min_by(|a, b| a[1].total_cmp(&b[1])).copied();
+        let at = peak.unwrap_or([x.at(series.median), TOP]);
+        curves.push(curve(&series.name, at, line, theme.series(i)));
     }
     axes::below(canvas, &x, bottom, data.measure.words(), 6);
-    axes::left(canvas, &y, LEFT, "percent", 4);
-    key::names(
-        canvas,
-        &names,
-        [LEFT + 4.0, TOP - 4.0, RIGHT, bottom - 4.0],
-        &curves,
-    );
+    axes::left(canvas, &y, LEFT, "percent", 5);
+    key::curves(canvas, curves, [LEFT + 4.0, TOP - 4.0, RIGHT, bottom - 4.0]);
+}
+
+fn curve(name: &str, at: [f64; 2], line: Vec<[f64; 2]>, colour: Colour) -> Curve {
+    Curve {
+        named: Named {
+            name: name.to_owned(),
+            colour,
+            at,
+        },
+        line,
+        paint: Paint::stroke(colour, 1.4),
+    }
 }
 
 fn bars(
@@ -113,7 +108,6 @@ fn by_factor(canvas: &mut Canvas, data: &Norms, top: f64) {
     let y = Scale::new([0.0, 1.05 * highest.max(1e-9)], [bottom, top]);
     let place = |rank: usize, value: f64| [x.at((rank + 1) as f64), y.at(value)];
     let mut curves = Vec::new();
-    let mut names = Vec::new();
     for (i, series) in data.factors.iter().enumerate() {
         let along = |which: usize| {
             let each = order.iter().enumerate();
@@ -124,24 +118,12 @@ fn by_factor(canvas: &mut Canvas, data: &Norms, top: f64) {
         band.extend(along(0).into_iter().rev());
         canvas.polygon(&band, Paint::fill(theme.series(i)).opacity(0.14));
         let median = along(1);
-        names.push(Named {
-            name: series.name.clone(),
-            colour: theme.series(i),
-            at: median.get(count / 2).copied().unwrap_or([LEFT, top]),
-        });
-        curves.push(median);
-    }
-    for (i, curve) in curves.iter().enumerate() {
-        canvas.polyline(curve, Paint::stroke(theme.series(i), 1.4));
+        let at = median.get(count / 2).copied().unwrap_or([LEFT, top]);
+        curves.push(curve(&series.name, at, median, theme.series(i)));
     }
     let first = data.factors.first().map_or("", |f| &f.name);
     let name = format!("factor, ordered by the median of {first}");
     axes::below(canvas, &x, bottom, &name, 6);
-    axes::left(canvas, &y, LEFT, "distance to the root", 4);
-    key::names(
-        canvas,
-        &names,
-        [LEFT + 4.0, top - 4.0, RIGHT, bottom - 4.0],
-        &curves,
-    );
+    axes::left(canvas, &y, LEFT, "distance to the root", 5);
+    key::curves(canvas, curves, [LEFT + 4.0, top - 4.0, RIGHT, bottom - 4.0]);
 }

@@ -1,14 +1,16 @@
 //! Precision over recall, one curve a model.
 
-use super::key::{self, Named};
+use super::key::{self, Curve, Named};
+use crate::eval::metrics::curve::Point;
 use crate::figure::axes;
-use crate::figure::canvas::COLUMN;
+use crate::figure::canvas::{COLUMN, SMALL};
 use crate::figure::scale::bounds;
-use crate::figure::{Canvas, Paint, Scale, Theme};
+use crate::figure::{Canvas, Paint, Scale, Text, Theme};
 use crate::plot::pr::Pr;
 
 const LEFT: f64 = 46.0;
-const RIGHT: f64 = COLUMN - 12.0;
+/// Beside the frame the line of chance has its name.
+const RIGHT: f64 = COLUMN - 42.0;
 const TOP: f64 = 26.0;
 const HEIGHT: f64 = 200.0;
 const FOOT: f64 = 42.0;
@@ -25,46 +27,38 @@ pub fn pr(data: &Pr, theme: Theme) -> Canvas {
     let top = ((highest * 10.0).ceil() / 10.0).clamp(0.1, 1.0);
     let y = Scale::new([0.0, top], [bottom, TOP]);
     let height = y.at(data.chance);
-    canvas.line(
-        [LEFT, height],
-        [RIGHT, height],
-        Paint::stroke(theme.muted(), 0.8).dashed("3 3"),
-    );
-    let mut names = Vec::new();
-    let mut lines = Vec::new();
-    for (i, curve) in data.curves.iter().enumerate() {
-        let line: Vec<[f64; 2]> = curve
-            .points
-            .iter()
-            .map(|p| [x.at(p.recall), y.at(p.precision)])
-            .collect();
-        names.push(Named {
-            name: format!("{}  AP {:.3}", curve.model, curve.average_precision),
-            colour: theme.series(i),
-            at: line.get(line.len() / 4).copied().unwrap_or([LEFT, TOP]),
-        });
-        lines.push(line);
+    // At its end, where curves come down to it; inside, its name would lie on one of them.
+    for (text, up) in [
+        ("chance".to_owned(), -5.0),
+        (format!("{:.3}", data.chance), 5.0),
+    ] {
+        let text = Text::new([RIGHT + 5.0, height + up], text).size(SMALL);
+        canvas.text(&text.colour(theme.muted()));
     }
-    for (i, line) in lines.iter().enumerate() {
-        canvas.polyline(line, Paint::stroke(theme.series(i), 1.5));
-    }
-    names.push(Named {
-        name: format!("chance {:.3}", data.chance),
-        colour: theme.muted(),
-        at: [x.at(0.9), height],
-    });
-    axes::below(&mut canvas, &x, bottom, "recall", 5);
-    axes::left(&mut canvas, &y, LEFT, "precision", 4);
-    lines.push(
-        (0..60)
+    let mut curves = vec![Curve {
+        named: Named::nothing(),
+        // Dense, so that no name is put on it.
+        line: (0..60)
             .map(|i| [LEFT + f64::from(i) * (RIGHT - LEFT) / 59.0, height])
             .collect(),
-    );
-    key::names(
-        &mut canvas,
-        &names,
-        [LEFT + 4.0, TOP - 6.0, RIGHT, bottom - 4.0],
-        &lines,
-    );
+        paint: Paint::stroke(theme.muted(), 0.8).dashed("3 3"),
+    }];
+    for (i, curve) in data.curves.iter().enumerate() {
+        let on = |p: &Point| [x.at(p.recall), y.at(p.precision)];
+        let line: Vec<[f64; 2]> = curve.points.iter().map(on).collect();
+        curves.push(Curve {
+            named: Named {
+                name: format!("{}  AP {:.3}", curve.model, curve.average_precision),
+                colour: theme.series(i),
+                at: line.get(line.len() / 4).copied().unwrap_or([LEFT, TOP]),
+            },
+            line,
+            paint: Paint::stroke(theme.series(i), 1.5),
+        });
+    }
+    axes::below(&mut canvas, &x, bottom, "recall", 5);
+    axes::left(&mut canvas, &y, LEFT, "precision", 5);
+    let frame = [LEFT + 4.0, TOP - 6.0, RIGHT, bottom - 4.0];
+    key::curves(&mut canvas, curves, frame);
     canvas
 }

@@ -4,6 +4,7 @@ use crate::figure::axes::THIN;
 use crate::figure::canvas::{BODY, COLUMN, SMALL};
 use crate::figure::font::{Weight, wrap};
 use crate::figure::labels::spread;
+use crate::figure::scale::bounds;
 use crate::figure::{Anchor, Canvas, Paint, Text, Theme, Thumbnail};
 use crate::plot::traversal::{Candidate, Stop, Traversal};
 
@@ -80,9 +81,10 @@ pub fn traversal(data: &Traversal, shown: &Shown<'_>, theme: Theme) -> Canvas {
         .collect();
     // Half a label may stand out above and below the track.
     let places = spread(&wanted, &heights, TOP - 8.0, TOP + length + 8.0);
+    let digits = digits(data);
     for (entry, (wanted, y)) in entries.iter().zip(wanted.iter().zip(places)) {
         leader(&mut canvas, *wanted, y);
-        passed(&mut canvas, entry, y);
+        passed(&mut canvas, entry, y, digits);
     }
     let head = |at: [f64; 2], text: &str, anchor| {
         Text::new(at, text)
@@ -141,7 +143,14 @@ fn leader(canvas: &mut Canvas, from: f64, to: f64) {
     canvas.polyline(&places, paint);
 }
 
-fn passed(canvas: &mut Canvas, entry: &Entry<'_>, y: f64) {
+/// Decimals of the radii, enough to tell those of a walk apart.
+fn digits(data: &Traversal) -> usize {
+    let [low, high] = bounds(data.stops.iter().map(|s| s.radius)).unwrap_or([0.0, 1.0]);
+    let spread = (high - low).max(1e-4);
+    ((1.5 - spread.log10()).floor() as usize).clamp(2, 5)
+}
+
+fn passed(canvas: &mut Canvas, entry: &Entry<'_>, y: f64, digits: usize) {
     let theme = canvas.theme();
     let mut left = LABELS[0];
     if let Some(copy) = entry.copy {
@@ -159,7 +168,7 @@ fn passed(canvas: &mut Canvas, entry: &Entry<'_>, y: f64) {
         };
         canvas.text(&Text::new(at, line.as_str()).colour(colour));
     }
-    let radius = format!("{:.2}", entry.stop.radius);
+    let radius = format!("{:.digits$}", entry.stop.radius);
     canvas.text(
         &Text::new([COLUMN - 8.0, y], radius)
             .size(SMALL)

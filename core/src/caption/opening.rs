@@ -1,0 +1,133 @@
+//! A bundle made ready piece by piece, as its files arrive.
+//!
+//! A tower's weights go to the device file by file and each file is let go of, so that a large
+//! bundle is never in memory twice: at most one of its files beside what is on the device.
+
+use std::collections::BTreeSet;
+
+use burn::tensor::Device;
+
+use super::captioner::{Captioner, ImageModel, image_model};
+use super::files;
+use crate::bundle::{BundleFiles, Checked, Manifest, Part, sha256_hex};
+use crate::error::{CoreError, Result};
+use crate::weights::{Loading, Tensors};
+
+/// A bundle of which some files have arrived.
+#[derive(Debug)]
+pub struct Opening {
+    manifest: Manifest,
+    sha256: String,
+    device: Device,
+    model: ImageModel,
+    loading: Loading,
+    weights: BTreeSet<String>,
+    files: BundleFiles,
+}
+
+impl Opening {
+    /// A bundle of which nothing but the manifest is there.
+    ///
+    /// # Errors
+    /// As [`Manifest::parse`].
+    pub fn new(manifest: &[u8], device: &Device) -> Result<Self> {
+        let sha256 = sha256_hex(manifest);
+        let manifest = Manifest::parse(manifest)?;
+        Ok(Self {
+            model: image_model(&manifest.model, device),
+            manifest,
+            sha256,
+            device: device.clone(),
+            loading: Loading::default(),
+            weights: BTreeSet::new(),
+            files: BundleFiles::default(),
+        })
+    }
+
+    /// The manifest.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Take a file in. Files may come in any order.
+    ///
+    /// # Errors
+    /// [`CoreError::Bundle`] naming the file when this bundle does not list it so; a tensor error
+    /// when it does not fit the model.
+    pub fn add(mut self, file: Checked) -> Result<Self> {
+        let path = &file.file().path;
+        let listed = self.manifest.file(path)?;
+        if listed != file.file() {
+            return Err(fault(path, "is of another bundle; fetch all of one"));
+        }
+        if listed.part == Part::Image {
+            let path = path.clone();
+            return self.weights(&path, file.bytes());
+        }
+        self.files.insert(file);
+        Ok(self)
+    }
+
+    /// Weights that have been checked, to the device.
+    fn weights(mut self, path: &str, bytes: &[u8]) -> Result<Self> {
+        let read = Tensors::read(bytes).map_err(|e| fault(path, e.to_string()))?;
+        self.model = self.loading.take(self.model, read, |_| false)?;
+        self.weights.insert(path.to_owned());
+        Ok(self)
+    }
+
+    /// The bundle made ready; every file of the first shards but the text tower's must be there.
+    ///
+    /// # Errors
+    /// [`CoreError::Bundle`] naming a missing file, a tensor error naming what does not fit.
+    pub fn finish(mut self) -> Result<Captioner> {
+        let files = std::mem::take(&mut self.files);
+        self.assemble(&files)
+    }
+
+    fn assemble(self, files: &BundleFiles) -> Result<Captioner> {
+        let listed: Vec<&str> = self
+            .manifest
+            .files_of(&[Part::Image])
+            .map(|f| f.path.as_str())
+            .collect();
+        if listed.is_empty() {
+            return Err(fault(
+                files::IMAGE,
+                "no file of the picture tower is listed",
+            ));
+        }
+        if let Some(missing) = listed.iter().find(|path| !self.weights.contains(**path)) {
+            return Err(fault(
+                missing,
+                "is missing; fetch every file of the picture tower",
+            ));
+        }
+        self.loading.finish()?;
+        Captioner::assemble(self.manifest, self.sha256, self.model, files, &self.device)
+    }
+}
+
+fn fault(file: &str, reason: impl Into<String>) -> CoreError {
+    CoreError::Bundle {
+        file: file.into(),
+        reason: reason.into(),
+    }
+}
+
+impl Captioner {
+    /// Make a bundle ready; `bundle` must hold the files of every part but the text tower.
+    ///
+    /// # Errors
+    /// [`CoreError::Bundle`] naming a missing file, a tensor error naming the file's tensor.
+    pub fn open(manifest: &[u8], bundle: &BundleFiles, device: &Device) -> Result<Self> {
+        let mut opening = Opening::new(manifest, device)?;
+        let towers = opening.manifest.files_of(&[Part::Image]);
+        let towers: Vec<String> = towers.map(|f| f.path.clone()).collect();
+        for path in towers {
+            opening = opening.weights(&path, bundle.get(&path)?)?;
+        }
+        opening.assemble(bundle)
+    }
+}

@@ -1,0 +1,73 @@
+//! A result with all that it takes to compute it again elsewhere.
+
+use serde::{Deserialize, Serialize};
+
+use super::result::CaptionResult;
+use crate::bundle::{Manifest, Part};
+use crate::error::{CoreError, Result};
+use crate::input::Preprocess;
+
+/// The value of [`Receipt::format`] that this version reads and writes.
+pub const FORMAT: &str = "espalier-receipt/1";
+
+/// A result and how it came about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// [`FORMAT`].
+    pub format: String,
+    /// What was said; its `model.sha256` is that of the manifest, which fixes every other file.
+    pub result: CaptionResult,
+    /// How the photo became the tower's input.
+    pub preprocessing: Preprocess,
+    /// Prompt set of the labels' embeddings, where the bundle says.
+    #[serde(default)]
+    pub prompts: Option<String>,
+    /// How the picture tower's weights were stored.
+    pub dtype: String,
+    /// Part of the photo that was read, `[x1, y1, x2, y2]` as shares of its sides; all of it where
+    /// there is none.
+    #[serde(default)]
+    pub region: Option<[f32; 4]>,
+    /// Node that the answer was kept at or below; the root where there is none.
+    #[serde(default)]
+    pub below: Option<String>,
+}
+
+impl Receipt {
+    /// The receipt of a whole photo's result with a bundle.
+    #[must_use]
+    pub fn new(result: CaptionResult, manifest: &Manifest) -> Self {
+        let tower = manifest.files_of(&[Part::Image]).next();
+        let prompts = manifest.provenance.get("prompts");
+        Self {
+            format: FORMAT.to_owned(),
+            result,
+            preprocessing: manifest.preprocessing,
+            prompts: prompts.and_then(|p| p.as_str()).map(str::to_owned),
+            dtype: tower.map_or_else(String::new, |file| file.dtype.clone()),
+            region: None,
+            below: None,
+        }
+    }
+
+    /// Read a receipt, or the bare result of a whole photo, for which the manifest has the rest.
+    ///
+    /// # Errors
+    /// [`CoreError::Config`] when it is neither.
+    pub fn parse(text: &str, manifest: &Manifest) -> Result<Self> {
+        let wrong = |found: String| CoreError::Config {
+            field: "receipt".into(),
+            expected: format!("a receipt with format `{FORMAT}` or a result, both JSON"),
+            found,
+        };
+        let value: serde_json::Value =
+            serde_json::from_str(text).map_err(|e| wrong(e.to_string()))?;
+        match value.get("format").and_then(|f| f.as_str()) {
+            Some(FORMAT) => serde_json::from_value(value).map_err(|e| wrong(e.to_string())),
+            Some(other) => Err(wrong(format!("format `{other}`"))),
+            None => serde_json::from_value(value)
+                .map(|result| Self::new(result, manifest))
+                .map_err(|e| wrong(e.to_string())),
+        }
+    }
+}

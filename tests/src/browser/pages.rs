@@ -1,0 +1,217 @@
+//! Pages of others, which embed what was built: written by a test, served from a place of theirs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use xtask::serve::Server;
+
+use super::{Browser, Recorder};
+
+/// How long anything may take that a test waits for.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// A folder of somebody else, served at an address of its own.
+pub struct Host {
+    folder: TempDir,
+    server: Server,
+}
+
+impl Host {
+    /// An empty one.
+    ///
+    /// # Panics
+    /// When there is no temporary folder or no free port.
+    #[must_use]
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap_or_else(|e| panic!("a temporary folder: {e}"));
+        let server = Server::start(folder.path(), 0).unwrap_or_else(|e| panic!("{e:#}"));
+        Self { folder, server }
+    }
+
+    /// Address of a file in it.
+    #[must_use]
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.server.url())
+    }
+
+    /// Where a file lies.
+    #[must_use]
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    /// Writes a file.
+    ///
+    /// # Panics
+    /// When it cannot be written.
+    pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        let folder = path.parent().unwrap_or(self.folder.path());
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(&path, content))
+            .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    }
+
+    /// Writes a page whose policy is `policy` and whose body is `body`. It keeps what the elements
+    /// say in `window.heard` and what the browser refuses in `window.refused`; `page.js` and
+    /// `page.css` of it are files of its own, since a strict policy allows nothing inline.
+    pub fn page(&self, path: &str, policy: &str, head: &str, body: &str) {
+        let folder = Path::new(path).parent().map_or(String::new(), |folder| {
+            let folder = folder.to_string_lossy();
+            if folder.is_empty() {
+                String::new()
+            } else {
+                format!("{folder}/")
+            }
+        });
+        self.write(&format!("{folder}page.js"), SCRIPT);
+        self.write(&format!("{folder}page.css"), STYLE);
+        let page = format!(
+            "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>A paper</title>\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+             <link rel=\"icon\" href=\"data:,\"><link rel=\"stylesheet\" href=\"page.css\">\n\
+             <script src=\"page.js\"></script>{head}</head><body>{body}</body></html>\n"
+        );
+        self.write(path, page);
+    }
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Hears everything from the first moment on.
+const SCRIPT: &str = r#"
+window.heard = [];
+window.refused = [];
+window.shifts = 0;
+document.addEventListener("securitypolicyviolation", (e) => refused.push(`${e.effectiveDirective} ${e.blockedURI}`));
+for (const name of ["progress", "ready", "result", "select", "fallback", "error"]) {
+  document.addEventListener(`espalier-${name}`, ({ target, detail }) => {
+    heard.push({ name, id: target.id, detail: JSON.parse(JSON.stringify(detail)) });
+  });
+}
+new PerformanceObserver((list) => {
+  // Of the page, not of what an element draws in its own box.
+  const outer = ({ node }) => node?.getRootNode() === document && !node.closest?.("espalier-ladder");
+  for (const { value, sources } of list.getEntries()) if (sources.some(outer)) shifts += value;
+}).observe({ type: "layout-shift", buffered: true });
+"#;
+
+/// What the docs tell to put into a page's own style sheet, and enough to scroll.
+const STYLE: &str = "espalier-ladder { display: block; height: 26rem; overflow: hidden }\n\
+    espalier-ladder img { width: 100%; height: 100% }\n\
+    .after { height: 200rem }\n\
+    .brown { --espalier-accent: rgb(120, 60, 20); --espalier-bg: rgb(250, 240, 230) }\n";
+
+impl Browser {
+    /// Opens any address and waits until its scripts are loaded.
+    pub fn visit(&self, url: &str) {
+        self.driver().open(url);
+    }
+
+    /// Asks the page until a function's body returns something that is true.
+    ///
+    /// # Panics
+    /// When it never does.
+    pub fn wait_for(&self, what: &str, body: &str) -> Value {
+        let begun = Instant::now();
+        loop {
+            let value = self.evaluate(body);
+            let is_true = match &value {
+                Value::Null | Value::Bool(false) => false,
+                Value::String(text) => !text.is_empty(),
+                Value::Number(number) => number.as_f64() != Some(0.0),
+                _ => true,
+            };
+            if is_true {
+                return value;
+            }
+            if begun.elapsed() > PATIENCE {
+                let heard = self.evaluate("return JSON.stringify([window.heard, window.refused])");
+                panic!("waited in vain for {what}; heard: {heard}");
+            }
+            sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Presses the button of an element's poster, where a pointer would.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn press_poster(&self, selector: &str) {
+        let at = self.evaluate(&format!(
+            "const host = document.querySelector('{selector}');\
+             host.scrollIntoView({{ block: 'center', behavior: 'instant' }});\
+             const box = host.shadowRoot.querySelector('[part=bar] button').getBoundingClientRect();\
+             return [box.x + box.width / 2, box.y + box.height / 2]"
+        ));
+        self.click_at(at[0].as_f64().unwrap_or(0.0), at[1].as_f64().unwrap_or(0.0));
+    }
+
+    /// Clicks at a point of the window.
+    pub fn click_at(&self, x: f64, y: f64) {
+        for kind in ["mousePressed", "mouseReleased"] {
+            let event = json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 1 });
+            self.devtools("Input.dispatchMouseEvent", &event);
+        }
+    }
+
+    /// Turns the wheel over a point of the window.
+    pub fn wheel(&self, x: f64, y: f64, down: f64) {
+        let event = json!({ "type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": down });
+        self.devtools("Input.dispatchMouseEvent", &event);
+    }
+
+    /// What stands between the browser and everything it asks for.
+    #[must_use]
+    pub fn network(&self) -> &Recorder {
+        self.recorder()
+    }
+
+    /// How often a file was asked for whose address contains `part`.
+    #[must_use]
+    pub fn asked(&self, part: &str) -> usize {
+        self.requests()
+            .iter()
+            .filter(|seen| seen.url.contains(part))
+            .count()
+    }
+
+    /// The tab at hand.
+    #[must_use]
+    pub fn tab(&self) -> String {
+        self.driver().window()
+    }
+
+    /// Opens another tab and goes to it.
+    #[must_use]
+    pub fn new_tab(&self) -> String {
+        let tab = self.driver().new_window();
+        self.driver().go_to_window(&tab);
+        tab
+    }
+
+    /// Goes to a tab.
+    pub fn go_to_tab(&self, tab: &str) {
+        self.driver().go_to_window(tab);
+    }
+
+    /// Ends the browser's process that drives the graphics processor.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn end_gpu_process(&self) {
+        let found = super::processes::of(self.profile(), "gpu-process");
+        assert!(!found.is_empty(), "there is no process for the graphics");
+        for process in found {
+            process.kill();
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! A paper's page that embeds the widget, and what its elements say.
+
+use std::path::{Path, PathBuf};
+
+use espalier_core::caption::CaptionResult;
+use serde_json::Value;
+
+use super::{Browser, Host, Site};
+use crate::photos::{jpeg, landscape};
+use crate::trainer;
+
+/// The policy of a page that hosts the widget itself.
+pub const STRICT: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; \
+    frame-src 'self'; img-src 'self' data:; style-src 'self'; worker-src 'self'";
+
+const SCRIPT: &str =
+    "<script type=\"module\" src=\"w/widget/espalier-ladder.js\" crossorigin></script>";
+
+/// A paper's page in a sub-folder, `paper/index.html`, with the built site beside it in `w/` and two
+/// photos, `photo.jpg` and `other.jpg`.
+#[must_use]
+pub fn paper(policy: &str, body: &str) -> Host {
+    let host = Host::new();
+    Site::put_into(&host.path("paper/w"));
+    host.write("paper/photo.jpg", jpeg(&landscape(640, 480), 1));
+    host.write("paper/other.jpg", jpeg(&landscape(300, 420), 1));
+    host.page("paper/index.html", policy, SCRIPT, body);
+    host
+}
+
+/// The shipped bundle.
+#[must_use]
+pub fn shipped() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../static/models/default")
+}
+
+/// What the command line says about a photo.
+///
+/// # Panics
+/// When it says nothing.
+#[must_use]
+pub fn natively(photo: &Path, more: &[&str]) -> CaptionResult {
+    let (model, photo) = (shipped(), photo.to_string_lossy().into_owned());
+    let model = model.to_string_lossy();
+    let mut args = vec!["caption", "--model", &model, &photo, "--json"];
+    args.extend(more);
+    let output = trainer(&args);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The widget's result is the command line's.
+///
+/// # Panics
+/// Where it is not.
+pub fn agree(widget: &Value, native: &CaptionResult) {
+    let widget: CaptionResult =
+        serde_json::from_value(widget.clone()).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(widget.model, native.model);
+    assert_eq!(widget.image, native.image);
+    let texts = |r: &CaptionResult| r.ladder.iter().map(|l| l.text.clone()).collect::<Vec<_>>();
+    assert_eq!(texts(&widget), texts(native));
+    assert_eq!(widget.taxonomy.stop, native.taxonomy.stop);
+    for (a, b) in widget.taxonomy.path.iter().zip(&native.taxonomy.path) {
+        assert_eq!(a.id, b.id);
+        assert!((a.p - b.p).abs() < 0.01, "{a:?} {b:?}");
+    }
+}
+
+/// Events of a page of [`Host::page`], by name.
+#[must_use]
+pub fn heard(browser: &Browser, name: &str) -> Vec<Value> {
+    let all = browser.evaluate("return heard");
+    let all = all.as_array().into_iter().flatten();
+    all.filter(|event| event["name"] == name).cloned().collect()
+}
+
+/// Waits for the result of an element.
+#[must_use]
+pub fn result_of(browser: &Browser, id: &str) -> Value {
+    let said = format!("heard.find((e) => e.name === 'result' && e.id === '{id}')");
+    browser.wait_for(
+        &format!("the result of {id}"),
+        &format!("return {said}?.detail"),
+    )
+}

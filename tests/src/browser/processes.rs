@@ -1,0 +1,74 @@
+//! The browser's processes, as Linux shows them: which is which, and how much memory each took.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// A process of a browser.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    id: u32,
+    /// Bytes that it had in memory at most.
+    pub peak: u64,
+}
+
+impl Process {
+    /// Ends it, as a crash would.
+    pub fn kill(&self) {
+        let ended = Command::new("kill")
+            .args(["-9", &self.id.to_string()])
+            .status();
+        ended.unwrap_or_else(|e| panic!("kill: {e}"));
+    }
+}
+
+/// The processes of the browser whose profile is at `profile`, of one kind (`renderer`,
+/// `gpu-process`).
+#[must_use]
+pub fn of(profile: &Path, kind: &str) -> Vec<Process> {
+    let Ok(all) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let ids = all
+        .filter_map(Result::ok)
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let all: Vec<(u32, String)> = ids.filter_map(|id| Some((id, command_line(id)?))).collect();
+    let profile = profile.to_string_lossy();
+    let wanted = format!("--type={kind}");
+    let is_ours = |id: u32| {
+        all.iter()
+            .any(|(other, said)| *other == id && said.contains(&*profile))
+    };
+    all.iter()
+        .filter(|(id, said)| said.contains(&wanted) && ancestors(*id).into_iter().any(is_ours))
+        .map(|(id, _)| Process {
+            id: *id,
+            peak: peak(*id),
+        })
+        .collect()
+}
+
+fn command_line(id: u32) -> Option<String> {
+    let bytes = fs::read(format!("/proc/{id}/cmdline")).ok()?;
+    Some(String::from_utf8_lossy(&bytes).replace('\0', " "))
+}
+
+/// A field of `/proc/ID/status`.
+fn status(id: u32, field: &str) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(field))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+fn peak(id: u32) -> u64 {
+    status(id, "VmHWM:").unwrap_or(0) * 1024
+}
+
+/// A process and those that started it.
+fn ancestors(id: u32) -> Vec<u32> {
+    let parent = |id: &u32| {
+        let parent = status(*id, "PPid:")?;
+        u32::try_from(parent).ok().filter(|parent| *parent > 1)
+    };
+    std::iter::successors(Some(id), parent).collect()
+}

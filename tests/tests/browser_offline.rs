@@ -1,0 +1,330 @@
+//! Loading when things go wrong: no network, no space, a stopped download, two tabs, a graphics
+//! processor that goes away, a tab that was ended by its browser.
+//!
+//! As the other tests in Chromium, run by `cargo xtask test` alone.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::PathBuf;
+
+use espalier_tests::browser::{Browser, Gpu, Site, wanted};
+use espalier_tests::photos::{jpeg, keep, landscape};
+use espalier_tests::shards::in_shards;
+use serde_json::{Value, json};
+
+fn photo(folder: &tempfile::TempDir) -> PathBuf {
+    keep(folder.path(), "photo.jpg", &jpeg(&landscape(320, 240), 1))
+}
+
+/// Whether the page has all that it needs to open without a network.
+const KEPT: &str = "return (async () => {
+  const worker = (await navigator.serviceWorker.getRegistration())?.active;
+  const names = await caches.keys();
+  const { folder } = await (await fetch('engines.json')).json();
+  const engine = new URL(`${folder}worker_cpu_bg.wasm`, document.baseURI).href;
+  return worker?.state === 'activated'
+    && names.some((name) => name.startsWith('espalier-app-page'))
+    && (await caches.match(engine)) !== undefined;
+})()";
+
+/// Bytes of the models that are kept.
+const MODELS: &str = "return (async () => {
+  if (!(await caches.has('espalier-models-1'))) return 0;
+  const cache = await caches.open('espalier-models-1');
+  let sum = 0;
+  for (const key of await cache.keys()) sum += (await (await cache.match(key)).arrayBuffer()).byteLength;
+  return sum;
+})()";
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn after_one_visit_the_page_works_without_a_network() {
+    if !wanted() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let photo = photo(&folder);
+    let mut site = Site::copy();
+    let browser = Browser::start(Gpu::None);
+    browser.open(&site, "");
+    let online = browser.give(&photo).answer();
+    browser.wait_for("everything to be kept", KEPT);
+    site.stop();
+    // Opened anew, not from the memory of the tab.
+    browser.visit("about:blank");
+    browser.open(&site, "");
+    let offline = browser.give(&photo).answer();
+    assert_eq!(offline.result.ladder, online.result.ladder);
+    assert_eq!(offline.result.taxonomy, online.result.taxonomy);
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn a_second_visit_fetches_no_model_and_what_is_kept_can_be_deleted() {
+    if !wanted() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let photo = photo(&folder);
+    let site = Site::built();
+    let browser = Browser::start(Gpu::None);
+    browser.open(&site, "?backend=cpu");
+    let _ = browser.give(&photo).answer();
+    browser.wait_for("everything to be kept", KEPT);
+    let bytes = browser.evaluate(MODELS).as_u64().unwrap();
+    let fetched: u64 = site
+        .fetched_files()
+        .iter()
+        .map(|name| std::fs::metadata(site.model_file(name)).unwrap().len())
+        .sum();
+    assert_eq!(bytes, fetched);
+    browser.open(&site, "?backend=cpu");
+    let _ = browser.give(&photo).answer();
+    assert_eq!(browser.asked("image.safetensors"), 1);
+    assert_eq!(browser.asked("worker_cpu_bg.wasm"), 1);
+
+    // The panel says how much it is, and deletes it.
+    let _ = browser.evaluate("document.querySelector('[data-testid=kept] summary').click()");
+    let shown = browser.wait_for(
+        "the list of what is kept",
+        "return document.querySelector('[data-testid=kept-model]')?.innerText",
+    );
+    let megabytes = format!("{:.1} MB", bytes as f64 / 1e6);
+    assert!(
+        shown.as_str().unwrap().contains(&megabytes),
+        "{shown}, {megabytes}"
+    );
+    let _ = browser.evaluate("document.querySelector('[data-testid=delete-models]').click()");
+    browser.wait_for(
+        "the models to go",
+        "return document.querySelector('[data-testid=kept-model]') === null",
+    );
+    assert_eq!(browser.evaluate(MODELS), json!(0));
+    let _ = browser.evaluate("document.querySelector('[data-testid=delete-all]').click()");
+    browser.wait_for(
+        "everything to go",
+        "return document.querySelector('[data-testid=kept-sum]').innerText.startsWith('Nothing is kept')",
+    );
+    assert_eq!(browser.evaluate("return caches.keys()"), json!([]));
+    browser.open(&site, "?backend=cpu");
+    let _ = browser.give(&photo).answer();
+    assert_eq!(browser.asked("image.safetensors"), 2);
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn an_entry_of_the_cache_that_is_not_what_it_should_be_is_never_used() {
+    if !wanted() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let photo = photo(&folder);
+    let site = Site::built();
+    let browser = Browser::start(Gpu::None);
+    browser.open(&site, "?backend=cpu");
+    let first = browser.give(&photo).answer();
+    let damaged = browser.evaluate(
+        "return (async () => {
+           const cache = await caches.open('espalier-models-1');
+           const key = (await cache.keys()).find(({ url }) => url.includes('image'));
+           const bytes = new Uint8Array(await (await cache.match(key)).arrayBuffer());
+           bytes[bytes.length >> 1] ^= 32;
+           await cache.put(key, new Response(bytes));
+           return key.url;
+         })()",
+    );
+    assert!(damaged.as_str().unwrap().contains("image"));
+    browser.open(&site, "?backend=cpu");
+    let second = browser.give(&photo).answer();
+    assert_eq!(first.result.ladder, second.result.ladder);
+    assert_eq!(browser.asked("image.safetensors"), 2);
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn a_stopped_download_goes_on_with_what_has_arrived() {
+    if !wanted() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let photo = photo(&folder);
+    let site = Site::built();
+    let browser = Browser::start(Gpu::None);
+    browser.network().hold("image.safetensors");
+    browser.open(&site, "?backend=cpu");
+    let _ = browser.evaluate("document.querySelector('[data-testid=load-button]').click()");
+    browser.wait_for("the download to begin", "return true");
+    while browser.asked("image.safetensors") == 0 {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    // The page is not held up by a network that is.
+    let begun = std::time::Instant::now();
+    let _ = browser.evaluate("return new Promise((done) => requestAnimationFrame(done))");
+    assert!(begun.elapsed().as_millis() < 1_000);
+    let _ = browser.evaluate("document.querySelector('[data-testid=cancel]').click()");
+    browser.wait_for(
+        "the offer to load",
+        "return document.querySelector('[data-testid=load-button]') !== null",
+    );
+    browser.network().release();
+    let _ = browser.give(&photo).answer();
+    // Once more, or in two pieces where the browser itself goes on from the middle.
+    assert!(browser.asked("image.safetensors") >= 2);
+    assert_eq!(
+        browser.asked("captions.safetensors"),
+        1,
+        "a file that had arrived"
+    );
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn general_captions_answer_while_finer_ones_are_on_their_way() {
+    if !wanted() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let photo = photo(&folder);
+    let site = Site::copy();
+    let bundle = folder.path().join("bundle");
+    in_shards(&site.model_file(""), &bundle);
+    site.take_model(&bundle);
+    let browser = Browser::start(Gpu::None);
+    browser.network().hold("captions-1");
+    browser.open(&site, "?backend=cpu");
+    let first = browser.give(&photo).answer();
+    assert!(first.rungs.len() >= 3, "{:?}", first.rungs);
+    assert!(
+        first
+            .rungs
+            .iter()
+            .all(|text| !text.contains(" in the ") && !text.contains(" on the "))
+    );
+    browser.network().release();
+    browser.wait_for(
+        "a finer rung",
+        "return [...document.querySelectorAll('[data-testid=rung-text]')].length > 0 \
+           && JSON.parse(document.querySelector('[data-testid=json]').textContent).ladder",
+    );
+    let rungs = format!(
+        "return document.querySelectorAll('[data-testid=rung-text]').length > {}",
+        first.rungs.len()
+    );
+    browser.wait_for("more rungs", &rungs);
+    assert_eq!(
+        browser.asked("image"),
+        2,
+        "two pieces of the tower, each once"
+    );
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn with_storage_full_the_page_runs_from_memory() {
+    if !wanted() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let photo = photo(&folder);
+    let site = Site::built();
+    let browser = Browser::start(Gpu::None);
+    browser.open(&site, "?backend=cpu");
+    let origin = site.url().trim_end_matches('/').to_owned();
+    browser.devtools(
+        "Storage.overrideQuotaForOrigin",
+        &json!({ "origin": origin, "quotaSize": 100_000 }),
+    );
+    let answer = browser.give(&photo).answer();
+    assert!(answer.rungs.len() >= 3);
+    let kept = browser.evaluate(MODELS).as_u64().unwrap();
+    assert!(kept < 200_000, "{kept} bytes were kept within 100 kB");
+    // Asked again it fetches again, and answers again.
+    browser.open(&site, "?backend=cpu");
+    let again = browser.give(&photo).answer();
+    assert_eq!(again.result.ladder, answer.result.ladder);
+    assert_eq!(browser.asked("image.safetensors"), 2);
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn two_tabs_at_once_fetch_the_model_once() {
+    if !wanted() {
+        return;
+    }
+    let site = Site::built();
+    let browser = Browser::start(Gpu::None);
+    browser.network().hold("image.safetensors");
+    browser.open(&site, "?backend=cpu");
+    let _ = browser.evaluate("document.querySelector('[data-testid=load-button]').click()");
+    while browser.asked("image.safetensors") == 0 {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let first = browser.tab();
+    let second = browser.new_tab();
+    browser.open(&site, "?backend=cpu");
+    let _ = browser.evaluate("document.querySelector('[data-testid=load-button]').click()");
+    // Long enough for the second one to have come as far, were it not for its turn.
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    browser.network().release();
+    let ready = "return document.querySelector('[data-testid=engine-line]') !== null";
+    browser.wait_for("the second tab", ready);
+    browser.go_to_tab(&first);
+    browser.wait_for("the first tab", ready);
+    assert_ne!(first, second);
+    assert_eq!(browser.asked("image.safetensors"), 1);
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn a_graphics_processor_that_goes_away_gives_way_to_the_cpu_in_mid_flight() {
+    if !wanted() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let photo = photo(&folder);
+    let site = Site::built();
+    let browser = Browser::start(Gpu::Software);
+    browser.open(&site, "?backend=webgpu");
+    let first = browser.give(&photo).answer();
+    assert_eq!(first.result.backend, "webgpu");
+    // What a driver that hangs does to a browser.
+    browser.end_gpu_process();
+    browser.wait_for(
+        "the CPU to take over",
+        "return document.querySelector('[data-testid=engine-line]')?.dataset.backend === 'cpu'",
+    );
+    let line =
+        browser.evaluate("return document.querySelector('[data-testid=engine-line]').innerText");
+    assert!(line.as_str().unwrap().contains("given up"), "{line}");
+    let second = browser.give(&photo).answer();
+    assert_eq!(second.result.backend, "cpu");
+    assert_eq!(second.result.taxonomy.stop, first.result.taxonomy.stop);
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn an_engine_that_ended_the_tab_before_is_not_started_again_by_itself() {
+    if !wanted() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let photo = photo(&folder);
+    let site = Site::built();
+    let browser = Browser::start(Gpu::Software);
+    browser.open(&site, "?backend=webgpu");
+    let note = "return localStorage.getItem('espalier-loading')";
+    assert_eq!(browser.evaluate(note), Value::Null);
+    // As a page finds it whose predecessor was ended in the middle of a load: a page that is left
+    // takes its note away.
+    browser.visit(&format!("{}engines.json", site.url()));
+    let _ = browser.evaluate("localStorage.setItem('espalier-loading', 'webgpu')");
+    browser.open(&site, "?backend=webgpu");
+    let answer = browser.give(&photo).answer();
+    assert_eq!(answer.result.backend, "cpu");
+    assert!(
+        answer.engine.contains("the browser ended the page"),
+        "{}",
+        answer.engine
+    );
+    assert_eq!(browser.evaluate(note), Value::Null);
+}

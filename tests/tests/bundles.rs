@@ -1,0 +1,160 @@
+//! Bundles in pieces: a tower that arrives file by file, captions of which the general ones come
+//! first.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use burn::tensor::Device;
+use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
+use espalier_core::caption::{Captioner, Opening, Rung};
+use espalier_tests::photos::landscape;
+use espalier_tests::shards::in_shards;
+use tempfile::TempDir;
+
+const PARTS: [Part; 4] = [Part::Image, Part::Captions, Part::Taxonomy, Part::Selftest];
+
+fn shipped() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../static/models/default")
+}
+
+/// The shipped bundle in pieces: its folder and its manifest.
+fn pieces() -> (TempDir, Vec<u8>, Manifest) {
+    let folder = tempfile::tempdir().unwrap();
+    in_shards(&shipped(), folder.path());
+    let bytes = fs::read(folder.path().join("manifest.json")).unwrap();
+    let manifest = Manifest::parse(&bytes).unwrap();
+    (folder, bytes, manifest)
+}
+
+fn whole(folder: &Path) -> Captioner {
+    let bytes = fs::read(folder.join("manifest.json")).unwrap();
+    let manifest = Manifest::parse(&bytes).unwrap();
+    let mut files = BundleFiles::default();
+    for file in manifest.files_of(&PARTS) {
+        let content = fs::read(folder.join(&file.path)).unwrap();
+        files
+            .insert_checked(&manifest, &file.path, content)
+            .unwrap();
+    }
+    Captioner::open(&bytes, &files, &Device::flex()).unwrap()
+}
+
+fn embedding(captioner: &Captioner) -> Vec<f32> {
+    let photo = landscape(200, 150);
+    let embedded = finished(captioner.embed(std::slice::from_ref(&photo)));
+    embedded.unwrap().swap_remove(0)
+}
+
+/// Runs a future that never waits for anything but the CPU.
+fn finished<T>(future: impl Future<Output = T>) -> T {
+    let mut future = std::pin::pin!(future);
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    loop {
+        if let std::task::Poll::Ready(value) = future.as_mut().poll(&mut context) {
+            return value;
+        }
+        std::thread::yield_now();
+    }
+}
+
+fn texts(ladder: &[Rung]) -> Vec<&str> {
+    ladder.iter().map(|rung| rung.text.as_str()).collect()
+}
+
+#[test]
+fn pieces_in_any_order_give_the_answers_of_the_whole() {
+    let (folder, bytes, manifest) = pieces();
+    let mut opening = Opening::new(&bytes, &Device::flex()).unwrap();
+    let mut first: Vec<_> = manifest.first_of(&PARTS).collect();
+    assert!(first.iter().filter(|f| f.part == Part::Image).count() == 2);
+    first.reverse();
+    for file in first {
+        let content = fs::read(folder.path().join(&file.path)).unwrap();
+        opening = opening.add(file.check(content).unwrap()).unwrap();
+    }
+    let mut pieced = opening.finish().unwrap();
+    let at_once = whole(&shipped());
+    let point = embedding(&pieced);
+    let known = embedding(&at_once);
+    let off = point
+        .iter()
+        .zip(&known)
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, f32::max);
+    assert!(off < 1e-6, "{off}");
+
+    // General captions answer by themselves, and with the finer ones it is the whole answer.
+    let general = pieced.rank(&point).ladder;
+    assert!(general.len() >= 3, "{general:?}");
+    let mut later = BundleFiles::default();
+    for file in manifest.finer_of(&PARTS) {
+        let content = fs::read(folder.path().join(&file.path)).unwrap();
+        later
+            .insert_checked(&manifest, &file.path, content)
+            .unwrap();
+    }
+    pieced.grow(&manifest, 1, &later).unwrap();
+    let (all, expected) = (pieced.rank(&point).ladder, at_once.rank(&point).ladder);
+    assert_eq!(texts(&all), texts(&expected));
+    assert_eq!(
+        texts(&whole(folder.path()).rank(&point).ladder),
+        texts(&expected)
+    );
+    assert!(all.len() > general.len(), "{all:?}");
+}
+
+#[test]
+fn a_piece_that_is_missing_or_damaged_or_strange_is_named() {
+    let (folder, bytes, manifest) = pieces();
+    let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    let open = |without: &str| {
+        let mut opening = Opening::new(&bytes, &Device::flex()).unwrap();
+        for file in manifest.first_of(&PARTS).filter(|f| f.path != without) {
+            let checked = file.check(read(&file.path)).unwrap();
+            opening = opening.add(checked).unwrap();
+        }
+        opening
+    };
+    for missing in ["image-1.safetensors", "image.safetensors", "captions.json"] {
+        let error = open(missing).finish().unwrap_err().to_string();
+        assert!(error.contains(missing), "{error}");
+    }
+    let mut damaged = read("image-1.safetensors");
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    let listed = manifest.file("image-1.safetensors").unwrap();
+    let error = listed.check(damaged).unwrap_err().to_string();
+    assert!(
+        error.contains("image-1.safetensors") && error.contains("SHA-256"),
+        "{error}"
+    );
+    // A sound file of another bundle.
+    let mut other = listed.clone();
+    other.bytes = 0;
+    other.sha256 = sha256_hex(&[]);
+    for path in ["image-1.safetensors", "image-2.safetensors"] {
+        other.path = path.to_owned();
+        let strange = other.check(Vec::new()).unwrap();
+        let error = open(path).add(strange).unwrap_err().to_string();
+        assert!(error.contains(path), "{error}");
+    }
+}
+
+#[test]
+fn an_older_reader_that_knows_no_shards_still_reads_the_manifest() {
+    let (_folder, bytes, manifest) = pieces();
+    // What it does not know it leaves alone; what is not there is 0.
+    let text = String::from_utf8(bytes).unwrap();
+    assert_eq!(text.matches("\"shard\":1").count(), 2);
+    assert!(
+        !text.contains("\"shard\":0"),
+        "a number that says nothing is left out"
+    );
+    let sum: u64 = manifest.finer_of(&PARTS).iter().map(|f| f.bytes).sum();
+    assert_eq!(
+        manifest.first_bytes_of(&PARTS) + sum,
+        manifest.bytes_of(&PARTS)
+    );
+}

@@ -1,0 +1,228 @@
+//! `trainer verify`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use clap::Args;
+use espalier_core::bundle::{Manifest, sha256_hex};
+use espalier_core::caption::{CaptionResult, Receipt};
+use serde::Serialize;
+
+use super::caption;
+use crate::cli::Common;
+use crate::exit::usage;
+use crate::model_file::{is_bundle, read_bundle};
+
+/// Compute a result of the page again, and say where it differs.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Example: trainer verify receipt.json --model static/models/default --photo cat.jpg"
+)]
+pub struct VerifyArgs {
+    /// The page's result or receipt, JSON (docs/schema/).
+    #[arg(value_name = "RECEIPT.json")]
+    pub receipt: PathBuf,
+    /// The bundle that it came from.
+    #[arg(long, value_name = "BUNDLE")]
+    pub model: PathBuf,
+    /// The photo that it is of.
+    #[arg(long, value_name = "PHOTO")]
+    pub photo: PathBuf,
+    /// Largest difference of a radius, a similarity or a probability that counts as none.
+    #[arg(long, default_value_t = 0.01, value_name = "GAP")]
+    pub tolerance: f64,
+    /// Shared arguments.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// One thing that is compared.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Compared {
+    /// What.
+    pub what: String,
+    /// In the receipt.
+    pub receipt: String,
+    /// Here.
+    pub here: String,
+    /// How far apart two numbers are; none where they are words, which are the same or not.
+    pub gap: Option<f64>,
+    /// Whether that counts as the same.
+    pub same: bool,
+}
+
+fn words(what: impl Into<String>, receipt: impl ToString, here: impl ToString) -> Compared {
+    let (receipt, here) = (receipt.to_string(), here.to_string());
+    Compared {
+        what: what.into(),
+        same: receipt == here,
+        receipt,
+        here,
+        gap: None,
+    }
+}
+
+fn numbers(what: impl Into<String>, receipt: f64, here: f64, tolerance: f64) -> Compared {
+    let gap = (receipt - here).abs();
+    Compared {
+        what: what.into(),
+        receipt: format!("{receipt:.4}"),
+        here: format!("{here:.4}"),
+        gap: Some(gap),
+        // Written so that a number that is none is no agreement.
+        same: gap <= tolerance,
+    }
+}
+
+/// Everything that a receipt and a fresh result say, side by side. Times and engines may differ.
+#[must_use]
+pub fn compare(
+    receipt: &Receipt,
+    here: &CaptionResult,
+    manifest: &Manifest,
+    tolerance: f64,
+) -> Vec<Compared> {
+    let (said, fresh) = (&receipt.result, Receipt::new(here.clone(), manifest));
+    let mut rows = vec![
+        words(
+            "preprocessing",
+            format!("{:?}", receipt.preprocessing),
+            format!("{:?}", fresh.preprocessing),
+        ),
+        words(
+            "prompts",
+            receipt.prompts.as_deref().unwrap_or("-"),
+            fresh.prompts.as_deref().unwrap_or("-"),
+        ),
+        words("dtype", &receipt.dtype, &fresh.dtype),
+        words("width", said.image.width, here.image.width),
+        words("height", said.image.height, here.image.height),
+        words("rungs", said.ladder.len(), here.ladder.len()),
+        words("steps", said.taxonomy.path.len(), here.taxonomy.path.len()),
+        words("stop", &said.taxonomy.stop, &here.taxonomy.stop),
+    ];
+    for (i, (a, b)) in said.ladder.iter().zip(&here.ladder).enumerate() {
+        let rung = i + 1;
+        rows.push(words(format!("rung {rung}"), &a.text, &b.text));
+        let of = |what: &str| format!("rung {rung}, {what}");
+        rows.push(numbers(of("radius"), a.radius, b.radius, tolerance));
+        rows.push(numbers(
+            of("similarity"),
+            a.similarity,
+            b.similarity,
+            tolerance,
+        ));
+    }
+    for (i, (a, b)) in said
+        .taxonomy
+        .path
+        .iter()
+        .zip(&here.taxonomy.path)
+        .enumerate()
+    {
+        rows.push(words(format!("step {}", i + 1), &a.id, &b.id));
+        rows.push(numbers(format!("step {}, p", i + 1), a.p, b.p, tolerance));
+    }
+    rows
+}
+
+fn same_file(what: &str, path: &Path, receipt: &str, found: &str) -> anyhow::Result<()> {
+    if receipt == found {
+        return Ok(());
+    }
+    Err(usage(format!(
+        "{what} {}: the receipt is of SHA-256 {receipt}, this is {found}; give the one that it \
+         came from",
+        path.display()
+    )))
+}
+
+/// Replay a receipt.
+///
+/// # Errors
+/// Bad usage (exit code 2) for files that are not those of the receipt; a plain error (1) where the
+/// result differs by more than the tolerance.
+pub fn run(args: &VerifyArgs) -> anyhow::Result<()> {
+    if !is_bundle(&args.model) {
+        return Err(usage(format!(
+            "--model {}: expected the bundle of the receipt, a folder with a manifest.json",
+            args.model.display()
+        )));
+    }
+    let (bytes, manifest, files) = read_bundle(&args.model, &caption::PARTS)?;
+    let at = |path: &Path, e| usage(format!("{}: {e}", path.display()));
+    let text = fs::read_to_string(&args.receipt).map_err(|e| at(&args.receipt, e))?;
+    let receipt = Receipt::parse(&text, &manifest)?;
+    let photo = fs::read(&args.photo).map_err(|e| at(&args.photo, e))?;
+    let said = &receipt.result;
+    same_file(
+        "--model",
+        &args.model,
+        &said.model.sha256,
+        &sha256_hex(&bytes),
+    )?;
+    same_file(
+        "--photo",
+        &args.photo,
+        &said.image.sha256,
+        &sha256_hex(&photo),
+    )?;
+
+    let device = args.common.backend.device()?;
+    let captioner = espalier_core::caption::Captioner::open(&bytes, &files, &device)?;
+    let wanted = caption::Wanted {
+        region: receipt.region,
+        below: receipt.below.as_deref(),
+        backend: args.common.backend.resolve().name(),
+    };
+    let here = caption::read(&captioner, &args.photo, &photo, wanted)?;
+    let rows = compare(&receipt, &here, &manifest, args.tolerance);
+    report(args, &receipt, &here, &rows)?;
+    match rows.iter().filter(|row| !row.same).count() {
+        0 => Ok(()),
+        n => Err(anyhow!(
+            "{n} of {} values differ from the receipt by more than {}",
+            rows.len(),
+            args.tolerance
+        )),
+    }
+}
+
+fn report(
+    args: &VerifyArgs,
+    receipt: &Receipt,
+    here: &CaptionResult,
+    rows: &[Compared],
+) -> anyhow::Result<()> {
+    let largest = rows.iter().filter_map(|row| row.gap).fold(0.0, f64::max);
+    let different: Vec<&Compared> = rows.iter().filter(|row| !row.same).collect();
+    if args.common.json {
+        let told = serde_json::json!({
+            "same": different.is_empty(),
+            "compared": rows.len(),
+            "largest_gap": largest,
+            "tolerance": args.tolerance,
+            "differences": different,
+            "backends": [receipt.result.backend, here.backend],
+        });
+        println!("{told}");
+        return Ok(());
+    }
+    for row in &different {
+        println!(
+            "{:<22} receipt {:<28} here {}",
+            row.what, row.receipt, row.here
+        );
+    }
+    println!(
+        "{} rungs, {} steps; {} on {} in the receipt, {} here; largest gap {largest:.5}, tolerance {}",
+        here.ladder.len(),
+        here.taxonomy.path.len(),
+        here.model.name,
+        receipt.result.backend,
+        here.backend,
+        args.tolerance
+    );
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! Pictures with their points, and what is known of them besides.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use espalier_core::input::ResizeMode;
+use serde::{Deserialize, Serialize};
+
+use super::Points;
+use crate::data::fault::CauseCount;
+use crate::data::ledger::Missing;
+use crate::data::{BrokenCounts, Cause, Ledger};
+
+/// What is known of embedded pictures besides their points; one entry a picture.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct About {
+    /// Keys of the records.
+    pub keys: Vec<String>,
+    /// Captions.
+    pub captions: Vec<String>,
+    /// Labels.
+    pub labels: Vec<Option<String>>,
+    /// Records that could not be read.
+    pub counts: BrokenCounts,
+}
+
+impl About {
+    /// Records that could not be read, by cause.
+    #[must_use]
+    pub fn broken(&self) -> BTreeMap<String, Missing> {
+        let one = |(cause, of): (&Cause, &CauseCount)| {
+            let example = format!("{}: {}", of.example.key, of.example.detail);
+            let count = of.count;
+            (cause.words().to_owned(), Missing { count, example })
+        };
+        self.counts.by_cause.iter().map(one).collect()
+    }
+}
+
+/// Pictures with their points.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Embedded {
+    /// Points, row by row.
+    pub points: Points,
+    /// What else is known.
+    pub about: About,
+}
+
+/// How pictures are shown to a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct View {
+    /// How they become squares; `None` is the model's own way.
+    pub resize: Option<ResizeMode>,
+    /// Whether pixels are moved to `[-1, 1]` before the model normalises them itself (METHODS trap
+    /// 20).
+    pub double_norm: bool,
+}
+
+impl From<Option<ResizeMode>> for View {
+    fn from(resize: Option<ResizeMode>) -> Self {
+        Self {
+            resize,
+            double_norm: false,
+        }
+    }
+}
+
+/// Points of a list of files.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Listed {
+    /// The pictures that could be read.
+    pub found: Rc<Embedded>,
+    /// The row of each file of the list; `None` where it could not be read.
+    pub row_of: Vec<Option<usize>>,
+}
+
+impl Listed {
+    /// Points of the pictures that could be read.
+    #[must_use]
+    pub fn points(&self) -> &Points {
+        &self.found.points
+    }
+
+    /// The point of a file of the list, if it could be read.
+    #[must_use]
+    pub fn point(&self, file: usize) -> Option<&[f32]> {
+        let row = self.row_of.get(file).copied().flatten()?;
+        Some(self.found.points.row(row))
+    }
+
+    /// Take files that could not be read out of a ledger that counted them as usable; each of
+    /// them stands for `items(file)` of its items.
+    pub fn settle(&self, ledger: &mut Ledger, items: impl Fn(usize) -> u64) {
+        let lost: u64 = self
+            .row_of
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| row.is_none())
+            .map(|(file, _)| items(file))
+            .sum();
+        let broken = self.found.about.broken();
+        let example = broken.values().next().map_or("", |m| m.example.as_str());
+        ledger.lose("picture cannot be read", lost, example);
+    }
+}

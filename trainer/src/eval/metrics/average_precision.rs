@@ -1,0 +1,57 @@
+//! Average precision of ranked items, as COCO's evaluation computes it.
+
+/// Recalls at which precision is read.
+const RECALLS: usize = 101;
+
+/// Mean of the interpolated precisions at recall 0, 0.01, .., 1: the highest precision at any place
+/// that reaches the recall, 0 where none does. Items of equal score stay in their order.
+///
+/// `None` where no item is right.
+#[must_use]
+pub fn average_precision(mut items: Vec<(f64, bool)>) -> Option<f64> {
+    let all = items.iter().filter(|item| item.1).count();
+    if all == 0 {
+        return None;
+    }
+    items.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut right = 0;
+    let mut places: Vec<(f64, f64)> = Vec::with_capacity(items.len());
+    for (taken, (_, is_right)) in (1..).zip(&items) {
+        right += usize::from(*is_right);
+        places.push((right as f64 / all as f64, right as f64 / f64::from(taken)));
+    }
+    let mut best = 0.0_f64;
+    for place in places.iter_mut().rev() {
+        best = best.max(place.1);
+        place.1 = best;
+    }
+    let at = |step: usize| {
+        let recall = step as f64 / (RECALLS - 1) as f64;
+        let reaches = places.partition_point(|p| p.0 < recall);
+        places.get(reaches).map_or(0.0, |p| p.1)
+    };
+    Some((0..RECALLS).map(at).sum::<f64>() / RECALLS as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn precision_is_the_highest_that_a_later_place_reaches() {
+        // Right, wrong, right: precision 1 up to recall 1/2 (51 readings), then 2/3 (50 readings).
+        let items = vec![(0.9, true), (0.5, false), (0.4, true)];
+        let known = (51.0 + 50.0 * 2.0 / 3.0) / 101.0;
+        assert!((average_precision(items).unwrap_or(0.0) - known).abs() < 1e-12);
+        // Wrong, right, right: 2/3 everywhere.
+        let items = vec![(0.1, true), (0.9, false), (0.4, true)];
+        assert!((average_precision(items).unwrap_or(0.0) - 2.0 / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn nothing_right_has_no_precision() {
+        assert_eq!(average_precision(vec![(0.5, false)]), None);
+        assert_eq!(average_precision(Vec::new()), None);
+        assert_eq!(average_precision(vec![(0.5, true)]), Some(1.0));
+    }
+}

@@ -1,0 +1,117 @@
+//! The classes that labelled pictures are told apart by: from a file of names, a taxonomy, or the
+//! labels themselves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use espalier_core::taxonomy::{NodeIx, Taxonomy};
+
+use crate::eval::options::Choice;
+use crate::eval::task::Context;
+use crate::exit::usage;
+
+/// The classes to choose from.
+pub struct Classes {
+    /// Labels, ascending.
+    pub labels: Vec<String>,
+    /// Their names.
+    pub names: Vec<String>,
+    /// Their nodes, where they come from a taxonomy.
+    pub nodes: Vec<Option<NodeIx>>,
+}
+
+/// Names from a file: `label<TAB>name` a line, or names alone for the sorted labels.
+fn named(path: &Path, present: &BTreeSet<String>) -> anyhow::Result<BTreeMap<String, String>> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| usage(format!("--class-names {}: {e}", path.display())))?;
+    let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
+    let pairs: Vec<(&str, &str)> = lines.iter().filter_map(|l| l.split_once('\t')).collect();
+    if pairs.len() == lines.len() && !pairs.is_empty() {
+        let trimmed = pairs
+            .iter()
+            .map(|(l, n)| (l.trim().to_owned(), n.trim().to_owned()));
+        let found: BTreeMap<String, String> = trimmed.collect();
+        if found.len() < pairs.len() {
+            return Err(usage(format!(
+                "--class-names {}: {} labels are given twice",
+                path.display(),
+                pairs.len() - found.len()
+            )));
+        }
+        return Ok(found);
+    }
+    if !pairs.is_empty() || lines.len() != present.len() {
+        return Err(usage(format!(
+            "--class-names {}: expected a line `label<TAB>name` a class, or a name for each of the {} \
+             labels of the pictures; found {} lines, {} of them with a tab",
+            path.display(),
+            present.len(),
+            lines.len(),
+            pairs.len()
+        )));
+    }
+    let names = lines.iter().map(|l| l.trim().to_owned());
+    Ok(present.iter().cloned().zip(names).collect())
+}
+
+/// Whether the names of a taxonomy are its ids, as those of an edge list are.
+fn nameless(taxonomy: &Taxonomy, nodes: &[NodeIx]) -> bool {
+    let same = |ix: &NodeIx| taxonomy.node(*ix).id == taxonomy.name(*ix);
+    !nodes.is_empty() && nodes.iter().all(same)
+}
+
+/// The classes of pictures with these labels.
+///
+/// # Errors
+/// Bad usage for a file of names that does not fit, or a taxonomy without names.
+pub fn classes(
+    cx: &Context<'_>,
+    taxonomy: &Taxonomy,
+    present: &BTreeSet<String>,
+) -> anyhow::Result<Classes> {
+    if let Some(path) = &cx.options.class_names {
+        let (labels, names): (Vec<_>, Vec<_>) = named(path, present)?.into_iter().unzip();
+        let nodes = labels.iter().map(|l| taxonomy.find(l)).collect();
+        return Ok(Classes {
+            labels,
+            names,
+            nodes,
+        });
+    }
+    let known = present.iter().any(|label| taxonomy.find(label).is_some());
+    if cx.options.taxonomy.is_none() && !known {
+        // Labels that are names themselves, such as those of class folders.
+        let name = |l: &String| l.rsplit('/').next().unwrap_or(l).replace('_', " ");
+        return Ok(Classes {
+            names: present.iter().map(name).collect(),
+            nodes: vec![None; present.len()],
+            labels: present.iter().cloned().collect(),
+        });
+    }
+    let labels: BTreeSet<String> = match cx.options.classes {
+        Choice::Present => present
+            .iter()
+            .filter(|l| taxonomy.find(l).is_some())
+            .cloned()
+            .collect(),
+        Choice::All => {
+            let all = taxonomy.labelled().iter();
+            all.map(|ix| taxonomy.node(*ix).id.clone()).collect()
+        }
+    };
+    let nodes: Vec<NodeIx> = labels.iter().filter_map(|l| taxonomy.find(l)).collect();
+    if nameless(taxonomy, &nodes) {
+        return Err(usage(
+            "--taxonomy: its nodes have ids and no names, so there is nothing to prompt with; give \
+             the names by --class-names FILE with a line `id<TAB>name` a class",
+        ));
+    }
+    Ok(Classes {
+        names: nodes
+            .iter()
+            .map(|ix| taxonomy.name(*ix).to_owned())
+            .collect(),
+        labels: labels.into_iter().collect(),
+        nodes: nodes.into_iter().map(Some).collect(),
+    })
+}

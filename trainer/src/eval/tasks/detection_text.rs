@@ -1,0 +1,193 @@
+//! Recognising given boxes by the texts of all labels, and how well the boxes of a label are found among
+//! all (METHODS 6.8).
+//!
+//! A box stands for a detection that lies exactly right, so average precision judges recognition
+//! alone. A box's score for a label is the softmax of the model's own logits over the labels that
+//! there are to choose from.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use espalier_core::input::ResizeMode;
+use rayon::prelude::*;
+
+use super::scenes::Boxes;
+use crate::data::coco_boxes;
+use crate::data::coco_split::{BASE, NOVEL};
+use crate::eval::metrics::average_precision::average_precision;
+use crate::eval::task::{Context, Outcome, settings};
+use crate::eval::{Points, prompts, zero_shot};
+use crate::exit::usage;
+
+/// Logits of boxes for labels, and the label of each box.
+struct Logits {
+    rows: Vec<Vec<f64>>,
+    truth: Vec<usize>,
+}
+
+impl Logits {
+    /// Mean average precision over the labels `of`, chosen among `among`, on the boxes of the latter;
+    /// `None` where no box has one of `of`.
+    fn mean_precision(&self, of: &[usize], among: &[usize]) -> Option<f64> {
+        let judged: Vec<usize> = (0..self.truth.len())
+            .filter(|i| among.contains(&self.truth[*i]))
+            .collect();
+        let chances: Vec<Vec<f64>> = judged
+            .par_iter()
+            .map(|i| softmax(among.iter().map(|label| self.rows[*i][*label])))
+            .collect();
+        let each = of.iter().filter_map(|label| {
+            let column = among.iter().position(|l| l == label)?;
+            let items = judged.iter().zip(&chances);
+            let items = items.map(|(i, p)| (p[column], self.truth[*i] == *label));
+            average_precision(items.collect())
+        });
+        let each: Vec<f64> = each.collect();
+        (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
+    }
+
+    /// The labels of each box, best first.
+    fn ranked(&self) -> Vec<Vec<usize>> {
+        let one = |row: &Vec<f64>| {
+            let mut order: Vec<usize> = (0..row.len()).collect();
+            order.sort_by(|a, b| row[*b].total_cmp(&row[*a]).then(a.cmp(b)));
+            order
+        };
+        self.rows.iter().map(one).collect()
+    }
+}
+
+fn softmax(logits: impl Iterator<Item = f64>) -> Vec<f64> {
+    let logits: Vec<f64> = logits.collect();
+    let top = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let each: Vec<f64> = logits.iter().map(|l| (l - top).exp()).collect();
+    let sum: f64 = each.iter().sum();
+    each.into_iter().map(|e| e / sum).collect()
+}
+
+/// Places of names in a sorted list, those that are in it.
+fn places(names: &[&str], sorted: &[String]) -> Vec<usize> {
+    let place = |name: &&str| sorted.binary_search_by(|l| l.as_str().cmp(name)).ok();
+    names.iter().filter_map(place).collect()
+}
+
+/// The benchmark of COCO's split is the data where that is COCO's.
+fn has_split(cx: &Context<'_>) -> bool {
+    cx.data.len() == 1 && coco_boxes::is_one(&cx.data[0])
+}
+
+pub(super) fn run(cx: &Context<'_>) -> anyhow::Result<Outcome> {
+    let model = cx.model()?;
+    let mut boxes = Boxes::open(cx, cx.data, "--data")?;
+    // The phrase is the name that a text can be made of; the label may be an id.
+    let names = &boxes.parts.about.captions;
+    let split = has_split(cx);
+    let known = |name: &str| BASE.contains(&name) || NOVEL.contains(&name);
+    let rows: Vec<usize> = (0..names.len())
+        .filter(|i| !split || known(&names[*i]))
+        .collect();
+    let other = (names.len() - rows.len()) as u64;
+    if rows.is_empty() {
+        return Err(usage(format!(
+            "--data: expected boxes of the 65 categories of COCO's split, found {other} of others"
+        )));
+    }
+    boxes
+        .ledger
+        .lose("box of a category outside of the split", other, "");
+    let labels: BTreeSet<&String> = rows.iter().map(|i| &names[*i]).collect();
+    let labels: Vec<String> = if split {
+        // All are there to choose from, with or without a box.
+        let all: BTreeSet<&str> = BASE.into_iter().chain(NOVEL).collect();
+        all.into_iter().map(str::to_owned).collect()
+    } else {
+        labels.into_iter().cloned().collect()
+    };
+    if labels.len() == 1 {
+        let kind = "one label alone, every answer is right";
+        boxes.ledger.note(kind, 1, &labels[0]);
+    }
+    let set = prompts::resolve(&cx.options.prompts, cx.dataset);
+    let texts = model.classes(&labels, set)?;
+    let (space, scale) = (model.space()?, model.logit_scale());
+    let (points, texts): (&Points, &Points) = (&boxes.parts.points, &texts);
+    let row = |i: &usize| -> Vec<f64> {
+        let logit = |text: &[f32]| scale * space.logit(points.row(*i), text);
+        texts.rows().map(logit).collect()
+    };
+    let truth = |i: &usize| labels.binary_search(&names[*i]).unwrap_or_default();
+    let logits = Logits {
+        rows: rows.par_iter().map(row).collect(),
+        truth: rows.iter().map(truth).collect(),
+    };
+    let mut metrics = zero_shot::metrics(&logits.ranked(), &logits.truth, labels.len());
+    let all: Vec<usize> = (0..labels.len()).collect();
+    let mut add = |name: &str, value: Option<f64>| {
+        metrics.extend(value.map(|value| (name.to_owned(), value)));
+    };
+    add("ap", logits.mean_precision(&all, &all));
+    if split {
+        let (base, novel) = (places(&BASE, &labels), places(&NOVEL, &labels));
+        add("ap_base", logits.mean_precision(&base, &all));
+        add("ap_novel", logits.mean_precision(&novel, &all));
+        add(
+            "ap_novel_among_novel",
+            logits.mean_precision(&novel, &novel),
+        );
+    }
+    let seen: BTreeSet<usize> = logits.truth.iter().copied().collect();
+    let never = all.iter().find(|label| !seen.contains(label));
+    if let Some(first) = never {
+        let count = (labels.len() - seen.len()) as u64;
+        boxes.ledger.note(
+            "label that no box has, without a precision",
+            count,
+            &labels[*first],
+        );
+    }
+    Ok(Outcome {
+        dataset: split.then(|| "coco".to_owned()),
+        n: rows.len(),
+        classes: labels.len(),
+        prompts: set.to_owned(),
+        left_out: BTreeMap::from([("category outside of the split".to_owned(), other)]),
+        settings: settings([
+            ("resize", cx.resize_word(ResizeMode::WhitePad)),
+            ("boxes", "given".to_owned()),
+        ]),
+        ledger: Some(boxes.ledger),
+        metrics,
+        ..Outcome::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_is_judged_among_those_there_are_to_choose_from() {
+        // Labels 0 (base), 1 and 2 (novel). Box 1 is taken for label 0 unless only novel ones count.
+        let ln = f64::ln;
+        let logits = Logits {
+            rows: vec![
+                vec![ln(8.0), ln(1.0), ln(1.0)],
+                vec![ln(6.0), ln(3.0), ln(1.0)],
+                vec![ln(1.0), ln(5.0), ln(4.0)],
+            ],
+            truth: vec![0, 1, 2],
+        };
+        let close = |found: Option<f64>, known: f64| {
+            assert!(
+                (found.unwrap_or(f64::NAN) - known).abs() < 1e-12,
+                "{found:?}"
+            );
+        };
+        // Label 1: box 2 (0.5) before box 1 (0.3): half right. Label 2: box 2 first.
+        close(logits.mean_precision(&[1, 2], &[0, 1, 2]), 0.75);
+        // Among 1 and 2, box 1 has 3/4 for label 1 and box 2 has 5/9.
+        close(logits.mean_precision(&[1, 2], &[1, 2]), 1.0);
+        close(logits.mean_precision(&[0], &[0, 1, 2]), 1.0);
+        assert_eq!(logits.mean_precision(&[], &[0, 1]), None);
+        assert_eq!(logits.ranked()[1], [0, 1, 2]);
+    }
+}

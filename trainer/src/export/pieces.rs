@@ -1,0 +1,145 @@
+//! Large parts of a bundle cut into files that arrive, and can be checked and kept, one by one.
+//!
+//! A tower is cut so that a broken download loses little and a page never holds a tower twice; the
+//! captions are cut so that the general ones, which say most, come first.
+
+use std::collections::BTreeMap;
+
+use espalier_core::caption::CaptionEntry;
+use espalier_core::taxonomy::Taxonomy;
+use espalier_core::weights::{HostTensor, Tensors};
+
+/// Bytes of a tower's file, more only where a single tensor is larger.
+pub const PIECE: usize = 3 << 20;
+
+/// Most captions of the first shard.
+const FIRST: usize = 1024;
+
+/// Most captions of each later shard.
+const LATER: usize = 8192;
+
+/// Name of piece `number` of the file `first`: itself, then `image-1.safetensors` and so on.
+#[must_use]
+pub fn name(first: &str, number: usize) -> String {
+    match (number, first.rsplit_once('.')) {
+        (0, _) => first.to_owned(),
+        (_, Some((stem, extension))) => format!("{stem}-{number}.{extension}"),
+        (_, None) => format!("{first}-{number}"),
+    }
+}
+
+/// Tensors in files of about `limit` bytes, each whole; `stored` says how many bytes one takes.
+#[must_use]
+pub fn of_tensors(
+    tensors: Tensors,
+    limit: usize,
+    stored: impl Fn(&str, &HostTensor) -> usize,
+) -> Vec<Tensors> {
+    let mut pieces: Vec<Tensors> = Vec::new();
+    let mut room = 0;
+    for (name, tensor) in tensors.tensors {
+        let bytes = stored(&name, &tensor);
+        if bytes > room || pieces.is_empty() {
+            pieces.push(Tensors {
+                tensors: BTreeMap::new(),
+                metadata: tensors.metadata.clone(),
+            });
+            room = limit;
+        }
+        room = room.saturating_sub(bytes);
+        if let Some(piece) = pieces.last_mut() {
+            piece.tensors.insert(name, tensor);
+        }
+    }
+    pieces
+}
+
+/// Captions in shards, the general ones first: by how much they say beyond a name, then by how deep
+/// in the taxonomy their node lies. The first shard holds bare names only, if there are any.
+#[must_use]
+pub fn of_captions(mut captions: Vec<CaptionEntry>, taxonomy: &Taxonomy) -> Vec<Vec<CaptionEntry>> {
+    let depth = |caption: &CaptionEntry| {
+        let node = caption.node.as_deref().and_then(|id| taxonomy.find(id));
+        node.map_or(u32::MAX, |ix| taxonomy.depth(ix))
+    };
+    captions.sort_by_cached_key(|caption| (caption.detail, depth(caption)));
+    let barest = captions.first().map_or(0, |caption| caption.detail);
+    let names = captions.iter().take_while(|c| c.detail == barest).count();
+    let later = captions.split_off(names.min(FIRST));
+    let mut shards = vec![captions];
+    shards.extend(later.chunks(LATER).map(<[CaptionEntry]>::to_vec));
+    shards
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TREE: &str = "synset\tnames\thypernyms\tlabelled\n\
+        r\tthing\t\t0\na\tanimal\tr\t0\nc\tcat\ta\t1\n";
+
+    fn caption(text: &str, node: Option<&str>, detail: u8) -> CaptionEntry {
+        CaptionEntry {
+            text: text.into(),
+            node: node.map(Into::into),
+            detail,
+        }
+    }
+
+    #[test]
+    fn general_captions_come_first_and_none_is_lost() {
+        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let captions = vec![
+            caption("a cat on the left", Some("c"), 1),
+            caption("a cat", Some("c"), 0),
+            caption("whatever", None, 0),
+            caption("an animal", Some("a"), 0),
+        ];
+        let shards = of_captions(captions, &taxonomy);
+        let texts: Vec<Vec<&str>> = shards
+            .iter()
+            .map(|shard| shard.iter().map(|c| c.text.as_str()).collect())
+            .collect();
+        assert_eq!(
+            texts,
+            [
+                vec!["an animal", "a cat", "whatever"],
+                vec!["a cat on the left"]
+            ]
+        );
+        let many = (0..2 * LATER)
+            .map(|i| caption(&i.to_string(), None, 0))
+            .collect();
+        let shards = of_captions(many, &taxonomy);
+        let sizes: Vec<usize> = shards.iter().map(Vec::len).collect();
+        assert_eq!(sizes, [FIRST, LATER, LATER - FIRST]);
+    }
+
+    #[test]
+    fn a_tower_is_cut_between_tensors_and_nothing_is_lost() {
+        let tensor = |n: usize| HostTensor {
+            shape: vec![n],
+            data: vec![0.5; n],
+        };
+        let sizes = [("a", 6), ("b", 3), ("c", 3), ("d", 30), ("e", 1)];
+        let tensors = Tensors {
+            tensors: sizes
+                .iter()
+                .map(|(n, s)| ((*n).to_owned(), tensor(*s)))
+                .collect(),
+            metadata: BTreeMap::new(),
+        };
+        let pieces = of_tensors(tensors, 10, |_, t| t.data.len());
+        let names: Vec<String> = pieces
+            .iter()
+            .map(|piece| piece.tensors.keys().map(String::as_str).collect())
+            .collect();
+        assert_eq!(names, ["ab", "c", "d", "e"]);
+    }
+
+    #[test]
+    fn pieces_are_numbered_before_the_extension() {
+        assert_eq!(name("image.safetensors", 0), "image.safetensors");
+        assert_eq!(name("image.safetensors", 12), "image-12.safetensors");
+    }
+}

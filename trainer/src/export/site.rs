@@ -1,0 +1,258 @@
+//! A page, its widget, a model and an example of a project page as one folder of static files.
+//!
+//! Every address in it is relative, so any host serves it from any place below its root.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use espalier_core::bundle::Manifest;
+use serde::Serialize;
+use sha2::{Digest, Sha384};
+
+use crate::exit::usage;
+use crate::fit::checkpoint::write_whole;
+
+/// Where a site has its model.
+const MODEL: &str = "models/default";
+
+/// Scripts of the widget, of which the first is the one that pages name.
+const WIDGET: &str = "widget/espalier-ladder.js";
+
+/// What tells a built page from another folder.
+const SIGNS: [&str; 4] = ["index.html", "engines.json", "sw.js", WIDGET];
+
+/// A folder to become a site, and the page to make it of; both have been looked at.
+#[derive(Debug)]
+pub struct Site {
+    folder: PathBuf,
+    page: PathBuf,
+}
+
+/// What to put into a page that embeds the widget.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Embed {
+    /// Folder of the site.
+    pub site: PathBuf,
+    /// Bytes of all its files.
+    pub bytes: u64,
+    /// Address that it is made for.
+    pub url: String,
+    /// Two lines of HTML.
+    pub snippet: String,
+    /// `integrity` of each of the widget's scripts, by its name in the folder.
+    pub integrity: BTreeMap<String, String>,
+}
+
+impl Site {
+    /// Look at both folders before anything is computed.
+    ///
+    /// # Errors
+    /// Bad usage where there is no built page, or a site is there and `force` is off.
+    pub fn plan(folder: &Path, page: Option<&Path>, force: bool) -> anyhow::Result<Self> {
+        let page = match page {
+            Some(given) if is_page(given) => given.to_owned(),
+            Some(given) => return Err(no_page(&format!("--page {}", given.display()))),
+            None => find_page().ok_or_else(|| no_page("beside this program and above it"))?,
+        };
+        let taken = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+        if taken && !(force && is_page(folder)) {
+            return Err(usage(format!(
+                "--site {}: the folder is not empty; choose another, or give --force to replace a \
+                 site that is there",
+                folder.display()
+            )));
+        }
+        Ok(Self {
+            folder: folder.to_owned(),
+            page,
+        })
+    }
+
+    /// Put the site together from the page and a bundle.
+    ///
+    /// # Errors
+    /// A file that cannot be read or written; a bundle that is not whole.
+    pub fn write(&self, bundle: &Path, url: &str) -> anyhow::Result<Embed> {
+        let manifest = fs::read(bundle.join("manifest.json"))
+            .map_err(|e| usage(format!("{}/manifest.json: {e}", bundle.display())))?;
+        let listed = Manifest::parse(&manifest)?;
+        copy(&self.page, &self.folder, &|name| {
+            name == "models" || name.starts_with('.')
+        })?;
+        let model = self.folder.join(MODEL);
+        if model.exists() {
+            fs::remove_dir_all(&model)?;
+        }
+        fs::create_dir_all(&model)?;
+        for file in &listed.files {
+            let from = bundle.join(&file.path);
+            let bytes = fs::read(&from).map_err(|e| usage(format!("{}: {e}", from.display())))?;
+            let checked = file.check(bytes)?;
+            write_whole(&model.join(&file.path), checked.bytes())?;
+        }
+        if let Ok(card) = fs::read(bundle.join("README.md")) {
+            write_whole(&model.join("README.md"), &card)?;
+        }
+        // Last: a folder with a manifest is whole.
+        write_whole(&model.join("manifest.json"), &manifest)?;
+        self.embed(url)
+    }
+
+    fn embed(&self, url: &str) -> anyhow::Result<Embed> {
+        let base = url.trim_end_matches('/');
+        let mut integrity = BTreeMap::new();
+        for entry in fs::read_dir(self.folder.join("widget"))? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "js") {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let hash = BASE64_STANDARD.encode(Sha384::digest(fs::read(&path)?));
+                integrity.insert(format!("widget/{name}"), format!("sha384-{hash}"));
+            }
+        }
+        let hash = integrity
+            .get(WIDGET)
+            .with_context(|| format!("{WIDGET} is missing in {}", self.folder.display()))?;
+        let snippet = format!(
+            "<script type=\"module\" src=\"{base}/{WIDGET}\" integrity=\"{hash}\" \
+             crossorigin=\"anonymous\"></script>\n\
+             <espalier-ladder src=\"photo.jpg\" alt=\"What the photo shows\">\
+             <a href=\"{base}/\">Its ladder of captions</a></espalier-ladder>\n"
+        );
+        Ok(Embed {
+            bytes: size(&self.folder)?,
+            site: self.folder.clone(),
+            url: base.to_owned(),
+            snippet,
+            integrity,
+        })
+    }
+}
+
+impl Embed {
+    /// Say on standard output how a page embeds the widget of this site.
+    pub fn print(&self, json: bool) {
+        if json {
+            println!("{}", serde_json::json!({ "site": self }));
+            return;
+        }
+        println!("site: {}, {} bytes", self.site.display(), self.bytes);
+        println!(
+            "put it at {} (--url), and into a page:\n\n{}",
+            self.url, self.snippet
+        );
+        for (name, hash) in &self.integrity {
+            println!("{hash}  {name}");
+        }
+        let demo = self.site.join("demo/index.html");
+        println!("\nan example of a project page: {}", demo.display());
+    }
+}
+
+fn is_page(folder: &Path) -> bool {
+    SIGNS.iter().all(|name| folder.join(name).is_file())
+}
+
+/// The built page of this program: `page/` where it was installed, `dist/` in the repository.
+fn find_page() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok();
+    let above = program.iter().flat_map(|path| path.ancestors().skip(1));
+    let here = std::env::current_dir().ok();
+    let here = here.iter().flat_map(|path| path.ancestors());
+    above
+        .chain(here)
+        .flat_map(|folder| [folder.join("page"), folder.join("dist")])
+        .find(|folder| is_page(folder))
+}
+
+fn no_page(place: &str) -> anyhow::Error {
+    usage(format!(
+        "{place}: expected the built page, a folder with {}; build it with `cargo xtask build-web \
+         --release` and give its folder, dist, with --page",
+        SIGNS.join(", ")
+    ))
+}
+
+fn copy(from: &Path, to: &Path, left_out: &dyn Fn(&str) -> bool) -> anyhow::Result<()> {
+    fs::create_dir_all(to).with_context(|| format!("creating {}", to.display()))?;
+    for entry in fs::read_dir(from).with_context(|| format!("reading {}", from.display()))? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default();
+        if left_out(&name.to_string_lossy()) {
+            continue;
+        }
+        let target = to.join(name);
+        if path.is_dir() {
+            copy(&path, &target, &|_| false)?;
+        } else {
+            fs::copy(&path, &target).with_context(|| format!("writing {}", target.display()))?;
+        }
+    }
+    Ok(())
+}
+
+fn size(folder: &Path) -> anyhow::Result<u64> {
+    let mut sum = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        sum += if entry.path().is_dir() {
+            size(&entry.path())?
+        } else {
+            entry.metadata()?.len()
+        };
+    }
+    Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(root: &Path) -> PathBuf {
+        let page = root.join("dist");
+        for name in SIGNS.iter().chain(&["models/default/old.txt", ".stamp"]) {
+            let path = page.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, name).unwrap();
+        }
+        page
+    }
+
+    #[test]
+    fn a_folder_without_a_page_is_refused_with_the_way_to_build_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = Site::plan(&dir.path().join("site"), Some(dir.path()), false).unwrap_err();
+        let told = error.to_string();
+        assert!(told.contains("cargo xtask build-web --release"), "{told}");
+        assert_eq!(crate::exit::code(&error), 2);
+    }
+
+    #[test]
+    fn a_folder_with_other_things_in_it_is_never_written_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let page = page(dir.path());
+        let site = dir.path().join("site");
+        fs::create_dir(&site).unwrap();
+        assert!(
+            Site::plan(&site, Some(&page), false).is_ok(),
+            "an empty folder"
+        );
+        fs::write(site.join("thesis.tex"), "years of work").unwrap();
+        assert!(Site::plan(&site, Some(&page), true).is_err());
+    }
+
+    #[test]
+    fn the_pages_own_model_and_hidden_files_stay_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let (page, site) = (page(dir.path()), dir.path().join("site"));
+        copy(&page, &site, &|name| {
+            name == "models" || name.starts_with('.')
+        })
+        .unwrap();
+        assert!(is_page(&site));
+        assert!(!site.join("models").exists() && !site.join(".stamp").exists());
+    }
+}

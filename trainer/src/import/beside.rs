@@ -1,0 +1,118 @@
+//! What lies beside the weights, and what it says: configurations, merges, a README.
+
+use espalier_core::input::{Tokenizer, merges_prefix};
+use serde_json::json;
+
+use super::choices::Choice;
+use super::flags::Flags;
+use super::said::{Pixels, Said, stated};
+use super::source::{Files, read_json};
+use super::{family, hugging_face, open_clip, preprocessing};
+use crate::exit::usage;
+use crate::layout::{Layout, Measured};
+use crate::model_file::MERGES;
+
+/// What files beside the weights say.
+pub(super) fn said(layout: Layout, files: &Files, measured: &Measured) -> anyhow::Result<Said> {
+    match layout {
+        Layout::HuggingFace => {
+            let mut said = match files.json("config.json")? {
+                Some(config) => hugging_face::said(&config)?,
+                None => Said {
+                    pre_norm: stated(true, layout.title()),
+                    ..family::clip(layout.title())
+                },
+            };
+            for name in ["preprocessor_config.json", "processor_config.json"] {
+                if let Some(config) = files.json(name)? {
+                    said.pixels = preprocessing::hugging_face(&config, name)?;
+                    break;
+                }
+            }
+            Ok(said)
+        }
+        Layout::OpenClip => match files.json("open_clip_config.json")? {
+            Some(config) => open_clip::said(&config),
+            None => Ok(family::clip(layout.title())),
+        },
+        Layout::Meru => Ok(family::meru(measured)),
+    }
+}
+
+/// What `--preprocess` means.
+pub(super) fn named_preprocessing(flags: &Flags) -> anyhow::Result<Pixels> {
+    let Some(path) = &flags.preprocess else {
+        return Ok(Pixels::default());
+    };
+    let name = path.to_string_lossy();
+    let (mean, std) = match name.as_ref() {
+        "openai" => preprocessing::OPENAI,
+        "imagenet" => preprocessing::IMAGENET,
+        _ => {
+            return preprocessing::hugging_face(&read_json(path)?, &format!("--preprocess {name}"));
+        }
+    };
+    Ok(Pixels {
+        mean: stated(mean, "--preprocess"),
+        std: stated(std, "--preprocess"),
+        resize: stated(espalier_core::input::ResizeMode::CentreCrop, "--preprocess"),
+        size: None,
+    })
+}
+
+/// The tokenizer is CLIP's, at full size or cut; merges beside the weights must agree.
+pub(super) fn check_vocabulary(files: &Files, vocab: usize) -> anyhow::Result<Choice> {
+    Tokenizer::from_merges(MERGES, vocab)?;
+    let by = match files.text("merges.txt")? {
+        None => "number of token ids",
+        Some(text) => {
+            let lines = |text: &str| -> Vec<String> {
+                let prefix = merges_prefix(text, vocab);
+                let merges = prefix.lines().filter(|l| !l.contains("#version"));
+                merges.map(str::to_owned).collect()
+            };
+            if lines(&text) != lines(MERGES) {
+                return Err(usage(
+                    "merges.txt: wanted the merges of CLIP's vocabulary, found others; models with \
+                     another tokenizer cannot be imported",
+                ));
+            }
+            "merges.txt"
+        }
+    };
+    Ok(Choice {
+        what: "tokenizer",
+        value: json!(format!("CLIP, {vocab} ids")),
+        by: by.into(),
+    })
+}
+
+/// The value behind `license:` in the front matter of a README; where that is `other`, the one
+/// behind `license_name:`.
+pub(super) fn licence_of(readme: &str) -> Option<String> {
+    let matter = readme.strip_prefix("---")?.split("\n---").next()?;
+    let value = |key: &str| {
+        let line = matter.lines().find_map(|l| l.strip_prefix(key))?;
+        let value = line.trim().trim_matches(['"', '\'']);
+        (!value.is_empty()).then(|| value.to_owned())
+    };
+    value("license:")
+        .filter(|l| l != "other")
+        .or_else(|| value("license_name:"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_licence_is_read_from_the_front_matter() {
+        let readme = "---\ntags: [x]\nlicense: cc-by-nc-4.0\n---\nlicense: other\n";
+        assert_eq!(licence_of(readme).as_deref(), Some("cc-by-nc-4.0"));
+        assert_eq!(licence_of("license: mit"), None);
+        assert_eq!(licence_of("---\nlicense: other\n---\n"), None);
+        let named = "---\nlicense: other\nlicense_name: x-1\n---\n";
+        assert_eq!(licence_of(named).as_deref(), Some("x-1"));
+        assert_eq!(licence_of("---\nlicense:\n---\n"), None);
+    }
+}

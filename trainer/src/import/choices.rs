@@ -1,0 +1,81 @@
+//! Choices and who made them; those that nobody made are asked for, all at once.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::said::Maybe;
+use crate::exit::usage;
+use crate::layout::Layout;
+
+/// One choice and who made it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Choice {
+    /// What is chosen.
+    pub what: &'static str,
+    /// What it is.
+    pub value: Value,
+    /// By a key of a file, a family, shapes, or a flag.
+    pub by: String,
+}
+
+/// Choices so far.
+#[derive(Default)]
+pub(super) struct Choices {
+    /// Those that were made.
+    pub(super) taken: Vec<Choice>,
+    /// Those that nobody made, in words.
+    pub(super) asked: Vec<String>,
+}
+
+impl Choices {
+    /// The value by flag, else as said, else as measured; asked for where there is none.
+    pub(super) fn take<T: Serialize>(
+        &mut self,
+        what: &'static str,
+        (flag, given): (&str, Option<T>),
+        said: Maybe<T>,
+        measured: Option<T>,
+    ) -> Option<T> {
+        let (value, by) = match (given, said, measured) {
+            (Some(value), None, _) => (value, flag.to_owned()),
+            (Some(value), Some(said), _) => (value, format!("{flag}, over {}", said.by)),
+            (None, Some(said), _) => (said.value, said.by),
+            (None, None, Some(value)) => (value, "shapes of tensors".to_owned()),
+            (None, None, None) => {
+                self.asked.push(if flag.is_empty() {
+                    format!(
+                        "{what}: the tensor whose shape shows it is missing or has another rank"
+                    )
+                } else {
+                    format!("{what}: say it with {flag}")
+                });
+                return None;
+            }
+        };
+        self.taken.push(Choice {
+            what,
+            value: serde_json::to_value(&value).unwrap_or_default(),
+            by,
+        });
+        Some(value)
+    }
+
+    /// A size, which has no flag.
+    pub(super) fn size(
+        &mut self,
+        what: &'static str,
+        said: Maybe<usize>,
+        shown: Option<usize>,
+    ) -> usize {
+        self.take(what, ("", None), said, shown).unwrap_or(0)
+    }
+}
+
+/// Bad usage that lists what nobody said.
+pub(super) fn asked(layout: Layout, asked: &[String]) -> anyhow::Error {
+    usage(format!(
+        "{} weights: neither the file nor one beside it says\n  {}",
+        layout.title(),
+        asked.join("\n  ")
+    ))
+}

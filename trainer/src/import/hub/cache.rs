@@ -1,0 +1,85 @@
+//! Names of repositories, and the folder that programs share for what they have fetched.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::exit::usage;
+
+/// End of the name of a file that is not whole yet.
+pub(super) const PART: &str = ".incomplete";
+
+/// What a user names: a repository and a state of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Id {
+    pub(super) name: String,
+    pub(super) revision: String,
+}
+
+/// A word that is safe in a path and in an address.
+pub(super) fn is_plain(word: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    !word.is_empty() && !word.starts_with('.') && word.chars().all(plain)
+}
+
+impl Id {
+    /// `org/name`, or `org/name@revision`.
+    pub(super) fn parse(text: &str) -> anyhow::Result<Self> {
+        let (name, revision) = text.split_once('@').unwrap_or((text, "main"));
+        let parts: Vec<&str> = name.split('/').collect();
+        let plain = parts.len() == 2 && parts.iter().all(|p| is_plain(p));
+        if !plain || !revision.split('/').all(is_plain) {
+            return Err(usage(format!(
+                "hf-hub:{text}: wanted hf-hub:org/name or hf-hub:org/name@revision"
+            )));
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            revision: revision.to_owned(),
+        })
+    }
+
+    /// Its folder in the cache.
+    pub(super) fn folder(&self) -> anyhow::Result<PathBuf> {
+        let name = self.name.replace('/', "--");
+        Ok(home()?.join("hub").join(format!("models--{name}")))
+    }
+}
+
+/// `HF_HOME`, else where other programs put it.
+pub(super) fn home() -> anyhow::Result<PathBuf> {
+    if let Some(home) = std::env::var_os("HF_HOME") {
+        return Ok(home.into());
+    }
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));
+    cache
+        .map(|c| c.join("huggingface"))
+        .ok_or_else(|| usage("hf-hub: wanted a folder for the cache: set HF_HOME"))
+}
+
+/// Names of files below a folder, links followed.
+pub(super) fn files_below(folder: &Path, prefix: &str, into: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        match fs::metadata(entry.path()) {
+            Ok(found) if found.is_dir() => files_below(&entry.path(), &format!("{name}/"), into),
+            Ok(_) if !name.ends_with(PART) => into.push(name),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_two_plain_words() {
+        assert!(Id::parse("openai/clip-vit-base-patch32").is_ok());
+        assert_eq!(Id::parse("a/b@v1.0").unwrap().revision, "v1.0");
+        for id in ["", "a", "a/b/c", "../b", "a/b c", "a/b@", "a/b@..", "/b"] {
+            let message = Id::parse(id).unwrap_err().to_string();
+            assert!(message.contains("wanted hf-hub:org/name"), "{message}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Questions to the hub over the network.
+
+use std::fs;
+use std::time::Duration;
+
+use ureq::{Agent, Body, http::Response};
+
+use super::cache::home;
+
+const ENDPOINT: &str = "https://huggingface.co";
+/// Time to reach the hub, and to wait for the head of an answer. Downloads may take as long as they
+/// need.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Where the hub is.
+pub(super) fn endpoint() -> String {
+    let set = std::env::var("HF_ENDPOINT").ok().filter(|e| !e.is_empty());
+    set.map_or_else(
+        || ENDPOINT.to_owned(),
+        |e| e.trim_end_matches('/').to_owned(),
+    )
+}
+
+fn token() -> Option<String> {
+    let set = std::env::var("HF_TOKEN").ok();
+    let kept = || fs::read_to_string(home().ok()?.join("token")).ok();
+    let token = set.or_else(kept)?.trim().to_owned();
+    (!token.is_empty()).then_some(token)
+}
+
+pub(super) fn agent() -> Agent {
+    let version = concat!("espalier/", env!("CARGO_PKG_VERSION"));
+    let config = Agent::config_builder()
+        .timeout_connect(Some(PATIENCE))
+        .timeout_recv_response(Some(3 * PATIENCE))
+        .user_agent(version);
+    config.build().into()
+}
+
+/// Ask the hub, for the bytes of a file from `from` on. A token is not carried along when the hub
+/// sends on to another host.
+pub(super) fn ask(agent: &Agent, url: &str, from: u64) -> Result<Response<Body>, Box<ureq::Error>> {
+    let mut request = agent.get(url);
+    if from > 0 {
+        request = request.header("range", format!("bytes={from}-"));
+    }
+    if let Some(token) = token() {
+        request = request.header("authorization", format!("Bearer {token}"));
+    }
+    request.call().map_err(Box::new)
+}

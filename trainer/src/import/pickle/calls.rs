@@ -1,0 +1,105 @@
+//! What a pickle may name, and what its calls would have made.
+
+use super::machine::{Machine, Step};
+use super::tensor::{Storage, TensorView};
+use super::value::{Known, Node, Ref};
+use crate::import::dtype::Number;
+
+/// What a pickle may name.
+fn known(module: &str, name: &str) -> Option<Known> {
+    let storage = |number| Some(Known::StorageType(number));
+    match (module, name) {
+        ("collections", "OrderedDict") => Some(Known::OrderedDict),
+        ("torch._utils", "_rebuild_tensor_v2") => Some(Known::RebuildTensor),
+        ("torch._utils", "_rebuild_parameter") => Some(Known::RebuildParameter),
+        ("torch", "Size") => Some(Known::Size),
+        ("torch", "FloatStorage") => storage(Number::F32),
+        ("torch", "DoubleStorage") => storage(Number::F64),
+        ("torch", "HalfStorage") => storage(Number::F16),
+        ("torch", "BFloat16Storage") => storage(Number::Bf16),
+        ("torch", "LongStorage") => storage(Number::Whole(8)),
+        ("torch", "IntStorage") => storage(Number::Whole(4)),
+        ("torch", "ShortStorage") => storage(Number::Whole(2)),
+        ("torch", "CharStorage" | "ByteStorage" | "BoolStorage") => storage(Number::Whole(1)),
+        _ => None,
+    }
+}
+
+impl Machine<'_> {
+    /// A name, of which few are known; any other is refused.
+    pub(super) fn name(&mut self, code: u8) -> Step {
+        let (module, name) = if code == b'c' {
+            (self.line()?, self.line()?)
+        } else {
+            let (name, module) = (self.pop()?, self.pop()?);
+            let text = |at| self.arena.text(at).map(str::to_owned);
+            let found = text(module).zip(text(name));
+            found.ok_or("a name that is no text")?
+        };
+        let found = known(&module, &name).ok_or_else(|| {
+            format!(
+                "it names `{module}.{name}`, which is not needed to hold tensors and could run \
+                 code; nothing was run. Save the weights alone, best as safetensors"
+            )
+        })?;
+        self.push(Node::Known(found))
+    }
+
+    /// `("storage", type, key, device, length)`.
+    pub(super) fn storage(&mut self) -> Step {
+        let tuple = self.pop()?;
+        let parts = self.arena.parts(tuple).unwrap_or_default();
+        let read = || {
+            let [kind, number, key, _, len] = parts else {
+                return None;
+            };
+            let Node::Known(Known::StorageType(number)) = self.arena.get(*number) else {
+                return None;
+            };
+            (self.arena.text(*kind)? == "storage").then_some(())?;
+            Some(Storage {
+                key: self.arena.text(*key)?.to_owned(),
+                number: *number,
+                len: self.arena.size(*len)?,
+            })
+        };
+        let storage = read().ok_or("a reference that is not to a storage of numbers")?;
+        self.push(Node::Storage(storage))
+    }
+
+    /// What would be a call: of the few names that are known, what they would make.
+    pub(super) fn call(&mut self) -> Step {
+        let (arguments, function) = (self.pop()?, self.pop()?);
+        let Node::Known(function) = *self.arena.get(function) else {
+            return Err("a call of something that is no function".into());
+        };
+        let arguments = self
+            .arena
+            .parts(arguments)
+            .ok_or("a call without a tuple")?;
+        let node = match (function, arguments) {
+            (Known::RebuildTensor, _) => Node::Tensor(TensorView::rebuilt(&self.arena, arguments)?),
+            (Known::RebuildParameter, [tensor, ..]) => self.arena.get(*tensor).clone(),
+            (Known::OrderedDict, []) => Node::Dict(Vec::new()),
+            (Known::OrderedDict, [items]) => Node::Dict(self.items(*items)?),
+            (Known::Size, [sides]) => {
+                let sides = self.arena.parts(*sides).ok_or("a size without sides")?;
+                Node::Tuple(sides.to_vec())
+            }
+            _ => return Err("a call with arguments that do not fit".into()),
+        };
+        self.push(node)
+    }
+
+    /// Entries of a dictionary that is given as a list of pairs.
+    fn items(&self, list: Ref) -> Step<Vec<(Ref, Ref)>> {
+        let items = self.arena.parts(list).ok_or("a dictionary of no list")?;
+        items
+            .iter()
+            .map(|pair| match self.arena.parts(*pair) {
+                Some([key, value]) => Ok((*key, *value)),
+                _ => Err("a dictionary of no pairs".to_owned()),
+            })
+            .collect()
+    }
+}

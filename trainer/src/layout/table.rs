@@ -1,0 +1,245 @@
+//! The one table of names outside of the blocks: ours, and those of every layout (METHODS 7.1 to 7.3).
+
+use espalier_core::model::DualConfig;
+
+use super::blocks::{self, Side, Style, TEXTUAL, VISUAL};
+use super::{How, Layout, Piece};
+
+/// One dimension of a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dim {
+    /// Ours alone: layouts that were not made for timm leave it out where it comes first.
+    One,
+    Rgb,
+    Patch,
+    /// Patches, and the class token where there is one.
+    Tokens,
+    Vision,
+    Text,
+    Vocabulary,
+    Context,
+    Embedding,
+}
+
+/// Which models have a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    Always,
+    ClassToken,
+    PatchBias,
+    PreNorm,
+}
+
+/// What a layout calls a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Name {
+    /// Nothing: what it says stands in a configuration there.
+    Unnamed,
+    /// As we do.
+    Ours,
+    Is(&'static str),
+    /// Stored as it is multiplied from the right, so transposed with respect to a linear layer.
+    Turned(&'static str),
+}
+
+struct Row {
+    ours: &'static str,
+    dims: &'static [Dim],
+    when: When,
+    hugging_face: Name,
+    open_clip: Name,
+}
+
+const fn row(
+    ours: &'static str,
+    dims: &'static [Dim],
+    when: When,
+    hugging_face: Name,
+    open_clip: Name,
+) -> Row {
+    Row {
+        ours,
+        dims,
+        when,
+        hugging_face,
+        open_clip,
+    }
+}
+
+use Dim::{Context, Embedding, One, Patch, Rgb, Text, Tokens, Vision, Vocabulary};
+use Name::{Is, Ours, Turned, Unnamed};
+use When::{Always, ClassToken, PatchBias, PreNorm};
+
+/// The kernel of the patches, by our name, and other tensors whose shapes are measured.
+pub(super) const KERNEL: &str = "visual.patch_embed.proj.weight";
+pub(super) const POSITIONS: &str = "visual.pos_embed";
+pub(super) const TOKENS: &str = "textual.token_embed.weight";
+pub(super) const TEXT_POSITIONS: &str = "textual.posit_embed";
+pub(super) const PROJECTION: &str = "visual_proj.weight";
+
+/// Names by our own, which are those of the MERU family.
+#[rustfmt::skip]
+const TABLE: [Row; 17] = [
+    row("logit_scale", &[], Always, Ours, Ours),
+    row("pixel_mean", &[Rgb, One, One], Always, Unnamed, Unnamed),
+    row("pixel_std", &[Rgb, One, One], Always, Unnamed, Unnamed),
+    row("visual.cls_token", &[One, One, Vision], ClassToken,
+        Is("vision_model.embeddings.class_embedding"), Is("visual.class_embedding")),
+    row(POSITIONS, &[One, Tokens, Vision], Always,
+        Is("vision_model.embeddings.position_embedding.weight"), Is("visual.positional_embedding")),
+    row(KERNEL, &[Vision, Rgb, Patch, Patch], Always,
+        Is("vision_model.embeddings.patch_embedding.weight"), Is("visual.conv1.weight")),
+    row("visual.patch_embed.proj.bias", &[Vision], PatchBias, Unnamed, Unnamed),
+    row("visual.norm_pre.weight", &[Vision], PreNorm,
+        Is("vision_model.pre_layrnorm.weight"), Is("visual.ln_pre.weight")),
+    row("visual.norm_pre.bias", &[Vision], PreNorm,
+        Is("vision_model.pre_layrnorm.bias"), Is("visual.ln_pre.bias")),
+    row("visual.norm.weight", &[Vision], Always,
+        Is("vision_model.post_layernorm.weight"), Is("visual.ln_post.weight")),
+    row("visual.norm.bias", &[Vision], Always,
+        Is("vision_model.post_layernorm.bias"), Is("visual.ln_post.bias")),
+    row(TOKENS, &[Vocabulary, Text], Always,
+        Is("text_model.embeddings.token_embedding.weight"), Is("token_embedding.weight")),
+    row(TEXT_POSITIONS, &[Context, Text], Always,
+        Is("text_model.embeddings.position_embedding.weight"), Is("positional_embedding")),
+    row("textual.ln_final.weight", &[Text], Always,
+        Is("text_model.final_layer_norm.weight"), Is("ln_final.weight")),
+    row("textual.ln_final.bias", &[Text], Always,
+        Is("text_model.final_layer_norm.bias"), Is("ln_final.bias")),
+    row(PROJECTION, &[Embedding, Vision], Always,
+        Is("visual_projection.weight"), Turned("visual.proj")),
+    row("textual_proj.weight", &[Embedding, Text], Always,
+        Is("text_projection.weight"), Turned("text_projection")),
+];
+
+/// The stacks of blocks of a layout: of pictures, of texts.
+pub(super) fn stacks(layout: Layout) -> [Side; 2] {
+    let side = |prefix, style| Side { prefix, style };
+    match layout {
+        Layout::HuggingFace => [
+            side("vision_model.encoder.layers", Style::HuggingFace),
+            side("text_model.encoder.layers", Style::HuggingFace),
+        ],
+        Layout::OpenClip => [
+            side("visual.transformer.resblocks", Style::Clip),
+            side("transformer.resblocks", Style::Clip),
+        ],
+        Layout::Meru => [VISUAL, TEXTUAL],
+    }
+}
+
+impl Row {
+    /// What a layout calls it, and how its numbers are turned there.
+    fn named(&self, layout: Layout) -> Option<(&'static str, How)> {
+        let name = match layout {
+            Layout::HuggingFace => self.hugging_face,
+            Layout::OpenClip => self.open_clip,
+            Layout::Meru => Ours,
+        };
+        match name {
+            Unnamed => None,
+            Ours => Some((self.ours, How::Stacked)),
+            Is(name) => Some((name, How::Stacked)),
+            Turned(name) => Some((name, How::Transposed)),
+        }
+    }
+
+    fn is_in(&self, config: &DualConfig) -> bool {
+        match self.when {
+            Always => true,
+            ClassToken => config.vision.pool.has_class(),
+            PatchBias => config.vision.patch_bias,
+            PreNorm => config.vision.pre_norm,
+        }
+    }
+}
+
+fn size(dim: Dim, config: &DualConfig) -> usize {
+    let (v, t) = (&config.vision, &config.text);
+    match dim {
+        One => 1,
+        Rgb => 3,
+        Patch => v.patch,
+        Tokens => v.patches() + usize::from(v.pool.has_class()),
+        Vision => v.d_model,
+        Text => t.d_model,
+        Vocabulary => t.vocab_size,
+        Context => t.context,
+        Embedding => config.d_embed,
+    }
+}
+
+/// What a layout calls the tensor of our name `ours`, and how it is turned there.
+pub(super) fn named(layout: Layout, ours: &str) -> Option<(&'static str, How)> {
+    TABLE.iter().find(|row| row.ours == ours)?.named(layout)
+}
+
+/// Every tensor of a model but the scalars of its space.
+pub(super) fn pieces(layout: Layout, config: &DualConfig) -> Vec<Piece> {
+    let sizes = |dims: &[Dim]| dims.iter().map(|d| size(*d, config)).collect::<Vec<_>>();
+    let mut out = Vec::new();
+    for row in TABLE.iter().filter(|row| row.is_in(config)) {
+        let Some((name, how)) = row.named(layout) else {
+            continue;
+        };
+        let ones = row.dims.iter().take_while(|d| **d == One).count();
+        let kept = if layout == Layout::Meru { 0 } else { ones };
+        let mut their_shape = sizes(&row.dims[kept..]);
+        if how == How::Transposed {
+            their_shape.reverse();
+        }
+        out.push(Piece {
+            ours: row.ours.into(),
+            shape: sizes(row.dims),
+            theirs: vec![name.into()],
+            their_shape,
+            how,
+        });
+    }
+    let (v, t) = (&config.vision, &config.text);
+    let [image, text] = stacks(layout);
+    out.extend(blocks::pieces(
+        VISUAL,
+        image,
+        v.n_layers,
+        v.d_model,
+        v.hidden(),
+    ));
+    out.extend(blocks::pieces(
+        TEXTUAL,
+        text,
+        t.n_layers,
+        t.d_model,
+        t.hidden(),
+    ));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_layout_has_two_tensors_of_one_name() {
+        for layout in [Layout::HuggingFace, Layout::OpenClip, Layout::Meru] {
+            let names = TABLE.iter().filter_map(|row| row.named(layout));
+            let mut names: Vec<&str> = names.map(|(name, _)| name).collect();
+            let before = names.len();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), before, "{layout:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_layouts() {
+        let of = |layout| named(layout, PROJECTION);
+        assert_eq!(
+            of(Layout::HuggingFace),
+            Some(("visual_projection.weight", How::Stacked))
+        );
+        assert_eq!(of(Layout::OpenClip), Some(("visual.proj", How::Transposed)));
+        assert_eq!(of(Layout::Meru), Some((PROJECTION, How::Stacked)));
+        assert_eq!(named(Layout::HuggingFace, "pixel_mean"), None);
+    }
+}

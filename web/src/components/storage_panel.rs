@@ -1,0 +1,113 @@
+//! What this browser keeps for Espalier, and the way to be rid of it.
+
+use leptos::prelude::*;
+use wasm_bindgen_futures::spawn_local;
+
+use crate::load::kept::{self, Kept};
+use crate::load::progress::in_megabytes;
+use crate::shell::Shell;
+use crate::state::session::Engine;
+
+/// The panel. It stands at the foot of the page, outside of what a photo changes.
+#[component]
+pub fn StoragePanel(
+    /// The page's session, of which a model that has arrived is of interest here.
+    shell: Shell,
+) -> impl IntoView {
+    let found = RwSignal::new(Kept::default());
+    let look = move || spawn_local(async move { found.set(kept::look().await) });
+    Effect::new(move |_| {
+        let ready = shell
+            .session
+            .with(|session| matches!(session.engine, Engine::Ready(_)));
+        if ready {
+            // Asked once there is something worth keeping.
+            spawn_local(async move {
+                kept::make_lasting().await;
+                found.set(kept::look().await);
+            });
+        } else {
+            look();
+        }
+    });
+    let empty = move || found.with(|kept| kept.models.is_empty() && !kept.program);
+    let delete_models = move |_| {
+        spawn_local(async move {
+            kept::delete_models().await;
+            found.set(kept::look().await);
+        });
+    };
+    let delete_all = move |_| {
+        spawn_local(async move {
+            kept::delete_all().await;
+            found.set(kept::look().await);
+        });
+    };
+    view! {
+        <details class="kept" data-testid="kept" on:toggle=move |_| look()>
+            <summary>"What this browser keeps"</summary>
+            <div class="kept-body">
+                <p data-testid="kept-sum" role="status">{move || found.with(sum)}</p>
+                <ul>
+                    {move || {
+                        found
+                            .with(|kept| {
+                                kept.models
+                                    .iter()
+                                    .map(|(folder, bytes)| {
+                                        let name = folder.rsplit('/').next().unwrap_or(folder);
+                                        format!("Model “{name}”, {}", in_megabytes(*bytes))
+                                    })
+                                    .map(|line| view! { <li data-testid="kept-model">{line}</li> })
+                                    .collect_view()
+                            })
+                    }}
+                    {move || {
+                        found
+                            .with(|kept| kept.program)
+                            .then(|| {
+                                view! { <li>"The page itself, which so opens without a network"</li> }
+                            })
+                    }}
+                </ul>
+                <div class="kept-actions">
+                    <button
+                        class="button is-quiet"
+                        type="button"
+                        data-testid="delete-models"
+                        prop:disabled=move || found.with(|kept| kept.models.is_empty())
+                        on:click=delete_models
+                    >
+                        "Delete the models"
+                    </button>
+                    <button
+                        class="button is-quiet"
+                        type="button"
+                        data-testid="delete-all"
+                        prop:disabled=empty
+                        on:click=delete_all
+                    >
+                        "Delete everything"
+                    </button>
+                </div>
+            </div>
+        </details>
+    }
+}
+
+/// All that is kept in one or two sentences.
+fn sum(kept: &Kept) -> String {
+    if kept.models.is_empty() && !kept.program {
+        return "Nothing is kept. No photo ever is.".to_owned();
+    }
+    let used = kept.used.map_or_else(
+        || "Espalier is kept here.".to_owned(),
+        |bytes| format!("{} in all.", in_megabytes(bytes)),
+    );
+    let lasting = if kept.lasting {
+        " The browser keeps it until you delete it."
+    } else {
+        " The browser may clear it when space runs short; it is then fetched again."
+    };
+    format!("{used}{lasting} No photo is ever kept.")
+}

@@ -1,0 +1,235 @@
+//! What a worker knows and what it answers with: a model, and the photos that it read lately.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use espalier_core::bundle::{BundleFiles, Manifest, sha256_hex};
+use espalier_core::caption::{Caption, CaptionResult, Captioner, PhotoInfo};
+use espalier_core::input::{crop_box, decode};
+use serde::Serialize;
+
+use super::clock::Clock;
+use super::protocol::{Backend, PhotoId, Response};
+use crate::told::{place_sentence, tell};
+use crate::ui_error::{Cause, UiError};
+
+/// Photos whose embeddings are kept, so that they can be asked about again: a folder of them, or
+/// those of several elements of a page that share one worker.
+const KEPT: usize = 1024;
+
+/// A photo that was read.
+struct Read {
+    id: PhotoId,
+    image: PhotoInfo,
+    embedding: Vec<f32>,
+    timing_ms: BTreeMap<String, f64>,
+    below: Option<String>,
+    caption: Caption,
+}
+
+/// A model made ready, and what was read with it.
+pub struct Desk {
+    backend: Backend,
+    manifest: Manifest,
+    captioner: Captioner,
+    read: VecDeque<Read>,
+}
+
+impl Desk {
+    /// A desk with nothing on it yet.
+    #[must_use]
+    pub fn new(backend: Backend, manifest: Manifest, captioner: Captioner) -> Self {
+        Self {
+            backend,
+            manifest,
+            captioner,
+            read: VecDeque::new(),
+        }
+    }
+
+    /// Reads a photo: the same decoding, the same preprocessing and the same ranking as the command
+    /// line's.
+    ///
+    /// # Errors
+    /// A photo that cannot be read, a device that fails.
+    pub async fn caption(&mut self, id: PhotoId, photo: &[u8]) -> Result<Response, UiError> {
+        let json = self.read(id, photo, None).await?;
+        Ok(Response::Result { id, json })
+    }
+
+    /// Reads a photo, or the part of it with these edges (left, top, right, bottom, as shares of the
+    /// sides), and gives the result as JSON.
+    ///
+    /// # Errors
+    /// As [`caption`](Self::caption), and a part without a pixel.
+    pub async fn read(
+        &mut self,
+        id: PhotoId,
+        photo: &[u8],
+        region: Option<[f32; 4]>,
+    ) -> Result<String, UiError> {
+        let told = |error| UiError::from(&error);
+        let mut clock = Clock::start();
+        let mut picture = decode(photo).map_err(told)?;
+        let image = PhotoInfo {
+            width: picture.width(),
+            height: picture.height(),
+            sha256: sha256_hex(photo),
+        };
+        clock.lap("decode");
+        if let Some(region) = region {
+            picture = crop_box(&picture, region).ok_or_else(UiError::empty_region)?;
+        }
+        let pictures = std::slice::from_ref(&picture);
+        let mut embedding = self.captioner.embed(pictures).await.map_err(told)?;
+        clock.lap("embed");
+        let embedding = embedding.swap_remove(0);
+        let caption = self.captioner.rank(&embedding);
+        clock.lap("rank");
+        let read = Read {
+            id,
+            image,
+            embedding,
+            timing_ms: clock.stop(),
+            below: None,
+            caption,
+        };
+        let json = self.json(&read);
+        self.read.retain(|other| other.id != id);
+        self.read.push_front(read);
+        self.read.truncate(KEPT);
+        json
+    }
+
+    /// The model.
+    #[must_use]
+    pub fn captioner(&self) -> &Captioner {
+        &self.captioner
+    }
+
+    /// The embedding of a photo that was read lately.
+    ///
+    /// # Errors
+    /// A photo that is no longer known.
+    pub fn point(&self, id: PhotoId) -> Result<&[f32], UiError> {
+        Ok(&self.read[self.find(id)?].embedding)
+    }
+
+    /// Ranks a photo that was read lately, at or below a node.
+    ///
+    /// # Errors
+    /// A photo that is no longer known, a node that the taxonomy lacks.
+    pub fn rank(&mut self, id: PhotoId, below: Option<String>) -> Result<Response, UiError> {
+        let at = self.find(id)?;
+        let embedding = &self.read[at].embedding;
+        let caption = match &below {
+            None => self.captioner.rank(embedding),
+            Some(node) => self.captioner.rank_below(embedding, node).map_err(asked)?,
+        };
+        self.read[at].caption = caption;
+        self.read[at].below = below;
+        self.answer(&self.read[at])
+    }
+
+    /// Puts a result into words.
+    ///
+    /// # Errors
+    /// Something that is no result.
+    pub fn phrase(&self, id: PhotoId, json: &str) -> Result<Response, UiError> {
+        let result: CaptionResult = serde_json::from_str(json).map_err(mixed)?;
+        let tree = self.captioner.classifier().taxonomy();
+        let mut told = tell(&result, &self.manifest, Some(tree));
+        if let Ok(at) = self.find(id)
+            && self.read[at].below.is_some()
+        {
+            let mut receipt = espalier_core::caption::Receipt::new(result, &self.manifest);
+            receipt.below.clone_from(&self.read[at].below);
+            told.receipt = json_of(&receipt)?;
+        }
+        Ok(Response::Phrased { id, told })
+    }
+
+    /// Where a node lies, seen from a photo that was read lately.
+    ///
+    /// # Errors
+    /// A photo that is no longer known, a node that the taxonomy lacks.
+    pub fn place(&self, id: PhotoId, node: &str) -> Result<Response, UiError> {
+        let read = &self.read[self.find(id)?];
+        let place = self
+            .captioner
+            .lineage(&read.embedding, node)
+            .map_err(asked)?;
+        let sentence = place_sentence(&place, &read.caption.taxonomy);
+        Ok(Response::Placed {
+            id,
+            place,
+            sentence,
+        })
+    }
+
+    /// Takes in a later shard of the captions, and gives new answers to the photos that it changes
+    /// them for.
+    ///
+    /// # Errors
+    /// Files that do not fit the bundle.
+    pub fn grow(&mut self, shard: u32, files: &BundleFiles) -> Result<Vec<Response>, UiError> {
+        self.captioner
+            .grow(&self.manifest, shard, files)
+            .map_err(|error| UiError::from(&error))?;
+        let mut answers = Vec::new();
+        for at in 0..self.read.len() {
+            let read = &self.read[at];
+            let caption = match &read.below {
+                None => self.captioner.rank(&read.embedding),
+                Some(node) => self
+                    .captioner
+                    .rank_below(&read.embedding, node)
+                    .map_err(asked)?,
+            };
+            if caption != read.caption {
+                self.read[at].caption = caption;
+                answers.push(self.answer(&self.read[at])?);
+            }
+        }
+        Ok(answers)
+    }
+
+    fn find(&self, id: PhotoId) -> Result<usize, UiError> {
+        let at = self.read.iter().position(|read| read.id == id);
+        at.ok_or_else(UiError::forgotten_photo)
+    }
+
+    fn answer(&self, read: &Read) -> Result<Response, UiError> {
+        let json = self.json(read)?;
+        Ok(Response::Result { id: read.id, json })
+    }
+
+    fn json(&self, read: &Read) -> Result<String, UiError> {
+        let result = CaptionResult {
+            model: self.captioner.info().clone(),
+            backend: self.backend.as_str().to_owned(),
+            image: read.image.clone(),
+            ladder: read.caption.ladder.clone(),
+            taxonomy: read.caption.taxonomy.clone(),
+            timing_ms: read.timing_ms.clone(),
+        };
+        json_of(&result)
+    }
+}
+
+fn json_of(value: &impl Serialize) -> Result<String, UiError> {
+    serde_json::to_string_pretty(value).map_err(mixed)
+}
+
+fn mixed(error: serde_json::Error) -> UiError {
+    UiError::mixed_versions(error.to_string())
+}
+
+/// A node that was asked for and is not there: neither model nor engine is at fault.
+fn asked(error: espalier_core::CoreError) -> UiError {
+    UiError::new(
+        Cause::Photo,
+        "The taxonomy of this model has no such place.",
+        "Name a node by its id, for example n00015388.",
+    )
+    .with_detail(error.to_string())
+}

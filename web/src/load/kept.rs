@@ -1,0 +1,159 @@
+//! What this browser keeps of Espalier, how much it is, and how to be rid of it.
+
+use std::collections::BTreeMap;
+
+use js_sys::{Array, Function, Promise, Reflect};
+use wasm_bindgen::{JsCast as _, JsValue};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Cache, Request, Response};
+
+use super::cache::{LENGTH, NAME, storage};
+
+/// Start of the names of the caches that the service worker keeps the program in.
+const PROGRAM: &str = "espalier-app-";
+
+/// What is kept.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Kept {
+    /// Bytes of each model's files, by the address of its folder.
+    pub models: BTreeMap<String, u64>,
+    /// Whether the program is kept too, so that the page opens without a network.
+    pub program: bool,
+    /// Bytes that the browser counts for this site, where it says.
+    pub used: Option<u64>,
+    /// Whether the browser promises not to clear it by itself.
+    pub lasting: bool,
+}
+
+/// Looks at what is kept.
+pub async fn look() -> Kept {
+    let names = names().await;
+    let manager = manager();
+    Kept {
+        models: models().await.unwrap_or_default(),
+        program: names.iter().any(|name| name.starts_with(PROGRAM)),
+        used: match &manager {
+            Some(manager) => used(manager).await,
+            None => None,
+        },
+        lasting: match &manager {
+            Some(manager) => ask(manager, "persisted").await,
+            None => false,
+        },
+    }
+}
+
+/// Asks the browser not to clear what is kept by itself. Some ask the visitor.
+pub async fn make_lasting() -> bool {
+    match manager() {
+        Some(manager) => ask(&manager, "persist").await,
+        None => false,
+    }
+}
+
+/// Deletes the files of every model.
+pub async fn delete_models() {
+    delete(|name| name == NAME).await;
+}
+
+/// Deletes everything, the program that the service worker keeps included.
+pub async fn delete_all() {
+    delete(|name| name == NAME || name.starts_with(PROGRAM)).await;
+    // The service worker would otherwise stay with nothing to hand out, until the page changes.
+    let workers = global("serviceWorker");
+    let registered = match &workers {
+        Some(workers) => call(workers, "getRegistration").await,
+        None => None,
+    };
+    if let Some(registered) = registered.filter(JsValue::is_truthy) {
+        call(&registered, "unregister").await;
+    }
+}
+
+async fn delete(which: impl Fn(&str) -> bool) {
+    let Some(caches) = storage() else { return };
+    for name in names().await.into_iter().filter(|name| which(name)) {
+        let _ = JsFuture::from(caches.delete(&name)).await;
+    }
+}
+
+async fn names() -> Vec<String> {
+    let Some(caches) = storage() else {
+        return Vec::new();
+    };
+    match JsFuture::from(caches.keys()).await {
+        Ok(keys) => Array::from(&keys)
+            .iter()
+            .filter_map(|k| k.as_string())
+            .collect(),
+        Err(_) => Vec::new(),
+    }
+}
+
+async fn models() -> Option<BTreeMap<String, u64>> {
+    let caches = storage()?;
+    // Opening a cache would make it.
+    if !names().await.iter().any(|name| name == NAME) {
+        return None;
+    }
+    let cache: Cache = JsFuture::from(caches.open(NAME))
+        .await
+        .ok()?
+        .dyn_into()
+        .ok()?;
+    let keys = Array::from(&JsFuture::from(cache.keys()).await.ok()?);
+    let mut models = BTreeMap::new();
+    for request in keys.iter() {
+        let request: Request = request.dyn_into().ok()?;
+        let found = JsFuture::from(cache.match_with_request(&request))
+            .await
+            .ok()?;
+        let Ok(response) = found.dyn_into::<Response>() else {
+            continue;
+        };
+        let length = response.headers().get(LENGTH).ok().flatten();
+        let bytes: u64 = length.and_then(|l| l.parse().ok()).unwrap_or(0);
+        let url = request.url();
+        let path = url.split('?').next().unwrap_or(&url);
+        let folder = path.rfind('/').map_or(path, |slash| &path[..slash]);
+        *models.entry(folder.to_owned()).or_insert(0) += bytes;
+    }
+    Some(models)
+}
+
+fn manager() -> Option<JsValue> {
+    global("storage")
+}
+
+/// A property of the browser's `navigator`, through reflection: not every browser has it.
+fn global(name: &str) -> Option<JsValue> {
+    let get = |of: &JsValue, key: &str| {
+        Reflect::get(of, &key.into())
+            .ok()
+            .filter(JsValue::is_truthy)
+    };
+    get(&js_sys::global(), "navigator").and_then(|navigator| get(&navigator, name))
+}
+
+async fn call(of: &JsValue, method: &str) -> Option<JsValue> {
+    let method: Function = Reflect::get(of, &method.into()).ok()?.dyn_into().ok()?;
+    let promise: Promise = method.call0(of).ok()?.dyn_into().ok()?;
+    JsFuture::from(promise).await.ok()
+}
+
+async fn ask(manager: &JsValue, method: &str) -> bool {
+    call(manager, method)
+        .await
+        .is_some_and(|yes| yes.is_truthy())
+}
+
+async fn used(manager: &JsValue) -> Option<u64> {
+    let estimate = call(manager, "estimate").await?;
+    let usage = Reflect::get(&estimate, &"usage".into()).ok()?.as_f64()?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a number of bytes"
+    )]
+    Some(usage as u64)
+}

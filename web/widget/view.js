@@ -1,0 +1,159 @@
+// An answer drawn: the photo, one sentence, the ladder, the way through the taxonomy. Every word of
+// it comes from the engine; this file decides where it stands.
+
+import { make } from "./espalier-ladder.js";
+
+export const style = new CSSStyleSheet();
+style.replaceSync(`
+.answer { position: absolute; inset: 0; display: grid; background: var(--_bg); grid-template: minmax(7rem, 34%) minmax(0, 1fr) / minmax(0, 1fr); }
+.answer > .photo { position: relative; inset: auto; background: color-mix(in srgb, var(--_fg) 8%, var(--_bg)); min-height: 0; }
+.answer > .photo img, .answer > .photo canvas { position: absolute; inset: 0; }
+.words { min-height: 0; overflow: auto; padding: 1rem 1.25rem 1.25rem; overscroll-behavior: auto; }
+@container (min-width: 38rem) {
+  .answer { grid-template: minmax(0, 1fr) / minmax(0, 2fr) minmax(0, 3fr); }
+  .words { padding: 1.25rem 1.75rem; }
+}
+h2, p, ol { margin: 0; padding: 0; }
+h2 { font: 500 1.375rem/1.25 var(--_serif); letter-spacing: -.01em; text-wrap: balance; }
+.guess, .placed { margin-top: .375rem; color: var(--_soft); font-size: .9375rem; }
+.placed { padding-left: .625rem; border-left: 3px solid var(--_accent); color: var(--_fg); }
+.ladder { list-style: none; margin: .5rem 0 0; }
+.rung { position: relative; padding: .25rem 0 .25rem calc(1.375rem + var(--step) * .625rem); font: 400 1.125rem/1.4 var(--_serif); overflow-wrap: anywhere; }
+.rung::before { content: ""; position: absolute; left: .3125rem; top: 0; bottom: 0; border-left: 2px solid var(--_line); }
+.rung:last-child::before { bottom: 50%; }
+.rung::after { content: ""; position: absolute; left: calc(.3125rem + var(--step) * .625rem); top: .8em; width: .625rem; height: .625rem;
+  border: 2px solid var(--_accent); border-radius: 100% 0 100% 0; background: var(--_accent); transform: translate(-15%, -25%) rotate(45deg); }
+.rung i { position: absolute; left: .4375rem; top: 50%; width: calc(var(--step) * .625rem); border-top: 2px solid var(--_line); }
+.rung.beyond { color: var(--_soft); }
+.rung.beyond::after { background: var(--_bg); }
+.dial { display: flex; align-items: center; gap: .75rem; max-width: 24rem; margin-top: .5rem; color: var(--_soft); font-size: .875rem; }
+.dial input { flex: 1; min-width: 0; min-height: 2rem; accent-color: var(--_accent); }
+.path { list-style: none; display: flex; flex-wrap: wrap; gap: .25rem; margin: .75rem 0 0; }
+.path button { min-height: 2rem; padding: .125rem .625rem; border: 1px solid transparent; background: none; color: inherit; font-size: .875rem; font-weight: 400; }
+.path li { display: flex; align-items: center; color: var(--_fg); }
+.path li + li::before { content: "›"; color: var(--_soft); margin-right: .25rem; }
+.path .below { color: var(--_soft); }
+.path .stop button { background: var(--_wash); font-weight: 600; }
+.path button[aria-pressed="true"] { border-color: var(--_accent); }
+.foot { display: flex; flex-wrap: wrap; gap: .5rem; margin-top: 1rem; }
+.foot button, .foot .button { min-height: 2.25rem; padding: .25rem .875rem; font-size: .875rem; }
+.foot .note { flex: 1 1 100%; color: var(--_soft); font-size: .8125rem; }
+@media (prefers-reduced-motion: no-preference) {
+  .rung { animation: espalier-grow .5s cubic-bezier(.2,.7,.2,1) both; animation-delay: calc(var(--step) * 70ms); }
+  @keyframes espalier-grow { from { opacity: 0; transform: translateX(-.5rem); } }
+}
+`);
+
+/** The photo: by its address, or painted, since a page's policy may allow no address for a file. */
+function picture({ src, photo, alt }) {
+  const frame = make("div", { class: "photo", part: "photo" });
+  if (src) {
+    frame.append(make("img", { src, alt }));
+    return frame;
+  }
+  const canvas = make("canvas", { role: "img", "aria-label": alt });
+  frame.append(canvas);
+  createImageBitmap(photo, { resizeWidth: 1024, resizeQuality: "medium" }).then(
+    (bitmap) => {
+      [canvas.width, canvas.height] = [bitmap.width, bitmap.height];
+      canvas.getContext("2d").drawImage(bitmap, 0, 0);
+    },
+    () => frame.replaceChildren(make("p", { class: "note" }, "Your browser cannot show this file.")),
+  );
+  return frame;
+}
+
+const clamp = (value, most) => Math.min(Math.max(value, 0), most);
+
+/** Draws an answer; gives what the element needs of it. */
+export function draw(answer) {
+  const { result, told, select, choose, leave } = answer;
+  const { path } = result.taxonomy;
+  const sentence = make("h2", { tabindex: -1, part: "sentence" });
+  const guess = make("p", { class: "guess" });
+  const placed = make("p", { class: "placed", hidden: true });
+  const rungs = result.ladder.map((rung, step) => {
+    const row = make("li", { class: "rung", part: "rung" }, make("i", { "aria-hidden": "true" }), rung.text);
+    row.style.setProperty("--step", step);
+    return row;
+  });
+  const steps = path.map((step) => {
+    const button = make("button", { type: "button", "aria-pressed": "false", click: () => select(step.id) }, step.name);
+    return make("li", { "data-id": step.id }, button);
+  });
+  const dial = make("input", {
+    type: "range",
+    min: 0,
+    max: Math.max(told.cuts.length - 1, 0),
+    step: 1,
+    "aria-label": "How far down the taxonomy to go",
+    input: () => answer.cut(dial.value),
+  });
+  const own = make("input", { type: "file", accept: "image/*", class: "unseen", change: () => choose(own.files) });
+  const numbers = `Read in ${Math.round(result.timing_ms.total ?? 0)} ms on the ${result.backend === "webgpu" ? "graphics processor" : "processor"}. The photo was not sent anywhere.`;
+  const element = make(
+    "div",
+    { class: "answer", part: "answer" },
+    picture(answer),
+    make(
+      "div",
+      { class: "words", part: "words", tabindex: 0, role: "group", "aria-label": "What the photo shows" },
+      sentence,
+      guess,
+      placed,
+      make("label", { class: "dial", part: "dial" }, make("span", {}, "general"), dial, make("span", {}, "specific")),
+      make("ol", { class: "ladder", part: "ladder", "aria-label": "Captions from general to specific" }, ...rungs),
+      make("ol", { class: "path", part: "tree", "aria-label": "Path in the taxonomy, from the root" }, ...steps),
+      make(
+        "div",
+        { class: "foot" },
+        make("label", { class: "button quiet", part: "button" }, own, make("span", {}, "Try your own photo")),
+        make("button", { type: "button", class: "quiet", part: "button", click: leave }, "Close"),
+        make("p", { class: "note" }, numbers),
+      ),
+    ),
+  );
+
+  const view = {
+    element,
+    words: "",
+    remove: () => element.remove(),
+    focus: () => sentence.focus(),
+    /** Cuts the path at a place of the dial: a number from the general end, or where the evidence stops. */
+    cut(level) {
+      const turned = /^\d+$/.test(level ?? "");
+      const cut = told.cuts[clamp(turned ? Number(level) : (told.stop ?? 0), told.cuts.length - 1)];
+      if (!cut) return;
+      const at = cut.place;
+      dial.value = told.cuts.indexOf(cut);
+      dial.setAttribute("aria-valuetext", `${path[at].name}, ${cut.sure}`);
+      sentence.textContent = turned ? cut.sentence : told.sentence;
+      guess.textContent = cut.guess ?? "";
+      guess.hidden = !cut.guess;
+      rungs.forEach((row, place) => {
+        row.classList.toggle("beyond", cut.beyond[place]);
+        row.querySelector(".unseen")?.remove();
+        if (cut.beyond[place]) row.append(make("span", { class: "unseen" }, " (a guess)"));
+      });
+      steps.forEach((step, place) => {
+        step.className = place === at ? "stop" : place > at ? "below" : "";
+        if (place === at) step.setAttribute("aria-current", "step");
+        else step.removeAttribute("aria-current");
+      });
+      view.words = `${sentence.textContent} From general to specific: ${result.ladder.map(({ text }) => text).join("; ")}.`;
+    },
+    /** Marks a node of the path, or says where one beside it lies. */
+    select(place) {
+      for (const step of steps) {
+        const on = step.dataset.id === place.id;
+        step.querySelector("button").setAttribute("aria-pressed", on);
+      }
+      placed.textContent = place.sentence;
+      placed.hidden = false;
+      // It stands near the top. The page itself stays where it is.
+      placed.parentElement.scrollTop = 0;
+    },
+  };
+  view.cut(answer.level);
+  return view;
+}

@@ -1,0 +1,131 @@
+//! Retrieval over embeddings that are there, beside NumPy and FAISS: time and peak memory.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::{Options, median, outcome};
+use crate::document;
+use crate::golden::python_for;
+use crate::paths;
+use crate::process::{command, run as execute};
+
+const PEER: &str = "benches/peers/numpy_retrieval.py";
+
+/// The peers, by their key in what the script prints.
+const PEERS: [(&str, &str); 2] = [("numpy", "NumPy"), ("faiss", "FAISS, flat")];
+
+/// Runs all three in turn; the text for the document.
+///
+/// # Errors
+/// Fails where one of them cannot be built or run, or where they do not find the same.
+pub(super) fn run(root: &Path, options: &Options) -> Result<String> {
+    let mut build = command("cargo");
+    build.args(["build", "--release", "--workspace", "--bins"]);
+    execute(build.current_dir(root)).context("the trainer could not be built")?;
+    let program = paths::release(root).join("trainer");
+    let script = root.join(PEER);
+    let mut python = match &options.python {
+        Some(python) => command(python),
+        None => python_for(&script)?,
+    };
+    python.arg(script).arg("--trainer").arg(program);
+    let sizes = [
+        ("--texts", options.texts),
+        ("--images", options.images),
+        ("--width", options.width),
+        ("--rounds", options.rounds),
+        ("--threads", options.threads),
+    ];
+    for (flag, size) in sizes {
+        python.arg(flag).arg(size.to_string());
+    }
+    let found = outcome(&mut python)?;
+    let table = table(&found).context("the peers printed something else")?;
+    let flags: Vec<String> = sizes.iter().map(|(f, n)| format!("{f} {n}")).collect();
+    Ok(format!(
+        "- Machine: {}\n- Source: {}\n- Command: `cargo xtask bench --only retrieval {}`\n\n{table}",
+        document::machine(),
+        document::source(root, super::DOCUMENT),
+        flags.join(" "),
+    ))
+}
+
+/// One number of every round of a program.
+fn each(found: &Value, program: &str, key: &str) -> Vec<f64> {
+    let rounds = found[program].as_array().into_iter().flatten();
+    rounds.filter_map(|round| round[key].as_f64()).collect()
+}
+
+/// The peers beside ours, as a Markdown table; `None` where ours is not there.
+fn table(found: &Value) -> Option<String> {
+    let (seconds, memory) = (
+        each(found, "ours", "seconds"),
+        each(found, "ours", "peak_mib"),
+    );
+    if seconds.is_empty() {
+        return None;
+    }
+    let mut table = String::from(
+        "| program | seconds | times as long (rounds) | peak memory, MiB | times as much |\n\
+         |---|--:|--:|--:|--:|\n",
+    );
+    let _ = writeln!(
+        table,
+        "| Espalier | {:.2} | 1 | {:.0} | 1 |",
+        median(&seconds),
+        median(&memory)
+    );
+    for (key, name) in PEERS {
+        if let Some(why) = found[key][0]["skipped"].as_str() {
+            let _ = writeln!(table, "| {name} | not measured: {why} | – | – | – |");
+            continue;
+        }
+        let theirs = each(found, key, "seconds");
+        let ratios: Vec<f64> = theirs.iter().zip(&seconds).map(|(b, a)| b / a).collect();
+        let shown: Vec<String> = ratios.iter().map(|r| format!("{r:.2}")).collect();
+        let peak = each(found, key, "peak_mib");
+        let more: Vec<f64> = peak.iter().zip(&memory).map(|(b, a)| b / a).collect();
+        let _ = writeln!(
+            table,
+            "| {name} | {:.2} | **{:.2}** ({}) | {:.0} | **{:.2}** |",
+            median(&theirs),
+            median(&ratios),
+            shown.join(", "),
+            median(&peak),
+            median(&more),
+        );
+    }
+    Some(table)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_peer_is_shown_by_what_it_takes_of_ours() {
+        let round = |seconds: f64, peak: f64| json!({ "seconds": seconds, "peak_mib": peak });
+        let table = table(&json!({
+            "ours": [round(2.0, 100.0), round(4.0, 100.0)],
+            "numpy": [round(4.0, 300.0), round(4.0, 300.0)],
+            "faiss": [{ "skipped": "no faiss" }, { "skipped": "no faiss" }],
+        }));
+        let table = table.unwrap();
+        let line = |at: usize| table.lines().nth(at).unwrap();
+        assert_eq!(line(2), "| Espalier | 3.00 | 1 | 100 | 1 |");
+        assert_eq!(
+            line(3),
+            "| NumPy | 4.00 | **1.50** (2.00, 1.00) | 300 | **3.00** |"
+        );
+        assert_eq!(
+            line(4),
+            "| FAISS, flat | not measured: no faiss | – | – | – |"
+        );
+        assert_eq!(super::table(&json!({})), None);
+    }
+}

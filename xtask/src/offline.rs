@@ -1,0 +1,171 @@
+//! The service worker's list of files, and the hashes in the demo of the widget.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde_json::json;
+
+use crate::{digest, engines};
+
+/// The service worker in the built page.
+const WORKER: &str = "sw.js";
+
+/// The line of it that a build fills in.
+const PLACE: &str = "const BUILD = { version: \"\", shell: [] };";
+
+/// What is not needed to open the page, or is kept by the worker that uses it: models, the widget
+/// and its demo, which belong to pages of others.
+const LEFT_OUT: [&str; 4] = ["demo", "models", "widget", WORKER];
+
+/// The lists that say what else there is.
+const MODEL: &str = "models/default/manifest.json";
+
+/// Lists the files of a page just built in its service worker.
+///
+/// # Errors
+/// Fails where the service worker was not built, or has no place for the list.
+pub fn list(dist: &Path) -> Result<()> {
+    let path = dist.join(WORKER);
+    let script =
+        fs::read_to_string(&path).with_context(|| format!("{} was not built", path.display()))?;
+    if !script.contains(PLACE) {
+        bail!("{}: expected the line `{PLACE}`", path.display());
+    }
+    let mut shell = Vec::new();
+    collect(dist, dist, &mut shell)?;
+    if dist.join(MODEL).is_file() {
+        shell.push(MODEL.to_owned());
+    }
+    shell.sort();
+    let contents = shell
+        .iter()
+        .map(|name| Ok(fs::read(dist.join(name))?))
+        .collect::<Result<Vec<_>>>()?;
+    let build = json!({ "version": digest::short(&contents), "shell": shell });
+    let filled = script.replace(PLACE, &format!("const BUILD = {build:#};"));
+    fs::write(&path, filled).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Names of the files that open the page, relative to `dist`. Of the engines their scripts are
+/// among them and their programs not: a visitor needs one of these at most.
+fn collect(dist: &Path, folder: &Path, found: &mut Vec<String>) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path: PathBuf = entry?.path();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let top = folder == dist;
+        if name.starts_with('.') || (top && LEFT_OUT.contains(&name.as_str())) {
+            continue;
+        }
+        if path.is_dir() {
+            collect(dist, &path, found)?;
+            continue;
+        }
+        let engine = folder
+            .strip_prefix(dist)?
+            .to_string_lossy()
+            .starts_with(engines::FOLDER);
+        if engine && name.ends_with(".wasm") {
+            continue;
+        }
+        let relative = path
+            .strip_prefix(dist)?
+            .to_string_lossy()
+            .replace('\\', "/");
+        found.push(relative);
+    }
+    Ok(())
+}
+
+/// The widget's one script, relative to the built page.
+pub const WIDGET: &str = "widget/espalier-ladder.js";
+
+/// What stands in the demo's page for the hash of the widget.
+const HASH: &str = "sha384-of-the-widget";
+
+/// Puts the widget's hash into the demo's page, as a page's author would.
+///
+/// # Errors
+/// Fails where one of the two was not built.
+pub fn seal(dist: &Path) -> Result<()> {
+    let read =
+        |name: &str| fs::read(dist.join(name)).with_context(|| format!("{name} was not built"));
+    let hash = digest::integrity(&read(WIDGET)?);
+    let demo = String::from_utf8(read("demo/index.html")?)?;
+    if !demo.contains(HASH) {
+        bail!("demo/index.html: expected `{HASH}` in it");
+    }
+    fs::write(dist.join("demo/index.html"), demo.replace(HASH, &hash))?;
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn dist() -> tempfile::TempDir {
+        let dist = tempfile::tempdir().unwrap();
+        let files = [
+            ("index.html", "page"),
+            ("app-1234.css", "style"),
+            ("art/leaf.svg", "leaf"),
+            ("engine-12/worker.js", "start"),
+            ("engine-12/worker_cpu_bg.wasm", "program"),
+            ("models/default/manifest.json", "{}"),
+            ("models/default/image.safetensors", "weights"),
+            ("widget/espalier-ladder.js", "abc"),
+            (
+                "demo/index.html",
+                "<script integrity=\"sha384-of-the-widget\">",
+            ),
+            (".stamp", "hidden"),
+        ];
+        for (name, content) in files {
+            let path = dist.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        fs::write(dist.path().join(WORKER), format!("// worker\n{PLACE}\n")).unwrap();
+        dist
+    }
+
+    #[test]
+    fn the_service_worker_lists_what_opens_the_page_and_changes_with_it() {
+        let first = dist();
+        list(first.path()).unwrap();
+        let script = fs::read_to_string(first.path().join(WORKER)).unwrap();
+        for name in [
+            "\"index.html\"",
+            "\"app-1234.css\"",
+            "\"art/leaf.svg\"",
+            "\"engine-12/worker.js\"",
+            "\"models/default/manifest.json\"",
+        ] {
+            assert!(script.contains(name), "{name} is missing: {script}");
+        }
+        for name in ["wasm", "safetensors", "widget", "demo", "stamp", "sw.js"] {
+            assert!(!script.contains(name), "{name} is listed: {script}");
+        }
+        let second = dist();
+        fs::write(second.path().join("app-1234.css"), "another").unwrap();
+        list(second.path()).unwrap();
+        assert_ne!(
+            script,
+            fs::read_to_string(second.path().join(WORKER)).unwrap()
+        );
+    }
+
+    #[test]
+    fn the_demo_names_the_widget_by_its_hash() {
+        let dist = dist();
+        seal(dist.path()).unwrap();
+        let demo = fs::read_to_string(dist.path().join("demo/index.html")).unwrap();
+        assert!(demo.contains(&digest::integrity(b"abc")), "{demo}");
+        assert!(seal(dist.path()).is_err(), "filled in twice");
+    }
+}

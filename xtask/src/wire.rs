@@ -1,0 +1,264 @@
+//! What a visitor has to fetch, as it travels: texts and programs after gzip, weights as they are,
+//! since hosts of static files compress by type and weights have none.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use flate2::{Compression, write::GzEncoder};
+use serde_json::Value;
+
+use crate::{engines, offline};
+
+/// Megabytes (1e6 bytes). The first sum is above what we want it to be, so there are two lines: one
+/// to reach and one never to cross.
+const FIRST: Target = Target {
+    name: "first rungs",
+    wanted: 4.0,
+    most: 5.6,
+};
+const ALL: Target = Target {
+    name: "everything",
+    wanted: 12.0,
+    most: 12.0,
+};
+
+/// Kilobytes of the widget before somebody presses it.
+const WIDGET_KB: u64 = 15;
+
+struct Target {
+    name: &'static str,
+    wanted: f64,
+    most: f64,
+}
+
+/// A part of what is fetched, and its bytes on the way.
+type Row = (&'static str, u64);
+
+/// Prints what a first answer and a whole visit cost and, with `enforce`, compares them with their
+/// budgets.
+///
+/// # Errors
+/// Fails where there is no built page, or with `enforce` a sum is over its budget.
+pub fn check(dist: &Path, enforce: bool) -> Result<()> {
+    let mut faults = Vec::new();
+    let widget = zipped(&dist.join(offline::WIDGET))?;
+    println!(
+        "\n{:<44} {:>8.1} kB, budget {WIDGET_KB} kB",
+        "the widget until it is pressed",
+        kilo(widget)
+    );
+    if widget > WIDGET_KB * 1000 {
+        faults.push(format!(
+            "the widget is {:.1} kB after gzip, its budget is {WIDGET_KB} kB",
+            kilo(widget)
+        ));
+    }
+    for (target, rows) in [(FIRST, first(dist)?), (ALL, all(dist)?)] {
+        let sum: u64 = rows.iter().map(|(_, bytes)| bytes).sum();
+        println!("\n{} on the wire", target.name);
+        for (name, bytes) in &rows {
+            println!("  {name:<42} {:>8.1} kB", kilo(*bytes));
+        }
+        let sum = sum as f64 / 1e6;
+        let above = if sum > target.wanted {
+            ", above it"
+        } else {
+            ""
+        };
+        println!(
+            "  {:<42} {sum:>8.2} MB, wanted {} MB{above}",
+            "sum", target.wanted
+        );
+        if sum > target.most {
+            faults.push(format!(
+                "{} take {sum:.2} MB, {} MB at most",
+                target.name, target.most
+            ));
+        }
+    }
+    if enforce && !faults.is_empty() {
+        bail!("size budgets:\n  {}", faults.join("\n  "));
+    }
+    Ok(())
+}
+
+fn kilo(bytes: u64) -> f64 {
+    bytes as f64 / 1e3
+}
+
+fn zipped(path: &Path) -> Result<u64> {
+    let bytes = fs::read(path).with_context(|| {
+        format!(
+            "{} is missing: run `cargo xtask build-web --release`",
+            path.display()
+        )
+    })?;
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(&bytes)?;
+    Ok(encoder.finish()?.len() as u64)
+}
+
+/// Bytes of a file on the way.
+fn travels(path: &Path) -> Result<u64> {
+    let compressed = [
+        "css", "html", "js", "json", "md", "svg", "tsv", "txt", "wasm",
+    ];
+    let is_text = path
+        .extension()
+        .is_some_and(|e| compressed.contains(&e.to_string_lossy().as_ref()));
+    if is_text {
+        zipped(path)
+    } else {
+        Ok(fs::metadata(path)?.len())
+    }
+}
+
+fn json(path: &Path) -> Result<Value> {
+    let bytes = fs::read(path).with_context(|| format!("{} is missing", path.display()))?;
+    Ok(serde_json::from_slice(&bytes)?)
+}
+
+/// Bytes of the page itself: everything at the top of the folder but the demo's and the widget's.
+fn page(dist: &Path) -> Result<u64> {
+    let mut sum = 0;
+    for entry in fs::read_dir(dist)? {
+        let path = entry?.path();
+        let hidden = path
+            .file_name()
+            .is_none_or(|n| n.to_string_lossy().starts_with('.'));
+        if path.is_file() && !hidden {
+            sum += travels(&path)?;
+        }
+    }
+    Ok(sum)
+}
+
+fn engine(dist: &Path, name: &str) -> Result<u64> {
+    let folder = json(&dist.join(engines::FILE))?;
+    let folder = dist.join(
+        folder["folder"]
+            .as_str()
+            .context("engines.json has no folder")?,
+    );
+    [
+        "worker.js".to_owned(),
+        format!("{name}.js"),
+        format!("{name}_bg.wasm"),
+    ]
+    .iter()
+    .map(|file| travels(&folder.join(file)))
+    .sum()
+}
+
+/// Bytes of the model's files of one part; those of the first shard, or the later ones.
+fn part(dist: &Path, part: &str, later: bool) -> Result<u64> {
+    let folder = dist.join("models/default");
+    let manifest = json(&folder.join("manifest.json"))?;
+    let files = manifest["files"]
+        .as_array()
+        .context("manifest.json lists no files")?;
+    let mut sum = 0;
+    for file in files {
+        let shard = file["shard"].as_u64().unwrap_or(0);
+        if file["part"] == part && (shard > 0) == later {
+            let name = file["path"].as_str().context("a file without a path")?;
+            sum += travels(&folder.join(name))?;
+        }
+    }
+    Ok(sum)
+}
+
+fn first(dist: &Path) -> Result<Vec<Row>> {
+    Ok(vec![
+        ("the page", page(dist)?),
+        ("the CPU engine", engine(dist, "worker_cpu")?),
+        (
+            "manifest",
+            travels(&dist.join("models/default/manifest.json"))?,
+        ),
+        ("picture tower", part(dist, "image", false)?),
+        ("captions, the general ones", part(dist, "captions", false)?),
+        ("taxonomy", part(dist, "taxonomy", false)?),
+        ("self-test", part(dist, "selftest", false)?),
+    ])
+}
+
+fn all(dist: &Path) -> Result<Vec<Row>> {
+    let mut rows = first(dist)?;
+    rows.extend([
+        ("captions, the finer ones", part(dist, "captions", true)?),
+        ("text tower", part(dist, "text", false)?),
+        ("the WebGPU engine", engine(dist, "worker_gpu")?),
+    ]);
+    Ok(rows)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// A built page whose picture tower is of so many bytes.
+    fn dist(tower: usize) -> tempfile::TempDir {
+        let dist = tempfile::tempdir().unwrap();
+        let write = |name: &str, bytes: &[u8]| {
+            let path = dist.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        };
+        write("index.html", b"page");
+        write("widget/espalier-ladder.js", b"widget");
+        write("engines.json", br#"{"folder": "engine-1/"}"#);
+        for engine in ["worker_cpu", "worker_gpu"] {
+            write(&format!("engine-1/{engine}.js"), b"glue");
+            write(&format!("engine-1/{engine}_bg.wasm"), &[7; 10_000]);
+        }
+        write("engine-1/worker.js", b"start");
+        write("models/default/image.safetensors", &vec![1; tower]);
+        write("models/default/captions-1.json", b"[]");
+        write(
+            "models/default/manifest.json",
+            br#"{"files": [{"path": "image.safetensors", "part": "image"},
+                {"path": "captions-1.json", "part": "captions", "shard": 1}]}"#,
+        );
+        dist
+    }
+
+    #[test]
+    fn weights_count_as_they_are_and_programs_compressed() {
+        let dist = dist(2_000_000);
+        let rows = first(dist.path()).unwrap();
+        let of = |name: &str| rows.iter().find(|(n, _)| *n == name).unwrap().1;
+        assert_eq!(of("picture tower"), 2_000_000);
+        assert!(of("the CPU engine") < 1_000);
+        assert_eq!(of("captions, the general ones"), 0);
+        assert!(part(dist.path(), "captions", true).unwrap() > 0);
+        assert!(check(dist.path(), true).is_ok());
+    }
+
+    #[test]
+    fn a_sum_over_its_budget_is_named() {
+        let message = check(dist(5_600_000).path(), true).unwrap_err().to_string();
+        assert!(message.contains("first rungs take 5.6"), "{message}");
+        assert!(check(dist(5_600_000).path(), false).is_ok());
+    }
+
+    #[test]
+    fn a_widget_over_its_budget_is_named() {
+        let dist = dist(10);
+        let mut noise = 1_u64;
+        let bytes: Vec<u8> = (0..40_000)
+            .map(|_| {
+                noise = noise
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                (noise >> 56) as u8
+            })
+            .collect();
+        fs::write(dist.path().join("widget/espalier-ladder.js"), bytes).unwrap();
+        let message = check(dist.path(), true).unwrap_err().to_string();
+        assert!(message.contains("the widget is"), "{message}");
+    }
+}
