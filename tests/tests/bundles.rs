@@ -72,7 +72,7 @@ fn pieces_in_any_order_give_the_answers_of_the_whole() {
     first.reverse();
     for file in first {
         let content = fs::read(folder.path().join(&file.path)).unwrap();
-        opening = opening.add(file.check(content).unwrap()).unwrap();
+        opening = opening.with(file.check(content).unwrap()).unwrap();
     }
     let mut pieced = opening.finish().unwrap();
     let at_once = whole(&shipped());
@@ -113,7 +113,7 @@ fn a_piece_that_is_missing_or_damaged_or_strange_is_named() {
         let mut opening = Opening::new(&bytes, &Device::flex()).unwrap();
         for file in manifest.first_of(&PARTS).filter(|f| f.path != without) {
             let checked = file.check(read(&file.path)).unwrap();
-            opening = opening.add(checked).unwrap();
+            opening = opening.with(checked).unwrap();
         }
         opening
     };
@@ -137,7 +137,7 @@ fn a_piece_that_is_missing_or_damaged_or_strange_is_named() {
     for path in ["image-1.safetensors", "image-2.safetensors"] {
         other.path = path.to_owned();
         let strange = other.check(Vec::new()).unwrap();
-        let error = open(path).add(strange).unwrap_err().to_string();
+        let error = open(path).with(strange).unwrap_err().to_string();
         assert!(error.contains(path), "{error}");
     }
 }

@@ -55,7 +55,7 @@ impl Opening {
     /// # Errors
     /// [`CoreError::Bundle`] naming the file when this bundle does not list it so; a tensor error
     /// when it does not fit the model.
-    pub fn add(mut self, file: Checked) -> Result<Self> {
+    pub fn with(mut self, file: Checked) -> Result<Self> {
         let path = &file.file().path;
         let listed = self.manifest.file(path)?;
         if listed != file.file() {

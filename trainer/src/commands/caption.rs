@@ -199,7 +199,7 @@ pub fn run(args: &CaptionArgs) -> anyhow::Result<()> {
                 println!("{}", serde_json::to_string(&receipt)?);
             }
             (Ok(result), None) if args.common.json => {
-                println!("{}", serde_json::to_string(&result)?)
+                println!("{}", serde_json::to_string(&result)?);
             }
             (Ok(result), None) => show(path, &result),
             (Err(e), _) => {

@@ -174,7 +174,7 @@ async fn load(backend: Backend, manifest_url: &str) -> Result<(Found, Open, Engi
     let report = |progress| say(&Response::Progress(progress));
     let take = |file: Checked| {
         if let Some(held) = opening.take() {
-            opening = Some(held.add(file).map_err(told)?);
+            opening = Some(held.with(file).map_err(told)?);
         }
         Ok(())
     };

@@ -101,9 +101,9 @@ impl Scenes {
             .ledger
             .note("box whose picture cannot be read", lost, "");
         Ok(Self {
-            whole_of,
             wholes,
             boxes,
+            whole_of,
         })
     }
 }
