@@ -177,7 +177,9 @@ fn configuration(args: &FitArgs) -> anyhow::Result<TrainConfig> {
     if let (None, Some(path)) = (&args.resume, init) {
         // What was imported brings an architecture that need not have a name.
         let card = model_file::card_of(path)?;
-        model.architecture = card.origin.map(|_| card.config);
+        if card.origin.is_some() {
+            model.architecture = Some(card.config);
+        }
     }
     Ok(config)
 }
