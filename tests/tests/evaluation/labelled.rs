@@ -122,7 +122,7 @@ fn an_edge_list_is_a_taxonomy_once_its_nodes_have_names() {
         "the page asks for nothing from elsewhere"
     );
     // Of the three, one node is unknown to the taxonomy.
-    bench.write("isa.txt", "r a\na n1\na n2\n");
+    bench.write("isa.txt", "r a\na n2\nr n3\n");
     let found = records(&eval(&with));
     let lost = &found[1]["left_out"]["true class or answer not in the taxonomy"];
     assert!(lost.as_u64().unwrap() >= 2, "{found:?}");
