@@ -8,7 +8,9 @@
 use std::fs;
 
 use espalier_core::caption::{CaptionResult, Receipt};
-use espalier_tests::browser::paper::{STRICT, agree, heard, natively, paper, result_of, shipped};
+use espalier_tests::browser::paper::{
+    STRICT, agree, heard, natively, paper, result_of, settled, shipped,
+};
 use espalier_tests::browser::{Browser, Gpu, Host, Site, wanted};
 use espalier_tests::photos::{jpeg, landscape};
 use espalier_tests::trainer;
@@ -55,7 +57,7 @@ fn three_elements_in_a_sub_folder_under_a_strict_policy_share_one_download() {
     }
     for (id, photo) in [("a", "photo.jpg"), ("b", "other.jpg"), ("c", "photo.jpg")] {
         let native = natively(&host.path(&format!("paper/{photo}")), &[]);
-        agree(&result_of(&browser, id), &native);
+        agree(&settled(&browser, id, &native), &native);
     }
     for part in [
         "worker.js",
@@ -101,12 +103,15 @@ fn methods_events_and_attributes_do_what_the_docs_say() {
     );
     let browser = Browser::start(Gpu::None);
     browser.visit(&host.url("paper/index.html"));
-    let loaded = browser.evaluate("return a.load()");
+    let first = browser.evaluate("return a.load()");
+    assert_eq!(result_of(&browser, "a"), first);
     let native = natively(&host.path("paper/photo.jpg"), &[]);
+    let loaded = settled(&browser, "a", &native);
     agree(&loaded, &native);
     assert_eq!(browser.evaluate("return a.toJSON()"), loaded);
     assert_eq!(browser.evaluate("return a.result"), loaded);
-    assert_eq!(result_of(&browser, "a"), loaded);
+    let results = heard(&browser, "result");
+    assert_eq!(results.last().unwrap()["detail"], loaded);
 
     // The receipt is one that the command line replays.
     let receipt = host.path("receipt.json");
@@ -148,7 +153,7 @@ fn methods_events_and_attributes_do_what_the_docs_say() {
     // The dial: the same answer cut elsewhere, nothing computed anew.
     let sentence = "return a.shadowRoot.querySelector('[part=sentence]').textContent";
     let stop = browser.evaluate(sentence);
-    let _ = browser.evaluate("a.setAttribute('level', '1')");
+    let _ = browser.evaluate("a.setAttribute('level', '4')");
     let cut = browser.evaluate(sentence);
     assert_ne!(stop, cut);
     let marked = browser.evaluate(
@@ -160,7 +165,7 @@ fn methods_events_and_attributes_do_what_the_docs_say() {
     );
     let _ = browser.evaluate("a.removeAttribute('level')");
     assert_eq!(browser.evaluate(sentence), stop);
-    assert_eq!(heard(&browser, "result").len(), 1);
+    assert_eq!(heard(&browser, "result").len(), results.len());
 
     // Another photo, and an answer kept at or below a node.
     let _ = browser.evaluate("a.setAttribute('taxonomy', 'n00015388')");
@@ -221,14 +226,14 @@ fn without_room_for_a_worker_the_element_becomes_a_frame_by_itself() {
     browser.visit(&host.url("index.html"));
     browser.wait_for("the element", "return a.shadowRoot !== null");
     browser.press_poster("#a");
-    let result = result_of(&browser, "a");
+    let native = natively(&host.path("photo.jpg"), &[]);
+    let result = settled(&browser, "a", &native);
     let fallback = heard(&browser, "fallback");
     assert_eq!(fallback.len(), 1, "{fallback:?}");
     assert_eq!(fallback[0]["detail"]["to"], "iframe");
     assert_eq!(browser.evaluate("return a.result"), result);
     assert_eq!(browser.evaluate("return a.toJSON()"), result);
     // The page's policy has no fetch from its own server: the picture was painted, not fetched.
-    let native = natively(&host.path("photo.jpg"), &[]);
     let widget: CaptionResult = serde_json::from_value(result).unwrap();
     assert_eq!((widget.image.width, widget.image.height), (640, 480));
     assert_eq!(widget.taxonomy.stop, native.taxonomy.stop);
@@ -238,7 +243,7 @@ fn without_room_for_a_worker_the_element_becomes_a_frame_by_itself() {
         "the policy was violated"
     );
     assert!(!heard(&browser, "progress").is_empty() && heard(&browser, "ready").len() == 1);
-    assert_eq!(heard(&browser, "result").len(), 1);
+    assert!(!heard(&browser, "result").is_empty());
     let place = browser.evaluate("return a.select('n00015388')");
     assert_eq!(place["name"], "animal");
     assert_eq!(heard(&browser, "select").len(), 1);
@@ -330,11 +335,7 @@ fn policies_that_forbid_workers_or_fetches_lead_to_a_frame_and_without_one_to_wo
         let end = "return heard.some((e) => e.name === 'result' || e.name === 'error')";
         browser.wait_for("an end", end);
         assert_eq!(heard(&browser, "fallback").len(), 1, "{policy}");
-        assert_eq!(
-            heard(&browser, "result").len(),
-            usize::from(framed),
-            "{policy}"
-        );
+        assert_eq!(!heard(&browser, "result").is_empty(), framed, "{policy}");
         assert_eq!(
             heard(&browser, "error").len(),
             usize::from(!framed),

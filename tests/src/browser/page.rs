@@ -15,6 +15,9 @@ use tempfile::TempDir;
 
 use super::{Recorder, Seen, Site, WebDriver};
 
+/// How long an answer must stand: the first one may come before the finer captions have.
+const SETTLED: Duration = Duration::from_millis(800);
+
 /// How long an answer may take on the CPU engine, on a machine that has other things to do.
 const PATIENCE: Duration = Duration::from_secs(180);
 /// The same on WebGPU, whose software adapter compiles for minutes.
@@ -321,6 +324,7 @@ impl Browser {
         } else {
             PATIENCE
         };
+        let mut steady: Option<(CaptionResult, Instant)> = None;
         loop {
             let seen = self.screen();
             assert!(!seen.crashed, "the page crashed: {seen:?}");
@@ -333,12 +337,18 @@ impl Browser {
             });
             // The answer to the photo before may still be on the screen.
             if let Some(result) = result.filter(&wanted) {
-                let engine = seen.engine.unwrap_or_default();
-                return Outcome::Answer(Box::new(Answer {
-                    result,
-                    rungs: seen.rungs,
-                    engine,
-                }));
+                match &steady {
+                    Some((before, since)) if *before == result => {
+                        if since.elapsed() >= SETTLED {
+                            return Outcome::Answer(Box::new(Answer {
+                                result,
+                                rungs: seen.rungs,
+                                engine: seen.engine.unwrap_or_default(),
+                            }));
+                        }
+                    }
+                    _ => steady = Some((result, Instant::now())),
+                }
             }
             assert!(
                 begun.elapsed() < patience,

@@ -79,6 +79,28 @@ pub fn heard(browser: &Browser, name: &str) -> Vec<Value> {
     all.filter(|event| event["name"] == name).cloned().collect()
 }
 
+/// Waits until an element's result says what the command line says: the first one may come before
+/// the finer captions have.
+///
+/// # Panics
+/// When it never does.
+#[must_use]
+pub fn settled(browser: &Browser, id: &str, native: &CaptionResult) -> Value {
+    let texts: Vec<&str> = native
+        .ladder
+        .iter()
+        .map(|rung| rung.text.as_str())
+        .collect();
+    let texts = serde_json::json!(serde_json::json!(texts).to_string());
+    browser.wait_for(
+        &format!("the finer result of {id}"),
+        &format!(
+            "const {{ result }} = document.getElementById('{id}');\
+             return JSON.stringify(result?.ladder.map((rung) => rung.text)) === {texts} && result"
+        ),
+    )
+}
+
 /// Waits for the result of an element.
 #[must_use]
 pub fn result_of(browser: &Browser, id: &str) -> Value {

@@ -108,7 +108,7 @@ impl Site {
         self.folder.join(MODEL).join(name)
     }
 
-    /// Names of the files that the page fetches for a photo, as the manifest lists them.
+    /// Names of the files that a first answer needs, as the manifest lists them.
     ///
     /// # Panics
     /// When the page was built without a model.
@@ -119,7 +119,7 @@ impl Site {
         let manifest =
             Manifest::parse(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         manifest
-            .files_of(&PARTS)
+            .first_of(&PARTS)
             .map(|file| file.path.clone())
             .collect()
     }
