@@ -1,14 +1,14 @@
-//! The shipped bundle as `trainer export` cuts a larger one.
+//! The shipped bundle with its picture tower in pieces, as `trainer export` cuts a larger one.
 
 use std::fs;
 use std::path::Path;
 
 use espalier_core::bundle::{BundleFile, BundleFiles, Manifest, Part, sha256_hex};
-use espalier_core::caption::{CaptionEntry, EMBEDDINGS, files};
-use espalier_core::weights::{HostTensor, Tensors, q8};
+use espalier_core::caption::files;
+use espalier_core::weights::{Tensors, q8};
 
-/// Writes the bundle at `from` to `to` with its picture tower in two pieces, and its captions in two
-/// shards: bare names first, what says more later.
+/// Writes the bundle at `from` to `to` with its picture tower in two pieces; its captions are in two
+/// shards already: bare names first, what says more later.
 ///
 /// # Panics
 /// When a file cannot be read or written, or is not as the manifest says.
@@ -39,39 +39,6 @@ pub fn in_shards(from: &Path, to: &Path) {
         bytes.unwrap_or_else(|e| panic!("{e}"))
     };
 
-    let text = bundle
-        .text(files::CAPTIONS)
-        .unwrap_or_else(|e| panic!("{e}"));
-    let entries: Vec<CaptionEntry> = serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}"));
-    let rows = whole(files::CAPTION_EMBEDDINGS).tensors.remove(EMBEDDINGS);
-    let rows = rows.unwrap_or_else(|| panic!("no embeddings"));
-    let width = rows.shape[1];
-    for (shard, suffix) in [(0, ""), (1, "-1")] {
-        let of = |entry: &CaptionEntry| u32::from(entry.detail > 0) == shard;
-        let kept: Vec<&CaptionEntry> = entries.iter().filter(|e| of(e)).collect();
-        let data: Vec<f32> = entries
-            .iter()
-            .zip(rows.data.chunks(width))
-            .filter(|(e, _)| of(e))
-            .flat_map(|(_, row)| row.to_vec())
-            .collect();
-        let mut tensors = Tensors::default();
-        let shape = vec![kept.len(), width];
-        tensors
-            .tensors
-            .insert(EMBEDDINGS.to_owned(), HostTensor { shape, data });
-        let json = serde_json::to_vec(&kept).unwrap_or_else(|e| panic!("{e}"));
-        add(
-            &format!("captions{suffix}.json"),
-            Part::Captions,
-            "text",
-            shard,
-            json,
-        );
-        let path = format!("captions{suffix}.safetensors");
-        add(&path, Part::Captions, "q8", shard, write(&tensors));
-    }
-
     let mut first = whole(files::IMAGE);
     let names: Vec<String> = first.tensors.keys().cloned().collect();
     let second = first.tensors.split_off(&names[names.len() / 2]);
@@ -79,11 +46,7 @@ pub fn in_shards(from: &Path, to: &Path) {
     first.tensors = second;
     add("image-1.safetensors", Part::Image, "q8", 0, write(&first));
 
-    let cut = [files::CAPTIONS, files::CAPTION_EMBEDDINGS, files::IMAGE];
-    let rest = manifest
-        .files
-        .iter()
-        .filter(|f| !cut.contains(&f.path.as_str()));
+    let rest = manifest.files.iter().filter(|f| f.path != files::IMAGE);
     made.extend(rest.map(|f| (f.clone(), read(&f.path))));
     fs::create_dir_all(to).unwrap_or_else(|e| panic!("{e}"));
     for (file, bytes) in &made {

@@ -11,7 +11,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use espalier_core::caption::CaptionResult;
-use espalier_tests::browser::{Answer, Browser, Gpu, Look, Outcome, Seen, Site, natively, wanted};
+use espalier_tests::browser::{
+    Answer, Browser, Gpu, Look, Outcome, PARTS, Seen, Site, natively, wanted,
+};
 use espalier_tests::photos::{fading, grey, jpeg, keep, landscape, noise, save};
 
 /// How far radii, similarities and probabilities of two engines may lie apart.
@@ -215,7 +217,8 @@ fn a_damaged_or_missing_file_of_the_model_is_named_and_can_be_put_right() {
     let folder = tempfile::tempdir().unwrap();
     let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(200, 150), 1));
     let browser = Browser::start(Gpu::None);
-    let mut files = Site::built().fetched_files();
+    let manifest = Site::built().manifest();
+    let mut files: Vec<_> = manifest.first_of(&PARTS).map(|f| f.path.clone()).collect();
     assert!(files.len() >= 4, "{files:?}");
     files.push("manifest.json".to_owned());
     for (place, name) in files.iter().enumerate() {
@@ -242,6 +245,37 @@ fn a_damaged_or_missing_file_of_the_model_is_named_and_can_be_put_right() {
 
         fs::write(&path, &sound).unwrap();
         agree(&photo, &browser.try_again(&photo).answer(), "cpu");
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn finer_captions_that_are_damaged_or_missing_are_told_and_general_ones_answer() {
+    if !wanted() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(200, 150), 1));
+    let browser = Browser::start(Gpu::None);
+    let manifest = Site::built().manifest();
+    let finer = manifest.finer_of(&PARTS);
+    assert!(!finer.is_empty(), "the shipped captions are in one piece");
+    for (file, missing) in finer.iter().zip([false, true].into_iter().cycle()) {
+        let site = Site::copy();
+        let path = site.model_file(&file.path);
+        if missing {
+            fs::remove_file(&path).unwrap();
+        } else {
+            fs::write(&path, damaged(&fs::read(&path).unwrap())).unwrap();
+        }
+        browser.open(&site, "?backend=cpu");
+        let _ = browser.give(&photo).answer();
+        let told = browser.wait_for(
+            "word of the captions that are missing",
+            "return document.querySelector('[data-testid=coarse]')?.innerText",
+        );
+        let told = told.as_str().unwrap();
+        assert!(told.contains(&file.path), "{}: {told}", file.path);
     }
 }
 

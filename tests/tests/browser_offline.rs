@@ -7,7 +7,7 @@
 
 use std::path::PathBuf;
 
-use espalier_tests::browser::{Browser, Gpu, Site, wanted};
+use espalier_tests::browser::{Browser, Gpu, PARTS, Site, wanted};
 use espalier_tests::photos::{jpeg, keep, landscape};
 use espalier_tests::shards::in_shards;
 use serde_json::{Value, json};
@@ -72,11 +72,7 @@ fn a_second_visit_fetches_no_model_and_what_is_kept_can_be_deleted() {
     let _ = browser.give(&photo).answer();
     browser.wait_for("everything to be kept", KEPT);
     let bytes = browser.evaluate(MODELS).as_u64().unwrap();
-    let fetched: u64 = site
-        .fetched_files()
-        .iter()
-        .map(|name| std::fs::metadata(site.model_file(name)).unwrap().len())
-        .sum();
+    let fetched: u64 = site.manifest().files_of(&PARTS).map(|f| f.bytes).sum();
     assert_eq!(bytes, fetched);
     browser.open(&site, "?backend=cpu");
     let _ = browser.give(&photo).answer();

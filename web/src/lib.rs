@@ -20,6 +20,10 @@ pub mod told;
 pub mod ui_error;
 pub mod words;
 
+#[cfg(test)]
+#[path = "../tests/stories/sample.rs"]
+mod sample;
+
 #[cfg(target_arch = "wasm32")]
 pub mod app;
 #[cfg(target_arch = "wasm32")]

@@ -85,11 +85,10 @@ pub fn place_sentence(place: &Lineage, taxonomy: &TaxonomyResult) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use espalier_core::caption::{ModelInfo, PathStep, PhotoInfo, Rung};
+    use espalier_core::caption::PathStep;
 
     use super::*;
+    use crate::sample;
 
     fn steps(names: &[(&str, f64)]) -> Vec<PathStep> {
         let step = |(name, p): &(&str, f64)| PathStep {
@@ -101,38 +100,16 @@ mod tests {
     }
 
     fn result() -> CaptionResult {
-        CaptionResult {
-            model: ModelInfo {
-                name: "m".into(),
-                version: "1".into(),
-                sha256: "0".into(),
-            },
-            backend: "cpu".into(),
-            image: PhotoInfo {
-                width: 1,
-                height: 1,
-                sha256: "0".into(),
-            },
-            ladder: vec![
-                Rung {
-                    text: "a bird".into(),
-                    radius: 0.1,
-                    similarity: 0.5,
-                    node: Some("bird".into()),
-                },
-                Rung {
-                    text: "a thrush".into(),
-                    radius: 0.2,
-                    similarity: 0.6,
-                    node: Some("thrush".into()),
-                },
+        sample::result(
+            vec![
+                sample::rung("a bird", Some("bird")),
+                sample::rung("a thrush", Some("thrush")),
             ],
-            taxonomy: TaxonomyResult {
+            TaxonomyResult {
                 path: steps(&[("entity", 1.0), ("bird", 0.9), ("thrush", 0.3)]),
                 stop: "bird".into(),
             },
-            timing_ms: BTreeMap::new(),
-        }
+        )
     }
 
     fn manifest() -> Manifest {

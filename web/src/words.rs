@@ -187,9 +187,10 @@ pub fn in_time(milliseconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use espalier_core::caption::{ModelInfo, PathStep, PhotoInfo, Rung};
+    use espalier_core::caption::PathStep;
 
     use super::*;
+    use crate::sample;
 
     fn path(steps: &[(&str, f64)], stop: usize) -> TaxonomyResult {
         let path: Vec<PathStep> = steps
@@ -308,36 +309,18 @@ mod tests {
 
     #[test]
     fn rungs_below_the_stop_are_beyond_the_evidence_and_so_is_all_that_follows() {
-        let rung = |text: &str, node: Option<&str>| Rung {
-            text: text.into(),
-            radius: 0.0,
-            similarity: 0.0,
-            node: node.map(Into::into),
-        };
-        let mut result = CaptionResult {
-            model: ModelInfo {
-                name: "m".into(),
-                version: "1".into(),
-                sha256: "0".into(),
-            },
-            backend: "cpu".into(),
-            image: PhotoInfo {
-                width: 1,
-                height: 1,
-                sha256: "0".into(),
-            },
-            ladder: vec![
-                rung("an animal", Some("n1")),
-                rung("a bird", Some("n2")),
-                rung("a thrush", Some("n3")),
-                rung("a thrush on a wall", None),
+        let mut result = sample::result(
+            vec![
+                sample::rung("an animal", Some("n1")),
+                sample::rung("a bird", Some("n2")),
+                sample::rung("a thrush", Some("n3")),
+                sample::rung("a thrush on a wall", None),
             ],
-            taxonomy: path(
+            path(
                 &[("e", 1.0), ("animal", 0.9), ("bird", 0.6), ("thrush", 0.2)],
                 2,
             ),
-            timing_ms: std::collections::BTreeMap::new(),
-        };
+        );
         assert_eq!(beyond_evidence(&result), [false, false, true, true]);
         result.taxonomy.stop = "n3".into();
         assert_eq!(beyond_evidence(&result), [false; 4]);

@@ -96,7 +96,7 @@ class Engine {
   #worker = null;
   #plan;
   #loaded = { engine: 0, model: 0 };
-  #asked = new Map(); // what waits for an answer, by kind and photo
+  #asked = []; // what waits for an answer, in the order in which the worker answers it
   #queue = Promise.resolve(); // one photo after the other: a worker drops those that are overtaken
   #last = 0;
   #settle; // of `ready`
@@ -176,7 +176,8 @@ class Engine {
       booted: () => this.#send({ type: "load", manifest_url: this.#manifest }),
       progress: ({ stage, loaded, total, file }) => this.#progress(stage, loaded, total, file),
       ready: ({ type, ...info }) => this.#ready(info),
-      result: ({ id, json }) => (this.#answer("result", id, json) ? null : this.#finer(id, json)),
+      result: ({ id, json }) => this.#answer("result", id, json),
+      finer: ({ id, json }) => this.#finer(id, json),
       phrased: ({ id, told }) => this.#answer("phrased", id, told),
       placed: ({ id, place, sentence }) => this.#answer("placed", id, { ...place, sentence }),
       superseded: ({ id }) => this.#refuse(id, fault("photo", "A newer photo was read instead.", "Give it once more.")),
@@ -222,7 +223,7 @@ class Engine {
       if (this.info) this.#promise();
       this.info = null;
       this.#all("fallback", { from: "webgpu", to: "cpu", reason: error.what });
-      const again = [...this.#asked.values()];
+      const again = [...this.#asked];
       this.#start("webgpu").then(() => again.length && this.#again(again));
       return;
     }
@@ -241,8 +242,7 @@ class Engine {
     this.#worker?.terminate();
     this.#worker = null;
     this.#settle.reject(error);
-    for (const { reject } of this.#asked.values()) reject(error);
-    this.#asked.clear();
+    for (const { reject } of this.#asked.splice(0)) reject(error);
     this.ended = true;
   }
 
@@ -251,7 +251,7 @@ class Engine {
     // Kept until the answer is here: a graphics processor may be lost on the way.
     const photo = bytes && this.#plan.backend === "webgpu" ? bytes.slice(0) : null;
     return new Promise((resolve, reject) => {
-      this.#asked.set(`${kind} ${id}`, { resolve, reject, request, photo });
+      this.#asked.push({ kind, id, resolve, reject, request, photo });
       this.#send(request, bytes);
       this.#patient();
     });
@@ -262,19 +262,14 @@ class Engine {
   }
 
   #answer(kind, id, value) {
-    const key = `${kind} ${id}`;
-    const asked = this.#asked.get(key);
-    this.#asked.delete(key);
-    asked?.resolve(value);
-    return Boolean(asked);
+    const at = this.#asked.findIndex((asked) => asked.kind === kind && asked.id === id);
+    if (at >= 0) this.#asked.splice(at, 1)[0].resolve(value);
   }
 
   #refuse(id, error) {
-    for (const [key, { reject }] of this.#asked) {
-      if (!key.endsWith(` ${id}`)) continue;
-      this.#asked.delete(key);
-      reject(error);
-    }
+    const refused = this.#asked.filter((asked) => asked.id === id);
+    this.#asked = this.#asked.filter((asked) => asked.id !== id);
+    for (const { reject } of refused) reject(error);
   }
 
   #all(name, detail) {
@@ -284,7 +279,7 @@ class Engine {
   /** Starts the clock of the worker's silence again; silence is normal where nothing is asked. */
   #patient() {
     clearTimeout(this.#clock);
-    if (this.ended || (this.info && this.#asked.size === 0)) return;
+    if (this.ended || (this.info && this.#asked.length === 0)) return;
     const seconds = PATIENCE[this.#plan.backend];
     const silent = () => this.#lost(fault("engine", `The engine gave no sign of life for ${seconds} seconds.`, "Try once more."));
     this.#clock = setTimeout(silent, seconds * 1000);

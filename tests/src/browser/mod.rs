@@ -18,7 +18,7 @@ pub use native::{natively, sample, started};
 pub use page::{Answer, Browser, ErrorCard, Gpu, Look, Outcome};
 pub use pages::Host;
 pub use recorder::{Recorder, Seen};
-pub use site::Site;
+pub use site::{PARTS, Site};
 pub use visitor::Barrier;
 pub use webdriver::WebDriver;
 

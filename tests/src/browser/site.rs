@@ -12,7 +12,7 @@ use xtask::serve::Server;
 const MODEL: &str = "models/default";
 
 /// The parts that the page fetches for a photo.
-const PARTS: [Part; 4] = [Part::Image, Part::Captions, Part::Taxonomy, Part::Selftest];
+pub const PARTS: [Part; 4] = [Part::Image, Part::Captions, Part::Taxonomy, Part::Selftest];
 
 /// A served folder.
 pub struct Site {
@@ -108,20 +108,15 @@ impl Site {
         self.folder.join(MODEL).join(name)
     }
 
-    /// Names of the files that a first answer needs, as the manifest lists them.
+    /// What the model says of its files.
     ///
     /// # Panics
     /// When the page was built without a model.
     #[must_use]
-    pub fn fetched_files(&self) -> Vec<String> {
+    pub fn manifest(&self) -> Manifest {
         let path = self.model_file("manifest.json");
         let bytes = fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        let manifest =
-            Manifest::parse(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        manifest
-            .first_of(&PARTS)
-            .map(|file| file.path.clone())
-            .collect()
+        Manifest::parse(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which engine runs, and why not the other.
+//! Which engine runs, why not the other, and what it lacks.
 
 use leptos::prelude::*;
 
@@ -28,12 +28,21 @@ pub fn EngineLine(
         info.self_test,
         in_time(info.warm_ms)
     );
+    let coarse = move || {
+        let error = shell.session.with(|session| session.coarse.clone())?;
+        Some(view! {
+            <p class="panel-note" data-testid="coarse">
+                "Answers stay general: "{error.what}" "{error.todo}
+            </p>
+        })
+    };
     view! {
         <p class="engine-line" data-testid="engine-line" data-backend=info.backend.as_str()>
             <span class="engine-dot" aria-hidden="true"></span>
             {format!("Runs on {}.", info.backend.in_words())}
             {why.map(|why| format!(" {why}"))}
         </p>
+        {coarse}
         <Show when=move || shell.numbers.get()>
             <p class="panel-note">{numbers.clone()}</p>
         </Show>

@@ -127,7 +127,8 @@ impl Desk {
         };
         self.read[at].caption = caption;
         self.read[at].below = below;
-        self.answer(&self.read[at])
+        let json = self.json(&self.read[at])?;
+        Ok(Response::Result { id, json })
     }
 
     /// Puts a result into words.
@@ -187,7 +188,8 @@ impl Desk {
             };
             if caption != read.caption {
                 self.read[at].caption = caption;
-                answers.push(self.answer(&self.read[at])?);
+                let (id, json) = (self.read[at].id, self.json(&self.read[at])?);
+                answers.push(Response::Finer { id, json });
             }
         }
         Ok(answers)
@@ -196,11 +198,6 @@ impl Desk {
     fn find(&self, id: PhotoId) -> Result<usize, UiError> {
         let at = self.read.iter().position(|read| read.id == id);
         at.ok_or_else(UiError::forgotten_photo)
-    }
-
-    fn answer(&self, read: &Read) -> Result<Response, UiError> {
-        let json = self.json(read)?;
-        Ok(Response::Result { id: read.id, json })
     }
 
     fn json(&self, read: &Read) -> Result<String, UiError> {

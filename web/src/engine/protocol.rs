@@ -5,7 +5,7 @@
 //! `Load` by [`Response::Ready`], `Caption` by [`Response::Result`] or [`Response::Superseded`],
 //! `Rank` by [`Response::Result`], `Phrase` by [`Response::Phrased`], `Place` by [`Response::Placed`],
 //! `Ask` as [`super::ask`] says, and each of them by [`Response::Failed`] where it cannot be. A photo that was read while finer
-//! captions were still on their way gets a second [`Response::Result`] when they have come.
+//! captions were still on their way gets a [`Response::Finer`] when they have come.
 //! `worker.js` speaks the same language for what happens before and after the Rust code runs, and
 //! the widget's `engine.js` at the other end.
 
@@ -167,6 +167,18 @@ pub enum Response {
         /// The result of `PRODUCT`'s schema, pretty-printed.
         json: String,
     },
+    /// A finer answer to a photo that was answered before, asked for by nobody.
+    Finer {
+        /// The photo.
+        id: PhotoId,
+        /// As of [`Response::Result`].
+        json: String,
+    },
+    /// Captions that would have made answers finer cannot be used; the general ones still answer.
+    Coarse {
+        /// Why.
+        error: UiError,
+    },
     /// A result in words.
     Phrased {
         /// The photo.
@@ -272,6 +284,13 @@ mod tests {
         there_and_back(&Response::Result {
             id: PhotoId(2),
             json: "{\"a\": \"ü\\n\"}".into(),
+        });
+        there_and_back(&Response::Finer {
+            id: PhotoId(2),
+            json: "{}".into(),
+        });
+        there_and_back(&Response::Coarse {
+            error: UiError::new(Cause::Bundle, "what", "todo"),
         });
         there_and_back(&Response::Superseded { id: PhotoId(3) });
         there_and_back(&Response::Phrased {

@@ -108,10 +108,10 @@ async fn work(backend: Backend, own: UnboundedSender<Job>, mut inbox: UnboundedR
                 say(&answer(open.as_mut(), request, photo.unwrap_or_default()).await);
             }
             Job::Grown(shard, files) => {
-                // Finer captions that cannot be used leave the general ones, which can.
-                let answers = open.as_mut().map(|open| open.desk.grow(shard, &files));
-                if let Some(Ok(answers)) = answers {
-                    answers.iter().for_each(say);
+                match open.as_mut().map(|open| open.desk.grow(shard, &files)) {
+                    Some(Ok(answers)) => answers.iter().for_each(say),
+                    Some(Err(error)) => say(&Response::Coarse { error }),
+                    None => {}
                 }
             }
         }
@@ -221,10 +221,10 @@ async fn finer(found: Found, own: UnboundedSender<Job>) {
     for shard in files.chunk_by(|a, b| a.shard == b.shard) {
         let mut arrived = BundleFiles::default();
         for file in shard {
-            let Ok(checked) = found.file(file, |_| ()).await else {
-                return;
-            };
-            arrived.insert(checked);
+            match found.file(file, |_| ()).await {
+                Ok(checked) => arrived.insert(checked),
+                Err(error) => return say(&Response::Coarse { error }),
+            }
         }
         // The receiver lives as long as the worker.
         let _ = own.unbounded_send(Job::Grown(shard[0].shard, arrived));

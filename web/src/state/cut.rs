@@ -105,9 +105,9 @@ fn tells(step: &PathStep, tree: Option<&Taxonomy>) -> bool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use espalier_core::caption::{ModelInfo, PhotoInfo, Rung};
 
     use super::*;
+    use crate::sample;
 
     const TREE: &str = "synset\tnames\thypernyms\tlabelled\n\
         e\tentity\t\t0\n\
@@ -169,34 +169,16 @@ mod tests {
 
     #[test]
     fn a_lower_dial_shows_fewer_rungs_and_the_last_level_shows_all() {
-        let rung = |text: &str, node: Option<&str>| Rung {
-            text: text.into(),
-            radius: 0.0,
-            similarity: 0.0,
-            node: node.map(Into::into),
-        };
-        let result = CaptionResult {
-            model: ModelInfo {
-                name: "m".into(),
-                version: "1".into(),
-                sha256: "0".into(),
-            },
-            backend: "cpu".into(),
-            image: PhotoInfo {
-                width: 1,
-                height: 1,
-                sha256: "0".into(),
-            },
-            ladder: vec![
-                rung("an animal", Some("a")),
-                rung("a bird", Some("b")),
-                rung("a bird on a wall", None),
-                rung("a thrush", Some("t")),
-                rung("a thrush on a wall", None),
+        let result = sample::result(
+            vec![
+                sample::rung("an animal", Some("a")),
+                sample::rung("a bird", Some("b")),
+                sample::rung("a bird on a wall", None),
+                sample::rung("a thrush", Some("t")),
+                sample::rung("a thrush on a wall", None),
             ],
-            taxonomy: taxonomy("b"),
-            timing_ms: std::collections::BTreeMap::new(),
-        };
+            taxonomy("b"),
+        );
         let dial = dial("b");
         assert_eq!(dial.shows(&result, 0), [true, false, false, false, false]);
         assert_eq!(dial.shows(&result, 1), [true, true, true, false, false]);

@@ -173,6 +173,8 @@ pub struct Session {
     pub engine: Engine,
     /// Why the graphics processor is not used, once that is so.
     pub passed_over: Option<PassedOver>,
+    /// Why answers stay general, where the captions that make them finer did not come.
+    pub coarse: Option<UiError>,
     /// The photo.
     pub work: Work,
     /// How often the visitor has asked for something or an answer has become finer; the same error
@@ -194,6 +196,7 @@ impl Session {
             },
             engine: Engine::Off,
             passed_over: None,
+            coarse: None,
             work: Work::None,
             turn: 0,
         }
@@ -271,6 +274,7 @@ impl Session {
     }
 
     fn start(&mut self, backend: Backend) -> Vec<Command> {
+        self.coarse = None;
         self.engine = Engine::Loading {
             backend,
             bar: Bar::new(self.plan.sizes(backend)),
@@ -344,10 +348,14 @@ impl Session {
                 self.answered(id, json);
                 Vec::new()
             }
-            Response::Result { id, json } if self.is_done(id) => {
-                // Finer captions have come: a turn of its own, so that the answer is drawn anew.
+            Response::Finer { id, json } if self.is_done(id) => {
+                // A turn of its own, so that the answer is drawn anew.
                 self.turn += 1;
                 self.answered(id, json);
+                Vec::new()
+            }
+            Response::Coarse { error } => {
+                self.coarse = Some(error);
                 Vec::new()
             }
             Response::Failed {
@@ -368,6 +376,7 @@ impl Session {
             Response::Booted
             | Response::Ready(_)
             | Response::Result { .. }
+            | Response::Finer { .. }
             | Response::Phrased { .. }
             | Response::Placed { .. }
             | Response::Told { .. }

@@ -1,0 +1,223 @@
+//! Every state of the page against every event.
+
+use espalier_web::engine::protocol::{Backend, Response, Stage};
+use espalier_web::load::progress::{Bar, Sizes};
+use espalier_web::state::choice::{Missing, PassedOver, Preference, Probe};
+use espalier_web::state::session::{Answer, Command, Engine, Event, Session, Work};
+use espalier_web::ui_error::Cause;
+use proptest::prelude::*;
+
+use super::story::{A, B, FIRST, PLAN, answered, error, failed, finer, info, moved, ready, result};
+
+fn every_event() -> Vec<Event> {
+    let mut events = vec![
+        Event::Planned(PLAN),
+        Event::LoadWanted,
+        Event::PhotoChosen(A),
+        Event::PhotoChosen(B),
+        Event::PhotoRefused(error(Cause::Photo)),
+        Event::Retry,
+        Event::CancelWanted,
+        Event::CrashedBefore(Backend::WebGpu),
+        Event::CrashedBefore(Backend::Cpu),
+        Event::Probed(Probe::Hardware("gpu".into())),
+        Event::Probed(Probe::Software("soft".into())),
+        Event::Probed(Probe::Missing(Missing::NoAdapter)),
+        Event::Probed(Probe::NotAsked),
+        Event::Said(Response::Booted),
+        Event::Said(Response::Superseded { id: A }),
+        Event::Said(Response::Result {
+            id: A,
+            json: "not json".into(),
+        }),
+        ready(Backend::Cpu),
+        ready(Backend::WebGpu),
+        answered(A),
+        answered(B),
+        finer(A, &FIRST),
+        finer(B, &FIRST),
+        Event::Died(error(Cause::Engine)),
+        Event::Silent,
+    ];
+    for stage in [
+        Stage::Engine,
+        Stage::Manifest,
+        Stage::Model,
+        Stage::SelfTest,
+        Stage::WarmUp,
+    ] {
+        events.push(moved(stage));
+    }
+    for cause in [
+        Cause::Photo,
+        Cause::Bundle,
+        Cause::Network,
+        Cause::Gpu,
+        Cause::Engine,
+    ] {
+        for (id, fatal) in [
+            (None, true),
+            (Some(A), false),
+            (Some(A), true),
+            (Some(B), false),
+        ] {
+            events.push(failed(id, fatal, cause));
+        }
+    }
+    events
+}
+
+fn every_state() -> Vec<Session> {
+    let bar = || {
+        Bar::new(Sizes {
+            engine: 100,
+            model: 1_000,
+        })
+    };
+    let engines = [
+        Engine::Off,
+        Engine::Probing,
+        Engine::Loading {
+            backend: Backend::Cpu,
+            bar: bar(),
+        },
+        Engine::Loading {
+            backend: Backend::WebGpu,
+            bar: bar(),
+        },
+        Engine::Ready(info(Backend::Cpu)),
+        Engine::Ready(info(Backend::WebGpu)),
+        Engine::Failed(error(Cause::Bundle)),
+    ];
+    let json = serde_json::to_string(&result(&FIRST)).unwrap();
+    let works = [
+        Work::None,
+        Work::Waiting(A),
+        Work::Running(A),
+        Work::Done(
+            Answer {
+                photo: A,
+                result: result(&FIRST),
+                json,
+            }
+            .into(),
+        ),
+        Work::Failed {
+            photo: Some(A),
+            error: error(Cause::Photo),
+        },
+        Work::Failed {
+            photo: None,
+            error: error(Cause::Photo),
+        },
+    ];
+    let mut states = Vec::new();
+    for preference in [Preference::Auto, Preference::Cpu, Preference::WebGpu] {
+        for passed_over in [None, Some(PassedOver::Missing(Missing::NoAdapter))] {
+            for engine in &engines {
+                for work in &works {
+                    let session = Session {
+                        plan: PLAN,
+                        engine: engine.clone(),
+                        passed_over: passed_over.clone(),
+                        work: work.clone(),
+                        ..Session::new(preference)
+                    };
+                    if sound(&session).is_ok() {
+                        states.push(session);
+                    }
+                }
+            }
+        }
+    }
+    states
+}
+
+/// What holds in every state.
+fn sound(session: &Session) -> Result<(), String> {
+    let ready = matches!(session.engine, Engine::Ready(_));
+    match session.work {
+        Work::Running(_) if !ready => Err("a photo is with an engine that is not there".into()),
+        Work::Waiting(_) if ready => Err("a photo waits for an engine that waits for it".into()),
+        Work::Waiting(_) if session.engine == Engine::Off => {
+            Err("a photo waits for an engine that nobody starts".into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What holds for every step: the commands fit the state that they lead to.
+fn check(before: &Session, event: &Event, after: &Session, commands: &[Command]) {
+    let told = || format!("{before:?}\n  + {event:?}\n  = {after:?}\n  {commands:?}");
+    assert_eq!(sound(after), Ok(()), "{}", told());
+    assert!(commands.len() <= 1, "one thing at a time: {}", told());
+    match commands.first() {
+        Some(Command::Probe { adapter }) => {
+            assert_eq!(after.engine, Engine::Probing, "{}", told());
+            let matters = after.preference != Preference::Cpu && after.passed_over.is_none();
+            assert_eq!(*adapter, matters, "{}", told());
+        }
+        Some(Command::Start(backend)) => {
+            assert!(
+                matches!(after.engine, Engine::Loading { backend: b, .. } if b == *backend),
+                "{}",
+                told()
+            );
+            if *backend == Backend::WebGpu {
+                assert_ne!(after.preference, Preference::Cpu, "{}", told());
+                assert_eq!(after.passed_over, None, "{}", told());
+            }
+        }
+        Some(Command::Load) => {
+            assert!(matches!(after.engine, Engine::Loading { .. }), "{}", told());
+        }
+        Some(Command::Send(photo)) => assert_eq!(after.work, Work::Running(*photo), "{}", told()),
+        Some(Command::Stop) => {
+            assert!(
+                matches!(after.engine, Engine::Off | Engine::Failed(_)),
+                "{}",
+                told()
+            );
+        }
+        None => {
+            // Nobody is left waiting for something that was not asked for.
+            let woken = matches!(before.engine, Engine::Off | Engine::Failed(_))
+                && matches!(after.engine, Engine::Probing | Engine::Loading { .. });
+            assert!(!woken, "{}", told());
+        }
+    }
+    // A machine that is at work is watched, and one that is not is left alone.
+    let at_work =
+        matches!(after.engine, Engine::Loading { .. }) || matches!(after.work, Work::Running(_));
+    assert_eq!(after.patience().is_some(), at_work, "{}", told());
+}
+
+#[test]
+fn every_event_in_every_state_leads_to_a_sound_state() {
+    let states = every_state();
+    assert!(states.len() > 150, "found {}", states.len());
+    for before in &states {
+        for event in every_event() {
+            let mut after = before.clone();
+            let commands = after.next(event.clone());
+            check(before, &event, &after, &commands);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_row_of_events_leads_out_of_the_sound_states(
+        preference in prop::sample::select(vec![
+            Preference::Auto, Preference::Cpu, Preference::WebGpu,
+        ]),
+        events in prop::collection::vec(prop::sample::select(every_event()), 0..60),
+    ) {
+        let mut session = Session::new(preference);
+        for event in events {
+            let before = session.clone();
+            let commands = session.next(event.clone());
+            check(&before, &event, &session, &commands);
+        }
+    }
+}

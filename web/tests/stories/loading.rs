@@ -1,0 +1,77 @@
+//! Stories of loading: stopped by the visitor, ended by the browser, finer while photos are read.
+
+use espalier_web::engine::protocol::Backend;
+use espalier_web::state::choice::{PassedOver, Preference};
+use espalier_web::state::session::{Command, Engine, Event, Work};
+use espalier_web::ui_error::Cause;
+
+use super::story::{A, B, Story, answered, coarse, error, finer, ready, result};
+
+#[test]
+fn a_cancelled_load_ends_the_worker_and_goes_on_when_asked_again() {
+    let mut story = Story::with(Preference::Cpu);
+    story
+        .started(Event::PhotoChosen(A))
+        .then(Event::CancelWanted, &[Command::Stop]);
+    assert_eq!(story.0.engine, Engine::Off);
+    assert!(
+        matches!(&story.0.work, Work::Failed { photo: Some(A), error } if error.cause == Cause::Network)
+    );
+    // What the ended worker had said before is no word of the next one.
+    story
+        .then(ready(Backend::Cpu), &[])
+        .then(Event::CancelWanted, &[])
+        .started(Event::Retry)
+        .then(ready(Backend::Cpu), &[Command::Send(A)]);
+}
+
+#[test]
+fn a_graphics_processor_that_ended_the_page_before_is_not_tried_again() {
+    let mut story = Story::with(Preference::Auto);
+    story
+        .then(Event::CrashedBefore(Backend::WebGpu), &[])
+        .started(Event::LoadWanted);
+    assert_eq!(story.0.passed_over, Some(PassedOver::Crashed));
+    let mut story = Story::with(Preference::Auto);
+    story
+        .then(Event::CrashedBefore(Backend::Cpu), &[])
+        .then(Event::LoadWanted, &[Command::Probe { adapter: true }]);
+}
+
+#[test]
+fn an_answer_becomes_finer_when_finer_captions_have_come() {
+    let mut story = Story::with(Preference::Cpu);
+    story
+        .started(Event::PhotoChosen(A))
+        .then(ready(Backend::Cpu), &[Command::Send(A)])
+        .then(answered(A), &[]);
+    let turn = story.0.turn;
+    let rungs = ["a cat", "a cat on the left"];
+    story.then(finer(A, &rungs), &[]);
+    let Work::Done(answer) = &story.0.work else {
+        panic!("{:?}", story.0.work)
+    };
+    assert_eq!(answer.result, result(&rungs));
+    assert_eq!(story.0.turn, turn + 1, "it is drawn anew");
+    // A photo that is no longer on show changes nothing.
+    story.then(Event::PhotoChosen(B), &[Command::Send(B)]);
+    story.then(finer(A, &rungs), &[]);
+    assert_eq!(story.0.work, Work::Running(B));
+}
+
+#[test]
+fn finer_captions_that_do_not_come_are_told_and_take_nothing_away() {
+    let mut story = Story::with(Preference::Cpu);
+    story
+        .started(Event::PhotoChosen(A))
+        .then(ready(Backend::Cpu), &[Command::Send(A)])
+        .then(answered(A), &[])
+        .then(coarse(), &[]);
+    assert!(matches!(&story.0.work, Work::Done(answer) if answer.photo == A));
+    assert_eq!(story.0.coarse, Some(error(Cause::Network)));
+    // The next engine fetches them anew.
+    story
+        .then(Event::Died(error(Cause::Engine)), &[Command::Stop])
+        .started(Event::Retry);
+    assert_eq!(story.0.coarse, None);
+}

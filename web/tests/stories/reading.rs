@@ -1,0 +1,206 @@
+//! Stories of photos read, engines that fail and photos that do.
+
+use espalier_web::engine::protocol::{Backend, Response};
+use espalier_web::state::choice::{Preference, Probe};
+use espalier_web::state::session::{Command, Engine, Event, Work};
+use espalier_web::ui_error::{Cause, UiError};
+
+use super::story::{A, B, FIRST, Story, answered, error, failed, ready, result};
+
+#[test]
+fn a_photo_given_first_waits_for_the_model_and_is_read_when_it_is_there() {
+    let mut story = Story::with(Preference::Cpu);
+    story
+        .loaded(Probe::NotAsked, Backend::Cpu)
+        .then(answered(A), &[]);
+    let Work::Done(answer) = &story.0.work else {
+        panic!("{:?}", story.0.work)
+    };
+    assert_eq!(answer.result, result(&FIRST));
+    assert_eq!(
+        answer.json,
+        serde_json::to_string_pretty(&result(&FIRST)).unwrap()
+    );
+}
+
+#[test]
+fn a_model_loaded_first_waits_for_the_photo() {
+    let mut story = Story::with(Preference::Cpu);
+    story
+        .then(Event::LoadWanted, &[Command::Probe { adapter: false }])
+        .then(Event::LoadWanted, &[])
+        .then(
+            Event::Probed(Probe::NotAsked),
+            &[Command::Start(Backend::Cpu)],
+        )
+        .then(Event::Said(Response::Booted), &[Command::Load])
+        .then(ready(Backend::Cpu), &[])
+        .then(Event::PhotoChosen(A), &[Command::Send(A)]);
+}
+
+#[test]
+fn the_bar_of_each_engine_has_its_own_honest_total() {
+    for (probe, backend, total) in [
+        (Probe::Hardware("gpu".into()), Backend::WebGpu, 1_900),
+        (Probe::Software("soft".into()), Backend::Cpu, 1_100),
+    ] {
+        let mut story = Story::with(Preference::Auto);
+        story
+            .then(Event::LoadWanted, &[Command::Probe { adapter: true }])
+            .then(Event::Probed(probe), &[Command::Start(backend)]);
+        let Engine::Loading { bar, .. } = &story.0.engine else {
+            panic!("{:?}", story.0)
+        };
+        assert_eq!(bar.total(), Some(total));
+    }
+}
+
+#[test]
+fn a_gpu_that_fails_its_self_test_gives_way_to_the_cpu_with_a_reason() {
+    let mut story = Story::with(Preference::Auto);
+    story
+        .then(Event::PhotoChosen(A), &[Command::Probe { adapter: true }])
+        .then(
+            Event::Probed(Probe::Hardware("gpu".into())),
+            &[Command::Start(Backend::WebGpu)],
+        )
+        .then(Event::Said(Response::Booted), &[Command::Load])
+        .then(
+            Event::Said(Response::Failed {
+                id: None,
+                fatal: true,
+                error: UiError::wrong_self_test(0.3, 0.995),
+            }),
+            &[Command::Start(Backend::Cpu)],
+        );
+    let why = story.0.passed_over.as_ref().unwrap().in_words();
+    assert!(
+        why.contains("wrong answer") && why.contains("0.3000"),
+        "{why}"
+    );
+    story
+        .then(Event::Said(Response::Booted), &[Command::Load])
+        .then(ready(Backend::Cpu), &[Command::Send(A)])
+        .then(answered(A), &[]);
+}
+
+#[test]
+fn a_gpu_lost_in_mid_flight_hands_the_photo_to_the_cpu() {
+    for event in [
+        failed(None, true, Cause::Engine),
+        failed(Some(A), true, Cause::Gpu),
+        Event::Died(error(Cause::Engine)),
+        Event::Silent,
+    ] {
+        let mut story = Story::with(Preference::WebGpu);
+        story
+            .loaded(Probe::Software("soft".into()), Backend::WebGpu)
+            .then(event, &[Command::Start(Backend::Cpu)]);
+        assert_eq!(story.0.work, Work::Waiting(A));
+        story
+            .then(Event::Said(Response::Booted), &[Command::Load])
+            .then(ready(Backend::Cpu), &[Command::Send(A)]);
+    }
+}
+
+#[test]
+fn a_cpu_that_dies_of_a_photo_is_started_again_by_the_next_one() {
+    let mut story = Story::with(Preference::Cpu);
+    story
+        .loaded(Probe::NotAsked, Backend::Cpu)
+        .then(Event::Died(error(Cause::Engine)), &[Command::Stop]);
+    assert!(matches!(story.0.work, Work::Failed { photo: Some(A), .. }));
+    assert_eq!(story.0.engine, Engine::Off);
+    story
+        .then(Event::PhotoChosen(B), &[Command::Probe { adapter: false }])
+        .then(
+            Event::Probed(Probe::NotAsked),
+            &[Command::Start(Backend::Cpu)],
+        );
+}
+
+#[test]
+fn a_photo_that_cannot_be_read_leaves_the_engine_ready_for_the_next() {
+    let mut story = Story::with(Preference::Cpu);
+    story
+        .loaded(Probe::NotAsked, Backend::Cpu)
+        .then(failed(Some(A), false, Cause::Photo), &[])
+        .then(Event::PhotoChosen(B), &[Command::Send(B)])
+        .then(answered(B), &[]);
+    assert!(matches!(&story.0.work, Work::Done(answer) if answer.photo == B));
+}
+
+#[test]
+fn a_damaged_model_is_told_at_once_and_no_other_engine_is_tried_on_it() {
+    for cause in [Cause::Bundle, Cause::Network] {
+        let mut story = Story::with(Preference::Auto);
+        story
+            .then(Event::PhotoChosen(A), &[Command::Probe { adapter: true }])
+            .then(
+                Event::Probed(Probe::Hardware("gpu".into())),
+                &[Command::Start(Backend::WebGpu)],
+            )
+            .then(failed(None, true, cause), &[Command::Stop]);
+        assert!(matches!(story.0.engine, Engine::Failed(_)));
+        assert_eq!(story.0.work, Work::Waiting(A));
+        story.then(Event::Retry, &[Command::Probe { adapter: true }]);
+    }
+}
+
+#[test]
+fn a_newer_photo_overtakes_and_the_older_answer_is_dropped() {
+    let mut story = Story::with(Preference::Cpu);
+    story
+        .loaded(Probe::NotAsked, Backend::Cpu)
+        .then(Event::PhotoChosen(B), &[Command::Send(B)])
+        .then(answered(A), &[])
+        .then(Event::Said(Response::Superseded { id: A }), &[]);
+    assert_eq!(story.0.work, Work::Running(B));
+    story.then(answered(B), &[]);
+    assert!(matches!(&story.0.work, Work::Done(answer) if answer.photo == B));
+}
+
+#[test]
+fn an_answer_of_another_version_is_an_error_and_not_a_blank_page() {
+    let mut story = Story::with(Preference::Cpu);
+    story.loaded(Probe::NotAsked, Backend::Cpu).then(
+        Event::Said(Response::Result {
+            id: A,
+            json: r#"{"ladder": []}"#.into(),
+        }),
+        &[],
+    );
+    let Work::Failed { error, .. } = &story.0.work else {
+        panic!("{:?}", story.0.work)
+    };
+    assert!(error.todo.contains("Reload"));
+}
+
+#[test]
+fn a_gpu_that_failed_once_is_not_tried_again_in_this_visit() {
+    let mut story = Story::with(Preference::Auto);
+    story
+        .loaded(Probe::Hardware("gpu".into()), Backend::WebGpu)
+        .then(Event::Silent, &[Command::Start(Backend::Cpu)])
+        .then(Event::Died(error(Cause::Engine)), &[Command::Stop])
+        .then(Event::Retry, &[Command::Probe { adapter: false }])
+        .then(
+            Event::Probed(Probe::NotAsked),
+            &[Command::Start(Backend::Cpu)],
+        );
+}
+
+#[test]
+fn retry_reads_the_same_photo_again() {
+    let mut story = Story::with(Preference::Cpu);
+    story
+        .loaded(Probe::NotAsked, Backend::Cpu)
+        .then(
+            Event::Said(Response::Result {
+                id: A,
+                json: String::new(),
+            }),
+            &[],
+        )
+        .then(Event::Retry, &[Command::Send(A)]);
+}

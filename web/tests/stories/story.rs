@@ -1,0 +1,127 @@
+//! A session on its way, and what happens to it.
+
+use espalier_core::caption::{CaptionResult, PathStep, TaxonomyResult};
+use espalier_web::engine::protocol::{Backend, EngineInfo, PhotoId, Progress, Response, Stage};
+use espalier_web::state::choice::{Preference, Probe};
+use espalier_web::state::session::{Command, Event, Plan, Session};
+use espalier_web::ui_error::{Cause, UiError};
+
+use super::sample;
+
+pub const A: PhotoId = PhotoId(1);
+pub const B: PhotoId = PhotoId(2);
+pub const PLAN: Plan = Plan {
+    cpu: 100,
+    gpu: 900,
+    model: 1_000,
+    text: 0,
+};
+
+pub fn error(cause: Cause) -> UiError {
+    UiError::new(cause, "what", "todo")
+}
+
+pub fn info(backend: Backend) -> EngineInfo {
+    EngineInfo {
+        backend,
+        model: "m".into(),
+        version: "1".into(),
+        sha256: "00".into(),
+        self_test: 1.0,
+        warm_ms: 20.0,
+    }
+}
+
+/// A result whose ladder has these rungs.
+pub fn result(rungs: &[&str]) -> CaptionResult {
+    let ladder = rungs.iter().map(|text| sample::rung(text, None)).collect();
+    let root = PathStep {
+        id: "n1".into(),
+        name: "entity".into(),
+        p: 1.0,
+    };
+    let taxonomy = TaxonomyResult {
+        path: vec![root],
+        stop: "n1".into(),
+    };
+    sample::result(ladder, taxonomy)
+}
+
+/// The ladder of an answer as it first comes.
+pub const FIRST: [&str; 1] = ["animal"];
+
+pub fn answered(id: PhotoId) -> Event {
+    let json = serde_json::to_string_pretty(&result(&FIRST)).unwrap();
+    Event::Said(Response::Result { id, json })
+}
+
+/// A finer answer, asked for by nobody.
+pub fn finer(id: PhotoId, rungs: &[&str]) -> Event {
+    let json = serde_json::to_string_pretty(&result(rungs)).unwrap();
+    Event::Said(Response::Finer { id, json })
+}
+
+/// Word that the captions which make answers finer cannot be used.
+pub fn coarse() -> Event {
+    Event::Said(Response::Coarse {
+        error: error(Cause::Network),
+    })
+}
+
+pub fn failed(id: Option<PhotoId>, fatal: bool, cause: Cause) -> Event {
+    Event::Said(Response::Failed {
+        id,
+        fatal,
+        error: error(cause),
+    })
+}
+
+pub fn moved(stage: Stage) -> Event {
+    Event::Said(Response::Progress(Progress {
+        stage,
+        loaded: 10,
+        total: 1_000,
+        file: None,
+    }))
+}
+
+pub fn ready(backend: Backend) -> Event {
+    Event::Said(Response::Ready(info(backend)))
+}
+
+/// A session on its way, the commands of each event checked against what is expected.
+pub struct Story(pub Session);
+
+impl Story {
+    pub fn with(preference: Preference) -> Self {
+        let mut story = Self(Session::new(preference));
+        story.then(Event::Planned(PLAN), &[]);
+        story
+    }
+
+    pub fn then(&mut self, event: Event, expected: &[Command]) -> &mut Self {
+        let told = format!("{event:?}");
+        assert_eq!(self.0.next(event), expected, "after {told}");
+        self
+    }
+
+    /// Up to the moment in which `backend` is ready, from nothing, with photo A waiting.
+    pub fn loaded(&mut self, probe: Probe, backend: Backend) -> &mut Self {
+        let adapter = self.0.preference != Preference::Cpu;
+        self.then(Event::PhotoChosen(A), &[Command::Probe { adapter }])
+            .then(Event::Probed(probe), &[Command::Start(backend)])
+            .then(moved(Stage::Engine), &[])
+            .then(Event::Said(Response::Booted), &[Command::Load])
+            .then(moved(Stage::Model), &[])
+            .then(moved(Stage::SelfTest), &[])
+            .then(ready(backend), &[Command::Send(A)])
+    }
+
+    /// From nothing to a CPU engine on its way.
+    pub fn started(&mut self, first: Event) -> &mut Self {
+        self.then(first, &[Command::Probe { adapter: false }]).then(
+            Event::Probed(Probe::NotAsked),
+            &[Command::Start(Backend::Cpu)],
+        )
+    }
+}
