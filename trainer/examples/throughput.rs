@@ -140,6 +140,7 @@ fn random_batch(architecture: &DualConfig, samples: usize) -> Batch {
         chains: None,
         scenes: None,
         labels: None,
+        order: None,
         keys: (0..samples).map(|i| i.to_string()).collect(),
         synsets: vec![None; samples],
         position_after: Position::default(),

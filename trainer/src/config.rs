@@ -172,7 +172,7 @@ pub struct TrainConfigBlock {
     /// Share of the patches that the picture tower sees in training, in `(0, 1]`.
     pub patch_keep: f64,
     /// Share of the run, from its beginning, on pictures of half the side, in `[0, 1]`: for a picture
-    /// tower of convolutions alone, which learns most of what it learns at a quarter of the cost.
+    /// tower of convolutions alone, which learns much of what it learns from them.
     pub half_size: f64,
     /// Steps over which the weight of the entailment grows from 0 to its full value. From random
     /// weights the cones are satisfied soonest by a single point for all pictures and one for all
@@ -242,7 +242,7 @@ impl TrainConfig {
         let vision = self.model.architecture().vision;
         let pure = vision.n_layers == 0;
         let halves = (vision.image_size / vision.patch.max(1)).is_multiple_of(2);
-        let rules: [(&str, bool, &str, String); 15] = [
+        let rules: [(&str, bool, &str, String); 16] = [
             (
                 "train.lock_image and train.lock_text",
                 trains.image && !t.lock_image || trains.text && !t.lock_text,
@@ -304,6 +304,12 @@ impl TrainConfig {
                 (0.0..1.0).contains(&l.label_smoothing),
                 "in [0, 1)",
                 l.label_smoothing.to_string(),
+            ),
+            (
+                "loss.order",
+                l.order.is_finite() && l.order >= 0.0,
+                "0 or more",
+                l.order.to_string(),
             ),
             (
                 "train.log_frequency",

@@ -225,6 +225,8 @@ pub struct Batch {
     /// Texts of all labels and what the pictures should say of them, where the loss asks for it;
     /// drawn for the step, not with the records.
     pub labels: Option<LabelBatch>,
+    /// General texts, then as many that are more specific, drawn for the step like the labels.
+    pub order: Option<TokenBatch>,
     /// Keys of the records.
     pub keys: Vec<String>,
     /// Label of the box of each sample; without boxes, of the first box that has one.

@@ -57,6 +57,7 @@ pub mod mixture;
 pub mod open;
 pub mod open_images;
 pub mod order;
+pub mod order_texts;
 mod pack;
 mod parquet_records;
 mod parquet_shard;

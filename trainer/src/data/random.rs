@@ -30,6 +30,8 @@ pub enum Purpose {
     Figure = 8,
     /// Texts of the labels of a training step.
     Labels = 9,
+    /// Pairs of texts of a training step.
+    Order = 10,
 }
 
 /// A stream of random numbers.

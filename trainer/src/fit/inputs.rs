@@ -26,6 +26,8 @@ pub struct StepInputs {
     pub scenes: Option<SceneInputs>,
     /// Texts of all labels, and which of them the pictures show.
     pub labels: Option<LabelInputs>,
+    /// General texts, then as many that are more specific.
+    pub order: Option<Tokens>,
     /// Patches that the picture tower sees, `[k]`; all where not set.
     pub keep: Option<Tensor<1, Int>>,
 }
@@ -135,6 +137,7 @@ impl StepInputs {
                     targets: Tensor::from_data(targets, device),
                 }
             }),
+            order: batch.order.as_ref().map(|texts| Tokens::new(texts, device)),
             keep: seen.patches.map(|k| {
                 let len = k.len();
                 Tensor::from_data(TensorData::new(k, [len]), device)

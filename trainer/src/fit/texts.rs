@@ -9,11 +9,13 @@ use crate::config::TrainConfig;
 use crate::data::Batch;
 use crate::data::climb::Climber;
 use crate::data::label_texts::LabelTexts;
+use crate::data::order_texts::OrderTexts;
 
 /// Draws what depends on the step and not on the place in the data.
 pub(super) struct StepTexts {
     climber: Climber,
     labels: Option<LabelTexts>,
+    order: Option<OrderTexts>,
 }
 
 impl StepTexts {
@@ -26,6 +28,7 @@ impl StepTexts {
         Ok(Self {
             climber: Climber::new(taxonomy.clone(), tokenizer, config),
             labels: LabelTexts::new(taxonomy.clone(), tokenizer, config)?,
+            order: OrderTexts::new(taxonomy.clone(), tokenizer, config)?,
         })
     }
 
@@ -34,6 +37,9 @@ impl StepTexts {
         self.climber.apply(batch, step);
         if let Some(labels) = &self.labels {
             labels.apply(batch, step);
+        }
+        if let Some(order) = &self.order {
+            order.apply(batch, step);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What the methods have in common: points of pictures, captions, boxes and chains of texts.
 
 use burn::tensor::Tensor;
-use espalier_core::loss::{HycoclipPoints, LossTerms, label_contrast};
+use espalier_core::loss::{HycoclipPoints, LossTerms, ORDER_MARGIN, label_contrast, radial_order};
 use espalier_core::math::normalize;
 use espalier_core::model::{Lift, Tokens};
 
@@ -97,6 +97,24 @@ impl StepContext<'_> {
         let g = similarity(pictures, self.text_points(&labels.texts));
         let scale = self.model.logit_scale.value();
         terms.plus("labels", weight, label_contrast(g, targets, scale))
+    }
+
+    /// A loss with the order of texts by their radii, where the run asks for it; `radius` of points
+    /// `[n, d]` is `[n, 1]`.
+    pub(super) fn with_order(
+        &self,
+        terms: LossTerms,
+        weight: f64,
+        radius: impl Fn(Tensor<2>) -> Tensor<2>,
+    ) -> LossTerms {
+        let Some(texts) = &self.inputs.order else {
+            return terms;
+        };
+        let radii = radius(self.text_points(texts));
+        let [rows, _] = radii.dims();
+        let side = |from| radii.clone().narrow(0, from, rows / 2);
+        let term = radial_order(side(0), side(rows / 2), ORDER_MARGIN);
+        terms.plus("order", weight, term)
     }
 
     /// The chains of the batch.

@@ -1,6 +1,7 @@
 //! PHyCLIP: HyCoCLIP in a product of Lorentz factors.
 
 use burn::tensor::Tensor;
+use espalier_core::geometry::lorentz;
 use espalier_core::geometry::product::{pairwise_dist, split};
 use espalier_core::loss::{self, HycoclipPoints, LossTerms};
 use espalier_core::model::{Lift, LiftKind};
@@ -47,8 +48,12 @@ impl Method for Phyclip {
         let scale = step.model.logit_scale.value();
         let join = self.options.join;
         let terms = loss::phyclip(&points, c.clone(), scale, join, weights);
-        step.with_labels(terms, self.options.labels, pictures, |x, y| {
+        let terms = step.with_labels(terms, self.options.labels, pictures, |x, y| {
             pairwise_dist(split(x, factors), split(y, factors), c.clone(), join).neg()
+        });
+        step.with_order(terms, self.options.order, |x| {
+            let of_factors = lorentz::dist0(split(x, factors), c.clone());
+            of_factors.sum_dim(0).squeeze_dim(0)
         })
     }
 }
