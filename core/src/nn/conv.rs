@@ -14,9 +14,8 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 
 /// Side of the kernels.
 const KERNEL: usize = 3;
-/// Most places of an output that are computed as one matrix product for the whole batch. A picture
-/// at a time their product is too small to be fast: on a CPU, with 4 x 4 places, forward and
-/// backward together take 2.5 times as long.
+/// Most places of an output that are computed as one matrix product for the whole batch: a picture at
+/// a time, the product of so few is too small to be fast.
 const FEW_PLACES: usize = 16;
 /// Keeps the norm of a kernel from 0.
 const EPS: f64 = 1e-5;
