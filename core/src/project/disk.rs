@@ -1,22 +1,25 @@
 //! Points of any embedding space in the Poincaré disk, few enough of them at a time for a browser.
 //!
-//! The principal components are found on a sample, because their search looks at all pairs; any
-//! number of points is then put where the components say, each on its own.
+//! How far a point lies from the centre is how far it lies from the root: nothing of the order from
+//! general to specific is lost. In which direction is what two dimensions can say of many. All texts
+//! of a model share one direction, which says nothing of any of them and would press them into a
+//! wedge, so it is left out, and the directions are the principal ones of what remains.
 
-use super::horopca::horopca;
+use super::pca::axes;
 use crate::geometry::Space;
-use crate::geometry::poincare::{exp0, from_lorentz, log0};
-
-/// Points that the components are found on at most.
-pub const SAMPLE: usize = 72;
+use crate::geometry::poincare::{dot, exp0, from_lorentz, log0};
 
 /// A disk that points of a space can be put into.
 #[derive(Clone, Debug)]
 pub struct Disk {
-    components: [Vec<f64>; 2],
+    /// Unit vector of what all points share; zeros where they share nothing.
+    shared: Vec<f64>,
+    /// Orthonormal directions of the disk.
+    axes: [Vec<f64>; 2],
     /// Distances are multiplied by this before they are drawn.
     zoom: f64,
-    /// Share of the sample's mean squared distance that the disk keeps, in `[0, 1]`.
+    /// Share of what tells the points apart, as squared lengths of tangent vectors, that the
+    /// directions keep, in `[0, 1]`.
     pub kept: f64,
 }
 
@@ -43,45 +46,67 @@ pub fn ball(space: &Space, x: &[f32]) -> Vec<f64> {
     }
 }
 
-/// A point with its distance to the centre multiplied.
-fn zoomed(p: &[f64], by: f64) -> Vec<f64> {
-    exp0(&log0(p).iter().map(|v| v * by).collect::<Vec<f64>>())
+/// Length of a vector.
+fn norm(v: &[f64]) -> f64 {
+    dot(v, v).sqrt()
+}
+
+/// What is left of a vector without its part along a unit vector.
+fn without(mut v: Vec<f64>, unit: &[f64]) -> Vec<f64> {
+    let along = dot(&v, unit);
+    v.iter_mut().zip(unit).for_each(|(v, u)| *v -= along * u);
+    v
 }
 
 impl Disk {
-    /// Find the disk that keeps most of the distances between some points and the root.
+    /// Find the disk in which the directions of some points differ most.
     ///
     /// Distances are enlarged so that the farthest of the points is `reach` away from the centre.
     #[must_use]
     pub fn find(space: &Space, points: &[&[f32]], reach: f64) -> Self {
-        let every = points.len().div_ceil(SAMPLE).max(1);
-        let mut sample: Vec<Vec<f64>> = points
-            .iter()
-            .step_by(every)
-            .map(|x| ball(space, x))
-            .collect();
-        let width = sample.first().map_or(2, Vec::len);
-        let far = |p: &Vec<f64>| log0(p).iter().map(|v| v * v).sum::<f64>().sqrt();
-        let farthest = sample.iter().map(far).fold(0.0, f64::max);
-        let zoom = if farthest > 1e-9 {
-            reach / farthest
-        } else {
-            1.0
-        };
-        sample = sample.iter().map(|p| zoomed(p, zoom)).collect();
-        sample.push(vec![0.0; width]);
-        let found = horopca(&sample);
+        let tangents: Vec<Vec<f64>> = points.iter().map(|x| log0(&ball(space, x))).collect();
+        let width = tangents.first().map_or(2, Vec::len);
+        let farthest = tangents.iter().map(|v| norm(v)).fold(0.0, f64::max);
+        let mut shared = vec![0.0; width];
+        for v in &tangents {
+            shared.iter_mut().zip(v).for_each(|(s, v)| *s += v);
+        }
+        let length = norm(&shared);
+        // Points all around the root share nothing.
+        let unit = if length > 1e-9 { length.recip() } else { 0.0 };
+        shared.iter_mut().for_each(|s| *s *= unit);
+        let own: Vec<Vec<f64>> = tangents.into_iter().map(|v| without(v, &shared)).collect();
+        let axes = axes(&own);
+        let power = |of: &dyn Fn(&Vec<f64>) -> f64| own.iter().map(of).sum::<f64>();
+        let all = power(&|v| dot(v, v));
+        let seen = power(&|v| axes.iter().map(|axis| dot(v, axis).powi(2)).sum());
         Self {
-            components: found.components,
-            zoom,
-            kept: found.kept,
+            shared,
+            axes,
+            zoom: if farthest > 1e-9 {
+                reach / farthest
+            } else {
+                1.0
+            },
+            kept: if all > 0.0 { seen / all } else { 1.0 },
         }
     }
 
     /// Where a point lies in the disk, of Euclidean norm below 1.
     #[must_use]
     pub fn put(&self, space: &Space, x: &[f32]) -> [f64; 2] {
-        super::horopca::put(&zoomed(&ball(space, x), self.zoom), &self.components)
+        let tangent = log0(&ball(space, x));
+        let distance = norm(&tangent) * self.zoom;
+        let own = without(tangent, &self.shared);
+        let [a, b] = [0, 1].map(|at| dot(&own, &self.axes[at]));
+        // Without a direction of its own a point lies along the first one.
+        let (a, b, length) = match a.hypot(b) {
+            length if length > 1e-12 => (a, b, length),
+            _ => (1.0, 0.0, 1.0),
+        };
+        let [x, y] = [a, b].map(|along| along / length * distance);
+        let at = exp0(&[x, y]);
+        [at[0], at[1]]
     }
 }
 
@@ -133,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn every_point_lies_inside_and_most_of_the_distances_are_kept() {
+    fn a_point_is_as_far_from_the_centre_as_from_the_root() {
         let points = cloud();
         let points: Vec<&[f32]> = points.iter().map(Vec::as_slice).collect();
         for space in spaces() {
@@ -143,12 +168,39 @@ mod tests {
                 "{space:?}: {}",
                 disk.kept
             );
+            let tangent = |x: &[f32]| norm(&log0(&ball(&space, x)));
+            let farthest = points.iter().map(|x| tangent(x)).fold(0.0, f64::max);
             for x in &points {
-                let [a, b] = disk.put(&space, x);
-                // tanh(2 / 2), with room for points that were not in the sample.
-                assert!(a.hypot(b) < 0.8, "{space:?}: {a} {b}");
+                let at = disk.put(&space, x);
+                let drawn = norm(&log0(&at));
+                assert!((drawn - 2.0 * tangent(x) / farthest).abs() < 1e-6, "{at:?}");
             }
         }
+    }
+
+    #[test]
+    fn what_all_points_share_does_not_press_them_into_a_wedge() {
+        // Four directions, and ten times as much of one that all have.
+        let side = |a: f32, b: f32| vec![a, b, 1.0, 0.0];
+        let points = [
+            side(0.1, 0.0),
+            side(-0.1, 0.0),
+            side(0.0, 0.1),
+            side(0.0, -0.1),
+        ];
+        let points: Vec<&[f32]> = points.iter().map(Vec::as_slice).collect();
+        let space = Space::Lorentz { curvature: 1.0 };
+        let disk = Disk::find(&space, &points, 2.0);
+        let mut angles: Vec<f64> = points
+            .iter()
+            .map(|x| disk.put(&space, x))
+            .map(|[x, y]| y.atan2(x).to_degrees())
+            .collect();
+        angles.sort_by(f64::total_cmp);
+        for pair in angles.windows(2) {
+            assert!((pair[1] - pair[0] - 90.0).abs() < 1.0, "{angles:?}");
+        }
+        assert!(disk.kept > 0.99, "{}", disk.kept);
     }
 
     #[test]

@@ -188,7 +188,7 @@ pub fn horopca(points: &[Vec<f64>]) -> HoroPca {
 
 /// Where components put a point of the ball.
 #[must_use]
-pub fn put(p: &[f64], components: &[Vec<f64>; 2]) -> [f64; 2] {
+fn put(p: &[f64], components: &[Vec<f64>; 2]) -> [f64; 2] {
     let [y0, y1, y2] = project(&to_lorentz(p), components).y;
     [y1 / (1.0 + y0), y2 / (1.0 + y0)]
 }

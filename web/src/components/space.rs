@@ -96,7 +96,7 @@ pub fn SpacePanel() -> impl IntoView {
         scene.drawn.with(|drawn| {
             drawn.as_ref().map(|drawn| {
                 format!(
-                    "Two dimensions out of many: this picture keeps {:.0} percent of the distances, squared.",
+                    "Distances to the centre are true. Directions are two out of many and keep {:.0} percent of what tells concepts apart.",
                     drawn.kept * 100.0
                 )
             })

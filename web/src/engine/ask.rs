@@ -133,7 +133,7 @@ pub enum Told {
         nodes: Vec<Option<[f64; 2]>>,
         /// Places of the photos; none where the worker no longer knows one.
         photos: Vec<Option<[f64; 2]>>,
-        /// Share of the mean squared distance that the disk keeps.
+        /// Share of what tells the nodes apart that the directions keep.
         kept: f64,
     },
     /// Of [`Ask::Walk`].
