@@ -28,6 +28,7 @@ pub mod batch;
 pub mod boxes;
 pub mod captioned;
 mod captioned_files;
+pub mod changed;
 pub mod chils;
 pub mod climb;
 pub mod coco_boxes;

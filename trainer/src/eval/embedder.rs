@@ -13,6 +13,7 @@ use espalier_core::input::{Preprocess, ResizeMode};
 use super::cache::{self, Cache};
 use super::embedded::{About, Embedded, Listed, View};
 use super::{Points, embed};
+use crate::data::changed::Change;
 use crate::data::files::{self, Item};
 use crate::data::{BrokenCounts, DataError, Dataset, EvalSet};
 use crate::fit::inputs::picture_tensor;
@@ -25,6 +26,8 @@ pub struct Reading {
     pub batch_size: usize,
     /// Share of broken records at which to stop.
     pub max_broken: f64,
+    /// What is done to pictures first.
+    pub change: Option<Change>,
     /// Embeddings of former runs.
     pub cache: Cache,
 }
@@ -184,7 +187,11 @@ impl<'a> Embedder<'a> {
         stamps: &[&str],
         view: View,
     ) -> anyhow::Result<Rc<Embedded>> {
-        let how = format!("{:?} {}", self.preprocess(view.resize), view.double_norm);
+        let change = self.reading.change;
+        let mut how = format!("{:?} {}", self.preprocess(view.resize), view.double_norm);
+        if let Some(change) = change {
+            how = format!("{how} {}", change.name());
+        }
         let parts = [&["pictures", &self.model.sha256, &how], stamps].concat();
         let key = cache::key(parts.iter().copied());
         if let Some(found) = self.pictures.borrow().get(&key) {
@@ -200,6 +207,10 @@ impl<'a> Embedder<'a> {
                 found
             }
             None => {
+                let data = match change {
+                    Some(change) => change.of(data),
+                    None => data,
+                };
                 let found = self.embed(data, view)?;
                 self.judge(&found.about.counts)?;
                 let notes = serde_json::to_string(&found.about)?;

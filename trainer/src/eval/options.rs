@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use super::metrics::pairs::Sign;
 use super::metrics::steps::Radii;
 use super::prompts;
+use crate::data::changed::Change;
 use crate::data::lineage::RankText;
 
 /// How pictures become squares.
@@ -73,6 +74,9 @@ pub struct Options {
     /// How pictures become squares.
     #[arg(long, value_enum, default_value = "auto")]
     pub resize: Resize,
+    /// What is done to pictures before the model sees them, to measure what it bears.
+    #[arg(long, value_enum, conflicts_with = "image_embeddings")]
+    pub change: Option<Change>,
     /// Embeddings of pictures in place of a model's, as `trainer embed` writes them.
     #[arg(long, value_name = "FILE", requires = "text_embeddings")]
     pub image_embeddings: Option<PathBuf>,

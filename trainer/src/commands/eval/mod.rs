@@ -51,6 +51,7 @@ fn embedder<'a>(args: &EvalArgs, model: &'a Model, device: &'a Device) -> Embedd
     let reading = Reading {
         batch_size: args.options.batch_size,
         max_broken: args.options.max_broken,
+        change: args.options.change,
         cache: Cache::new(folder),
     };
     Embedder::new(model, device, reading)

@@ -62,7 +62,14 @@ pub(super) fn record(
         curves: outcome.curves,
         published: Vec::new(),
     };
-    record.published = published::beside(&record);
+    match args.options.change {
+        // What is published was measured on pictures as they are.
+        Some(change) => {
+            let change = ("change".to_owned(), change.name().to_owned());
+            record.settings.extend([change]);
+        }
+        None => record.published = published::beside(&record),
+    }
     record
 }
 
