@@ -17,6 +17,11 @@ pub struct Calibration {
     /// multiplied by; 1 for depths that are not listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<f64>,
+    /// Radii between which a picture becomes known. What a model has never seen anything like lies
+    /// near the root, like what is general: of a picture nearer than the first nothing is said, of
+    /// one beyond the second everything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub radii: Option<[f64; 2]>,
 }
 
 impl Calibration {
@@ -27,6 +32,7 @@ impl Calibration {
             scale,
             threshold: 0.5,
             levels: Vec::new(),
+            radii: None,
         }
     }
 
@@ -37,7 +43,7 @@ impl Calibration {
     pub fn read(bundle: &BundleFiles) -> Result<Self> {
         serde_json::from_str(bundle.text(files::CALIBRATION)?).map_err(|e| CoreError::Bundle {
             file: files::CALIBRATION.into(),
-            reason: format!("expected `scale`, `threshold` and perhaps `levels`: {e}"),
+            reason: format!("expected `scale`, `threshold` and perhaps `levels` and `radii`: {e}"),
         })
     }
 
@@ -49,6 +55,13 @@ impl Calibration {
             return Some(format!(
                 "expected scale > 0 and a threshold in [0, 1], found {} and {}",
                 self.scale, self.threshold
+            ));
+        }
+        if let Some([least, ordinary]) = self.radii
+            && !(least >= 0.0 && ordinary > least && ordinary.is_finite())
+        {
+            return Some(format!(
+                "expected two radii, the second larger, found {least} and {ordinary}"
             ));
         }
         let at = self.levels.iter().position(|v| !positive(v))?;
@@ -65,6 +78,13 @@ impl Calibration {
             return share;
         };
         sharpen(f64::from(share), *slope) as f32
+    }
+
+    /// How far a picture of this radius is known, in `[0, 1]`.
+    #[must_use]
+    pub fn known(&self, radius: f64) -> f32 {
+        let share = |[least, ordinary]: [f64; 2]| (radius - least) / (ordinary - least);
+        self.radii.map_or(1.0, share).clamp(0.0, 1.0) as f32
     }
 }
 
@@ -98,7 +118,24 @@ mod tests {
     }
 
     #[test]
+    fn a_picture_near_the_root_is_not_known() {
+        let calibration = Calibration {
+            radii: Some([1.0, 3.0]),
+            ..Calibration::of_scale(3.0)
+        };
+        let known = [0.5, 1.5, 3.0, 9.0].map(|radius| calibration.known(radius));
+        assert_eq!(known, [0.0, 0.25, 1.0, 1.0]);
+        assert_eq!(Calibration::of_scale(3.0).known(0.0), 1.0);
+    }
+
+    #[test]
     fn what_makes_no_sense_is_named() {
+        let turned = Calibration {
+            radii: Some([3.0, 1.0]),
+            ..Calibration::of_scale(3.0)
+        };
+        let told = "expected two radii, the second larger, found 3 and 1";
+        assert_eq!(turned.fault().as_deref(), Some(told));
         let bad = Calibration {
             levels: vec![1.0, 0.0],
             ..Calibration::of_scale(3.0)

@@ -110,7 +110,7 @@ impl Classifier {
 
     /// Probability of every node that a photo shows it, with [`Taxonomy::nodes`]; none is above that
     /// of a node it lies below. With `below`, only the labels at or below that node are asked: "it
-    /// is one of these; which?".
+    /// is one of these; which?", and the picture counts as known.
     #[must_use]
     pub fn probabilities(&self, space: &Space, picture: &[f32], below: Option<NodeIx>) -> Vec<f32> {
         let mut logits = self.logits(space, picture);
@@ -133,7 +133,13 @@ impl Classifier {
             let above = self.taxonomy.ancestors(ix).iter();
             above.fold(levelled(ix), |p, a| p.min(levelled(*a)))
         };
-        (0..shares.len()).map(|i| least(NodeIx(i as u32))).collect()
+        let known = match asked {
+            [] => self.calibration.known(space.radius(picture)),
+            _ => 1.0,
+        };
+        let root = self.taxonomy.root();
+        let of = |ix: NodeIx| least(ix) * if ix == root { 1.0 } else { known };
+        (0..shares.len()).map(|i| of(NodeIx(i as u32))).collect()
     }
 
     /// The path of a photo.
@@ -271,6 +277,30 @@ mod tests {
         for leaf in ["w", "c"] {
             assert!(of(&after, leaf) <= of(&after, "a"), "{leaf}");
         }
+    }
+
+    #[test]
+    fn of_a_picture_that_is_not_known_nothing_but_the_root_is_said() {
+        let (classifier, space) = classifier(&[]);
+        let photo = [0.0, 1.0];
+        let radius = space.radius(&photo);
+        let of = |radii| {
+            let calibration = Calibration {
+                radii: Some(radii),
+                ..classifier.calibration().clone()
+            };
+            let found = classifier.clone().with_calibration(calibration).unwrap();
+            let below = found.node("a").unwrap();
+            let asked = found.probabilities(&space, &photo, Some(below));
+            (found.place(&space, &photo, None), asked[below.index()])
+        };
+        let (place, asked) = of([radius + 0.1, radius + 0.2]);
+        assert_eq!(place.path.stop, 0);
+        assert!(place.path.steps[1..].iter().all(|(_, p)| *p == 0.0));
+        assert!((place.path.steps[0].1 - 1.0).abs() < 1e-6);
+        assert!((asked - 1.0).abs() < 1e-6, "{asked}");
+        let (place, _) = of([radius - 0.2, radius - 0.1]);
+        assert_eq!(place, classifier.place(&space, &photo, None));
     }
 
     #[test]

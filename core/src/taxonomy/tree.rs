@@ -7,6 +7,9 @@ use super::parse::{self, Entry, fail};
 use super::{csv, edges, indented, lineages, newick, ranks};
 use crate::error::Result;
 
+/// Largest share of all labels that a node may lie above and still tell something.
+const TELLING: f64 = 0.6;
+
 /// Concepts from one root down, each with all its relations worked out.
 ///
 /// Nodes keep the order of the file. Values that go with nodes are slices in that order, indexed by
@@ -185,6 +188,13 @@ impl Taxonomy {
     /// The labelled nodes at or below this one, each once, in the order of the file.
     pub fn labelled_below(&self, ix: NodeIx) -> &[NodeIx] {
         of(&self.labelled_below, ix)
+    }
+
+    /// Whether naming a node tells anything of what is seen: it has labels at or below it, and not
+    /// nearly all of them, as `entity` and `whole` have.
+    pub fn tells(&self, ix: NodeIx) -> bool {
+        let (below, all) = (self.labelled_below(ix).len(), self.labelled.len());
+        below > 0 && (below as f64 <= TELLING * all as f64 || all == 1)
     }
 
     /// The way from the root to a node along first parents, both included.

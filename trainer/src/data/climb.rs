@@ -14,10 +14,6 @@ use super::random::{Purpose, Random};
 use crate::config::TrainConfig;
 use crate::words::with_article;
 
-/// Ancestors of more than this share of all labels (`entity`, `whole`) name nothing that can be
-/// seen in a picture.
-const TOO_BROAD: f64 = 0.6;
-
 /// Replaces phrases by the names of ancestors.
 pub struct Climber {
     taxonomy: Taxonomy,
@@ -42,10 +38,8 @@ impl Climber {
 
     /// Ancestors of a node that can stand in a caption.
     fn ancestors(&self, ix: NodeIx) -> Vec<NodeIx> {
-        let all = self.taxonomy.labelled().len() as f64;
-        let below = |a: NodeIx| self.taxonomy.labelled_below(a).len() as f64;
         let ancestors = self.taxonomy.ancestors(ix).iter().copied();
-        ancestors.filter(|a| below(*a) <= TOO_BROAD * all).collect()
+        ancestors.filter(|a| self.taxonomy.tells(*a)).collect()
     }
 
     /// Replace some phrases of a batch; the same ones whenever the same step is taken.

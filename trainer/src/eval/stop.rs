@@ -9,8 +9,8 @@ use espalier_core::taxonomy::NodeIx;
 
 use super::calibrate::{Judgement, fit_scale, fit_slope};
 
-/// Nodes above more than this share of all labels tell nothing of a photo.
-const TOO_BROAD: f64 = 0.6;
+/// Share of pictures, those nearest to the root, that are taken to be less known than others.
+const HARDLY_KNOWN: f64 = 0.05;
 /// Judgements below which a depth keeps its probabilities.
 const FEW: usize = 50;
 /// Coverages at which the risk is reported.
@@ -43,13 +43,12 @@ impl Walk {
     #[must_use]
     pub fn new(classifier: &Classifier, space: &Space, point: &[f32], truth: NodeIx) -> Self {
         let taxonomy = classifier.taxonomy();
-        let all = taxonomy.labelled().len() as f64;
         let path = classifier.path(space, point);
         let step = |(ix, p): &(NodeIx, f32)| Step {
             depth: taxonomy.depth(*ix),
             said: f64::from(*p),
             right: *ix == truth || taxonomy.ancestors(truth).contains(ix),
-            tells: taxonomy.labelled_below(*ix).len() as f64 <= TOO_BROAD * all,
+            tells: taxonomy.tells(*ix),
         };
         Self {
             steps: path.steps.iter().map(step).collect(),
@@ -111,7 +110,18 @@ pub fn fit(
         _ => 1.0,
     };
     calibration.levels = (0..=deepest).map(slope).collect();
+    calibration.radii = known_from(pictures.iter().map(|(point, _)| space.radius(point)));
     Ok(calibration)
+}
+
+/// The least of some radii, and the one that [`HARDLY_KNOWN`] of them are below; none where there are
+/// few, or where both are the same.
+fn known_from(radii: impl Iterator<Item = f64>) -> Option<[f64; 2]> {
+    let mut radii: Vec<f64> = radii.collect();
+    radii.sort_by(f64::total_cmp);
+    let at = (HARDLY_KNOWN * radii.len() as f64) as usize;
+    let (least, ordinary) = (*radii.first()?, *radii.get(at)?);
+    (radii.len() >= FEW && least < ordinary).then_some([least, ordinary])
 }
 
 /// Paths of pictures, those of each half by what the other half teaches, and the calibration that
@@ -253,6 +263,14 @@ mod tests {
             stop: 2,
         };
         vec![short(true), short(true), short(false), long]
+    }
+
+    #[test]
+    fn one_picture_in_twenty_is_hardly_known() {
+        let radii = || (0..100).map(|i| 1.0 + f64::from(i) / 100.0);
+        assert_eq!(known_from(radii()), Some([1.0, 1.05]));
+        assert_eq!(known_from(radii().take(FEW - 1)), None);
+        assert_eq!(known_from(radii().map(|_| 1.0)), None);
     }
 
     #[test]

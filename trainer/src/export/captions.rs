@@ -8,12 +8,6 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use crate::exit::usage;
 use crate::words::with_article;
 
-/// Nodes above more than this share of all labels get no caption: they name nothing to be seen.
-const TOO_BROAD: f64 = 0.6;
-
-/// Names of a node that become captions.
-const NAMES: usize = 2;
-
 /// What more can be said of where a thing is.
 const PLACES: [&str; 7] = [
     "in the middle",
@@ -25,15 +19,27 @@ const PLACES: [&str; 7] = [
     "in the distance",
 ];
 
-/// Captions of every node of a taxonomy: its names, and for labels where in the picture it is.
+/// The name that reads best after an article: the first, unless another one says with it what kind
+/// of thing that is, as "placental mammal" does for "placental".
+fn spoken(taxonomy: &Taxonomy, ix: NodeIx) -> &str {
+    let node = taxonomy.node(ix);
+    let kinds = node.parents.iter().map(|parent| taxonomy.name(*parent));
+    let whole = kinds
+        .filter_map(|name| name.split(' ').next_back())
+        .map(|kind| format!("{} {kind}", taxonomy.name(ix)))
+        .find(|whole| node.names.contains(whole));
+    let known = whole.and_then(|whole| node.names.iter().find(|name| **name == whole));
+    known.map_or(taxonomy.name(ix), String::as_str)
+}
+
+/// Captions of every node of a taxonomy that tells anything: one name of it, so that a ladder and the tree speak of the
+/// same thing in the same words, and for labels where in the picture it is.
 #[must_use]
 pub fn of_taxonomy(taxonomy: &Taxonomy) -> Vec<CaptionEntry> {
-    let all = taxonomy.labelled().len() as f64;
     let mut out = Vec::new();
     for (i, node) in taxonomy.nodes().iter().enumerate() {
         let ix = NodeIx(i as u32);
-        let below = taxonomy.labelled_below(ix).len() as f64;
-        if below == 0.0 || (below > TOO_BROAD * all && all > 1.0) {
+        if !taxonomy.tells(ix) {
             continue;
         }
         let mut say = |text: String, detail| {
@@ -43,14 +49,13 @@ pub fn of_taxonomy(taxonomy: &Taxonomy) -> Vec<CaptionEntry> {
                 detail,
             });
         };
-        for name in node.names.iter().take(NAMES) {
-            say(with_article(name), 0);
-        }
+        let name = with_article(spoken(taxonomy, ix));
         if node.labelled {
             for place in PLACES {
-                say(format!("{} {place}", with_article(taxonomy.name(ix))), 1);
+                say(format!("{name} {place}"), 1);
             }
         }
+        say(name, 0);
     }
     out.sort_by_key(|caption| caption.detail);
     out
@@ -102,7 +107,7 @@ mod tests {
     const TREE: &str = "synset\tnames\thypernyms\tlabelled\n\
         r\tthing\t\t0\n\
         a\tanimal|beast\tr\t0\n\
-        p\tpenguin\ta\t1\n\
+        p\tplacental|eutherian|placental animal\ta\t1\n\
         c\tcat\ta\t1\n\
         t\ttable\tr\t1\n\
         u\tumbrella\tr\t1\n";
@@ -113,11 +118,10 @@ mod tests {
         let entries = of_taxonomy(&taxonomy);
         let texts: Vec<&str> = entries.iter().map(|e| e.text.as_str()).collect();
         assert_eq!(
-            texts[..6],
+            texts[..5],
             [
                 "an animal",
-                "a beast",
-                "a penguin",
+                "a placental animal",
                 "a cat",
                 "a table",
                 "an umbrella"
@@ -128,7 +132,7 @@ mod tests {
             !texts.contains(&"a thing"),
             "the root lies above every label"
         );
-        assert_eq!(texts.len(), 6 + 4 * PLACES.len());
+        assert_eq!(texts.len(), 5 + 4 * PLACES.len());
     }
 
     #[test]
