@@ -6,8 +6,8 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use espalier_core::bundle::{Manifest, Part};
-use espalier_tests::browser::{Browser, Gpu, Site, processes, wanted};
+use espalier_core::bundle::Part;
+use espalier_tests::browser::{Browser, Gpu, PARTS, Site, processes, wanted};
 use espalier_tests::photos::{jpeg, keep, landscape};
 
 /// Longest time in milliseconds that the page may not answer to a visitor while a model is loaded.
@@ -30,8 +30,7 @@ fn a_bundle_is_loaded_within_bounds_and_the_page_stays_responsive() {
     if let Some(bundle) = std::env::var_os("ESPALIER_COST_BUNDLE").map(PathBuf::from) {
         site.take_model(&bundle);
     }
-    let manifest =
-        Manifest::parse(&std::fs::read(site.model_file("manifest.json")).unwrap()).unwrap();
+    let manifest = site.manifest();
     let browser = Browser::start(Gpu::None);
     browser.open(&site, "?backend=cpu");
     let renderers = || processes::of(browser.profile(), "renderer");
@@ -46,7 +45,7 @@ fn a_bundle_is_loaded_within_bounds_and_the_page_stays_responsive() {
     let _ = browser.evaluate(GAPS);
 
     let begun = Instant::now();
-    let _ = browser.evaluate("document.querySelector('[data-testid=load-button]').click()");
+    browser.press("[data-testid=load-button]");
     browser.wait_for(
         "the engine",
         "return document.querySelector('[data-testid=engine-line]') !== null",
@@ -56,10 +55,9 @@ fn a_bundle_is_loaded_within_bounds_and_the_page_stays_responsive() {
     let answer = browser.give(&photo).answer();
     let after = peak();
 
-    let parts = [Part::Image, Part::Captions, Part::Taxonomy, Part::Selftest];
     let tower = manifest.bytes_of(&[Part::Image]);
     let largest = manifest
-        .files_of(&parts)
+        .files_of(&PARTS)
         .map(|f| f.bytes)
         .max()
         .unwrap_or(0);
@@ -74,7 +72,7 @@ fn a_bundle_is_loaded_within_bounds_and_the_page_stays_responsive() {
     );
     println!(
         "fetched for an answer     {:.1} MB",
-        mega(manifest.bytes_of(&parts))
+        mega(manifest.bytes_of(&PARTS))
     );
     println!("largest file              {:.1} MB", mega(largest));
     println!("memory before             {:.0} MB", mega(before));

@@ -1,5 +1,5 @@
 //! Loading when things go wrong: no network, no space, a stopped download, two tabs, a graphics
-//! processor that goes away, a tab that was ended by its browser.
+//! processor that goes away, a tab that was ended by its visit.browser.
 //!
 //! As the other tests in Chromium, run by `cargo xtask test` alone.
 
@@ -7,13 +7,38 @@
 
 use std::path::PathBuf;
 
-use espalier_tests::browser::{Browser, Gpu, PARTS, Site, wanted};
+use espalier_tests::browser::{Answer, Browser, Gpu, PARTS, Site, wanted};
 use espalier_tests::photos::{jpeg, keep, landscape};
 use espalier_tests::shards::in_shards;
 use serde_json::{Value, json};
 
-fn photo(folder: &tempfile::TempDir) -> PathBuf {
-    keep(folder.path(), "photo.jpg", &jpeg(&landscape(320, 240), 1))
+/// A visitor with a photo, before the page is opened.
+struct Visit {
+    photo: PathBuf,
+    site: Site,
+    browser: Browser,
+    folder: tempfile::TempDir,
+}
+
+impl Visit {
+    fn to(site: Site, gpu: Gpu) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self {
+            photo: keep(folder.path(), "photo.jpg", &jpeg(&landscape(320, 240), 1)),
+            site,
+            browser: Browser::start(gpu),
+            folder,
+        }
+    }
+
+    fn open(&self, query: &str) -> &Self {
+        self.browser.open(&self.site, query);
+        self
+    }
+
+    fn answer(&self) -> Answer {
+        self.browser.give(&self.photo).answer()
+    }
 }
 
 /// Whether the page has all that it needs to open without a network.
@@ -42,18 +67,13 @@ fn after_one_visit_the_page_works_without_a_network() {
     if !wanted() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let photo = photo(&folder);
-    let mut site = Site::copy();
-    let browser = Browser::start(Gpu::None);
-    browser.open(&site, "");
-    let online = browser.give(&photo).answer();
-    browser.wait_for("everything to be kept", KEPT);
-    site.stop();
+    let mut visit = Visit::to(Site::copy(), Gpu::None);
+    let online = visit.open("").answer();
+    visit.browser.wait_for("everything to be kept", KEPT);
+    visit.site.stop();
     // Opened anew, not from the memory of the tab.
-    browser.visit("about:blank");
-    browser.open(&site, "");
-    let offline = browser.give(&photo).answer();
+    visit.browser.visit("about:blank");
+    let offline = visit.open("").answer();
     assert_eq!(offline.result.ladder, online.result.ladder);
     assert_eq!(offline.result.taxonomy, online.result.taxonomy);
 }
@@ -64,24 +84,24 @@ fn a_second_visit_fetches_no_model_and_what_is_kept_can_be_deleted() {
     if !wanted() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let photo = photo(&folder);
-    let site = Site::built();
-    let browser = Browser::start(Gpu::None);
-    browser.open(&site, "?backend=cpu");
-    let _ = browser.give(&photo).answer();
-    browser.wait_for("everything to be kept", KEPT);
-    let bytes = browser.evaluate(MODELS).as_u64().unwrap();
-    let fetched: u64 = site.manifest().files_of(&PARTS).map(|f| f.bytes).sum();
+    let visit = Visit::to(Site::built(), Gpu::None);
+    let _ = visit.open("?backend=cpu").answer();
+    visit.browser.wait_for("everything to be kept", KEPT);
+    let bytes = visit.browser.evaluate(MODELS).as_u64().unwrap();
+    let fetched: u64 = visit
+        .site
+        .manifest()
+        .files_of(&PARTS)
+        .map(|f| f.bytes)
+        .sum();
     assert_eq!(bytes, fetched);
-    browser.open(&site, "?backend=cpu");
-    let _ = browser.give(&photo).answer();
-    assert_eq!(browser.asked("image.safetensors"), 1);
-    assert_eq!(browser.asked("worker_cpu_bg.wasm"), 1);
+    let _ = visit.open("?backend=cpu").answer();
+    assert_eq!(visit.browser.asked("image.safetensors"), 1);
+    assert_eq!(visit.browser.asked("worker_cpu_bg.wasm"), 1);
 
     // The panel says how much it is, and deletes it.
-    let _ = browser.evaluate("document.querySelector('[data-testid=kept] summary').click()");
-    let shown = browser.wait_for(
+    visit.browser.press("[data-testid=kept] summary");
+    let shown = visit.browser.wait_for(
         "the list of what is kept",
         "return document.querySelector('[data-testid=kept-model]')?.innerText",
     );
@@ -90,21 +110,23 @@ fn a_second_visit_fetches_no_model_and_what_is_kept_can_be_deleted() {
         shown.as_str().unwrap().contains(&megabytes),
         "{shown}, {megabytes}"
     );
-    let _ = browser.evaluate("document.querySelector('[data-testid=delete-models]').click()");
-    browser.wait_for(
+    visit.browser.press("[data-testid=delete-models]");
+    visit.browser.wait_for(
         "the models to go",
         "return document.querySelector('[data-testid=kept-model]') === null",
     );
-    assert_eq!(browser.evaluate(MODELS), json!(0));
-    let _ = browser.evaluate("document.querySelector('[data-testid=delete-all]').click()");
-    browser.wait_for(
+    assert_eq!(visit.browser.evaluate(MODELS), json!(0));
+    visit.browser.press("[data-testid=delete-all]");
+    visit.browser.wait_for(
         "everything to go",
         "return document.querySelector('[data-testid=kept-sum]').innerText.startsWith('Nothing is kept')",
     );
-    assert_eq!(browser.evaluate("return caches.keys()"), json!([]));
-    browser.open(&site, "?backend=cpu");
-    let _ = browser.give(&photo).answer();
-    assert_eq!(browser.asked("image.safetensors"), 2);
+    assert_eq!(visit.browser.evaluate("return caches.keys()"), json!([]));
+    let used = "return navigator.storage.estimate().then(({ usage }) => usage)";
+    let used = visit.browser.evaluate(used).as_u64().unwrap();
+    assert!(used < 100_000, "{used} bytes are still used");
+    let _ = visit.open("?backend=cpu").answer();
+    assert_eq!(visit.browser.asked("image.safetensors"), 2);
 }
 
 #[test]
@@ -113,13 +135,9 @@ fn an_entry_of_the_cache_that_is_not_what_it_should_be_is_never_used() {
     if !wanted() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let photo = photo(&folder);
-    let site = Site::built();
-    let browser = Browser::start(Gpu::None);
-    browser.open(&site, "?backend=cpu");
-    let first = browser.give(&photo).answer();
-    let damaged = browser.evaluate(
+    let visit = Visit::to(Site::built(), Gpu::None);
+    let first = visit.open("?backend=cpu").answer();
+    let damaged = visit.browser.evaluate(
         "return (async () => {
            const cache = await caches.open('espalier-models-1');
            const key = (await cache.keys()).find(({ url }) => url.includes('image'));
@@ -130,10 +148,9 @@ fn an_entry_of_the_cache_that_is_not_what_it_should_be_is_never_used() {
          })()",
     );
     assert!(damaged.as_str().unwrap().contains("image"));
-    browser.open(&site, "?backend=cpu");
-    let second = browser.give(&photo).answer();
+    let second = visit.open("?backend=cpu").answer();
     assert_eq!(first.result.ladder, second.result.ladder);
-    assert_eq!(browser.asked("image.safetensors"), 2);
+    assert_eq!(visit.browser.asked("image.safetensors"), 2);
 }
 
 #[test]
@@ -142,32 +159,28 @@ fn a_stopped_download_goes_on_with_what_has_arrived() {
     if !wanted() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let photo = photo(&folder);
-    let site = Site::built();
-    let browser = Browser::start(Gpu::None);
-    browser.network().hold("image.safetensors");
-    browser.open(&site, "?backend=cpu");
-    let _ = browser.evaluate("document.querySelector('[data-testid=load-button]').click()");
-    browser.wait_for("the download to begin", "return true");
-    while browser.asked("image.safetensors") == 0 {
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+    let visit = Visit::to(Site::built(), Gpu::None);
+    visit.browser.network().hold("image.safetensors");
+    let _ = visit.open("?backend=cpu");
+    visit.browser.press("[data-testid=load-button]");
+    visit.browser.wait_until_asked("image.safetensors");
     // The page is not held up by a network that is.
     let begun = std::time::Instant::now();
-    let _ = browser.evaluate("return new Promise((done) => requestAnimationFrame(done))");
+    let _ = visit
+        .browser
+        .evaluate("return new Promise((done) => requestAnimationFrame(done))");
     assert!(begun.elapsed().as_millis() < 1_000);
-    let _ = browser.evaluate("document.querySelector('[data-testid=cancel]').click()");
-    browser.wait_for(
+    visit.browser.press("[data-testid=cancel]");
+    visit.browser.wait_for(
         "the offer to load",
         "return document.querySelector('[data-testid=load-button]') !== null",
     );
-    browser.network().release();
-    let _ = browser.give(&photo).answer();
+    visit.browser.network().release();
+    let _ = visit.answer();
     // Once more, or in two pieces where the browser itself goes on from the middle.
-    assert!(browser.asked("image.safetensors") >= 2);
+    assert!(visit.browser.asked("image.safetensors") >= 2);
     assert_eq!(
-        browser.asked("captions.safetensors"),
+        visit.browser.asked("captions.safetensors"),
         1,
         "a file that had arrived"
     );
@@ -179,16 +192,12 @@ fn general_captions_answer_while_finer_ones_are_on_their_way() {
     if !wanted() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let photo = photo(&folder);
-    let site = Site::copy();
-    let bundle = folder.path().join("bundle");
-    in_shards(&site.model_file(""), &bundle);
-    site.take_model(&bundle);
-    let browser = Browser::start(Gpu::None);
-    browser.network().hold("captions-1");
-    browser.open(&site, "?backend=cpu");
-    let first = browser.give(&photo).answer();
+    let visit = Visit::to(Site::copy(), Gpu::None);
+    let bundle = visit.folder.path().join("bundle");
+    in_shards(&visit.site.model_file(""), &bundle);
+    visit.site.take_model(&bundle);
+    visit.browser.network().hold("captions-1");
+    let first = visit.open("?backend=cpu").answer();
     assert!(first.rungs.len() >= 3, "{:?}", first.rungs);
     assert!(
         first
@@ -196,8 +205,8 @@ fn general_captions_answer_while_finer_ones_are_on_their_way() {
             .iter()
             .all(|text| !text.contains(" in the ") && !text.contains(" on the "))
     );
-    browser.network().release();
-    browser.wait_for(
+    visit.browser.network().release();
+    visit.browser.wait_for(
         "a finer rung",
         "return [...document.querySelectorAll('[data-testid=rung-text]')].length > 0 \
            && JSON.parse(document.querySelector('[data-testid=json]').textContent).ladder",
@@ -206,9 +215,9 @@ fn general_captions_answer_while_finer_ones_are_on_their_way() {
         "return document.querySelectorAll('[data-testid=rung-text]').length > {}",
         first.rungs.len()
     );
-    browser.wait_for("more rungs", &rungs);
+    visit.browser.wait_for("more rungs", &rungs);
     assert_eq!(
-        browser.asked("image"),
+        visit.browser.asked("image"),
         2,
         "two pieces of the tower, each once"
     );
@@ -220,25 +229,21 @@ fn with_storage_full_the_page_runs_from_memory() {
     if !wanted() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let photo = photo(&folder);
-    let site = Site::built();
-    let browser = Browser::start(Gpu::None);
-    browser.open(&site, "?backend=cpu");
-    let origin = site.url().trim_end_matches('/').to_owned();
-    browser.devtools(
+    let visit = Visit::to(Site::built(), Gpu::None);
+    let _ = visit.open("?backend=cpu");
+    let origin = visit.site.url().trim_end_matches('/').to_owned();
+    visit.browser.devtools(
         "Storage.overrideQuotaForOrigin",
         &json!({ "origin": origin, "quotaSize": 100_000 }),
     );
-    let answer = browser.give(&photo).answer();
+    let answer = visit.answer();
     assert!(answer.rungs.len() >= 3);
-    let kept = browser.evaluate(MODELS).as_u64().unwrap();
+    let kept = visit.browser.evaluate(MODELS).as_u64().unwrap();
     assert!(kept < 200_000, "{kept} bytes were kept within 100 kB");
     // Asked again it fetches again, and answers again.
-    browser.open(&site, "?backend=cpu");
-    let again = browser.give(&photo).answer();
+    let again = visit.open("?backend=cpu").answer();
     assert_eq!(again.result.ladder, answer.result.ladder);
-    assert_eq!(browser.asked("image.safetensors"), 2);
+    assert_eq!(visit.browser.asked("image.safetensors"), 2);
 }
 
 #[test]
@@ -247,27 +252,24 @@ fn two_tabs_at_once_fetch_the_model_once() {
     if !wanted() {
         return;
     }
-    let site = Site::built();
-    let browser = Browser::start(Gpu::None);
-    browser.network().hold("image.safetensors");
-    browser.open(&site, "?backend=cpu");
-    let _ = browser.evaluate("document.querySelector('[data-testid=load-button]').click()");
-    while browser.asked("image.safetensors") == 0 {
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
-    let first = browser.tab();
-    let second = browser.new_tab();
-    browser.open(&site, "?backend=cpu");
-    let _ = browser.evaluate("document.querySelector('[data-testid=load-button]').click()");
+    let visit = Visit::to(Site::built(), Gpu::None);
+    visit.browser.network().hold("image.safetensors");
+    let _ = visit.open("?backend=cpu");
+    visit.browser.press("[data-testid=load-button]");
+    visit.browser.wait_until_asked("image.safetensors");
+    let first = visit.browser.tab();
+    let second = visit.browser.new_tab();
+    let _ = visit.open("?backend=cpu");
+    visit.browser.press("[data-testid=load-button]");
     // Long enough for the second one to have come as far, were it not for its turn.
     std::thread::sleep(std::time::Duration::from_secs(3));
-    browser.network().release();
+    visit.browser.network().release();
     let ready = "return document.querySelector('[data-testid=engine-line]') !== null";
-    browser.wait_for("the second tab", ready);
-    browser.go_to_tab(&first);
-    browser.wait_for("the first tab", ready);
+    visit.browser.wait_for("the second tab", ready);
+    visit.browser.go_to_tab(&first);
+    visit.browser.wait_for("the first tab", ready);
     assert_ne!(first, second);
-    assert_eq!(browser.asked("image.safetensors"), 1);
+    assert_eq!(visit.browser.asked("image.safetensors"), 1);
 }
 
 #[test]
@@ -276,23 +278,20 @@ fn a_graphics_processor_that_goes_away_gives_way_to_the_cpu_in_mid_flight() {
     if !wanted() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let photo = photo(&folder);
-    let site = Site::built();
-    let browser = Browser::start(Gpu::Software);
-    browser.open(&site, "?backend=webgpu");
-    let first = browser.give(&photo).answer();
+    let visit = Visit::to(Site::built(), Gpu::Software);
+    let first = visit.open("?backend=webgpu").answer();
     assert_eq!(first.result.backend, "webgpu");
-    // What a driver that hangs does to a browser.
-    browser.end_gpu_process();
-    browser.wait_for(
+    // What a driver that hangs does to a visit.browser.
+    visit.browser.end_gpu_process();
+    visit.browser.wait_for(
         "the CPU to take over",
         "return document.querySelector('[data-testid=engine-line]')?.dataset.backend === 'cpu'",
     );
-    let line =
-        browser.evaluate("return document.querySelector('[data-testid=engine-line]').innerText");
+    let line = visit
+        .browser
+        .evaluate("return document.querySelector('[data-testid=engine-line]').innerText");
     assert!(line.as_str().unwrap().contains("given up"), "{line}");
-    let second = browser.give(&photo).answer();
+    let second = visit.answer();
     assert_eq!(second.result.backend, "cpu");
     assert_eq!(second.result.taxonomy.stop, first.result.taxonomy.stop);
 }
@@ -303,24 +302,24 @@ fn an_engine_that_ended_the_tab_before_is_not_started_again_by_itself() {
     if !wanted() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let photo = photo(&folder);
-    let site = Site::built();
-    let browser = Browser::start(Gpu::Software);
-    browser.open(&site, "?backend=webgpu");
+    let visit = Visit::to(Site::built(), Gpu::Software);
+    let _ = visit.open("?backend=webgpu");
     let note = "return localStorage.getItem('espalier-loading')";
-    assert_eq!(browser.evaluate(note), Value::Null);
+    assert_eq!(visit.browser.evaluate(note), Value::Null);
     // As a page finds it whose predecessor was ended in the middle of a load: a page that is left
     // takes its note away.
-    browser.visit(&format!("{}engines.json", site.url()));
-    let _ = browser.evaluate("localStorage.setItem('espalier-loading', 'webgpu')");
-    browser.open(&site, "?backend=webgpu");
-    let answer = browser.give(&photo).answer();
+    visit
+        .browser
+        .visit(&format!("{}engines.json", visit.site.url()));
+    let _ = visit
+        .browser
+        .evaluate("localStorage.setItem('espalier-loading', 'webgpu')");
+    let answer = visit.open("?backend=webgpu").answer();
     assert_eq!(answer.result.backend, "cpu");
     assert!(
         answer.engine.contains("the browser ended the page"),
         "{}",
         answer.engine
     );
-    assert_eq!(browser.evaluate(note), Value::Null);
+    assert_eq!(visit.browser.evaluate(note), Value::Null);
 }

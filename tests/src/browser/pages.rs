@@ -141,6 +141,18 @@ impl Browser {
         }
     }
 
+    /// Waits until a file was asked for whose address contains `part`.
+    ///
+    /// # Panics
+    /// When it never is.
+    pub fn wait_until_asked(&self, part: &str) {
+        let begun = Instant::now();
+        while self.asked(part) == 0 {
+            assert!(begun.elapsed() < PATIENCE, "nobody asked for {part}");
+            sleep(Duration::from_millis(50));
+        }
+    }
+
     /// Presses the button of an element's poster, where a pointer would.
     ///
     /// # Panics

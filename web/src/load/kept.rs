@@ -73,8 +73,28 @@ pub async fn delete_all() {
 async fn delete(which: impl Fn(&str) -> bool) {
     let Some(caches) = storage() else { return };
     for name in names().await.into_iter().filter(|name| which(name)) {
+        // A cache that something still holds keeps its bytes after it is deleted, its entries do not.
+        let _ = empty(&name).await;
         let _ = JsFuture::from(caches.delete(&name)).await;
     }
+}
+
+/// Deletes the entries of a cache; none where that is refused.
+async fn empty(name: &str) -> Option<()> {
+    let (cache, keys) = entries(name).await?;
+    for request in keys.iter().filter_map(|key| key.dyn_into().ok()) {
+        let request: Request = request;
+        let _ = JsFuture::from(cache.delete_with_request(&request)).await;
+    }
+    Some(())
+}
+
+/// A cache and the requests that it has answers to.
+async fn entries(name: &str) -> Option<(Cache, Array)> {
+    let opened = JsFuture::from(storage()?.open(name)).await.ok()?;
+    let cache: Cache = opened.dyn_into().ok()?;
+    let keys = JsFuture::from(cache.keys()).await.ok()?;
+    Some((cache, Array::from(&keys)))
 }
 
 async fn names() -> Vec<String> {
@@ -91,17 +111,11 @@ async fn names() -> Vec<String> {
 }
 
 async fn models() -> Option<BTreeMap<String, u64>> {
-    let caches = storage()?;
     // Opening a cache would make it.
     if !names().await.iter().any(|name| name == NAME) {
         return None;
     }
-    let cache: Cache = JsFuture::from(caches.open(NAME))
-        .await
-        .ok()?
-        .dyn_into()
-        .ok()?;
-    let keys = Array::from(&JsFuture::from(cache.keys()).await.ok()?);
+    let (cache, keys) = entries(NAME).await?;
     let mut models = BTreeMap::new();
     for request in keys.iter() {
         let request: Request = request.dyn_into().ok()?;
