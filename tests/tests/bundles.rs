@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Device;
 use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
 use espalier_core::caption::{Captioner, Opening, Rung};
-use espalier_tests::photos::landscape;
+use espalier_tests::browser::PARTS;
+use espalier_tests::photos::{landscape, noise};
 use espalier_tests::shards::in_shards;
+use image::RgbImage;
 use tempfile::TempDir;
-
-const PARTS: [Part; 4] = [Part::Image, Part::Captions, Part::Taxonomy, Part::Selftest];
 
 fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../static/models/default")
@@ -41,9 +41,8 @@ fn whole(folder: &Path) -> Captioner {
     Captioner::open(&bytes, &files, &Device::flex()).unwrap()
 }
 
-fn embedding(captioner: &Captioner) -> Vec<f32> {
-    let photo = landscape(200, 150);
-    let embedded = finished(captioner.embed(std::slice::from_ref(&photo)));
+fn embedding(captioner: &Captioner, photo: &RgbImage) -> Vec<f32> {
+    let embedded = finished(captioner.embed(std::slice::from_ref(photo)));
     embedded.unwrap().swap_remove(0)
 }
 
@@ -76,8 +75,9 @@ fn pieces_in_any_order_give_the_answers_of_the_whole() {
     }
     let mut pieced = opening.finish().unwrap();
     let at_once = whole(&shipped());
-    let point = embedding(&pieced);
-    let known = embedding(&at_once);
+    let photo = landscape(200, 150);
+    let point = embedding(&pieced, &photo);
+    let known = embedding(&at_once, &photo);
     let off = point
         .iter()
         .zip(&known)
@@ -103,6 +103,16 @@ fn pieces_in_any_order_give_the_answers_of_the_whole() {
         texts(&expected)
     );
     assert!(all.len() > general.len(), "{all:?}");
+}
+
+#[test]
+fn of_noise_nothing_is_said_that_tells_anything() {
+    let captioner = whole(&shipped());
+    let point = embedding(&captioner, &noise(800, 600));
+    let taxonomy = captioner.rank(&point).taxonomy;
+    let known = captioner.classifier().taxonomy();
+    let stop = known.find(&taxonomy.stop).unwrap();
+    assert!(!known.tells(stop), "{:?}", taxonomy.path);
 }
 
 #[test]

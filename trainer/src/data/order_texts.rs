@@ -63,8 +63,7 @@ impl OrderTexts {
     }
 
     /// Two nodes of a path, the general one first, both in the same words: bare names, names with
-    /// articles, names in a prompt, or the names from below the root on, as chains of ranks have
-    /// them.
+    /// articles, names in a prompt, or names along the path, as chains of ranks have them.
     fn pair(&self, random: &mut Random) -> [String; 2] {
         let mut one = |n: usize| random.below(n as u32) as usize;
         let path = &self.paths[one(self.paths.len())];
@@ -72,13 +71,19 @@ impl OrderTexts {
         let specific = general + 1 + one(path.len() - general - 1);
         let name = |at: usize| self.taxonomy.name(path[at]);
         let (form, template) = (one(4), &self.prompts[one(self.prompts.len())]);
-        // Chains of ranks may leave out the first ones.
-        let first = one(general + 1);
+        // Chains of ranks leave out some of the path.
+        let told: Vec<usize> = (0..=specific)
+            .filter(|at| [general, specific].contains(at) || one(2) == 0)
+            .collect();
+        let joined = |last: usize| {
+            let upto = told.iter().filter(|at| **at <= last);
+            upto.map(|at| name(*at)).collect::<Vec<_>>().join(" ")
+        };
         [general, specific].map(|at| match form {
             0 => name(at).to_owned(),
             1 => with_article(name(at)),
             2 => prompt(template, name(at)),
-            _ => (first..=at).map(name).collect::<Vec<_>>().join(" "),
+            _ => joined(at),
         })
     }
 }
