@@ -153,7 +153,13 @@ fn methods_events_and_attributes_do_what_the_docs_say() {
     // The dial: the same answer cut elsewhere, nothing computed anew.
     let sentence = "return a.shadowRoot.querySelector('[part=sentence]').textContent";
     let stop = browser.evaluate(sentence);
-    let _ = browser.evaluate("a.setAttribute('level', '4')");
+    let path = &native.taxonomy.path;
+    let carried = path
+        .iter()
+        .position(|step| step.id == native.taxonomy.stop)
+        .unwrap();
+    let level = carried + 1;
+    let _ = browser.evaluate(&format!("a.setAttribute('level', '{level}')"));
     let cut = browser.evaluate(sentence);
     assert_ne!(stop, cut);
     let marked = browser.evaluate(
