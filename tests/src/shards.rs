@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use espalier_core::bundle::{BundleFile, BundleFiles, Manifest, Part, sha256_hex};
+use espalier_core::bundle::{BundleFile, BundleFiles, Manifest, Part, pack, sha256_hex};
 use espalier_core::caption::files;
-use espalier_core::weights::{Tensors, q8};
+use espalier_core::weights::{HostTensor, Tensors, q8};
 
 /// Writes the bundle at `from` to `to` with its picture tower in two pieces; its captions are in two
 /// shards already: bare names first, what says more later.
@@ -22,29 +22,30 @@ pub fn in_shards(from: &Path, to: &Path) {
             .unwrap_or_else(|e| panic!("{e}"));
     }
     let mut made: Vec<(BundleFile, Vec<u8>)> = Vec::new();
-    let mut add = |path: &str, part: Part, dtype: &str, shard: u32, bytes: Vec<u8>| {
+    let mut add = |path: &str, tensors: &Tensors| {
+        let most = |name: &str, t: &HostTensor| q8::worthwhile(name, t).then_some(q8::Q6);
+        let content = tensors.write(most).unwrap_or_else(|e| panic!("{e}"));
+        let bytes = pack(&content);
         let file = BundleFile {
             path: path.to_owned(),
-            part,
+            part: Part::Image,
             bytes: bytes.len() as u64,
             sha256: sha256_hex(&bytes),
-            dtype: dtype.to_owned(),
-            shard,
+            dtype: "q6".to_owned(),
+            unpacked: Some(content.len() as u64),
+            shard: 0,
         };
         made.push((file, bytes));
     };
-    let whole = |path: &str| bundle.tensors(path).unwrap_or_else(|e| panic!("{e}"));
-    let write = |tensors: &Tensors| {
-        let bytes = tensors.write(q8::worthwhile);
-        bytes.unwrap_or_else(|e| panic!("{e}"))
-    };
 
-    let mut first = whole(files::IMAGE);
+    let mut first = bundle
+        .tensors(files::IMAGE)
+        .unwrap_or_else(|e| panic!("{e}"));
     let names: Vec<String> = first.tensors.keys().cloned().collect();
     let second = first.tensors.split_off(&names[names.len() / 2]);
-    add(files::IMAGE, Part::Image, "q8", 0, write(&first));
+    add(files::IMAGE, &first);
     first.tensors = second;
-    add("image-1.safetensors", Part::Image, "q8", 0, write(&first));
+    add("image-1.safetensors", &first);
 
     let rest = manifest.files.iter().filter(|f| f.path != files::IMAGE);
     made.extend(rest.map(|f| (f.clone(), read(&f.path))));

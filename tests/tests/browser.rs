@@ -228,11 +228,7 @@ fn a_damaged_or_missing_file_of_the_model_is_named_and_can_be_put_right() {
         let sound = fs::read(&path).unwrap();
         // The manifest has no hash: it holds those of the others.
         let missing = place % 2 == 1 || name == "manifest.json";
-        if missing {
-            fs::remove_file(&path).unwrap();
-        } else {
-            fs::write(&path, damaged(&sound)).unwrap();
-        }
+        spoil(&path, missing);
         browser.open(&site, "?backend=cpu");
         let card = browser.give(&photo).error();
         assert_eq!(card.cause, "bundle", "{name}: {}", card.words);
@@ -263,11 +259,7 @@ fn finer_captions_that_are_damaged_or_missing_are_told_and_general_ones_answer()
     for (file, missing) in finer.iter().zip([false, true].into_iter().cycle()) {
         let site = Site::copy();
         let path = site.model_file(&file.path);
-        if missing {
-            fs::remove_file(&path).unwrap();
-        } else {
-            fs::write(&path, damaged(&fs::read(&path).unwrap())).unwrap();
-        }
+        spoil(&path, missing);
         browser.open(&site, "?backend=cpu");
         let _ = browser.give(&photo).answer();
         let told = browser.wait_for(
@@ -279,12 +271,15 @@ fn finer_captions_that_are_damaged_or_missing_are_told_and_general_ones_answer()
     }
 }
 
-/// The same length with one byte changed: only a hash finds that.
-fn damaged(sound: &[u8]) -> Vec<u8> {
-    let mut bytes = sound.to_vec();
+/// Takes a file away, or changes one byte of it, which only a hash finds.
+fn spoil(path: &Path, missing: bool) {
+    if missing {
+        return fs::remove_file(path).unwrap();
+    }
+    let mut bytes = fs::read(path).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0x20;
-    bytes
+    fs::write(path, bytes).unwrap();
 }
 
 #[test]

@@ -61,6 +61,9 @@ pub struct DatasetConfig {
     pub crop_scale: [f32; 2],
     /// Whether every other record is seen in a mirror, where no text of it speaks of left or right.
     pub mirror: bool,
+    /// Probability that a picture or box is blurred, compressed or darkened, by any share of what
+    /// `eval --change` measures.
+    pub worn: f32,
     /// Probability that the phrase of a box is replaced by the name of one of its ancestors.
     pub climb: f32,
     /// Threads that decode, crop and tokenise; 0 for one per core.
@@ -242,7 +245,7 @@ impl TrainConfig {
         let vision = self.model.architecture().vision;
         let pure = vision.n_layers == 0;
         let halves = (vision.image_size / vision.patch.max(1)).is_multiple_of(2);
-        let rules: [(&str, bool, &str, String); 16] = [
+        let rules: [(&str, bool, &str, String); 17] = [
             (
                 "train.lock_image and train.lock_text",
                 trains.image && !t.lock_image || trains.text && !t.lock_text,
@@ -328,6 +331,12 @@ impl TrainConfig {
                 o.grad_clip_norm.is_finite() && o.grad_clip_norm >= 0.0,
                 "0 or more",
                 o.grad_clip_norm.to_string(),
+            ),
+            (
+                "dataset.worn",
+                (0.0..=1.0).contains(&d.worn),
+                "a probability",
+                d.worn.to_string(),
             ),
             (
                 "dataset.climb",

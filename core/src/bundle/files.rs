@@ -1,11 +1,13 @@
 //! The bytes of a bundle's files, checked against the manifest as they come in.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use sha2::{Digest, Sha256};
 
 use super::manifest::{BundleFile, Manifest};
+use super::packed::unpack;
 use crate::error::{CoreError, Result};
 use crate::weights::Tensors;
 
@@ -35,10 +37,22 @@ impl Checked {
         &self.file
     }
 
-    /// Its content.
+    /// The file as it is stored and sent.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// What it holds.
+    ///
+    /// # Errors
+    /// [`CoreError::Bundle`] naming the file when it was packed and is not what the manifest says.
+    pub fn content(&self) -> Result<Cow<'_, [u8]>> {
+        let Some(length) = self.file.unpacked else {
+            return Ok(Cow::Borrowed(&self.bytes));
+        };
+        let content = unpack(&self.bytes, length).map_err(|e| fault(&self.file.path, e))?;
+        Ok(Cow::Owned(content))
     }
 }
 
@@ -59,24 +73,28 @@ impl BundleFiles {
     /// Check a file against the manifest and keep it.
     ///
     /// # Errors
-    /// [`CoreError::Bundle`] naming the file when it is not listed, or when its length or hash
-    /// differ from the manifest.
+    /// [`CoreError::Bundle`] naming the file when it is not listed, when its length or hash differ
+    /// from the manifest, or when it cannot be unpacked.
     pub fn insert_checked(
         &mut self,
         manifest: &Manifest,
         path: &str,
         bytes: Vec<u8>,
     ) -> Result<()> {
-        self.insert(manifest.file(path)?.check(bytes)?);
+        self.insert(manifest.file(path)?.check(bytes)?)
+    }
+
+    /// Keep the content of a file that has been checked.
+    ///
+    /// # Errors
+    /// As [`Checked::content`].
+    pub fn insert(&mut self, file: Checked) -> Result<()> {
+        let content = file.content()?.into_owned();
+        self.files.insert(file.file.path, content);
         Ok(())
     }
 
-    /// Keep a file that has been checked.
-    pub fn insert(&mut self, file: Checked) {
-        self.files.insert(file.file.path, file.bytes);
-    }
-
-    /// Bytes of a file.
+    /// Content of a file.
     ///
     /// # Errors
     /// [`CoreError::Bundle`] when it has not been inserted.

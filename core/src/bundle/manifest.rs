@@ -38,10 +38,13 @@ pub struct BundleFile {
     pub part: Part,
     /// Its length.
     pub bytes: u64,
-    /// SHA-256 of its content, lower-case hexadecimal.
+    /// SHA-256 of these bytes, lower-case hexadecimal.
     pub sha256: String,
-    /// `q8`, `f32`, or `text` and `png` for files that hold no tensors.
+    /// `q8`, `q6`, `f32`, or `text` and `png` for files that hold no tensors.
     pub dtype: String,
+    /// Length of its content where the file is that content deflated (zlib's format).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unpacked: Option<u64>,
     /// 0 for what a first answer needs; files with a larger number make answers finer and may come
     /// later, in this order. A reader that does not know them has whole answers without them.
     #[serde(default, skip_serializing_if = "is_first")]

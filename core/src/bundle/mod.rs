@@ -5,6 +5,8 @@
 
 pub mod files;
 pub mod manifest;
+pub mod packed;
 
 pub use files::{BundleFiles, Checked, sha256_hex};
 pub use manifest::{BundleFile, FORMAT, Manifest, Part};
+pub use packed::pack;

@@ -13,9 +13,6 @@ use super::path::TaxonomyPath;
 use super::result::Rung;
 use crate::taxonomy::{NodeIx, Taxonomy};
 
-/// A node that more than this share of all labels lies below says nothing about a photo.
-const SAYS_NOTHING: f64 = 0.6;
-
 /// A path shorter than this is filled up from the whole index, see [`by_radius`].
 const FEW: usize = 3;
 
@@ -63,12 +60,10 @@ fn telling(taxonomy: &Taxonomy, path: &TaxonomyPath, index: &CaptionIndex) -> Ve
         .iter()
         .filter_map(|e| e.node.as_deref())
         .collect();
-    let all = taxonomy.labelled().len() as f64;
     let mut nodes: Vec<NodeIx> = Vec::new();
     for (ix, _) in &path.steps {
         let below = taxonomy.labelled_below(*ix).len();
-        let broad = below as f64 > SAYS_NOTHING * all && taxonomy.labelled().len() > 1;
-        if broad || !captioned.contains(taxonomy.node(*ix).id.as_str()) {
+        if !taxonomy.tells(*ix) || !captioned.contains(taxonomy.node(*ix).id.as_str()) {
             continue;
         }
         if nodes

@@ -63,9 +63,9 @@ impl Opening {
         }
         if listed.part == Part::Image {
             let path = path.clone();
-            return self.weights(&path, file.bytes());
+            return self.weights(&path, &file.content()?);
         }
-        self.files.insert(file);
+        self.files.insert(file)?;
         Ok(self)
     }
 

@@ -23,26 +23,17 @@ pub struct Disk {
     pub kept: f64,
 }
 
-/// A point of a space in the ball of its own width, the root at the centre: exact for one
-/// hyperboloid; for a product and for the sphere the tangent vector at the root, as long as the
-/// distance to it.
-#[must_use]
-pub fn ball(space: &Space, x: &[f32]) -> Vec<f64> {
+/// The tangent vector at the root that leads to a point, as long as its distance: for a product those
+/// of its factors side by side, for the sphere the chord from the root.
+fn tangent(space: &Space, x: &[f32]) -> Vec<f64> {
     match space {
-        Space::Lorentz { curvature } => from_lorentz(x, *curvature),
+        Space::Lorentz { curvature } => log0(&from_lorentz(x, *curvature)),
         Space::Product { curvatures, .. } => {
             let width = (x.len() / curvatures.len().max(1)).max(1);
             let each = x.chunks(width).zip(curvatures);
-            exp0(
-                &each
-                    .flat_map(|(x, c)| log0(&from_lorentz(x, *c)))
-                    .collect::<Vec<f64>>(),
-            )
+            each.flat_map(|(x, c)| log0(&from_lorentz(x, *c))).collect()
         }
-        Space::Sphere { root } => {
-            let wide: Vec<f64> = x.iter().zip(root).map(|(a, r)| f64::from(a - r)).collect();
-            exp0(&wide)
-        }
+        Space::Sphere { root } => x.iter().zip(root).map(|(a, r)| f64::from(a - r)).collect(),
     }
 }
 
@@ -64,7 +55,7 @@ impl Disk {
     /// Distances are enlarged so that the farthest of the points is `reach` away from the centre.
     #[must_use]
     pub fn find(space: &Space, points: &[&[f32]], reach: f64) -> Self {
-        let tangents: Vec<Vec<f64>> = points.iter().map(|x| log0(&ball(space, x))).collect();
+        let tangents: Vec<Vec<f64>> = points.iter().map(|x| tangent(space, x)).collect();
         let width = tangents.first().map_or(2, Vec::len);
         let farthest = tangents.iter().map(|v| norm(v)).fold(0.0, f64::max);
         let mut shared = vec![0.0; width];
@@ -95,7 +86,7 @@ impl Disk {
     /// Where a point lies in the disk, of Euclidean norm below 1.
     #[must_use]
     pub fn put(&self, space: &Space, x: &[f32]) -> [f64; 2] {
-        let tangent = log0(&ball(space, x));
+        let tangent = tangent(space, x);
         let distance = norm(&tangent) * self.zoom;
         let own = without(tangent, &self.shared);
         let [a, b] = [0, 1].map(|at| dot(&own, &self.axes[at]));
@@ -168,12 +159,15 @@ mod tests {
                 "{space:?}: {}",
                 disk.kept
             );
-            let tangent = |x: &[f32]| norm(&log0(&ball(&space, x)));
-            let farthest = points.iter().map(|x| tangent(x)).fold(0.0, f64::max);
+            let distance = |x: &[f32]| norm(&tangent(&space, x));
+            let farthest = points.iter().map(|x| distance(x)).fold(0.0, f64::max);
             for x in &points {
                 let at = disk.put(&space, x);
                 let drawn = norm(&log0(&at));
-                assert!((drawn - 2.0 * tangent(x) / farthest).abs() < 1e-6, "{at:?}");
+                assert!(
+                    (drawn - 2.0 * distance(x) / farthest).abs() < 1e-6,
+                    "{at:?}"
+                );
             }
         }
     }

@@ -85,5 +85,5 @@ pub fn write<M: Module>(
 ) -> Result<Vec<u8>> {
     let mut tensors = collect(module)?;
     tensors.metadata = metadata.into_iter().collect();
-    tensors.write(|_, _| false)
+    tensors.write(|_, _| None)
 }

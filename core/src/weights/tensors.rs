@@ -91,12 +91,13 @@ impl Tensors {
         Ok(Self { tensors, metadata })
     }
 
-    /// Write a safetensors file; tensors that `quantised` accepts become int8 with scales.
+    /// Write a safetensors file; a tensor for which `rounded` gives a largest value becomes int8 up
+    /// to that value, with scales.
     ///
     /// # Errors
     /// [`CoreError::Tensor`] when the tensors cannot be laid out (a shape that contradicts its
     /// data).
-    pub fn write(&self, quantised: impl Fn(&str, &HostTensor) -> bool) -> Result<Vec<u8>> {
+    pub fn write(&self, rounded: impl Fn(&str, &HostTensor) -> Option<i8>) -> Result<Vec<u8>> {
         let mut stored: Vec<(String, Dtype, Vec<usize>, Vec<u8>)> = Vec::new();
         let le = |data: &[f32]| {
             data.iter()
@@ -104,8 +105,8 @@ impl Tensors {
                 .collect::<Vec<u8>>()
         };
         for (name, tensor) in &self.tensors {
-            if quantised(name, tensor) {
-                let (values, scales) = q8::quantise(tensor);
+            if let Some(most) = rounded(name, tensor) {
+                let (values, scales) = q8::quantise(tensor, most);
                 let bytes = values.iter().map(|v| *v as u8).collect();
                 stored.push((name.clone(), Dtype::I8, tensor.shape.clone(), bytes));
                 let name = format!("{name}{}", q8::SCALE_SUFFIX);

@@ -27,7 +27,7 @@ fn checkpoint(bench: &Bench, name: &str, root_text: &str, lift: LiftKind) -> Str
     };
     tensors.metadata = card.metadata().unwrap();
     let file = format!("{name}/model.safetensors");
-    bench.write(&file, tensors.write(|_, _| false).unwrap());
+    bench.write(&file, tensors.write(|_, _| None).unwrap());
     bench.text(&file)
 }
 

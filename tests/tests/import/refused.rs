@@ -149,7 +149,7 @@ fn other_models_are_refused_by_what_they_are() {
         ..Tensors::default()
     };
     let path = folder.path().join("strange.safetensors");
-    std::fs::write(&path, strange.write(|_, _| false).unwrap()).unwrap();
+    std::fs::write(&path, strange.write(|_, _| None).unwrap()).unwrap();
     refused(&path, &[], &["wanted tensors named as", "layer.weight"]);
     let (_kept, ours) = imported("hf", &[]);
     refused(&ours, &[], &["already"]);
@@ -162,7 +162,7 @@ fn numbers_that_are_none_are_refused() {
     let mut spoilt = tensors(&path);
     let name = "vision_model.post_layernorm.bias";
     spoilt.tensors.get_mut(name).unwrap().data[0] = f32::NAN;
-    std::fs::write(&path, spoilt.write(|_, _| false).unwrap()).unwrap();
+    std::fs::write(&path, spoilt.write(|_, _| None).unwrap()).unwrap();
     refused(folder.path(), &[], &[name, "finite"]);
 }
 

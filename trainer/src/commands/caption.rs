@@ -11,7 +11,7 @@ use espalier_core::caption::{CaptionResult, Captioner, PhotoInfo, Receipt};
 use espalier_core::input::{crop_box, decode};
 
 use super::export;
-use crate::cli::CaptionArgs;
+use crate::cli::{CaptionArgs, ExportDtype};
 use crate::exit::usage;
 use crate::export::{Bundle, Contents, captions};
 use crate::model_file::{self, is_bundle, read_bundle};
@@ -50,7 +50,7 @@ pub fn captioner(
         model: &model,
         taxonomy: &taxonomy,
         captions,
-        quantise: false,
+        dtype: ExportDtype::Fp32,
         name: path.display().to_string(),
         version: model.card.step.to_string(),
     };

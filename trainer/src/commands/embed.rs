@@ -116,7 +116,7 @@ pub fn run(args: &EmbedArgs) -> anyhow::Result<()> {
             (stored::MODEL.to_owned(), model.sha256),
         ]),
     };
-    write_whole(&args.out, &tensors.write(|_, _| false)?)?;
+    write_whole(&args.out, &tensors.write(|_, _| None)?)?;
     if args.common.json {
         println!("{}", serde_json::json!({ "out": args.out, "shape": shape }));
     } else {

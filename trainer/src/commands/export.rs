@@ -171,11 +171,11 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
         None => captions::of_taxonomy(&taxonomy),
     };
     let (data, probe_name) = probe(args, &model)?;
-    let contents = |quantise| Contents {
+    let contents = |dtype| Contents {
         model: &model,
         taxonomy: &taxonomy,
         captions: captions.clone(),
-        quantise,
+        dtype,
         name: name.clone(),
         version: args.model_version.clone(),
     };
@@ -191,10 +191,10 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
         captions.len(),
         taxonomy.labelled().len()
     );
-    let plain = Bundle::build(contents(false), &device)?;
+    let plain = Bundle::build(contents(ExportDtype::Fp32), &device)?;
     let mut bundle = match args.dtype {
-        ExportDtype::Q8 => Bundle::build(contents(true), &device)?,
         ExportDtype::Fp32 => plain.clone(),
+        rounded => Bundle::build(contents(rounded), &device)?,
     };
     let stored = model_file::from_bundle(bundle.manifest.clone(), &bundle.checked()?, &device)?;
     let captioner = open(&bundle)?;

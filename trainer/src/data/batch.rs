@@ -43,6 +43,8 @@ pub struct BatchSpec {
     pub augment: Option<RandomCrop>,
     /// Whether every other record is seen in a mirror, where no text of it speaks of sides.
     pub mirror: bool,
+    /// Probability that a picture or box is blurred, compressed or darkened, in [0, 1].
+    pub worn: f32,
     /// Whether a picture is first centred on a white square, as the reference's training
     /// pictures are (METHODS 4, 5.2). Without it the ends of long pictures and boxes are cropped
     /// away. Prepared shards are square already.
@@ -77,6 +79,7 @@ impl BatchSpec {
             cross_image: 1,
             augment: Some(RandomCrop::default()),
             mirror: false,
+            worn: 0.0,
             white_pad: true,
             min_box_px: super::boxes::default_min_box_px(image_size),
             seed: 0,

@@ -31,41 +31,51 @@ pub enum Change {
     Dark,
 }
 
-impl Change {
-    /// Its name on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Blur => "blur",
-            Self::Jpeg => "jpeg",
-            Self::Turn => "turn",
-            Self::Dark => "dark",
-        }
-    }
+/// Changes that leave what is said of a picture true, places in it included.
+const TRUE_TO_TEXT: [Change; 3] = [Change::Blur, Change::Jpeg, Change::Dark];
 
-    /// A changed picture.
+/// A picture changed in one of the ways that leave its texts true, by any share of what a model is
+/// measured on. Takes two draws of [0, 1).
+///
+/// # Errors
+/// Of [`Change::apply`].
+pub(super) fn worn(picture: RgbImage, mut uniform: impl FnMut() -> f32) -> Result<RgbImage, Fault> {
+    let which = (uniform() * TRUE_TO_TEXT.len() as f32) as usize;
+    let change = TRUE_TO_TEXT[which.min(TRUE_TO_TEXT.len() - 1)];
+    change.apply(picture, uniform())?.decode()
+}
+
+impl Change {
+    /// A changed picture; `share` in [0, 1] is how much of the change it bears, of which a turn has
+    /// only the whole.
     ///
     /// # Errors
     /// When it cannot be compressed, which pictures of a side above 65,535 pixels cannot be.
-    pub fn apply(self, mut picture: RgbImage) -> Result<Picture, Fault> {
+    pub fn apply(self, mut picture: RgbImage, share: f32) -> Result<Picture, Fault> {
         let pixels = match self {
             Self::Blur => {
-                let sigma = BLUR * picture.width().min(picture.height()) as f32;
-                // A blur of nothing is refused.
-                blur(&picture, sigma.max(f32::MIN_POSITIVE))
+                let sigma = share * BLUR * picture.width().min(picture.height()) as f32;
+                // Below this no neighbour counts, and the weights of a kernel near 0 overflow.
+                if sigma < 0.05 {
+                    picture
+                } else {
+                    blur(&picture, sigma)
+                }
             }
             Self::Jpeg => {
                 let mut bytes = Vec::new();
-                JpegEncoder::new_with_quality(&mut bytes, QUALITY)
+                let quality = 100.0 - share * (100.0 - f32::from(QUALITY));
+                JpegEncoder::new_with_quality(&mut bytes, quality.round() as u8)
                     .encode_image(&picture)
                     .map_err(|e| Fault::new(Cause::UnreadablePicture, e.to_string()))?;
                 return Ok(Picture::Encoded(bytes));
             }
             Self::Turn => rotate90(&picture),
             Self::Dark => {
+                let light = 1.0 - share * (1.0 - LIGHT);
                 picture
                     .iter_mut()
-                    .for_each(|value| *value = (f32::from(*value) * LIGHT).round() as u8);
+                    .for_each(|value| *value = (f32::from(*value) * light).round() as u8);
                 picture
             }
         };
@@ -113,7 +123,10 @@ struct ChangedRecords {
 impl Records for ChangedRecords {
     fn read(&self, row: usize) -> Result<Record, Broken> {
         let mut record = self.records.read(row)?;
-        let changed = record.picture.decode().and_then(|p| self.change.apply(p));
+        let changed = record
+            .picture
+            .decode()
+            .and_then(|p| self.change.apply(p, 1.0));
         record.picture = changed.map_err(|fault| fault.of(&record.key))?;
         Ok(record)
     }
@@ -133,7 +146,7 @@ mod tests {
     }
 
     fn changed(change: Change) -> RgbImage {
-        change.apply(picture()).unwrap().decode().unwrap()
+        change.apply(picture(), 1.0).unwrap().decode().unwrap()
     }
 
     /// Mean difference of neighbours in a row.
@@ -157,6 +170,31 @@ mod tests {
         let compressed = changed(Change::Jpeg);
         assert_eq!(compressed.dimensions(), (40, 20));
         assert_ne!(compressed, picture());
+    }
+
+    #[test]
+    fn wear_is_a_share_of_a_change_and_keeps_the_shape() {
+        for change in TRUE_TO_TEXT {
+            let by = |share| change.apply(picture(), share).unwrap().decode().unwrap();
+            let far = |changed: RgbImage| {
+                let both = changed.iter().zip(picture().into_raw());
+                both.map(|(a, b)| u64::from(a.abs_diff(b))).sum::<u64>()
+            };
+            let (none, half, whole) = (far(by(0.0)), far(by(0.5)), far(by(1.0)));
+            assert!(
+                none < half && half < whole,
+                "{change:?} {none} {half} {whole}"
+            );
+        }
+        // Every change has its turn, up to the last draw.
+        let mut sums = [0.0, 0.4, 0.999].map(|first| {
+            let mut draws = [first, 0.999].into_iter();
+            let worn = worn(picture(), || draws.next().unwrap()).unwrap();
+            assert_eq!(worn.dimensions(), (40, 20));
+            worn.iter().map(|v| u64::from(*v)).sum::<u64>()
+        });
+        sums.sort_unstable();
+        assert!(sums[0] < sums[1] && sums[1] < sums[2], "{sums:?}");
     }
 
     #[test]

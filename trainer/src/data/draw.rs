@@ -6,6 +6,7 @@ use image::RgbImage;
 
 use super::batch::{BatchSpec, Needs};
 use super::boxes::{GroundedBox, Region, large_enough, pixel_box};
+use super::changed::worn;
 use super::fault::{Broken, Cause, Fault};
 use super::lineage::TextChain;
 use super::mirror::mirrored;
@@ -262,8 +263,20 @@ pub(super) fn cut(region: &Region, picture: &RgbImage) -> Result<RgbImage, Fault
     }
 }
 
-/// To the square that the model reads.
+/// To the square that the model reads, at times worn.
 fn square(picture: &RgbImage, spec: &BatchSpec, random: &mut Random) -> Result<RgbImage, Fault> {
+    let square = sharp_square(picture, spec, random)?;
+    if spec.worn > 0.0 && random.uniform() < spec.worn {
+        return worn(square, || random.uniform());
+    }
+    Ok(square)
+}
+
+fn sharp_square(
+    picture: &RgbImage,
+    spec: &BatchSpec,
+    random: &mut Random,
+) -> Result<RgbImage, Fault> {
     let unreadable =
         |e: espalier_core::CoreError| Fault::new(Cause::UnreadablePicture, e.to_string());
     let Some(augment) = spec.augment else {

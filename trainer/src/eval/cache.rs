@@ -115,7 +115,7 @@ impl Cache {
             tensors: BTreeMap::from([(POINTS.to_owned(), tensor)]),
             metadata: BTreeMap::from([(NOTES.to_owned(), notes.to_owned())]),
         };
-        write_whole(&file, &stored.write(|_, _| false)?)
+        write_whole(&file, &stored.write(|_, _| None)?)
     }
 }
 

@@ -188,10 +188,8 @@ impl<'a> Embedder<'a> {
         view: View,
     ) -> anyhow::Result<Rc<Embedded>> {
         let change = self.reading.change;
-        let mut how = format!("{:?} {}", self.preprocess(view.resize), view.double_norm);
-        if let Some(change) = change {
-            how = format!("{how} {}", change.name());
-        }
+        let preprocess = self.preprocess(view.resize);
+        let how = format!("{preprocess:?} {} {change:?}", view.double_norm);
         let parts = [&["pictures", &self.model.sha256, &how], stamps].concat();
         let key = cache::key(parts.iter().copied());
         if let Some(found) = self.pictures.borrow().get(&key) {

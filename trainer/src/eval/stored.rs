@@ -148,7 +148,7 @@ mod tests {
                 .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
                 .collect(),
         };
-        std::fs::write(&file, file_of.write(|_, _| false).unwrap()).unwrap();
+        std::fs::write(&file, file_of.write(|_, _| None).unwrap()).unwrap();
         Stored::open(&file).unwrap_or_else(|e| panic!("{e}"))
     }
 
@@ -193,7 +193,7 @@ mod tests {
             "{}",
             said(&path)
         );
-        let none = Tensors::default().write(|_, _| false).unwrap();
+        let none = Tensors::default().write(|_, _| None).unwrap();
         std::fs::write(&path, none).unwrap();
         assert!(said(&path).contains("found the tensors"));
     }

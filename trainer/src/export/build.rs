@@ -11,9 +11,11 @@ use espalier_core::caption::{Calibration, CaptionEntry, EMBEDDINGS, ImageModel, 
 use espalier_core::geometry::Space;
 use espalier_core::input::merges_prefix;
 use espalier_core::taxonomy::Taxonomy;
-use espalier_core::weights::{HostTensor, Tensors, collect, q8};
+use espalier_core::weights::{HostTensor, Tensors, collect};
 
+use super::dtype::Stored;
 use super::{pieces, selftest};
+use crate::cli::ExportDtype;
 use crate::eval::embed;
 use crate::exit::usage;
 use crate::fit::checkpoint::write_whole;
@@ -50,8 +52,8 @@ pub struct Contents<'a> {
     pub taxonomy: &'a Taxonomy,
     /// Captions.
     pub captions: Vec<CaptionEntry>,
-    /// Whether matrices become int8.
-    pub quantise: bool,
+    /// How tensors are stored.
+    pub dtype: ExportDtype,
     /// Name in the manifest.
     pub name: String,
     /// Version in the manifest.
@@ -63,33 +65,29 @@ pub struct Contents<'a> {
 pub struct Bundle {
     /// Its manifest; hashes and metrics are filled in by [`Bundle::manifest_bytes`].
     pub manifest: Manifest,
-    files: Vec<(String, Part, &'static str, Vec<u8>)>,
+    files: Vec<(String, Vec<u8>)>,
 }
 
-/// A file with the one tensor [`EMBEDDINGS`].
-fn embedding_file(points: &[Vec<f32>], quantise: bool) -> anyhow::Result<Vec<u8>> {
+/// The one tensor [`EMBEDDINGS`].
+fn embeddings(points: &[Vec<f32>]) -> Tensors {
     let width = points.first().map_or(0, Vec::len);
     let tensor = HostTensor {
         shape: vec![points.len(), width],
         data: points.concat(),
     };
-    let tensors = BTreeMap::from([(EMBEDDINGS.to_owned(), tensor)]);
-    Ok(Tensors {
-        tensors,
+    Tensors {
+        tensors: BTreeMap::from([(EMBEDDINGS.to_owned(), tensor)]),
         metadata: BTreeMap::new(),
     }
-    .write(|_, _| quantise)?)
 }
 
-/// Weights as files, matrices as int8 where `quantise`.
-fn weights_files(tensors: Tensors, quantise: bool) -> anyhow::Result<Vec<Vec<u8>>> {
-    let rounded = |name: &str, t: &HostTensor| quantise && q8::worthwhile(name, t);
-    let bytes = |name: &str, t: &HostTensor| t.data.len() * if rounded(name, t) { 1 } else { 4 };
-    let pieces = pieces::of_tensors(tensors, pieces::PIECE, bytes);
-    pieces
-        .iter()
-        .map(|piece| Ok(piece.write(rounded)?))
-        .collect()
+/// A file that holds no tensors.
+fn other(dtype: &'static str, bytes: Vec<u8>) -> Stored {
+    Stored {
+        bytes,
+        dtype,
+        unpacked: None,
+    }
 }
 
 impl Bundle {
@@ -103,7 +101,7 @@ impl Bundle {
             model,
             taxonomy,
             captions,
-            quantise,
+            dtype,
             name,
             version,
         } = contents;
@@ -120,7 +118,6 @@ impl Bundle {
             logit_scale: model.encoder.logit_scale.clone(),
         };
         let scale = f64::from(model.encoder.logit_scale.value().into_scalar::<f32>());
-        let dtype = if quantise { "q8" } else { "f32" };
         let mut bundle = Self {
             manifest: Manifest {
                 format: FORMAT.into(),
@@ -149,41 +146,44 @@ impl Bundle {
             let texts: Vec<String> = captions.iter().map(|c| c.text.clone()).collect();
             let points = embed::texts(model, &texts, device)?;
             let kept = [
-                (files::CAPTIONS, "text", serde_json::to_vec(&captions)?),
+                (
+                    files::CAPTIONS,
+                    other("text", serde_json::to_vec(&captions)?),
+                ),
                 (
                     files::CAPTION_EMBEDDINGS,
-                    dtype,
-                    embedding_file(&points, quantise)?,
+                    dtype.embeddings(&embeddings(&points))?,
                 ),
             ];
-            for (name, dtype, bytes) in kept {
+            for (name, stored) in kept {
                 let path = pieces::name(name, shard);
-                bundle.add_shard(&path, Part::Captions, dtype, bytes, shard as u32);
+                bundle.add_shard(&path, Part::Captions, stored, shard as u32);
             }
         }
         bundle.add(
             files::TAXONOMY,
             Part::Taxonomy,
-            "text",
-            taxonomy.to_tsv().into_bytes(),
+            other("text", taxonomy.to_tsv().into_bytes()),
         );
         bundle.add(
             files::LABEL_EMBEDDINGS,
             Part::Taxonomy,
-            dtype,
-            embedding_file(&labels, quantise)?,
+            dtype.embeddings(&embeddings(&labels))?,
         );
         bundle.set_calibration(&Calibration::of_scale(scale))?;
-        bundle.add_tower(files::IMAGE, Part::Image, dtype, collect(&image)?)?;
+        bundle.add_tower(files::IMAGE, Part::Image, dtype.tower(collect(&image)?)?);
         bundle.add(
             files::SELFTEST_PICTURE,
             Part::Selftest,
-            "png",
-            selftest::png()?,
+            other("png", selftest::png()?),
         );
-        bundle.add_tower(files::TEXT, Part::Text, dtype, collect(&text)?)?;
+        bundle.add_tower(files::TEXT, Part::Text, dtype.tower(collect(&text)?)?);
         let merges = merges_prefix(MERGES, config.text.vocab_size);
-        bundle.add(files::VOCABULARY, Part::Text, "text", merges.into_bytes());
+        bundle.add(
+            files::VOCABULARY,
+            Part::Text,
+            other("text", merges.into_bytes()),
+        );
         // The test's answer is what these very weights say, not what they were before rounding.
         let stored =
             crate::model_file::from_bundle(bundle.manifest.clone(), &bundle.checked()?, device)?;
@@ -196,56 +196,44 @@ impl Bundle {
         bundle.add(
             files::SELFTEST_EMBEDDING,
             Part::Selftest,
-            "f32",
-            embedding_file(&known, false)?,
+            ExportDtype::Fp32.embeddings(&embeddings(&known))?,
         );
         Ok(bundle)
     }
 
-    fn add_tower(
-        &mut self,
-        first: &str,
-        part: Part,
-        dtype: &'static str,
-        tensors: Tensors,
-    ) -> anyhow::Result<()> {
-        for (number, bytes) in weights_files(tensors, dtype == "q8")?
-            .into_iter()
-            .enumerate()
-        {
-            self.add(&pieces::name(first, number), part, dtype, bytes);
+    fn add_tower(&mut self, first: &str, part: Part, tower: Vec<Stored>) {
+        for (number, stored) in tower.into_iter().enumerate() {
+            self.add(&pieces::name(first, number), part, stored);
         }
-        Ok(())
     }
 
-    fn add(&mut self, path: &str, part: Part, dtype: &'static str, bytes: Vec<u8>) {
-        self.add_shard(path, part, dtype, bytes, 0);
+    fn add(&mut self, path: &str, part: Part, stored: Stored) {
+        self.add_shard(path, part, stored, 0);
     }
 
-    fn add_shard(
-        &mut self,
-        path: &str,
-        part: Part,
-        dtype: &'static str,
-        bytes: Vec<u8>,
-        shard: u32,
-    ) {
+    fn add_shard(&mut self, path: &str, part: Part, stored: Stored, shard: u32) {
+        let Stored {
+            bytes,
+            dtype,
+            unpacked,
+        } = stored;
         let entry = BundleFile {
             path: path.to_owned(),
             part,
             bytes: bytes.len() as u64,
             sha256: sha256_hex(&bytes),
             dtype: dtype.to_owned(),
+            unpacked,
             shard,
         };
         match self.manifest.files.iter().position(|f| f.path == path) {
             Some(at) => {
                 self.manifest.files[at] = entry;
-                self.files[at].3 = bytes;
+                self.files[at].1 = bytes;
             }
             None => {
                 self.manifest.files.push(entry);
-                self.files.push((path.to_owned(), part, dtype, bytes));
+                self.files.push((path.to_owned(), bytes));
             }
         }
     }
@@ -256,7 +244,7 @@ impl Bundle {
     /// When it cannot be written as JSON.
     pub fn set_calibration(&mut self, calibration: &Calibration) -> anyhow::Result<()> {
         let bytes = serde_json::to_vec(calibration)?;
-        self.add(files::CALIBRATION, Part::Taxonomy, "text", bytes);
+        self.add(files::CALIBRATION, Part::Taxonomy, other("text", bytes));
         Ok(())
     }
 
@@ -276,7 +264,7 @@ impl Bundle {
     /// Never for a bundle that this type put together.
     pub fn checked(&self) -> anyhow::Result<BundleFiles> {
         let mut out = BundleFiles::default();
-        for (path, _, _, bytes) in &self.files {
+        for (path, bytes) in &self.files {
             out.insert_checked(&self.manifest, path, bytes.clone())?;
         }
         Ok(out)
@@ -299,7 +287,7 @@ impl Bundle {
                 .with_context(|| format!("replacing {}", manifest.display()))?;
         }
         fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
-        for (path, _, _, bytes) in &self.files {
+        for (path, bytes) in &self.files {
             write_whole(&folder.join(path), bytes)?;
         }
         write_whole(&manifest, &self.manifest_bytes()?)

@@ -22,18 +22,20 @@ const PLACES: [&str; 7] = [
 /// The name that reads best after an article: the first, unless another one says with it what kind
 /// of thing that is, as "placental mammal" does for "placental".
 fn spoken(taxonomy: &Taxonomy, ix: NodeIx) -> &str {
-    let node = taxonomy.node(ix);
-    let kinds = node.parents.iter().map(|parent| taxonomy.name(*parent));
-    let whole = kinds
-        .filter_map(|name| name.split(' ').next_back())
-        .map(|kind| format!("{} {kind}", taxonomy.name(ix)))
-        .find(|whole| node.names.contains(whole));
-    let known = whole.and_then(|whole| node.names.iter().find(|name| **name == whole));
-    known.map_or(taxonomy.name(ix), String::as_str)
+    let (first, node) = (taxonomy.name(ix), taxonomy.node(ix));
+    let is_kind = |last: &str| {
+        let mut parents = node.parents.iter().map(|parent| taxonomy.name(*parent));
+        parents.any(|parent| parent.split(' ').next_back() == Some(last))
+    };
+    let says_kind = |name: &&String| {
+        let rest = name.strip_prefix(first);
+        rest.and_then(|r| r.strip_prefix(' ')).is_some_and(is_kind)
+    };
+    node.names.iter().find(says_kind).map_or(first, |name| name)
 }
 
-/// Captions of every node of a taxonomy that tells anything: one name of it, so that a ladder and the tree speak of the
-/// same thing in the same words, and for labels where in the picture it is.
+/// Captions of every node of a taxonomy that tells anything: one name of it, so that a ladder and
+/// the tree speak of the same thing in the same words, and for labels where in the picture it is.
 #[must_use]
 pub fn of_taxonomy(taxonomy: &Taxonomy) -> Vec<CaptionEntry> {
     let mut out = Vec::new();

@@ -3,6 +3,7 @@
 pub mod build;
 pub mod captions;
 pub mod card;
+mod dtype;
 pub mod gate;
 pub mod pieces;
 pub mod published;

@@ -99,6 +99,7 @@ impl Run {
                 ..RandomCrop::default()
             }),
             mirror: d.mirror,
+            worn: d.worn,
             white_pad: d.white_pad,
             min_box_px: d.min_box_px.unwrap_or_else(|| default_min_box_px(size)),
             seed: t.seed,

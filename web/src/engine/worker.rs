@@ -221,9 +221,10 @@ async fn finer(found: Found, own: UnboundedSender<Job>) {
     for shard in files.chunk_by(|a, b| a.shard == b.shard) {
         let mut arrived = BundleFiles::default();
         for file in shard {
-            match found.file(file, |_| ()).await {
-                Ok(checked) => arrived.insert(checked),
-                Err(error) => return say(&Response::Coarse { error }),
+            let kept = found.file(file, |_| ()).await;
+            let kept = kept.and_then(|file| arrived.insert(file).map_err(|e| UiError::from(&e)));
+            if let Err(error) = kept {
+                return say(&Response::Coarse { error });
             }
         }
         // The receiver lives as long as the worker.

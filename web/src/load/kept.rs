@@ -82,8 +82,7 @@ async fn delete(which: impl Fn(&str) -> bool) {
 /// Deletes the entries of a cache; none where that is refused.
 async fn empty(name: &str) -> Option<()> {
     let (cache, keys) = entries(name).await?;
-    for request in keys.iter().filter_map(|key| key.dyn_into().ok()) {
-        let request: Request = request;
+    for request in keys.iter().filter_map(|key| key.dyn_into::<Request>().ok()) {
         let _ = JsFuture::from(cache.delete_with_request(&request)).await;
     }
     Some(())

@@ -3,9 +3,6 @@
 use espalier_core::caption::{CaptionResult, PathStep, TaxonomyResult};
 use espalier_core::taxonomy::Taxonomy;
 
-/// A node that more than this share of all labels lies below says nothing about a photo.
-const SAYS_NOTHING: f64 = 0.6;
-
 /// The levels of a path that a dial can stand at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dial {
@@ -93,13 +90,7 @@ impl Dial {
 
 fn tells(step: &PathStep, tree: Option<&Taxonomy>) -> bool {
     let Some(tree) = tree else { return true };
-    let all = tree.labelled().len();
-    let Some(ix) = tree.find(&step.id) else {
-        return true;
-    };
-    #[expect(clippy::cast_precision_loss, reason = "counts of labels")]
-    let share = tree.labelled_below(ix).len() as f64 / all.max(1) as f64;
-    share <= SAYS_NOTHING || all == 1
+    tree.find(&step.id).is_none_or(|ix| tree.tells(ix))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use espalier_web::state::choice::{PassedOver, Preference};
 use espalier_web::state::session::{Command, Engine, Event, Work};
 use espalier_web::ui_error::Cause;
 
-use super::story::{A, B, Story, answered, coarse, error, finer, ready, result};
+use super::story::{A, B, Story, coarse, error, finer, ready, result};
 
 #[test]
 fn a_cancelled_load_ends_the_worker_and_goes_on_when_asked_again() {
@@ -41,10 +41,7 @@ fn a_graphics_processor_that_ended_the_page_before_is_not_tried_again() {
 #[test]
 fn an_answer_becomes_finer_when_finer_captions_have_come() {
     let mut story = Story::with(Preference::Cpu);
-    story
-        .started(Event::PhotoChosen(A))
-        .then(ready(Backend::Cpu), &[Command::Send(A)])
-        .then(answered(A), &[]);
+    story.answered();
     let turn = story.0.turn;
     let rungs = ["a cat", "a cat on the left"];
     story.then(finer(A, &rungs), &[]);
@@ -62,11 +59,7 @@ fn an_answer_becomes_finer_when_finer_captions_have_come() {
 #[test]
 fn finer_captions_that_do_not_come_are_told_and_take_nothing_away() {
     let mut story = Story::with(Preference::Cpu);
-    story
-        .started(Event::PhotoChosen(A))
-        .then(ready(Backend::Cpu), &[Command::Send(A)])
-        .then(answered(A), &[])
-        .then(coarse(), &[]);
+    story.answered().then(coarse(), &[]);
     assert!(matches!(&story.0.work, Work::Done(answer) if answer.photo == A));
     assert_eq!(story.0.coarse, Some(error(Cause::Network)));
     // The next engine fetches them anew.

@@ -117,6 +117,13 @@ impl Story {
             .then(ready(backend), &[Command::Send(A)])
     }
 
+    /// Photo A answered by the CPU engine, from nothing.
+    pub fn answered(&mut self) -> &mut Self {
+        self.started(Event::PhotoChosen(A))
+            .then(ready(Backend::Cpu), &[Command::Send(A)])
+            .then(answered(A), &[])
+    }
+
     /// From nothing to a CPU engine on its way.
     pub fn started(&mut self, first: Event) -> &mut Self {
         self.then(first, &[Command::Probe { adapter: false }]).then(

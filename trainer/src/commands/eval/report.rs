@@ -12,6 +12,7 @@ use crate::eval::published;
 use crate::eval::report::html::{Section, page};
 use crate::eval::report::{pictures, table};
 use crate::eval::task::{Confusion, Context, Outcome};
+use crate::eval::tasks::word;
 use crate::eval::{Record, Task};
 use crate::fit::checkpoint::write_whole;
 use crate::model_file::Model;
@@ -65,8 +66,7 @@ pub(super) fn record(
     match args.options.change {
         // What is published was measured on pictures as they are.
         Some(change) => {
-            let change = ("change".to_owned(), change.name().to_owned());
-            record.settings.extend([change]);
+            record.settings.insert("change".into(), word(&change));
         }
         None => record.published = published::beside(&record),
     }

@@ -70,7 +70,7 @@ pub fn find(name: &str) -> anyhow::Result<&'static dyn Task> {
 }
 
 /// The word of a setting on the command line.
-fn word(value: &impl clap::ValueEnum) -> String {
+pub(crate) fn word(value: &impl clap::ValueEnum) -> String {
     let word = value.to_possible_value();
     word.map_or_else(String::new, |v| v.get_name().to_owned())
 }
