@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 use espalier_core::caption::CaptionResult;
-use espalier_tests::browser::{Browser, natively, sample, started, wanted};
+use espalier_tests::browser::{Browser, Gpu, natively, sample, started, started_on, wanted};
 
 /// Names of the rows of the tree, top to bottom.
 fn rows(browser: &Browser) -> Vec<String> {
@@ -60,6 +60,16 @@ fn a_part_of_the_photo_is_read_as_the_command_line_reads_it() {
         return;
     }
     let (browser, _site, _) = started("?backend=cpu&sample=raccoon");
+    choose_and_move_a_part(&browser);
+    browser.key("Escape", false);
+    browser.wait_for(
+        "the part to go",
+        "return document.querySelector('[data-testid=part-ladder]') === null",
+    );
+}
+
+/// The ladder of a part of the sample `raccoon`, moved by keys, is the command line's.
+fn choose_and_move_a_part(browser: &Browser) {
     browser.press("[data-testid=part-button]");
     browser.wait_for_id("part-ladder");
     // By keys: to the left and up, and larger.
@@ -81,11 +91,20 @@ fn a_part_of_the_photo_is_read_as_the_command_line_reads_it() {
     let native = natively(&sample("raccoon"), &["--region", "0.15,0.15,0.71,0.65"]);
     let known: Vec<String> = native.ladder.iter().map(|r| r.text.clone()).collect();
     assert_eq!(found, known, "before: {before}");
-    browser.key("Escape", false);
-    browser.wait_for(
-        "the part to go",
-        "return document.querySelector('[data-testid=part-ladder]') === null",
-    );
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn on_webgpu_a_part_is_read_and_a_phrase_is_weighed() {
+    if !wanted() {
+        return;
+    }
+    let (browser, _site, _) = started_on(Gpu::Software, "?backend=webgpu&sample=raccoon");
+    choose_and_move_a_part(&browser);
+    weigh_a_phrase(&browser);
+    // A fall back to the other engine would give the same answers.
+    let engine = browser.text("engine-line");
+    assert!(engine.contains("WebGPU"), "{engine}");
 }
 
 #[test]
@@ -174,10 +193,18 @@ fn a_phrase_is_weighed_and_an_own_tree_is_planted() {
         "{}",
         browser.text("why-ask")
     );
+    weigh_a_phrase(&browser);
+    assert!(fetched_text(&browser));
+
+    plant_a_tree(&browser);
+    drop(site);
+}
+
+/// A typed phrase has a verdict in words.
+fn weigh_a_phrase(browser: &Browser) {
     browser.type_text("[data-testid=why-input]", "a steam locomotive");
     browser.press("[data-testid=why-ask]");
     browser.wait_for_id("verdict");
-    assert!(fetched_text(&browser));
     let verdict = browser.text("verdict");
     for word in ["captions I know", "cone", "My path|leaves my path|nearest"] {
         assert!(
@@ -185,7 +212,10 @@ fn a_phrase_is_weighed_and_an_own_tree_is_planted() {
             "{verdict}: {word}"
         );
     }
+}
 
+/// A tree that is typed in takes the place of the bundle's, and a broken one is told.
+fn plant_a_tree(browser: &Browser) {
     browser.press("[data-testid=own-tree] summary");
     browser.type_text(
         "[data-testid=own-tree-text]",
@@ -206,7 +236,6 @@ fn a_phrase_is_weighed_and_an_own_tree_is_planted() {
         "what is wrong with a broken tree",
         "return document.querySelector('[data-testid=own-tree] [role=alert]')?.textContent.includes('bracket')",
     );
-    drop(site);
 }
 
 #[test]

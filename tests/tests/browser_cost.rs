@@ -10,13 +10,9 @@ use espalier_core::bundle::Part;
 use espalier_tests::browser::{Browser, Gpu, PARTS, Site, processes, wanted};
 use espalier_tests::photos::{jpeg, keep, landscape};
 
-/// Longest time in milliseconds that the page may not answer to a visitor while a model is loaded.
-const RESPONSIVE: f64 = 500.0;
-
-/// Notes the longest gap between two frames.
-const GAPS: &str = "window.gap = 0; let last = performance.now(); \
-    const tick = (now) => { gap = Math.max(gap, now - last); last = now; requestAnimationFrame(tick); }; \
-    requestAnimationFrame(tick);";
+/// Longest time in milliseconds that the page may not answer to a visitor; 50 are wanted, and there
+/// is room for a machine that is busy otherwise.
+const RESPONSIVE: f64 = 250.0;
 
 #[test]
 #[ignore = "needs Chromium and the built page: cargo xtask test"]
@@ -42,7 +38,7 @@ fn a_bundle_is_loaded_within_bounds_and_the_page_stays_responsive() {
             .unwrap_or(0)
     };
     let before = peak();
-    let _ = browser.evaluate(GAPS);
+    browser.watch_turns();
 
     let begun = Instant::now();
     browser.press("[data-testid=load-button]");
@@ -51,8 +47,10 @@ fn a_bundle_is_loaded_within_bounds_and_the_page_stays_responsive() {
         "return document.querySelector('[data-testid=engine-line]') !== null",
     );
     let loaded = begun.elapsed();
-    let gap = browser.evaluate("return gap").as_f64().unwrap();
+    let while_loading = browser.longest_turn();
+    browser.watch_turns();
     let answer = browser.give(&photo).answer();
+    let while_reading = browser.longest_turn();
     let after = peak();
 
     let tower = manifest.bytes_of(&[Part::Image]);
@@ -78,11 +76,17 @@ fn a_bundle_is_loaded_within_bounds_and_the_page_stays_responsive() {
     println!("memory before             {:.0} MB", mega(before));
     println!("memory at most            {:.0} MB", mega(after));
     println!("load, self-test included  {:.1} s", loaded.as_secs_f64());
-    println!("longest gap of the page   {gap:.0} ms");
+    println!("longest turn, loading     {while_loading:.0} ms (0: none above 50)");
     for (stage, time) in &answer.result.timing_ms {
         println!("photo, {stage:<18} {time:.0} ms");
     }
-    assert!(gap < RESPONSIVE, "the page gave no answer for {gap} ms");
+    println!("longest turn, photo       {while_reading:.0} ms (0: none above 50)");
+    for longest in [while_loading, while_reading] {
+        assert!(
+            longest < RESPONSIVE,
+            "the page gave no answer for {longest} ms"
+        );
+    }
     // Weights are computed with in 32 bits; beside them the files on their way and the engine.
     let bound = 200e6 + 5.5 * tower as f64;
     assert!(

@@ -14,7 +14,7 @@ mod site;
 mod visitor;
 mod webdriver;
 
-pub use native::{natively, sample, started};
+pub use native::{natively, sample, started, started_on};
 pub use page::{Answer, Browser, ErrorCard, Gpu, Look, Outcome};
 pub use pages::Host;
 pub use recorder::{Recorder, Seen};

@@ -31,13 +31,23 @@ pub fn natively(photo: &Path, more: &[&str]) -> CaptionResult {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{photo}: {e}"))
 }
 
-/// A page that was opened by an address with a sample, once it has answered and shows its tree.
+/// A page that was opened by an address with a sample, once it has answered and shows its tree; in a
+/// browser without a graphics adapter.
 ///
 /// # Panics
 /// When it does not answer.
 #[must_use]
 pub fn started(query: &str) -> (Browser, Site, CaptionResult) {
-    let (browser, site) = (Browser::start(Gpu::None), Site::built());
+    started_on(Gpu::None, query)
+}
+
+/// The same with a graphics adapter or without.
+///
+/// # Panics
+/// When it does not answer.
+#[must_use]
+pub fn started_on(gpu: Gpu, query: &str) -> (Browser, Site, CaptionResult) {
+    let (browser, site) = (Browser::start(gpu), Site::built());
     let answer = browser.open_sample(&site, query).answer();
     browser.wait_for_id("tree");
     (browser, site, answer.result)

@@ -153,6 +153,26 @@ impl Browser {
         }
     }
 
+    /// Begins to note how long the page's thread is held by one task (the Long Tasks API).
+    pub fn watch_turns(&self) {
+        let _ = self.evaluate(
+            "window.longestTurn = 0;\
+             window.turns?.disconnect();\
+             window.turns = new PerformanceObserver((list) => {\
+               for (const { duration } of list.getEntries())\
+                 window.longestTurn = Math.max(window.longestTurn, duration); });\
+             window.turns.observe({ type: 'longtask' })",
+        );
+    }
+
+    /// The longest since [`watch_turns`](Self::watch_turns) in milliseconds, 0 where none was longer
+    /// than 50.
+    #[must_use]
+    pub fn longest_turn(&self) -> f64 {
+        let turn = self.evaluate("return window.longestTurn");
+        turn.as_f64().unwrap_or(f64::INFINITY)
+    }
+
     /// Presses the button of an element's poster, where a pointer would.
     ///
     /// # Panics
