@@ -52,7 +52,7 @@ pub fn climb(
         .collect()
 }
 
-/// The nodes of a path that tell something: not the broadest, and of nodes with the same labels
+/// The nodes of a path that are said: not the broadest, and of nodes with the same labels
 /// below only the most specific.
 fn telling(taxonomy: &Taxonomy, path: &TaxonomyPath, index: &CaptionIndex) -> Vec<NodeIx> {
     let captioned: BTreeSet<&str> = index
@@ -63,7 +63,7 @@ fn telling(taxonomy: &Taxonomy, path: &TaxonomyPath, index: &CaptionIndex) -> Ve
     let mut nodes: Vec<NodeIx> = Vec::new();
     for (ix, _) in &path.steps {
         let below = taxonomy.labelled_below(*ix).len();
-        if !taxonomy.tells(*ix) || !captioned.contains(taxonomy.node(*ix).id.as_str()) {
+        if !taxonomy.is_said(*ix) || !captioned.contains(taxonomy.node(*ix).id.as_str()) {
             continue;
         }
         if nodes

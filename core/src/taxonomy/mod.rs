@@ -19,6 +19,7 @@ mod parse;
 mod ranks;
 mod rollup;
 mod tree;
+mod unsaid;
 
 pub use metrics::{HierarchyScores, mean, score};
 pub use node::{Node, NodeIx};

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use super::node::{Node, NodeIx};
 use super::parse::{self, Entry, fail};
+use super::unsaid::is_unsaid;
 use super::{csv, edges, indented, lineages, newick, ranks};
 use crate::error::Result;
 
@@ -195,6 +196,12 @@ impl Taxonomy {
     pub fn tells(&self, ix: NodeIx) -> bool {
         let (below, all) = (self.labelled_below(ix).len(), self.labelled.len());
         below > 0 && (below as f64 <= TELLING * all as f64 || all == 1)
+    }
+
+    /// Whether a person would name a node to say what is seen: it [tells](Self::tells) something in a
+    /// word that is not WordNet's alone.
+    pub fn is_said(&self, ix: NodeIx) -> bool {
+        self.tells(ix) && !self.nodes.get(ix.index()).is_some_and(|n| is_unsaid(&n.id))
     }
 
     /// The way from the root to a node along first parents, both included.

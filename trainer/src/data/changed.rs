@@ -180,10 +180,10 @@ mod tests {
                 let both = changed.iter().zip(picture().into_raw());
                 both.map(|(a, b)| u64::from(a.abs_diff(b))).sum::<u64>()
             };
-            let (none, half, whole) = (far(by(0.0)), far(by(0.5)), far(by(1.0)));
+            let (none, most, whole) = (far(by(0.0)), far(by(0.8)), far(by(1.0)));
             assert!(
-                none < half && half < whole,
-                "{change:?} {none} {half} {whole}"
+                none < most && most < whole,
+                "{change:?} {none} {most} {whole}"
             );
         }
         // Every change has its turn, up to the last draw.

@@ -34,14 +34,14 @@ fn spoken(taxonomy: &Taxonomy, ix: NodeIx) -> &str {
     node.names.iter().find(says_kind).map_or(first, |name| name)
 }
 
-/// Captions of every node of a taxonomy that tells anything: one name of it, so that a ladder and
+/// Captions of every node of a taxonomy that a person would name: one name of it, so that a ladder and
 /// the tree speak of the same thing in the same words, and for labels where in the picture it is.
 #[must_use]
 pub fn of_taxonomy(taxonomy: &Taxonomy) -> Vec<CaptionEntry> {
     let mut out = Vec::new();
     for (i, node) in taxonomy.nodes().iter().enumerate() {
         let ix = NodeIx(i as u32);
-        if !taxonomy.tells(ix) {
+        if !taxonomy.is_said(ix) {
             continue;
         }
         let mut say = |text: String, detail| {
@@ -111,11 +111,12 @@ mod tests {
         a\tanimal|beast\tr\t0\n\
         p\tplacental|eutherian|placental animal\ta\t1\n\
         c\tcat\ta\t1\n\
-        t\ttable\tr\t1\n\
+        n03575240\tinstrumentality\tr\t0\n\
+        t\ttable\tn03575240\t1\n\
         u\tumbrella\tr\t1\n";
 
     #[test]
-    fn every_telling_node_is_named_and_every_label_placed() {
+    fn every_node_that_is_said_is_named_and_every_label_placed() {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let entries = of_taxonomy(&taxonomy);
         let texts: Vec<&str> = entries.iter().map(|e| e.text.as_str()).collect();

@@ -13,13 +13,13 @@ pub struct Dial {
 }
 
 impl Dial {
-    /// The dial of a result: the steps that tell something. Without the taxonomy that is all but
+    /// The dial of a result: the steps that a person would name. Without the taxonomy that is all but
     /// the root.
     #[must_use]
     pub fn of(taxonomy: &TaxonomyResult, tree: Option<&Taxonomy>) -> Self {
         let path = &taxonomy.path;
         let mut levels: Vec<usize> = (1..path.len())
-            .filter(|place| tells(&path[*place], tree))
+            .filter(|place| is_said(&path[*place], tree))
             .collect();
         // Of steps with the same labels below only the most specific is worth a place.
         if let Some(tree) = tree {
@@ -88,9 +88,9 @@ impl Dial {
     }
 }
 
-fn tells(step: &PathStep, tree: Option<&Taxonomy>) -> bool {
+fn is_said(step: &PathStep, tree: Option<&Taxonomy>) -> bool {
     let Some(tree) = tree else { return true };
-    tree.find(&step.id).is_none_or(|ix| tree.tells(ix))
+    tree.find(&step.id).is_none_or(|ix| tree.is_said(ix))
 }
 
 #[cfg(test)]
