@@ -48,7 +48,7 @@ button, .button { display: inline-flex; align-items: center; min-height: 2.75rem
   border-radius: 99rem; background: var(--_accent); color: var(--_on); font: 500 1rem/1.2 inherit; font-family: inherit; cursor: pointer; }
 button.quiet, .button.quiet { border-color: color-mix(in srgb, var(--_fg) 45%, transparent); background: transparent; color: var(--_fg); }
 :focus-visible, .button:has(:focus-visible) { outline: 3px solid var(--_accent); outline-offset: 2px; }
-.credit { position: absolute; top: .5rem; right: .5rem; padding: .125rem .5rem; border-radius: 99rem; font-size: .75rem;
+.credit { position: absolute; top: .5rem; left: .5rem; padding: .125rem .5rem; border-radius: 99rem; font-size: .75rem;
   background: color-mix(in srgb, var(--_bg) 85%, transparent); color: var(--_soft); text-decoration: none; }
 .over .box { outline: 3px dashed var(--_accent); outline-offset: -6px; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }

@@ -71,6 +71,9 @@ impl Colours {
     }
 }
 
+/// Room that the word beside the photo's point takes, in CSS pixels.
+const WORD: f64 = 44.0;
+
 /// A brush that knows where the disk lies on the canvas.
 struct Brush<'a> {
     pen: CanvasRenderingContext2d,
@@ -247,7 +250,10 @@ impl Brush<'_> {
         let at = self.on_canvas(photo);
         self.dot(at, 7.5, &self.colours.ground);
         self.dot(at, 5.5, &self.colours.brick);
-        self.write("photo", at, &self.colours.brick, 600);
+        // On the other side of its point where the canvas ends before the word does.
+        let ends = at[0] + WORD > 2.0 * self.half[0];
+        let from = if ends { at[0] - WORD - 8.0 } else { at[0] };
+        self.write("photo", [from, at[1]], &self.colours.brick, 600);
     }
 
     fn write(&self, text: &str, [x, y]: Place, colour: &str, weight: u32) {
