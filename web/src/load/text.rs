@@ -18,7 +18,8 @@ pub async fn load(found: &Found, mut report: impl FnMut(u64, u64)) -> Result<Bun
     let mut before = 0;
     for file in found.manifest.files_of(&[Part::Text]) {
         let arrived = |held: u64| report(before + held.min(file.bytes), total);
-        files.insert(found.file(file, arrived).await?);
+        let checked = found.file(file, arrived).await?;
+        files.insert(checked).map_err(|e| UiError::from(&e))?;
         before += file.bytes;
         report(before, total);
     }
