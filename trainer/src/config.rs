@@ -1,7 +1,9 @@
 //! The configuration of a run: defaults, then a TOML file, then flags, then `key=value`.
 
+mod layers;
 mod loss;
 mod recipes;
+mod rules;
 
 use std::path::{Path, PathBuf};
 
@@ -17,6 +19,7 @@ use crate::fit::method::MethodName;
 use crate::fit::schedule::Schedule;
 use crate::fit::towers::Precision;
 
+use layers::{merge, set};
 pub use loss::{Angles, LossConfig, PartsSpace, RootKind};
 use recipes::{layer_text, method_layer};
 
@@ -239,128 +242,6 @@ impl TrainConfig {
         Ok(config)
     }
 
-    fn check(&self) -> anyhow::Result<()> {
-        let (t, o, d, l) = (&self.train, &self.optim, &self.dataset, &self.loss);
-        let trains = t.method.build(&self.loss).trains();
-        let vision = self.model.architecture().vision;
-        let pure = vision.n_layers == 0;
-        let halves = (vision.image_size / vision.patch.max(1)).is_multiple_of(2);
-        let rules: [(&str, bool, &str, String); 17] = [
-            (
-                "train.lock_image and train.lock_text",
-                trains.image && !t.lock_image || trains.text && !t.lock_text,
-                "such that a tower that the method trains is left",
-                format!("{} and {}", t.lock_image, t.lock_text),
-            ),
-            (
-                "train.batch_size",
-                t.batch_size >= 2,
-                "at least 2",
-                t.batch_size.to_string(),
-            ),
-            (
-                "train.accum_freq",
-                t.accum_freq >= 1,
-                "at least 1",
-                t.accum_freq.to_string(),
-            ),
-            (
-                "dataset.weights",
-                d.weights.is_empty()
-                    || d.weights.len() == d.data.len()
-                        && d.weights.iter().all(|w| w.is_finite() && *w > 0.0),
-                "one number above 0 for each of dataset.data, or none",
-                format!("{:?} for {} paths", d.weights, d.data.len()),
-            ),
-            (
-                "train.steps and train.epochs",
-                (t.steps > 0) != (t.epochs > 0),
-                "one of them above 0",
-                format!("{} and {}", t.steps, t.epochs),
-            ),
-            (
-                "train.patch_keep",
-                t.patch_keep > 0.0 && t.patch_keep <= 1.0,
-                "in (0, 1]",
-                t.patch_keep.to_string(),
-            ),
-            (
-                "train.patch_keep",
-                vision.stem.is_none() || t.patch_keep == 1.0,
-                "1 for a picture tower with convolutions, which see whole pictures",
-                t.patch_keep.to_string(),
-            ),
-            (
-                "train.half_size",
-                (0.0..=1.0).contains(&t.half_size) && (t.half_size == 0.0 || pure && halves),
-                "in [0, 1], and 0 unless the picture tower has convolutions alone",
-                t.half_size.to_string(),
-            ),
-            (
-                "loss.labels",
-                l.labels.is_finite() && l.labels >= 0.0,
-                "0 or more",
-                l.labels.to_string(),
-            ),
-            (
-                "loss.label_smoothing",
-                (0.0..1.0).contains(&l.label_smoothing),
-                "in [0, 1)",
-                l.label_smoothing.to_string(),
-            ),
-            (
-                "loss.order",
-                l.order.is_finite() && l.order >= 0.0,
-                "0 or more",
-                l.order.to_string(),
-            ),
-            (
-                "train.log_frequency",
-                t.log_frequency > 0 && t.keep > 0,
-                "above 0, like train.keep",
-                t.log_frequency.to_string(),
-            ),
-            (
-                "optim.lr",
-                o.lr.is_finite() && o.lr > 0.0,
-                "above 0",
-                o.lr.to_string(),
-            ),
-            (
-                "optim.grad_clip_norm",
-                o.grad_clip_norm.is_finite() && o.grad_clip_norm >= 0.0,
-                "0 or more",
-                o.grad_clip_norm.to_string(),
-            ),
-            (
-                "dataset.worn",
-                (0.0..=1.0).contains(&d.worn),
-                "a probability",
-                d.worn.to_string(),
-            ),
-            (
-                "dataset.climb",
-                (0.0..=1.0).contains(&d.climb),
-                "in [0, 1]",
-                d.climb.to_string(),
-            ),
-            (
-                "dataset.crop_scale",
-                0.0 < d.crop_scale[0]
-                    && d.crop_scale[0] <= d.crop_scale[1]
-                    && d.crop_scale[1] <= 1.0,
-                "two growing shares in (0, 1]",
-                format!("{:?}", d.crop_scale),
-            ),
-        ];
-        for (key, fits, expected, found) in rules {
-            if !fits {
-                return Err(usage(format!("{key} must be {expected}, found {found}")));
-            }
-        }
-        Ok(())
-    }
-
     /// The same configuration with the names of files but not the folders of this machine, for
     /// what is published.
     #[must_use]
@@ -393,44 +274,6 @@ impl TrainConfig {
     pub fn to_toml(&self) -> anyhow::Result<String> {
         toml::to_string(self).context("writing the configuration")
     }
-}
-
-fn merge(into: &mut Table, layer: Table) {
-    for (key, value) in layer {
-        match (into.get_mut(&key), value) {
-            (Some(Value::Table(inner)), Value::Table(layer)) => merge(inner, layer),
-            (_, value) => {
-                into.insert(key, value);
-            }
-        }
-    }
-}
-
-/// Apply one `block.key=value`; the value is TOML, a list without its brackets, or a bare word
-/// taken as a string.
-fn set(table: &mut Table, pair: &str) -> anyhow::Result<()> {
-    let (path, text) = pair
-        .split_once('=')
-        .ok_or_else(|| usage(format!("expected key=value, found `{pair}`")))?;
-    let toml = |text: &str| format!("v = {text}").parse::<Table>().ok()?.remove("v");
-    let value = toml(text)
-        .or_else(|| toml(&format!("[{text}]")).filter(|_| text.contains(',')))
-        .unwrap_or_else(|| Value::String(text.to_owned()));
-    let (block, key) = path.split_once('.').ok_or_else(|| {
-        usage(format!(
-            "expected block.key=value with a block of dataset, model, optim, train, found `{pair}`"
-        ))
-    })?;
-    let known: Vec<&str> = table.keys().map(String::as_str).collect();
-    let missing = usage(format!(
-        "`{pair}`: no block `{block}`; there are {}",
-        known.join(", ")
-    ));
-    let Some(Value::Table(block)) = table.get_mut(block) else {
-        return Err(missing);
-    };
-    block.insert(key.to_owned(), value);
-    Ok(())
 }
 
 #[cfg(test)]
@@ -492,6 +335,10 @@ mod tests {
         assert_eq!(config.dataset.weights, [1.0, 0.5]);
         let error = TrainConfig::resolve(None, Table::new(), &pairs[1..]).unwrap_err();
         assert!(error.to_string().contains("one number above 0"), "{error}");
+
+        let error = TrainConfig::resolve(None, Table::new(), &["loss.nothing=1".into()]);
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("0 where loss.labels is"), "{error}");
 
         let error =
             TrainConfig::resolve(None, Table::new(), &["optim.speed=9".into()]).unwrap_err();

@@ -1,6 +1,5 @@
 //! The bytes of a bundle's files, checked against the manifest as they come in.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -47,12 +46,11 @@ impl Checked {
     ///
     /// # Errors
     /// [`CoreError::Bundle`] naming the file when it was packed and is not what the manifest says.
-    pub fn content(&self) -> Result<Cow<'_, [u8]>> {
+    pub fn into_content(self) -> Result<Vec<u8>> {
         let Some(length) = self.file.unpacked else {
-            return Ok(Cow::Borrowed(&self.bytes));
+            return Ok(self.bytes);
         };
-        let content = unpack(&self.bytes, length).map_err(|e| fault(&self.file.path, e))?;
-        Ok(Cow::Owned(content))
+        unpack(&self.bytes, length).map_err(|e| fault(&self.file.path, e))
     }
 }
 
@@ -87,10 +85,10 @@ impl BundleFiles {
     /// Keep the content of a file that has been checked.
     ///
     /// # Errors
-    /// As [`Checked::content`].
+    /// As [`Checked::into_content`].
     pub fn insert(&mut self, file: Checked) -> Result<()> {
-        let content = file.content()?.into_owned();
-        self.files.insert(file.file.path, content);
+        let path = file.file.path.clone();
+        self.files.insert(path, file.into_content()?);
         Ok(())
     }
 

@@ -63,7 +63,7 @@ impl Opening {
         }
         if listed.part == Part::Image {
             let path = path.clone();
-            return self.weights(&path, &file.content()?);
+            return self.weights(&path, &file.into_content()?);
         }
         self.files.insert(file)?;
         Ok(self)

@@ -10,6 +10,7 @@
 
 mod csv;
 mod edges;
+mod forms;
 mod indented;
 mod lineages;
 pub mod metrics;
@@ -18,8 +19,8 @@ mod node;
 mod parse;
 mod ranks;
 mod rollup;
+mod said;
 mod tree;
-mod unsaid;
 
 pub use metrics::{HierarchyScores, mean, score};
 pub use node::{Node, NodeIx};

@@ -4,12 +4,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use super::node::{Node, NodeIx};
 use super::parse::{self, Entry, fail};
-use super::unsaid::is_unsaid;
-use super::{csv, edges, indented, lineages, newick, ranks};
 use crate::error::Result;
-
-/// Largest share of all labels that a node may lie above and still tell something.
-const TELLING: f64 = 0.6;
 
 /// Concepts from one root down, each with all its relations worked out.
 ///
@@ -29,56 +24,8 @@ pub struct Taxonomy {
 }
 
 impl Taxonomy {
-    /// Reads a taxonomy in one of its forms, told apart by the first line.
-    ///
-    /// - Columns `synset`, `names` (`|`), `hypernyms` (`|`), `labelled` (0 or 1), separated by tabs;
-    ///   the lines may come in any order.
-    /// - One lineage a line: columns of ranks from `kingdom` to `species`, then perhaps
-    ///   `common_name`. The last rank is labelled; a node's id is its lineage joined by `/`, and the
-    ///   root is `Eukarya`.
-    /// - Edges without a header, `parent child` separated by blanks, as `imagenet_isa.txt` has them.
-    ///   Nodes without children are labelled; names are the ids.
-    ///
-    /// # Errors
-    /// [`crate::CoreError::Taxonomy`] with the line: a missing header, a wrong number of columns, an
-    /// empty name or rank, an id or lineage given twice, a hypernym that is missing, a second root,
-    /// a cycle.
-    pub fn from_tsv(text: &str) -> Result<Self> {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let first = text.lines().next().unwrap_or_default();
-        let entries = if ranks::is_header(first) {
-            ranks::read(text)?
-        } else if edges::is_edge(first) {
-            edges::read(text)?
-        } else {
-            parse::read(text)?
-        };
-        Self::from_entries(entries)
-    }
-
-    /// Reads a tree as a visitor may have it: the forms of [`Taxonomy::from_tsv`] with tabs, indented
-    /// text, CSV with one lineage a line, and Newick.
-    ///
-    /// # Errors
-    /// As [`Taxonomy::from_tsv`], with the line.
-    pub fn from_text(text: &str) -> Result<Self> {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let first = text.lines().find(|l| !l.trim().is_empty()).unwrap_or("");
-        let is_tsv = first.contains('\t') && !first.starts_with('\t');
-        if is_tsv {
-            return Self::from_tsv(text);
-        }
-        let lineages = if newick::is_newick(text) {
-            newick::read(text)?
-        } else if let Some(separator) = csv::separator(first) {
-            csv::read(text, separator)?
-        } else {
-            indented::read(text)?
-        };
-        Self::from_entries(lineages::read(&lineages)?)
-    }
-
-    fn from_entries(entries: Vec<Entry>) -> Result<Self> {
+    /// The tree of some rows, as whatever form they were read from.
+    pub(super) fn from_entries(entries: Vec<Entry>) -> Result<Self> {
         let root = root(&entries)?;
         let children = children(&entries);
         let order = parents_first(&entries, &children)?;
@@ -189,19 +136,6 @@ impl Taxonomy {
     /// The labelled nodes at or below this one, each once, in the order of the file.
     pub fn labelled_below(&self, ix: NodeIx) -> &[NodeIx] {
         of(&self.labelled_below, ix)
-    }
-
-    /// Whether naming a node tells anything of what is seen: it has labels at or below it, and not
-    /// nearly all of them, as `entity` and `whole` have.
-    pub fn tells(&self, ix: NodeIx) -> bool {
-        let (below, all) = (self.labelled_below(ix).len(), self.labelled.len());
-        below > 0 && (below as f64 <= TELLING * all as f64 || all == 1)
-    }
-
-    /// Whether a person would name a node to say what is seen: it [tells](Self::tells) something in a
-    /// word that is not WordNet's alone.
-    pub fn is_said(&self, ix: NodeIx) -> bool {
-        self.tells(ix) && !self.nodes.get(ix.index()).is_some_and(|n| is_unsaid(&n.id))
     }
 
     /// The way from the root to a node along first parents, both included.

@@ -7,8 +7,9 @@ use espalier_core::caption::prompts::prompt;
 use espalier_core::input::{TokenBatch, Tokenizer};
 use espalier_core::taxonomy::{NodeIx, Taxonomy, metrics};
 
-use super::Batch;
+use super::nothing::nothing;
 use super::random::{Purpose, Random};
+use super::{Batch, Pictures};
 use crate::config::TrainConfig;
 use crate::eval::prompts;
 
@@ -25,6 +26,8 @@ pub struct LabelBatch {
     /// `[b, l]`: what the pictures of the batch should say; rows sum to 1, or are 0 where a sample
     /// has no label of the taxonomy.
     pub targets: Vec<f32>,
+    /// Pictures of which no label is truer than any other, where the loss asks for them.
+    pub nothing: Option<Pictures>,
 }
 
 /// Draws texts of labels.
@@ -34,6 +37,8 @@ pub struct LabelTexts {
     context: usize,
     prompts: Vec<String>,
     smoothing: f64,
+    /// Whether there are pictures of nothing.
+    nothing: bool,
     seed: u64,
     /// Place of each label among the labels.
     places: HashMap<NodeIx, usize>,
@@ -62,6 +67,7 @@ impl LabelTexts {
             context: config.model.architecture().text.context,
             prompts: prompts::templates(prompts::SIMPLE)?,
             smoothing: config.loss.label_smoothing,
+            nothing: config.loss.nothing > 0.0,
             seed: config.train.seed,
             taxonomy,
         }))
@@ -95,6 +101,10 @@ impl LabelTexts {
         batch.labels = Some(LabelBatch {
             texts: self.tokenizer.encode_batch(&texts, self.context),
             targets,
+            nothing: self.nothing.then(|| {
+                let random = &mut Random::new(self.seed, Purpose::Nothing, step, 0);
+                nothing(truths.len(), batch.images.size as u32, random)
+            }),
         });
     }
 
@@ -169,7 +179,7 @@ mod tests {
     }
 
     fn applied(count: usize, step: u64, synsets: [Option<&str>; 4]) -> LabelBatch {
-        let pairs = ["loss.labels=1".to_owned()];
+        let pairs = ["loss.labels=1".to_owned(), "loss.nothing=1".to_owned()];
         let config = TrainConfig::resolve(None, toml::Table::new(), &pairs).unwrap();
         let tokenizer = Arc::new(Tokenizer::from_merges(MERGES, 8192).unwrap());
         let texts = LabelTexts::new(taxonomy(count), &tokenizer, &config);
@@ -202,6 +212,12 @@ mod tests {
             assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-4);
             assert!(row.iter().any(|t| *t > 0.85));
         }
+    }
+
+    #[test]
+    fn there_are_pictures_of_nothing_of_the_size_of_the_others() {
+        let nothing = applied(6, 0, [None; 4]).nothing.unwrap();
+        assert_eq!((nothing.count, nothing.size), (1, 16));
     }
 
     #[test]

@@ -55,6 +55,7 @@ pub mod listed;
 pub mod metadata_csv;
 mod mirror;
 pub mod mixture;
+mod nothing;
 pub mod open;
 pub mod open_images;
 pub mod order;

@@ -32,6 +32,8 @@ pub enum Purpose {
     Labels = 9,
     /// Pairs of texts of a training step.
     Order = 10,
+    /// Pictures of nothing of a training step.
+    Nothing = 11,
 }
 
 /// A stream of random numbers.

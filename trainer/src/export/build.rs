@@ -81,15 +81,6 @@ fn embeddings(points: &[Vec<f32>]) -> Tensors {
     }
 }
 
-/// A file that holds no tensors.
-fn other(dtype: &'static str, bytes: Vec<u8>) -> Stored {
-    Stored {
-        bytes,
-        dtype,
-        unpacked: None,
-    }
-}
-
 impl Bundle {
     /// Put a bundle together; its calibration is the model's own logit scale until
     /// [`set_calibration`](Self::set_calibration).
@@ -148,7 +139,7 @@ impl Bundle {
             let kept = [
                 (
                     files::CAPTIONS,
-                    other("text", serde_json::to_vec(&captions)?),
+                    Stored::plain("text", serde_json::to_vec(&captions)?),
                 ),
                 (
                     files::CAPTION_EMBEDDINGS,
@@ -163,7 +154,7 @@ impl Bundle {
         bundle.add(
             files::TAXONOMY,
             Part::Taxonomy,
-            other("text", taxonomy.to_tsv().into_bytes()),
+            Stored::plain("text", taxonomy.to_tsv().into_bytes()),
         );
         bundle.add(
             files::LABEL_EMBEDDINGS,
@@ -175,14 +166,14 @@ impl Bundle {
         bundle.add(
             files::SELFTEST_PICTURE,
             Part::Selftest,
-            other("png", selftest::png()?),
+            Stored::plain("png", selftest::png()?),
         );
         bundle.add_tower(files::TEXT, Part::Text, dtype.tower(collect(&text)?)?);
         let merges = merges_prefix(MERGES, config.text.vocab_size);
         bundle.add(
             files::VOCABULARY,
             Part::Text,
-            other("text", merges.into_bytes()),
+            Stored::plain("text", merges.into_bytes()),
         );
         // The test's answer is what these very weights say, not what they were before rounding.
         let stored =
@@ -244,7 +235,11 @@ impl Bundle {
     /// When it cannot be written as JSON.
     pub fn set_calibration(&mut self, calibration: &Calibration) -> anyhow::Result<()> {
         let bytes = serde_json::to_vec(calibration)?;
-        self.add(files::CALIBRATION, Part::Taxonomy, other("text", bytes));
+        self.add(
+            files::CALIBRATION,
+            Part::Taxonomy,
+            Stored::plain("text", bytes),
+        );
         Ok(())
     }
 

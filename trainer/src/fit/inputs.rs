@@ -48,6 +48,8 @@ pub struct LabelInputs {
     pub texts: Tokens,
     /// What the pictures of the samples should say, `[b, l]`.
     pub targets: Tensor<2>,
+    /// Pictures of nothing, of which no label is truer than any other.
+    pub nothing: Option<Tensor<4>>,
 }
 
 /// Chains of texts on the device.
@@ -135,6 +137,7 @@ impl StepInputs {
                 LabelInputs {
                     texts,
                     targets: Tensor::from_data(targets, device),
+                    nothing: labels.nothing.as_ref().map(pictures),
                 }
             }),
             order: batch.order.as_ref().map(|texts| Tokens::new(texts, device)),

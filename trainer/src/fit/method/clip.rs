@@ -24,9 +24,7 @@ impl Method for Clip {
     fn loss(&self, step: &StepContext<'_>) -> LossTerms {
         let (images, texts) = step.pairs();
         let terms = loss::clip(images.clone(), texts, step.model.logit_scale.value());
-        step.with_labels(terms, self.options.labels, images, |x, y| {
-            x.matmul(y.transpose())
-        })
+        step.with_labels(terms, &self.options, images, |x, y| x.matmul(y.transpose()))
     }
 
     fn chance(&self, batch_size: usize) -> Option<(&'static str, f64)> {

@@ -77,14 +77,15 @@ impl StepContext<'_> {
         }
     }
 
-    /// A loss on pictures with the contrast of these with all labels, where the run asks for it.
+    /// A loss on pictures with the contrast of these with all labels, where the run asks for it, and
+    /// with pictures of nothing, whose target is the same for every label.
     ///
     /// `pictures [n b, d]`: `n` pictures of each sample, sample after sample within each; `similarity`
     /// of points `[n b, d]` and `[l, d]` is `[n b, l]`.
     pub(super) fn with_labels(
         &self,
         terms: LossTerms,
-        weight: f64,
+        options: &LossConfig,
         pictures: Tensor<2>,
         similarity: impl Fn(Tensor<2>, Tensor<2>) -> Tensor<2>,
     ) -> LossTerms {
@@ -92,11 +93,25 @@ impl StepContext<'_> {
             return terms;
         };
         let [rows, _] = pictures.dims();
-        let [samples, _] = labels.targets.dims();
+        let [samples, count] = labels.targets.dims();
         let targets = labels.targets.clone().repeat_dim(0, rows / samples.max(1));
-        let g = similarity(pictures, self.text_points(&labels.texts));
+        let texts = self.text_points(&labels.texts);
         let scale = self.model.logit_scale.value();
-        terms.plus("labels", weight, label_contrast(g, targets, scale))
+        let g = similarity(pictures, texts.clone());
+        let terms = terms.plus(
+            "labels",
+            options.labels,
+            label_contrast(g, targets, scale.clone()),
+        );
+        let Some(nothing) = &labels.nothing else {
+            return terms;
+        };
+        let pictures = self.model.lift.image(self.features(nothing.clone()));
+        let [rows, _] = pictures.dims();
+        let even = Tensor::full([rows, count], 1.0 / count as f64, &pictures.device());
+        // It may move these pictures, not blunt the scale of all others.
+        let term = label_contrast(similarity(pictures, texts), even, scale.detach());
+        terms.plus("nothing", options.nothing, term)
     }
 
     /// A loss with the order of texts by their radii, where the run asks for it; `radius` of points

@@ -29,7 +29,7 @@ impl Method for Meru {
         let c = step.curvature();
         let form = self.options.angles.form();
         let terms = loss::meru(images.clone(), texts, c.clone(), scale, weight, form);
-        let terms = step.with_labels(terms, self.options.labels, images, |x, y| {
+        let terms = step.with_labels(terms, &self.options, images, |x, y| {
             lorentz::pairwise_dist(x, y, c.clone()).neg()
         });
         step.with_order(terms, self.options.order, |x| lorentz::dist0(x, c.clone()))

@@ -48,7 +48,7 @@ impl Method for Phyclip {
         let scale = step.model.logit_scale.value();
         let join = self.options.join;
         let terms = loss::phyclip(&points, c.clone(), scale, join, weights);
-        let terms = step.with_labels(terms, self.options.labels, pictures, |x, y| {
+        let terms = step.with_labels(terms, &self.options, pictures, |x, y| {
             pairwise_dist(split(x, factors), split(y, factors), c.clone(), join).neg()
         });
         step.with_order(terms, self.options.order, |x| {

@@ -1,4 +1,9 @@
-//! Concepts that only a dictionary names.
+//! Which concepts are worth saying.
+
+use super::{NodeIx, Taxonomy};
+
+/// Largest share of all labels that a node may lie above and still tell something.
+const TELLING: f64 = 0.6;
 
 /// Nodes of WordNet 3.0 that a person skips who tells what is on a photo: a bottle is an artifact
 /// and a container, and an instrumentality to WordNet alone. They stay in the tree.
@@ -29,8 +34,27 @@ const UNSAID: [&str; 24] = [
     "n15046900", // solid
 ];
 
+impl Taxonomy {
+    /// Whether naming a node tells anything of what is seen: it has labels at or below it, and not
+    /// nearly all of them, as `entity` and `whole` have.
+    pub fn tells(&self, ix: NodeIx) -> bool {
+        let (below, all) = (self.labelled_below(ix).len(), self.labelled().len());
+        below > 0 && (below as f64 <= TELLING * all as f64 || all == 1)
+    }
+
+    /// Whether a person would name a node to say what is seen: it [tells](Self::tells) something in a
+    /// word that is not WordNet's alone.
+    pub fn is_said(&self, ix: NodeIx) -> bool {
+        self.tells(ix)
+            && !self
+                .nodes()
+                .get(ix.index())
+                .is_some_and(|n| is_unsaid(&n.id))
+    }
+}
+
 /// Whether a node is one that a person skips.
-pub(super) fn is_unsaid(id: &str) -> bool {
+fn is_unsaid(id: &str) -> bool {
     UNSAID.binary_search(&id).is_ok()
 }
 

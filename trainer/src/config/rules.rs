@@ -1,0 +1,135 @@
+//! What the values of a configuration must be.
+
+use super::TrainConfig;
+use crate::exit::usage;
+
+impl TrainConfig {
+    /// Checks the ranges of values and what they ask of each other.
+    pub(super) fn check(&self) -> anyhow::Result<()> {
+        let (t, o, d, l) = (&self.train, &self.optim, &self.dataset, &self.loss);
+        let trains = t.method.build(&self.loss).trains();
+        let vision = self.model.architecture().vision;
+        let pure = vision.n_layers == 0;
+        let halves = (vision.image_size / vision.patch.max(1)).is_multiple_of(2);
+        let rules: [(&str, bool, &str, String); 18] = [
+            (
+                "train.lock_image and train.lock_text",
+                trains.image && !t.lock_image || trains.text && !t.lock_text,
+                "such that a tower that the method trains is left",
+                format!("{} and {}", t.lock_image, t.lock_text),
+            ),
+            (
+                "train.batch_size",
+                t.batch_size >= 2,
+                "at least 2",
+                t.batch_size.to_string(),
+            ),
+            (
+                "train.accum_freq",
+                t.accum_freq >= 1,
+                "at least 1",
+                t.accum_freq.to_string(),
+            ),
+            (
+                "dataset.weights",
+                d.weights.is_empty()
+                    || d.weights.len() == d.data.len()
+                        && d.weights.iter().all(|w| w.is_finite() && *w > 0.0),
+                "one number above 0 for each of dataset.data, or none",
+                format!("{:?} for {} paths", d.weights, d.data.len()),
+            ),
+            (
+                "train.steps and train.epochs",
+                (t.steps > 0) != (t.epochs > 0),
+                "one of them above 0",
+                format!("{} and {}", t.steps, t.epochs),
+            ),
+            (
+                "train.patch_keep",
+                t.patch_keep > 0.0 && t.patch_keep <= 1.0,
+                "in (0, 1]",
+                t.patch_keep.to_string(),
+            ),
+            (
+                "train.patch_keep",
+                vision.stem.is_none() || t.patch_keep == 1.0,
+                "1 for a picture tower with convolutions, which see whole pictures",
+                t.patch_keep.to_string(),
+            ),
+            (
+                "train.half_size",
+                (0.0..=1.0).contains(&t.half_size) && (t.half_size == 0.0 || pure && halves),
+                "in [0, 1], and 0 unless the picture tower has convolutions alone",
+                t.half_size.to_string(),
+            ),
+            (
+                "loss.labels",
+                l.labels.is_finite() && l.labels >= 0.0,
+                "0 or more",
+                l.labels.to_string(),
+            ),
+            (
+                "loss.label_smoothing",
+                (0.0..1.0).contains(&l.label_smoothing),
+                "in [0, 1)",
+                l.label_smoothing.to_string(),
+            ),
+            (
+                "loss.nothing",
+                l.nothing.is_finite() && l.nothing >= 0.0 && (l.nothing == 0.0 || l.labels > 0.0),
+                "0 or more, and 0 where loss.labels is",
+                l.nothing.to_string(),
+            ),
+            (
+                "loss.order",
+                l.order.is_finite() && l.order >= 0.0,
+                "0 or more",
+                l.order.to_string(),
+            ),
+            (
+                "train.log_frequency",
+                t.log_frequency > 0 && t.keep > 0,
+                "above 0, like train.keep",
+                t.log_frequency.to_string(),
+            ),
+            (
+                "optim.lr",
+                o.lr.is_finite() && o.lr > 0.0,
+                "above 0",
+                o.lr.to_string(),
+            ),
+            (
+                "optim.grad_clip_norm",
+                o.grad_clip_norm.is_finite() && o.grad_clip_norm >= 0.0,
+                "0 or more",
+                o.grad_clip_norm.to_string(),
+            ),
+            (
+                "dataset.worn",
+                (0.0..=1.0).contains(&d.worn),
+                "a probability",
+                d.worn.to_string(),
+            ),
+            (
+                "dataset.climb",
+                (0.0..=1.0).contains(&d.climb),
+                "in [0, 1]",
+                d.climb.to_string(),
+            ),
+            (
+                "dataset.crop_scale",
+                0.0 < d.crop_scale[0]
+                    && d.crop_scale[0] <= d.crop_scale[1]
+                    && d.crop_scale[1] <= 1.0,
+                "two growing shares in (0, 1]",
+                format!("{:?}", d.crop_scale),
+            ),
+        ];
+        for (key, fits, expected, found) in rules {
+            if !fits {
+                return Err(usage(format!("{key} must be {expected}, found {found}")));
+            }
+        }
+        Ok(())
+    }
+}
