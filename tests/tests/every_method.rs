@@ -154,6 +154,32 @@ fn every_method_learns_logs_its_terms_and_resumes() {
 }
 
 #[test]
+fn pictures_learn_their_labels_and_pictures_of_nothing_have_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let case = Case {
+        method: "hycoclip",
+        dataset: "synthetic",
+        data: None,
+        terms: &[],
+        more: &["loss.labels=1", "loss.order=1", "loss.nothing=1"],
+    };
+    fit(dir.path(), &case, "40", &[]);
+    let lines = metrics(dir.path(), case.method);
+    let mean = |term: &str, part: &[Value]| {
+        let values = part.iter().map(|line| line[term].as_f64().unwrap());
+        values.sum::<f64>() / part.len() as f64
+    };
+    let (first, last) = (&lines[..5], &lines[35..]);
+    for term in ["labels", "order"] {
+        assert!(mean(term, last) < mean(term, first), "{term} did not fall");
+    }
+    // The truth is told better than by chance, and of nothing all are as likely, which costs ln(l).
+    let chance = mean("nothing", last);
+    assert!(mean("labels", last) < chance - 0.2, "{last:?}");
+    assert!(chance < mean("nothing", first) + 0.2, "{first:?} {last:?}");
+}
+
+#[test]
 fn order_is_learned_and_measured() {
     let dir = tempfile::tempdir().unwrap();
     write_data(dir.path());
