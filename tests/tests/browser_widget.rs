@@ -8,9 +8,7 @@
 use std::fs;
 
 use espalier_core::caption::{CaptionResult, Receipt};
-use espalier_tests::browser::paper::{
-    STRICT, agree, heard, natively, paper, settled, shipped,
-};
+use espalier_tests::browser::paper::{STRICT, agree, heard, natively, paper, settled, shipped};
 use espalier_tests::browser::{Browser, Gpu, Host, Site, wanted};
 use espalier_tests::photos::{jpeg, landscape};
 use espalier_tests::trainer;

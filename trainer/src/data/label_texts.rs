@@ -7,7 +7,7 @@ use espalier_core::caption::prompts::prompt;
 use espalier_core::input::{TokenBatch, Tokenizer};
 use espalier_core::taxonomy::{NodeIx, Taxonomy, metrics};
 
-use super::nothing::nothing;
+use super::nothing::{even, nothing};
 use super::random::{Purpose, Random};
 use super::{Batch, Pictures};
 use crate::config::TrainConfig;
@@ -26,8 +26,17 @@ pub struct LabelBatch {
     /// `[b, l]`: what the pictures of the batch should say; rows sum to 1, or are 0 where a sample
     /// has no label of the taxonomy.
     pub targets: Vec<f32>,
-    /// Pictures of which no label is truer than any other, where the loss asks for them.
-    pub nothing: Option<Pictures>,
+    /// Pictures of nothing, where the loss asks for them.
+    pub nothing: Option<NothingBatch>,
+}
+
+/// Pictures of nothing and what they should say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NothingBatch {
+    /// The pictures.
+    pub pictures: Pictures,
+    /// `[l]`: the same for each of them, with a sum of 1.
+    pub target: Vec<f32>,
 }
 
 /// Draws texts of labels.
@@ -37,8 +46,8 @@ pub struct LabelTexts {
     context: usize,
     prompts: Vec<String>,
     smoothing: f64,
-    /// Whether there are pictures of nothing.
-    nothing: bool,
+    /// Share of every label in the target of pictures of nothing, where there are any.
+    nothing: Option<Vec<f64>>,
     seed: u64,
     /// Place of each label among the labels.
     places: HashMap<NodeIx, usize>,
@@ -67,7 +76,7 @@ impl LabelTexts {
             context: config.model.architecture().text.context,
             prompts: prompts::templates(prompts::SIMPLE)?,
             smoothing: config.loss.label_smoothing,
-            nothing: config.loss.nothing > 0.0,
+            nothing: (config.loss.nothing > 0.0).then(|| even(&taxonomy)),
             seed: config.train.seed,
             taxonomy,
         }))
@@ -101,9 +110,14 @@ impl LabelTexts {
         batch.labels = Some(LabelBatch {
             texts: self.tokenizer.encode_batch(&texts, self.context),
             targets,
-            nothing: self.nothing.then(|| {
+            nothing: self.nothing.as_ref().map(|shares| {
                 let random = &mut Random::new(self.seed, Purpose::Nothing, step, 0);
-                nothing(truths.len(), batch.images.size as u32, random)
+                let sum: f64 = chosen.iter().map(|at| shares[*at]).sum();
+                let share = |at: &usize| (shares[*at] / sum) as f32;
+                NothingBatch {
+                    pictures: nothing(truths.len(), batch.images.size as u32, random),
+                    target: chosen.iter().map(share).collect(),
+                }
             }),
         });
     }
@@ -217,7 +231,11 @@ mod tests {
     #[test]
     fn there_are_pictures_of_nothing_of_the_size_of_the_others() {
         let nothing = applied(6, 0, [None; 4]).nothing.unwrap();
-        assert_eq!((nothing.count, nothing.size), (1, 16));
+        assert_eq!((nothing.pictures.count, nothing.pictures.size), (1, 16));
+        assert_eq!(nothing.target.len(), 6);
+        // Of many labels a part is chosen.
+        let target = applied(2000, 0, [None; 4]).nothing.unwrap().target;
+        assert!((target.iter().sum::<f32>() - 1.0).abs() < 1e-4);
     }
 
     #[test]

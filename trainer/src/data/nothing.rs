@@ -1,9 +1,10 @@
-//! Pictures of nothing, of which no label is truer than any other.
+//! Pictures of nothing, of which there is nothing to say.
 //!
 //! A model that has only met pictures of things takes noise for one of them, and is sure of it.
 //! Met in training without a label, such pictures keep their place near the root (Hendrycks et al.
 //! 2019, "Deep Anomaly Detection with Outlier Exposure", with noise as what lies outside).
 
+use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use image::imageops::{FilterType, resize};
 use image::{Rgb, RgbImage};
 
@@ -55,6 +56,36 @@ fn layer(side: u32, random: &mut Random) -> RgbImage {
     resize(&cells, side, side, filter)
 }
 
+/// Share of every label when each step down the tree is as likely as any other there. Even shares of
+/// labels would not do: where most labels are artifacts, nothing would more likely be one than not.
+pub(super) fn even(taxonomy: &Taxonomy) -> Vec<f64> {
+    let mut shares = vec![0.0; taxonomy.nodes().len()];
+    shares[taxonomy.root().index()] = 1.0;
+    let mut order: Vec<NodeIx> = (0..taxonomy.nodes().len() as u32).map(NodeIx).collect();
+    // A node has all ancestors of each of its ancestors, and these besides.
+    order.sort_by_key(|ix| taxonomy.ancestors(*ix).len());
+    for ix in order {
+        let lead_on = |child: &&NodeIx| !taxonomy.labelled_below(**child).is_empty();
+        let children: Vec<NodeIx> = taxonomy
+            .children(ix)
+            .iter()
+            .filter(lead_on)
+            .copied()
+            .collect();
+        let stays = usize::from(taxonomy.node(ix).labelled);
+        let share = shares[ix.index()] / (children.len() + stays).max(1) as f64;
+        children
+            .iter()
+            .for_each(|child| shares[child.index()] += share);
+        shares[ix.index()] = share;
+    }
+    taxonomy
+        .labelled()
+        .iter()
+        .map(|ix| shares[ix.index()])
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::random::Purpose;
@@ -92,5 +123,27 @@ mod tests {
         );
         assert!(least(&roughness) < 0.5 && most(&roughness) > 60.0);
         assert!(least(&light) < 40.0 && most(&light) > 215.0);
+    }
+
+    #[test]
+    fn at_every_fork_nothing_is_as_likely_one_way_as_another() {
+        // Three labels are birds, one of which is a kind of another, and one is a stone; `x` leads to
+        // no label, and the penguin is reached by two ways.
+        let tree = "synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\nb\tbird\tr\t0\n\
+                    s\tstone\tr\t1\nx\twind\tr\t0\np\tpenguin\tb\t1\nw\tswimmer\tb\t0\n\
+                    k\tking penguin\tp|w\t1\n";
+        let taxonomy = Taxonomy::from_tsv(tree).unwrap();
+        let shares = even(&taxonomy);
+        let of = |id: &str| {
+            let at = taxonomy
+                .labelled()
+                .iter()
+                .position(|ix| taxonomy.node(*ix).id == id);
+            shares[at.unwrap()]
+        };
+        // Half to the stone; of the birds' half, half to the swimmer's kind, the rest halved again.
+        assert!((of("s") - 0.5).abs() < 1e-12);
+        assert!((of("p") - 0.125).abs() < 1e-12);
+        assert!((of("k") - 0.375).abs() < 1e-12);
     }
 }

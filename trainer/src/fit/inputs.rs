@@ -48,8 +48,8 @@ pub struct LabelInputs {
     pub texts: Tokens,
     /// What the pictures of the samples should say, `[b, l]`.
     pub targets: Tensor<2>,
-    /// Pictures of nothing, of which no label is truer than any other.
-    pub nothing: Option<Tensor<4>>,
+    /// Pictures of nothing and what each of them should say, `[1, l]`.
+    pub nothing: Option<(Tensor<4>, Tensor<2>)>,
 }
 
 /// Chains of texts on the device.
@@ -137,7 +137,11 @@ impl StepInputs {
                 LabelInputs {
                     texts,
                     targets: Tensor::from_data(targets, device),
-                    nothing: labels.nothing.as_ref().map(pictures),
+                    nothing: labels.nothing.as_ref().map(|nothing| {
+                        let target = TensorData::new(nothing.target.clone(), [1, shape[1]]);
+                        let target = Tensor::from_data(target, device);
+                        (pictures(&nothing.pictures), target)
+                    }),
                 }
             }),
             order: batch.order.as_ref().map(|texts| Tokens::new(texts, device)),

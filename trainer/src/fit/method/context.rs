@@ -78,7 +78,7 @@ impl StepContext<'_> {
     }
 
     /// A loss on pictures with the contrast of these with all labels, where the run asks for it, and
-    /// with pictures of nothing, whose target is the same for every label.
+    /// with pictures of nothing, of which nothing may be said.
     ///
     /// `pictures [n b, d]`: `n` pictures of each sample, sample after sample within each; `similarity`
     /// of points `[n b, d]` and `[l, d]` is `[n b, l]`.
@@ -93,7 +93,7 @@ impl StepContext<'_> {
             return terms;
         };
         let [rows, _] = pictures.dims();
-        let [samples, count] = labels.targets.dims();
+        let [samples, _] = labels.targets.dims();
         let targets = labels.targets.clone().repeat_dim(0, rows / samples.max(1));
         let texts = self.text_points(&labels.texts);
         let scale = self.model.logit_scale.value();
@@ -103,14 +103,14 @@ impl StepContext<'_> {
             options.labels,
             label_contrast(g, targets, scale.clone()),
         );
-        let Some(nothing) = &labels.nothing else {
+        let Some((nothing, target)) = &labels.nothing else {
             return terms;
         };
         let pictures = self.model.lift.image(self.features(nothing.clone()));
         let [rows, _] = pictures.dims();
-        let even = Tensor::full([rows, count], 1.0 / count as f64, &pictures.device());
+        let targets = target.clone().repeat_dim(0, rows);
         // It may move these pictures, not blunt the scale of all others.
-        let term = label_contrast(similarity(pictures, texts), even, scale.detach());
+        let term = label_contrast(similarity(pictures, texts), targets, scale.detach());
         terms.plus("nothing", options.nothing, term)
     }
 
