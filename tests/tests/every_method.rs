@@ -173,7 +173,7 @@ fn pictures_learn_their_labels_and_pictures_of_nothing_have_none() {
     for term in ["labels", "order"] {
         assert!(mean(term, last) < mean(term, first), "{term} did not fall");
     }
-    // The truth is told better than by chance, and of nothing one way is as likely as another.
+    // The truth is told better than by chance, and of nothing no label is.
     let chance = mean("nothing", last);
     assert!(mean("labels", last) < chance - 0.2, "{last:?}");
     assert!(chance < mean("nothing", first) + 0.2, "{first:?} {last:?}");

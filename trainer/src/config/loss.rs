@@ -74,7 +74,7 @@ pub struct LossConfig {
     pub labels: f64,
     /// Share of its target that goes to labels near in the taxonomy.
     pub label_smoothing: f64,
-    /// Weight of pictures of nothing, of which no step down the taxonomy may be likelier than another.
+    /// Weight of pictures of nothing, of which nothing may be said.
     pub nothing: f64,
     /// Weight of the order of texts along the taxonomy by their radii (MERU, HyCoCLIP, PHyCLIP).
     pub order: f64,

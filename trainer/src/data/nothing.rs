@@ -56,34 +56,31 @@ fn layer(side: u32, random: &mut Random) -> RgbImage {
     resize(&cells, side, side, filter)
 }
 
-/// Share of every label when each step down the tree is as likely as any other there. Even shares of
-/// labels would not do: where most labels are artifacts, nothing would more likely be one than not.
+/// Share of every label when each step down the tree is as likely as the square root of the number of
+/// labels that it leads to. With even shares of labels the larger half of them would more likely be
+/// true than not; with even steps the few labels of a small branch would be.
 pub(super) fn even(taxonomy: &Taxonomy) -> Vec<f64> {
     let mut shares = vec![0.0; taxonomy.nodes().len()];
     shares[taxonomy.root().index()] = 1.0;
     let mut order: Vec<NodeIx> = (0..taxonomy.nodes().len() as u32).map(NodeIx).collect();
     // A node has all ancestors of each of its ancestors, and these besides.
     order.sort_by_key(|ix| taxonomy.ancestors(*ix).len());
+    let weight = |ix: NodeIx| (taxonomy.labelled_below(ix).len() as f64).sqrt();
     for ix in order {
-        let lead_on = |child: &&NodeIx| !taxonomy.labelled_below(**child).is_empty();
-        let children: Vec<NodeIx> = taxonomy
-            .children(ix)
-            .iter()
-            .filter(lead_on)
-            .copied()
-            .collect();
-        let stays = usize::from(taxonomy.node(ix).labelled);
-        let share = shares[ix.index()] / (children.len() + stays).max(1) as f64;
-        children
-            .iter()
-            .for_each(|child| shares[child.index()] += share);
-        shares[ix.index()] = share;
+        let stays = f64::from(u8::from(taxonomy.node(ix).labelled));
+        let children = taxonomy.children(ix);
+        let sum = stays + children.iter().map(|child| weight(*child)).sum::<f64>();
+        if sum == 0.0 {
+            continue;
+        }
+        let share = shares[ix.index()] / sum;
+        for child in children {
+            shares[child.index()] += share * weight(*child);
+        }
+        shares[ix.index()] = share * stays;
     }
-    taxonomy
-        .labelled()
-        .iter()
-        .map(|ix| shares[ix.index()])
-        .collect()
+    let labels = taxonomy.labelled().iter();
+    labels.map(|ix| shares[ix.index()]).collect()
 }
 
 #[cfg(test)]
@@ -126,24 +123,24 @@ mod tests {
     }
 
     #[test]
-    fn at_every_fork_nothing_is_as_likely_one_way_as_another() {
-        // Three labels are birds, one of which is a kind of another, and one is a stone; `x` leads to
-        // no label, and the penguin is reached by two ways.
+    fn at_every_fork_ways_are_as_likely_as_the_roots_of_their_labels() {
+        // Four labels are birds and one is a stone; `x` leads to no label, the penguin stays or is a
+        // king penguin, which is reached by another way too.
         let tree = "synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\nb\tbird\tr\t0\n\
                     s\tstone\tr\t1\nx\twind\tr\t0\np\tpenguin\tb\t1\nw\tswimmer\tb\t0\n\
-                    k\tking penguin\tp|w\t1\n";
+                    k\tking penguin\tp|w\t1\nd\tduck\tb\t1\ne\towl\tb\t1\n";
         let taxonomy = Taxonomy::from_tsv(tree).unwrap();
         let shares = even(&taxonomy);
         let of = |id: &str| {
-            let at = taxonomy
-                .labelled()
-                .iter()
-                .position(|ix| taxonomy.node(*ix).id == id);
-            shares[at.unwrap()]
+            let mut ids = taxonomy.labelled().iter().map(|ix| &taxonomy.node(*ix).id);
+            shares[ids.position(|found| found == id).unwrap()]
         };
-        // Half to the stone; of the birds' half, half to the swimmer's kind, the rest halved again.
-        assert!((of("s") - 0.5).abs() < 1e-12);
-        assert!((of("p") - 0.125).abs() < 1e-12);
-        assert!((of("k") - 0.375).abs() < 1e-12);
+        assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        // Roots of 4 and 1 labels; below the birds of 2, 1, 1 and 1.
+        assert!((of("s") - 1.0 / 3.0).abs() < 1e-12);
+        let one = 2.0 / 3.0 / (3.0 + 2.0_f64.sqrt());
+        assert!((of("d") - one).abs() < 1e-12);
+        assert!((of("p") - one * 2.0_f64.sqrt() / 2.0).abs() < 1e-12);
+        assert!((of("k") - one - of("p")).abs() < 1e-12);
     }
 }
