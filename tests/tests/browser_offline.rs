@@ -1,5 +1,5 @@
 //! Loading when things go wrong: no network, no space, a stopped download, two tabs, a graphics
-//! processor that goes away, a tab that was ended by its visit.browser.
+//! processor that goes away, a tab that was ended by its browser.
 //!
 //! As the other tests in Chromium, run by `cargo xtask test` alone.
 

@@ -54,7 +54,8 @@ pub struct Verdict {
     pub by_name: bool,
     /// Probability that the photo shows the concept.
     pub p: f64,
-    /// Id of the lowest node above both the concept and where the photo's path ends.
+    /// Id of the lowest node above both the concept and where the photo's path ends that a person would
+    /// name; the concept's own where the path leads through it.
     pub common: String,
     /// Probability of that node.
     pub common_p: f64,
@@ -76,7 +77,12 @@ impl Captioner {
         let place = classifier.place(space, photo, None);
         let concept = named.unwrap_or_else(|| classifier.nearest(space, phrase));
         let end = place.path.steps.last().map_or(taxonomy.root(), |s| s.0);
-        let common = taxonomy.common(end, concept);
+        let lowest = taxonomy.common(end, concept);
+        let common = if lowest == concept {
+            lowest
+        } else {
+            taxonomy.said_above(lowest)
+        };
         let p = |ix: NodeIx| f64::from(place.p.get(ix.index()).copied().unwrap_or(0.0));
         Verdict {
             similarity,

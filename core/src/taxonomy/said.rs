@@ -51,6 +51,13 @@ impl Taxonomy {
                 .get(ix.index())
                 .is_some_and(|n| is_unsaid(&n.id))
     }
+
+    /// The nearest node at or above one that a person would name, or the node itself where there is
+    /// none.
+    pub fn said_above(&self, ix: NodeIx) -> NodeIx {
+        let mut up = self.path_to(ix).into_iter().rev();
+        up.find(|above| self.is_said(*above)).unwrap_or(ix)
+    }
 }
 
 /// Whether a node is one that a person skips.
@@ -60,7 +67,25 @@ fn is_unsaid(id: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
+
+    #[test]
+    fn what_is_said_is_found_upwards() {
+        let tree = "synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\n\
+                    a\tartifact\tr\t0\nn03575240\tinstrumentality\ta\t0\n\
+                    t\ttable\tn03575240\t1\nb\tbird\tr\t1\n";
+        let taxonomy = Taxonomy::from_tsv(tree).unwrap();
+        let above = |id: &str| {
+            let said = taxonomy.said_above(taxonomy.find(id).unwrap());
+            taxonomy.node(said).id.as_str()
+        };
+        assert_eq!(
+            ["t", "n03575240", "a", "r"].map(above),
+            ["t", "a", "a", "r"]
+        );
+    }
 
     #[test]
     fn every_one_is_found() {
