@@ -120,12 +120,13 @@ pub fn beyond_evidence(result: &CaptionResult) -> Vec<bool> {
 }
 
 /// What a phrase and a photo have to do with each other, in sentences: how near, whether the phrase's
-/// cone holds the photo, and where the ways to both part. `concept` and `common` are names.
+/// cone holds the photo, and where the ways to both part. `concept` and `common` are names; `common` only
+/// where it is one that tells something.
 #[must_use]
 pub fn verdict_sentences(
     phrase: &str,
     verdict: &Verdict,
-    (concept, common): (&str, &str),
+    (concept, common): (&str, Option<&str>),
 ) -> Vec<String> {
     let mut said = Vec::new();
     said.push(match verdict.closer {
@@ -162,7 +163,7 @@ pub fn verdict_sentences(
             with_article(concept),
             how_sure(verdict.p)
         )
-    } else {
+    } else if let Some(common) = common {
         format!(
             "The way to {} leaves my path at “{common}”: it is {} {}, and {} {}.",
             with_article(concept),
@@ -170,6 +171,12 @@ pub fn verdict_sentences(
             with_article(common),
             how_sure(verdict.p),
             with_article(concept),
+        )
+    } else {
+        format!(
+            "The way to {} leaves my path before that tells anything: it is {} one.",
+            with_article(concept),
+            how_sure(verdict.p)
         )
     });
     said
@@ -343,7 +350,7 @@ mod tests {
             common: "b".into(),
             common_p: 0.9,
         };
-        let said = verdict_sentences("a robin", &verdict, ("robin", "bird"));
+        let said = verdict_sentences("a robin", &verdict, ("robin", Some("bird")));
         assert_eq!(
             said,
             [
@@ -354,12 +361,16 @@ mod tests {
                  a robin."
             ]
         );
+        let said = verdict_sentences("a robin", &verdict, ("robin", None));
+        let last =
+            "The way to a robin leaves my path before that tells anything: it is hardly one.";
+        assert_eq!(said[2], last);
         verdict.by_name = false;
         verdict.common = "r".into();
         verdict.cone = None;
         verdict.closer = 0;
         verdict.p = 0.6;
-        let said = verdict_sentences("redbreast", &verdict, ("robin", "robin"));
+        let said = verdict_sentences("redbreast", &verdict, ("robin", Some("robin")));
         assert_eq!(
             said,
             [

@@ -67,7 +67,11 @@ pub fn WhyNot() -> impl IntoView {
                     found.unwrap_or_else(|| id.to_owned())
                 };
                 let (concept, common) = (name(&verdict.concept), name(&verdict.common));
-                let said = verdict_sentences(&phrase, &verdict, (&concept, &common));
+                let tree = untrack(|| bench.shown());
+                let tells =
+                    tree.is_none_or(|t| t.find(&verdict.common).is_none_or(|ix| t.is_said(ix)));
+                let common = tells.then_some(common.as_str());
+                let said = verdict_sentences(&phrase, &verdict, (&concept, common));
                 Ok(Asked {
                     phrase,
                     verdict,
