@@ -43,7 +43,8 @@ pub struct Told {
 /// the result.
 #[must_use]
 pub fn tell(result: &CaptionResult, manifest: &Manifest, tree: Option<&Taxonomy>) -> Told {
-    let say = |taxonomy: &TaxonomyResult| sentence(taxonomy, &Dial::of(taxonomy, tree), None);
+    let dial = |taxonomy: &TaxonomyResult| Dial::of(taxonomy, tree);
+    let say = |taxonomy: &TaxonomyResult| sentence(taxonomy, &dial(taxonomy), None);
     let path = &result.taxonomy.path;
     let cuts = path.iter().enumerate().map(|(place, step)| {
         let mut cut = result.clone();
@@ -53,7 +54,7 @@ pub fn tell(result: &CaptionResult, manifest: &Manifest, tree: Option<&Taxonomy>
             stop: step.id.clone(),
             sure: how_sure(step.p).to_owned(),
             sentence: say(&cut.taxonomy),
-            guess: guess_sentence(&cut.taxonomy),
+            guess: guess_sentence(&cut.taxonomy, &dial(&cut.taxonomy)),
             beyond: beyond_evidence(&cut),
         }
     });

@@ -85,18 +85,19 @@ fn chain(steps: &[(String, f64)]) -> String {
 /// Probability from which a step below the stop is worth a word.
 const WORTH_A_GUESS: f64 = 0.25;
 
-/// The narrowest guess below the stop that is worth a word, as one sentence.
+/// The narrowest guess beyond the evidence that is worth a word and that a dial can stand at, as one
+/// sentence.
 #[must_use]
-pub fn guess_sentence(taxonomy: &TaxonomyResult) -> Option<String> {
+pub fn guess_sentence(taxonomy: &TaxonomyResult, dial: &Dial) -> Option<String> {
     let stop = taxonomy
         .path
         .iter()
         .position(|step| step.id == taxonomy.stop)?;
-    let guess = taxonomy
-        .path
-        .iter()
-        .skip(stop + 1)
-        .rfind(|step| step.p >= WORTH_A_GUESS)?;
+    let levels = (0..dial.len()).rev().filter_map(|level| dial.place(level));
+    let mut beyond = levels
+        .filter(|place| *place > stop)
+        .map(|place| &taxonomy.path[place]);
+    let guess = beyond.find(|step| step.p >= WORTH_A_GUESS)?;
     Some(format!(
         "Perhaps {}, but the evidence does not carry that far.",
         with_article(&guess.name)
@@ -193,8 +194,10 @@ pub fn in_time(milliseconds: f64) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use espalier_core::caption::PathStep;
+    use espalier_core::taxonomy::Taxonomy;
 
     use super::*;
     use crate::sample;
@@ -289,18 +292,41 @@ mod tests {
             ("thrush", 0.3),
             ("song thrush", 0.1),
         ];
-        let guess = guess_sentence(&path(&steps, 1));
+        let guessed = |steps: &[(&str, f64)], stop| {
+            let result = path(steps, stop);
+            guess_sentence(&result, &Dial::of(&result, None))
+        };
+        let guess = guessed(&steps, 1);
         assert_eq!(
             guess.as_deref(),
             Some("Perhaps a thrush, but the evidence does not carry that far.")
         );
         assert_eq!(
-            guess_sentence(&path(&steps[..2], 0)).map(|g| g.contains("a bird")),
+            guessed(&steps[..2], 0).map(|g| g.contains("a bird")),
             Some(true)
         );
+        assert_eq!(guessed(&[("entity", 1.0), ("bird", 0.2)], 0), None);
+    }
+
+    #[test]
+    fn a_guess_is_a_word_that_people_use() {
+        let tree = "synset\tnames\thypernyms\tlabelled\nn0\tentity\t\t0\nn1\tartifact\tn0\t0\n\
+                    n2\tcontainer\tn03575240\t0\nn03575240\tinstrumentality\tn1\t0\n\
+                    t\ttable\tn1\t1\nc\tcup\tn2\t1\nj\tjar\tn2\t1\nb\tbird\tn0\t1\nd\tdog\tn0\t1\n";
+        let tree = Taxonomy::from_tsv(tree).unwrap();
+        let steps = [
+            ("entity", 1.0),
+            ("artifact", 0.7),
+            ("instrumentality", 0.4),
+            ("container", 0.1),
+        ];
+        let mut result = path(&steps, 0);
+        result.path[2].id = "n03575240".into();
+        result.path[3].id = "n2".into();
+        let guess = guess_sentence(&result, &Dial::of(&result, Some(&tree)));
         assert_eq!(
-            guess_sentence(&path(&[("entity", 1.0), ("bird", 0.2)], 0)),
-            None
+            guess.as_deref(),
+            Some("Perhaps an artifact, but the evidence does not carry that far.")
         );
     }
 

@@ -27,7 +27,8 @@ pub fn AnswerView(
     let result = &answer.result;
     let taxonomy = result.taxonomy.clone();
     let said = move || sentence(&taxonomy, &bench.dial(&taxonomy), bench.level.get());
-    let guess = guess_sentence(&result.taxonomy);
+    let taxonomy = result.taxonomy.clone();
+    let guess = move || guess_sentence(&taxonomy, &bench.dial(&taxonomy));
     let read = result
         .timing_ms
         .get("total")
@@ -50,9 +51,10 @@ pub fn AnswerView(
         <article class="answer" data-testid="answer">
             <header class="answer-head">
                 <p class="answer-sentence" data-testid="stop-sentence">{said}</p>
-                <Show when=move || bench.level.get().is_none()>
-                    {guess.clone().map(|guess| view! { <p class="answer-guess">{guess}</p> })}
-                </Show>
+                {move || {
+                    let guess = bench.level.get().is_none().then(&guess).flatten();
+                    guess.map(|guess| view! { <p class="answer-guess">{guess}</p> })
+                }}
                 {made_with}
                 <DialView taxonomy=result.taxonomy.clone() />
             </header>
