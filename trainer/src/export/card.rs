@@ -38,7 +38,7 @@ pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
          | embedding | {embed} numbers |\n\
          | fetched for a first answer | {bytes} bytes |\n\
          | text tower, fetched when a visitor types | {text} bytes |\n\
-         | steps of training | {steps} |\n\n\
+         | steps of the run | {steps} |\n\n\
          ## Quality\n\n",
         method = m.method,
         name = m.name,
