@@ -155,7 +155,12 @@ fn documents_name_files_that_exist() {
         .iter()
         .flat_map(|document| {
             let text = std::fs::read_to_string(document).unwrap();
-            let folder = document.parent().unwrap().to_path_buf();
+            // The notes become part of the card beside the weights, and are read there.
+            let folder = if document.ends_with("trainer/configs/default-notes.md") {
+                root.join("static/models/default")
+            } else {
+                document.parent().unwrap().to_path_buf()
+            };
             let shown = document.strip_prefix(&root).unwrap().display().to_string();
             let root = root.clone();
             named_files(&text, &root)
