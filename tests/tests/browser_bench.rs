@@ -75,7 +75,6 @@ fn choose_and_move_a_part(browser: &Browser) {
     // By keys: to the left and up, and larger.
     browser.keys("[data-testid=part-box]", &["ArrowLeft"; 5]);
     browser.keys("[data-testid=part-box]", &["ArrowUp"; 5]);
-    let before = browser.text("part-sentence");
     for _ in 0..3 {
         browser.key("ArrowRight", true);
     }
@@ -83,14 +82,16 @@ fn choose_and_move_a_part(browser: &Browser) {
         "the part to be read anew",
         "return document.querySelector('[data-testid=part-box]').getAttribute('aria-label').startsWith('from 15 to 71')",
     );
-    std::thread::sleep(std::time::Duration::from_millis(1_500));
-    let found = browser.evaluate(
-        "return [...document.querySelectorAll('[data-testid=part-rung-text]')].map((r) => r.textContent)",
-    );
-    let found: Vec<String> = serde_json::from_value(found).unwrap();
     let native = natively(&sample("raccoon"), &["--region", "0.15,0.15,0.71,0.65"]);
-    let known: Vec<String> = native.ladder.iter().map(|r| r.text.clone()).collect();
-    assert_eq!(found, known, "before: {before}");
+    let known: Vec<&str> = native.ladder.iter().map(|r| r.text.as_str()).collect();
+    let known = serde_json::to_string(&known).unwrap();
+    browser.wait_for(
+        &format!("the part's ladder to be {known}"),
+        &format!(
+            "return JSON.stringify([...document.querySelectorAll('[data-testid=part-rung-text]')]\
+             .map((r) => r.textContent)) === JSON.stringify({known})"
+        ),
+    );
 }
 
 #[test]

@@ -26,14 +26,7 @@ impl WebDriver {
     /// When one of them does not start; says what it wrote.
     #[must_use]
     pub fn start(chromedriver: &OsStr, chromium: &OsStr, arguments: &[String]) -> Self {
-        let mut process = Command::new(chromedriver)
-            .arg("--port=0")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap_or_else(|e| panic!("{}: {e}: is it installed?", chromedriver.display()));
-        let port = port(&mut process);
+        let (process, port) = spawn(chromedriver);
         // A proxy of the environment must not stand between a test and its own machine.
         let agent: Agent = Agent::config_builder()
             .http_status_as_error(false)
@@ -168,8 +161,31 @@ impl Drop for WebDriver {
     }
 }
 
-/// Reads on which port chromedriver listens.
-fn port(process: &mut Child) -> u16 {
+/// Tries to start chromedriver. It takes a free port of IPv6 and wants the same one of IPv4, which
+/// another program may have.
+const TRIES: usize = 5;
+
+/// Starts chromedriver; the process and the port that it listens on.
+fn spawn(chromedriver: &OsStr) -> (Child, u16) {
+    let mut said = String::new();
+    for _ in 0..TRIES {
+        let mut process = Command::new(chromedriver)
+            .arg("--port=0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|e| panic!("{}: {e}: is it installed?", chromedriver.display()));
+        match port(&mut process) {
+            Ok(port) => return (process, port),
+            Err(words) => said = words,
+        }
+    }
+    panic!("chromedriver did not start in {TRIES} tries; at last it said:\n{said}");
+}
+
+/// Reads on which port chromedriver listens, or what it says before it ends without one.
+fn port(process: &mut Child) -> Result<u16, String> {
     let stdout = process
         .stdout
         .take()
@@ -181,11 +197,11 @@ fn port(process: &mut Child) -> u16 {
             let port = port.trim_end_matches('.').parse();
             // Read on, so that it never waits for us to do so.
             std::thread::spawn(move || lines.for_each(drop));
-            return port.unwrap_or_else(|e| panic!("{line}: {e}"));
+            return Ok(port.unwrap_or_else(|e| panic!("{line}: {e}")));
         }
         said.push_str(&line);
         said.push('\n');
     }
     process.wait().ok();
-    panic!("chromedriver did not start:\n{said}");
+    Err(said)
 }
