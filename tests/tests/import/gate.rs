@@ -67,7 +67,7 @@ fn imported_models_pass_or_are_refused_by_their_own_probe() {
         let manifest = std::fs::read(folder.path().join("bundle/manifest.json")).unwrap();
         let manifest: Value = serde_json::from_slice(&manifest).unwrap();
         assert_eq!(manifest["geometry"]["kind"], kind);
-        assert_eq!(manifest["provenance"]["measured_on"], "the probe given");
+        assert_eq!(manifest["provenance"]["measured_on"], "probe");
         // What was written is a model like any other.
         let found = call(&[
             "eval",

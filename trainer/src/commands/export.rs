@@ -48,7 +48,13 @@ pub fn taxonomy(flag: Option<&PathBuf>, model: &Model) -> anyhow::Result<Taxonom
 /// The probe and what to call it: by flag, else the run's validation data, else its training data.
 fn probe(args: &ExportArgs, model: &Model) -> anyhow::Result<(Arc<dyn Dataset>, String)> {
     if !args.probe.is_empty() {
-        return Ok((open::labelled(&args.probe)?, "the probe given".into()));
+        // Names alone: a card goes where the folders of whoever wrote it mean nothing.
+        let names = args.probe.iter().map(|path| {
+            let name = path.file_name().unwrap_or(path.as_os_str());
+            name.display().to_string()
+        });
+        let names: Vec<String> = names.collect();
+        return Ok((open::labelled(&args.probe)?, names.join(", ")));
     }
     let config = run_of(model).ok_or_else(|| {
         usage("the checkpoint names no data; give labelled pictures with --probe")
