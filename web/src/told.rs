@@ -43,24 +43,23 @@ pub struct Told {
 /// the result.
 #[must_use]
 pub fn tell(result: &CaptionResult, manifest: &Manifest, tree: Option<&Taxonomy>) -> Told {
-    let dial = |taxonomy: &TaxonomyResult| Dial::of(taxonomy, tree);
-    let say = |taxonomy: &TaxonomyResult| sentence(taxonomy, &dial(taxonomy), None);
     let path = &result.taxonomy.path;
     let cuts = path.iter().enumerate().map(|(place, step)| {
         let mut cut = result.clone();
         cut.taxonomy.stop.clone_from(&step.id);
+        let dial = Dial::of(&cut.taxonomy, tree);
         Cut {
             place,
             stop: step.id.clone(),
             sure: how_sure(step.p).to_owned(),
-            sentence: say(&cut.taxonomy),
-            guess: guess_sentence(&cut.taxonomy, &dial(&cut.taxonomy)),
+            sentence: sentence(&cut.taxonomy, &dial, None),
+            guess: guess_sentence(&cut.taxonomy, &dial),
             beyond: beyond_evidence(&cut),
         }
     });
     let receipt = Receipt::new(result.clone(), manifest);
     Told {
-        sentence: say(&result.taxonomy),
+        sentence: sentence(&result.taxonomy, &Dial::of(&result.taxonomy, tree), None),
         cuts: cuts.collect(),
         stop: path.iter().position(|step| step.id == result.taxonomy.stop),
         // Made of plain values: cannot fail.

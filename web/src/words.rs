@@ -89,15 +89,11 @@ const WORTH_A_GUESS: f64 = 0.25;
 /// sentence.
 #[must_use]
 pub fn guess_sentence(taxonomy: &TaxonomyResult, dial: &Dial) -> Option<String> {
-    let stop = taxonomy
-        .path
-        .iter()
-        .position(|step| step.id == taxonomy.stop)?;
-    let levels = (0..dial.len()).rev().filter_map(|level| dial.place(level));
-    let mut beyond = levels
-        .filter(|place| *place > stop)
-        .map(|place| &taxonomy.path[place]);
-    let guess = beyond.find(|step| step.p >= WORTH_A_GUESS)?;
+    let beyond = dial.evidence().map_or(0, |level| level + 1)..dial.len();
+    let guess = beyond
+        .rev()
+        .filter_map(|level| taxonomy.path.get(dial.place(level)?))
+        .find(|step| step.p >= WORTH_A_GUESS)?;
     Some(format!(
         "Perhaps {}, but the evidence does not carry that far.",
         with_article(&guess.name)

@@ -61,17 +61,13 @@ pub fn WhyNot() -> impl IntoView {
                     return Err(UiError::mixed_versions("another answer than was asked for"));
                 };
                 fetched.set(true);
-                let name = |id: &str| {
-                    let tree = untrack(|| bench.shown());
-                    let found = tree.and_then(|t| t.find(id).map(|ix| t.name(ix).to_owned()));
-                    found.unwrap_or_else(|| id.to_owned())
-                };
-                let (concept, common) = (name(&verdict.concept), name(&verdict.common));
                 let tree = untrack(|| bench.shown());
-                let tells =
-                    tree.is_none_or(|t| t.find(&verdict.common).is_none_or(|ix| t.is_said(ix)));
-                let common = tells.then_some(common.as_str());
-                let said = verdict_sentences(&phrase, &verdict, (&concept, common));
+                let tree = tree.as_deref();
+                let find = |id: &str| tree.and_then(|t| t.find(id).map(|ix| (t, ix)));
+                let name = |id| find(id).map_or(id, |(t, ix)| t.name(ix));
+                let tells = find(&verdict.common).is_none_or(|(t, ix)| t.is_said(ix));
+                let common = tells.then(|| name(&verdict.common));
+                let said = verdict_sentences(&phrase, &verdict, (name(&verdict.concept), common));
                 Ok(Asked {
                     phrase,
                     verdict,
