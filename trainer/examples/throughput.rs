@@ -21,8 +21,8 @@ use espalier_core::loss::{self, HycoclipPoints, HycoclipWeights};
 use espalier_core::model::{DualConfig, DualEncoder, Lift, LiftKind, Preset};
 use espalier_trainer::config::TrainConfig;
 use espalier_trainer::data::random::{Purpose, Random};
-use espalier_trainer::data::{Batch, BrokenCounts, Pictures, Position};
-use espalier_trainer::fit::inputs::{Seen, StepInputs, picture_tensor};
+use espalier_trainer::data::{Batch, BrokenCounts, ImageBatch, Pictures, Position};
+use espalier_trainer::fit::inputs::{ImageTensor, Seen, StepInputs, picture_tensor};
 use espalier_trainer::fit::method::{MethodName, Trains};
 use espalier_trainer::fit::optimise::{clip_norm, optimizer, with_stable_ids};
 use espalier_trainer::fit::step::Task;
@@ -96,7 +96,8 @@ fn main() -> anyhow::Result<()> {
     } else {
         let (trained, figures) = train(task, &batch, &args)?;
         out["train"] = figures;
-        out["infer"] = infer(&trained.model.valid(), &batch.images, &args)?;
+        let pictures = batch.images.pictures().context("the batch is one of pictures")?;
+        out["infer"] = infer(&trained.model.valid(), pictures, &args)?;
     }
     println!("{out}");
     Ok(())
@@ -109,12 +110,14 @@ fn random_batch(architecture: &DualConfig, samples: usize) -> Batch {
         architecture.text.vocab_size as u32,
     );
     let mut random = Random::new(0, Purpose::Synthetic, 0, 0);
-    let mut pictures = || Pictures {
-        count: samples,
-        size,
-        bytes: (0..samples * 3 * size * size)
-            .map(|_| random.below(256) as u8)
-            .collect(),
+    let mut pictures = || {
+        ImageBatch::Pictures(Pictures {
+            count: samples,
+            size,
+            bytes: (0..samples * 3 * size * size)
+                .map(|_| random.below(256) as u8)
+                .collect(),
+        })
     };
     let (images, boxes) = (pictures(), pictures());
     let mut texts = |len: usize| {
@@ -244,11 +247,12 @@ fn sections(mut task: Task, batch: &Batch, args: &Args) -> Value {
         let inputs = StepInputs::new(batch, Seen::default(), &task.root, &task.device);
         part("batch to tensors");
         let model = &task.model;
-        let boxes = inputs.box_images.clone();
-        let both = Tensor::cat(
-            [inputs.images.clone()].into_iter().chain(boxes).collect(),
-            0,
-        );
+        let both = match (inputs.images.clone(), inputs.box_images.clone()) {
+            (ImageTensor::Pictures(images), Some(ImageTensor::Pictures(boxes))) => {
+                Tensor::cat(vec![images, boxes], 0)
+            }
+            _ => unreachable!("the batch is one of pictures with boxes"),
+        };
         let points = model.embed_image(both);
         part("picture tower, forward");
         let text = model.embed_text(&inputs.captions);

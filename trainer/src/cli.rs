@@ -110,9 +110,20 @@ pub struct FitArgs {
     /// What the towers compute in; weights and geometry stay in 32 bits.
     #[arg(long, value_enum)]
     pub precision: Option<Precision>,
-    /// Leave the picture tower as it is.
+    /// Leave the image encoder as it is; its projection learns. Features of photos and crops are
+    /// computed once and kept.
     #[arg(long)]
     pub lock_image: bool,
+    /// Leave the projection of the image encoder as it is.
+    #[arg(long)]
+    pub lock_projection: bool,
+    /// Folder to keep features of a locked image encoder in; the user's cache folder where it is not
+    /// given.
+    #[arg(long, value_name = "DIR")]
+    pub feature_cache: Option<PathBuf>,
+    /// Views of each photo and crop whose features are kept; 1 for the crop of evaluation alone.
+    #[arg(long, value_name = "K")]
+    pub feature_views: Option<u32>,
     /// Leave the text tower as it is.
     #[arg(long)]
     pub lock_text: bool,

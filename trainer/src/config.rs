@@ -81,6 +81,19 @@ pub struct DatasetConfig {
     pub drop_tier: usize,
     /// Boxes of other pictures with the same label that each box brings a pair with (METHODS 2.9).
     pub cross_image: usize,
+    /// Views of each photo and crop whose features are kept, at least 1: the crop of evaluation, then
+    /// random ones (`crop_scale`, `mirror`, `worn`).
+    pub feature_views: u32,
+    /// Feature rows of a step that are drawn from the classifier, of classes that need no photo; 0
+    /// for none.
+    pub synthetic_features: usize,
+    /// Share of the diagonal in the within-class covariance that they are drawn with, in [0, 1].
+    pub synthetic_shrinkage: f64,
+    /// How far their class means lie from the mean of all classes; 1 is where Fisher's linear
+    /// discriminant has them.
+    pub synthetic_spread: f64,
+    /// Standard deviation of their noise, as a multiple of that within a class.
+    pub synthetic_noise: f64,
 }
 
 /// `[model]`: the architecture and where its weights start.
@@ -157,8 +170,15 @@ pub struct TrainConfigBlock {
     pub tower_threads: usize,
     /// Whether the same run gives the same bits on any number of cores; on the CPU alone.
     pub deterministic: bool,
-    /// Whether the picture tower stays as it is.
+    /// Whether the image encoder stays as it is; its projection learns (LiT).
     pub lock_image: bool,
+    /// Whether the projection of the image encoder stays as it is.
+    pub lock_projection: bool,
+    /// Whether a locked image encoder computes the features of each photo and crop once, before the
+    /// first step, instead of at every step.
+    pub keep_features: bool,
+    /// Folder of kept features; `espalier/features` in the user's cache folder where it is not set.
+    pub feature_cache: Option<PathBuf>,
     /// Whether the text tower stays as it is.
     pub lock_text: bool,
     /// Steps of the run; 0 when `epochs` says how long.
@@ -252,6 +272,7 @@ impl TrainConfig {
         d.val_data = d.val_data.iter().map(name).collect();
         d.taxonomy = d.taxonomy.as_ref().map(name);
         m.init = m.init.as_ref().map(name);
+        self.train.feature_cache = None;
         self
     }
 

@@ -74,6 +74,13 @@ fn layer(args: &FitArgs) -> anyhow::Result<Table> {
     flag!("train", "accum_freq", args.accum_freq);
     flag!("train", "precision", args.precision);
     flag!("train", "lock_image", args.lock_image.then_some(true));
+    flag!(
+        "train",
+        "lock_projection",
+        args.lock_projection.then_some(true)
+    );
+    flag!("train", "feature_cache", args.feature_cache);
+    flag!("dataset", "feature_views", args.feature_views);
     flag!("train", "lock_text", args.lock_text.then_some(true));
     flag!(
         "train",

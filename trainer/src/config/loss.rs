@@ -74,6 +74,13 @@ pub struct LossConfig {
     pub labels: f64,
     /// Share of its target that goes to labels near in the taxonomy.
     pub label_smoothing: f64,
+    /// Weight of the distillation of the classifier that came with the image encoder; 0 leaves it
+    /// out. Needs kept features.
+    pub distill: f64,
+    /// Temperature of the classifier's probabilities, above 0.
+    pub distill_temperature: f64,
+    /// Labels of a step that they are compared over; 0 for all.
+    pub distill_labels: usize,
     /// Weight of pictures of nothing, of which nothing may be said.
     pub nothing: f64,
     /// Weight of the order of texts along the taxonomy by their radii (MERU, HyCoCLIP, PHyCLIP).

@@ -1,9 +1,34 @@
 //! What the values of a configuration must be.
 
 use super::TrainConfig;
+use crate::data::Needs;
 use crate::exit::usage;
 
 impl TrainConfig {
+    /// Whether the features of pictures are computed once and kept.
+    #[must_use]
+    pub fn keeps_features(&self) -> bool {
+        self.train.lock_image && self.train.keep_features && self.fresh_pictures().is_none()
+    }
+
+    /// Why a locked image encoder must see fresh pictures at every step; `None` where kept features
+    /// serve.
+    #[must_use]
+    pub fn fresh_pictures(&self) -> Option<&'static str> {
+        let method = self.train.method.build(&self.loss);
+        if method.needs() == Needs::Parts {
+            Some("the method relates boxes by their places in scenes")
+        } else if !method.trains().image {
+            Some("the method sees no pictures")
+        } else if self.train.patch_keep < 1.0 {
+            Some("train.patch_keep chooses other patches at every step")
+        } else if self.train.half_size > 0.0 {
+            Some("train.half_size changes the size of the pictures")
+        } else {
+            None
+        }
+    }
+
     /// Checks the ranges of values and what they ask of each other.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         let (t, o, d, l) = (&self.train, &self.optim, &self.dataset, &self.loss);
@@ -11,12 +36,13 @@ impl TrainConfig {
         let vision = self.model.architecture().vision;
         let pure = vision.n_layers == 0;
         let halves = (vision.image_size / vision.patch.max(1)).is_multiple_of(2);
-        let rules: [(&str, bool, &str, String); 18] = [
+        let learns_of_image = trains.image && !(t.lock_image && t.lock_projection);
+        let rules: [(&str, bool, &str, String); 25] = [
             (
-                "train.lock_image and train.lock_text",
-                trains.image && !t.lock_image || trains.text && !t.lock_text,
-                "such that a tower that the method trains is left",
-                format!("{} and {}", t.lock_image, t.lock_text),
+                "train.lock_image, train.lock_projection and train.lock_text",
+                learns_of_image || trains.text && !t.lock_text,
+                "such that something is left that the method trains",
+                format!("{}, {} and {}", t.lock_image, t.lock_projection, t.lock_text),
             ),
             (
                 "train.batch_size",
@@ -79,6 +105,52 @@ impl TrainConfig {
                 l.nothing.is_finite() && l.nothing >= 0.0 && (l.nothing == 0.0 || l.labels > 0.0),
                 "0 or more, and 0 where loss.labels is",
                 l.nothing.to_string(),
+            ),
+            (
+                "loss.distill",
+                l.distill.is_finite() && l.distill >= 0.0,
+                "0 or more",
+                l.distill.to_string(),
+            ),
+            (
+                "loss.distill",
+                l.distill == 0.0 || self.keeps_features(),
+                "0 unless the features of pictures are kept: train.lock_image and \
+                 train.keep_features true, train.patch_keep 1, train.half_size 0, and a method with \
+                 pictures and texts",
+                l.distill.to_string(),
+            ),
+            (
+                "loss.distill_temperature",
+                l.distill_temperature.is_finite() && l.distill_temperature > 0.0,
+                "above 0",
+                l.distill_temperature.to_string(),
+            ),
+            (
+                "dataset.synthetic_features",
+                d.synthetic_features == 0 || l.distill > 0.0,
+                "0 unless loss.distill is above 0",
+                d.synthetic_features.to_string(),
+            ),
+            (
+                "dataset.synthetic_shrinkage",
+                (0.0..=1.0).contains(&d.synthetic_shrinkage),
+                "in [0, 1]",
+                d.synthetic_shrinkage.to_string(),
+            ),
+            (
+                "dataset.synthetic_spread and dataset.synthetic_noise",
+                [d.synthetic_spread, d.synthetic_noise]
+                    .iter()
+                    .all(|v| v.is_finite() && *v >= 0.0),
+                "0 or more",
+                format!("{} and {}", d.synthetic_spread, d.synthetic_noise),
+            ),
+            (
+                "dataset.feature_views",
+                (1..=64).contains(&d.feature_views),
+                "in 1 to 64",
+                d.feature_views.to_string(),
             ),
             (
                 "loss.order",

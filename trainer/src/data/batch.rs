@@ -7,6 +7,7 @@ use image::RgbImage;
 
 use super::error::{DataError, Result};
 use super::fault::BrokenCounts;
+use super::features::{FeatureRows, Features};
 use super::label_texts::LabelBatch;
 use super::lineage::Lineages;
 use super::order::{Position, ShuffleBudget};
@@ -63,6 +64,8 @@ pub struct BatchSpec {
     pub max_broken: f64,
     /// How much is shuffled together.
     pub shuffle: ShuffleBudget,
+    /// Features that stand in for the pictures of the dataset, where it keeps them.
+    pub features: Option<Arc<FeatureRows>>,
 }
 
 impl BatchSpec {
@@ -87,6 +90,7 @@ impl BatchSpec {
             prefetch: 2,
             max_broken: 0.01,
             shuffle: ShuffleBudget::default(),
+            features: None,
         }
     }
 
@@ -188,6 +192,44 @@ impl Pictures {
     }
 }
 
+/// What the image encoder is given: pictures, or features that were computed of them before.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ImageBatch {
+    /// Pictures.
+    Pictures(Pictures),
+    /// Pooled features.
+    Features(Features),
+}
+
+impl ImageBatch {
+    /// Number of pictures.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Pictures(pictures) => pictures.count,
+            Self::Features(features) => features.count,
+        }
+    }
+
+    /// The pictures; `None` where features stand in for them.
+    #[must_use]
+    pub fn pictures(&self) -> Option<&Pictures> {
+        match self {
+            Self::Pictures(pictures) => Some(pictures),
+            Self::Features(_) => None,
+        }
+    }
+
+    /// The features, where they stand in for pictures.
+    #[must_use]
+    pub fn features(&self) -> Option<&Features> {
+        match self {
+            Self::Pictures(_) => None,
+            Self::Features(features) => Some(features),
+        }
+    }
+}
+
 /// The texts of a batch of chains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chains {
@@ -213,10 +255,11 @@ pub struct Scenes {
 /// The samples of one training step.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// Pictures, `[b, 3, s, s]`; none where the dataset has no pictures.
-    pub images: Pictures,
-    /// One crop of each picture, `[b, 3, s, s]`; `None` if the method needs no boxes.
-    pub box_images: Option<Pictures>,
+    /// Pictures, `[b, 3, s, s]`, or their features, `[b, d]`; none where the dataset has no
+    /// pictures.
+    pub images: ImageBatch,
+    /// One crop of each picture, like `images`; `None` if the method needs no boxes.
+    pub box_images: Option<ImageBatch>,
     /// Tokens of the captions, padded to the longest of the batch.
     pub captions: TokenBatch,
     /// Tokens of the phrases of the crops; `None` if the method needs no boxes.

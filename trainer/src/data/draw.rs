@@ -10,7 +10,7 @@ use super::changed::worn;
 use super::fault::{Broken, Cause, Fault};
 use super::lineage::TextChain;
 use super::mirror::mirrored;
-use super::picture::Picture;
+use super::picture::{Kept, Picture};
 use super::random::Random;
 use super::source::Record;
 
@@ -18,14 +18,35 @@ use super::source::Record;
 pub(super) struct Drawn {
     pub key: String,
     pub caption: String,
-    pub picture: Option<RgbImage>,
+    pub picture: Option<View>,
     /// Crop and phrase.
-    pub boxed: Option<(RgbImage, String)>,
+    pub boxed: Option<(View, String)>,
     pub synset: Option<String>,
     pub chain: Option<TextChain>,
     pub parts: Vec<Part>,
     /// Boxes of other pictures, each with a label of one of the parts.
     pub companions: Vec<Part>,
+}
+
+/// One view of a picture or crop.
+pub(super) enum View {
+    /// The square that the encoder reads.
+    Pixels(RgbImage),
+    /// Row of its features.
+    Row(u32),
+}
+
+/// A view of a picture: one of those that are kept, or a fresh one.
+fn view(picture: &Picture, spec: &BatchSpec, random: &mut Random) -> Result<View, Fault> {
+    match picture {
+        Picture::Kept(kept) => Ok(row(*kept, random)),
+        picture => square(&picture.decode()?, spec, random).map(View::Pixels),
+    }
+}
+
+/// One of the kept views, each as likely as the others.
+fn row(kept: Kept, random: &mut Random) -> View {
+    View::Row(kept.first + random.below(kept.views))
 }
 
 /// A box of a scene.
@@ -92,7 +113,7 @@ fn label(record: &Record) -> Option<String> {
 
 fn captioned(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Drawn, Fault> {
     let synset = label(&record);
-    let picture = square(&record.picture.decode()?, spec, random)?;
+    let picture = view(&record.picture, spec, random)?;
     Ok(Drawn {
         key: record.key,
         caption: record.caption,
@@ -116,7 +137,7 @@ fn chained(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Opti
     };
     let picture = match &record.picture {
         Picture::None => None,
-        picture => Some(square(&picture.decode()?, spec, random)?),
+        picture => Some(view(picture, spec, random)?),
     };
     Ok(Some(Drawn {
         key: record.key,
@@ -146,7 +167,7 @@ fn scene(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option
     Ok(Some(Drawn {
         key: record.key,
         caption: record.caption,
-        picture: Some(square(&picture, spec, random)?),
+        picture: Some(View::Pixels(square(&picture, spec, random)?)),
         boxed: None,
         synset,
         chain: None,
@@ -196,8 +217,15 @@ fn boxed(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option
         boxes,
         ..
     } = record;
-    let picture = picture.decode()?;
-    let mut usable = usable_boxes(boxes, &picture, spec.min_box_px);
+    // Of pictures whose features are kept, only the usable boxes are.
+    let (decoded, mut usable) = match &picture {
+        Picture::Kept(_) => (None, boxes),
+        picture => {
+            let picture = picture.decode()?;
+            let usable = usable_boxes(boxes, &picture, spec.min_box_px);
+            (Some(picture), usable)
+        }
+    };
     if usable.is_empty() {
         return Ok(None);
     }
@@ -208,9 +236,22 @@ fn boxed(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option
         synset,
         ..
     } = usable.swap_remove(chosen);
-    let crop = cut(&region, &picture)?;
-    let picture = square(&picture, spec, random)?;
-    let crop = square(&crop, spec, random)?;
+    let (picture, crop) = match (&decoded, &region) {
+        (Some(whole), region) => {
+            let crop = cut(region, whole)?;
+            let whole = square(whole, spec, random)?;
+            let crop = square(&crop, spec, random)?;
+            (View::Pixels(whole), View::Pixels(crop))
+        }
+        (None, Region::Crop(crop)) => {
+            let whole = view(&picture, spec, random)?;
+            (whole, view(crop, spec, random)?)
+        }
+        (None, Region::Relative(_)) => {
+            let detail = "features of the picture are kept, those of its box are not";
+            return Err(Fault::new(Cause::MissingPicture, detail));
+        }
+    };
     Ok(Some(Drawn {
         key,
         caption,
@@ -264,7 +305,7 @@ pub(super) fn cut(region: &Region, picture: &RgbImage) -> Result<RgbImage, Fault
 }
 
 /// To the square that the model reads, at times worn.
-fn square(picture: &RgbImage, spec: &BatchSpec, random: &mut Random) -> Result<RgbImage, Fault> {
+pub(super) fn square(picture: &RgbImage, spec: &BatchSpec, random: &mut Random) -> Result<RgbImage, Fault> {
     let square = sharp_square(picture, spec, random)?;
     if spec.worn > 0.0 && random.uniform() < spec.worn {
         return worn(square, || random.uniform());

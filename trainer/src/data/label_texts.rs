@@ -7,9 +7,11 @@ use espalier_core::caption::prompts::prompt;
 use espalier_core::input::{TokenBatch, Tokenizer};
 use espalier_core::taxonomy::{NodeIx, Taxonomy, metrics};
 
-use super::nothing::{even, nothing};
+use super::distill::{Distill, DistillBatch, Taught};
+use super::features::FeatureRows;
+use super::nothing::{even, nothing, nothing_of};
 use super::random::{Purpose, Random};
-use super::{Batch, Pictures};
+use super::{Batch, ImageBatch};
 use crate::config::TrainConfig;
 use crate::eval::prompts;
 
@@ -28,13 +30,15 @@ pub struct LabelBatch {
     pub targets: Vec<f32>,
     /// Pictures of nothing, where the loss asks for them.
     pub nothing: Option<NothingBatch>,
+    /// Probabilities of the classifier that is distilled, where the loss asks for them.
+    pub distill: Option<DistillBatch>,
 }
 
 /// Pictures of nothing and what they should say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NothingBatch {
-    /// The pictures.
-    pub pictures: Pictures,
+    /// The pictures, or their features.
+    pub images: ImageBatch,
     /// `[l]`: the same for each of them, with a sum of 1.
     pub target: Vec<f32>,
 }
@@ -48,6 +52,11 @@ pub struct LabelTexts {
     smoothing: f64,
     /// Share of every label in the target of pictures of nothing, where there are any.
     nothing: Option<Vec<f64>>,
+    /// Features of a pool of pictures of nothing, where features are kept.
+    outliers: Option<Arc<FeatureRows>>,
+    distill: Option<Distill>,
+    /// Whether pictures have targets of their own, besides those of a classifier.
+    contrasts: bool,
     seed: u64,
     /// Place of each label among the labels.
     places: HashMap<NodeIx, usize>,
@@ -56,7 +65,8 @@ pub struct LabelTexts {
 }
 
 impl LabelTexts {
-    /// Texts for `loss.labels` of a configuration; none where that is 0.
+    /// Texts for `loss.labels` and `loss.distill` of a configuration; none where both are 0.
+    /// `outliers` are features of pictures of nothing, where features are kept.
     ///
     /// # Errors
     /// An unknown set of prompts, which the fixed name used here never is.
@@ -64,8 +74,10 @@ impl LabelTexts {
         taxonomy: Taxonomy,
         tokenizer: &Arc<Tokenizer>,
         config: &TrainConfig,
+        outliers: Option<Arc<FeatureRows>>,
+        distill: Option<Distill>,
     ) -> anyhow::Result<Option<Self>> {
-        if config.loss.labels == 0.0 {
+        if config.loss.labels == 0.0 && distill.is_none() {
             return Ok(None);
         }
         let labels = taxonomy.labelled();
@@ -77,21 +89,26 @@ impl LabelTexts {
             prompts: prompts::templates(prompts::SIMPLE)?,
             smoothing: config.loss.label_smoothing,
             nothing: (config.loss.nothing > 0.0).then(|| even(&taxonomy)),
+            outliers,
+            distill,
+            contrasts: config.loss.labels > 0.0,
             seed: config.train.seed,
             taxonomy,
         }))
     }
 
-    /// Give a batch its labels; the same ones whenever the same step is taken.
-    pub fn apply(&self, batch: &mut Batch, step: u64) {
+    /// Give a batch its labels; the same ones whenever the same step is taken. `taught` is what the
+    /// classifier that is distilled says of the batch.
+    pub fn apply(&self, batch: &mut Batch, step: u64, taught: Option<Taught>) {
         let random = &mut Random::new(self.seed, Purpose::Labels, step, 0);
         let truths: Vec<Option<usize>> = batch
             .synsets
             .iter()
             .map(|id| self.taxonomy.find(id.as_deref()?))
             .map(|ix| self.places.get(&ix?).copied())
+            .map(|place| place.filter(|_| self.contrasts))
             .collect();
-        let chosen = self.choose(&truths, random);
+        let chosen = self.choose(&truths, taught.as_ref(), random);
         let texts: Vec<String> = chosen.iter().map(|at| self.text(*at, random)).collect();
         let mut targets = Vec::with_capacity(truths.len() * chosen.len());
         for truth in &truths {
@@ -114,28 +131,56 @@ impl LabelTexts {
                 let random = &mut Random::new(self.seed, Purpose::Nothing, step, 0);
                 let sum: f64 = chosen.iter().map(|at| shares[*at]).sum();
                 let share = |at: &usize| (shares[*at] / sum) as f32;
+                let images = match (&self.outliers, &batch.images) {
+                    (Some(pool), _) => {
+                        ImageBatch::Features(nothing_of(pool, truths.len(), random))
+                    }
+                    (None, ImageBatch::Pictures(others)) => {
+                        let side = others.size as u32;
+                        ImageBatch::Pictures(nothing(truths.len(), side, random))
+                    }
+                    (None, ImageBatch::Features(_)) => {
+                        unreachable!("a run that keeps features keeps those of nothing too")
+                    }
+                };
                 NothingBatch {
-                    pictures: nothing(truths.len(), batch.images.size as u32, random),
+                    images,
                     target: chosen.iter().map(share).collect(),
                 }
             }),
+            distill: taught
+                .zip(self.distill.as_ref())
+                .map(|(taught, distill)| distill.targets(taught, &chosen)),
         });
     }
 
     /// Places of the labels of a step.
-    fn choose(&self, truths: &[Option<usize>], random: &mut Random) -> Vec<usize> {
+    fn choose(
+        &self,
+        truths: &[Option<usize>],
+        taught: Option<&Taught>,
+        random: &mut Random,
+    ) -> Vec<usize> {
         let count = self.shares.len();
+        let most = self.distill.as_ref().map_or(MOST, |d| d.most(count));
         let mut all: Vec<usize> = (0..count).collect();
-        if count <= MOST {
-            return all;
+        if count > most {
+            random.shuffle(&mut all);
+            // First what the batch shows, then what the teacher finds likely, then the others as
+            // they were shuffled.
+            let mut rank = vec![2; count];
+            if let (Some(distill), Some(taught)) = (&self.distill, taught) {
+                let likely = distill.likely(taught, most);
+                likely.into_iter().for_each(|at| rank[at] = 1);
+            }
+            truths.iter().flatten().for_each(|at| rank[*at] = 0);
+            all.sort_by_key(|at| rank[*at]);
+            let shown = rank.iter().filter(|rank| **rank == 0).count();
+            all.truncate(most.max(shown));
         }
-        random.shuffle(&mut all);
-        let mut met = vec![false; count];
-        truths.iter().flatten().for_each(|at| met[*at] = true);
-        // A stable sort: first what the batch shows, then the others as they were shuffled.
-        all.sort_by_key(|at| !met[*at]);
-        let shown = met.iter().filter(|met| **met).count();
-        all.truncate(MOST.max(shown));
+        if let Some(distill) = &self.distill {
+            all.sort_by_key(|at| !distill.knows(*at));
+        }
         all
     }
 
@@ -196,13 +241,13 @@ mod tests {
         let pairs = ["loss.labels=1".to_owned(), "loss.nothing=1".to_owned()];
         let config = TrainConfig::resolve(None, toml::Table::new(), &pairs).unwrap();
         let tokenizer = Arc::new(Tokenizer::from_merges(MERGES, 8192).unwrap());
-        let texts = LabelTexts::new(taxonomy(count), &tokenizer, &config);
+        let texts = LabelTexts::new(taxonomy(count), &tokenizer, &config, None, None);
         let data = Arc::new(Synthetic::new(8, 16, 0));
         let spec = BatchSpec::new(4, 16, 32);
         let mut stream = BatchStream::start(data, tokenizer, spec, Position::default()).unwrap();
         let mut batch = stream.next().unwrap().unwrap();
         batch.synsets = synsets.map(|s| s.map(str::to_owned)).to_vec();
-        texts.unwrap().unwrap().apply(&mut batch, step);
+        texts.unwrap().unwrap().apply(&mut batch, step, None);
         batch.labels.unwrap()
     }
 
@@ -231,7 +276,8 @@ mod tests {
     #[test]
     fn there_are_pictures_of_nothing_of_the_size_of_the_others() {
         let nothing = applied(6, 0, [None; 4]).nothing.unwrap();
-        assert_eq!((nothing.pictures.count, nothing.pictures.size), (1, 16));
+        let pictures = nothing.images.pictures().unwrap();
+        assert_eq!((pictures.count, pictures.size), (1, 16));
         assert_eq!(nothing.target.len(), 6);
         // Of many labels a part is chosen.
         let target = applied(2000, 0, [None; 4]).nothing.unwrap().target;

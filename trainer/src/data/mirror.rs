@@ -30,13 +30,18 @@ fn flipped(picture: &Picture) -> Result<RgbImage, Fault> {
     Ok(pixels)
 }
 
+/// Whether a text of the record speaks of left or right.
+pub(super) fn speaks_of_sides(record: &Record) -> bool {
+    let phrases = record.boxes.iter().map(|found| found.phrase.as_str());
+    phrases.chain([record.caption.as_str()]).any(sided)
+}
+
 /// The record with its picture and boxes mirrored; as it is where a text speaks of left or right.
 ///
 /// # Errors
 /// Of pictures that cannot be read.
 pub(super) fn mirrored(mut record: Record) -> Result<Record, Fault> {
-    let phrases = record.boxes.iter().map(|found| found.phrase.as_str());
-    if phrases.chain([record.caption.as_str()]).any(sided) {
+    if speaks_of_sides(&record) {
         return Ok(record);
     }
     record.picture = Picture::Decoded(flipped(&record.picture)?);

@@ -14,6 +14,7 @@
 //! 4. [`stream`]: a [`batch::BatchSpec`] and worker threads make [`batch::Batch`]es ahead of the
 //!    step. [`eval_set`]: the same records in file order, without chance; [`cuttings`]: with all
 //!    their boxes.
+//!    [`features`]: with a locked image encoder, features of the pictures in place of their pixels.
 //! 5. Benchmarks as they are published: [`captioned`], [`hierarcaps_test`], [`hyperlex`], [`chils`],
 //!    [`sugar_crepe`], [`vl_checklist`]; their pictures through [`picture_index`] and [`files`], what is
 //!    missing in a [`ledger`]; boxes as pictures of their own through [`crops`].
@@ -36,10 +37,12 @@ pub mod coco_split;
 mod companions;
 pub mod crops;
 pub mod cuttings;
+pub mod distill;
 mod draw;
 pub mod error;
 pub mod eval_set;
 pub mod fault;
+pub mod features;
 pub mod files;
 pub mod folders;
 pub mod grit;
@@ -80,7 +83,7 @@ mod tar_index;
 mod tar_shard;
 pub mod vl_checklist;
 
-pub use batch::{Batch, BatchSpec, Chains, Needs, Pictures, Scenes};
+pub use batch::{Batch, BatchSpec, Chains, ImageBatch, Needs, Pictures, Scenes};
 pub use captioned::Captioned;
 pub use crops::Crops;
 pub use error::DataError;

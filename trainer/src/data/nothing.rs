@@ -9,7 +9,8 @@ use image::imageops::{FilterType, resize};
 use image::{Rgb, RgbImage};
 
 use super::Pictures;
-use super::random::Random;
+use super::features::{FeatureRows, Features};
+use super::random::{Purpose, Random};
 
 /// Samples of a batch to each picture of nothing.
 const SAMPLES: usize = 16;
@@ -19,6 +20,20 @@ pub(super) fn nothing(samples: usize, side: u32, random: &mut Random) -> Picture
     let count = samples.div_ceil(SAMPLES);
     let drawn: Vec<RgbImage> = (0..count).map(|_| picture(side, random)).collect();
     Pictures::pack(side, &drawn.iter().collect::<Vec<_>>())
+}
+
+/// A pool of pictures, the same for every run; `index` counts them.
+pub(super) fn of_pool(side: u32, index: u64) -> RgbImage {
+    picture(side, &mut Random::new(0, Purpose::Nothing, 1, index))
+}
+
+/// Features of a batch's pictures of nothing, out of a pool.
+pub(super) fn nothing_of(pool: &FeatureRows, samples: usize, random: &mut Random) -> Features {
+    let rows = u32::try_from(pool.count()).unwrap_or(u32::MAX);
+    let drawn: Vec<u32> = (0..samples.div_ceil(SAMPLES))
+        .map(|_| random.below(rows))
+        .collect();
+    pool.gather(&drawn)
 }
 
 /// Plain colours, gradients, stripes, checks, spots and noise, or two of them laid over each other.
@@ -85,7 +100,6 @@ pub(super) fn even(taxonomy: &Taxonomy) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random::Purpose;
     use super::*;
 
     fn drawn(index: u64) -> Pictures {

@@ -5,18 +5,28 @@ use std::collections::BTreeSet;
 use espalier_core::input::TokenBatch;
 use image::RgbImage;
 
-use super::batch::{Chains, Pictures, Scenes};
-use super::draw::{Drawn, Part};
+use super::batch::{BatchSpec, Chains, ImageBatch, Pictures, Scenes};
+use super::draw::{Drawn, Part, View};
 
 /// Share of a box that must lie in another to be a part of it.
 const CONTAINED: f64 = 0.8;
 
-/// The pictures of samples; none where samples have none.
-pub(super) fn pictures(drawn: &[Drawn]) -> Vec<&RgbImage> {
-    drawn
-        .iter()
-        .filter_map(|sample| sample.picture.as_ref())
-        .collect()
+/// Views as the image encoder reads them: features where the dataset keeps them, else pictures.
+pub(super) fn images<'a>(
+    views: impl Iterator<Item = &'a View>,
+    spec: &BatchSpec,
+) -> ImageBatch {
+    let (mut pictures, mut rows) = (Vec::new(), Vec::new());
+    for view in views {
+        match view {
+            View::Pixels(picture) => pictures.push(picture),
+            View::Row(row) => rows.push(*row),
+        }
+    }
+    match &spec.features {
+        Some(features) => ImageBatch::Features(features.gather(&rows)),
+        None => ImageBatch::Pictures(Pictures::pack(spec.image_size, &pictures)),
+    }
 }
 
 /// The chains of samples, cut to the shortest so that all have the same number of texts.
@@ -116,7 +126,7 @@ mod tests {
         Drawn {
             key: String::new(),
             caption: String::new(),
-            picture: Some(RgbImage::new(2, 2)),
+            picture: Some(View::Pixels(RgbImage::new(2, 2))),
             boxed: None,
             synset: None,
             chain: None,

@@ -68,6 +68,18 @@ pub enum Picture {
     Stored(Stored),
     /// Pixels.
     Decoded(RgbImage),
+    /// Features of it, computed before; there are no pixels.
+    Kept(Kept),
+}
+
+/// Rows of [`FeatureRows`](super::features::FeatureRows) that hold the features of one picture, one
+/// row a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Row of view 0.
+    pub first: u32,
+    /// Number of views, at least 1; their rows follow each other.
+    pub views: u32,
 }
 
 impl Picture {
@@ -87,6 +99,10 @@ impl Picture {
             Self::Encoded(bytes) => decode(bytes),
             Self::Stored(stored) => decode(&stored.read()?),
             Self::Decoded(picture) => Ok(picture.clone()),
+            Self::Kept(_) => Err(Fault::new(
+                Cause::MissingPicture,
+                "only its features are kept",
+            )),
         }
     }
 }

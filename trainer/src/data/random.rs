@@ -34,6 +34,10 @@ pub enum Purpose {
     Order = 10,
     /// Pictures of nothing of a training step.
     Nothing = 11,
+    /// Augmentation of a picture whose features are kept.
+    View = 12,
+    /// Features drawn from a classifier for a training step.
+    Drawn = 13,
 }
 
 /// A stream of random numbers.

@@ -15,13 +15,13 @@ use espalier_core::input::Tokenizer;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::batch::{Batch, BatchSpec, Needs, Pictures};
+use super::batch::{Batch, BatchSpec, Needs};
 use super::companions::Companions;
 use super::draw::{Drawn, Outcome, companion, draw};
 use super::error::{DataError, Result};
 use super::fault::{Broken, BrokenCounts};
 use super::order::{EpochOrder, Group, Position, Slot, records_of_epoch};
-use super::pack::{self, pictures};
+use super::pack;
 use super::random::{Purpose, Random};
 use super::source::{Dataset, Record, Records};
 
@@ -311,13 +311,12 @@ impl Producer {
             self.at
         };
         Batch {
-            images: Pictures::pack(size, &pictures(drawn)),
-            box_images: has_boxes.then(|| {
-                Pictures::pack(
-                    size,
-                    &boxed.iter().map(|(crop, _)| crop).collect::<Vec<_>>(),
-                )
-            }),
+            images: pack::images(
+                drawn.iter().filter_map(|sample| sample.picture.as_ref()),
+                &self.spec,
+            ),
+            box_images: has_boxes
+                .then(|| pack::images(boxed.iter().map(|(crop, _)| crop), &self.spec)),
             captions: tokens(drawn.iter().map(|sample| sample.caption.as_str()).collect()),
             phrases: has_boxes
                 .then(|| tokens(boxed.iter().map(|(_, phrase)| phrase.as_str()).collect())),

@@ -24,6 +24,18 @@ pub struct Cache {
     folder: Option<PathBuf>,
 }
 
+/// Folder `espalier/<name>` in the user's cache folder, for what outlives a run.
+#[must_use]
+pub fn default_folder(name: &str) -> PathBuf {
+    std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute())
+        .or_else(|| std::env::home_dir().map(|home| home.join(".cache")))
+        .unwrap_or_else(std::env::temp_dir)
+        .join("espalier")
+        .join(name)
+}
+
 /// SHA-256 of parts, each with its length before it, in hex.
 #[must_use]
 pub fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {

@@ -7,15 +7,47 @@ use espalier_core::input::TokenBatch;
 use espalier_core::loss::Relations;
 use espalier_core::model::Tokens;
 
-use crate::data::{Batch, Pictures, Scenes};
+use crate::data::distill::DistillBatch;
+use crate::data::features::Features;
+use crate::data::{Batch, ImageBatch, Pictures, Scenes};
+
+/// What the image encoder is given.
+#[derive(Clone, Debug)]
+pub enum ImageTensor {
+    /// Pictures in `[0, 1]`, `[n, 3, s, s]`.
+    Pictures(Tensor<4>),
+    /// Pooled features that a locked encoder computed before, `[n, d_model]`.
+    Features(Tensor<2>),
+}
+
+impl ImageTensor {
+    /// Number of pictures.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        match self {
+            Self::Pictures(pictures) => pictures.dims()[0],
+            Self::Features(features) => features.dims()[0],
+        }
+    }
+
+    /// These and others of the same kind behind them.
+    #[must_use]
+    pub fn followed_by(self, others: Self) -> Self {
+        match (self, others) {
+            (Self::Pictures(a), Self::Pictures(b)) => Self::Pictures(Tensor::cat(vec![a, b], 0)),
+            (Self::Features(a), Self::Features(b)) => Self::Features(Tensor::cat(vec![a, b], 0)),
+            _ => unreachable!("a batch has pictures or features, not both"),
+        }
+    }
+}
 
 /// Tensors of one training step.
 #[derive(Clone, Debug)]
 pub struct StepInputs {
-    /// Pictures in `[0, 1]`, `[b, 3, s, s]`; `b` is 0 where the dataset has none.
-    pub images: Tensor<4>,
-    /// Box crops, `[b, 3, s, s]`.
-    pub box_images: Option<Tensor<4>>,
+    /// Pictures or their features, `b` of them; `b` is 0 where the dataset has none.
+    pub images: ImageTensor,
+    /// As many box crops, or their features.
+    pub box_images: Option<ImageTensor>,
     /// Captions.
     pub captions: Tokens,
     /// Phrases of the boxes.
@@ -49,7 +81,36 @@ pub struct LabelInputs {
     /// What the pictures of the samples should say, `[b, l]`.
     pub targets: Tensor<2>,
     /// Pictures of nothing and what each of them should say, `[1, l]`.
-    pub nothing: Option<(Tensor<4>, Tensor<2>)>,
+    pub nothing: Option<(ImageTensor, Tensor<2>)>,
+    /// Soft targets of a classifier.
+    pub distill: Option<DistillInputs>,
+}
+
+/// Soft targets of a classifier on the device.
+#[derive(Clone, Debug)]
+pub struct DistillInputs {
+    /// The first `k` of the labels are those that the classifier knows.
+    pub labels: usize,
+    /// Probabilities of these for pictures, then crops, `[n b, k]`.
+    pub targets: Tensor<2>,
+    /// Features that were drawn from the classifier, `[m, d_model]`, and their probabilities,
+    /// `[m, k]`.
+    pub drawn: Option<(Tensor<2>, Tensor<2>)>,
+}
+
+fn distill_inputs(batch: &DistillBatch, device: &Device) -> DistillInputs {
+    let targets = |values: &[f32]| {
+        let shape = [values.len() / batch.labels.max(1), batch.labels];
+        Tensor::from_data(TensorData::new(values.to_vec(), shape), device)
+    };
+    DistillInputs {
+        labels: batch.labels,
+        targets: targets(&batch.targets),
+        drawn: batch
+            .drawn
+            .as_ref()
+            .map(|(features, values)| (feature_tensor(features, device), targets(values))),
+    }
 }
 
 /// Chains of texts on the device.
@@ -77,6 +138,13 @@ pub struct SceneInputs {
 pub fn picture_tensor(pictures: &Pictures, device: &Device) -> Tensor<4> {
     let shape = [pictures.count, 3, pictures.size, pictures.size];
     Tensor::from_data(TensorData::new(pictures.to_planes(), shape), device)
+}
+
+/// Features as a tensor, `[count, width]`.
+#[must_use]
+pub fn feature_tensor(features: &Features, device: &Device) -> Tensor<2> {
+    let shape = [features.count, features.width];
+    Tensor::from_data(TensorData::new(features.values.clone(), shape), device)
 }
 
 /// A matrix that is true at the given places.
@@ -116,23 +184,28 @@ impl StepInputs {
             }
             pictures
         };
+        let images = |images: &ImageBatch| match images {
+            ImageBatch::Pictures(found) => ImageTensor::Pictures(pictures(found)),
+            ImageBatch::Features(found) => ImageTensor::Features(feature_tensor(found, device)),
+        };
+        let count = batch.images.count();
         Self {
-            images: pictures(&batch.images),
-            box_images: batch.box_images.as_ref().map(pictures),
+            images: images(&batch.images),
+            box_images: batch.box_images.as_ref().map(images),
             captions: Tokens::new(&batch.captions, device),
             phrases: batch.phrases.as_ref().map(|p| Tokens::new(p, device)),
             chains: batch.chains.as_ref().map(|chains| ChainInputs {
                 tiers: chains.tiers,
                 texts: Tokens::new(&chains.texts.followed_by(root), device),
-                has_images: batch.images.count > 0,
+                has_images: count > 0,
             }),
             scenes: batch
                 .scenes
                 .as_ref()
-                .map(|scenes| scene_inputs(scenes, batch.images.count, device)),
+                .map(|scenes| scene_inputs(scenes, count, device)),
             labels: batch.labels.as_ref().map(|labels| {
                 let texts = Tokens::new(&labels.texts, device);
-                let shape = [batch.images.count, texts.rows()];
+                let shape = [count, texts.rows()];
                 let targets = TensorData::new(labels.targets.clone(), shape);
                 LabelInputs {
                     texts,
@@ -140,8 +213,9 @@ impl StepInputs {
                     nothing: labels.nothing.as_ref().map(|nothing| {
                         let target = TensorData::new(nothing.target.clone(), [1, shape[1]]);
                         let target = Tensor::from_data(target, device);
-                        (pictures(&nothing.pictures), target)
+                        (images(&nothing.images), target)
                     }),
+                    distill: labels.distill.as_ref().map(|d| distill_inputs(d, device)),
                 }
             }),
             order: batch.order.as_ref().map(|texts| Tokens::new(texts, device)),

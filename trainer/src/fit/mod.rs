@@ -1,6 +1,8 @@
 //! Training: a method, a stream of batches, an optimiser and a folder for what comes out.
 
 pub mod checkpoint;
+mod class_features;
+mod encode;
 pub mod inputs;
 pub mod method;
 pub mod optimise;
@@ -11,6 +13,7 @@ pub mod source;
 mod start;
 pub mod step;
 mod steps;
+mod teacher;
 mod tensorboard;
 mod texts;
 pub mod towers;

@@ -76,6 +76,11 @@ fn keep_until(path: &Path, step: u64) -> anyhow::Result<()> {
 }
 
 impl Reporter {
+    /// Count the time of the steps from now on.
+    pub fn restart_clock(&mut self) {
+        self.started = Instant::now();
+    }
+
     /// Begin to report at step `first` of `total`; `pictures` are encoded in a step.
     ///
     /// # Errors

@@ -13,6 +13,7 @@ use espalier_core::input::{RandomCrop, TokenBatch, Tokenizer};
 use espalier_core::model::{DualConfig, DualEncoder, TextEncoder};
 
 use super::checkpoint::{self, State};
+use super::encode::RunFeatures;
 use super::method::{Method, Trains};
 use super::optimise::optimizer;
 use super::report::Reporter;
@@ -24,6 +25,7 @@ use super::towers::Pieces;
 use super::validate::Validation;
 use crate::config::TrainConfig;
 use crate::data::boxes::default_min_box_px;
+use crate::data::features::FeatureRows;
 use crate::data::order::records_of_epoch;
 use crate::data::{BatchSpec, BatchStream, Dataset, Needs, Position};
 use crate::exit::usage;
@@ -48,6 +50,53 @@ pub struct Run {
     pub tower_threads: usize,
     /// Checkpoint to continue from.
     pub resume: Option<PathBuf>,
+}
+
+/// Data that batches are made of: pictures, or their kept features.
+pub(super) struct Begun {
+    pub(super) data: Arc<dyn Dataset>,
+    pub(super) spec: BatchSpec,
+    pub(super) validation: Option<(Arc<dyn Dataset>, BatchSpec)>,
+    /// Features of the training data, where they are kept.
+    pub(super) rows: Option<Arc<FeatureRows>>,
+    pub(super) outliers: Option<Arc<FeatureRows>>,
+}
+
+impl Begun {
+    fn new(
+        run: &Run,
+        data: Arc<dyn Dataset>,
+        spec: BatchSpec,
+        features: Option<RunFeatures>,
+    ) -> Self {
+        let of_source = |source: &Source| {
+            let lineages = source.lineages.clone();
+            let spec = BatchSpec {
+                lineages,
+                ..spec.clone()
+            };
+            (Arc::clone(&source.data), spec)
+        };
+        let validation = run.validation.as_ref().map(of_source);
+        let Some(features) = features else {
+            return Self {
+                data,
+                spec,
+                validation,
+                rows: None,
+                outliers: None,
+            };
+        };
+        let kept = features.validation.zip(validation);
+        Self {
+            data: features.train.data,
+            rows: Some(Arc::clone(&features.train.rows)),
+            spec: RunFeatures::spec(&features.train.rows, spec),
+            validation: kept
+                .map(|(kept, (_, spec))| (kept.data, RunFeatures::spec(&kept.rows, spec))),
+            outliers: features.outliers,
+        }
+    }
 }
 
 /// How a run ended.
@@ -80,6 +129,7 @@ impl Run {
         let (t, method) = (&self.config.train, self.method().trains());
         Trains {
             image: method.image && !t.lock_image,
+            projection: method.projection && !t.lock_projection,
             text: method.text && !t.lock_text,
             ..method
         }
@@ -141,7 +191,7 @@ impl Run {
     }
 
     /// How a batch is cut for the towers.
-    fn pieces(&self) -> Pieces {
+    pub(super) fn pieces(&self) -> Pieces {
         let t = &self.config.train;
         Pieces {
             threads: match t.tower_threads {
@@ -193,7 +243,6 @@ impl Run {
             MERGES,
             architecture.text.vocab_size,
         )?);
-        let texts = StepTexts::new(&self.source.taxonomy, &tokenizer, &self.config)?;
         let mut card = ModelCard {
             config: architecture.clone(),
             method: self.config.train.method.name().to_owned(),
@@ -230,22 +279,29 @@ impl Run {
         let pictures = spec.batch_size as u64 * if boxed { 2 } else { 1 };
         let mut report = Reporter::start(&self.folder, state.step, total, pictures)?;
         self.introduce(&mut report, &state, data.as_ref(), total)?;
+        let features = {
+            let mut say = |line: &str| report.say(line);
+            self.features(&model.0, &card, &spec, None, stop, &mut say)?
+        };
+        let begun = Begun::new(self, data, spec, features);
+        report.restart_clock();
+        let teacher = self.teacher(begun.rows.as_deref(), &mut |line| report.say(line))?;
+        let outliers = begun.outliers.clone();
+        let taxonomy = &self.source.taxonomy;
+        let texts = StepTexts::new(taxonomy, &tokenizer, &self.config, outliers, teacher)?;
         let root = self.root(&tokenizer, &architecture);
         let steps = Steps {
             run: self,
             task: self.task(model, optimizer, root, total),
-            validation: self.validation.as_ref().map(|source| {
-                let spec = BatchSpec {
-                    lineages: source.lineages.clone(),
-                    ..spec.clone()
-                };
-                let (data, tokenizer) = (Arc::clone(&source.data), Arc::clone(&tokenizer));
+            validation: begun.validation.map(|(data, spec)| {
+                let tokenizer = Arc::clone(&tokenizer);
                 Validation::new(data, tokenizer, spec, self.config.train.val_batches)
             }),
-            stream: BatchStream::start(data, tokenizer, spec, state.position)?,
+            stream: BatchStream::start(begun.data, tokenizer, begun.spec, state.position)?,
             texts,
             saved: self.resume.clone(),
             skipped: 0,
+            first: state.step,
             state,
             card,
             report,
@@ -297,7 +353,6 @@ impl Run {
             MERGES,
             architecture.text.vocab_size,
         )?);
-        let texts = StepTexts::new(&self.source.taxonomy, &tokenizer, &self.config)?;
         let mut card = ModelCard {
             config: architecture.clone(),
             method: String::new(),
@@ -310,13 +365,23 @@ impl Run {
         let records = data.records();
         let model = self.build(&architecture, &mut card)?;
         let root = self.root(&tokenizer, &architecture);
-        let mut task = self.task(model, optimizer(&self.config.optim)?, root, total);
         let spec = self.spec(&architecture);
-        let mut stream = BatchStream::start(data, tokenizer, spec, Position::default())?;
+        // Enough records for two batches, also where some of them cannot be used.
+        let most = Some(4 * spec.batch_size as u64);
+        let never = AtomicBool::new(false);
+        let features = self.features(&model.0, &card, &spec, most, &never, &mut |_| Ok(()))?;
+        let mut task = self.task(model, optimizer(&self.config.optim)?, root, total);
+        let begun = Begun::new(self, data, spec, features);
+        let teacher = self.teacher(begun.rows.as_deref(), &mut |_| Ok(()))?;
+        let outliers = begun.outliers.clone();
+        let taxonomy = &self.source.taxonomy;
+        let texts = StepTexts::new(taxonomy, &tokenizer, &self.config, outliers, teacher)?;
+        let mut stream =
+            BatchStream::start(begun.data, tokenizer, begun.spec, Position::default())?;
         let (mut report, mut seconds) = (StepReport { values: Vec::new() }, 0.0);
         for step in 0..2 {
             let mut batch = stream.next().context("the data ended")??;
-            texts.apply(&mut batch, step);
+            texts.apply(&mut batch, step)?;
             // The first step pays for allocations and, on a GPU, for compiling kernels.
             let begun = Instant::now();
             (task, report) = task.step(&batch, step, 0.0);

@@ -43,7 +43,10 @@ impl Run {
         let mut model = with_stable_ids(model);
         let trains = self.trains();
         if !trains.image {
-            model.image = model.image.no_grad();
+            model.image.visual = model.image.visual.no_grad();
+        }
+        if !trains.projection {
+            model.image.visual_proj = model.image.visual_proj.no_grad();
         }
         if !trains.text {
             model.text = model.text.no_grad();

@@ -32,6 +32,8 @@ pub(super) struct Steps<'a> {
     pub(super) saved: Option<PathBuf>,
     /// Records skipped since the process began.
     pub(super) skipped: u64,
+    /// Steps that were done before the process began.
+    pub(super) first: u64,
 }
 
 impl Steps<'_> {
@@ -43,7 +45,7 @@ impl Steps<'_> {
         let mut last = None;
         while self.state.step < self.total && !stop.load(Ordering::Relaxed) {
             let mut batch = self.stream.next().context("the data ended")??;
-            self.texts.apply(&mut batch, self.state.step);
+            self.texts.apply(&mut batch, self.state.step)?;
             let schedule = optim.schedule;
             let lr = optim.lr * schedule.multiplier(self.state.step, optim.warmup, self.total);
             let (task, found) = self.task.step(&batch, self.state.step, lr);
@@ -149,15 +151,18 @@ impl Steps<'_> {
             Some(path) if !interrupted => path.clone(),
             _ => self.save()?,
         };
+        let seconds = begun.elapsed().as_secs_f64();
+        let rate = (self.state.step - self.first) as f64 / seconds.max(1e-3);
         let peak = memory::peak()
             .map(|bytes| format!(", peak memory {:.0} MiB", bytes as f64 / memory::MIB))
             .unwrap_or_default();
         self.report.say(&format!(
-            "{} after step {} of {}, {} in this process{peak}; checkpoint: {}",
+            "{} after step {} of {}, {} in this process ({rate:.1} steps a second){peak}; \
+             checkpoint: {}",
             if interrupted { "interrupted" } else { "done" },
             self.state.step,
             self.total,
-            clock(begun.elapsed().as_secs_f64()),
+            clock(seconds),
             checkpoint.display()
         ))?;
         self.report.finish();

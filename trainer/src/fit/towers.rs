@@ -6,7 +6,7 @@
 //! without a graph first and once more, with one, when their gradient is known. The gradient is
 //! that of the whole batch either way.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::panic::resume_unwind;
 use std::thread;
 
@@ -17,6 +17,7 @@ use clap::ValueEnum;
 use espalier_core::model::{DualEncoder, Tokens};
 use serde::{Deserialize, Serialize};
 
+use super::inputs::ImageTensor;
 use super::method::Trains;
 
 /// What the towers compute in. Weights, optimiser, features and all geometry stay in 32 bits.
@@ -46,6 +47,8 @@ pub struct Pieces {
 #[derive(Clone)]
 enum Input {
     Images(Tensor<4>, Option<Tensor<1, Int>>),
+    /// Pooled features of a locked encoder, `[n, d_model]`.
+    Pooled(Tensor<2>),
     Texts(Tokens),
 }
 
@@ -53,6 +56,7 @@ impl Input {
     fn rows(&self) -> usize {
         match self {
             Self::Images(images, _) => images.dims()[0],
+            Self::Pooled(pooled) => pooled.dims()[0],
             Self::Texts(tokens) => tokens.rows(),
         }
     }
@@ -62,6 +66,7 @@ impl Input {
             Self::Images(images, keep) => {
                 Self::Images(images.clone().narrow(0, from, count), keep.clone())
             }
+            Self::Pooled(pooled) => Self::Pooled(pooled.clone().narrow(0, from, count)),
             Self::Texts(tokens) => Self::Texts(tokens.narrow(from, count)),
         }
     }
@@ -69,18 +74,24 @@ impl Input {
     fn features(self, model: &DualEncoder, precision: Precision) -> Tensor<2> {
         let features = match self {
             Self::Images(images, keep) => {
-                let images = match precision {
-                    Precision::Fp32 => images,
-                    Precision::Bf16 => images.cast(FloatDType::BF16),
-                };
+                let images = narrowed(images, precision);
                 model.image.forward_tokens(images, keep)
             }
+            Self::Pooled(pooled) => model.image.project(narrowed(pooled, precision)),
             Self::Texts(tokens) => model.text.forward(&tokens),
         };
         match precision {
             Precision::Fp32 => features,
             Precision::Bf16 => features.cast(FloatDType::F32),
         }
+    }
+}
+
+/// What goes into a tower, in the type that it computes in.
+fn narrowed<const D: usize>(input: Tensor<D>, precision: Precision) -> Tensor<D> {
+    match precision {
+        Precision::Fp32 => input,
+        Precision::Bf16 => input.cast(FloatDType::BF16),
     }
 }
 
@@ -107,6 +118,8 @@ pub struct Towers<'a> {
     how: Pieces,
     /// One a thread; without a graph where there are several passes.
     forks: Vec<DualEncoder>,
+    /// The same without a graph, for a locked image encoder.
+    locked: OnceCell<Vec<DualEncoder>>,
     calls: RefCell<Vec<Call>>,
 }
 
@@ -123,6 +136,7 @@ impl<'a> Towers<'a> {
             trains,
             how,
             forks: (0..how.threads).map(|_| one()).collect(),
+            locked: OnceCell::new(),
             calls: RefCell::new(Vec::new()),
         }
     }
@@ -130,10 +144,42 @@ impl<'a> Towers<'a> {
     /// Features of pictures.
     ///
     /// # Shapes
-    /// `[n, 3, s, s] -> [n, d_embed]`; `keep [k]` as in
+    /// `[n, 3, s, s]` or pooled features `[n, d_model] -> [n, d_embed]`; `keep [k]` as in
     /// [`forward_tokens`](espalier_core::model::VisionTower::forward_tokens)
-    pub fn images(&self, images: Tensor<4>, keep: Option<Tensor<1, Int>>) -> Tensor<2> {
-        self.call(Input::Images(images.inner(), keep.map(Tensor::inner)))
+    pub fn images(&self, images: ImageTensor, keep: Option<Tensor<1, Int>>) -> Tensor<2> {
+        let keep = keep.map(Tensor::inner);
+        match images {
+            ImageTensor::Features(pooled) => self.call(Input::Pooled(pooled.inner())),
+            ImageTensor::Pictures(images) if self.trains.image => {
+                self.call(Input::Images(images.inner(), keep))
+            }
+            ImageTensor::Pictures(images) => {
+                let pooled = self.pooled(images.inner(), keep);
+                self.call(Input::Pooled(pooled))
+            }
+        }
+    }
+
+    /// Pooled features by the locked encoder, as in evaluation: nothing of it learns or changes.
+    fn pooled(&self, images: Tensor<4>, keep: Option<Tensor<1, Int>>) -> Tensor<2> {
+        let precision = self.how.precision;
+        let locked = self.locked.get_or_init(|| {
+            let one = |_| fork(self.model, self.how).valid();
+            (0..self.how.threads).map(one).collect()
+        });
+        let rows = images.dims()[0];
+        let mut pieces = Vec::new();
+        for pass in 0..self.how.passes {
+            let (first, all) = (pass * self.how.threads, self.how.passes * self.how.threads);
+            pieces.extend(on_threads(locked, |thread, model| {
+                let (from, count) = share(rows, first + thread, all);
+                let piece = (count > 0).then(|| images.clone().narrow(0, from, count))?;
+                let piece = narrowed(piece, precision);
+                let pooled = model.image.pooled_tokens(piece, keep.clone());
+                Some(pooled.cast(FloatDType::F32))
+            }));
+        }
+        Tensor::cat(pieces.into_iter().flatten().collect(), 0)
     }
 
     /// Features of texts.
@@ -160,7 +206,8 @@ impl<'a> Towers<'a> {
         let features = features.map(|piece: &Tensor<2>| piece.clone().inner());
         let leaf = Tensor::cat(features.collect(), 0).autodiff();
         let learns = match input {
-            Input::Images(..) => self.trains.image,
+            Input::Images(..) => self.trains.image || self.trains.projection,
+            Input::Pooled(_) => self.trains.projection,
             Input::Texts(_) => self.trains.text,
         };
         if !learns {

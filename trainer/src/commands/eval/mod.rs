@@ -11,7 +11,7 @@ use burn::tensor::Device;
 use self::report::{Done, record, report};
 use crate::cli::EvalArgs;
 use crate::data::DataError;
-use crate::eval::cache::Cache;
+use crate::eval::cache::{Cache, default_folder};
 use crate::eval::embedder::{Embedder, Reading};
 use crate::eval::task::Context;
 use crate::eval::{Options, Task, tasks};
@@ -46,7 +46,7 @@ fn embedder<'a>(args: &EvalArgs, model: &'a Model, device: &'a Device) -> Embedd
     let folder = match (args.no_cache, &args.cache) {
         (true, _) => None,
         (false, Some(folder)) => Some(folder.clone()),
-        (false, None) => Some(default_cache()),
+        (false, None) => Some(default_folder("embeddings")),
     };
     let reading = Reading {
         batch_size: args.options.batch_size,
@@ -55,17 +55,6 @@ fn embedder<'a>(args: &EvalArgs, model: &'a Model, device: &'a Device) -> Embedd
         cache: Cache::new(folder),
     };
     Embedder::new(model, device, reading)
-}
-
-/// Where embeddings are kept that outlive a run: the user's cache folder.
-fn default_cache() -> PathBuf {
-    std::env::var_os("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .filter(|folder| folder.is_absolute())
-        .or_else(|| std::env::home_dir().map(|home| home.join(".cache")))
-        .unwrap_or_else(std::env::temp_dir)
-        .join("espalier")
-        .join("embeddings")
 }
 
 /// The tasks that were named, each once, in the order of [`tasks::ALL`].

@@ -1,5 +1,6 @@
 //! ATMG: contrast by angles, modalities at radii of their own.
 
+use espalier_core::geometry::cone;
 use espalier_core::loss::{self, LossTerms};
 use espalier_core::model::LiftKind;
 
@@ -25,6 +26,12 @@ impl Method for Atmg {
         let apex = self.options.image_apex;
         let scale = step.model.logit_scale.value();
         let weight = self.options.centroid;
-        loss::atmg(images, texts, step.curvature(), scale, apex, weight)
+        let c = step.curvature();
+        let terms = loss::atmg(images.clone(), texts, c.clone(), scale.clone(), apex, weight);
+        // As in zero-shot classification: by the angle at the text.
+        step.with_distillation(terms, &self.options, images, scale, |x, y| {
+            let angles = cone::pairwise_exterior_angle(y, x, c.clone());
+            angles.transpose().neg()
+        })
     }
 }

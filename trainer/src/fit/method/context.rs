@@ -8,7 +8,7 @@ use espalier_core::model::{Lift, Tokens};
 use super::StepContext;
 use crate::config::LossConfig;
 use crate::data::Needs;
-use crate::fit::inputs::ChainInputs;
+use crate::fit::inputs::{ChainInputs, ImageTensor};
 
 /// What a method on pairs needs; with boxes, their phrases make further pairs.
 pub(super) fn needs_of_pairs(options: &LossConfig) -> Needs {
@@ -35,7 +35,7 @@ impl StepContext<'_> {
     }
 
     /// Features of pictures, from the patches of this step, `[n, d]`.
-    pub(super) fn features(&self, images: Tensor<4>) -> Tensor<2> {
+    pub(super) fn features(&self, images: ImageTensor) -> Tensor<2> {
         self.towers.images(images, self.inputs.keep.clone())
     }
 
@@ -66,8 +66,8 @@ impl StepContext<'_> {
             unreachable!("batches of a method that needs boxes have them")
         };
         // Pictures and crops share a pass: one large matrix product beats two small ones.
-        let [batch, ..] = self.inputs.images.dims();
-        let both = Tensor::cat(vec![self.inputs.images.clone(), box_images.clone()], 0);
+        let batch = self.inputs.images.rows();
+        let both = self.inputs.images.clone().followed_by(box_images.clone());
         let points = self.model.lift.image(self.features(both));
         HycoclipPoints {
             image: points.clone().narrow(0, 0, batch),
@@ -97,6 +97,17 @@ impl StepContext<'_> {
         let targets = labels.targets.clone().repeat_dim(0, rows / samples.max(1));
         let texts = self.text_points(&labels.texts);
         let scale = self.model.logit_scale.value();
+        let terms = self.distilled(
+            terms,
+            options,
+            pictures.clone(),
+            texts.clone(),
+            scale.clone(),
+            &similarity,
+        );
+        if options.labels == 0.0 {
+            return terms;
+        }
         let g = similarity(pictures, texts.clone());
         let terms = terms.plus(
             "labels",
@@ -112,6 +123,55 @@ impl StepContext<'_> {
         // It may move these pictures, not blunt the scale of all others.
         let term = label_contrast(similarity(pictures, texts), targets, scale.detach());
         terms.plus("nothing", options.nothing, term)
+    }
+
+    /// A loss with the distillation of the classifier, for methods without the contrast of
+    /// [`with_labels`](Self::with_labels).
+    pub(super) fn with_distillation(
+        &self,
+        terms: LossTerms,
+        options: &LossConfig,
+        pictures: Tensor<2>,
+        scale: Tensor<1>,
+        similarity: impl Fn(Tensor<2>, Tensor<2>) -> Tensor<2>,
+    ) -> LossTerms {
+        let Some(labels) = &self.inputs.labels else {
+            return terms;
+        };
+        let texts = self.text_points(&labels.texts);
+        self.distilled(terms, options, pictures, texts, scale, &similarity)
+    }
+
+    /// Cross-entropy between the classifier's probabilities and the softmax of the scaled
+    /// similarities of pictures and label texts; the same for features that were drawn from the
+    /// classifier.
+    ///
+    /// `pictures [n b, d]`, `texts [l, d]`, `scale [1]`
+    fn distilled(
+        &self,
+        terms: LossTerms,
+        options: &LossConfig,
+        pictures: Tensor<2>,
+        texts: Tensor<2>,
+        scale: Tensor<1>,
+        similarity: &impl Fn(Tensor<2>, Tensor<2>) -> Tensor<2>,
+    ) -> LossTerms {
+        let labels = self.inputs.labels.as_ref();
+        let Some(distill) = labels.and_then(|labels| labels.distill.as_ref()) else {
+            return terms;
+        };
+        let known = texts.narrow(0, 0, distill.labels);
+        let term = |pictures, targets| {
+            label_contrast(similarity(pictures, known.clone()), targets, scale.clone())
+        };
+        let first = term(pictures, distill.targets.clone());
+        let terms = terms.plus("distill", options.distill, first);
+        let Some((features, targets)) = &distill.drawn else {
+            return terms;
+        };
+        let drawn = self.features(ImageTensor::Features(features.clone()));
+        let second = term(self.model.lift.image(drawn), targets.clone());
+        terms.plus("synthetic", options.distill, second)
     }
 
     /// A loss with the order of texts by their radii, where the run asks for it; `radius` of points

@@ -51,8 +51,10 @@ pub enum MethodName {
 /// What is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trains {
-    /// The picture tower.
+    /// The image encoder, without its projection.
     pub image: bool,
+    /// The projection of the image encoder.
+    pub projection: bool,
     /// The text tower.
     pub text: bool,
     /// The scale of the contrast.
@@ -63,6 +65,7 @@ impl Trains {
     /// All of it.
     pub const ALL: Self = Self {
         image: true,
+        projection: true,
         text: true,
         scale: true,
     };

@@ -1,12 +1,12 @@
 //! Visual hierarchies: pictures and their parts, without texts.
 
-use burn::tensor::Tensor;
 use espalier_core::loss::{self, LossTerms};
 use espalier_core::model::LiftKind;
 
 use super::{Method, StepContext, Trains};
 use crate::config::{LossConfig, PartsSpace};
 use crate::data::Needs;
+use crate::fit::inputs::ImageTensor;
 
 pub(super) struct Parts {
     pub(super) options: LossConfig,
@@ -32,9 +32,9 @@ impl Method for Parts {
         let Some(scenes) = &step.inputs.scenes else {
             unreachable!("batches of a method that needs parts have them")
         };
-        let all = Tensor::cat(vec![step.inputs.images.clone(), scenes.boxes.clone()], 0);
-        let features = step.features(all);
-        let [batch, ..] = step.inputs.images.dims();
+        let boxes = ImageTensor::Pictures(scenes.boxes.clone());
+        let batch = step.inputs.images.rows();
+        let features = step.features(step.inputs.images.clone().followed_by(boxes));
         let [rows, _] = features.dims();
         let scale = step.model.logit_scale.value();
         match self.options.parts_space {

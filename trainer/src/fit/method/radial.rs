@@ -23,6 +23,7 @@ impl Method for Radial {
         Trains {
             text: true,
             image: false,
+            projection: false,
             scale: false,
         }
     }

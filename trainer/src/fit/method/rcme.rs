@@ -45,12 +45,13 @@ impl Method for Rcme {
             let all = vec![frozen.positives, below(frozen.negatives)];
             Tensor::cat(all, 1).reshape([b * (2 * n - 1), d])
         });
-        let images = || normalize(step.features(step.inputs.images.clone()));
+        let has_images = step.chains().has_images;
+        let images = has_images.then(|| normalize(step.features(step.inputs.images.clone())));
         let lineages = Lineages {
             texts: texts.positives,
             negatives: below(texts.negatives),
             root: texts.root,
-            images: step.chains().has_images.then(images),
+            images: images.clone(),
             frozen,
         };
         let weights = RcmeWeights {
@@ -63,7 +64,9 @@ impl Method for Rcme {
         };
         // The scale of the contrast is that of the start weights.
         let scale = step.model.logit_scale.value().detach();
-        loss::rcme(&lineages, scale, weights)
+        let terms = loss::rcme(&lineages, scale.clone(), weights);
+        let Some(images) = images else { return terms };
+        step.with_distillation(terms, o, images, scale, |x, y| x.matmul(y.transpose()))
     }
 
     fn chance(&self, _batch_size: usize) -> Option<(&'static str, f64)> {

@@ -1,0 +1,65 @@
+//! What identifies a record whose features are kept: its pixels as stored, and its boxes.
+
+use sha2::{Digest, Sha256};
+
+use super::view::Subject;
+use crate::data::boxes::Region;
+use crate::data::fault::{Broken, Fault};
+use crate::data::picture::Picture;
+use crate::data::source::Record;
+
+/// Hashes of a record that can be read, without its texts.
+pub(super) struct Content {
+    photo: [u8; 32],
+    boxes: [u8; 32],
+}
+
+fn digest(picture: &Picture) -> Result<[u8; 32], Fault> {
+    let mut hash = Sha256::new();
+    match picture {
+        Picture::None | Picture::Kept(_) => {}
+        Picture::Encoded(bytes) => hash.update(bytes),
+        Picture::Stored(stored) => hash.update(stored.read()?),
+        Picture::Decoded(pixels) => {
+            hash.update(pixels.width().to_le_bytes());
+            hash.update(pixels.as_raw());
+        }
+    }
+    Ok(hash.finalize().into())
+}
+
+impl Content {
+    /// Reads the bytes of the pictures; nothing is decoded.
+    pub(super) fn of(record: &Record) -> Result<Self, Broken> {
+        let fault = |fault: Fault| fault.of(&record.key);
+        let photo = digest(&record.picture).map_err(fault)?;
+        let mut boxes = Sha256::new();
+        for one in &record.boxes {
+            match &one.region {
+                Region::Relative(place) => {
+                    place.map(|edge| boxes.update(edge.to_le_bytes()));
+                }
+                Region::Crop(crop) => boxes.update(digest(crop).map_err(fault)?),
+            }
+        }
+        Ok(Self {
+            photo,
+            boxes: boxes.finalize().into(),
+        })
+    }
+
+    /// What the features of a subject depend on.
+    pub(super) fn key(&self, subject: Subject) -> Vec<u8> {
+        match subject {
+            Subject::Photo => self.photo.to_vec(),
+            Subject::Crops => [self.photo, self.boxes].concat(),
+        }
+    }
+
+    /// Seed of the augmentation.
+    pub(super) fn seed(&self) -> u64 {
+        let mut first = [0; 8];
+        first.copy_from_slice(&self.photo[..8]);
+        u64::from_le_bytes(first)
+    }
+}

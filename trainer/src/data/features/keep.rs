@@ -1,0 +1,452 @@
+//! A dataset with the features of its pictures in place of the pictures.
+//!
+//! Features that were computed before are read from the cache folder; the others are computed and
+//! written there, a file for every few hundred records, so that what an interrupted run has computed
+//! is not computed again.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use half::f16;
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use super::content::Content;
+use super::file::{self, Entry, Stored};
+use super::rows::FeatureRows;
+use super::view::{Opened, Subject, ViewSpec};
+use crate::data::batch::Pictures;
+use crate::data::boxes::Region;
+use crate::data::fault::{Broken, Fault};
+use crate::data::picture::{Kept, Picture};
+use crate::data::source::{Dataset, Record, Records, Unit};
+
+/// Records of a file.
+const RECORDS: usize = 256;
+/// Records that are decoded before the encoder gets their pictures.
+const BLOCK: usize = 16;
+/// Time between two lines about the progress.
+const SAY_EVERY: Duration = Duration::from_secs(10);
+
+/// The locked image encoder.
+pub trait Encoder: Sync {
+    /// Numbers of a feature.
+    fn width(&self) -> usize;
+
+    /// What tells whether two encoders give the same features: a hash of the weights.
+    fn identity(&self) -> &str;
+
+    /// Pooled features of pictures, `[count, width]` row by row.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn encode(&self, pictures: &Pictures) -> anyhow::Result<Vec<f32>>;
+}
+
+/// What to keep and where.
+pub struct Keeping<'a> {
+    /// The encoder.
+    pub encoder: &'a dyn Encoder,
+    /// Views of each picture and crop.
+    pub views: ViewSpec,
+    /// Whether the crops of boxes are kept too.
+    pub crops: bool,
+    /// Folder of the files; `None` keeps features in memory alone.
+    pub folder: Option<PathBuf>,
+    /// Whether files are written too; else they are only read.
+    pub writes: bool,
+    /// Most records; `None` for all. The others are left out of the dataset.
+    pub most: Option<u64>,
+    /// Set when the run is interrupted.
+    pub stop: &'a AtomicBool,
+}
+
+/// What was kept.
+pub struct KeptData {
+    /// The dataset; its records have features in place of pictures.
+    pub data: Arc<dyn Dataset>,
+    /// The features.
+    pub rows: Arc<FeatureRows>,
+    /// Features that were computed now; the others had been computed before.
+    pub computed: usize,
+}
+
+/// A record that can be read, without the pixels.
+struct Probe {
+    record: Record,
+    content: Content,
+}
+
+/// One file: a view of the photos or of the crops of some records.
+struct Layer {
+    subject: Subject,
+    view: u32,
+    path: Option<PathBuf>,
+    found: Option<Stored>,
+}
+
+/// Pictures and entries of some records for each layer that is missing.
+type Block = Vec<(Vec<Entry>, Pictures)>;
+
+struct Keeper<'a, 'b> {
+    how: &'b Keeping<'a>,
+    inner: &'b dyn Dataset,
+    pool: ThreadPool,
+    rows: FeatureRows,
+    computed: usize,
+    records_done: u64,
+    begun: Instant,
+    last_line: Instant,
+    say: &'b mut dyn FnMut(&str) -> anyhow::Result<()>,
+}
+
+/// Keep the features of a dataset. `say` is told how it goes on, at most every ten seconds.
+///
+/// # Errors
+/// When it is interrupted, a file cannot be written or the device fails; files that are written stay.
+pub fn keep(
+    inner: &Arc<dyn Dataset>,
+    how: &Keeping<'_>,
+    say: &mut dyn FnMut(&str) -> anyhow::Result<()>,
+) -> anyhow::Result<KeptData> {
+    let workers = how.views.augmented.workers.max(1);
+    let mut keeper = Keeper {
+        how,
+        inner: &**inner,
+        pool: ThreadPoolBuilder::new().num_threads(workers).build()?,
+        rows: FeatureRows::new(how.encoder.width()),
+        computed: 0,
+        records_done: 0,
+        begun: Instant::now(),
+        last_line: Instant::now(),
+        say,
+    };
+    let mut left = how.most.unwrap_or(u64::MAX);
+    let (mut units, mut records) = (Vec::new(), Vec::new());
+    for (at, unit) in inner.units().iter().enumerate() {
+        let count = u64::from(unit.records).min(left);
+        left -= count;
+        units.push(Unit {
+            records: u32::try_from(count).unwrap_or(u32::MAX),
+            ..*unit
+        });
+        records.push(Arc::new(keeper.unit(at, count as usize)?));
+    }
+    let (rows, computed) = (Arc::new(keeper.rows), keeper.computed);
+    Ok(KeptData {
+        data: Arc::new(WithFeatures {
+            inner: Arc::clone(inner),
+            units,
+            records,
+        }),
+        rows,
+        computed,
+    })
+}
+
+impl Keeper<'_, '_> {
+    /// The records of a unit with their features.
+    fn unit(&mut self, unit: usize, count: usize) -> anyhow::Result<Vec<Result<Record, Broken>>> {
+        let loaded = match self.inner.load(unit) {
+            Ok(loaded) if count > 0 => loaded,
+            Ok(_) => return Ok(Vec::new()),
+            Err(broken) => {
+                self.records_done += count as u64;
+                return Ok(vec![Err(broken); count]);
+            }
+        };
+        let mut kept = Vec::with_capacity(count);
+        for from in (0..count).step_by(RECORDS) {
+            let rows = from..count.min(from + RECORDS);
+            kept.extend(self.chunk(&*loaded, rows.clone())?);
+            self.records_done += rows.len() as u64;
+        }
+        Ok(kept)
+    }
+
+    fn chunk(
+        &mut self,
+        loaded: &dyn Records,
+        rows: std::ops::Range<usize>,
+    ) -> anyhow::Result<Vec<Result<Record, Broken>>> {
+        let probe = |row: usize| {
+            let record = loaded.read(row)?;
+            let content = Content::of(&record)?;
+            let record = without_pixels(record);
+            Ok(Probe { record, content })
+        };
+        let all = rows.clone();
+        let probes: Vec<Result<Probe, Broken>> = self
+            .pool
+            .install(|| all.into_par_iter().map(probe).collect());
+        let width = self.how.encoder.width();
+        let mut layers: Vec<Layer> = Vec::new();
+        let subjects = [Subject::Photo, Subject::Crops];
+        for subject in subjects.into_iter().take(1 + usize::from(self.how.crops)) {
+            for view in 0..self.how.views.views.max(1) {
+                let path = self.path(subject, view, &probes);
+                let found = path
+                    .as_ref()
+                    .and_then(|path| Stored::read(path, rows.len(), width));
+                layers.push(Layer {
+                    subject,
+                    view,
+                    path,
+                    found,
+                });
+            }
+        }
+        // Views of one subject belong together: their rows are those of the same pictures.
+        let views = self.how.views.views.max(1) as usize;
+        for group in layers.chunks_mut(views) {
+            let first = group[0].found.as_ref().map(|stored| stored.entries.clone());
+            for layer in &mut *group {
+                let entries = layer.found.as_ref().map(|stored| &stored.entries);
+                if entries.is_some() && first.is_some() && entries != first.as_ref() {
+                    layer.found = None;
+                }
+            }
+        }
+        if layers.iter().any(|layer| layer.found.is_none()) {
+            self.compute(loaded, &rows, &probes, &mut layers)?;
+        }
+        let mut records = Vec::with_capacity(probes.len());
+        for probe in probes {
+            records.push(probe.map(|probe| probe.record));
+        }
+        for group in layers.chunks(views) {
+            self.place(group, &mut records)?;
+        }
+        Ok(records)
+    }
+
+    /// Path of a layer: a hash of all that its features depend on.
+    fn path(
+        &self,
+        subject: Subject,
+        view: u32,
+        probes: &[Result<Probe, Broken>],
+    ) -> Option<PathBuf> {
+        let folder = self.how.folder.as_ref()?;
+        let settings = self.how.views.key(subject, view);
+        let content = |probe: &Result<Probe, Broken>| match probe {
+            Ok(probe) => probe.content.key(subject),
+            Err(_) => b"broken".to_vec(),
+        };
+        let contents: Vec<Vec<u8>> = probes.iter().map(content).collect();
+        let parts = [self.how.encoder.identity().as_bytes(), settings.as_bytes()];
+        let contents = contents.iter().map(Vec::as_slice);
+        Some(file::path(folder, parts.into_iter().chain(contents)))
+    }
+
+    /// Decode on worker threads, encode here, write a file for each layer that is missing.
+    fn compute(
+        &mut self,
+        loaded: &dyn Records,
+        rows: &std::ops::Range<usize>,
+        probes: &[Result<Probe, Broken>],
+        layers: &mut [Layer],
+    ) -> anyhow::Result<()> {
+        let missing: Vec<(Subject, u32)> = layers
+            .iter()
+            .filter(|layer| layer.found.is_none())
+            .map(|layer| (layer.subject, layer.view))
+            .collect();
+        let mut made: Vec<Stored> = missing
+            .iter()
+            .map(|_| Stored {
+                entries: Vec::new(),
+                values: Vec::new(),
+            })
+            .collect();
+        let views = &self.how.views;
+        let one = |(row, probe): (usize, &Result<Probe, Broken>)| {
+            let probe = probe.as_ref().map_err(|broken| broken.fault.clone())?;
+            if matches!(probe.record.picture, Picture::None) {
+                return Ok(missing.iter().map(|_| (Vec::new(), Vec::new())).collect());
+            }
+            let record = loaded.read(row).map_err(|broken| broken.fault)?;
+            let opened = Opened::new(&record, views, self.how.crops, probe.content.seed())?;
+            let draw = |(subject, view): &(Subject, u32)| {
+                let pictures = opened.view(*subject, *view, views)?;
+                Ok((opened.items(*subject), pictures))
+            };
+            missing.iter().map(draw).collect()
+        };
+        type Drawn = Result<Vec<(Vec<u32>, Vec<image::RgbImage>)>, Fault>;
+        let block = |(from, probes): (usize, &[Result<Probe, Broken>])| -> Block {
+            let rows: Vec<_> = (from..).zip(probes).collect();
+            let drawn: Vec<Drawn> = self.pool.install(|| rows.into_par_iter().map(one).collect());
+            let layer = |at: usize| {
+                let mut pictures = Vec::new();
+                let entry = |record: &Drawn| match record {
+                    Ok(layers) => Entry::Rows(layers[at].0.clone()),
+                    Err(fault) => Entry::Broken(fault.cause, fault.detail.clone()),
+                };
+                let entries = drawn.iter().map(entry).collect();
+                for record in drawn.iter().flatten() {
+                    pictures.extend(&record[at].1);
+                }
+                (entries, Pictures::pack(views.evaluation.size, &pictures))
+            };
+            (0..missing.len()).map(layer).collect()
+        };
+        let stop = self.how.stop;
+        let (send, receive) = sync_channel::<Block>(2);
+        let (encoder, begun, done) = (self.how.encoder, self.begun, self.records_done);
+        let (last_line, say) = (&mut self.last_line, &mut *self.say);
+        let (computed, total) = (&mut self.computed, self.inner.records());
+        let block = &block;
+        thread::scope(|scope| -> anyhow::Result<()> {
+            scope.spawn(move || {
+                let blocks = probes.chunks(BLOCK).enumerate();
+                for (at, probes) in blocks.map(|(at, p)| (rows.start + at * BLOCK, p)) {
+                    // The other side hangs up when it fails.
+                    if stop.load(Ordering::Relaxed) || send.send(block((at, probes))).is_err() {
+                        return;
+                    }
+                }
+            });
+            let receive = receive;
+            for (at, block) in receive.iter().enumerate() {
+                for (stored, (entries, pictures)) in made.iter_mut().zip(block) {
+                    *computed += pictures.count;
+                    stored.entries.extend(entries);
+                    if pictures.count > 0 {
+                        let values = encoder.encode(&pictures)?;
+                        stored.values.extend(values.into_iter().map(f16::from_f32));
+                    }
+                }
+                if last_line.elapsed() >= SAY_EVERY {
+                    *last_line = Instant::now();
+                    let records = (done + ((at + 1) * BLOCK) as u64).min(total);
+                    let rate = *computed as f64 / begun.elapsed().as_secs_f64();
+                    say(&format!(
+                        "features of {records} of {total} records, {rate:.0} pictures a second"
+                    ))?;
+                }
+            }
+            Ok(())
+        })?;
+        if stop.load(Ordering::Relaxed) && made.iter().any(|s| s.entries.len() < probes.len()) {
+            bail!(
+                "interrupted after the features of {done} of {total} records; they are kept, and the \
+                 same command continues there"
+            );
+        }
+        let empty = layers.iter_mut().filter(|layer| layer.found.is_none());
+        for (layer, stored) in empty.zip(made) {
+            if let (Some(path), true) = (&layer.path, self.how.writes) {
+                stored.write(path, encoder.width())?;
+            }
+            layer.found = Some(stored);
+        }
+        Ok(())
+    }
+
+    /// Put the rows of all views of a subject into memory and name them in the records.
+    fn place(
+        &mut self,
+        group: &[Layer],
+        records: &mut [Result<Record, Broken>],
+    ) -> anyhow::Result<()> {
+        let stored: Vec<&Stored> = group.iter().filter_map(|l| l.found.as_ref()).collect();
+        let subject = group[0].subject;
+        let (width, views) = (self.how.encoder.width(), stored.len());
+        let items = stored[0].values.len() / width;
+        let mut values = Vec::with_capacity(items * views * width);
+        for item in 0..items {
+            for view in &stored {
+                let row = view.values.get(item * width..(item + 1) * width);
+                values.extend_from_slice(row.context("kept features: a view lacks a row")?);
+            }
+        }
+        let mut next = self.rows.push(values);
+        for (entry, record) in stored[0].entries.iter().zip(records) {
+            let items = match entry {
+                Entry::Rows(items) => items,
+                Entry::Broken(cause, detail) => {
+                    if let Ok(found) = record {
+                        *record = Err(Fault::new(*cause, detail.clone()).of(found.key.clone()));
+                    }
+                    continue;
+                }
+            };
+            let mut take = || {
+                let first = u32::try_from(next).unwrap_or(u32::MAX);
+                next += views;
+                Picture::Kept(Kept {
+                    first,
+                    views: views as u32,
+                })
+            };
+            let Ok(record) = record else { continue };
+            match subject {
+                Subject::Photo => items.iter().for_each(|_| record.picture = take()),
+                Subject::Crops => {
+                    let boxes = std::mem::take(&mut record.boxes);
+                    record.boxes = (0_u32..)
+                        .zip(boxes)
+                        .filter(|(at, _)| items.contains(at))
+                        .map(|(_, mut one)| {
+                            one.region = Region::Crop(take());
+                            one
+                        })
+                        .collect();
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A record that says what it showed but holds no pixels.
+fn without_pixels(mut record: Record) -> Record {
+    if !matches!(record.picture, Picture::None) {
+        record.picture = Picture::Encoded(Vec::new());
+    }
+    for one in &mut record.boxes {
+        if matches!(one.region, Region::Crop(_)) {
+            one.region = Region::Crop(Picture::None);
+        }
+    }
+    record
+}
+
+/// Records in memory, with features in place of pictures.
+struct WithFeatures {
+    inner: Arc<dyn Dataset>,
+    units: Vec<Unit>,
+    records: Vec<Arc<Vec<Result<Record, Broken>>>>,
+}
+
+impl Dataset for WithFeatures {
+    fn units(&self) -> &[Unit] {
+        &self.units
+    }
+
+    fn shard_name(&self, shard: u32) -> &str {
+        self.inner.shard_name(shard)
+    }
+
+    fn load(&self, unit: usize) -> Result<Box<dyn Records>, Broken> {
+        Ok(Box::new(Held(Arc::clone(&self.records[unit]))))
+    }
+
+    fn weight(&self, unit: usize) -> f64 {
+        self.inner.weight(unit)
+    }
+}
+
+struct Held(Arc<Vec<Result<Record, Broken>>>);
+
+impl Records for Held {
+    fn read(&self, row: usize) -> Result<Record, Broken> {
+        self.0[row].clone()
+    }
+}

@@ -1,0 +1,57 @@
+//! Features of generated pictures that show nothing, computed once.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use half::f16;
+
+use super::file::{self, Entry, Stored};
+use super::keep::Encoder;
+use super::rows::FeatureRows;
+use crate::data::batch::Pictures;
+use crate::data::nothing;
+
+/// Pictures of the pool: of these, each step draws some.
+const POOL: usize = 512;
+/// Pictures that are encoded at a time.
+const BATCH: usize = 32;
+
+/// The features of a fixed pool of pictures of nothing of `side` pixels.
+///
+/// # Errors
+/// When a file cannot be written or the device fails.
+pub fn keep_outliers(
+    encoder: &dyn Encoder,
+    side: u32,
+    folder: Option<&Path>,
+) -> anyhow::Result<Arc<FeatureRows>> {
+    let width = encoder.width();
+    let settings = format!("outliers {POOL} {side}");
+    let parts = [encoder.identity().as_bytes(), settings.as_bytes()];
+    let path = folder.map(|folder| file::path(folder, parts));
+    let found = path
+        .as_ref()
+        .and_then(|path| Stored::read(path, POOL, width));
+    let stored = match found {
+        Some(found) => found,
+        None => {
+            let mut values = Vec::with_capacity(POOL * width);
+            for from in (0..POOL).step_by(BATCH) {
+                let of = from..POOL.min(from + BATCH);
+                let pictures: Vec<_> = of.map(|i| nothing::of_pool(side, i as u64)).collect();
+                let pictures = Pictures::pack(side, &pictures.iter().collect::<Vec<_>>());
+                let encoded = encoder.encode(&pictures)?;
+                values.extend(encoded.into_iter().map(f16::from_f32));
+            }
+            let entries = vec![Entry::Rows(vec![0]); POOL];
+            let stored = Stored { entries, values };
+            if let Some(path) = &path {
+                stored.write(path, width)?;
+            }
+            stored
+        }
+    };
+    let mut rows = FeatureRows::new(width);
+    rows.push(stored.values);
+    Ok(Arc::new(rows))
+}

@@ -1,0 +1,117 @@
+//! Features in memory.
+
+use std::fmt;
+
+use half::f16;
+use half::slice::HalfFloatSliceExt;
+
+/// Pooled features of some pictures, one row each.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Features {
+    /// Number of rows.
+    pub count: usize,
+    /// Numbers of a row.
+    pub width: usize,
+    /// `[count, width]`, row by row.
+    pub values: Vec<f32>,
+}
+
+/// All rows of a dataset in half precision: 216,000 rows of 1,280 numbers take 553 MB.
+pub struct FeatureRows {
+    width: usize,
+    count: usize,
+    /// Each with the number of its first row. One block a file, so that memory never grows by
+    /// copying all rows.
+    blocks: Vec<(usize, Vec<f16>)>,
+}
+
+impl fmt::Debug for FeatureRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} rows of {} numbers", self.count, self.width)
+    }
+}
+
+impl FeatureRows {
+    /// No rows yet; `width` is at least 1.
+    #[must_use]
+    pub fn new(width: usize) -> Self {
+        Self {
+            width: width.max(1),
+            count: 0,
+            blocks: Vec::new(),
+        }
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Numbers of a row.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Append rows; what fills no whole row is dropped. Returns the number of the first.
+    pub fn push(&mut self, mut values: Vec<f16>) -> usize {
+        let (first, rows) = (self.count, values.len() / self.width);
+        values.truncate(rows * self.width);
+        if rows > 0 {
+            self.blocks.push((first, values));
+            self.count += rows;
+        }
+        first
+    }
+
+    /// A row; empty where there is no such row.
+    #[must_use]
+    pub fn row(&self, at: usize) -> &[f16] {
+        let block = self.blocks.partition_point(|(first, _)| *first <= at);
+        let Some((first, values)) = block.checked_sub(1).map(|at| &self.blocks[at]) else {
+            return &[];
+        };
+        let from = (at - first) * self.width;
+        values.get(from..from + self.width).unwrap_or_default()
+    }
+
+    /// The named rows in `f32`, in that order; a row that is not there is all zeros.
+    #[must_use]
+    pub fn gather(&self, rows: &[u32]) -> Features {
+        let mut values = vec![0.0; rows.len() * self.width];
+        for (row, into) in rows.iter().zip(values.chunks_exact_mut(self.width)) {
+            let from = self.row(*row as usize);
+            if from.len() == into.len() {
+                from.convert_to_f32_slice(into);
+            }
+        }
+        Features {
+            count: rows.len(),
+            width: self.width,
+            values,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn half(values: &[f32]) -> Vec<f16> {
+        values.iter().map(|v| f16::from_f32(*v)).collect()
+    }
+
+    #[test]
+    fn rows_come_back_in_the_order_that_is_asked_for() {
+        let mut rows = FeatureRows::new(2);
+        assert_eq!(rows.push(half(&[1.0, 2.0, 3.0, 4.0])), 0);
+        assert_eq!(rows.push(Vec::new()), 2);
+        assert_eq!(rows.push(half(&[5.0, 6.0])), 2);
+        assert_eq!((rows.count(), rows.width()), (3, 2));
+        let found = rows.gather(&[2, 0, 1]);
+        assert_eq!(found.values, [5.0, 6.0, 1.0, 2.0, 3.0, 4.0]);
+        assert!(rows.row(3).is_empty());
+        assert_eq!(rows.gather(&[7]).values, [0.0, 0.0]);
+    }
+}

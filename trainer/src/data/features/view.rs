@@ -1,0 +1,126 @@
+//! The fixed views of a record whose features are kept.
+
+use espalier_core::input::Preprocess;
+use image::RgbImage;
+use image::imageops::flip_horizontal;
+use serde_json::json;
+
+use crate::data::batch::BatchSpec;
+use crate::data::boxes::{Region, large_enough, pixel_box};
+use crate::data::draw::{cut, square};
+use crate::data::fault::{Cause, Fault};
+use crate::data::mirror::speaks_of_sides;
+use crate::data::random::{Purpose, Random};
+use crate::data::source::Record;
+
+/// Which pictures of a record a file is about. They lie in files of their own, so that a method
+/// without boxes uses the photos of one with boxes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
+    /// The whole photo.
+    Photo,
+    /// The crops of all usable boxes.
+    Crops,
+}
+
+/// How views are made.
+#[derive(Clone, Debug)]
+pub struct ViewSpec {
+    /// View 0: the crop of evaluation, without change.
+    pub evaluation: Preprocess,
+    /// Number of views of each picture and crop, at least 1.
+    pub views: u32,
+    /// Views 1 and later: random crops, mirrored and corrupted as batches of pictures would be. Also
+    /// says which boxes are large enough.
+    pub augmented: BatchSpec,
+}
+
+impl ViewSpec {
+    /// What the features of a view depend on besides the encoder and the pictures.
+    pub(super) fn key(&self, subject: Subject, view: u32) -> String {
+        let a = &self.augmented;
+        let how = if view == 0 {
+            json!(self.evaluation)
+        } else {
+            let crop = a.augment.map(|crop| format!("{crop:?}"));
+            json!([a.image_size, crop, a.white_pad, a.mirror, a.worn])
+        };
+        let least = (subject == Subject::Crops).then_some(a.min_box_px);
+        json!([format!("{subject:?}"), view, how, least]).to_string()
+    }
+}
+
+/// A record with its photo decoded and its usable boxes cut out.
+pub(super) struct Opened {
+    photo: RgbImage,
+    /// Each with its place among the boxes of the record.
+    crops: Vec<(u32, RgbImage)>,
+    mirrors: bool,
+    seed: u64,
+}
+
+impl Opened {
+    /// Decode a record; `seed` stands for its content.
+    pub(super) fn new(
+        record: &Record,
+        spec: &ViewSpec,
+        crops: bool,
+        seed: u64,
+    ) -> Result<Self, Fault> {
+        let photo = record.picture.decode()?;
+        let mut found = Vec::new();
+        for (at, one) in (0_u32..).zip(&record.boxes).filter(|_| crops) {
+            let usable = match one.region {
+                Region::Relative(place) => {
+                    let pixels = pixel_box(place, photo.width(), photo.height());
+                    large_enough(pixels, spec.augmented.min_box_px)
+                }
+                Region::Crop(_) => true,
+            };
+            if usable {
+                found.push((at, cut(&one.region, &photo)?));
+            }
+        }
+        Ok(Self {
+            photo,
+            crops: found,
+            mirrors: spec.augmented.mirror && !speaks_of_sides(record),
+            seed,
+        })
+    }
+
+    /// Places of what a subject shows: 0 for the photo, or places among the boxes.
+    pub(super) fn items(&self, subject: Subject) -> Vec<u32> {
+        match subject {
+            Subject::Photo => vec![0],
+            Subject::Crops => self.crops.iter().map(|(at, _)| *at).collect(),
+        }
+    }
+
+    /// A view of the photo or of all crops, ready for the encoder. It depends on the content of the
+    /// record and on the settings alone, not on the seed of a run, so that runs can share it.
+    pub(super) fn view(
+        &self,
+        subject: Subject,
+        view: u32,
+        spec: &ViewSpec,
+    ) -> Result<Vec<RgbImage>, Fault> {
+        let draws = |of: u64| Random::new(self.seed, Purpose::View, u64::from(view), of);
+        let mirrored = self.mirrors && view > 0 && draws(0).uniform() < 0.5;
+        let random = &mut draws(if subject == Subject::Photo { 1 } else { 2 });
+        let mut one = |picture: &RgbImage| {
+            if view == 0 {
+                let ready = spec.evaluation.apply(picture);
+                return ready.map_err(|e| Fault::new(Cause::UnreadablePicture, e.to_string()));
+            }
+            if mirrored {
+                return square(&flip_horizontal(picture), &spec.augmented, random);
+            }
+            square(picture, &spec.augmented, random)
+        };
+        match subject {
+            Subject::Photo => Ok(vec![one(&self.photo)?]),
+            Subject::Crops => self.crops.iter().map(|(_, crop)| one(crop)).collect(),
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Features of classes of which there is no photo, drawn from what a classifier knows.
+//!
+//! The rows `w_c` of a linear classifier are discriminants. If the features of each class are
+//! Gaussian with one covariance `S` for all classes, the best discriminants are
+//! `w_c = S^-1 mu_c` up to what all classes share (Fisher 1936, "The Use of Multiple Measurements in
+//! Taxonomic Problems"; Hastie, Tibshirani and Friedman 2009, "The Elements of Statistical
+//! Learning", eq. 4.10). Solved for the means: `mu_c = m + g S (w_c - w)`, with `m` the mean of all
+//! features, `w` that of all rows, and `g = 1`. A drawn feature is `x ~ N(mu_c, n^2 S)`.
+
+use burn::tensor::{Device, Tensor, TensorData};
+
+use crate::data::random::Random;
+
+/// Rows that are multiplied at a time.
+const BLOCK: usize = 4096;
+/// Share of the mean variance that is added to each variance, so that a feature that never changes
+/// leaves the covariance positive definite.
+const RIDGE: f64 = 1e-6;
+
+/// Settings of the draw.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Drawing {
+    /// Share of the diagonal in the covariance, in [0, 1].
+    pub(super) shrinkage: f64,
+    /// `g`: distance of the means from their mean.
+    pub(super) spread: f64,
+    /// `n`: standard deviation of the noise, in those of the classes.
+    pub(super) noise: f64,
+}
+
+/// Covariance of features, row major.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Covariance {
+    width: usize,
+    /// Mean of all features.
+    mean: Vec<f64>,
+    /// `[width, width]`
+    values: Vec<f64>,
+    /// Whether it is that within classes; else that of all features around their mean.
+    pub(super) within: bool,
+    /// Whether some feature is below 0.
+    negative: bool,
+}
+
+impl Covariance {
+    /// The covariance of features within their classes: scatter around the class means divided by
+    /// rows less classes. With fewer degrees of freedom than numbers in a feature it would have no
+    /// full rank; then it is that of all features around their mean.
+    ///
+    /// `values [rows, width]`, `classes [rows]` below `count`; at least 2 rows.
+    pub(super) fn estimate(
+        values: &[f32],
+        width: usize,
+        classes: &[usize],
+        count: usize,
+        device: &Device,
+    ) -> anyhow::Result<Self> {
+        let rows = classes.len();
+        anyhow::ensure!(
+            rows >= 2,
+            "dataset.synthetic_features: expected at least 2 features of photos, found {rows}"
+        );
+        let mut mean = vec![0.0; width];
+        let (mut sums, mut sizes) = (vec![0.0; count * width], vec![0_usize; count]);
+        for (row, class) in values.chunks_exact(width).zip(classes) {
+            sizes[*class] += 1;
+            let sums = &mut sums[class * width..][..width];
+            for ((value, sum), mean) in row.iter().zip(sums).zip(&mut mean) {
+                *sum += f64::from(*value);
+                *mean += f64::from(*value) / rows as f64;
+            }
+        }
+        let freedom = rows - sizes.iter().filter(|size| **size > 0).count();
+        let within = freedom >= width;
+        let mut covariance = vec![0.0; width * width];
+        let from = |class: usize, at: usize| {
+            if within {
+                sums[class * width + at] / sizes[class] as f64
+            } else {
+                mean[at]
+            }
+        };
+        for (rows, classes) in values.chunks(BLOCK * width).zip(classes.chunks(BLOCK)) {
+            let pairs = rows.chunks_exact(width).zip(classes);
+            let off = |(row, class): (&[f32], &usize)| -> Vec<f32> {
+                let each = row.iter().enumerate();
+                each.map(|(at, value)| (f64::from(*value) - from(*class, at)) as f32)
+                    .collect()
+            };
+            let off: Vec<f32> = pairs.flat_map(off).collect();
+            let data = TensorData::new(off, [classes.len(), width]);
+            let off = Tensor::<2>::from_data(data, device);
+            let scatter = numbers(off.clone().transpose().matmul(off))?;
+            for (sum, value) in covariance.iter_mut().zip(scatter) {
+                *sum += f64::from(value);
+            }
+        }
+        let divisor = if within { freedom } else { rows - 1 };
+        for value in &mut covariance {
+            *value /= divisor as f64;
+        }
+        Ok(Self {
+            width,
+            mean,
+            values: covariance,
+            within,
+            negative: values.iter().any(|v| *v < 0.0),
+        })
+    }
+
+    /// The same with a share of it replaced by its diagonal.
+    fn shrunk(mut self, share: f64) -> Self {
+        let width = self.width;
+        let variances = (0..width).map(|i| self.values[i * width + i]);
+        let ridge = RIDGE * variances.sum::<f64>() / width as f64 + f64::MIN_POSITIVE;
+        for (at, value) in self.values.iter_mut().enumerate() {
+            if at / width == at % width {
+                *value += ridge;
+            } else {
+                *value *= 1.0 - share;
+            }
+        }
+        self
+    }
+}
+
+fn numbers(tensor: Tensor<2>) -> anyhow::Result<Vec<f32>> {
+    let data = tensor.into_data().convert::<f32>().try_into_vec();
+    data.map_err(|e| anyhow::anyhow!("numbers cannot be read back from the device: {e:?}"))
+}
+
+/// The lower triangle `L` with `L L^T = a` of a symmetric positive definite matrix (Cholesky), with
+/// zeros above the diagonal; `None` where it is not positive definite.
+///
+/// `a [n, n]` row major
+pub(super) fn cholesky(a: &[f64], n: usize) -> Option<Vec<f64>> {
+    let mut l = vec![0.0; n * n];
+    for row in 0..n {
+        for column in 0..=row {
+            let (x, y) = (&l[row * n..][..column], &l[column * n..][..column]);
+            let dot: f64 = x.iter().zip(y).map(|(x, y)| x * y).sum();
+            let left = a[row * n + column] - dot;
+            l[row * n + column] = if row > column {
+                left / l[column * n + column]
+            } else if left > 0.0 {
+                left.sqrt()
+            } else {
+                return None;
+            };
+        }
+    }
+    Some(l)
+}
+
+/// A Gaussian for each class.
+pub(super) struct ClassFeatures {
+    /// `[classes, width]`
+    means: Tensor<2>,
+    /// `n L^T`, `[width, width]`: standard normal rows times this are the noise.
+    noise: Tensor<2>,
+    /// Whether draws are cut at 0, as features behind ReLU6 are.
+    positive: bool,
+}
+
+impl ClassFeatures {
+    /// The Gaussians of a classifier with `rows [classes, width]`.
+    pub(super) fn new(
+        covariance: Covariance,
+        rows: Tensor<2>,
+        how: Drawing,
+        device: &Device,
+    ) -> anyhow::Result<Self> {
+        let width = covariance.width;
+        let covariance = covariance.shrunk(how.shrinkage);
+        let root = cholesky(&covariance.values, width).ok_or_else(|| {
+            anyhow::anyhow!(
+                "the covariance of the features is not positive definite; raise \
+                 dataset.synthetic_shrinkage, found {}",
+                how.shrinkage
+            )
+        })?;
+        let square = |values: &[f64], scale: f64| {
+            let values: Vec<f32> = values.iter().map(|v| (scale * v) as f32).collect();
+            Tensor::<2>::from_data(TensorData::new(values, [width, width]), device)
+        };
+        let mean: Vec<f32> = covariance.mean.iter().map(|v| *v as f32).collect();
+        let mean = Tensor::<2>::from_data(TensorData::new(mean, [1, width]), device);
+        let off = rows.clone() - rows.mean_dim(0);
+        Ok(Self {
+            means: mean + off.matmul(square(&covariance.values, how.spread)),
+            noise: square(&root, how.noise).transpose(),
+            positive: !covariance.negative,
+        })
+    }
+
+    /// Draw `count` features, `[count, width]`, each of a class drawn uniformly from `classes`.
+    pub(super) fn draw(&self, count: usize, classes: &[usize], random: &mut Random) -> Tensor<2> {
+        let [_, width] = self.means.dims();
+        let most = u32::try_from(classes.len()).unwrap_or(u32::MAX);
+        let of: Vec<i32> = (0..count)
+            .filter_map(|_| classes.get(random.below(most) as usize))
+            .map(|class| i32::try_from(*class).unwrap_or(i32::MAX))
+            .collect();
+        let device = self.means.device();
+        let shape = [of.len(), width];
+        let normal = normal(of.len() * width, random);
+        let normal = Tensor::<2>::from_data(TensorData::new(normal, shape), &device);
+        let rows = Tensor::from_data(TensorData::new(of, [shape[0]]), &device);
+        let drawn = self.means.clone().select(0, rows) + normal.matmul(self.noise.clone());
+        if self.positive {
+            drawn.clamp_min(0.0)
+        } else {
+            drawn
+        }
+    }
+}
+
+/// Standard normal numbers (Box and Muller 1958).
+fn normal(count: usize, random: &mut Random) -> Vec<f32> {
+    let mut values = Vec::with_capacity(count + 1);
+    while values.len() < count {
+        let radius = (-2.0 * (1.0 - random.uniform()).ln()).sqrt();
+        let (sin, cos) = (std::f32::consts::TAU * random.uniform()).sin_cos();
+        values.extend([radius * cos, radius * sin]);
+    }
+    values.truncate(count);
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::random::Purpose;
+
+    fn random() -> Random {
+        Random::new(3, Purpose::Drawn, 0, 0)
+    }
+
+    #[test]
+    fn the_root_of_a_covariance_times_itself_is_the_covariance() {
+        let a = [4.0, 2.0, 0.4, 2.0, 5.0, 1.0, 0.4, 1.0, 3.0];
+        let l = cholesky(&a, 3).unwrap();
+        assert_eq!((l[1], l[2], l[5]), (0.0, 0.0, 0.0));
+        for (row, column) in (0..9).map(|at| (at / 3, at % 3)) {
+            let dot: f64 = (0..3).map(|k| l[row * 3 + k] * l[column * 3 + k]).sum();
+            assert!((dot - a[row * 3 + column]).abs() < 1e-12);
+        }
+        assert!(cholesky(&[1.0, 2.0, 2.0, 1.0], 2).is_none());
+    }
+
+    #[test]
+    fn the_covariance_within_classes_does_not_see_how_far_apart_they_are() {
+        // Two classes 100 apart; within each, the deviations (1, 2) and (-1, -2).
+        let values = [1.0, 2.0, -1.0, -2.0, 101.0, 102.0, 99.0, 98.0];
+        let device = Device::flex();
+        let of = |classes: &[usize]| {
+            Covariance::estimate(&values, 2, classes, 3, &device).unwrap()
+        };
+        let within = of(&[0, 0, 2, 2]);
+        // Scatter 4, 8, 8, 16 over 4 - 2 degrees of freedom.
+        assert!(within.within && !within.negative == values.iter().all(|v| *v >= 0.0));
+        for (found, known) in within.values.iter().zip([2.0, 4.0, 4.0, 8.0]) {
+            assert!((found - known).abs() < 1e-4, "{:?}", within.values);
+        }
+        let shrunk = within.shrunk(0.5).values;
+        assert!((shrunk[1] - 2.0).abs() < 1e-4 && (shrunk[0] - 2.0).abs() < 1e-4);
+        // Three classes leave one degree of freedom for two numbers.
+        let all = of(&[0, 0, 1, 2]);
+        assert!(!all.within);
+        assert!((all.values[0] - 10004.0 / 3.0).abs() < 0.1, "{:?}", all.values);
+    }
+
+    #[test]
+    fn draws_have_the_means_and_the_covariance_of_their_class() {
+        let device = Device::flex();
+        let covariance = Covariance {
+            width: 2,
+            mean: vec![5.0, 6.0],
+            values: vec![2.0, 0.5, 0.5, 1.0],
+            within: true,
+            negative: true,
+        };
+        let rows = Tensor::<2>::from_floats([[1.0, 0.0], [0.0, 3.0], [2.0, 0.0]], &device);
+        let how = Drawing {
+            shrinkage: 0.0,
+            spread: 2.0,
+            noise: 0.5,
+        };
+        let classes = ClassFeatures::new(covariance, rows, how, &device).unwrap();
+        let drawn = classes.draw(20_000, &[1], &mut random());
+        let drawn = numbers(drawn).unwrap();
+        let mean = |at: usize| {
+            drawn.chunks(2).map(|r| f64::from(r[at])).sum::<f64>() / 20_000.0
+        };
+        // w_1 - w = (-1, 2); twice S times that is (-2, 3).
+        let (x, y) = (mean(0), mean(1));
+        assert!((x - 3.0).abs() < 0.03 && (y - 9.0).abs() < 0.03, "{x} {y}");
+        let product = drawn
+            .chunks(2)
+            .map(|r| (f64::from(r[0]) - x) * (f64::from(r[1]) - y));
+        let covariance = product.sum::<f64>() / 20_000.0;
+        assert!((covariance - 0.125).abs() < 0.01, "{covariance}");
+        let again = numbers(classes.draw(4, &[0, 1, 2], &mut random())).unwrap();
+        let same = numbers(classes.draw(4, &[0, 1, 2], &mut random())).unwrap();
+        assert_eq!(again, same);
+    }
+}

@@ -1,0 +1,205 @@
+//! The locked image encoder as a source of features, and the features of a run.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use anyhow::Context;
+use burn::tensor::Device;
+use espalier_core::model::{DualConfig, DualEncoder, ImageEncoder};
+use espalier_core::weights;
+use sha2::{Digest, Sha256};
+
+use super::Run;
+use super::inputs::picture_tensor;
+use super::source::Source;
+use crate::data::features::{
+    Encoder, FeatureRows, Keeping, KeptData, ViewSpec, keep, keep_outliers,
+};
+use crate::data::{BatchSpec, Needs, Pictures};
+use crate::eval::cache::default_folder;
+use crate::model_file::{self, ModelCard};
+
+/// An image encoder without its projection, as it is in evaluation.
+pub(super) struct LockedEncoder {
+    image: ImageEncoder,
+    device: Device,
+    threads: usize,
+    width: usize,
+    identity: String,
+}
+
+impl LockedEncoder {
+    /// The encoder of a model on `device`, which has no autodiff; `threads` share a batch.
+    fn new(
+        model: &DualEncoder,
+        config: &DualConfig,
+        device: &Device,
+        threads: usize,
+    ) -> anyhow::Result<Self> {
+        let image = model.image.valid();
+        let mut hash = Sha256::new();
+        // Pooled features do not depend on the projection.
+        for (name, tensor) in weights::collect(&image)?.tensors {
+            if name.starts_with("visual_proj") {
+                continue;
+            }
+            hash.update(format!("{name} {:?} ", tensor.shape));
+            for value in tensor.data {
+                hash.update(value.to_le_bytes());
+            }
+        }
+        let [width, _] = image.visual_proj.weight.dims();
+        // Two architectures can have the same tensors and differ in their settings.
+        hash.update(serde_json::to_string(&config.vision)?);
+        Ok(Self {
+            image,
+            device: device.clone(),
+            threads: threads.max(1),
+            width,
+            identity: hash.finalize().iter().map(|b| format!("{b:02x}")).collect(),
+        })
+    }
+}
+
+impl Encoder for LockedEncoder {
+    fn width(&self) -> usize {
+        self.width
+    }
+
+    fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    fn encode(&self, pictures: &Pictures) -> anyhow::Result<Vec<f32>> {
+        let all = picture_tensor(pictures, &self.device);
+        let share = |at: usize| pictures.count * at / self.threads;
+        let one = |at: usize| -> anyhow::Result<Vec<f32>> {
+            let (from, to) = (share(at), share(at + 1));
+            if from == to {
+                return Ok(Vec::new());
+            }
+            let pooled = self.image.pooled(all.clone().narrow(0, from, to - from));
+            let data = pooled.into_data().convert::<f32>().try_into_vec::<f32>();
+            data.map_err(|e| anyhow::anyhow!("features cannot be read back: {e:?}"))
+        };
+        if self.threads == 1 {
+            return one(0);
+        }
+        thread::scope(|scope| {
+            let one = &one;
+            let running: Vec<_> = (0..self.threads)
+                .map(|at| scope.spawn(move || one(at)))
+                .collect();
+            let mut values = Vec::with_capacity(pictures.count * self.width);
+            for thread in running {
+                let part = thread.join().ok().context("the image encoder failed")?;
+                values.extend(part?);
+            }
+            Ok(values)
+        })
+    }
+}
+
+/// The features of a run.
+pub(super) struct RunFeatures {
+    /// The training data.
+    pub(super) train: KeptData,
+    /// The validation data.
+    pub(super) validation: Option<KeptData>,
+    /// Pictures of nothing, where the loss uses them.
+    pub(super) outliers: Option<Arc<FeatureRows>>,
+}
+
+impl RunFeatures {
+    /// How batches of kept features are made: nothing is augmented any more.
+    pub(super) fn spec(rows: &Arc<FeatureRows>, spec: BatchSpec) -> BatchSpec {
+        BatchSpec {
+            features: Some(Arc::clone(rows)),
+            augment: None,
+            mirror: false,
+            worn: 0.0,
+            ..spec
+        }
+    }
+}
+
+impl Run {
+    /// Compute or read the features of all pictures of the run, where it keeps them; `most` limits
+    /// the records, for a rehearsal.
+    pub(super) fn features(
+        &self,
+        model: &DualEncoder,
+        card: &ModelCard,
+        spec: &BatchSpec,
+        most: Option<u64>,
+        stop: &AtomicBool,
+        say: &mut dyn FnMut(&str) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Option<RunFeatures>> {
+        let (t, d) = (&self.config.train, &self.config.dataset);
+        if !t.lock_image {
+            return Ok(None);
+        }
+        if let Some(why) = self.config.fresh_pictures() {
+            say(&format!(
+                "the locked image encoder computes features at every step: {why}"
+            ))?;
+            return Ok(None);
+        }
+        if !t.keep_features {
+            return Ok(None);
+        }
+        let encoder = LockedEncoder::new(model, &card.config, &self.device, self.pieces().threads)?;
+        let own = card.origin.as_ref().map(|origin| origin.preprocess);
+        let folder = t
+            .feature_cache
+            .clone()
+            .unwrap_or_else(|| default_folder("features"));
+        let keeping = |spec: &BatchSpec, views, most| Keeping {
+            encoder: &encoder,
+            views: ViewSpec {
+                evaluation: own.unwrap_or_else(|| model_file::preprocess(&card.config)),
+                views,
+                augmented: spec.clone(),
+            },
+            crops: spec.needs == Needs::Boxes,
+            // A rehearsal writes nothing, but uses what is there.
+            folder: Some(folder.clone()),
+            writes: most.is_none(),
+            most,
+            stop,
+        };
+        let train = keep(
+            &self.source.data,
+            &keeping(spec, d.feature_views, most),
+            say,
+        )?;
+        let of_validation = |source: &Source, say: &mut dyn FnMut(&str) -> anyhow::Result<()>| {
+            keep(&source.data, &keeping(spec, 1, most), say)
+        };
+        let validation = match &self.validation {
+            Some(source) if most.is_none() => Some(of_validation(source, say)?),
+            _ => None,
+        };
+        let outliers = if self.config.loss.nothing > 0.0 {
+            let folder = most.is_none().then_some(&*folder);
+            Some(keep_outliers(&encoder, spec.image_size, folder)?)
+        } else {
+            None
+        };
+        say(&format!(
+            "features of {} photos and crops, {} views of each: {} computed now, {} computed before; \
+             kept in {}",
+            train.rows.count() / d.feature_views as usize,
+            d.feature_views,
+            train.computed,
+            train.rows.count() - train.computed,
+            folder.display()
+        ))?;
+        Ok(Some(RunFeatures {
+            train,
+            validation,
+            outliers,
+        }))
+    }
+}

@@ -1,0 +1,180 @@
+//! The classifier that came with the image encoder, as a teacher.
+
+use anyhow::Context;
+use burn::tensor::{Device, Tensor};
+use espalier_core::model::Classifier;
+
+use super::Run;
+use super::class_features::{ClassFeatures, Covariance, Drawing};
+use super::inputs::feature_tensor;
+use crate::classifier_file;
+use crate::data::Batch;
+use crate::data::distill::{Distill, Taught};
+use crate::data::features::{FeatureRows, Features};
+use crate::data::random::{Purpose, Random};
+use crate::exit::usage;
+
+/// Features whose logits are computed at a time.
+const BLOCK: usize = 4096;
+/// Draws by which a run reports how sure the classifier is of them.
+const PROBE: usize = 512;
+
+/// A classifier that says what pictures show, from the same features as the model.
+pub(super) struct Teacher {
+    classifier: Classifier,
+    device: Device,
+    /// Gaussians of the classes, the classes that are drawn and draws of a step.
+    drawn: Option<(ClassFeatures, Vec<usize>, usize)>,
+    seed: u64,
+}
+
+fn numbers(tensor: Tensor<2>) -> anyhow::Result<Vec<f32>> {
+    let data = tensor.into_data().convert::<f32>().try_into_vec();
+    data.map_err(|e| anyhow::anyhow!("numbers cannot be read back from the device: {e:?}"))
+}
+
+/// Mean over rows of logits of the largest probability.
+fn sureness(logits: &[f32], classes: usize) -> f64 {
+    let sure = |row: &[f32]| {
+        let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        1.0 / row.iter().map(|v| f64::from((v - largest).exp())).sum::<f64>()
+    };
+    let rows = logits.chunks_exact(classes.max(1));
+    let count = rows.len().max(1) as f64;
+    rows.map(sure).sum::<f64>() / count
+}
+
+impl Teacher {
+    fn logits(&self, features: &Features) -> anyhow::Result<Vec<f32>> {
+        if features.count == 0 {
+            return Ok(Vec::new());
+        }
+        numbers(self.classifier.forward(feature_tensor(features, &self.device)))
+    }
+
+    /// What the classifier says of a batch and of the features that are drawn for its step.
+    pub(super) fn look(&self, batch: &Batch, step: u64) -> anyhow::Result<Taught> {
+        let mut logits = Vec::new();
+        for images in [Some(&batch.images), batch.box_images.as_ref()] {
+            let Some(images) = images else { continue };
+            let features = images.features();
+            let features = features.context("loss.distill: the batch has no kept features")?;
+            logits.extend(self.logits(features)?);
+        }
+        let drawn = match &self.drawn {
+            Some((gaussians, classes, count)) => {
+                let mut random = Random::new(self.seed, Purpose::Drawn, step, 0);
+                let drawn = gaussians.draw(*count, classes, &mut random);
+                let features = Features {
+                    count: *count,
+                    width: self.classifier.d_feature(),
+                    values: numbers(drawn)?,
+                };
+                let logits = self.logits(&features)?;
+                Some((features, logits))
+            }
+            None => None,
+        };
+        Ok(Taught { logits, drawn })
+    }
+
+    /// Prepare to draw features of the classes of labels.
+    fn with_draws(
+        mut self,
+        rows: &FeatureRows,
+        views: usize,
+        how: Drawing,
+        (labelled, count): (Vec<usize>, usize),
+        say: &mut dyn FnMut(&str) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Self> {
+        let first: Vec<u32> = (0..rows.count() as u32).step_by(views).collect();
+        let classes = self.classifier.classes();
+        let (mut values, mut truths, mut sure) = (Vec::new(), Vec::new(), 0.0);
+        for block in first.chunks(BLOCK) {
+            let features = rows.gather(block);
+            let logits = self.logits(&features)?;
+            let best = |row: &[f32]| {
+                let all = row.iter().enumerate();
+                all.max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(at, _)| at)
+            };
+            truths.extend(logits.chunks_exact(classes).map(best));
+            sure += sureness(&logits, classes) * block.len() as f64 / first.len() as f64;
+            values.extend(features.values);
+        }
+        let width = rows.width();
+        let covariance = Covariance::estimate(&values, width, &truths, classes, &self.device)?;
+        drop(values);
+        let kind = if covariance.within {
+            "within the classes that the classifier sees"
+        } else {
+            "around their mean: too few for one within classes"
+        };
+        let weight = self.classifier.linear.weight.val().transpose();
+        let gaussians = ClassFeatures::new(covariance, weight, how, &self.device)?;
+        let mut random = Random::new(self.seed, Purpose::Drawn, 0, 1);
+        let probe = gaussians.draw(PROBE, &labelled, &mut random);
+        let drawn = sureness(&numbers(self.classifier.forward(probe))?, classes);
+        say(&format!(
+            "draws {count} features a step of {} classes, with the covariance of {} kept features \
+             {kind}; mean of the classifier's largest probability: {drawn:.2} on draws, {sure:.2} on \
+             photos and crops",
+            labelled.len(),
+            truths.len()
+        ))?;
+        self.drawn = Some((gaussians, labelled, count));
+        Ok(self)
+    }
+}
+
+impl Run {
+    /// The classifier of the checkpoint that the run starts from, where the loss distils it, and how
+    /// its classes fit the labels. `rows` are the kept features of the training data.
+    pub(super) fn teacher(
+        &self,
+        rows: Option<&FeatureRows>,
+        say: &mut dyn FnMut(&str) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Option<(Teacher, Distill)>> {
+        let (l, d) = (&self.config.loss, &self.config.dataset);
+        if l.distill == 0.0 {
+            return Ok(None);
+        }
+        let from = self.resume.as_ref().or(self.config.model.init.as_ref());
+        let from = from.ok_or_else(|| {
+            usage("loss.distill: expected --init with a checkpoint that has a classifier, found none")
+        })?;
+        let rows = rows.filter(|rows| rows.count() > 0).ok_or_else(|| {
+            usage("loss.distill: expected records with pictures, found none in --data")
+        })?;
+        let classifier = classifier_file::read(from, &self.device)?;
+        let (temperature, most) = (l.distill_temperature, l.distill_labels);
+        let taxonomy = &self.source.taxonomy;
+        let (distill, said) = Distill::new(taxonomy, &classifier.labels, temperature, most)
+            .map_err(|e| usage(format!("loss.distill: {e}")))?;
+        if let Some(said) = said {
+            say(&said)?;
+        }
+        let labelled = (0..classifier.classes())
+            .filter(|at| {
+                let node = taxonomy.find(&classifier.labels[*at]);
+                node.is_some_and(|ix| taxonomy.node(ix).labelled)
+            })
+            .collect();
+        let teacher = Teacher {
+            classifier,
+            device: self.device.clone(),
+            drawn: None,
+            seed: self.config.train.seed,
+        };
+        if d.synthetic_features == 0 {
+            return Ok(Some((teacher, distill)));
+        }
+        let how = Drawing {
+            shrinkage: d.synthetic_shrinkage,
+            spread: d.synthetic_spread,
+            noise: d.synthetic_noise,
+        };
+        let draws = (labelled, d.synthetic_features);
+        let teacher = teacher.with_draws(rows, d.feature_views as usize, how, draws, say)?;
+        Ok(Some((teacher, distill)))
+    }
+}
