@@ -103,10 +103,34 @@ impl ImageEncoder {
     /// # Shapes
     /// `[batch, 3, image_size, image_size] -> [batch, d_embed]`
     pub fn forward_tokens(&self, images: Tensor<4>, keep: Option<Tensor<1, Int>>) -> Tensor<2> {
+        self.project(self.pooled_tokens(images, keep))
+    }
+
+    /// Pooled features of pictures in `[0, 1]`, before the projection. They are what a locked
+    /// encoder computes once for every photo, and what a [`Classifier`](super::Classifier) reads.
+    ///
+    /// # Shapes
+    /// `[batch, 3, image_size, image_size] -> [batch, d_model]`
+    pub fn pooled(&self, images: Tensor<4>) -> Tensor<2> {
+        self.pooled_tokens(images, None)
+    }
+
+    /// Like [`pooled`](Self::pooled) with a subset of the patches.
+    ///
+    /// # Shapes
+    /// `[batch, 3, image_size, image_size] -> [batch, d_model]`
+    pub fn pooled_tokens(&self, images: Tensor<4>, keep: Option<Tensor<1, Int>>) -> Tensor<2> {
         let images =
             (images - self.pixel_mean.val().unsqueeze()) / self.pixel_std.val().unsqueeze();
-        self.visual_proj
-            .forward(self.visual.forward_tokens(images, keep))
+        self.visual.forward_tokens(images, keep)
+    }
+
+    /// Projected features of pooled ones.
+    ///
+    /// # Shapes
+    /// `[batch, d_model] -> [batch, d_embed]`
+    pub fn project(&self, pooled: Tensor<2>) -> Tensor<2> {
+        self.visual_proj.forward(pooled)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The two towers and how their features are lifted into the embedding space.
 
+pub mod classifier;
 pub mod config;
 pub mod dual;
 pub mod lift;
@@ -7,6 +8,7 @@ pub mod preset;
 pub mod text;
 pub mod vision;
 
+pub use classifier::Classifier;
 pub use config::{DualConfig, LiftKind, Pool, Positions, TextConfig, VitConfig};
 pub use dual::{DualEncoder, ImageEncoder, TextEncoder};
 pub use lift::Lift;

@@ -1,0 +1,124 @@
+//! A linear classifier over pooled features, with the labels of its classes.
+//!
+//! An image encoder that was trained to classify brings such a layer with it. The model does not
+//! need it to embed photos. It serves as a teacher (its probabilities are soft targets) and as a
+//! reference in evaluation.
+
+use burn::module::{Module, Param};
+use burn::nn::Linear;
+use burn::tensor::{Device, Tensor, TensorData};
+
+use crate::error::{CoreError, Result};
+use crate::weights::HostTensor;
+
+/// Pooled features to one logit a class.
+#[derive(Module, Debug)]
+pub struct Classifier {
+    /// `d_feature` to classes, with bias.
+    pub linear: Linear,
+    /// Synset ids in class order: the label of logit `i` is `labels[i]`.
+    #[module(skip)]
+    pub labels: Vec<String>,
+}
+
+fn check_shape(tensor: &str, expected: &[usize], found: &HostTensor) -> Result<()> {
+    let numbers: usize = expected.iter().product();
+    if found.shape == expected && found.data.len() == numbers {
+        return Ok(());
+    }
+    Err(CoreError::TensorShape {
+        tensor: tensor.into(),
+        expected: expected.to_vec(),
+        found: found.shape.clone(),
+    })
+}
+
+impl Classifier {
+    /// Build a classifier on a device from published tensors: `weight [classes, d_feature]`,
+    /// `bias [classes]`.
+    ///
+    /// # Errors
+    /// [`CoreError::TensorShape`] where a shape is not that of a matrix and a vector of as many
+    /// rows, [`CoreError::Tensor`] where the labels are not one a class, each once.
+    pub fn new(
+        weight: &HostTensor,
+        bias: &HostTensor,
+        labels: Vec<String>,
+        device: &Device,
+    ) -> Result<Self> {
+        let [classes, d_feature] = Self::check(weight, bias, &labels)?;
+        let rows = TensorData::new(weight.data.clone(), [classes, d_feature]);
+        let rows = Tensor::<2>::from_data(rows, device);
+        let bias = TensorData::new(bias.data.clone(), [classes]);
+        Ok(Self {
+            linear: Linear {
+                weight: Param::from_tensor(rows.transpose()),
+                bias: Some(Param::from_tensor(Tensor::from_data(bias, device))),
+            },
+            labels,
+        })
+    }
+
+    /// Check that tensors and labels belong together; gives the number of classes and the width of
+    /// the features.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn check(weight: &HostTensor, bias: &HostTensor, labels: &[String]) -> Result<[usize; 2]> {
+        let [classes, d_feature] = *weight.shape.as_slice() else {
+            return Err(CoreError::TensorShape {
+                tensor: "weight".into(),
+                expected: vec![labels.len(), 0],
+                found: weight.shape.clone(),
+            });
+        };
+        check_shape("weight", &[classes, d_feature], weight)?;
+        check_shape("bias", &[classes], bias)?;
+        check_labels(labels, classes)?;
+        Ok([classes, d_feature])
+    }
+
+    /// Number of classes.
+    #[must_use]
+    pub fn classes(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Width of the features that it reads.
+    #[must_use]
+    pub fn d_feature(&self) -> usize {
+        self.linear.weight.dims()[0]
+    }
+
+    /// Logits of pooled features (see [`ImageEncoder::pooled`](super::ImageEncoder::pooled)).
+    ///
+    /// # Shapes
+    /// `[n, d_feature] -> [n, classes]`
+    pub fn forward(&self, features: Tensor<2>) -> Tensor<2> {
+        self.linear.forward(features)
+    }
+}
+
+fn check_labels(labels: &[String], classes: usize) -> Result<()> {
+    let fault = |reason: String| CoreError::Tensor {
+        tensor: "weight".into(),
+        reason,
+    };
+    if labels.len() != classes {
+        return Err(fault(format!(
+            "has {classes} rows, expected one for each of the {} labels",
+            labels.len()
+        )));
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    let broken = |label: &&String| label.trim().is_empty() || label.contains('\n');
+    if let Some(label) = labels.iter().find(broken) {
+        return Err(fault(format!(
+            "expected labels of one line that are not empty, found {label:?}"
+        )));
+    }
+    match labels.iter().find(|label| !seen.insert(label.as_str())) {
+        Some(label) => Err(fault(format!("the label `{label}` stands for two rows"))),
+        None => Ok(()),
+    }
+}
