@@ -51,10 +51,10 @@ pub fn attach(taxonomy: &Taxonomy, hierarchy: &impl Hypernyms, concept: usize) -
             continue;
         }
         for &above in hierarchy.above(at) {
-            if !came_from.contains_key(&above) {
-                came_from.insert(above, Some(at));
+            came_from.entry(above).or_insert_with(|| {
                 queue.push_back(above);
-            }
+                Some(at)
+            });
         }
     }
     let is_deepest = |node: NodeIx| {
