@@ -1,43 +1,69 @@
 //! Small matters of English.
 
-/// Nouns that take no indefinite article, judged by the last word of a name.
-const UNCOUNTABLE: [&str; 36] = [
+/// Nouns that take no indefinite article, judged by the head of a name: its last word, or the last word
+/// before "of".
+const UNCOUNTABLE: [&str; 61] = [
+    "armor",
+    "bedding",
     "brass",
     "bread",
+    "broccoli",
+    "cattle",
     "clothing",
     "coffee",
     "confectionery",
     "coral",
+    "corn",
     "cream",
+    "crockery",
     "cuisine",
     "cutlery",
+    "dough",
     "equipment",
     "espresso",
+    "feed",
+    "fodder",
     "food",
+    "footgear",
     "footwear",
     "furniture",
     "goods",
     "guacamole",
+    "hairspray",
+    "hay",
+    "headgear",
     "hosiery",
     "housing",
     "instrumentation",
+    "jewelry",
     "knitwear",
+    "legwear",
     "loaf",
+    "mail",
+    "makeup",
     "matter",
     "meat",
+    "meatloaf",
     "media",
     "neckwear",
+    "nightwear",
     "nutriment",
     "outerwear",
+    "paper",
     "potato",
     "produce",
+    "rapeseed",
+    "sunscreen",
+    "swine",
     "tableware",
     "thatch",
     "transport",
     "underwear",
+    "velvet",
     "ware",
     "wear",
     "woodenware",
+    "wool",
 ];
 
 /// A name with its indefinite article where it takes one: `an animal`, `a bird`, `sunglasses`.
@@ -47,7 +73,8 @@ const UNCOUNTABLE: [&str; 36] = [
 #[must_use]
 pub fn with_article(name: &str) -> String {
     let lower = name.to_lowercase();
-    let last = lower.rsplit([' ', '-']).next().unwrap_or_default();
+    let head = lower.split(" of ").next().unwrap_or_default();
+    let last = head.rsplit([' ', '-']).next().unwrap_or_default();
     let singular_s = ["ss", "us", "is"].iter().any(|e| last.ends_with(e));
     let plural = last.ends_with('s') && !singular_s;
     if plural || UNCOUNTABLE.contains(&last) {
@@ -118,6 +145,22 @@ mod tests {
                 "ice cream",
                 "espresso",
                 "protective clothing"
+            ]
+        );
+        let said = [
+            "ear of corn",
+            "means of transport",
+            "bird of prey",
+            "toilet paper",
+        ]
+        .map(with_article);
+        assert_eq!(
+            said,
+            [
+                "an ear of corn",
+                "means of transport",
+                "a bird of prey",
+                "toilet paper"
             ]
         );
         let said = ["abacus", "albatross", "mantis", "school bus"].map(with_article);

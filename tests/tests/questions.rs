@@ -6,7 +6,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use espalier_core::bundle::{BundleFiles, Manifest};
-use espalier_core::caption::{Captioner, Question, Texts};
+use espalier_core::caption::{Captioner, Question, TextPlace, Texts};
 use espalier_core::project::Disk;
 use espalier_tests::photos::landscape;
 
@@ -94,17 +94,20 @@ fn a_phrase_is_weighed_by_similarity_cone_and_common_ancestor() {
     let point = pollster::block_on(texts.embed(&[taxonomy.name(leaf)]))
         .unwrap()
         .remove(0);
-    let weigh = |named| {
+    let weigh = |node| {
         captioner.weigh(
             classifier,
             Question {
                 phrase: &point,
                 photo: &photo,
-                named,
+                place: TextPlace {
+                    node,
+                    by_name: true,
+                },
             },
         )
     };
-    let own = weigh(Some(leaf));
+    let own = weigh(leaf);
     // The photo's own label: the ways never part.
     assert_eq!(own.common, own.concept);
     assert!(own.by_name && (own.p - f64::from(path.steps.last().unwrap().1)).abs() < 1e-6);
@@ -125,7 +128,7 @@ fn a_phrase_is_weighed_by_similarity_cone_and_common_ancestor() {
                 || !path.steps.iter().any(|s| s.0 == **ix)
         })
         .unwrap();
-    let apart = weigh(Some(other));
+    let apart = weigh(other);
     assert_eq!(apart.concept, taxonomy.node(other).id);
     assert_eq!(apart.common, taxonomy.node(taxonomy.common(leaf, other)).id);
     assert!(apart.common_p >= apart.p);

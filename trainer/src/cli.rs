@@ -98,8 +98,8 @@ pub struct FitArgs {
     /// clip_vit_b16, clip_vit_l14.
     #[arg(long, value_name = "PRESET")]
     pub model: Option<Preset>,
-    /// Taxonomy file.
-    #[arg(long, value_name = "FILE")]
+    /// Taxonomy file, or a shipped taxonomy by name: wordnet (the default) or imagenet.
+    #[arg(long, value_name = "FILE|NAME")]
     pub taxonomy: Option<PathBuf>,
     /// Samples of a pass.
     #[arg(long, value_name = "N")]
@@ -338,8 +338,9 @@ pub struct ExportArgs {
     /// not given.
     #[arg(long, value_name = "FILE")]
     pub captions: Option<PathBuf>,
-    /// Taxonomy file; that of the run where it is not given.
-    #[arg(long, value_name = "FILE")]
+    /// Taxonomy file, or a shipped taxonomy by name: wordnet or imagenet; that of the run where it
+    /// is not given.
+    #[arg(long, value_name = "FILE|NAME")]
     pub taxonomy: Option<PathBuf>,
     /// Labelled pictures for the gate and the calibration; the run's validation data, else its
     /// training data, where not given.

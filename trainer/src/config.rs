@@ -51,7 +51,8 @@ pub struct DatasetConfig {
     pub weights: Vec<f64>,
     /// The same for validation; empty for none.
     pub val_data: Vec<PathBuf>,
-    /// Taxonomy file; the shipped WordNet taxonomy where it is not set.
+    /// Taxonomy file, or a shipped taxonomy by name: `wordnet`, also where it is not set, or
+    /// `imagenet`.
     pub taxonomy: Option<PathBuf>,
     /// Records of the synthetic set.
     pub synthetic_records: u64,

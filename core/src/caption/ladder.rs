@@ -63,7 +63,7 @@ fn telling(taxonomy: &Taxonomy, path: &TaxonomyPath, index: &CaptionIndex) -> Ve
     let mut nodes: Vec<NodeIx> = Vec::new();
     for (ix, _) in &path.steps {
         let below = taxonomy.labelled_below(*ix).len();
-        if !taxonomy.is_said(*ix) || !captioned.contains(taxonomy.node(*ix).id.as_str()) {
+        if !taxonomy.is_nameable(*ix) || !captioned.contains(taxonomy.node(*ix).id.as_str()) {
             continue;
         }
         if nodes

@@ -4,18 +4,19 @@ use serde::{Deserialize, Serialize};
 
 use super::captioner::Captioner;
 use super::path::Classifier;
+use super::placing::TextPlace;
 use crate::geometry::Space;
 use crate::taxonomy::NodeIx;
 
-/// A phrase, its point, and the concept that it names.
+/// A phrase, its point, and its place in the taxonomy.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// Point of the phrase.
     pub phrase: &'a [f32],
     /// Point of the photo.
     pub photo: &'a [f32],
-    /// The concept of that very name, where the taxonomy has one.
-    pub named: Option<NodeIx>,
+    /// Where the phrase lies in the taxonomy, see [`place_text`](super::place_text).
+    pub place: TextPlace,
 }
 
 /// Whether the cone of a phrase holds the photo; angles in radians.
@@ -48,7 +49,7 @@ pub struct Verdict {
     pub radius: f64,
     /// The cone test, in spaces that are trained with cones.
     pub cone: Option<ConeTest>,
-    /// Id of the concept that the phrase names, or of the label whose point is nearest to it.
+    /// Id of the concept that the phrase names, or of the node whose point is nearest to it.
     pub concept: String,
     /// Whether the phrase is a name of that concept.
     pub by_name: bool,
@@ -68,20 +69,22 @@ impl Captioner {
         let Question {
             phrase,
             photo,
-            named,
+            place: TextPlace {
+                node: concept,
+                by_name,
+            },
         } = question;
         let space = self.space();
         let taxonomy = classifier.taxonomy();
         let similarity = space.score(phrase, photo);
         let scores = self.index().scores(space, photo);
         let place = classifier.place(space, photo, None);
-        let concept = named.unwrap_or_else(|| classifier.nearest(space, phrase));
         let end = place.path.steps.last().map_or(taxonomy.root(), |s| s.0);
         let lowest = taxonomy.common(end, concept);
         let common = if lowest == concept {
             lowest
         } else {
-            taxonomy.said_above(lowest)
+            taxonomy.nameable_above(lowest)
         };
         let p = |ix: NodeIx| f64::from(place.p.get(ix.index()).copied().unwrap_or(0.0));
         Verdict {
@@ -94,7 +97,7 @@ impl Captioner {
                 aperture: space.half_aperture(phrase),
             }),
             concept: taxonomy.node(concept).id.clone(),
-            by_name: named.is_some(),
+            by_name,
             p: p(concept),
             common: taxonomy.node(common).id.clone(),
             common_p: p(common),

@@ -6,22 +6,26 @@
 //! - [`Taxonomy`]: read from and written to a TSV, ancestors, depths, what is labelled below.
 //! - [`roll_up`], [`descend`]: probabilities of the labelled concepts to every concept, and from
 //!   there to the path that a photo takes.
+//! - [`attach`]: where concepts that the taxonomy lacks, such as other nouns of WordNet, belong in it.
 //! - [`metrics`]: how wrong a prediction is, measured in the tree (METHODS 6.3).
 
+mod attach;
 mod csv;
 mod edges;
 mod forms;
 mod indented;
 mod lineages;
 pub mod metrics;
+mod nameable;
+mod named;
 mod newick;
 mod node;
 mod parse;
 mod ranks;
 mod rollup;
-mod said;
 mod tree;
 
+pub use attach::{Attachment, Hypernyms, attach};
 pub use metrics::{HierarchyScores, mean, score};
 pub use node::{Node, NodeIx};
 pub use ranks::RANKS;

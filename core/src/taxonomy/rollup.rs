@@ -38,28 +38,55 @@ pub struct Descent {
     pub stop: usize,
 }
 
-/// Walks from the root, always to the child with the largest probability (the first of equals),
-/// until there is none above 0.
+/// Walks from the root along first parents, always to the child with the largest share (the first of
+/// equals), until there is none above 0. Each probability of the path is that of `p`.
+///
+/// A node's share is what its labels have that reach it along first parents. So a label with several
+/// parents pulls the walk toward the first of them only: a car leads to the vehicles, although
+/// WordNet also counts wheeled vehicles among the containers, whose sum may be the larger one.
 ///
 /// `p` goes with [`Taxonomy::nodes`], as [`roll_up`] gives it; missing values count as 0.
 pub fn descend(tax: &Taxonomy, p: &[f32], threshold: f32) -> Descent {
     let of = |ix: NodeIx| p.get(ix.index()).copied().unwrap_or(0.0);
+    let shares = first_parent_shares(tax, p);
     let mut at = tax.root();
     let mut path = vec![(at, of(at))];
     loop {
-        let mut best: Option<(NodeIx, f32)> = None;
+        let mut best: Option<(NodeIx, f64)> = None;
         for &child in tax.children(at) {
-            let value = of(child);
-            if value > best.map_or(0.0, |(_, b)| b) {
-                best = Some((child, value));
+            let share = shares[child.index()];
+            let continues_path = tax.node(child).parents.first() == Some(&at);
+            if continues_path && share > best.map_or(0.0, |(_, b)| b) {
+                best = Some((child, share));
             }
         }
-        let Some(next) = best else { break };
-        path.push(next);
-        at = next.0;
+        let Some((next, _)) = best else { break };
+        path.push((next, of(next)));
+        at = next;
     }
     let stop = path.iter().rposition(|&(_, p)| p >= threshold).unwrap_or(0);
     Descent { path, stop }
+}
+
+/// For each node the sum of what the labels have by themselves that reach it along first parents.
+///
+/// A label above other labels has by itself what is left of its probability after theirs.
+fn first_parent_shares(tax: &Taxonomy, p: &[f32]) -> Vec<f64> {
+    let mut labels = tax.labelled().to_vec();
+    // A label lies above fewer labels than any label above it, so it comes first.
+    labels.sort_by_key(|label| tax.labelled_below(*label).len());
+    let mut own = vec![0.0_f64; tax.nodes().len()];
+    let mut shares = vec![0.0_f64; tax.nodes().len()];
+    for label in labels {
+        let all = f64::from(p.get(label.index()).copied().unwrap_or(0.0));
+        let below = tax.labelled_below(label).iter();
+        let taken: f64 = below.map(|other| own[other.index()]).sum();
+        own[label.index()] = (all - taken).max(0.0);
+        for node in tax.path_to(label) {
+            shares[node.index()] += own[label.index()];
+        }
+    }
+    shares
 }
 
 #[cfg(test)]
@@ -109,6 +136,25 @@ mod tests {
         assert_eq!(descent.stop, 2);
         assert_eq!(descend(&tax, &p, 0.0).stop, 3);
         assert_eq!(descend(&tax, &p, 2.0).stop, 0);
+    }
+
+    #[test]
+    fn the_descent_follows_first_parents() {
+        // A car is a vehicle first and a container second; a bowl is a container alone.
+        let tax = Taxonomy::from_tsv(
+            "synset\tnames\thypernyms\tlabelled\n\
+             e\tentity\t\t0\n\
+             k\tcontainer\te\t0\n\
+             v\tvehicle\te\t0\n\
+             c\tcar\tv|k\t1\n\
+             b\tbowl\tk\t1\n",
+        )
+        .unwrap();
+        let p = roll_up(&tax, &[0.75, 0.25]);
+        // The container has the larger sum, but no path to the car leads through it.
+        assert_eq!((p[1], p[2]), (1.0, 0.75));
+        let descent = descend(&tax, &p, 0.5);
+        assert_eq!((ids(&tax, &descent).as_str(), descent.stop), ("evc", 2));
     }
 
     #[test]

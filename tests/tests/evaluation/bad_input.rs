@@ -17,6 +17,7 @@ fn every_task_names_what_it_needs() {
         ("retrieval", "COCO captions JSON"),
         ("hierarcaps", "hierarcaps_test.csv"),
         ("hyperlex", "WORD1 WORD2"),
+        ("words", "text, node"),
         ("breeds", "CHILS"),
         ("rank-zero-shot", "val.json"),
         ("rank-ordering", "val.json"),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use espalier_core::geometry::Space;
+use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use espalier_tests::trainer;
 use espalier_trainer::eval::stored::Stored;
 use serde_json::json;
@@ -322,6 +323,62 @@ fn scenes_and_their_objects_are_retrieved_both_ways() {
     assert!(texts["metrics"].get("ap_novel").is_none());
     let norms = record(&eval(&["--task", "norms", "--data", &bench.text("a")]));
     assert!(norms["metrics"]["image_radius_mean"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn typed_words_are_placed_at_the_nearest_node() {
+    let bench = Bench::new();
+    // Names of nodes of the taxonomy, and a text that is none.
+    let rows = [
+        ("a dog", "n02084071"),
+        ("car", "n02958343"),
+        ("my pet", "n00015388"),
+    ];
+    let lines = rows
+        .map(|(text, node)| format!("{text}\t{node}\n"))
+        .concat();
+    bench.write("words.tsv", format!("text\tnode\n{lines}"));
+    let data = bench.text("words.tsv");
+    let of = |taxonomy: &[&str]| {
+        record(&eval(
+            &[&["--task", "words", "--data", &data], taxonomy].concat(),
+        ))
+    };
+    let found = of(&[]);
+    assert_eq!(
+        (&found["n"], &found["prompts"]),
+        (&json!(3), &json!("simple-1"))
+    );
+    let taxonomy =
+        Taxonomy::from_tsv(include_str!("../../../static/taxonomy/wordnet.tsv")).unwrap();
+    let nodes: Vec<NodeIx> = (0..551)
+        .map(NodeIx)
+        .filter(|ix| taxonomy.is_nameable(*ix))
+        .collect();
+    assert_eq!(found["classes"], json!(nodes.len()));
+    let metric = |name: &str| found["metrics"][name].as_f64().unwrap();
+    for (less, more) in [
+        ("exact", "placed"),
+        ("exact", "ancestor"),
+        ("placed", "placed_with_names"),
+    ] {
+        assert!(
+            (0.0..=1.0).contains(&metric(less)) && metric(less) <= metric(more),
+            "{less}"
+        );
+    }
+    // The two names are placed, whatever the model makes of them.
+    assert!(metric("placed_with_names") >= 2.0 / 3.0 - 1e-9);
+    assert!(metric("edges") >= 1.0 - metric("exact"));
+    // A taxonomy can be named; this one has more nodes to choose from.
+    let more = of(&["--taxonomy", "imagenet"]);
+    assert!(more["classes"].as_u64() > found["classes"].as_u64());
+    bench.write("words.tsv", "text\tnode\nx\tn99999999\n");
+    let said = refused(&eval(&["--task", "words", "--data", &data]));
+    assert!(
+        said.contains("`n99999999`") && said.contains("line 2"),
+        "{said}"
+    );
 }
 
 #[test]

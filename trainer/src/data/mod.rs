@@ -18,7 +18,10 @@
 //! 5. Benchmarks as they are published: [`captioned`], [`hierarcaps_test`], [`hyperlex`], [`chils`],
 //!    [`sugar_crepe`], [`vl_checklist`]; their pictures through [`picture_index`] and [`files`], what is
 //!    missing in a [`ledger`]; boxes as pictures of their own through [`crops`].
-//! 6. [`audit`], [`prepare`]: what `trainer data` does.
+//!    [`typed_words`]: words that people type, with their right places.
+//! 6. [`nouns`]: all of WordNet's nouns; [`noun_senses`]: their places in a taxonomy and which sense of
+//!    a name is likely.
+//! 7. [`audit`], [`prepare`]: what `trainer data` does.
 //!
 //! What is broken is skipped and counted ([`fault`]); what cannot be used at all is a typed
 //! [`error::DataError`].
@@ -59,6 +62,8 @@ pub mod metadata_csv;
 mod mirror;
 pub mod mixture;
 mod nothing;
+pub mod noun_senses;
+pub mod nouns;
 pub mod open;
 pub mod open_images;
 pub mod order;
@@ -81,6 +86,7 @@ pub mod synthetic;
 pub mod table;
 mod tar_index;
 mod tar_shard;
+pub mod typed_words;
 pub mod vl_checklist;
 
 pub use batch::{Batch, BatchSpec, Chains, ImageBatch, Needs, Pictures, Scenes};

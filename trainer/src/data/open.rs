@@ -10,8 +10,23 @@ use super::error::{DataError, Result};
 use super::{Dataset, Folders, Grit, OpenImages, arrays, coco_boxes, inat, metadata_csv, splits};
 use crate::exit::usage;
 
-/// The shipped WordNet taxonomy.
-pub const WORDNET: &str = include_str!("../../../static/taxonomy/wordnet.tsv");
+/// The shipped taxonomies by the short names that `--taxonomy` accepts; the first is the default.
+pub const SHIPPED: [(&str, &str); 2] = [
+    (
+        "wordnet",
+        include_str!("../../../static/taxonomy/wordnet.tsv"),
+    ),
+    (
+        "imagenet",
+        include_str!("../../../static/taxonomy/imagenet.tsv"),
+    ),
+];
+
+/// The text of the shipped taxonomy with a short name.
+fn shipped(name: &Path) -> Option<&'static str> {
+    let found = SHIPPED.iter().find(|(short, _)| name == Path::new(short));
+    found.map(|(_, text)| *text)
+}
 
 /// The taxonomy that is itself the data, if the data is one TSV file.
 #[must_use]
@@ -22,16 +37,25 @@ pub fn taxonomy_file(data: &[PathBuf]) -> Option<&Path> {
     }
 }
 
-/// The taxonomy of a flag, else the data where that is one, else WordNet's.
+/// The taxonomy of a flag, a file or the short name of a [shipped one](SHIPPED), else the data where
+/// that is one, else the first shipped one. A file with such a name is meant by `./imagenet`.
 ///
 /// # Errors
 /// Bad usage when the file cannot be read, a taxonomy error naming the line.
 pub fn taxonomy(flag: Option<&Path>, data: &[PathBuf]) -> anyhow::Result<Taxonomy> {
     let Some(path) = flag.or_else(|| taxonomy_file(data)) else {
-        return Ok(Taxonomy::from_tsv(WORDNET)?);
+        return Ok(Taxonomy::from_tsv(SHIPPED[0].1)?);
     };
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| usage(format!("taxonomy {}: {e}", path.display())))?;
+    if let Some(text) = shipped(path) {
+        return Ok(Taxonomy::from_tsv(text)?);
+    }
+    let text = std::fs::read_to_string(path).map_err(|e| {
+        let names = SHIPPED.map(|(name, _)| name).join(", ");
+        usage(format!(
+            "--taxonomy {}: expected a file that can be read, or one of {names}; {e}",
+            path.display()
+        ))
+    })?;
     Ok(Taxonomy::from_tsv(&text)?)
 }
 
@@ -109,4 +133,31 @@ pub fn scenes(paths: &[PathBuf]) -> Result<Arc<dyn Dataset>> {
         return Ok(Arc::new(OpenImages::open(paths)?));
     }
     Ok(Arc::new(Grit::open(paths)?))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shipped_taxonomies_have_short_names() {
+        let labels = |flag: Option<&str>| {
+            let found = taxonomy(flag.map(Path::new), &[]).unwrap();
+            found.labelled().len()
+        };
+        assert_eq!(labels(Some("imagenet")), 1000);
+        assert_eq!((labels(Some("wordnet")), labels(None)), (210, 210));
+    }
+
+    #[test]
+    fn a_file_that_is_missing_is_answered_with_the_short_names() {
+        let error = taxonomy(Some(Path::new("imagnet")), &[])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("imagnet") && error.contains("wordnet, imagenet"),
+            "{error}"
+        );
+    }
 }

@@ -37,9 +37,9 @@ pub enum Choice {
 /// What tasks can be told; each reads what concerns it.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Taxonomy: TSV, or edges `parent child` a line; the shipped WordNet taxonomy where it is not
-    /// given.
-    #[arg(long, value_name = "FILE")]
+    /// Taxonomy: a TSV, edges `parent child` a line, or a shipped one by name: wordnet (210 labels,
+    /// the default) or imagenet (ImageNet's 1,000).
+    #[arg(long, value_name = "FILE|NAME")]
     pub taxonomy: Option<PathBuf>,
     /// Names of classes: a line `label<TAB>name` a class, or names alone in the order of the sorted
     /// labels.

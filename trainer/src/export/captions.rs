@@ -41,7 +41,7 @@ pub fn of_taxonomy(taxonomy: &Taxonomy) -> Vec<CaptionEntry> {
     let mut out = Vec::new();
     for (i, node) in taxonomy.nodes().iter().enumerate() {
         let ix = NodeIx(i as u32);
-        if !taxonomy.is_said(ix) {
+        if !taxonomy.is_nameable(ix) {
             continue;
         }
         let mut say = |text: String, detail| {

@@ -65,7 +65,7 @@ pub fn WhyNot() -> impl IntoView {
                 let tree = tree.as_deref();
                 let find = |id: &str| tree.and_then(|t| t.find(id).map(|ix| (t, ix)));
                 let name = |id| find(id).map_or(id, |(t, ix)| t.name(ix));
-                let tells = find(&verdict.common).is_none_or(|(t, ix)| t.is_said(ix));
+                let tells = find(&verdict.common).is_none_or(|(t, ix)| t.is_nameable(ix));
                 let common = tells.then(|| name(&verdict.common));
                 let said = verdict_sentences(&phrase, &verdict, (name(&verdict.concept), common));
                 Ok(Asked {

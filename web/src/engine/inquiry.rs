@@ -4,10 +4,12 @@
 use std::collections::HashMap;
 
 use burn::tensor::Device;
-use espalier_core::caption::{Calibration, Classifier, Question, TaxonomyResult, Texts};
+use espalier_core::caption::{
+    Calibration, Classifier, Question, TaxonomyResult, Texts, node_embeddings, place_text,
+};
 use espalier_core::geometry::Space;
 use espalier_core::project::Disk;
-use espalier_core::taxonomy::{NodeIx, Taxonomy};
+use espalier_core::taxonomy::Taxonomy;
 
 use super::ask::{Ask, Step, Told, Which};
 use super::desk::Desk;
@@ -144,10 +146,12 @@ impl Inquiry {
         let texts = self.text_tower(report).await?;
         let point = texts.embed(&[&phrase]).await.map_err(told)?.remove(0);
         let classifier = self.classifier(desk, tree)?;
+        let (taxonomy, space) = (classifier.taxonomy(), desk.captioner().space());
+        let nodes = self.points(desk, tree)?;
         let question = Question {
             phrase: &point,
             photo: desk.point(photo)?,
-            named: named(classifier.taxonomy(), &phrase),
+            place: place_text(taxonomy, space, &phrase, &point, &nodes),
         };
         let verdict = desk.captioner().weigh(classifier, question);
         Ok(Told::WhyNot { phrase, verdict })
@@ -200,19 +204,7 @@ impl Inquiry {
             return Ok(own.points.clone());
         }
         let classifier = self.classifier(desk, tree)?;
-        let taxonomy = classifier.taxonomy();
-        let mut points = vec![None; taxonomy.nodes().len()];
-        let index = desk.captioner().index();
-        for (place, entry) in index.entries().iter().enumerate() {
-            let node = entry.node.as_deref().and_then(|id| taxonomy.find(id));
-            if let (Some(node), 0) = (node, entry.detail) {
-                points[node.index()].get_or_insert_with(|| index.point(place).to_vec());
-            }
-        }
-        for (ix, point) in taxonomy.labelled().iter().zip(classifier.labels()) {
-            points[ix.index()] = Some(point.to_vec());
-        }
-        Ok(points)
+        Ok(node_embeddings(classifier, desk.captioner().index()))
     }
 
     fn disk(&mut self, desk: &Desk, tree: Which) -> Result<Disk, UiError> {
@@ -262,23 +254,6 @@ impl Inquiry {
             steps: steps.into_iter().map(place).collect(),
         })
     }
-}
-
-/// The node that a phrase names, articles and case aside.
-fn named(taxonomy: &Taxonomy, phrase: &str) -> Option<NodeIx> {
-    let bare = |text: &str| {
-        let lower = text.trim().to_lowercase();
-        let rest = ["a ", "an ", "the "]
-            .iter()
-            .find_map(|a| lower.strip_prefix(a));
-        rest.map_or(lower.clone(), str::to_owned)
-    };
-    let wanted = bare(phrase);
-    let found = taxonomy
-        .nodes()
-        .iter()
-        .position(|node| node.id == phrase || node.names.iter().any(|name| bare(name) == wanted));
-    found.and_then(|at| u32::try_from(at).ok()).map(NodeIx)
 }
 
 /// Whether a worker that met this error is of no further use.

@@ -90,7 +90,7 @@ impl Dial {
 
 fn is_said(step: &PathStep, tree: Option<&Taxonomy>) -> bool {
     let Some(tree) = tree else { return true };
-    tree.find(&step.id).is_none_or(|ix| tree.is_said(ix))
+    tree.find(&step.id).is_none_or(|ix| tree.is_nameable(ix))
 }
 
 #[cfg(test)]

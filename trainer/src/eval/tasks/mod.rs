@@ -23,6 +23,7 @@ mod scenes;
 mod stop;
 mod sugar_crepe;
 mod vl_checklist;
+mod words;
 mod zero_shot;
 
 use super::Task;
@@ -37,6 +38,7 @@ pub const ALL: &[&dyn Task] = &[
     &retrieval::Retrieval,
     &hierarcaps::Hierarcaps,
     &hyperlex::Hyperlex,
+    &words::Words,
     &breeds::Breeds,
     &rank_zero_shot::RankZeroShot,
     &rank_ordering::RankOrdering,

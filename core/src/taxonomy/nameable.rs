@@ -1,0 +1,109 @@
+//! Which concepts a person would name to say what a photo shows.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use super::{Node, NodeIx, Taxonomy};
+
+/// Largest share of all labels that a node may lie above and still be informative.
+const TELLING: f64 = 0.6;
+
+/// First names of WordNet 3.0 nodes that people do not use, one a line: a bottle is a container, and
+/// only WordNet also calls it an instrumentality. Such nodes stay in the tree.
+///
+/// A taxonomy that gives the same node a plain first name makes it nameable.
+static JARGON: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| include_str!("jargon.txt").lines().collect());
+
+impl Taxonomy {
+    /// Whether naming a node tells anything of what is seen: it has labels at or below it, and not
+    /// nearly all of them, as `entity` and `whole` have.
+    pub fn tells(&self, ix: NodeIx) -> bool {
+        let (below, all) = (self.labelled_below(ix).len(), self.labelled().len());
+        below > 0 && (below as f64 <= TELLING * all as f64 || all == 1)
+    }
+
+    /// Whether a person would name a node to say what is seen: it [tells](Self::tells) something, and
+    /// its first name is not WordNet's jargon. Labels are always plain names.
+    pub fn is_nameable(&self, ix: NodeIx) -> bool {
+        self.tells(ix)
+            && !self
+                .nodes()
+                .get(ix.index())
+                .is_some_and(|node| !node.labelled && is_jargon(node))
+    }
+
+    /// The nearest node at or above one, along first parents, that a person would name; the node
+    /// itself where there is none.
+    pub fn nameable_above(&self, ix: NodeIx) -> NodeIx {
+        let mut up = self.path_to(ix).into_iter().rev();
+        up.find(|above| self.is_nameable(*above)).unwrap_or(ix)
+    }
+}
+
+/// Whether a node of WordNet is shown by a name of [`JARGON`]. The trees of others, such as a
+/// biologist's with the same words, are left alone.
+fn is_jargon(node: &Node) -> bool {
+    let name = node.names.first().map_or("", String::as_str);
+    is_synset(&node.id) && JARGON.contains(name)
+}
+
+/// Whether an id has WordNet's form: `n` and eight digits.
+fn is_synset(id: &str) -> bool {
+    let digits = id.strip_prefix('n').unwrap_or_default();
+    digits.len() == 8 && digits.bytes().all(|b| b.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    const TREE: &str = "synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\n\
+        a\tartifact\tr\t0\nn03575240\tinstrumentality\ta\t0\n\
+        t\ttable\tn03575240\t1\nb\tbird\tr\t1\n";
+
+    fn nameable_above(tree: &str) -> Vec<String> {
+        let taxonomy = Taxonomy::from_tsv(tree).unwrap();
+        let above = |id: &str| {
+            let node = taxonomy.nameable_above(taxonomy.find(id).unwrap());
+            taxonomy.node(node).id.clone()
+        };
+        ["t", "n03575240", "a", "r"].map(above).to_vec()
+    }
+
+    #[test]
+    fn the_nearest_nameable_node_is_found_upwards() {
+        assert_eq!(nameable_above(TREE), ["t", "a", "a", "r"]);
+    }
+
+    #[test]
+    fn a_node_with_a_plain_first_name_is_nameable() {
+        let plain = TREE.replace("instrumentality", "tool or device|instrumentality");
+        assert_eq!(nameable_above(&plain), ["t", "n03575240", "a", "r"]);
+    }
+
+    #[test]
+    fn jargon_is_only_avoided_in_wordnet() {
+        let own = TREE.replace("\tartifact\t", "\tplacental\t");
+        assert_eq!(nameable_above(&own), ["t", "a", "a", "r"]);
+    }
+
+    #[test]
+    fn a_label_is_always_nameable() {
+        let tree = "synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\n\
+                    n07579787\tplate\tr\t1\nb\tbird\tr\t1\n";
+        let taxonomy = Taxonomy::from_tsv(tree).unwrap();
+        assert!(JARGON.contains("plate"));
+        assert!(taxonomy.is_nameable(taxonomy.find("n07579787").unwrap()));
+    }
+
+    #[test]
+    fn the_list_is_sorted_and_without_blank_lines() {
+        let words: Vec<&str> = include_str!("jargon.txt").lines().collect();
+        assert!(words.is_sorted() && !words.contains(&""));
+        assert_eq!(words.len(), JARGON.len());
+        assert!(!JARGON.contains("animal"));
+    }
+}
