@@ -85,6 +85,11 @@ pub struct DatasetConfig {
     /// Views of each photo and crop whose features are kept, at least 1: the crop of evaluation, then
     /// random ones (`crop_scale`, `mirror`, `worn`).
     pub feature_views: u32,
+    /// Table of nouns for `loss.nouns`.
+    pub nouns: Option<PathBuf>,
+    /// Nouns of a step.
+    #[serde(default)]
+    pub nouns_per_step: usize,
     /// Feature rows of a step that are drawn from the classifier, of classes that need no photo; 0
     /// for none.
     pub synthetic_features: usize,

@@ -83,6 +83,10 @@ pub struct LossConfig {
     pub distill_labels: usize,
     /// Weight of pictures of nothing, of which nothing may be said.
     pub nothing: f64,
+    /// Weight of the contrast of nouns with the nodes of the taxonomy that they belong to (CLIP, MERU,
+    /// HyCoCLIP, PHyCLIP, ATMG).
+    #[serde(default)]
+    pub nouns: f64,
     /// Weight of the order of texts along the taxonomy by their radii (MERU, HyCoCLIP, PHyCLIP).
     pub order: f64,
     /// Weight of the pull-back to the text tower before training (RE, EC).

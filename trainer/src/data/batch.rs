@@ -9,6 +9,7 @@ use super::error::{DataError, Result};
 use super::fault::BrokenCounts;
 use super::features::{FeatureRows, Features};
 use super::label_texts::LabelBatch;
+use super::noun_texts::NounBatch;
 use super::lineage::Lineages;
 use super::order::{Position, ShuffleBudget};
 
@@ -273,6 +274,8 @@ pub struct Batch {
     pub labels: Option<LabelBatch>,
     /// General texts, then as many that are more specific, drawn for the step like the labels.
     pub order: Option<TokenBatch>,
+    /// Nouns and the nodes that they belong to, where the loss asks for them; drawn like the labels.
+    pub nouns: Option<NounBatch>,
     /// Keys of the records.
     pub keys: Vec<String>,
     /// Label of the box of each sample; without boxes, of the first box that has one.

@@ -38,6 +38,8 @@ pub enum Purpose {
     View = 12,
     /// Features drawn from a classifier for a training step.
     Drawn = 13,
+    /// Nouns of a training step and how they are phrased.
+    Nouns = 14,
 }
 
 /// A stream of random numbers.

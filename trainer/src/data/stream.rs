@@ -330,6 +330,7 @@ impl Producer {
             scenes: (self.spec.needs == Needs::Parts).then(|| pack::scenes(drawn, size)),
             labels: None,
             order: None,
+            nouns: None,
             keys: drawn.iter().map(|sample| sample.key.clone()).collect(),
             synsets: drawn.iter().map(|sample| sample.synset.clone()).collect(),
             position_after,

@@ -8,6 +8,7 @@ use espalier_core::loss::Relations;
 use espalier_core::model::Tokens;
 
 use crate::data::distill::DistillBatch;
+use crate::data::noun_texts::NounBatch;
 use crate::data::features::Features;
 use crate::data::{Batch, ImageBatch, Pictures, Scenes};
 
@@ -60,6 +61,8 @@ pub struct StepInputs {
     pub labels: Option<LabelInputs>,
     /// General texts, then as many that are more specific.
     pub order: Option<Tokens>,
+    /// Nouns and the nodes that they belong to.
+    pub nouns: Option<NounInputs>,
     /// Patches that the picture tower sees, `[k]`; all where not set.
     pub keep: Option<Tensor<1, Int>>,
 }
@@ -110,6 +113,34 @@ fn distill_inputs(batch: &DistillBatch, device: &Device) -> DistillInputs {
             .drawn
             .as_ref()
             .map(|(features, values)| (feature_tensor(features, device), targets(values))),
+    }
+}
+
+/// Nouns and the nodes that they belong to, on the device.
+#[derive(Clone, Debug)]
+pub struct NounInputs {
+    /// `n` nouns.
+    pub nouns: Tokens,
+    /// Names of `m` nodes.
+    pub nodes: Tokens,
+    /// Share of each node in what a noun should be near, `[n, m]`.
+    pub targets: Tensor<2>,
+    /// Rows of nouns and, at the same places, of nodes above them, `[k]` each; `k` may be 0.
+    pub below: [Tensor<1, Int>; 2],
+}
+
+fn noun_inputs(batch: &NounBatch, device: &Device) -> NounInputs {
+    let shape = [batch.nouns.rows, batch.nodes.rows];
+    let column = |of: fn(&(usize, usize)) -> usize| {
+        let rows: Vec<i32> = batch.below.iter().map(|pair| of(pair) as i32).collect();
+        let count = rows.len();
+        Tensor::from_data(TensorData::new(rows, [count]), device)
+    };
+    NounInputs {
+        nouns: Tokens::new(&batch.nouns, device),
+        nodes: Tokens::new(&batch.nodes, device),
+        targets: Tensor::from_data(TensorData::new(batch.targets.clone(), shape), device),
+        below: [column(|pair| pair.0), column(|pair| pair.1)],
     }
 }
 
@@ -219,6 +250,7 @@ impl StepInputs {
                 }
             }),
             order: batch.order.as_ref().map(|texts| Tokens::new(texts, device)),
+            nouns: batch.nouns.as_ref().map(|nouns| noun_inputs(nouns, device)),
             keep: seen.patches.map(|k| {
                 let len = k.len();
                 Tensor::from_data(TensorData::new(k, [len]), device)

@@ -12,6 +12,7 @@ use crate::data::climb::Climber;
 use crate::data::distill::Distill;
 use crate::data::features::FeatureRows;
 use crate::data::label_texts::LabelTexts;
+use crate::data::noun_texts::NounTexts;
 use crate::data::order_texts::OrderTexts;
 
 /// Draws what depends on the step and not on the place in the data.
@@ -19,6 +20,7 @@ pub(super) struct StepTexts {
     climber: Climber,
     labels: Option<LabelTexts>,
     order: Option<OrderTexts>,
+    nouns: Option<NounTexts>,
     teacher: Option<Teacher>,
 }
 
@@ -38,6 +40,7 @@ impl StepTexts {
             climber: Climber::new(taxonomy.clone(), tokenizer, config),
             labels: LabelTexts::new(taxonomy.clone(), tokenizer, config, outliers, distill)?,
             order: OrderTexts::new(taxonomy.clone(), tokenizer, config)?,
+            nouns: NounTexts::new(taxonomy, tokenizer, config)?,
         })
     }
 
@@ -53,6 +56,9 @@ impl StepTexts {
         }
         if let Some(order) = &self.order {
             order.apply(batch, step);
+        }
+        if let Some(nouns) = &self.nouns {
+            nouns.apply(batch, step);
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! CLIP: pictures and captions on the unit sphere.
 
+use burn::tensor::Tensor;
 use espalier_core::loss::{self, LossTerms};
 use espalier_core::model::LiftKind;
 
@@ -24,7 +25,9 @@ impl Method for Clip {
     fn loss(&self, step: &StepContext<'_>) -> LossTerms {
         let (images, texts) = step.pairs();
         let terms = loss::clip(images.clone(), texts, step.model.logit_scale.value());
-        step.with_labels(terms, &self.options, images, |x, y| x.matmul(y.transpose()))
+        let cosine = |x: Tensor<2>, y: Tensor<2>| x.matmul(y.transpose());
+        let terms = step.with_labels(terms, &self.options, images, cosine);
+        step.with_nouns(terms, &self.options, cosine, None)
     }
 
     fn chance(&self, batch_size: usize) -> Option<(&'static str, f64)> {

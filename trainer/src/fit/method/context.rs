@@ -174,6 +174,38 @@ impl StepContext<'_> {
         terms.plus("synthetic", options.distill, second)
     }
 
+    /// A loss with the contrast of nouns with the taxonomy nodes that they belong to, where the run
+    /// asks for it: each noun is told apart from all nodes of the step, as an image is from labels.
+    /// With `radius`, nouns are also ordered: each lies farther from the root than the nodes above it.
+    ///
+    /// `similarity` of points `[n, d]` and `[m, d]` is `[n, m]`, `radius` of points `[n, d]` is
+    /// `[n, 1]`.
+    pub(super) fn with_nouns(
+        &self,
+        terms: LossTerms,
+        options: &LossConfig,
+        similarity: impl Fn(Tensor<2>, Tensor<2>) -> Tensor<2>,
+        radius: Option<&dyn Fn(Tensor<2>) -> Tensor<2>>,
+    ) -> LossTerms {
+        let Some(inputs) = &self.inputs.nouns else {
+            return terms;
+        };
+        let nouns = self.text_points(&inputs.nouns);
+        let nodes = self.text_points(&inputs.nodes);
+        // The scale belongs to the contrast of images; nouns must not change it.
+        let scale = self.model.logit_scale.value().detach();
+        let g = similarity(nouns.clone(), nodes.clone());
+        let term = label_contrast(g, inputs.targets.clone(), scale);
+        let terms = terms.plus("nouns", options.nouns, term);
+        let [rows, columns] = inputs.below.clone();
+        let Some(radius) = radius.filter(|_| rows.dims() != [0]) else {
+            return terms;
+        };
+        let (general, specific) = (radius(nodes).select(0, columns), radius(nouns).select(0, rows));
+        let term = radial_order(general, specific, ORDER_MARGIN);
+        terms.plus("nouns_order", options.nouns * options.order, term)
+    }
+
     /// A loss with the order of texts by their radii, where the run asks for it; `radius` of points
     /// `[n, d]` is `[n, 1]`.
     pub(super) fn with_order(

@@ -29,10 +29,11 @@ impl Method for Meru {
         let c = step.curvature();
         let form = self.options.angles.form();
         let terms = loss::meru(images.clone(), texts, c.clone(), scale, weight, form);
-        let terms = step.with_labels(terms, &self.options, images, |x, y| {
-            lorentz::pairwise_dist(x, y, c.clone()).neg()
-        });
-        step.with_order(terms, self.options.order, |x| lorentz::dist0(x, c.clone()))
+        let similarity = |x, y| lorentz::pairwise_dist(x, y, c.clone()).neg();
+        let radius = |x| lorentz::dist0(x, c.clone());
+        let terms = step.with_labels(terms, &self.options, images, &similarity);
+        let terms = step.with_nouns(terms, &self.options, similarity, Some(&radius));
+        step.with_order(terms, self.options.order, radius)
     }
 
     fn chance(&self, batch_size: usize) -> Option<(&'static str, f64)> {

@@ -48,12 +48,14 @@ impl Method for Phyclip {
         let scale = step.model.logit_scale.value();
         let join = self.options.join;
         let terms = loss::phyclip(&points, c.clone(), scale, join, weights);
-        let terms = step.with_labels(terms, &self.options, pictures, |x, y| {
-            pairwise_dist(split(x, factors), split(y, factors), c.clone(), join).neg()
-        });
-        step.with_order(terms, self.options.order, |x| {
+        let similarity =
+            |x, y| pairwise_dist(split(x, factors), split(y, factors), c.clone(), join).neg();
+        let radius = |x| {
             let of_factors = lorentz::dist0(split(x, factors), c.clone());
             of_factors.sum_dim(0).squeeze_dim(0)
-        })
+        };
+        let terms = step.with_labels(terms, &self.options, pictures, &similarity);
+        let terms = step.with_nouns(terms, &self.options, similarity, Some(&radius));
+        step.with_order(terms, self.options.order, radius)
     }
 }
