@@ -10,7 +10,9 @@ impl TrainConfig {
         let trains = t.method.build(&self.loss).trains();
         let vision = self.model.architecture().vision;
         let pure = vision.n_layers == 0;
-        let halves = (vision.image_size / vision.patch.max(1)).is_multiple_of(2);
+        // Inverted residuals take pictures of any size.
+        let halves = vision.inverted.is_some()
+            || (vision.image_size / vision.patch.max(1)).is_multiple_of(2);
         let rules: [(&str, bool, &str, String); 18] = [
             (
                 "train.lock_image and train.lock_text",
@@ -52,7 +54,7 @@ impl TrainConfig {
             ),
             (
                 "train.patch_keep",
-                vision.stem.is_none() || t.patch_keep == 1.0,
+                (vision.stem.is_none() && vision.inverted.is_none()) || t.patch_keep == 1.0,
                 "1 for a picture tower with convolutions, which see whole pictures",
                 t.patch_keep.to_string(),
             ),

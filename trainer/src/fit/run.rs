@@ -248,6 +248,7 @@ impl Run {
             skipped: 0,
             state,
             card,
+            classifier: self.classifier()?,
             report,
             total,
         };
