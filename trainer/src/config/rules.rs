@@ -35,9 +35,17 @@ impl TrainConfig {
         let trains = t.method.build(&self.loss).trains();
         let vision = self.model.architecture().vision;
         let pure = vision.n_layers == 0;
-        let halves = (vision.image_size / vision.patch.max(1)).is_multiple_of(2);
+        // Inverted residuals take pictures of any size.
+        let halves = vision.inverted.is_some()
+            || (vision.image_size / vision.patch.max(1)).is_multiple_of(2);
         let learns_of_image = trains.image && !(t.lock_image && t.lock_projection);
-        let rules: [(&str, bool, &str, String); 25] = [
+        let rules: [(&str, bool, &str, String); 26] = [
+            (
+                "dataset.nouns and dataset.nouns_per_step",
+                l.nouns == 0.0 || l.nouns > 0.0 && d.nouns.is_some() && d.nouns_per_step > 0,
+                "a table of nouns and a number above 0 where loss.nouns is above 0",
+                format!("{:?} and {}", d.nouns, d.nouns_per_step),
+            ),
             (
                 "train.lock_image, train.lock_projection and train.lock_text",
                 learns_of_image || trains.text && !t.lock_text,
@@ -78,7 +86,7 @@ impl TrainConfig {
             ),
             (
                 "train.patch_keep",
-                vision.stem.is_none() || t.patch_keep == 1.0,
+                (vision.stem.is_none() && vision.inverted.is_none()) || t.patch_keep == 1.0,
                 "1 for a picture tower with convolutions, which see whole pictures",
                 t.patch_keep.to_string(),
             ),
