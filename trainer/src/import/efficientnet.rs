@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::choices::Choice;
 use super::convert::{self, Match};
+use super::projection::leading_directions;
 use super::source::Files;
 use super::store::Store;
 use crate::device::Backend;
@@ -18,6 +19,8 @@ use crate::exit::usage;
 use crate::layout::{CLASSIFIER, Layout, Piece, classifier};
 use crate::model_file::{ModelCard, Origin, preprocess};
 
+/// Our name of the projection of pooled features.
+const PROJECTION: &str = "visual_proj.weight";
 /// Architectures that are told apart by their shapes.
 const PRESETS: [Preset; 3] = [
     Preset::EfficientnetLite0,
@@ -181,7 +184,15 @@ fn choices(preset: Preset, config: &DualConfig, wanted: &Wanted, classes: usize)
             by: of_width.into(),
         },
         random("text encoder"),
-        random("projections and space"),
+        match wanted.labels {
+            Some(_) => Choice {
+                what: "projection of images",
+                value: json!("leading directions of the classifier"),
+                by: "--labels".into(),
+            },
+            None => random("projection of images"),
+        },
+        random("projection of texts and space"),
         Choice {
             what: "classifier",
             value: json!(kept),
@@ -190,7 +201,8 @@ fn choices(preset: Preset, config: &DualConfig, wanted: &Wanted, classes: usize)
     ]
 }
 
-/// Read the tensors of a plan that fits, and draw those that the file lacks.
+/// Read the tensors of a plan that fits, and draw those that the file lacks. With a classifier, the
+/// projection of images begins as its [leading directions](leading_directions).
 ///
 /// # Errors
 /// Bad usage: tensors that do not fit (all of them named), numbers that cannot be read or are not
@@ -221,6 +233,11 @@ pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Imported> {
     device.seed(plan.wanted.seed);
     let mut tensors = collect(&plan.card.config.init(&device))?;
     tensors.tensors.extend(found.tensors);
+    if let Some((weight, ..)) = &classifier
+        && let Some(first) = leading_directions(weight, plan.card.config.d_embed, &device)?
+    {
+        tensors.tensors.insert(PROJECTION.to_owned(), first);
+    }
     Ok(Imported {
         tensors,
         classifier,

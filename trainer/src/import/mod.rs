@@ -8,7 +8,8 @@
 //! 3. [`said`]: what configurations beside them (`beside`) say ([`hugging_face`], [`open_clip`]) or the family
 //!    is known for ([`family`]); [`resolve`] joins that with the shapes and the user's [`flags`] and
 //!    tells who made which of the [`choices`].
-//!    An image encoder with a classifier has a way of its own, [`efficientnet`], with [`labels`].
+//!    An image encoder with a classifier has a way of its own, [`efficientnet`], with [`labels`] and a
+//!    first `projection`.
 //! 4. [`convert`]: tensor by tensor through the tables of [`crate::layout`]; [`pipeline`] puts it
 //!    together, all or nothing.
 
@@ -28,6 +29,7 @@ mod open_clip_keys;
 pub mod pickle;
 pub mod pipeline;
 pub mod preprocessing;
+mod projection;
 pub mod resolve;
 pub mod safetensors_file;
 pub mod said;
