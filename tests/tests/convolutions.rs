@@ -93,8 +93,9 @@ fn plainly(tower: &VisionTower, picture: &Map, side: usize) -> Vec<f64> {
         .collect();
     let mean = means.iter().sum::<f64>() / means.len() as f64;
     let variance = means.iter().map(|m| (m - mean).powi(2)).sum::<f64>() / means.len() as f64;
-    let gamma = floats(tower.norm.gamma.val());
-    let beta = floats(tower.norm.beta.as_ref().unwrap().val());
+    let norm = tower.norm.as_ref().unwrap();
+    let gamma = floats(norm.gamma.val());
+    let beta = floats(norm.beta.as_ref().unwrap().val());
     means
         .iter()
         .zip(gamma.iter().zip(&beta))

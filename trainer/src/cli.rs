@@ -94,8 +94,8 @@ pub struct FitArgs {
     /// Method.
     #[arg(long, value_enum)]
     pub method: Option<MethodName>,
-    /// Architecture: vit_t8_64, vit_s16_224, vit_b16_224, vit_l16_224, clip_vit_b32,
-    /// clip_vit_b16, clip_vit_l14.
+    /// Architecture: vit_t8_64, efficientnet_lite0, efficientnet_lite1, efficientnet_lite2,
+    /// vit_s16_224, vit_b16_224, vit_l16_224, clip_vit_b32, clip_vit_b16, clip_vit_l14.
     #[arg(long, value_name = "PRESET")]
     pub model: Option<Preset>,
     /// Taxonomy file.
@@ -280,12 +280,26 @@ pub struct EmbedArgs {
     /// File with one text a line.
     #[arg(long, value_name = "FILE", required_unless_present = "images")]
     pub texts: Option<PathBuf>,
+    /// What is written of a picture.
+    #[arg(long, value_enum, default_value = "point", requires = "images")]
+    pub feature: Feature,
     /// Where to write the tensor `embeddings` [n, d] and, in the metadata, the `names` of its rows.
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
     /// Shared arguments.
     #[command(flatten)]
     pub common: Common,
+}
+
+/// What is taken of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Feature {
+    /// Its point in the embedding space.
+    Point,
+    /// The pooled feature of the image encoder, before the projection.
+    Pooled,
+    /// The logits of the classifier that lies beside the checkpoint.
+    Logits,
 }
 
 /// How tensors of a bundle are stored.

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+pub mod classifier_file;
 pub mod cli;
 pub mod commands;
 pub mod config;

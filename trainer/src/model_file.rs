@@ -99,17 +99,25 @@ pub struct Model {
     pub calibration: Option<Calibration>,
 }
 
-/// Preprocessing of an architecture for photos: shortest side, centre crop (METHODS 6.0).
+/// Preprocessing of an architecture for photos: shortest side, centre crop (METHODS 6.0); for
+/// inverted residuals the crop that EfficientNet is evaluated with.
 #[must_use]
 pub fn preprocess(config: &DualConfig) -> Preprocess {
     Preprocess {
         size: config.vision.image_size as u32,
-        resize: ResizeMode::CentreCrop,
+        resize: if config.vision.inverted.is_some() {
+            ResizeMode::InnerCrop
+        } else {
+            ResizeMode::CentreCrop
+        },
     }
 }
 
 /// The weights file that a path of the user means: a run, a checkpoint folder, or a file.
-fn weights_file(path: &Path) -> anyhow::Result<PathBuf> {
+///
+/// # Errors
+/// Bad usage when there is no such file.
+pub fn weights_file(path: &Path) -> anyhow::Result<PathBuf> {
     if path.is_file() {
         return Ok(path.to_owned());
     }

@@ -5,7 +5,7 @@ use burn::config::Config;
 use crate::error::{CoreError, Result};
 use crate::geometry::Join;
 use crate::nn::block::LAYER_NORM_EPS;
-use crate::nn::{Activation, StageConfig, conv_stem};
+use crate::nn::{Activation, InvertedConfig, Norms, StageConfig, conv_stem};
 
 /// Where picture tokens get their positions from.
 #[derive(Config, Debug, Copy, PartialEq, Eq)]
@@ -101,6 +101,10 @@ pub struct VitConfig {
     pub norm_eps: Option<f64>,
     /// Stages of convolutions in place of the patch projection, the last of width `d_model`.
     pub stem: Option<Vec<StageConfig>>,
+    /// Inverted residuals in place of patches, stem and transformer, with a last convolution to
+    /// `d_model` channels. The feature is the mean over places, without a layer norm. Pictures may
+    /// have any size.
+    pub inverted: Option<InvertedConfig>,
 }
 
 impl VitConfig {
@@ -116,8 +120,107 @@ impl VitConfig {
         self.n_layers > 0
     }
 
-    /// Check the stem, or that there are transformer blocks where there is none.
-    fn validate_stem(&self) -> Result<()> {
+    /// Whether a layer norm stands behind the last block: convolutions with norms of their own have
+    /// none.
+    #[must_use]
+    pub fn has_last_norm(&self) -> bool {
+        self.inverted.is_none()
+    }
+
+    /// The configuration of the tower once its batch norms are folded into convolutions; see
+    /// [`VisionTower::folded`](super::VisionTower::folded).
+    #[must_use]
+    pub fn folded(&self) -> Self {
+        let mut folded = self.clone();
+        if let Some(inverted) = &mut folded.inverted {
+            inverted.norms = Norms::Folded;
+        }
+        folded
+    }
+
+    /// Check an encoder of inverted residuals.
+    fn validate_inverted(&self, inverted: &InvertedConfig) -> Result<()> {
+        require(
+            self.stem.is_none(),
+            "vision.stem",
+            "absent with inverted residuals",
+            "one",
+        )?;
+        require(
+            self.n_layers == 0,
+            "vision.n_layers",
+            "0 with inverted residuals",
+            self.n_layers,
+        )?;
+        require(
+            self.pool == Pool::Mean,
+            "vision.pool",
+            "Mean with inverted residuals",
+            format!("{:?}", self.pool),
+        )?;
+        require(
+            !self.pre_norm,
+            "vision.pre_norm",
+            "false with inverted residuals",
+            self.pre_norm,
+        )?;
+        let most_blocks = 1 << 10;
+        require(
+            !inverted.stages.is_empty() && inverted.stages.len() <= most_blocks,
+            "vision.inverted.stages",
+            "between 1 and 1024 stages",
+            inverted.stages.len(),
+        )?;
+        let within = |field: &str, value: usize, most: usize| {
+            let expected = format!("between 1 and {most}");
+            let field = format!("vision.inverted.{field}");
+            require((1..=most).contains(&value), &field, &expected, value)
+        };
+        within("stem_width", inverted.stem_width, 1 << 14)?;
+        for stage in &inverted.stages {
+            within("width", stage.width, 1 << 14)?;
+            within("expand", stage.expand, 64)?;
+            within("stride", stage.stride, 2)?;
+            within("blocks", stage.blocks, most_blocks)?;
+            require(
+                stage.kernel % 2 == 1 && stage.kernel <= 15,
+                "vision.inverted.kernel",
+                "odd and at most 15",
+                stage.kernel,
+            )?;
+        }
+        require(
+            inverted.stride() == self.patch,
+            "vision.patch",
+            &format!("the product of all strides, {}", inverted.stride()),
+            self.patch,
+        )?;
+        let (eps, momentum) = (inverted.norm_eps, inverted.norm_momentum);
+        require(
+            eps > 0.0 && eps < 1.0,
+            "vision.inverted.norm_eps",
+            "in (0, 1)",
+            eps,
+        )?;
+        require(
+            (0.0..=1.0).contains(&momentum),
+            "vision.inverted.norm_momentum",
+            "in [0, 1]",
+            momentum,
+        )
+    }
+
+    /// Check what gives the tokens, and that there are transformer blocks where there must be.
+    fn validate_tokens(&self) -> Result<()> {
+        if let Some(inverted) = &self.inverted {
+            return self.validate_inverted(inverted);
+        }
+        require(
+            self.image_size.is_multiple_of(self.patch),
+            "vision.image_size",
+            &format!("a multiple of the patch side {}", self.patch),
+            self.image_size,
+        )?;
         let Some(stages) = &self.stem else {
             return require(
                 self.n_layers > 0 && self.n_layers <= 1 << 16,
@@ -226,20 +329,21 @@ fn require(ok: bool, field: &str, expected: &str, found: impl std::fmt::Display)
 
 impl DualConfig {
     /// Number of parameters of both towers and their projections, fixed positions included, the
-    /// learned scalars not.
+    /// learned scalars and the running statistics of norms not.
     #[must_use]
     pub fn parameters(&self) -> u64 {
         let (v, t) = (&self.vision, &self.text);
         let block = |d: usize, hidden: usize| 4 * d * d + 9 * d + 2 * d * hidden + hidden;
-        let tokens = match &v.stem {
-            Some(stages) => conv_stem::parameters(stages),
-            None => v.d_model * (3 * v.patch * v.patch + usize::from(v.patch_bias)),
+        let tokens = match (&v.inverted, &v.stem) {
+            (Some(inverted), _) => inverted.parameters(v.d_model),
+            (None, Some(stages)) => conv_stem::parameters(stages),
+            (None, None) => v.d_model * (3 * v.patch * v.patch + usize::from(v.patch_bias)),
         };
         let positions = if v.has_positions() { v.patches() } else { 0 };
         let vision = v.n_layers * block(v.d_model, v.hidden())
             + tokens
             + v.d_model * (positions + 2 * usize::from(v.pool.has_class()))
-            + 2 * v.d_model * (1 + usize::from(v.pre_norm));
+            + 2 * v.d_model * (usize::from(v.has_last_norm()) + usize::from(v.pre_norm));
         let text = t.n_layers * block(t.d_model, t.hidden())
             + t.d_model * (t.vocab_size + t.context)
             + 2 * t.d_model;
@@ -270,13 +374,7 @@ impl DualConfig {
                 value,
             )?;
         }
-        v.validate_stem()?;
-        require(
-            v.image_size.is_multiple_of(v.patch),
-            "vision.image_size",
-            &format!("a multiple of the patch side {}", v.patch),
-            v.image_size,
-        )?;
+        v.validate_tokens()?;
         for (field, width, heads) in [
             ("vision.d_model", v.d_model, v.n_heads),
             ("text.d_model", t.d_model, t.n_heads),
@@ -381,6 +479,60 @@ mod tests {
         ] {
             assert_eq!(found, format!("configuration: {known}"));
         }
+    }
+
+    #[test]
+    fn inverted_residuals_must_fit_the_tower() {
+        type Change = fn(&mut VitConfig, &mut InvertedConfig);
+        let message = |change: Change| {
+            let mut config = Preset::EfficientnetLite0.config();
+            let mut inverted = config.vision.inverted.take().unwrap();
+            change(&mut config.vision, &mut inverted);
+            config.vision.inverted = Some(inverted);
+            config.validate().unwrap_err().to_string()
+        };
+        for (found, known) in [
+            (
+                message(|v, _| v.patch = 16),
+                "vision.patch must be the product of all strides, 32, found 16",
+            ),
+            (
+                message(|v, _| v.n_layers = 1),
+                "vision.n_layers must be 0 with inverted residuals, found 1",
+            ),
+            (
+                message(|v, _| v.pool = Pool::Class),
+                "vision.pool must be Mean with inverted residuals, found Class",
+            ),
+            (
+                message(|_, i| i.stages[1].kernel = 4),
+                "vision.inverted.kernel must be odd and at most 15, found 4",
+            ),
+            (
+                message(|_, i| i.stages[1].stride = 3),
+                "vision.inverted.stride must be between 1 and 2, found 3",
+            ),
+            (
+                message(|_, i| i.stages.clear()),
+                "vision.inverted.stages must be between 1 and 1024 stages, found 0",
+            ),
+            (
+                message(|_, i| i.norm_eps = 0.0),
+                "vision.inverted.norm_eps must be in (0, 1), found 0",
+            ),
+        ] {
+            assert_eq!(found, format!("configuration: {known}"));
+        }
+    }
+
+    #[test]
+    fn a_configuration_from_before_inverted_residuals_is_read() {
+        let config = Preset::VitT8_64.config();
+        let mut value = serde_json::to_value(&config).unwrap();
+        let vision = value["vision"].as_object_mut().unwrap();
+        assert!(vision.remove("inverted").is_some());
+        let read: DualConfig = serde_json::from_value(value).unwrap();
+        assert_eq!(read, config);
     }
 
     #[test]

@@ -7,7 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::config::{DualConfig, Pool, Positions, TextConfig, VitConfig};
 use crate::error::CoreError;
-use crate::nn::Activation;
+use crate::nn::{Activation, InvertedConfig};
+
+/// Width of the feature of EfficientNet-Lite.
+const EFFICIENTNET_HEAD: usize = 1280;
 
 /// A named architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +19,15 @@ pub enum Preset {
     /// 64 px, patch 8: small enough for a page and for training on a CPU.
     #[serde(rename = "vit_t8_64")]
     VitT8_64,
+    /// EfficientNet-Lite0 at 224 px, with a small text encoder.
+    #[serde(rename = "efficientnet_lite0")]
+    EfficientnetLite0,
+    /// EfficientNet-Lite1 at 240 px, with a small text encoder.
+    #[serde(rename = "efficientnet_lite1")]
+    EfficientnetLite1,
+    /// EfficientNet-Lite2 at 260 px, with a small text encoder.
+    #[serde(rename = "efficientnet_lite2")]
+    EfficientnetLite2,
     /// MERU family, small (12 heads: METHODS trap 24).
     #[serde(rename = "vit_s16_224")]
     VitS16_224,
@@ -38,8 +50,11 @@ pub enum Preset {
 
 impl Preset {
     /// All presets, smallest first.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::VitT8_64,
+        Self::EfficientnetLite0,
+        Self::EfficientnetLite1,
+        Self::EfficientnetLite2,
         Self::VitS16_224,
         Self::VitB16_224,
         Self::VitL16_224,
@@ -53,6 +68,9 @@ impl Preset {
     pub fn name(self) -> &'static str {
         match self {
             Self::VitT8_64 => "vit_t8_64",
+            Self::EfficientnetLite0 => "efficientnet_lite0",
+            Self::EfficientnetLite1 => "efficientnet_lite1",
+            Self::EfficientnetLite2 => "efficientnet_lite2",
             Self::VitS16_224 => "vit_s16_224",
             Self::VitB16_224 => "vit_b16_224",
             Self::VitL16_224 => "vit_l16_224",
@@ -73,6 +91,9 @@ impl Preset {
                 TextConfig::new(8192, 32, 192, 3, 6),
                 128,
             ),
+            Self::EfficientnetLite0 => efficientnet_lite(224, 1.0, 1.0),
+            Self::EfficientnetLite1 => efficientnet_lite(240, 1.0, 1.1),
+            Self::EfficientnetLite2 => efficientnet_lite(260, 1.1, 1.2),
             Self::VitS16_224 => meru(384, 12, 12),
             Self::VitB16_224 => meru(768, 12, 12),
             Self::VitL16_224 => meru(1024, 24, 16),
@@ -81,6 +102,18 @@ impl Preset {
             Self::ClipVitL14 => clip(14, (1024, 24, 16), (768, 12)),
         }
     }
+}
+
+/// The published image encoder of a size, width and depth, and a small text encoder.
+fn efficientnet_lite(image_size: usize, width: f64, depth: f64) -> DualConfig {
+    let inverted = InvertedConfig::efficientnet_lite(width, depth);
+    let vision = VitConfig::new(image_size, inverted.stride(), EFFICIENTNET_HEAD, 0, 1)
+        .with_pool(Pool::Mean)
+        .with_inverted(Some(inverted));
+    // Its pixels are (v - 127) / 128 for v in 0..255.
+    DualConfig::new(vision, TextConfig::new(8192, 32, 192, 3, 4), 256)
+        .with_pixel_mean([127.0 / 255.0; 3])
+        .with_pixel_std([128.0 / 255.0; 3])
 }
 
 fn meru(d_model: usize, n_layers: usize, n_heads: usize) -> DualConfig {

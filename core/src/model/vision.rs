@@ -1,4 +1,4 @@
-//! The picture tower: patches or convolutions, transformer, one feature.
+//! The picture tower: patches or convolutions, transformer, one feature; or inverted residuals alone.
 
 use burn::module::{Initializer, Module, Param};
 use burn::nn::{LayerNorm, LayerNormConfig};
@@ -7,8 +7,8 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use super::config::{Pool, Positions, VitConfig};
 use crate::nn::block::LAYER_NORM_EPS;
 use crate::nn::{
-    AttentionConfig, Block, BlockConfig, ConvStem, MlpConfig, PatchEmbed, PatchEmbedConfig,
-    sincos_2d,
+    AttentionConfig, Block, BlockConfig, ConvStem, InvertedResiduals, MlpConfig, PatchEmbed,
+    PatchEmbedConfig, sincos_2d,
 };
 
 /// Picture tower whose feature is its class token, or the mean of its patch tokens.
@@ -19,25 +19,27 @@ pub struct VisionTower {
     /// Positions of the class token, if there is one, and the patches, `[1, tokens, d_model]`,
     /// where there are blocks.
     pub pos_embed: Option<Param<Tensor<3>>>,
-    /// Patches to tokens, where there is no stem.
+    /// Patches to tokens, where there are no convolutions.
     pub patch_embed: Option<PatchEmbed>,
     /// Convolutions to tokens.
     pub stem: Option<ConvStem>,
+    /// Inverted residuals to tokens.
+    pub inverted: Option<InvertedResiduals>,
     /// Norm before the blocks (CLIP only).
     pub norm_pre: Option<LayerNorm>,
     /// Transformer blocks.
     pub blocks: Vec<Block>,
-    /// Norm after the blocks.
-    pub norm: LayerNorm,
+    /// Norm after the blocks; none behind inverted residuals.
+    pub norm: Option<LayerNorm>,
     #[module(skip)]
     pool: Pool,
 }
 
 impl VitConfig {
-    /// Number of patches of a picture.
+    /// Number of patches of a picture, or of places where the tokens come from convolutions.
     #[must_use]
     pub fn patches(&self) -> usize {
-        (self.image_size / self.patch).pow(2)
+        self.image_size.div_ceil(self.patch).pow(2)
     }
 
     /// Build the tower on a device, initialised as METHODS 3.1 says.
@@ -70,7 +72,7 @@ impl VitConfig {
                 Initializer::Normal { mean: 0.0, std }.init([1, 1, d], device)
             }),
             pos_embed: self.has_positions().then(pos_embed),
-            patch_embed: self.stem.is_none().then(|| {
+            patch_embed: (self.stem.is_none() && self.inverted.is_none()).then(|| {
                 let patches = PatchEmbedConfig::new(self.patch, d);
                 patches.with_bias(self.patch_bias).init(device)
             }),
@@ -78,9 +80,13 @@ impl VitConfig {
                 .stem
                 .as_ref()
                 .map(|stages| ConvStem::new(stages, device)),
+            inverted: self
+                .inverted
+                .as_ref()
+                .map(|config| InvertedResiduals::new(config, d, device)),
             norm_pre: self.pre_norm.then(|| norm.init(device)),
             blocks: (0..self.n_layers).map(|_| block.init(device)).collect(),
-            norm: norm.init(device),
+            norm: self.has_last_norm().then(|| norm.init(device)),
             pool: self.pool,
         }
     }
@@ -101,10 +107,15 @@ impl VisionTower {
     /// # Shapes
     /// `images [batch, 3, image_size, image_size]`, `keep [k]` patch indices `-> [batch, d_model]`
     pub fn forward_tokens(&self, images: Tensor<4>, keep: Option<Tensor<1, Int>>) -> Tensor<2> {
-        let mut x = match (&self.stem, &self.patch_embed) {
-            (Some(stem), _) => stem.forward(images),
-            (None, Some(patches)) => patches.forward(images),
-            (None, None) => unreachable!("a tower is built with a stem or with patches"),
+        let mut x = match (&self.inverted, &self.stem, &self.patch_embed) {
+            (Some(inverted), ..) => {
+                let map = inverted.forward(images);
+                let [batch, d, rows, cols] = map.dims();
+                map.reshape([batch, d, rows * cols]).swap_dims(1, 2)
+            }
+            (None, Some(stem), _) => stem.forward(images),
+            (None, None, Some(patches)) => patches.forward(images),
+            (None, None, None) => unreachable!("a tower is built with one of the three"),
         };
         let [batch, n_patches, d] = x.dims();
         let pos = self.pos_embed.as_ref().map(Param::val);
@@ -126,11 +137,38 @@ impl VisionTower {
             x = block.forward(x);
         }
         let tokens = x.dims()[1];
+        let norm = |x: Tensor<3>| match &self.norm {
+            Some(norm) => norm.forward(x),
+            None => x,
+        };
         let feature = match self.pool {
-            Pool::Class => self.norm.forward(x.narrow(1, 0, 1)),
-            Pool::Mean => self.norm.forward(x.mean_dim(1)),
-            Pool::PatchMean => self.norm.forward(x).narrow(1, 1, tokens - 1).mean_dim(1),
+            Pool::Class => norm(x.narrow(1, 0, 1)),
+            Pool::Mean => norm(x.mean_dim(1)),
+            Pool::PatchMean => norm(x).narrow(1, 1, tokens - 1).mean_dim(1),
         };
         feature.reshape([batch, d])
+    }
+
+    /// The same tower with what its batch norms recorded in their running statistics; to be called
+    /// after a training step (see [`BatchNorm::absorbed`](crate::nn::BatchNorm::absorbed)).
+    #[must_use]
+    pub fn absorbed(mut self) -> Self {
+        self.inverted = self.inverted.map(InvertedResiduals::absorbed);
+        self
+    }
+
+    /// The same tower with batch norms folded into convolutions, for
+    /// [`VitConfig::folded`]; a tower without batch norms as it is.
+    #[must_use]
+    pub fn folded(mut self) -> Self {
+        self.inverted = self.inverted.map(InvertedResiduals::folded);
+        self
+    }
+
+    /// Forget what batch norms recorded, after a step that changed nothing.
+    pub fn forget(&self) {
+        if let Some(inverted) = &self.inverted {
+            inverted.forget();
+        }
     }
 }

@@ -40,6 +40,8 @@ pub fn public_name(path: &str, owner: &str) -> (String, Layout) {
     }
     if name.starts_with("textual.resblocks.") {
         name = text_block_name(&name);
+    } else if let Some(inner) = name.strip_prefix("visual.inverted.") {
+        name = inverted_name(inner);
     }
     (name, layout)
 }
@@ -61,6 +63,19 @@ fn text_block_name(name: &str) -> String {
     })
 }
 
+/// Modules of inverted residuals begin with an underscore, as in the published EfficientNets.
+fn inverted_name(inner: &str) -> String {
+    let parts: Vec<&str> = inner.split('.').collect();
+    let last = parts.len().saturating_sub(1);
+    let mut name = "visual".to_owned();
+    for (at, part) in parts.into_iter().enumerate() {
+        let is_module = at < last && part.parse::<usize>().is_err();
+        name.push_str(if is_module { "._" } else { "." });
+        name.push_str(part);
+    }
+    name
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,6 +93,17 @@ mod tests {
                 "textual.resblocks.0.attn.in_proj_weight".to_owned(),
                 Layout::Transposed
             )
+        );
+        assert_eq!(
+            name(
+                "image.visual.inverted.blocks.3.bn1.running_var",
+                "Struct:BatchNorm"
+            ),
+            "visual._blocks.3._bn1.running_var"
+        );
+        assert_eq!(
+            name("image.visual.inverted.conv_stem.weight", "Struct:SameConv"),
+            "visual._conv_stem.weight"
         );
         assert_eq!(name("lift.Lorentz.curv.log", "Struct:LogScalar"), "curv");
         assert_eq!(name("lift.Product.curvs.log", "Struct:LogScalar"), "curvs");

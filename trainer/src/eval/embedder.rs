@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use burn::tensor::Device;
+use burn::tensor::{Device, Tensor, TensorData};
 use espalier_core::geometry::Space;
 use espalier_core::input::{Preprocess, ResizeMode};
+use espalier_core::model::Classifier;
 
 use super::cache::{self, Cache};
 use super::embedded::{About, Embedded, Listed, View};
@@ -16,6 +17,7 @@ use super::{Points, embed};
 use crate::data::changed::Change;
 use crate::data::files::{self, Item};
 use crate::data::{BrokenCounts, DataError, Dataset, EvalSet};
+use crate::exit::usage;
 use crate::fit::inputs::picture_tensor;
 use crate::model_file::Model;
 
@@ -32,12 +34,32 @@ pub struct Reading {
     pub cache: Cache,
 }
 
+/// What is taken of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Its point in the embedding space.
+    Point,
+    /// Its pooled feature, before the projection.
+    Pooled,
+}
+
+impl Kind {
+    /// What keys of the cache begin with.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Point => "pictures",
+            Self::Pooled => "pooled",
+        }
+    }
+}
+
 /// A model on a device with what it has embedded so far.
 pub struct Embedder<'a> {
     /// The model.
     pub model: &'a Model,
     device: &'a Device,
     reading: Reading,
+    classifier: Option<Classifier>,
     space: OnceCell<Space>,
     pictures: RefCell<HashMap<String, Rc<Embedded>>>,
     texts: RefCell<HashMap<String, Rc<Points>>>,
@@ -51,10 +73,25 @@ impl<'a> Embedder<'a> {
             model,
             device,
             reading,
+            classifier: None,
             space: OnceCell::new(),
             pictures: RefCell::default(),
             texts: RefCell::default(),
         }
+    }
+
+    /// The same with a classifier over pooled features. Pictures go through the encoder once, for
+    /// the classifier and for the embedding space.
+    #[must_use]
+    pub fn with_classifier(mut self, classifier: Option<Classifier>) -> Self {
+        self.classifier = classifier;
+        self
+    }
+
+    /// The labels of the classifier in class order, if there is one.
+    #[must_use]
+    pub fn classifier_labels(&self) -> Option<&[String]> {
+        self.classifier.as_ref().map(|c| c.labels.as_slice())
     }
 
     /// The space of the embeddings.
@@ -156,7 +193,47 @@ impl<'a> Embedder<'a> {
     ) -> anyhow::Result<Rc<Embedded>> {
         let stamp = cache::stamp(paths);
         let fingerprint = data.fingerprint();
-        self.pictures(data, &[&stamp, &fingerprint], view.into())
+        self.pictures(data, &[&stamp, &fingerprint], view.into(), Kind::Point)
+    }
+
+    /// The classifier's logits of every readable picture of a dataset that lies in `paths`: one row
+    /// a picture, in the order of [`dataset`](Self::dataset), one column a class.
+    ///
+    /// # Errors
+    /// As for [`dataset`](Self::dataset), and bad usage where there is no classifier.
+    pub fn logits(
+        &self,
+        data: Arc<dyn Dataset>,
+        paths: &[PathBuf],
+        view: impl Into<View>,
+    ) -> anyhow::Result<Points> {
+        let Some(classifier) = &self.classifier else {
+            return Err(usage(
+                "--classifier: expected a checkpoint with a classifier",
+            ));
+        };
+        let stamp = cache::stamp(paths);
+        let fingerprint = data.fingerprint();
+        let pooled = self.pictures(data, &[&stamp, &fingerprint], view.into(), Kind::Pooled)?;
+        self.mapped(&pooled.points, |features| classifier.forward(features))
+    }
+
+    /// Rows through a function on the device, some at a time.
+    fn mapped(
+        &self,
+        rows: &Points,
+        map: impl Fn(Tensor<2>) -> Tensor<2>,
+    ) -> anyhow::Result<Points> {
+        let width = rows.width();
+        let mut out = Vec::with_capacity(rows.len());
+        for chunk in rows
+            .data()
+            .chunks(width.max(1) * self.reading.batch_size.max(1))
+        {
+            let data = TensorData::new(chunk.to_vec(), [chunk.len() / width, width]);
+            out.extend(embed::rows(map(Tensor::from_data(data, self.device)))?);
+        }
+        finite(Points::from_rows(&out))
     }
 
     /// The pictures of a list of files and boxes, those that can be read.
@@ -171,7 +248,7 @@ impl<'a> Embedder<'a> {
         let list: Vec<String> = items.iter().map(|i| format!("{i:?}")).collect();
         let list = cache::key(list.iter().map(String::as_str));
         let data = Arc::new(files::table("listed pictures".into(), items));
-        let found = self.pictures(data, &[&stamp, &list], view.into())?;
+        let found = self.pictures(data, &[&stamp, &list], view.into(), Kind::Point)?;
         let mut row_of = vec![None; count];
         for (row, key) in found.about.keys.iter().enumerate() {
             if let Some(place) = key.parse::<usize>().ok().and_then(|at| row_of.get_mut(at)) {
@@ -186,11 +263,12 @@ impl<'a> Embedder<'a> {
         data: Arc<dyn Dataset>,
         stamps: &[&str],
         view: View,
+        kind: Kind,
     ) -> anyhow::Result<Rc<Embedded>> {
         let change = self.reading.change;
         let preprocess = self.preprocess(view.resize);
         let how = format!("{preprocess:?} {} {change:?}", view.double_norm);
-        let parts = [&["pictures", &self.model.sha256, &how], stamps].concat();
+        let parts = [&[kind.word(), &self.model.sha256, &how], stamps].concat();
         let key = cache::key(parts.iter().copied());
         if let Some(found) = self.pictures.borrow().get(&key) {
             return Ok(Rc::clone(found));
@@ -205,11 +283,17 @@ impl<'a> Embedder<'a> {
                 found
             }
             None => {
-                let data = match change {
-                    Some(change) => change.of(data),
-                    None => data,
+                let found = if kind == Kind::Point && self.classifier.is_some() {
+                    // What the classifier needs too is computed once.
+                    let pooled = self.pictures(data, stamps, view, Kind::Pooled)?;
+                    self.lifted(&pooled)?
+                } else {
+                    let data = match change {
+                        Some(change) => change.of(data),
+                        None => data,
+                    };
+                    self.embed(data, view, kind)?
                 };
-                let found = self.embed(data, view)?;
                 self.judge(&found.about.counts)?;
                 let notes = serde_json::to_string(&found.about)?;
                 self.reading.cache.put(&key, &found.points, &notes)?;
@@ -231,7 +315,17 @@ impl<'a> Embedder<'a> {
         Ok(())
     }
 
-    fn embed(&self, data: Arc<dyn Dataset>, view: View) -> anyhow::Result<Embedded> {
+    /// Points of pooled features.
+    fn lifted(&self, pooled: &Embedded) -> anyhow::Result<Embedded> {
+        let encoder = &self.model.encoder;
+        let lift = |features| encoder.lift.image(encoder.image.project(features));
+        Ok(Embedded {
+            points: self.mapped(&pooled.points, lift)?,
+            about: pooled.about.clone(),
+        })
+    }
+
+    fn embed(&self, data: Arc<dyn Dataset>, view: View, kind: Kind) -> anyhow::Result<Embedded> {
         let preprocess = self.preprocess(view.resize);
         let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let mut set = EvalSet::new(data, preprocess, self.reading.batch_size, workers)?;
@@ -241,7 +335,11 @@ impl<'a> Embedder<'a> {
             if view.double_norm {
                 pictures = pictures * 2.0 - 1.0;
             }
-            rows.extend(embed::rows(self.model.encoder.embed_image(pictures))?);
+            let encoder = &self.model.encoder;
+            rows.extend(embed::rows(match kind {
+                Kind::Point => encoder.embed_image(pictures),
+                Kind::Pooled => encoder.image.pooled(pictures),
+            })?);
             about.keys.extend(batch.keys);
             about.captions.extend(batch.captions);
             about.labels.extend(batch.labels);

@@ -48,6 +48,10 @@ pub struct Options {
     /// Classes to choose from.
     #[arg(long, value_enum, default_value = "present")]
     pub classes: Choice,
+    /// zero-shot, hierarchy: checkpoint whose classifier is scored beside the texts, on the same
+    /// features; often that of --checkpoint.
+    #[arg(long, value_name = "CKPT", conflicts_with = "image_embeddings")]
+    pub classifier: Option<PathBuf>,
     /// Share of the labels that are taken away before pictures of them are judged.
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     pub hold_out: f64,

@@ -88,6 +88,8 @@ impl Context<'_> {
             Resize::Squeeze => Some(ResizeMode::Squeeze),
             Resize::Pad => Some(ResizeMode::WhitePad),
             Resize::Model => None,
+            // An encoder that was pretrained with another crop keeps it whatever the task.
+            Resize::Auto if self.own_resize() == Some(ResizeMode::InnerCrop) => None,
             Resize::Auto => {
                 let method = self.embedder.map(|e| e.model.card.method.as_str());
                 let family = ["clip", "meru", "hycoclip", "phyclip", "atmg"];
@@ -98,12 +100,17 @@ impl Context<'_> {
         }
     }
 
+    /// The model's own way to a square.
+    fn own_resize(&self) -> Option<ResizeMode> {
+        self.embedder.map(|e| e.preprocess(None).resize)
+    }
+
     /// The setting of [`Self::resize`] for the record.
     #[must_use]
     pub fn resize_word(&self, published: ResizeMode) -> String {
-        let own = self.embedder.map(|e| e.preprocess(None).resize);
-        match self.resize(published).or(own) {
+        match self.resize(published).or(self.own_resize()) {
             Some(ResizeMode::CentreCrop) => "crop",
+            Some(ResizeMode::InnerCrop) => "inner-crop",
             Some(ResizeMode::Squeeze) => "squeeze",
             Some(ResizeMode::WhitePad) => "pad",
             None => "none",

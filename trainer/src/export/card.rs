@@ -89,6 +89,19 @@ pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
 fn tower(vision: &VitConfig) -> String {
     let size = vision.image_size;
     let layers = format!("{} layers of width {}", vision.n_layers, vision.d_model);
+    if let Some(inverted) = &vision.inverted {
+        let widths: Vec<String> = inverted
+            .stages
+            .iter()
+            .map(|s| s.width.to_string())
+            .collect();
+        return format!(
+            "inverted residuals, {size} px, {} blocks of widths {}, feature of width {}",
+            inverted.blocks().len(),
+            widths.join(", "),
+            vision.d_model
+        );
+    }
     match &vision.stem {
         None => format!("ViT, {size} px, patch {}, {layers}", vision.patch),
         Some(stages) => {

@@ -14,6 +14,7 @@ use espalier_core::model::DualEncoder;
 use espalier_core::weights;
 use serde::{Deserialize, Serialize};
 
+use crate::classifier_file::CLASSIFIER;
 use crate::data::Position;
 use crate::exit::usage;
 use crate::model_file::ModelCard;
@@ -58,18 +59,33 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     write().with_context(|| format!("writing {}", path.display()))
 }
 
+/// The model of a checkpoint.
+#[derive(Clone, Copy, Debug)]
+pub struct Content<'a> {
+    /// Its weights.
+    pub model: &'a DualEncoder,
+    /// What it says of itself.
+    pub card: &'a ModelCard,
+    /// Content of the `classifier.safetensors` that goes with it, if there is one.
+    pub classifier: Option<&'a [u8]>,
+}
+
 /// Write a checkpoint below `folder` and let all but the newest `keep` go.
 ///
 /// # Errors
 /// When a file cannot be written; the checkpoints before stay as they were.
 pub fn save(
     folder: &Path,
-    model: &DualEncoder,
-    card: &ModelCard,
+    content: Content<'_>,
     optimizer: &ModuleOptimizer,
     state: &State,
     keep: usize,
 ) -> anyhow::Result<PathBuf> {
+    let Content {
+        model,
+        card,
+        classifier,
+    } = content;
     let name = format!("{PREFIX}{:08}", state.step);
     let path = folder.join("checkpoints").join(&name);
     let tmp = folder.join("checkpoints").join(format!(".{name}.tmp"));
@@ -78,6 +94,9 @@ pub fn save(
     }
     fs::create_dir_all(&tmp).with_context(|| format!("creating {}", tmp.display()))?;
     write_whole(&tmp.join(MODEL), &weights::write(model, card.metadata()?)?)?;
+    if let Some(classifier) = classifier {
+        write_whole(&tmp.join(CLASSIFIER), classifier)?;
+    }
     let optim = optimizer
         .into_bytes()
         .map_err(|e| anyhow::anyhow!("optimiser state: {e:?}"))?;

@@ -7,6 +7,7 @@ use std::thread;
 use anyhow::Context;
 use burn::module::Module;
 use burn::tensor::Device;
+use espalier_core::input::Preprocess;
 use espalier_core::model::{DualConfig, DualEncoder, ImageEncoder};
 use espalier_core::weights;
 use sha2::{Digest, Sha256};
@@ -159,7 +160,10 @@ impl Run {
         let keeping = |views: u32, most: Option<u64>| Keeping {
             encoder: &encoder,
             views: ViewSpec {
-                evaluation: own.unwrap_or_else(|| model_file::preprocess(&card.config)),
+                evaluation: Preprocess {
+                    size: spec.image_size,
+                    ..own.unwrap_or_else(|| model_file::preprocess(&card.config))
+                },
                 views,
                 augmented: spec.clone(),
             },

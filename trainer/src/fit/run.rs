@@ -304,6 +304,7 @@ impl Run {
             first: state.step,
             state,
             card,
+            classifier: self.classifier()?,
             report,
             total,
         };

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use burn::module::Module;
 use burn::tensor::Device;
 use espalier_core::model::{DualConfig, DualEncoder, TextEncoder};
+use espalier_core::nn::Norms;
 
 use super::Run;
 use super::optimise::with_stable_ids;
+use crate::classifier_file;
 use crate::exit::usage;
 use crate::model_file::{self, ModelCard, Origin};
 
@@ -20,6 +22,7 @@ impl Run {
         card: &mut ModelCard,
     ) -> anyhow::Result<(DualEncoder, Option<TextEncoder>)> {
         let device = self.device.clone().autodiff();
+        self.check_norms(architecture)?;
         let method = self.method();
         let init = self.config.model.init.as_ref();
         let frozen = if method.pulls_back() {
@@ -55,6 +58,29 @@ impl Run {
             model.logit_scale = model.logit_scale.no_grad();
         }
         Ok((model, frozen))
+    }
+
+    /// With several passes a batch is computed twice, first without a graph. Norms that use the
+    /// statistics of the batch would then use those of another part, and gradients would be wrong.
+    fn check_norms(&self, architecture: &DualConfig) -> anyhow::Result<()> {
+        let inverted = architecture.vision.inverted.as_ref();
+        let by_batch = inverted.is_some_and(|config| config.norms == Norms::Batch);
+        let passes = self.config.train.accum_freq;
+        if by_batch && passes > 1 && self.trains().image {
+            return Err(usage(format!(
+                "train.accum_freq: expected 1 where batch norms use the statistics of the batch, \
+                 found {passes}; import the encoder with --frozen-norms, or lock it with \
+                 --lock-image"
+            )));
+        }
+        Ok(())
+    }
+
+    /// The classifier file of the checkpoint that the run starts from. Every checkpoint of the run
+    /// takes it along, so that it is not lost.
+    pub(super) fn classifier(&self) -> anyhow::Result<Option<Vec<u8>>> {
+        let from = self.resume.as_ref().or(self.config.model.init.as_ref());
+        from.map_or(Ok(None), |path| classifier_file::bytes(path))
     }
 
     /// A model of this architecture with the weights of a file, or random ones; and the file's

@@ -111,6 +111,9 @@ impl Task {
         let report = StepReport { values };
         if report.broken().is_empty() {
             self.model = self.optimizer.step(lr, self.model, grads);
+            self.model.image.visual = self.model.image.visual.absorbed();
+        } else {
+            self.model.image.visual.forget();
         }
         (self, report)
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 
-use super::checkpoint::{self, State};
+use super::checkpoint::{self, Content, State};
 use super::report::{Line, Reporter, clock};
 use super::step::{StepReport, Task};
 use super::texts::StepTexts;
@@ -22,6 +22,8 @@ pub(super) struct Steps<'a> {
     pub(super) task: Task,
     pub(super) state: State,
     pub(super) card: ModelCard,
+    /// Content of the classifier file that every checkpoint takes along, if there is one.
+    pub(super) classifier: Option<Vec<u8>>,
     pub(super) stream: BatchStream,
     pub(super) texts: StepTexts,
     pub(super) validation: Option<Validation>,
@@ -135,8 +137,11 @@ impl Steps<'_> {
         self.card.step = self.state.step;
         let path = checkpoint::save(
             &self.run.folder,
-            &self.task.model,
-            &self.card,
+            Content {
+                model: &self.task.model,
+                card: &self.card,
+                classifier: self.classifier.as_deref(),
+            },
             &self.task.optimizer,
             &self.state,
             self.run.config.train.keep,

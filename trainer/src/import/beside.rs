@@ -36,6 +36,8 @@ pub(super) fn said(layout: Layout, files: &Files, measured: &Measured) -> anyhow
             None => Ok(family::clip(layout.title())),
         },
         Layout::Meru => Ok(family::meru(measured)),
+        // Its shapes say everything, see `efficientnet`.
+        Layout::EfficientnetLite => Ok(Said::default()),
     }
 }
 

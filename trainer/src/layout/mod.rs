@@ -6,6 +6,7 @@
 
 mod blocks;
 mod convert;
+mod efficientnet;
 mod meru;
 mod shapes;
 mod table;
@@ -14,6 +15,7 @@ use espalier_core::model::{DualConfig, LiftKind};
 use serde::{Deserialize, Serialize};
 
 pub use convert::{bring, give};
+pub use efficientnet::{CLASSIFIER, classifier};
 pub use shapes::Measured;
 
 /// Whose names a file uses.
@@ -26,6 +28,8 @@ pub enum Layout {
     OpenClip,
     /// MERU, HyCoCLIP, PHyCLIP and their CLIP baselines (METHODS 7.1).
     Meru,
+    /// EfficientNet-Lite: an image encoder with a classifier, no text encoder.
+    EfficientnetLite,
 }
 
 /// How tensors of a file become one of ours.
@@ -53,9 +57,13 @@ pub struct Piece {
 }
 
 impl Layout {
-    /// Every tensor of a model with this configuration.
+    /// Every tensor of a model with this configuration; of EfficientNet-Lite those of the image
+    /// encoder, which are all that its files have.
     #[must_use]
     pub fn pieces(self, config: &DualConfig) -> Vec<Piece> {
+        if self == Self::EfficientnetLite {
+            return efficientnet::pieces(config);
+        }
         let mut pieces = table::pieces(self, config);
         if self == Self::Meru {
             pieces.extend(meru::scalars(config.lift));
@@ -76,6 +84,8 @@ impl Layout {
                 Some(Self::OpenClip)
             } else if name.starts_with("visual.blocks.") || name.starts_with("textual.") {
                 Some(Self::Meru)
+            } else if name == "_conv_stem.weight" {
+                Some(Self::EfficientnetLite)
             } else {
                 None
             }
@@ -95,6 +105,8 @@ impl Layout {
             ]
             .contains(&name),
             Self::Meru => name == meru::MASK,
+            // How many batches the running statistics have seen.
+            Self::EfficientnetLite => name.ends_with(".num_batches_tracked"),
         }
     }
 
@@ -115,6 +127,7 @@ impl Layout {
             Self::HuggingFace => "Hugging Face CLIP",
             Self::OpenClip => "open_clip",
             Self::Meru => "MERU family",
+            Self::EfficientnetLite => "EfficientNet-Lite",
         }
     }
 }

@@ -124,7 +124,8 @@ pub(super) fn stacks(layout: Layout) -> [Side; 2] {
             side("visual.transformer.resblocks", Style::Clip),
             side("transformer.resblocks", Style::Clip),
         ],
-        Layout::Meru => [VISUAL, TEXTUAL],
+        // EfficientNet-Lite has no transformer; ours are looked for in vain.
+        Layout::Meru | Layout::EfficientnetLite => [VISUAL, TEXTUAL],
     }
 }
 
@@ -135,6 +136,7 @@ impl Row {
             Layout::HuggingFace => self.hugging_face,
             Layout::OpenClip => self.open_clip,
             Layout::Meru => Ours,
+            Layout::EfficientnetLite => Unnamed,
         };
         match name {
             Unnamed => None,

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use burn::tensor::Device;
 
 use self::report::{Done, record, report};
+use crate::classifier_file;
 use crate::cli::EvalArgs;
 use crate::data::DataError;
 use crate::eval::cache::{Cache, default_folder};
@@ -34,7 +35,22 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
             "expected --checkpoint, or --image-embeddings and --text-embeddings",
         ));
     }
-    let embedder = model.as_ref().map(|model| embedder(args, model, &device));
+    let classifier = match &args.options.classifier {
+        Some(path) => Some(classifier_file::read(path, &device)?),
+        None => None,
+    };
+    if let (Some(classifier), Some(model)) = (&classifier, &model) {
+        let (reads, gives) = (classifier.d_feature(), model.card.config.vision.d_model);
+        if reads != gives {
+            return Err(usage(format!(
+                "--classifier: expected one that reads the features of width {gives} of \
+                 --checkpoint, found one of width {reads}"
+            )));
+        }
+    }
+    let embedder = model
+        .as_ref()
+        .map(|model| embedder(args, model, &device).with_classifier(classifier));
     let done = match args.suite {
         Some(_) => suite::whole(args, embedder.as_ref())?,
         None => named(args, embedder.as_ref())?,

@@ -2,6 +2,7 @@
 
 use espalier_core::taxonomy::NodeIx;
 
+use super::classified;
 use super::labelled::{self, NEEDS};
 use crate::eval::hierarchy;
 use crate::eval::task::{Context, Outcome, Place, Task};
@@ -65,7 +66,16 @@ impl Task for Hierarchy {
         found
             .left_out
             .insert("true class or answer not in the taxonomy".to_owned(), lost);
-        let metrics = hierarchy::scores(&taxonomy, &predicted, &truth);
+        let mut metrics = hierarchy::scores(&taxonomy, &predicted, &truth);
+        if let Some(classified) = &found.classified {
+            let nodes = &found.classes.nodes;
+            let answers = classified.ranked.iter().zip(&found.truth);
+            let (predicted, truth): (Vec<NodeIx>, Vec<NodeIx>) = answers
+                .filter_map(|(ranked, truth)| nodes[*ranked.first()?].zip(nodes[*truth]))
+                .unzip();
+            let beside = hierarchy::scores(&taxonomy, &predicted, &truth);
+            metrics.extend(classified::named(beside));
+        }
         Ok(found.outcome(cx, &taxonomy, truth.len(), metrics))
     }
 }

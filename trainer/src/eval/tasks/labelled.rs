@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use espalier_core::input::ResizeMode;
 use espalier_core::taxonomy::Taxonomy;
 
 use super::classes::{Classes, classes};
+use super::classified::{Classified, classified};
 use super::confusions::confusions;
 use crate::data::splits::TEST;
 use crate::data::{Ledger, open};
@@ -38,6 +40,8 @@ pub struct Answers {
     pub truth: Vec<usize>,
     /// The best classes of each.
     pub ranked: Ranked,
+    /// What the classifier of `--classifier` answers, where it is asked.
+    pub classified: Option<Classified>,
     /// Pictures left out, by reason.
     pub left_out: BTreeMap<String, u64>,
     /// What is there and what is odd.
@@ -57,7 +61,12 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
     let taxonomy = open::taxonomy(cx.options.taxonomy.as_deref(), cx.data)?;
     let open::Labelled { data, split } = open::benchmark(cx.data, cx.dataset, &cx.options.split)?;
     let records = data.records();
-    let pictures = model.dataset(data, cx.data, cx.resize(ResizeMode::CentreCrop))?;
+    let resize = cx.resize(ResizeMode::CentreCrop);
+    let logits = match model.classifier_labels() {
+        Some(_) => Some(model.logits(Arc::clone(&data), cx.data, resize)?),
+        None => None,
+    };
+    let pictures = model.dataset(data, cx.data, resize)?;
     let about = &pictures.about;
     let present: BTreeSet<String> = about.labels.iter().flatten().cloned().collect();
     let classes = classes(cx, &taxonomy, &present)?;
@@ -103,6 +112,15 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
         protocol.count(&mut ledger, records, present.len());
     }
     notes(&mut ledger, &classes, &truth, &ranked, &points);
+    let classified = match (logits, model.classifier_labels()) {
+        (Some(logits), Some(labels)) => {
+            let logits = logits.select(&judged);
+            let found = classified(&logits, labels, &classes.labels, &truth)?;
+            found.note(&mut ledger, &classes.labels);
+            Some(found)
+        }
+        _ => None,
+    };
     Ok((
         Answers {
             left_out: BTreeMap::from([
@@ -116,6 +134,7 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
             judged,
             truth,
             ranked,
+            classified,
             ledger,
             split,
         },
@@ -180,6 +199,8 @@ impl Answers {
         metrics: BTreeMap<String, f64>,
     ) -> Outcome {
         let mut settings = settings([("resize", cx.resize_word(ResizeMode::CentreCrop))]);
+        let classified = self.classified.as_ref();
+        settings.extend(classified.map(|c| ("classifier".to_owned(), c.words())));
         settings.extend(self.split.clone().map(|split| ("split".to_owned(), split)));
         Outcome {
             n: judged,

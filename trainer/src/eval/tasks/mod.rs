@@ -2,6 +2,7 @@
 
 mod breeds;
 mod classes;
+mod classified;
 mod confusions;
 mod detection;
 mod detection_text;

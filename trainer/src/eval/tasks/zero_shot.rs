@@ -1,5 +1,6 @@
 //! Classification through texts (METHODS 6.1).
 
+use super::classified;
 use super::labelled::{self, NEEDS};
 use crate::eval::protocols::PLACES;
 use crate::eval::task::{Context, Outcome, Place, Task};
@@ -28,7 +29,11 @@ impl Task for ZeroShot {
     fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
         let (found, taxonomy) = labelled::answers(cx)?;
         let classes = found.classes.labels.len();
-        let metrics = zero_shot::metrics(&found.answers(), &found.truth, classes);
+        let mut metrics = zero_shot::metrics(&found.answers(), &found.truth, classes);
+        if let Some(classified) = &found.classified {
+            let beside = zero_shot::metrics(&classified.ranked, &found.truth, classes);
+            metrics.extend(classified::named(beside));
+        }
         let judged = found.truth.len();
         Ok(found.outcome(cx, &taxonomy, judged, metrics))
     }

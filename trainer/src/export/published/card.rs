@@ -12,7 +12,7 @@ pub(super) fn write(card: &ModelCard, layout: Layout, name: &str, notes: &str) -
     let library = match layout {
         Layout::HuggingFace => "transformers",
         Layout::OpenClip => "open_clip",
-        Layout::Meru => "espalier",
+        Layout::Meru | Layout::EfficientnetLite => "espalier",
     };
     let origin = card.origin.as_ref();
     let terms = origin.and_then(|o| o.licence.as_deref());

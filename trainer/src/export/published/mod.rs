@@ -148,7 +148,8 @@ pub fn write(
     (out, force): (&Path, bool),
     (name, notes): (&str, &str),
 ) -> anyhow::Result<Vec<String>> {
-    if checkpoint.card.config.vision.stem.is_some() {
+    let vision = &checkpoint.card.config.vision;
+    if vision.stem.is_some() || vision.inverted.is_some() {
         return Err(usage(
             "--format: wanted a picture tower of patches, found one with convolutions, which none of \
              these formats has; export it as a bundle",

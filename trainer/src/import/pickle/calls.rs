@@ -45,14 +45,21 @@ impl Machine<'_> {
         self.push(Node::Known(found))
     }
 
-    /// `("storage", type, key, device, length)`.
+    /// `("storage", type, key, device, length)`; before PyTorch 1.6 with `None` behind it, which
+    /// stands for a whole storage.
     pub(super) fn storage(&mut self) -> Step {
         let tuple = self.pop()?;
         let parts = self.arena.parts(tuple).unwrap_or_default();
         let read = || {
-            let [kind, number, key, _, len] = parts else {
+            let [kind, number, key, _, len, view @ ..] = parts else {
                 return None;
             };
+            let whole = match view {
+                [] => true,
+                [one] => self.arena.get(*one) == &Node::None,
+                _ => false,
+            };
+            whole.then_some(())?;
             let Node::Known(Known::StorageType(number)) = self.arena.get(*number) else {
                 return None;
             };

@@ -28,6 +28,14 @@ pub(super) type Step<T = ()> = Result<T, String>;
 /// Says what is wrong and where: a name that is not on the short list, an instruction that is
 /// unknown, or bytes that end too soon. Nothing is ever called.
 pub fn read(bytes: &[u8]) -> Result<(Arena, Ref), String> {
+    read_first(bytes).map(|(arena, top, _)| (arena, top))
+}
+
+/// Read the pickle that some bytes begin with; also gives how many bytes it has.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_first(bytes: &[u8]) -> Result<(Arena, Ref, usize), String> {
     let mut machine = Machine {
         bytes,
         at: 0,
@@ -40,7 +48,7 @@ pub fn read(bytes: &[u8]) -> Result<(Arena, Ref), String> {
         let place = machine.at;
         match machine.step() {
             Ok(None) => {}
-            Ok(Some(value)) => return Ok((machine.arena, value)),
+            Ok(Some(value)) => return Ok((machine.arena, value, machine.at)),
             Err(reason) => return Err(format!("pickle, byte {place}: {reason}")),
         }
     }

@@ -9,6 +9,6 @@ mod machine;
 pub mod tensor;
 pub mod value;
 
-pub use machine::read;
+pub use machine::{read, read_first};
 pub use tensor::{Storage, TensorView};
 pub use value::{Arena, Node, Ref};

@@ -74,6 +74,14 @@ impl Arena {
         &mut self.nodes[at]
     }
 
+    /// Every storage that is named.
+    pub fn storages(&self) -> impl Iterator<Item = &Storage> {
+        self.nodes.iter().filter_map(|node| match node {
+            Node::Storage(storage) => Some(storage),
+            _ => None,
+        })
+    }
+
     /// The text of a value that is one.
     #[must_use]
     pub fn text(&self, at: Ref) -> Option<&str> {

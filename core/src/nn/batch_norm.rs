@@ -1,0 +1,191 @@
+//! Batch normalisation (Ioffe and Szegedy 2015) with running statistics.
+//!
+//! Burn's own layer writes its running statistics while it computes. The trainer computes parts of
+//! a batch on copies of the model, on threads of their own, and those copies share that state. Here
+//! a layer in training only records the statistics of what it has seen. [`BatchNorm::absorbed`]
+//! joins the records of all parts after the step, so that the running statistics are those of the
+//! whole batch and do not depend on the order of the threads.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use burn::module::{Initializer, Module, Param};
+use burn::tensor::module::batch_norm_train;
+use burn::tensor::{Device, Tensor, TensorData};
+
+/// Statistics of one forward pass in training.
+#[derive(Clone, Debug)]
+struct Record {
+    /// Numbers a channel: batch times places.
+    count: usize,
+    /// Mean of each channel, `[channels]`.
+    mean: Tensor<1>,
+    /// Population variance of each channel, `[channels]`.
+    variance: Tensor<1>,
+}
+
+/// Records since the last step, shared by the copies of a model.
+#[derive(Clone, Debug, Default)]
+struct Records(Arc<Mutex<Vec<Record>>>);
+
+impl Records {
+    fn push(&self, record: Record) {
+        // A thread that failed leaves whole records only.
+        let mut records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        records.push(record);
+    }
+
+    fn take(&self) -> Vec<Record> {
+        let mut records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *records)
+    }
+}
+
+/// `weight * (x - mean) / sqrt(variance + eps) + bias`, channel by channel.
+#[derive(Module, Debug)]
+pub struct BatchNorm {
+    /// Gain, `[channels]`.
+    pub weight: Param<Tensor<1>>,
+    /// Offset, `[channels]`.
+    pub bias: Param<Tensor<1>>,
+    /// Running mean, `[channels]`; not learned.
+    pub running_mean: Param<Tensor<1>>,
+    /// Running variance, `[channels]`; not learned.
+    pub running_var: Param<Tensor<1>>,
+    #[module(skip)]
+    eps: f64,
+    #[module(skip)]
+    momentum: f64,
+    #[module(skip)]
+    batch_statistics: bool,
+    #[module(skip)]
+    records: Records,
+}
+
+impl BatchNorm {
+    /// A norm of `channels` that changes nothing yet but for `eps`. With `batch_statistics` it
+    /// normalises by the statistics of the batch in training; else always by the running ones.
+    #[must_use]
+    pub fn new(
+        channels: usize,
+        eps: f64,
+        momentum: f64,
+        batch_statistics: bool,
+        device: &Device,
+    ) -> Self {
+        let running = |value: f32| {
+            let tensor = Tensor::<1>::full([channels], value, device);
+            Param::from_tensor(tensor).set_require_grad(false)
+        };
+        Self {
+            weight: Initializer::Ones.init([channels], device),
+            bias: Initializer::Zeros.init([channels], device),
+            running_mean: running(0.0),
+            running_var: running(1.0),
+            eps,
+            momentum,
+            batch_statistics,
+            records: Records::default(),
+        }
+    }
+
+    /// Whether this layer is in training and normalises by the statistics of the batch: it lies on
+    /// an autodiff device and its gain is not locked.
+    #[must_use]
+    pub fn uses_the_batch(&self) -> bool {
+        let gain = self.weight.val();
+        self.batch_statistics && gain.device().is_autodiff() && gain.is_require_grad()
+    }
+
+    /// Normalise by the statistics of `x`, and record them.
+    ///
+    /// # Shapes
+    /// `[batch, channels, h, w] -> [batch, channels, h, w]`
+    pub fn forward_batch(&self, x: Tensor<4>) -> Tensor<4> {
+        let [batch, _, h, w] = x.dims();
+        let found = batch_norm_train(x, self.weight.val(), self.bias.val(), self.eps);
+        self.records.push(Record {
+            count: batch * h * w,
+            mean: found.mean.inner(),
+            variance: found.variance.inner(),
+        });
+        found.output
+    }
+
+    /// The norm by running statistics as `scale * x + shift`; both `[channels]`.
+    #[must_use]
+    pub fn scale_and_shift(&self) -> (Tensor<1>, Tensor<1>) {
+        let scale = self.weight.val() / (self.running_var.val() + self.eps).sqrt();
+        let shift = self.bias.val() - self.running_mean.val() * scale.clone();
+        (scale, shift)
+    }
+
+    /// Forget what was recorded since the last step.
+    pub fn forget(&self) {
+        self.records.take();
+    }
+
+    /// The same layer with what was recorded since the last step in its running statistics:
+    /// `running = (1 - momentum) running + momentum found`, with the unbiased variance, as PyTorch
+    /// does. Reads back from the device, so not for a browser's GPU.
+    #[must_use]
+    pub fn absorbed(mut self) -> Self {
+        let Some((mean, variance)) = joined(&self.records.take()) else {
+            return self;
+        };
+        let momentum = self.momentum;
+        let update = |param: Param<Tensor<1>>, found: Vec<f32>| {
+            param.map(|running| {
+                let device = running.device().inner();
+                let found = TensorData::new(found, running.dims());
+                let found = Tensor::<1>::from_data(found, &device);
+                let mixed = running.clone().inner() * (1.0 - momentum) + found * momentum;
+                let mixed = if running.device().is_autodiff() {
+                    mixed.autodiff()
+                } else {
+                    mixed
+                };
+                mixed.set_require_grad(false)
+            })
+        };
+        self.running_mean = update(self.running_mean, mean);
+        self.running_var = update(self.running_var, variance);
+        self
+    }
+}
+
+fn numbers(tensor: &Tensor<1>) -> Option<Vec<f32>> {
+    let data = tensor.clone().into_data().convert::<f32>();
+    data.try_into_vec().ok()
+}
+
+/// Mean and unbiased variance of everything recorded; `None` where nothing was, or a device did not
+/// give the numbers back.
+fn joined(records: &[Record]) -> Option<(Vec<f32>, Vec<f32>)> {
+    let read = |r: &Record| Some((r.count as f64, numbers(&r.mean)?, numbers(&r.variance)?));
+    let mut parts: Vec<_> = records.iter().map(read).collect::<Option<_>>()?;
+    // Threads end in any order, and sums must not depend on it.
+    parts.sort_by(|(_, a, _), (_, b, _)| {
+        let differ = a.iter().zip(b).map(|(x, y)| x.total_cmp(y));
+        differ
+            .reduce(std::cmp::Ordering::then)
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
+    let total: f64 = parts.iter().map(|(count, ..)| count).sum();
+    let channels = parts.first()?.1.len();
+    let over = |channel: usize| {
+        let mean: f64 = parts
+            .iter()
+            .map(|(count, mean, _)| count * f64::from(mean[channel]))
+            .sum::<f64>()
+            / total;
+        let squares: f64 = parts
+            .iter()
+            .map(|(count, means, variances)| {
+                let off = f64::from(means[channel]) - mean;
+                count * (f64::from(variances[channel]) + off * off)
+            })
+            .sum();
+        (mean as f32, (squares / (total - 1.0).max(1.0)) as f32)
+    };
+    Some((0..channels).map(over).unzip())
+}

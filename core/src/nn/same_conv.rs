@@ -1,0 +1,157 @@
+//! A convolution with TensorFlow's SAME padding: the output has `ceil(side / stride)` places a
+//! side, and where the padding is odd the extra row and column lie below and to the right.
+
+use burn::module::{Initializer, Module, Param};
+use burn::tensor::module::conv2d;
+use burn::tensor::ops::ConvOptions;
+use burn::tensor::{Device, Tensor};
+
+use super::batch_norm::BatchNorm;
+
+/// Rows or columns of zeros before and behind a side.
+#[must_use]
+pub fn same_padding(side: usize, kernel: usize, stride: usize) -> (usize, usize) {
+    let places = side.div_ceil(stride);
+    let reach = places.saturating_sub(1) * stride + kernel;
+    let padding = reach.saturating_sub(side);
+    (padding / 2, padding - padding / 2)
+}
+
+/// Sizes of a [`SameConv`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SameConvSizes {
+    /// Channels in.
+    pub d_in: usize,
+    /// Channels out.
+    pub d_out: usize,
+    /// Side of the kernel in pixels.
+    pub kernel: usize,
+    /// Pixels from one output to the next.
+    pub stride: usize,
+    /// Whether each channel has a kernel of its own; `d_out` is `d_in` then.
+    pub depthwise: bool,
+}
+
+/// A convolution with SAME padding, dense or depthwise.
+#[derive(Module, Debug)]
+pub struct SameConv {
+    /// Kernels, `[d_out, d_in, kernel, kernel]`; `[d_in, 1, kernel, kernel]` where depthwise.
+    pub weight: Param<Tensor<4>>,
+    /// Added to each output, `[d_out]`, where a norm was folded into the convolution.
+    pub bias: Option<Param<Tensor<1>>>,
+    #[module(skip)]
+    stride: usize,
+    #[module(skip)]
+    groups: usize,
+}
+
+impl SameConv {
+    /// Build the layer on a device. Kernels are normal with variance `2 / (kernel^2 d_out)`
+    /// (`2 / kernel^2` where depthwise), as EfficientNet initialises them.
+    #[must_use]
+    pub fn new(sizes: SameConvSizes, bias: bool, device: &Device) -> Self {
+        let SameConvSizes {
+            d_in,
+            d_out,
+            kernel,
+            stride,
+            depthwise,
+        } = sizes;
+        let (groups, fan_out) = if depthwise { (d_in, 1) } else { (1, d_out) };
+        let std = (2.0 / (kernel * kernel * fan_out) as f64).sqrt();
+        let normal = Initializer::Normal { mean: 0.0, std };
+        Self {
+            weight: normal.init([d_out, d_in / groups, kernel, kernel], device),
+            bias: bias.then(|| Initializer::Zeros.init([d_out], device)),
+            stride,
+            groups,
+        }
+    }
+
+    /// # Shapes
+    /// `[batch, d_in, h, w] -> [batch, d_out, ceil(h / stride), ceil(w / stride)]`
+    pub fn forward(&self, x: Tensor<4>) -> Tensor<4> {
+        self.apply(x, self.weight.val(), self.bias.as_ref().map(Param::val))
+    }
+
+    /// The convolution and the norm behind it. Where the norm uses its running statistics it is
+    /// multiplied into the kernels first, which gives the same and costs nothing a pixel.
+    ///
+    /// # Shapes
+    /// As [`forward`](Self::forward).
+    pub fn forward_normed(&self, x: Tensor<4>, norm: Option<&BatchNorm>) -> Tensor<4> {
+        match norm {
+            None => self.forward(x),
+            Some(norm) if norm.uses_the_batch() => norm.forward_batch(self.forward(x)),
+            Some(norm) => {
+                let (weight, shift) = self.normed(norm);
+                self.apply(x, weight, Some(shift))
+            }
+        }
+    }
+
+    /// This convolution with the norm behind it (by its running statistics) in its kernels and bias.
+    #[must_use]
+    pub fn folded(mut self, norm: Option<&BatchNorm>) -> Self {
+        let Some(norm) = norm else { return self };
+        let (weight, bias) = self.normed(norm);
+        self.weight = Param::from_tensor(weight);
+        self.bias = Some(Param::from_tensor(bias));
+        self
+    }
+
+    /// Kernels and bias with a norm in them.
+    fn normed(&self, norm: &BatchNorm) -> (Tensor<4>, Tensor<1>) {
+        let (scale, shift) = norm.scale_and_shift();
+        let shift = match &self.bias {
+            Some(bias) => shift + bias.val() * scale.clone(),
+            None => shift,
+        };
+        let [d_out] = scale.dims();
+        (self.weight.val() * scale.reshape([d_out, 1, 1, 1]), shift)
+    }
+
+    fn apply(&self, x: Tensor<4>, weight: Tensor<4>, bias: Option<Tensor<1>>) -> Tensor<4> {
+        let ([batch, d_in, h, w], [d_out, _, rows, cols]) = (x.dims(), weight.dims());
+        if (rows, cols, self.stride, self.groups) == (1, 1, 1, 1) {
+            // One matrix product a picture: faster than a convolution of one pixel.
+            let places = x.reshape([batch, d_in, h * w]);
+            let out = weight.reshape([1, d_out, d_in]).matmul(places);
+            let out = match bias {
+                Some(bias) => out + bias.reshape([1, d_out, 1]),
+                None => out,
+            };
+            return out.reshape([batch, d_out, h, w]);
+        }
+        let padding = [
+            same_padding(h, rows, self.stride),
+            same_padding(w, cols, self.stride),
+        ];
+        let options = ConvOptions::new_with_padding([self.stride; 2], padding, [1, 1], self.groups);
+        conv2d(x, weight, bias, options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::same_padding;
+
+    #[test]
+    fn the_extra_row_lies_behind() {
+        // TensorFlow's SAME: (side, kernel, stride) to (before, behind).
+        for (sizes, padding) in [
+            ((224, 3, 2), (0, 1)),
+            ((65, 3, 2), (1, 1)),
+            ((112, 5, 2), (1, 2)),
+            ((33, 5, 2), (2, 2)),
+            ((14, 3, 1), (1, 1)),
+            ((14, 5, 1), (2, 2)),
+            ((7, 1, 1), (0, 0)),
+            ((1, 3, 2), (1, 1)),
+            ((4, 1, 2), (0, 0)),
+        ] {
+            let (side, kernel, stride) = sizes;
+            assert_eq!(same_padding(side, kernel, stride), padding, "{sizes:?}");
+        }
+    }
+}

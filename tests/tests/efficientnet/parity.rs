@@ -1,0 +1,97 @@
+//! The same logits as PyTorch, at any size, with norms and without.
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+use espalier_core::model::{ImageEncoder, Preset};
+use espalier_core::nn::Norms;
+use espalier_core::weights::{collect, load};
+
+use crate::support::{CLASSES, close, config, encoder, expected, floats, numbers, tensor};
+
+/// Pictures of a case in `[0, 1]`, and their logits.
+fn cases(device: &Device) -> Vec<(usize, Tensor<4>, Vec<f32>)> {
+    let document = expected();
+    let case = |case: &serde_json::Value| {
+        let size = case["size"].as_u64().unwrap() as usize;
+        let pixels: Tensor<4> = tensor(&case["pixels"], [2, 3, size, size], device);
+        (size, pixels / 255.0, numbers(&case["logits"]))
+    };
+    let all = document["cases"].as_array().unwrap();
+    all.iter().map(case).collect()
+}
+
+#[test]
+fn logits_are_those_of_pytorch_at_even_and_odd_sizes() {
+    let device = Device::flex();
+    for norms in [Norms::Batch, Norms::Frozen] {
+        let (encoder, classifier) = encoder(norms, &device);
+        for (size, pictures, known) in cases(&device) {
+            assert_eq!(known.len(), 2 * CLASSES);
+            let found = floats(classifier.forward(encoder.pooled(pictures)));
+            close(&format!("{norms:?}, {size} pixels"), &found, &known, 1e-5);
+        }
+    }
+}
+
+#[test]
+fn folded_norms_give_the_same_and_fit_the_folded_configuration() {
+    let device = Device::flex();
+    let (encoder, classifier) = encoder(Norms::Batch, &device);
+    let folded = ImageEncoder {
+        visual: encoder.visual.clone().folded(),
+        ..encoder.clone()
+    };
+    // Through a file, as a bundle does it.
+    let stored = collect(&folded).unwrap();
+    let mut config = config(Norms::Batch);
+    config.vision = config.vision.folded();
+    let read = load(config.init_image(&device), &stored, |_| false).unwrap();
+    assert!(stored.tensors.contains_key("visual._conv_stem.bias"));
+    assert!(!stored.tensors.keys().any(|name| name.contains("_bn")));
+    for (size, pictures, known) in cases(&device) {
+        let found = floats(classifier.forward(read.pooled(pictures)));
+        close(&format!("folded, {size} pixels"), &found, &known, 1e-5);
+    }
+}
+
+#[test]
+fn the_parts_of_a_forward_pass_are_its_whole() {
+    let device = Device::flex();
+    let (encoder, _) = encoder(Norms::Frozen, &device);
+    let (_, pictures, _) = cases(&device).swap_remove(1);
+    let whole = floats(encoder.forward(pictures.clone()));
+    let parts = floats(encoder.project(encoder.pooled(pictures.clone())));
+    assert_eq!(whole, parts);
+    // A photo alone has the feature that it has in a batch.
+    let alone = floats(encoder.forward(pictures.narrow(0, 1, 1)));
+    close("alone", &alone, &whole[whole.len() / 2..], 1e-5);
+}
+
+#[test]
+fn parameters_are_counted_without_running_statistics() {
+    let device = Device::flex();
+    for norms in [Norms::Batch, Norms::Folded] {
+        let config = config(norms);
+        let built = config.init_image(&device);
+        let running: usize = collect(&built)
+            .unwrap()
+            .tensors
+            .iter()
+            .filter(|(name, _)| name.contains(".running_") || name.starts_with("pixel_"))
+            .map(|(_, tensor)| tensor.data.len())
+            .sum();
+        let text = config.init_text(&device).num_params();
+        let learned = built.num_params() - running + text;
+        assert_eq!(config.parameters(), learned as u64, "{norms:?}");
+    }
+    let lite0 = Preset::EfficientnetLite0.config();
+    let visual = lite0.vision.init(&device);
+    let running: usize = collect(&visual)
+        .unwrap()
+        .tensors
+        .iter()
+        .filter(|(name, _)| name.contains("running_"))
+        .map(|(_, tensor)| tensor.data.len())
+        .sum();
+    assert_eq!(visual.num_params() - running, 3_371_008);
+}

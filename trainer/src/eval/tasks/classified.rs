@@ -1,0 +1,146 @@
+//! What a classifier answers beside the texts: the teacher and the student in one table.
+
+use std::collections::BTreeMap;
+
+use crate::data::Ledger;
+use crate::eval::Points;
+use crate::exit::usage;
+
+/// Classes of an answer that are kept.
+const KEPT: usize = 5;
+
+/// Answers of a classifier.
+pub struct Classified {
+    /// The best classes of each picture, at most five, as places among the classes to choose from.
+    pub ranked: Vec<Vec<usize>>,
+    /// Classes to choose from that the classifier lacks. It cannot answer them, so pictures of them
+    /// count as wrong.
+    lacking: Vec<usize>,
+    /// Pictures of such classes.
+    lost: u64,
+    /// Classes of the classifier that are no class to choose from. Their logits are left out.
+    idle: usize,
+    /// Classes of the classifier.
+    classes: usize,
+}
+
+/// Rank the classes to choose from by the logits of a classifier.
+///
+/// `logits` has a row a picture and a column a class of `labels`; `choices` are the labels to choose
+/// from, ascending; `truth` is the class of each picture among them.
+///
+/// # Errors
+/// Bad usage where the classifier knows none of the classes to choose from.
+pub fn classified(
+    logits: &Points,
+    labels: &[String],
+    choices: &[String],
+    truth: &[usize],
+) -> anyhow::Result<Classified> {
+    let column_of: BTreeMap<&str, usize> = labels
+        .iter()
+        .enumerate()
+        .map(|(column, label)| (label.as_str(), column))
+        .collect();
+    let columns: Vec<Option<usize>> = choices
+        .iter()
+        .map(|label| column_of.get(label.as_str()).copied())
+        .collect();
+    let lacking: Vec<usize> = (0..choices.len())
+        .filter(|c| columns[*c].is_none())
+        .collect();
+    let known = choices.len() - lacking.len();
+    if known == 0 {
+        return Err(usage(format!(
+            "--classifier: expected one whose labels are those of the pictures, such as {}; found \
+             others, such as {}",
+            choices.first().map_or("none", String::as_str),
+            labels.first().map_or("none", String::as_str)
+        )));
+    }
+    let best = |picture: usize| {
+        let row = logits.row(picture);
+        let mut scored: Vec<(f32, usize)> = columns
+            .iter()
+            .enumerate()
+            .filter_map(|(choice, column)| Some((row[(*column)?], choice)))
+            .collect();
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        scored.truncate(KEPT);
+        scored.into_iter().map(|(_, choice)| choice).collect()
+    };
+    Ok(Classified {
+        ranked: (0..logits.len()).map(best).collect(),
+        lost: truth.iter().filter(|t| columns[**t].is_none()).count() as u64,
+        lacking,
+        idle: labels.len() - known,
+        classes: labels.len(),
+    })
+}
+
+/// Metrics of the classifier under names of their own.
+pub fn named(metrics: BTreeMap<String, f64>) -> impl Iterator<Item = (String, f64)> {
+    let own = metrics.into_iter().filter(|(name, _)| name != "chance");
+    own.map(|(name, value)| (format!("classifier_{name}"), value))
+}
+
+impl Classified {
+    /// Say which classes do not meet.
+    pub fn note(&self, ledger: &mut Ledger, choices: &[String]) {
+        if let Some(first) = self.lacking.first() {
+            let count = self.lacking.len() as u64;
+            ledger.note("class that the classifier lacks", count, &choices[*first]);
+        }
+        ledger.note(
+            "picture of a class that the classifier lacks, counted as wrong",
+            self.lost,
+            "",
+        );
+    }
+
+    /// What it chose from, for the settings.
+    #[must_use]
+    pub fn words(&self) -> String {
+        format!(
+            "{} classes, {} of them no class to choose from; lacks {}",
+            self.classes,
+            self.idle,
+            self.lacking.len()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owned(labels: &[&str]) -> Vec<String> {
+        labels.iter().map(|l| (*l).to_owned()).collect()
+    }
+
+    #[test]
+    fn only_classes_to_choose_from_are_answered_and_unknown_ones_are_counted() {
+        let labels = owned(&["d", "b", "a"]);
+        let choices = owned(&["a", "b", "c"]);
+        // The best class of the second picture is `d`, which is no choice.
+        let logits = Points::new(3, vec![0.0, 2.0, 1.0, 9.0, 1.0, 3.0]);
+        let found = classified(&logits, &labels, &choices, &[1, 2]).unwrap();
+        assert_eq!(found.ranked, [[1, 0], [0, 1]]);
+        assert_eq!((found.lacking.as_slice(), found.lost), (&[2_usize][..], 1));
+        assert_eq!(
+            found.words(),
+            "3 classes, 1 of them no class to choose from; lacks 1"
+        );
+        let mut ledger = Ledger::default();
+        found.note(&mut ledger, &choices);
+        assert_eq!(ledger.odd["class that the classifier lacks"].example, "c");
+    }
+
+    #[test]
+    fn labels_of_another_kind_are_refused() {
+        let (labels, choices) = (owned(&["n01"]), owned(&["cat"]));
+        let logits = Points::new(1, vec![0.0]);
+        let error = classified(&logits, &labels, &choices, &[0]).err().unwrap();
+        assert!(error.to_string().contains("such as cat"), "{error}");
+    }
+}

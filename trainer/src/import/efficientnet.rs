@@ -1,0 +1,233 @@
+//! EfficientNet-Lite: an image encoder with a classifier. What the file lacks (text encoder,
+//! projection, space) begins with random numbers.
+
+use std::collections::BTreeMap;
+
+use burn::tensor::Device;
+use espalier_core::model::{DualConfig, Preset};
+use espalier_core::nn::Norms;
+use espalier_core::weights::{HostTensor, Tensors, collect};
+use serde_json::json;
+
+use super::choices::Choice;
+use super::convert::{self, Match};
+use super::source::Files;
+use super::store::Store;
+use crate::device::Backend;
+use crate::exit::usage;
+use crate::layout::{CLASSIFIER, Layout, Piece, classifier};
+use crate::model_file::{ModelCard, Origin, preprocess};
+
+/// Architectures that are told apart by their shapes.
+const PRESETS: [Preset; 3] = [
+    Preset::EfficientnetLite0,
+    Preset::EfficientnetLite1,
+    Preset::EfficientnetLite2,
+];
+
+/// What the model is called in reports until it is trained.
+const METHOD: &str = "untrained";
+
+/// What the user says beside the file.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Labels of the classifier, in class order; without them it is left out.
+    pub labels: Option<Vec<String>>,
+    /// Seed of everything that the file lacks.
+    pub seed: u64,
+    /// Whether norms keep their running statistics in training.
+    pub frozen_norms: bool,
+    /// Width of the embeddings; the preset's where not given.
+    pub d_embed: Option<usize>,
+    /// Method, terms of use and text of the root, as for other families.
+    pub about: super::pipeline::About,
+}
+
+/// How far an import came before its tensors are read.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What the checkpoint will say of itself.
+    pub card: ModelCard,
+    /// Who made which choice.
+    pub choices: Vec<Choice>,
+    /// How the tensors fit.
+    pub matched: Match,
+    pieces: Vec<Piece>,
+    wanted: Wanted,
+}
+
+/// A checkpoint in memory.
+pub struct Imported {
+    /// Tensors of the model.
+    pub tensors: Tensors,
+    /// Weight `[classes, d_model]`, bias `[classes]` and labels of the classifier.
+    pub classifier: Option<(HostTensor, HostTensor, Vec<String>)>,
+}
+
+/// Whether a file is of this family.
+#[must_use]
+pub fn is_one(store: &Store) -> bool {
+    Layout::of(store.names()) == Some(Layout::EfficientnetLite)
+}
+
+/// The preset whose tensors fit a file best.
+fn closest(store: &Store) -> (Preset, DualConfig) {
+    let fitting = |preset: &Preset| {
+        let config = preset.config();
+        let pieces = Layout::EfficientnetLite.pieces(&config);
+        let found = Match::of(store, Layout::EfficientnetLite, config.lift, &pieces);
+        (
+            found.missing.len() + found.misshapen.len(),
+            found.unused.len(),
+        )
+    };
+    let best = PRESETS.into_iter().min_by_key(fitting);
+    let preset = best.unwrap_or(Preset::EfficientnetLite0);
+    (preset, preset.config())
+}
+
+/// Find out which encoder a file holds and how it fits, without reading its tensors.
+///
+/// # Errors
+/// Bad usage: a classifier with another number of classes than there are labels, or a configuration
+/// that cannot be built. Tensors that do not fit are no error yet, see [`Match::is_whole`].
+pub fn plan(files: &Files, store: &mut Store, wanted: Wanted) -> anyhow::Result<Plan> {
+    let (preset, mut config) = closest(store);
+    if let (true, Some(inverted)) = (wanted.frozen_norms, &mut config.vision.inverted) {
+        inverted.norms = Norms::Frozen;
+    }
+    config.d_embed = wanted.d_embed.unwrap_or(config.d_embed);
+    config.validate()?;
+    let classes = store.shape(CLASSIFIER[0].0).map_or(0, |shape| shape[0]);
+    let mut pieces = Layout::EfficientnetLite.pieces(&config);
+    match &wanted.labels {
+        Some(labels) if labels.len() == classes => {
+            pieces.extend(classifier(&config, classes));
+        }
+        Some(labels) => {
+            return Err(usage(format!(
+                "--labels: wanted one label for each of the {classes} classes of the file, found {}",
+                labels.len()
+            )));
+        }
+        None => {}
+    }
+    let mut matched = Match::of(store, Layout::EfficientnetLite, config.lift, &pieces);
+    if wanted.labels.is_none() {
+        let is_classifier = |name: &String| CLASSIFIER.iter().any(|(theirs, _)| name == theirs);
+        matched.unused.retain(|name| !is_classifier(name));
+    }
+    let choices = choices(preset, &config, &wanted, classes);
+    let method = wanted.about.method.as_deref().unwrap_or(METHOD);
+    let card = ModelCard {
+        method: method.to_owned(),
+        step: 0,
+        run: String::new(),
+        root_text: wanted.about.root_text.clone(),
+        origin: Some(Origin {
+            source: files.label.clone(),
+            layout: Layout::EfficientnetLite,
+            licence: wanted.about.licence.clone(),
+            preprocess: preprocess(&config),
+            root: None,
+            kept: BTreeMap::new(),
+        }),
+        config,
+    };
+    Ok(Plan {
+        card,
+        choices,
+        matched,
+        pieces,
+        wanted,
+    })
+}
+
+fn choices(preset: Preset, config: &DualConfig, wanted: &Wanted, classes: usize) -> Vec<Choice> {
+    let by_seed = format!("the file has none; --seed {}", wanted.seed);
+    let random = |what| Choice {
+        what,
+        value: json!("random, not trained"),
+        by: by_seed.clone(),
+    };
+    let (kept, by) = match wanted.labels {
+        Some(_) => (format!("kept, {classes} classes"), "--labels"),
+        None => ("left out".to_owned(), "no --labels FILE"),
+    };
+    let norms = config.vision.inverted.as_ref().map(|i| i.norms);
+    let of_norms = if wanted.frozen_norms {
+        "--frozen-norms"
+    } else {
+        "no --frozen-norms"
+    };
+    let of_width = match wanted.d_embed {
+        Some(_) => "--d-embed",
+        None => "the preset",
+    };
+    vec![
+        Choice {
+            what: "architecture",
+            value: json!(preset.name()),
+            by: "shapes of tensors".into(),
+        },
+        Choice {
+            what: "norms in training",
+            value: json!(norms),
+            by: of_norms.into(),
+        },
+        Choice {
+            what: "width of the embeddings",
+            value: json!(config.d_embed),
+            by: of_width.into(),
+        },
+        random("text encoder"),
+        random("projections and space"),
+        Choice {
+            what: "classifier",
+            value: json!(kept),
+            by: by.into(),
+        },
+    ]
+}
+
+/// Read the tensors of a plan that fits, and draw those that the file lacks.
+///
+/// # Errors
+/// Bad usage: tensors that do not fit (all of them named), numbers that cannot be read or are not
+/// finite.
+pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Imported> {
+    if !plan.matched.is_whole() {
+        return Err(usage(format!(
+            "the tensors do not fit the architecture; nothing was written{}",
+            plan.matched.faults()
+        )));
+    }
+    let mut found = convert::read(store, &plan.pieces)?;
+    for piece in &plan.pieces {
+        let tensor = found.tensors.get(&piece.ours);
+        if tensor.is_some_and(|t| t.data.iter().any(|v| !v.is_finite())) {
+            return Err(usage(format!(
+                "tensor `{}`: wanted finite numbers, found others among them",
+                piece.theirs.join(", ")
+            )));
+        }
+    }
+    let [weight, bias] = CLASSIFIER.map(|(_, ours)| found.tensors.remove(ours));
+    let classifier = weight
+        .zip(bias)
+        .zip(plan.wanted.labels.clone())
+        .map(|((weight, bias), labels)| (weight, bias, labels));
+    let device = drawing_device()?;
+    device.seed(plan.wanted.seed);
+    let mut tensors = collect(&plan.card.config.init(&device))?;
+    tensors.tensors.extend(found.tensors);
+    Ok(Imported {
+        tensors,
+        classifier,
+    })
+}
+
+/// The CPU where the program has it, so that a seed gives the same numbers on every machine.
+fn drawing_device() -> anyhow::Result<Device> {
+    Backend::Flex.device().or_else(|_| Backend::Auto.device())
+}

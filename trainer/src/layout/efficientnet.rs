@@ -1,0 +1,135 @@
+//! Names of published EfficientNet-Lite files: an image encoder and a classifier, no text encoder.
+
+use espalier_core::model::DualConfig;
+
+use super::{How, Piece};
+
+/// What stands before the name of a tensor of the image encoder in our files.
+const OURS: &str = "visual.";
+
+/// The matrix of the classifier and its bias, in the file and by our names.
+pub const CLASSIFIER: [(&str, &str); 2] = [
+    ("_fc.weight", "classifier.weight"),
+    ("_fc.bias", "classifier.bias"),
+];
+
+/// The four tensors of a batch norm.
+const NORM: [&str; 4] = ["weight", "bias", "running_mean", "running_var"];
+
+/// A convolution and the norm behind it, by their published names.
+struct Layer {
+    conv: String,
+    norm: String,
+    shape: [usize; 4],
+}
+
+fn layers(config: &DualConfig) -> Vec<Layer> {
+    let Some(inverted) = &config.vision.inverted else {
+        return Vec::new();
+    };
+    let layer = |conv: &str, norm: &str, shape| Layer {
+        conv: conv.to_owned(),
+        norm: norm.to_owned(),
+        shape,
+    };
+    let mut out = vec![layer("_conv_stem", "_bn0", [inverted.stem_width, 3, 3, 3])];
+    let mut last = inverted.stem_width;
+    for (at, block) in inverted.blocks().into_iter().enumerate() {
+        let mut add = |conv: &str, norm: &str, shape| {
+            let inside = |name| format!("_blocks.{at}.{name}");
+            out.push(layer(&inside(conv), &inside(norm), shape));
+        };
+        let (inner, kernel) = (block.d_inner, block.kernel);
+        if block.expands {
+            add("_expand_conv", "_bn0", [inner, block.d_in, 1, 1]);
+        }
+        add("_depthwise_conv", "_bn1", [inner, 1, kernel, kernel]);
+        add("_project_conv", "_bn2", [block.d_out, inner, 1, 1]);
+        last = block.d_out;
+    }
+    out.push(layer(
+        "_conv_head",
+        "_bn1",
+        [config.vision.d_model, last, 1, 1],
+    ));
+    out
+}
+
+fn piece(name: String, shape: Vec<usize>) -> Piece {
+    Piece {
+        ours: format!("{OURS}{name}"),
+        their_shape: shape.clone(),
+        shape,
+        theirs: vec![name],
+        how: How::Stacked,
+    }
+}
+
+/// Every tensor of the image encoder.
+pub(super) fn pieces(config: &DualConfig) -> Vec<Piece> {
+    let mut out = Vec::new();
+    for layer in layers(config) {
+        out.push(piece(
+            format!("{}.weight", layer.conv),
+            layer.shape.to_vec(),
+        ));
+        for part in NORM {
+            out.push(piece(
+                format!("{}.{part}", layer.norm),
+                vec![layer.shape[0]],
+            ));
+        }
+    }
+    out
+}
+
+/// The two tensors of a classifier of `classes` classes.
+#[must_use]
+pub fn classifier(config: &DualConfig, classes: usize) -> Vec<Piece> {
+    let shapes = [vec![classes, config.vision.d_model], vec![classes]];
+    let both = CLASSIFIER.iter().zip(shapes);
+    both.map(|((theirs, ours), shape)| Piece {
+        ours: (*ours).to_owned(),
+        their_shape: shape.clone(),
+        shape,
+        theirs: vec![(*theirs).to_owned()],
+        how: How::Stacked,
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+    use espalier_core::model::Preset;
+    use espalier_core::nn::{InvertedConfig, InvertedStage};
+    use espalier_core::weights::collect;
+
+    use super::*;
+
+    #[test]
+    fn the_table_has_exactly_the_tensors_of_the_encoder() {
+        let mut config = Preset::EfficientnetLite0.config();
+        let stages = vec![
+            InvertedStage::new(1, 3, 1, 8, 1),
+            InvertedStage::new(2, 5, 2, 12, 2),
+        ];
+        config.vision.inverted = Some(InvertedConfig::new(4, stages));
+        (config.vision.patch, config.vision.d_model) = (4, 16);
+        config.validate().unwrap();
+        let model = config.init_image(&Device::flex());
+        let known: Vec<_> = collect(&model)
+            .unwrap()
+            .tensors
+            .into_iter()
+            .filter(|(name, _)| name.starts_with(OURS))
+            .map(|(name, tensor)| (name, tensor.shape))
+            .collect();
+        let mut found: Vec<_> = pieces(&config)
+            .into_iter()
+            .map(|piece| (piece.ours, piece.shape))
+            .collect();
+        found.sort();
+        assert_eq!(found, known);
+    }
+}
