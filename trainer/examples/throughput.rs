@@ -96,7 +96,10 @@ fn main() -> anyhow::Result<()> {
     } else {
         let (trained, figures) = train(task, &batch, &args)?;
         out["train"] = figures;
-        let pictures = batch.images.pictures().context("the batch is one of pictures")?;
+        let pictures = batch
+            .images
+            .pictures()
+            .context("the batch is one of pictures")?;
         out["infer"] = infer(&trained.model.valid(), pictures, &args)?;
     }
     println!("{out}");

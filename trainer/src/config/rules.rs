@@ -50,7 +50,10 @@ impl TrainConfig {
                 "train.lock_image, train.lock_projection and train.lock_text",
                 learns_of_image || trains.text && !t.lock_text,
                 "such that something is left that the method trains",
-                format!("{}, {} and {}", t.lock_image, t.lock_projection, t.lock_text),
+                format!(
+                    "{}, {} and {}",
+                    t.lock_image, t.lock_projection, t.lock_text
+                ),
             ),
             (
                 "train.batch_size",

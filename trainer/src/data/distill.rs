@@ -218,6 +218,9 @@ mod tests {
     fn a_classifier_of_other_labels_is_refused() {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let error = Distill::new(&taxonomy, &["x".to_owned()], 1.0, 0).unwrap_err();
-        assert!(error.contains("matched by synset id, such as `x`"), "{error}");
+        assert!(
+            error.contains("matched by synset id, such as `x`"),
+            "{error}"
+        );
     }
 }

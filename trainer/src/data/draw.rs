@@ -305,7 +305,11 @@ pub(super) fn cut(region: &Region, picture: &RgbImage) -> Result<RgbImage, Fault
 }
 
 /// To the square that the model reads, at times worn.
-pub(super) fn square(picture: &RgbImage, spec: &BatchSpec, random: &mut Random) -> Result<RgbImage, Fault> {
+pub(super) fn square(
+    picture: &RgbImage,
+    spec: &BatchSpec,
+    random: &mut Random,
+) -> Result<RgbImage, Fault> {
     let square = sharp_square(picture, spec, random)?;
     if spec.worn > 0.0 && random.uniform() < spec.worn {
         return worn(square, || random.uniform());

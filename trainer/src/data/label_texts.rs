@@ -132,9 +132,7 @@ impl LabelTexts {
                 let sum: f64 = chosen.iter().map(|at| shares[*at]).sum();
                 let share = |at: &usize| (shares[*at] / sum) as f32;
                 let images = match (&self.outliers, &batch.images) {
-                    (Some(pool), _) => {
-                        ImageBatch::Features(nothing_of(pool, truths.len(), random))
-                    }
+                    (Some(pool), _) => ImageBatch::Features(nothing_of(pool, truths.len(), random)),
                     (None, ImageBatch::Pictures(others)) => {
                         let side = others.size as u32;
                         ImageBatch::Pictures(nothing(truths.len(), side, random))

@@ -12,10 +12,7 @@ use super::draw::{Drawn, Part, View};
 const CONTAINED: f64 = 0.8;
 
 /// Views as the image encoder reads them: features where the dataset keeps them, else pictures.
-pub(super) fn images<'a>(
-    views: impl Iterator<Item = &'a View>,
-    spec: &BatchSpec,
-) -> ImageBatch {
+pub(super) fn images<'a>(views: impl Iterator<Item = &'a View>, spec: &BatchSpec) -> ImageBatch {
     let (mut pictures, mut rows) = (Vec::new(), Vec::new());
     for view in views {
         match view {

@@ -253,9 +253,7 @@ mod tests {
         // Two classes 100 apart; within each, the deviations (1, 2) and (-1, -2).
         let values = [1.0, 2.0, -1.0, -2.0, 101.0, 102.0, 99.0, 98.0];
         let device = Device::flex();
-        let of = |classes: &[usize]| {
-            Covariance::estimate(&values, 2, classes, 3, &device).unwrap()
-        };
+        let of = |classes: &[usize]| Covariance::estimate(&values, 2, classes, 3, &device).unwrap();
         let within = of(&[0, 0, 2, 2]);
         // Scatter 4, 8, 8, 16 over 4 - 2 degrees of freedom.
         assert!(within.within && !within.negative == values.iter().all(|v| *v >= 0.0));
@@ -267,7 +265,11 @@ mod tests {
         // Three classes leave one degree of freedom for two numbers.
         let all = of(&[0, 0, 1, 2]);
         assert!(!all.within);
-        assert!((all.values[0] - 10004.0 / 3.0).abs() < 0.1, "{:?}", all.values);
+        assert!(
+            (all.values[0] - 10004.0 / 3.0).abs() < 0.1,
+            "{:?}",
+            all.values
+        );
     }
 
     #[test]
@@ -289,9 +291,7 @@ mod tests {
         let classes = ClassFeatures::new(covariance, rows, how, &device).unwrap();
         let drawn = classes.draw(20_000, &[1], &mut random());
         let drawn = numbers(drawn).unwrap();
-        let mean = |at: usize| {
-            drawn.chunks(2).map(|r| f64::from(r[at])).sum::<f64>() / 20_000.0
-        };
+        let mean = |at: usize| drawn.chunks(2).map(|r| f64::from(r[at])).sum::<f64>() / 20_000.0;
         // w_1 - w = (-1, 2); twice S times that is (-2, 3).
         let (x, y) = (mean(0), mean(1));
         assert!((x - 3.0).abs() < 0.03 && (y - 9.0).abs() < 0.03, "{x} {y}");

@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use anyhow::Context;
+use burn::module::Module;
 use burn::tensor::Device;
+use espalier_core::input::Preprocess;
 use espalier_core::model::{DualConfig, DualEncoder, ImageEncoder};
 use espalier_core::weights;
 use sha2::{Digest, Sha256};
@@ -155,10 +157,13 @@ impl Run {
             .feature_cache
             .clone()
             .unwrap_or_else(|| default_folder("features"));
-        let keeping = |spec: &BatchSpec, views, most| Keeping {
+        let keeping = |views: u32, most: Option<u64>| Keeping {
             encoder: &encoder,
             views: ViewSpec {
-                evaluation: own.unwrap_or_else(|| model_file::preprocess(&card.config)),
+                evaluation: Preprocess {
+                    size: spec.image_size,
+                    ..own.unwrap_or_else(|| model_file::preprocess(&card.config))
+                },
                 views,
                 augmented: spec.clone(),
             },
@@ -169,13 +174,9 @@ impl Run {
             most,
             stop,
         };
-        let train = keep(
-            &self.source.data,
-            &keeping(spec, d.feature_views, most),
-            say,
-        )?;
+        let train = keep(&self.source.data, &keeping(d.feature_views, most), say)?;
         let of_validation = |source: &Source, say: &mut dyn FnMut(&str) -> anyhow::Result<()>| {
-            keep(&source.data, &keeping(spec, 1, most), say)
+            keep(&source.data, &keeping(1, most), say)
         };
         let validation = match &self.validation {
             Some(source) if most.is_none() => Some(of_validation(source, say)?),

@@ -37,7 +37,10 @@ fn numbers(tensor: Tensor<2>) -> anyhow::Result<Vec<f32>> {
 fn sureness(logits: &[f32], classes: usize) -> f64 {
     let sure = |row: &[f32]| {
         let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        1.0 / row.iter().map(|v| f64::from((v - largest).exp())).sum::<f64>()
+        1.0 / row
+            .iter()
+            .map(|v| f64::from((v - largest).exp()))
+            .sum::<f64>()
     };
     let rows = logits.chunks_exact(classes.max(1));
     let count = rows.len().max(1) as f64;
@@ -49,7 +52,10 @@ impl Teacher {
         if features.count == 0 {
             return Ok(Vec::new());
         }
-        numbers(self.classifier.forward(feature_tensor(features, &self.device)))
+        numbers(
+            self.classifier
+                .forward(feature_tensor(features, &self.device)),
+        )
     }
 
     /// What the classifier says of a batch and of the features that are drawn for its step.
@@ -95,7 +101,8 @@ impl Teacher {
             let logits = self.logits(&features)?;
             let best = |row: &[f32]| {
                 let all = row.iter().enumerate();
-                all.max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(at, _)| at)
+                all.max_by(|a, b| a.1.total_cmp(b.1))
+                    .map_or(0, |(at, _)| at)
             };
             truths.extend(logits.chunks_exact(classes).map(best));
             sure += sureness(&logits, classes) * block.len() as f64 / first.len() as f64;
@@ -140,7 +147,9 @@ impl Run {
         }
         let from = self.resume.as_ref().or(self.config.model.init.as_ref());
         let from = from.ok_or_else(|| {
-            usage("loss.distill: expected --init with a checkpoint that has a classifier, found none")
+            usage(
+                "loss.distill: expected --init with a checkpoint that has a classifier, found none",
+            )
         })?;
         let rows = rows.filter(|rows| rows.count() > 0).ok_or_else(|| {
             usage("loss.distill: expected records with pictures, found none in --data")

@@ -51,7 +51,10 @@ impl StepTexts {
     pub(super) fn apply(&self, batch: &mut Batch, step: u64) -> anyhow::Result<()> {
         self.climber.apply(batch, step);
         if let Some(labels) = &self.labels {
-            let taught = self.teacher.as_ref().map(|teacher| teacher.look(batch, step));
+            let taught = self
+                .teacher
+                .as_ref()
+                .map(|teacher| teacher.look(batch, step));
             labels.apply(batch, step, taught.transpose()?);
         }
         if let Some(order) = &self.order {

@@ -37,7 +37,9 @@ impl Content {
         for one in &record.boxes {
             match &one.region {
                 Region::Relative(place) => {
-                    place.map(|edge| boxes.update(edge.to_le_bytes()));
+                    place
+                        .iter()
+                        .for_each(|edge| boxes.update(edge.to_le_bytes()));
                 }
                 Region::Crop(crop) => boxes.update(digest(crop).map_err(fault)?),
             }

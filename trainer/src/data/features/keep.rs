@@ -281,7 +281,9 @@ impl Keeper<'_, '_> {
         type Drawn = Result<Vec<(Vec<u32>, Vec<image::RgbImage>)>, Fault>;
         let block = |(from, probes): (usize, &[Result<Probe, Broken>])| -> Block {
             let rows: Vec<_> = (from..).zip(probes).collect();
-            let drawn: Vec<Drawn> = self.pool.install(|| rows.into_par_iter().map(one).collect());
+            let drawn: Vec<Drawn> = self
+                .pool
+                .install(|| rows.into_par_iter().map(one).collect());
             let layer = |at: usize| {
                 let mut pictures = Vec::new();
                 let entry = |record: &Drawn| match record {

@@ -126,14 +126,23 @@ fn what_was_computed_is_not_computed_again() {
     assert_eq!(views.computed, crops.rows.count());
     let again = Means::new("a");
     let same = kept(&again, &data, Some(dir.path()), 2, true).unwrap();
-    assert_eq!((same.computed, again.pictures.load(Ordering::Relaxed)), (0, 0));
+    assert_eq!(
+        (same.computed, again.pictures.load(Ordering::Relaxed)),
+        (0, 0)
+    );
     for row in 0..same.rows.count() {
         assert_eq!(same.rows.row(row), views.rows.row(row));
     }
     // Other weights, other pictures: nothing fits.
     let other = kept(&Means::new("b"), &data, Some(dir.path()), 1, false).unwrap();
     assert_eq!(other.computed, 300);
-    let other = kept(&Means::new("a"), &synthetic(300, 1), Some(dir.path()), 1, false);
+    let other = kept(
+        &Means::new("a"),
+        &synthetic(300, 1),
+        Some(dir.path()),
+        1,
+        false,
+    );
     assert_eq!(other.unwrap().computed, 300);
 }
 
@@ -168,9 +177,13 @@ fn view_0_is_the_crop_of_evaluation_and_the_others_are_augmented() {
         let size = 16;
         let resize = ResizeMode::CentreCrop;
         let square = Preprocess { size, resize }.apply(&whole).unwrap();
-        Means::new("").encode(&Pictures::pack(16, &[&square])).unwrap()
+        Means::new("")
+            .encode(&Pictures::pack(16, &[&square]))
+            .unwrap()
     };
-    let rows = found.rows.gather(&[photo.first, photo.first + 1, photo.first + 2]);
+    let rows = found
+        .rows
+        .gather(&[photo.first, photo.first + 1, photo.first + 2]);
     for (found, known) in rows.values.iter().zip(&expected) {
         assert!((found - known).abs() < 2e-3, "{found} is not {known}");
     }
@@ -183,19 +196,30 @@ fn batches_have_features_and_resume_on_the_same_ones() {
     let data = synthetic(64, 0);
     assert_eq!(
         data.fingerprint(),
-        kept(&Means::new("a"), &data, None, 1, true).unwrap().data.fingerprint()
+        kept(&Means::new("a"), &data, None, 1, true)
+            .unwrap()
+            .data
+            .fingerprint()
     );
     let found = kept(&Means::new("a"), &data, None, 2, true).unwrap();
     let whole = batches(&found, Position::default(), 6);
     let rest = batches(&found, whole[1].position_after, 4);
     for (a, b) in whole[2..].iter().zip(&rest) {
-        assert_eq!((&a.keys, &a.images, &a.box_images), (&b.keys, &b.images, &b.box_images));
+        assert_eq!(
+            (&a.keys, &a.images, &a.box_images),
+            (&b.keys, &b.images, &b.box_images)
+        );
     }
     let Some(ImageBatch::Features(boxes)) = &whole[0].box_images else {
         panic!("the batch has no features of boxes")
     };
     assert_eq!((boxes.count, boxes.width, boxes.values.len()), (8, 4, 32));
-    assert!(boxes.values.chunks(4).all(|row| row[3] == 1.0 && row[0] <= 6.0));
+    assert!(
+        boxes
+            .values
+            .chunks(4)
+            .all(|row| row[3] == 1.0 && row[0] <= 6.0)
+    );
     // In the course of six epochs a photo is seen in its two views and in no others.
     let mut seen: BTreeMap<String, BTreeSet<Vec<u32>>> = BTreeMap::new();
     for batch in batches(&found, Position::default(), 48) {

@@ -27,7 +27,14 @@ impl Method for Atmg {
         let scale = step.model.logit_scale.value();
         let weight = self.options.centroid;
         let c = step.curvature();
-        let terms = loss::atmg(images.clone(), texts, c.clone(), scale.clone(), apex, weight);
+        let terms = loss::atmg(
+            images.clone(),
+            texts,
+            c.clone(),
+            scale.clone(),
+            apex,
+            weight,
+        );
         // As in zero-shot classification: by the angle at the text.
         step.with_distillation(terms, &self.options, images, scale, |x, y| {
             let angles = cone::pairwise_exterior_angle(y, x, c.clone());
