@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::evidence::Evidence;
 use super::files;
 use crate::bundle::BundleFiles;
 use crate::error::{CoreError, Result};
@@ -22,6 +23,9 @@ pub struct Calibration {
     /// one beyond the second everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub radii: Option<[f64; 2]>,
+    /// A model of all that an embedding shows; in place of levels and radii where it is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
 }
 
 impl Calibration {
@@ -33,6 +37,7 @@ impl Calibration {
             threshold: 0.5,
             levels: Vec::new(),
             radii: None,
+            evidence: None,
         }
     }
 
@@ -56,6 +61,9 @@ impl Calibration {
                 "expected scale > 0 and a threshold in [0, 1], found {} and {}",
                 self.scale, self.threshold
             ));
+        }
+        if let Some(fault) = self.evidence.as_ref().and_then(Evidence::fault) {
+            return Some(fault);
         }
         if let Some([least, ordinary]) = self.radii
             && !(least >= 0.0 && ordinary > least && ordinary.is_finite())

@@ -2,6 +2,7 @@
 
 pub mod calibration;
 pub mod captioner;
+pub mod evidence;
 pub mod index;
 pub mod ladder;
 pub mod opening;
@@ -16,6 +17,7 @@ pub mod texts;
 
 pub use calibration::Calibration;
 pub use captioner::{Caption, Captioner, ImageModel, TextModel};
+pub use evidence::{Evidence, Seen};
 pub use index::{CaptionEntry, CaptionIndex};
 pub use opening::Opening;
 pub use passing::Passed;

@@ -1,6 +1,7 @@
 //! Where a photo lies in the taxonomy, and how far down the evidence carries.
 
 use super::calibration::Calibration;
+use super::evidence::Seen;
 use super::files;
 use super::index::embedding_rows;
 use crate::bundle::BundleFiles;
@@ -124,20 +125,33 @@ impl Classifier {
         }
         let leaves = softmax(&logits, self.calibration.scale);
         let shares = roll_up(&self.taxonomy, &leaves);
-        let levelled = |ix: NodeIx| {
-            let depth = self.taxonomy.depth(ix);
-            self.calibration.at_depth(depth, shares[ix.index()])
+        let root = self.taxonomy.root();
+        // Among labels that are said to hold one that is right, nothing speaks of the others.
+        let evidence = self.calibration.evidence.as_ref().filter(|_| asked.is_empty());
+        let seen = Seen {
+            best: self.calibration.scale * logits.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            radius: space.radius(picture),
         };
-        // Levels are fitted one by one; what lies below cannot be more likely all the same.
+        let levelled = |ix: NodeIx| {
+            let share = shares[ix.index()];
+            match evidence {
+                Some(_) if ix == root || share <= 0.0 => share,
+                Some(evidence) => {
+                    let labels = self.taxonomy.labelled_below(ix).len();
+                    evidence.probability(f64::from(share), labels, seen) as f32
+                }
+                None => self.calibration.at_depth(self.taxonomy.depth(ix), share),
+            }
+        };
+        // Nodes are judged one by one; what lies below cannot be more likely all the same.
         let least = |ix: NodeIx| {
             let above = self.taxonomy.ancestors(ix).iter();
             above.fold(levelled(ix), |p, a| p.min(levelled(*a)))
         };
         let known = match asked {
-            [] => self.calibration.known(space.radius(picture)),
+            [] => self.calibration.known(seen.radius),
             _ => 1.0,
         };
-        let root = self.taxonomy.root();
         let of = |ix: NodeIx| least(ix) * if ix == root { 1.0 } else { known };
         (0..shares.len()).map(|i| of(NodeIx(i as u32))).collect()
     }

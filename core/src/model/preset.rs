@@ -111,7 +111,10 @@ fn efficientnet_lite(image_size: usize, width: f64, depth: f64) -> DualConfig {
         .with_pool(Pool::Mean)
         .with_inverted(Some(inverted));
     // Its pixels are (v - 127) / 128 for v in 0..255.
-    DualConfig::new(vision, TextConfig::new(8192, 32, 192, 3, 4), 256)
+    // As wide as the embedding, or its texts would fill only a part of the space; two blocks are enough
+    // for names and short captions, and few for a page to fetch.
+    let text = TextConfig::new(8192, 32, 256, 2, 4).with_d_hidden(Some(512));
+    DualConfig::new(vision, text, 256)
         .with_pixel_mean([127.0 / 255.0; 3])
         .with_pixel_std([128.0 / 255.0; 3])
 }

@@ -1,11 +1,10 @@
 //! `trainer export`.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use burn::tensor::Device;
-use espalier_core::caption::{Calibration, Captioner};
+use espalier_core::caption::Captioner;
 use espalier_core::taxonomy::Taxonomy;
 use serde_json::json;
 use toml::Table;
@@ -14,9 +13,10 @@ use crate::cli::{ExportArgs, ExportDtype};
 use crate::config::TrainConfig;
 use crate::data::{Dataset, open};
 use crate::eval::embed::{self, Reading};
-use crate::eval::{stop, zero_shot};
+use crate::eval::zero_shot;
 use crate::exit::usage;
 use crate::export::build::PROMPTS;
+use crate::export::calibrate::calibrate;
 use crate::export::gate::{Gate, Side};
 use crate::export::published::{self, Checkpoint, ExportFormat};
 use crate::export::site::Site;
@@ -71,6 +71,15 @@ fn probe(args: &ExportArgs, model: &Model) -> anyhow::Result<(Arc<dyn Dataset>, 
     Ok((source.data, "the run's training data, so too high".into()))
 }
 
+/// How up to `size` pictures of the probe are read.
+fn reading(size: usize) -> Reading {
+    Reading {
+        batch_size: BATCH,
+        most: size,
+        max_broken: 0.01,
+    }
+}
+
 fn side<'a>(
     model: &'a Model,
     probe: Arc<dyn Dataset>,
@@ -78,12 +87,7 @@ fn side<'a>(
     size: usize,
     device: &Device,
 ) -> anyhow::Result<Side<'a>> {
-    let reading = Reading {
-        batch_size: BATCH,
-        most: size,
-        max_broken: 0.01,
-    };
-    let pictures = embed::labelled(model, probe, taxonomy, reading, device)?;
+    let pictures = embed::labelled(model, probe, taxonomy, reading(size), device)?;
     if pictures.labels.is_empty() {
         return Err(usage(
             "the probe has no picture with a label of the taxonomy; see --probe",
@@ -96,20 +100,6 @@ fn side<'a>(
         pictures,
         classes,
     })
-}
-
-/// Calibration of a bundle on labelled pictures, and how well its kind does: each half of them
-/// judged by what the other half teaches.
-fn calibration(
-    bundle: &Captioner,
-    side: &Side<'_>,
-) -> anyhow::Result<(Calibration, BTreeMap<String, f64>)> {
-    let classifier = bundle.classifier();
-    let points = side.pictures.points.iter().map(Vec::as_slice);
-    let pictures: Vec<_> = points.zip(side.pictures.labels.iter().copied()).collect();
-    let make = |calibration| classifier.clone().with_calibration(calibration);
-    let (walked, calibration) = stop::crosswise(make, bundle.space(), &pictures)?;
-    Ok((calibration, stop::known(&walked)))
 }
 
 /// Write a checkpoint for other programs, bit for bit.
@@ -215,8 +205,14 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
         args.probe_size,
         &device,
     )?;
-    let full = side(&model, data, &taxonomy, args.probe_size, &device)?;
-    let (calibration, stops) = calibration(&captioner, &stored)?;
+    let full = side(&model, Arc::clone(&data), &taxonomy, args.probe_size, &device)?;
+    let (calibration, stops) = calibrate(
+        &captioner,
+        stored.model,
+        &stored.pictures,
+        (&data, &taxonomy, reading(args.probe_size)),
+        &device,
+    )?;
     bundle.set_calibration(&calibration)?;
     let gate = Gate::compare(
         &full,

@@ -1,5 +1,8 @@
 //! Labelled pictures in a CSV: BioCLIP's evaluation metadata, the tables that RCME writes for its
 //! pictures and for its test of order, and plain lists `filepath,class` (METHODS 5.6).
+//!
+//! A path may end with a condition, `photos.csv?source=NIPS 2017`: only rows whose column `source` has
+//! this value are read.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +16,7 @@ use super::table::Table;
 
 /// What lies where, for messages.
 pub const WANTED: &str = "a CSV with a column filepath (or relative_path, image_filename, img_fn) and the \
-    ranks kingdom .. species, a chain `captions` joined by =>, or a column class (or label), its pictures \
+    ranks kingdom .. species, a chain `captions` joined by =>, or a column class (or label, synset), its pictures \
     below the same folder";
 
 /// Columns with the place of a picture, the most telling first.
@@ -26,7 +29,7 @@ const PLACES: [&str; 5] = [
 ];
 
 /// Columns with a label that is no lineage.
-const LABELS: [&str; 2] = ["class", "label"];
+const LABELS: [&str; 3] = ["class", "label", "synset"];
 
 /// Separator of the texts of a chain.
 const ARROW: &str = "=>";
@@ -45,6 +48,29 @@ struct Columns {
     place: usize,
     labels: Labels,
     common: Option<usize>,
+    names: Vec<String>,
+}
+
+/// The rows that are wanted: those with a value in a column.
+struct Condition {
+    column: String,
+    value: String,
+}
+
+/// A path without its condition, and the condition where it ends with one.
+fn conditioned(path: &Path) -> (PathBuf, Option<Condition>) {
+    let text = path.to_string_lossy();
+    let parts = text.split_once('?').filter(|_| !path.exists());
+    match parts.and_then(|(file, rest)| Some((file, rest.split_once('=')?))) {
+        Some((file, (column, value))) => {
+            let condition = Condition {
+                column: column.trim().to_owned(),
+                value: value.trim().to_owned(),
+            };
+            (PathBuf::from(file), Some(condition))
+        }
+        None => (path.to_owned(), None),
+    }
 }
 
 impl Columns {
@@ -64,6 +90,7 @@ impl Columns {
             place: PLACES.iter().find_map(|p| at(p))?,
             labels,
             common: at("common_name"),
+            names: header.iter().map(|name| name.trim().to_owned()).collect(),
         })
     }
 }
@@ -71,7 +98,8 @@ impl Columns {
 /// The CSV that a path means: itself, or the `metadata.csv` in it.
 fn csv_file(path: &Path) -> Option<PathBuf> {
     let is_csv = |p: &Path| p.is_file() && p.extension().is_some_and(|e| e == "csv");
-    let tried = [path.to_owned(), path.join("metadata.csv")];
+    let (path, _) = conditioned(path);
+    let tried = [path.clone(), path.join("metadata.csv")];
     tried.into_iter().find(|p| is_csv(p))
 }
 
@@ -90,7 +118,7 @@ fn columns(file: &Path) -> std::result::Result<(csv::Reader<std::fs::File>, Colu
 /// Whether a path is such a CSV, or a folder with one.
 #[must_use]
 pub fn is_one(path: &Path) -> bool {
-    csv_file(path).is_some_and(|file| path.is_file() || columns(&file).is_ok())
+    csv_file(path).is_some_and(|file| !path.is_dir() || columns(&file).is_ok())
 }
 
 /// The lineage of seven ranks; the genus is no part of the epithet.
@@ -126,10 +154,26 @@ pub fn open(path: &Path) -> Result<Table> {
     let broken = |found: String| DataError::layout(&file, WANTED, found);
     let (mut rows, columns) = columns(&file).map_err(broken)?;
     let pictures = PictureIndex::of(&[folder_of(&file)])?;
+    let (_, condition) = conditioned(path);
+    let wanted = condition.map(|condition| {
+        let at = columns.names.iter().position(|name| *name == condition.column);
+        let missing = || {
+            broken(format!(
+                "no column `{}` for the condition of the path; the columns are {}",
+                condition.column,
+                columns.names.join(", ")
+            ))
+        };
+        at.map(|at| (at, condition.value.clone())).ok_or_else(missing)
+    });
+    let wanted = wanted.transpose()?;
     let mut listed = Vec::new();
     for row in rows.records() {
         let row = row.map_err(|e| broken(e.to_string()))?;
         let field = |at: usize| row.get(at).unwrap_or_default().trim();
+        if wanted.as_ref().is_some_and(|(at, value)| field(*at) != value) {
+            continue;
+        }
         let label = match &columns.labels {
             Labels::Ranks(ranks) => lineage(ranks.map(field)),
             Labels::Plain(at) => field(*at).to_owned(),
@@ -147,7 +191,10 @@ pub fn open(path: &Path) -> Result<Table> {
         });
     }
     if listed.is_empty() {
-        return Err(broken("no row below its header".into()));
+        return Err(broken(match wanted {
+            Some((at, value)) => format!("no row with `{value}` in `{}`", columns.names[at]),
+            None => "no row below its header".into(),
+        }));
     }
     Ok(table(file.display().to_string(), listed))
 }
@@ -193,6 +240,21 @@ mod tests {
         let order = "captions,img_fn\nK=>K P=>K P C=>K P C O=>K P C O F=>K P C O F G=>K P C O F G s,1.jpg\n";
         assert_eq!(labels(order), ["K/P/C/O/F/G/s"]);
         assert_eq!(labels("filepath,class\np/1.jpg,tree\n"), ["tree"]);
+    }
+
+    #[test]
+    fn a_condition_chooses_rows() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("photos.csv");
+        let text = "filepath,synset,source\n1.jpg,n1,web\n2.jpg,n2,lab\n3.jpg,n3,web\n";
+        std::fs::write(&file, text).unwrap();
+        let with = |condition: &str| PathBuf::from(format!("{}?{condition}", file.display()));
+        assert!(is_one(&with("source=web")));
+        assert_eq!(open(&with("source=web")).unwrap().records(), 2);
+        assert_eq!(open(&file).unwrap().records(), 3);
+        let error = |condition: &str| open(&with(condition)).map(|_| ()).unwrap_err().to_string();
+        assert!(error("source=moon").contains("no row with `moon` in `source`"));
+        assert!(error("origin=web").contains("no column `origin`"));
     }
 
     #[test]

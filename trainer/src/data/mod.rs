@@ -61,7 +61,7 @@ pub mod listed;
 pub mod metadata_csv;
 mod mirror;
 pub mod mixture;
-mod nothing;
+pub(crate) mod nothing;
 pub mod noun_texts;
 pub mod noun_senses;
 pub mod nouns;

@@ -22,8 +22,8 @@ pub(super) fn nothing(samples: usize, side: u32, random: &mut Random) -> Picture
     Pictures::pack(side, &drawn.iter().collect::<Vec<_>>())
 }
 
-/// A pool of pictures, the same for every run; `index` counts them.
-pub(super) fn of_pool(side: u32, index: u64) -> RgbImage {
+/// An outlier image that is the same for every run; `index` counts them.
+pub(crate) fn of_pool(side: u32, index: u64) -> RgbImage {
     picture(side, &mut Random::new(0, Purpose::Nothing, 1, index))
 }
 

@@ -1,17 +1,10 @@
 //! How scores become probabilities: numbers fitted on labelled pictures.
 
-use espalier_core::caption::calibration::sharpen;
+use espalier_core::caption::evidence::INPUTS;
 use espalier_core::caption::path::softmax;
 
 /// Where the search for the scale of logits begins and ends, as natural logarithms.
 const SCALES: (f64, f64) = (-2.0, 7.0);
-/// The same for the slope of log-odds.
-const SLOPES: (f64, f64) = (-2.0, 2.0);
-/// Certainty is never taken to be complete.
-const LEAST: f64 = 1e-6;
-
-/// What was said of a node, and whether it held.
-pub type Judgement = (f64, bool);
 
 /// Where a function of `exp(x)` with a single minimum is smallest, by golden section.
 fn smallest((mut lo, mut hi): (f64, f64), cost: impl Fn(f64) -> f64) -> f64 {
@@ -45,16 +38,84 @@ pub fn fit_scale(logits: &[Vec<f64>], truth: &[usize]) -> f64 {
     })
 }
 
-/// What log-odds are best multiplied by for what was said to hold as often as it was said.
+/// One judgement that a logistic model is fitted on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Case {
+    /// What the model sees.
+    pub inputs: [f64; INPUTS],
+    /// Whether it held.
+    pub right: bool,
+    /// How much it counts, above 0.
+    pub weight: f64,
+}
+
+/// Pull of the weights toward where they start, against fits on few cases.
+const RIDGE: f64 = 1e-3;
+/// Newton steps; the loss is convex and few are needed.
+const NEWTON: usize = 50;
+
+/// The weights of a logistic model that make what held most likely, by Newton's method with a weak
+/// pull toward `start`.
 #[must_use]
-pub fn fit_slope(judged: &[Judgement]) -> f64 {
-    smallest(SLOPES, |slope| {
-        let each = judged.iter().map(|(said, right)| {
-            let p = sharpen(said.clamp(LEAST, 1.0 - LEAST), slope);
-            -(if *right { p } else { 1.0 - p }).max(1e-12).ln()
-        });
-        each.sum()
-    })
+pub fn fit_logistic(cases: &[Case], start: [f64; INPUTS]) -> [f64; INPUTS] {
+    let total: f64 = cases.iter().map(|case| case.weight).sum();
+    let mut weights = start;
+    if total <= 0.0 {
+        return weights;
+    }
+    for _ in 0..NEWTON {
+        let mut gradient = [0.0; INPUTS];
+        let mut hessian = [[0.0; INPUTS]; INPUTS];
+        for at in 0..INPUTS {
+            gradient[at] = RIDGE * (weights[at] - start[at]);
+            hessian[at][at] = RIDGE;
+        }
+        for case in cases {
+            let sum: f64 = case.inputs.iter().zip(&weights).map(|(x, w)| x * w).sum();
+            let p = 1.0 / (1.0 + (-sum.clamp(-30.0, 30.0)).exp());
+            let share = case.weight / total;
+            let error = share * (p - f64::from(u8::from(case.right)));
+            let curvature = share * p * (1.0 - p);
+            for (i, x) in case.inputs.iter().enumerate() {
+                gradient[i] += error * x;
+                for (j, y) in case.inputs.iter().enumerate() {
+                    hessian[i][j] += curvature * x * y;
+                }
+            }
+        }
+        let step = solve(hessian, gradient);
+        let longest = step.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+        // A long step overshoots where almost all cases are certain.
+        let factor = if longest > 1.0 { 1.0 / longest } else { 1.0 };
+        for (weight, step) in weights.iter_mut().zip(step) {
+            *weight -= factor * step;
+        }
+        if longest < 1e-9 {
+            break;
+        }
+    }
+    weights
+}
+
+/// The solution of `a x = b` for a symmetric positive definite matrix, by elimination.
+fn solve(mut a: [[f64; INPUTS]; INPUTS], mut b: [f64; INPUTS]) -> [f64; INPUTS] {
+    for at in 0..INPUTS {
+        let row = a[at];
+        let value = b[at];
+        for below in at + 1..INPUTS {
+            let factor = a[below][at] / row[at];
+            for (x, y) in a[below].iter_mut().zip(row) {
+                *x -= factor * y;
+            }
+            b[below] -= factor * value;
+        }
+    }
+    let mut x = [0.0; INPUTS];
+    for at in (0..INPUTS).rev() {
+        let known: f64 = (at + 1..INPUTS).map(|j| a[at][j] * x[j]).sum();
+        x[at] = (b[at] - known) / a[at][at];
+    }
+    x
 }
 
 #[cfg(test)]
@@ -71,10 +132,31 @@ mod tests {
     }
 
     #[test]
-    fn the_slope_corrects_what_is_said_too_surely() {
-        // Odds of 9 to 1 that hold as 3 to 1: a slope of ln 3 / ln 9.
-        let judged = [(0.9, true), (0.9, true), (0.9, true), (0.9, false)];
-        let slope = fit_slope(&judged);
-        assert!((slope - 0.5).abs() < 1e-3, "{slope}");
+    fn a_logistic_model_finds_the_odds_that_held() {
+        // With the second input at 1 three of four hold, at -1 one of four: log-odds of +-ln 3.
+        let case = |input: f64, right: bool| Case {
+            inputs: [0.0, 0.0, 0.0, input, 0.0],
+            right,
+            weight: 1.0,
+        };
+        let mut cases = Vec::new();
+        for at in 0..4 {
+            cases.push(case(1.0, at != 0));
+            cases.push(case(-1.0, at == 0));
+        }
+        let weights = fit_logistic(&cases, [1.0, 0.0, 0.0, 0.0, 0.0]);
+        assert!((weights[3] - 3.0_f64.ln()).abs() < 0.01, "{weights:?}");
+        assert!((weights[0] - 1.0).abs() < 1e-9 && weights[4].abs() < 1e-9);
+    }
+
+    #[test]
+    fn weights_of_cases_count() {
+        let case = |right: bool, weight: f64| Case {
+            inputs: [0.0, 1.0, 0.0, 0.0, 0.0],
+            right,
+            weight,
+        };
+        let weights = fit_logistic(&[case(true, 3.0), case(false, 1.0)], [0.0; INPUTS]);
+        assert!((weights[1] - 3.0_f64.ln()).abs() < 0.02, "{weights:?}");
     }
 }

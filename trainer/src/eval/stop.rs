@@ -2,16 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use espalier_core::caption::{Calibration, Classifier};
+use espalier_core::caption::{Calibration, Classifier, Evidence, Seen};
 use espalier_core::error::Result;
 use espalier_core::geometry::Space;
 use espalier_core::taxonomy::NodeIx;
 
-use super::calibrate::{Judgement, fit_scale, fit_slope};
+use crate::data::changed::Change;
 
-/// Share of pictures, those nearest to the root, that are taken to be less known than others.
-const HARDLY_KNOWN: f64 = 0.05;
-/// Judgements below which a depth keeps its probabilities.
+use super::calibrate::{Case, fit_logistic, fit_scale};
+
+/// A path stops at the deepest node at least this likely: in two answers of three the evidence must
+/// hold, since a stop that is too deep misleads and one that is too high is only vague.
+const THRESHOLD: f64 = 0.65;
+/// Plain photos below which no evidence is fitted.
 const FEW: usize = 50;
 /// Coverages at which the risk is reported.
 const COVERAGES: usize = 10;
@@ -65,18 +68,72 @@ impl Walk {
     }
 }
 
-/// A point and the node that its photo shows.
-pub type Picture<'a> = (&'a [f32], NodeIx);
-
-/// Paths of pictures.
-#[must_use]
-pub fn walks(classifier: &Classifier, space: &Space, pictures: &[Picture<'_>]) -> Vec<Walk> {
-    let one = |(point, truth): &Picture<'_>| Walk::new(classifier, space, point, *truth);
-    pictures.iter().map(one).collect()
+/// What a picture of a calibration is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A photo as it was taken.
+    Plain,
+    /// A corrupted copy.
+    Corrupted(Change),
+    /// A generated picture that shows nothing.
+    Outlier,
 }
 
-/// A calibration of pictures with known labels: the scale from the labels, then a slope for each
-/// depth from the paths that the scale gives. `classifier` makes one of a calibration.
+impl Kind {
+    /// How much a picture counts in a fit. Most photos are ordinary ones; the others are there so
+    /// that they are told apart, and count less.
+    const fn weight(self) -> f64 {
+        match self {
+            Self::Plain => 1.0,
+            Self::Corrupted(_) => 0.35,
+            Self::Outlier => 0.1,
+        }
+    }
+}
+
+/// A photo's embedding and what the photo shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Picture<'a> {
+    /// Its point.
+    pub point: &'a [f32],
+    /// The node that it shows; none for an outlier, which shows nothing below the root.
+    pub truth: Option<NodeIx>,
+    /// Whether it is the photo as it was taken.
+    pub kind: Kind,
+    /// Number of the photo; copies of a photo share it, so that they fall into the same half.
+    pub photo: usize,
+}
+
+impl<'a> Picture<'a> {
+    /// A photo as it is.
+    #[must_use]
+    pub fn new(point: &'a [f32], truth: NodeIx, photo: usize) -> Self {
+        Self {
+            point,
+            truth: Some(truth),
+            kind: Kind::Plain,
+            photo,
+        }
+    }
+
+    fn is_plain(&self) -> bool {
+        self.kind == Kind::Plain
+    }
+}
+
+/// Paths of pictures that show something.
+#[must_use]
+pub fn walks(classifier: &Classifier, space: &Space, pictures: &[Picture<'_>]) -> Vec<Walk> {
+    let one = |picture: &Picture<'_>| {
+        let truth = picture.truth?;
+        Some(Walk::new(classifier, space, picture.point, truth))
+    };
+    pictures.iter().filter_map(one).collect()
+}
+
+/// A calibration of pictures with known labels: the scale of the logits from the labels of plain
+/// photos, then a logistic model of the [`Evidence`] for the nodes of paths, of corrupted photos and
+/// outliers too. `classifier` makes one of a calibration.
 ///
 /// # Errors
 /// Of `classifier`.
@@ -88,59 +145,93 @@ pub fn fit(
     let plain = classifier(Calibration::of_scale(1.0))?;
     let labels = plain.taxonomy().labelled();
     let (mut logits, mut truth) = (Vec::new(), Vec::new());
-    for (point, ix) in pictures {
-        if let Some(at) = labels.iter().position(|label| label == ix) {
-            logits.push(plain.logits(space, point));
+    for picture in pictures.iter().filter(|picture| picture.is_plain()) {
+        if let Some(at) = labels.iter().position(|label| Some(*label) == picture.truth) {
+            logits.push(plain.logits(space, picture.point));
             truth.push(at);
         }
     }
     let mut calibration = Calibration::of_scale(fit_scale(&logits, &truth));
     let scaled = classifier(calibration.clone())?;
-    let mut by_depth: BTreeMap<u32, Vec<Judgement>> = BTreeMap::new();
-    for step in walks(&scaled, space, pictures)
-        .iter()
-        .flat_map(|w| &w.steps)
-    {
-        let judged = by_depth.entry(step.depth).or_default();
-        judged.push((step.said, step.right));
+    calibration.evidence = evidence(&scaled, space, pictures);
+    if calibration.evidence.is_some() {
+        calibration.threshold = THRESHOLD;
     }
-    let deepest = by_depth.keys().copied().max().unwrap_or(0);
-    let slope = |depth: u32| match by_depth.get(&depth) {
-        Some(judged) if judged.len() >= FEW => fit_slope(judged),
-        _ => 1.0,
-    };
-    calibration.levels = (0..=deepest).map(slope).collect();
-    calibration.radii = known_from(pictures.iter().map(|(point, _)| space.radius(point)));
     Ok(calibration)
 }
 
-/// The least of some radii, and the one that [`HARDLY_KNOWN`] of them are below; none where there are
-/// few, or where both are the same.
-fn known_from(radii: impl Iterator<Item = f64>) -> Option<[f64; 2]> {
-    let mut radii: Vec<f64> = radii.collect();
-    radii.sort_by(f64::total_cmp);
-    let at = (HARDLY_KNOWN * radii.len() as f64) as usize;
-    let (least, ordinary) = (*radii.first()?, *radii.get(at)?);
-    (radii.len() >= FEW && least < ordinary).then_some([least, ordinary])
+/// The logistic model of the nodes on the paths of pictures; none for few pictures, or where all
+/// look the same.
+fn evidence(
+    scaled: &Classifier,
+    space: &Space,
+    pictures: &[Picture<'_>],
+) -> Option<Evidence> {
+    let scale = scaled.calibration().scale;
+    let seen = |picture: &Picture<'_>| Seen {
+        best: scale
+            * (scaled.logits(space, picture.point).into_iter()).fold(f64::NEG_INFINITY, f64::max),
+        radius: space.radius(picture.point),
+    };
+    let all: Vec<Seen> = pictures.iter().map(seen).collect();
+    let plain = || all.iter().zip(pictures).filter(|(_, picture)| picture.is_plain());
+    if plain().count() < FEW {
+        return None;
+    }
+    let mut model = Evidence {
+        weights: [1.0, 0.0, 0.0, 0.0, 0.0],
+        best: spread(plain().map(|(seen, _)| seen.best))?,
+        radius: spread(plain().map(|(seen, _)| seen.radius))?,
+    };
+    let taxonomy = scaled.taxonomy();
+    let mut cases = Vec::new();
+    for (picture, seen) in pictures.iter().zip(&all) {
+        for (node, share) in scaled.path(space, picture.point).steps {
+            if node == taxonomy.root() {
+                continue;
+            }
+            let labels = taxonomy.labelled_below(node).len();
+            let is_true = |truth: NodeIx| truth == node || taxonomy.is_ancestor(node, truth);
+            cases.push(Case {
+                inputs: model.inputs(f64::from(share), labels, *seen),
+                right: picture.truth.is_some_and(is_true),
+                weight: picture.kind.weight(),
+            });
+        }
+    }
+    model.weights = fit_logistic(&cases, model.weights);
+    model.fault().is_none().then_some(model)
 }
 
-/// Paths of pictures, those of each half by what the other half teaches, and the calibration that
-/// all of them teach.
+/// Mean and standard deviation of some numbers; none where they do not differ.
+fn spread(values: impl Iterator<Item = f64> + Clone) -> Option<[f64; 2]> {
+    let mean_of = mean(values.clone());
+    let deviation = mean(values.map(|v| (v - mean_of).powi(2))).sqrt();
+    (deviation > 1e-9).then_some([mean_of, deviation])
+}
+
+/// Paths of the pictures that show something, with their kinds, those of each half of the photos by
+/// what the other half teaches (two-fold cross-fitting), and the calibration that all of them teach.
 ///
 /// # Errors
 /// Of `classifier`.
-pub fn crosswise(
+pub fn cross_fit(
     classifier: impl Fn(Calibration) -> Result<Classifier>,
     space: &Space,
     pictures: &[Picture<'_>],
-) -> Result<(Vec<Walk>, Calibration)> {
+) -> Result<(Vec<(Kind, Walk)>, Calibration)> {
     let half = |odd: usize| -> Vec<Picture<'_>> {
-        pictures.iter().skip(odd).step_by(2).copied().collect()
+        let own = pictures.iter().filter(|picture| picture.photo % 2 == odd);
+        own.copied().collect()
     };
     let mut walked = Vec::with_capacity(pictures.len());
     for odd in [0, 1] {
         let fitted = fit(&classifier, space, &half(1 - odd))?;
-        walked.extend(walks(&classifier(fitted)?, space, &half(odd)));
+        let fitted = classifier(fitted)?;
+        for picture in half(odd) {
+            let walk = walks(&fitted, space, &[picture]).pop();
+            walked.extend(walk.map(|walk| (picture.kind, walk)));
+        }
     }
     Ok((walked, fit(&classifier, space, pictures)?))
 }
@@ -263,14 +354,6 @@ mod tests {
             stop: 2,
         };
         vec![short(true), short(true), short(false), long]
-    }
-
-    #[test]
-    fn one_picture_in_twenty_is_hardly_known() {
-        let radii = || (0..100).map(|i| 1.0 + f64::from(i) / 100.0);
-        assert_eq!(known_from(radii()), Some([1.0, 1.05]));
-        assert_eq!(known_from(radii().take(FEW - 1)), None);
-        assert_eq!(known_from(radii().map(|_| 1.0)), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! From a checkpoint to a bundle: quantise, compare, and only then write.
 
 pub mod build;
+pub mod calibrate;
 pub mod captions;
 pub mod card;
 mod dtype;

@@ -60,8 +60,10 @@ impl Task for Stop {
         for (at, label) in embedded.about.labels.iter().enumerate() {
             match label.as_deref().and_then(|id| taxonomy.find(id)) {
                 None => elsewhere += 1,
-                Some(ix) if taxonomy.node(ix).labelled => known.push((embedded.points.row(at), ix)),
-                Some(ix) => unknown.push((embedded.points.row(at), ix)),
+                Some(ix) if taxonomy.node(ix).labelled => {
+                    known.push(Picture::new(embedded.points.row(at), ix, at));
+                }
+                Some(ix) => unknown.push(Picture::new(embedded.points.row(at), ix, at)),
             }
         }
         if known.len() < 2 {
@@ -87,7 +89,8 @@ impl Task for Stop {
                 ("the bundle's", walked, own.clone())
             }
             None => {
-                let (walked, fitted) = stop::crosswise(classifier, space, &known)?;
+                let (walked, fitted) = stop::cross_fit(classifier, space, &known)?;
+                let walked = walked.into_iter().map(|(_, walk)| walk).collect();
                 (
                     "fitted on halves, each judged by the other's",
                     walked,

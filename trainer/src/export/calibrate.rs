@@ -1,0 +1,112 @@
+//! The calibration of a bundle: on plain photos, corrupted copies of them, and outliers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use burn::tensor::Device;
+use clap::ValueEnum;
+use espalier_core::caption::{Calibration, Captioner};
+use espalier_core::taxonomy::{NodeIx, Taxonomy};
+
+use crate::data::changed::Change;
+use crate::data::nothing;
+use crate::data::{Dataset, Pictures};
+use crate::eval::embed::{self, Labelled, Reading};
+use crate::eval::stop::{self, Kind, Picture};
+use crate::fit::inputs::picture_tensor;
+use crate::model_file::Model;
+
+/// Generated outlier images.
+const OUTLIERS: usize = 128;
+/// Index of the first outlier image that no run is trained on.
+const UNSEEN: u64 = 1 << 32;
+/// Images that are encoded at a time.
+const BATCH: usize = 32;
+
+/// Points of a kind of picture and what they show.
+struct Embedded {
+    kind: Kind,
+    points: Vec<Vec<f32>>,
+    truth: Vec<Option<NodeIx>>,
+}
+
+impl Embedded {
+    fn of(kind: Kind, found: Labelled) -> Self {
+        Self {
+            kind,
+            points: found.points,
+            truth: found.labels.into_iter().map(Some).collect(),
+        }
+    }
+
+    fn pictures(&self) -> impl Iterator<Item = Picture<'_>> {
+        let both = self.points.iter().zip(&self.truth).enumerate();
+        both.map(|(photo, (point, truth))| Picture {
+            point,
+            truth: *truth,
+            kind: self.kind,
+            photo,
+        })
+    }
+}
+
+/// Embed generated images that show nothing.
+fn outliers(model: &Model, device: &Device) -> anyhow::Result<Embedded> {
+    let side = model.preprocess.size;
+    let mut points = Vec::new();
+    for from in (0..OUTLIERS).step_by(BATCH) {
+        // Not the ones that a run trains on, which are the first of the pool.
+        let part = (from..OUTLIERS.min(from + BATCH)).map(|i| UNSEEN + i as u64);
+        let images: Vec<_> = part.map(|index| nothing::of_pool(side, index)).collect();
+        let part = Pictures::pack(side, &images.iter().collect::<Vec<_>>());
+        let embedded = model.encoder.embed_image(picture_tensor(&part, device));
+        points.extend(embed::rows(embedded)?);
+    }
+    Ok(Embedded {
+        kind: Kind::Outlier,
+        truth: vec![None; points.len()],
+        points,
+    })
+}
+
+/// Calibration of a bundle and how well it does: each half of the photos judged by what the other
+/// half teaches. Beside the metrics of plain photos, `stop_right_KIND` and `stop_said_KIND` of each
+/// kind of corruption.
+///
+/// # Errors
+/// When a photo or the device fails.
+pub fn calibrate(
+    bundle: &Captioner,
+    model: &Model,
+    plain: &Labelled,
+    (data, taxonomy, reading): (&Arc<dyn Dataset>, &Taxonomy, Reading),
+    device: &Device,
+) -> anyhow::Result<(Calibration, BTreeMap<String, f64>)> {
+    let mut all = vec![
+        Embedded::of(Kind::Plain, plain.clone()),
+        outliers(model, device)?,
+    ];
+    for change in Change::value_variants() {
+        let corrupted = change.of(Arc::clone(data));
+        let found = embed::labelled(model, corrupted, taxonomy, reading, device)?;
+        all.push(Embedded::of(Kind::Corrupted(*change), found));
+    }
+    let pictures: Vec<Picture<'_>> = all.iter().flat_map(Embedded::pictures).collect();
+    let classifier = bundle.classifier();
+    let make = |calibration| classifier.clone().with_calibration(calibration);
+    let (walked, calibration) = stop::cross_fit(make, bundle.space(), &pictures)?;
+    let of = |kind: Kind| -> Vec<_> {
+        let own = walked.iter().filter(|(other, _)| *other == kind);
+        own.map(|(_, walk)| walk.clone()).collect()
+    };
+    let mut metrics = stop::known(&of(Kind::Plain));
+    for change in Change::value_variants() {
+        let found = stop::known(&of(Kind::Corrupted(*change)));
+        let name = format!("{change:?}").to_lowercase();
+        for key in ["stop_right", "stop_said"] {
+            let value = found.get(key).copied().unwrap_or_default();
+            metrics.insert(format!("{key}_{name}"), value);
+        }
+    }
+    Ok((calibration, metrics))
+}
