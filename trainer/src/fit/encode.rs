@@ -103,6 +103,16 @@ impl Encoder for LockedEncoder {
     }
 }
 
+/// How the features of a run are computed.
+pub(super) struct Pass<'a> {
+    /// How batches of pictures would be made.
+    pub(super) spec: &'a BatchSpec,
+    /// Most records, for a rehearsal.
+    pub(super) most: Option<u64>,
+    /// Set when the run is interrupted.
+    pub(super) stop: &'a AtomicBool,
+}
+
 /// The features of a run.
 pub(super) struct RunFeatures {
     /// The training data.
@@ -127,18 +137,16 @@ impl RunFeatures {
 }
 
 impl Run {
-    /// Compute or read the features of all pictures of the run, where it keeps them; `most` limits
-    /// the records, for a rehearsal.
+    /// Compute or read the features of all pictures of the run, where it keeps them.
     pub(super) fn features(
         &self,
         model: &DualEncoder,
         card: &ModelCard,
-        spec: &BatchSpec,
-        most: Option<u64>,
-        stop: &AtomicBool,
+        pass: &Pass<'_>,
         say: &mut dyn FnMut(&str) -> anyhow::Result<()>,
     ) -> anyhow::Result<Option<RunFeatures>> {
         let (t, d) = (&self.config.train, &self.config.dataset);
+        let Pass { spec, most, stop } = *pass;
         if !t.lock_image {
             return Ok(None);
         }

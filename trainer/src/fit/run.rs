@@ -13,7 +13,7 @@ use espalier_core::input::{RandomCrop, TokenBatch, Tokenizer};
 use espalier_core::model::{DualConfig, DualEncoder, TextEncoder};
 
 use super::checkpoint::{self, State};
-use super::encode::RunFeatures;
+use super::encode::{Pass, RunFeatures};
 use super::method::{Method, Trains};
 use super::optimise::optimizer;
 use super::report::Reporter;
@@ -281,7 +281,12 @@ impl Run {
         self.introduce(&mut report, &state, data.as_ref(), total)?;
         let features = {
             let mut say = |line: &str| report.say(line);
-            self.features(&model.0, &card, &spec, None, stop, &mut say)?
+            let pass = Pass {
+                spec: &spec,
+                most: None,
+                stop,
+            };
+            self.features(&model.0, &card, &pass, &mut say)?
         };
         let begun = Begun::new(self, data, spec, features);
         report.restart_clock();
@@ -370,7 +375,12 @@ impl Run {
         // Enough records for two batches, also where some of them cannot be used.
         let most = Some(4 * spec.batch_size as u64);
         let never = AtomicBool::new(false);
-        let features = self.features(&model.0, &card, &spec, most, &never, &mut |_| Ok(()))?;
+        let pass = Pass {
+            spec: &spec,
+            most,
+            stop: &never,
+        };
+        let features = self.features(&model.0, &card, &pass, &mut |_| Ok(()))?;
         let mut task = self.task(model, optimizer(&self.config.optim)?, root, total);
         let begun = Begun::new(self, data, spec, features);
         let teacher = self.teacher(begun.rows.as_deref(), &mut |_| Ok(()))?;

@@ -100,8 +100,7 @@ impl StepContext<'_> {
         let terms = self.distilled(
             terms,
             options,
-            pictures.clone(),
-            texts.clone(),
+            (pictures.clone(), texts.clone()),
             scale.clone(),
             &similarity,
         );
@@ -139,7 +138,7 @@ impl StepContext<'_> {
             return terms;
         };
         let texts = self.text_points(&labels.texts);
-        self.distilled(terms, options, pictures, texts, scale, &similarity)
+        self.distilled(terms, options, (pictures, texts), scale, &similarity)
     }
 
     /// Cross-entropy between the classifier's probabilities and the softmax of the scaled
@@ -151,8 +150,7 @@ impl StepContext<'_> {
         &self,
         terms: LossTerms,
         options: &LossConfig,
-        pictures: Tensor<2>,
-        texts: Tensor<2>,
+        (pictures, texts): (Tensor<2>, Tensor<2>),
         scale: Tensor<1>,
         similarity: &impl Fn(Tensor<2>, Tensor<2>) -> Tensor<2>,
     ) -> LossTerms {
