@@ -190,7 +190,7 @@ def compare(folder, trainer, photos):
     from PIL import Image
     from safetensors.numpy import load_file
 
-    endings = {".jpg", ".jpeg", ".png"}
+    endings = {".jpg", ".jpeg", ".png", ".webp"}
     files = sorted(p for p in photos.rglob("*") if p.suffix.lower() in endings) if photos else []
     files = files[:: max(1, len(files) // 50)][:50]
     for number, size in SIZES.items():

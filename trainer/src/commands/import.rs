@@ -67,6 +67,9 @@ pub struct ImportArgs {
     /// EfficientNet-Lite: width of the embeddings, 256 where not given.
     #[arg(long, value_name = "N")]
     pub d_embed: Option<usize>,
+    /// EfficientNet-Lite: side of pictures in pixels; that of the published model where not given.
+    #[arg(long, value_name = "PIXELS")]
+    pub image_size: Option<usize>,
     /// Replace a checkpoint that is there.
     #[arg(long)]
     pub force: bool,
@@ -169,6 +172,7 @@ impl ImportArgs {
             ("--labels", self.labels.is_some()),
             ("--frozen-norms", self.frozen_norms),
             ("--d-embed", self.d_embed.is_some()),
+            ("--image-size", self.image_size.is_some()),
             ("--seed", self.seed != 0),
         ];
         match given.iter().find(|(_, given)| *given) {
@@ -208,6 +212,7 @@ fn encoder(args: &ImportArgs, files: &Files, store: &mut Store, path: &Path) -> 
         seed: args.seed,
         frozen_norms: args.frozen_norms,
         d_embed: args.d_embed,
+        image_size: args.image_size,
         about: args.about(),
     };
     let plan = efficientnet::plan(files, store, wanted)?;

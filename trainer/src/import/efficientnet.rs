@@ -42,6 +42,8 @@ pub struct Wanted {
     pub frozen_norms: bool,
     /// Width of the embeddings; the preset's where not given.
     pub d_embed: Option<usize>,
+    /// Side of pictures in pixels; the preset's where not given.
+    pub image_size: Option<usize>,
     /// Method, terms of use and text of the root, as for other families.
     pub about: super::pipeline::About,
 }
@@ -100,6 +102,7 @@ pub fn plan(files: &Files, store: &mut Store, wanted: Wanted) -> anyhow::Result<
         inverted.norms = Norms::Frozen;
     }
     config.d_embed = wanted.d_embed.unwrap_or(config.d_embed);
+    config.vision.image_size = wanted.image_size.unwrap_or(config.vision.image_size);
     config.validate()?;
     let classes = store.shape(CLASSIFIER[0].0).map_or(0, |shape| shape[0]);
     let mut pieces = Layout::EfficientnetLite.pieces(&config);
@@ -163,10 +166,7 @@ fn choices(preset: Preset, config: &DualConfig, wanted: &Wanted, classes: usize)
     } else {
         "no --frozen-norms"
     };
-    let of_width = match wanted.d_embed {
-        Some(_) => "--d-embed",
-        None => "the preset",
-    };
+    let of = |given: Option<usize>, flag: &'static str| given.map_or("the preset", |_| flag);
     vec![
         Choice {
             what: "architecture",
@@ -181,7 +181,12 @@ fn choices(preset: Preset, config: &DualConfig, wanted: &Wanted, classes: usize)
         Choice {
             what: "width of the embeddings",
             value: json!(config.d_embed),
-            by: of_width.into(),
+            by: of(wanted.d_embed, "--d-embed").into(),
+        },
+        Choice {
+            what: "side of the picture",
+            value: json!(config.vision.image_size),
+            by: of(wanted.image_size, "--image-size").into(),
         },
         random("text encoder"),
         match wanted.labels {

@@ -168,10 +168,10 @@ impl Files {
         let weights = Self::weights_of(&place, &first)?;
         let label = match &place {
             Place::Hub(hub) => hub.label(),
-            Place::Folder(folder) => {
-                let name = folder.file_name().unwrap_or_default().to_string_lossy();
-                format!("{name}/{first}")
-            }
+            Place::Folder(folder) => match folder.file_name().map(|name| name.to_string_lossy()) {
+                Some(name) => format!("{name}/{first}"),
+                None => first.clone(),
+            },
         };
         Ok(Self {
             weights,
