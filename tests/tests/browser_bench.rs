@@ -26,7 +26,7 @@ fn a_sample_is_read_as_the_command_line_reads_it_and_the_dial_cuts_its_path() {
     if !wanted() {
         return;
     }
-    let (browser, _site, page) = started("?backend=cpu&sample=cat");
+    let (browser, _site, page) = started("?model=tiny&backend=cpu&sample=cat");
     let native = natively(&sample("cat"), &[]);
     assert_eq!(page.image, native.image);
     let texts = |r: &CaptionResult| r.ladder.iter().map(|r| r.text.clone()).collect::<Vec<_>>();
@@ -59,7 +59,7 @@ fn a_part_of_the_photo_is_read_as_the_command_line_reads_it() {
     if !wanted() {
         return;
     }
-    let (browser, _site, _) = started("?backend=cpu&sample=raccoon");
+    let (browser, _site, _) = started("?model=tiny&backend=cpu&sample=raccoon");
     choose_and_move_a_part(&browser);
     browser.key("Escape", false);
     browser.wait_for(
@@ -100,7 +100,8 @@ fn on_webgpu_a_part_is_read_and_a_phrase_is_weighed() {
     if !wanted() {
         return;
     }
-    let (browser, _site, _) = started_on(Gpu::Software, "?backend=webgpu&sample=raccoon");
+    let (browser, _site, _) =
+        started_on(Gpu::Software, "?model=tiny&backend=webgpu&sample=raccoon");
     choose_and_move_a_part(&browser);
     weigh_a_phrase(&browser);
     // A fall back to the other engine would give the same answers.
@@ -114,7 +115,7 @@ fn the_tree_is_walked_by_keys_searched_and_narrowed() {
     if !wanted() {
         return;
     }
-    let (browser, _site, page) = started("?backend=cpu&sample=cat");
+    let (browser, _site, page) = started("?model=tiny&backend=cpu&sample=cat");
     let path: Vec<&str> = page.taxonomy.path.iter().map(|s| s.name.as_str()).collect();
     browser.wait_for(
         "the photo's path in the tree",
@@ -178,7 +179,7 @@ fn a_phrase_is_weighed_and_an_own_tree_is_planted() {
     if !wanted() {
         return;
     }
-    let (browser, site, _) = started("?backend=cpu&sample=coffee");
+    let (browser, site, _) = started("?model=tiny&backend=cpu&sample=coffee");
     let fetched_text = |browser: &Browser| {
         browser
             .requests()
@@ -245,7 +246,7 @@ fn the_space_shows_the_photo_and_the_walk_ends_at_the_root() {
     if !wanted() {
         return;
     }
-    let (browser, _site, _) = started("?backend=cpu&sample=rocket");
+    let (browser, _site, _) = started("?model=tiny&backend=cpu&sample=rocket");
     browser.wait_for_id("disk");
     browser.wait_for_id("walk");
     let painted = "const c = document.querySelector('[data-testid=disk]');\

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use espalier_core::bundle::Part;
-use espalier_tests::browser::{Browser, Gpu, PARTS, Site, processes, wanted};
+use espalier_tests::browser::{Browser, DEFAULT, Gpu, PARTS, Site, processes, wanted};
 use espalier_tests::photos::{jpeg, keep, landscape};
 
 /// Longest time in milliseconds that the page may not answer to a visitor; 50 are wanted, and there
@@ -24,9 +24,9 @@ fn a_bundle_is_loaded_within_bounds_and_the_page_stays_responsive() {
     let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(640, 480), 1));
     let site = Site::copy();
     if let Some(bundle) = std::env::var_os("ESPALIER_COST_BUNDLE").map(PathBuf::from) {
-        site.take_model(&bundle);
+        site.replace_model(DEFAULT, &bundle);
     }
-    let manifest = site.manifest();
+    let manifest = site.manifest(DEFAULT);
     let browser = Browser::start(Gpu::None);
     browser.open(&site, "?backend=cpu");
     let renderers = || processes::of(browser.profile(), "renderer");

@@ -7,6 +7,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use espalier_core::caption::CaptionResult;
+use espalier_tests::models::tiny_path;
 use espalier_tests::photos::{grey, jpeg, keep, landscape, noise, save};
 use espalier_tests::trainer;
 use image::{ImageFormat, RgbImage};
@@ -19,8 +20,7 @@ struct Captioned {
 }
 
 fn caption(photos: &[PathBuf]) -> Captioned {
-    let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../static/models/default");
-    let bundle = bundle.to_string_lossy().into_owned();
+    let bundle = tiny_path();
     let photos: Vec<String> = photos
         .iter()
         .map(|p| p.to_string_lossy().into_owned())

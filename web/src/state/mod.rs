@@ -4,6 +4,7 @@ pub mod batch;
 pub mod choice;
 pub mod cut;
 pub mod link;
+pub mod models;
 pub mod outline;
 pub mod region;
 pub mod search;
