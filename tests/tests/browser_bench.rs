@@ -4,8 +4,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::path::Path;
+
 use espalier_core::caption::CaptionResult;
-use espalier_tests::browser::{Browser, Gpu, natively, sample, started, started_on, wanted};
+use espalier_tests::browser::{Browser, Gpu, Site, natively, sample, started, started_on, wanted};
+use espalier_tests::photos::{jpeg, keep, landscape};
 
 /// Names of the rows of the tree, top to bottom.
 fn rows(browser: &Browser) -> Vec<String> {
@@ -70,6 +73,12 @@ fn a_part_of_the_photo_is_read_as_the_command_line_reads_it() {
 
 /// The ladder of a part of the sample `raccoon`, moved by keys, is the command line's.
 fn choose_and_move_a_part(browser: &Browser) {
+    part_agrees(browser, &sample("raccoon"));
+}
+
+/// Chooses a part of the photo on the page, moves it by keys, and waits until its ladder is what
+/// `trainer caption --region` says.
+fn part_agrees(browser: &Browser, photo: &Path) {
     browser.press("[data-testid=part-button]");
     browser.wait_for_id("part-ladder");
     // By keys: to the left and up, and larger.
@@ -82,7 +91,7 @@ fn choose_and_move_a_part(browser: &Browser) {
         "the part to be read anew",
         "return document.querySelector('[data-testid=part-box]').getAttribute('aria-label').startsWith('from 15 to 71')",
     );
-    let native = natively(&sample("raccoon"), &["--region", "0.15,0.15,0.71,0.65"]);
+    let native = natively(photo, &["--region", "0.15,0.15,0.71,0.65"]);
     let known: Vec<&str> = native.ladder.iter().map(|r| r.text.as_str()).collect();
     let known = serde_json::to_string(&known).unwrap();
     browser.wait_for(
@@ -92,6 +101,24 @@ fn choose_and_move_a_part(browser: &Browser) {
              .map((r) => r.textContent)) === JSON.stringify({known})"
         ),
     );
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn a_part_of_a_large_photo_on_its_side_is_cut_from_all_of_its_pixels() {
+    if !wanted() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    // Stored on its side, so that the box must be laid on the upright photo.
+    let stored = image::imageops::rotate270(&landscape(2_400, 1_600));
+    let photo = keep(folder.path(), "large.jpg", &jpeg(&stored, 6));
+    let (browser, site) = (Browser::start(Gpu::None), Site::built());
+    browser.open(&site, "?model=tiny&backend=cpu");
+    let answer = browser.give(&photo).answer();
+    let size = (answer.result.image.width, answer.result.image.height);
+    assert_eq!(size, (2_400, 1_600));
+    part_agrees(&browser, &photo);
 }
 
 #[test]
@@ -246,7 +273,7 @@ fn the_space_shows_the_photo_and_the_walk_ends_at_the_root() {
     if !wanted() {
         return;
     }
-    let (browser, _site, _) = started("?model=tiny&backend=cpu&sample=rocket");
+    let (browser, _site, _) = started("?model=tiny&backend=cpu&sample=cello");
     browser.wait_for_id("disk");
     browser.wait_for_id("walk");
     let painted = "const c = document.querySelector('[data-testid=disk]');\
