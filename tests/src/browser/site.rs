@@ -93,6 +93,15 @@ impl Site {
         self.server.stop();
     }
 
+    /// The file that an address of this site leads to; none for an address of another site.
+    #[must_use]
+    pub fn file_of(&self, url: &str) -> Option<PathBuf> {
+        let path = url.strip_prefix(&self.url())?;
+        let path = path.split(['?', '#']).next().unwrap_or_default();
+        let path = if path.is_empty() { "index.html" } else { path };
+        Some(self.folder.join(path))
+    }
+
     /// Folder of a model of the page.
     #[must_use]
     pub fn model_folder(&self, name: &str) -> PathBuf {

@@ -9,4 +9,5 @@ pub mod outline;
 pub mod region;
 pub mod search;
 pub mod session;
+pub mod sketch;
 pub mod view;
