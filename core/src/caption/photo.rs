@@ -1,10 +1,11 @@
 //! A photo file made ready to be embedded: the same steps for the page and the command line.
 
-use crate::bundle::sha256_hex;
-use crate::error::Result;
-use crate::input::{RgbImage, crop_box, decode};
+use image::RgbImage;
 
 use super::result::PhotoInfo;
+use crate::bundle::sha256_hex;
+use crate::error::Result;
+use crate::input::{crop_box, decode};
 
 /// A decoded photo and what a result says about its file.
 #[derive(Clone, Debug)]
@@ -47,7 +48,7 @@ impl Photo {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use ::image::{ImageFormat, Rgb};
+    use image::{ImageFormat, Rgb};
 
     use super::*;
 
