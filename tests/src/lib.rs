@@ -1,6 +1,7 @@
 //! Helpers of the tests that cross packages.
 
 pub mod browser;
+pub mod models;
 pub mod photos;
 pub mod schema;
 pub mod shards;

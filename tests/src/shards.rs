@@ -1,4 +1,4 @@
-//! The shipped bundle with its picture tower in pieces, as `trainer export` cuts a larger one.
+//! A bundle with its picture tower in pieces, as `trainer export` cuts a larger one.
 
 use std::fs;
 use std::path::Path;

@@ -12,8 +12,10 @@ use std::path::{Path, PathBuf};
 
 use espalier_core::caption::CaptionResult;
 use espalier_tests::browser::{
-    Answer, Browser, Gpu, Look, Outcome, PARTS, Seen, Site, natively, wanted,
+    Answer, Browser, Gpu, Look, Outcome, PARTS, Seen, Site, TINY, natively, natively_by, sample,
+    wanted,
 };
+use espalier_tests::models::shipped;
 use espalier_tests::photos::{fading, grey, jpeg, keep, landscape, noise, save};
 
 /// How far radii, similarities and probabilities of two engines may lie apart.
@@ -26,20 +28,25 @@ fn close(what: &str, page: f64, native: f64) {
     );
 }
 
-/// The page's answer is the command line's.
+/// The page's answer is the command line's, with the model `tiny`.
 fn agree(photo: &Path, answer: &Answer, backend: &str) {
-    let (page, native) = (&answer.result, natively(photo, &[]));
+    agree_with(&natively(photo, &[]), photo, answer, backend);
+}
+
+/// The page's answer is what the command line said.
+fn agree_with(native: &CaptionResult, photo: &Path, answer: &Answer, backend: &str) {
+    let page = &answer.result;
     let name = photo.file_name().unwrap().to_string_lossy();
     assert_eq!(page.backend, backend, "{name}");
     assert_eq!(
         page.model, native.model,
-        "the model in the built page is not the shipped one"
+        "the model in the built page is not that of the repository"
     );
     assert_eq!(page.image, native.image, "{name}");
     let texts = |result: &CaptionResult| -> Vec<String> {
         result.ladder.iter().map(|rung| rung.text.clone()).collect()
     };
-    assert_eq!(texts(page), texts(&native), "{name}");
+    assert_eq!(texts(page), texts(native), "{name}");
     assert_eq!(
         answer.rungs,
         texts(page),
@@ -116,11 +123,36 @@ fn the_cpu_engine_says_what_the_command_line_says() {
     }
     let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
     let browser = Browser::start(Gpu::None);
-    browser.open(&site, "?backend=cpu");
+    browser.open(&site, "?model=tiny&backend=cpu");
     for photo in photos(folder.path()) {
         let answer = browser.give(&photo).answer();
         is_a_ladder(&answer.result);
         agree(&photo, &answer, "cpu");
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn the_default_model_says_on_the_page_what_it_says_on_the_command_line() {
+    if !wanted() {
+        return;
+    }
+    let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
+    let browser = Browser::start(Gpu::None);
+    browser.open(&site, "?backend=cpu");
+    let stored = image::imageops::rotate270(&landscape(300, 420));
+    let photos = [
+        sample("cat"),
+        keep(folder.path(), "turned.jpg", &jpeg(&stored, 6)),
+    ];
+    for photo in photos {
+        let answer = browser.give(&photo).answer();
+        agree_with(
+            &natively_by(&shipped(), &photo, &[]),
+            &photo,
+            &answer,
+            "cpu",
+        );
     }
 }
 
@@ -132,7 +164,7 @@ fn the_webgpu_engine_says_what_the_command_line_says() {
     }
     let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
     let browser = Browser::start(Gpu::Software);
-    browser.open(&site, "?backend=webgpu");
+    browser.open(&site, "?model=tiny&backend=webgpu");
     for photo in photos(folder.path()).into_iter().take(2) {
         let answer = browser.give(&photo).answer();
         // A fall back to the other engine would give the same answer.
@@ -154,7 +186,7 @@ fn without_a_graphics_processor_the_cpu_takes_over_and_the_page_says_so() {
         (Gpu::Software, "software"),
     ] {
         let browser = Browser::start(gpu);
-        browser.open(&site, "?backend=auto");
+        browser.open(&site, "?model=tiny&backend=auto");
         let answer = browser.give(&photo).answer();
         agree(&photo, &answer, "cpu");
         let said = &answer.engine;
@@ -193,7 +225,7 @@ fn a_file_that_is_no_photo_is_an_error_in_words_and_the_next_photo_works() {
     let good = keep(folder.path(), "good.jpg", &good);
 
     let browser = Browser::start(Gpu::None);
-    browser.open(&site, "?backend=cpu");
+    browser.open(&site, "?model=tiny&backend=cpu");
     for (photo, words) in bad.iter().zip(told) {
         let card = browser.give(photo).error();
         assert_eq!(card.cause, "photo", "{}", card.words);
@@ -217,19 +249,19 @@ fn a_damaged_or_missing_file_of_the_model_is_named_and_can_be_put_right() {
     let folder = tempfile::tempdir().unwrap();
     let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(200, 150), 1));
     let browser = Browser::start(Gpu::None);
-    let manifest = Site::built().manifest();
+    let manifest = Site::built().manifest(TINY);
     let mut files: Vec<_> = manifest.first_of(&PARTS).map(|f| f.path.clone()).collect();
     assert!(files.len() >= 4, "{files:?}");
     files.push("manifest.json".to_owned());
     for (place, name) in files.iter().enumerate() {
         // An address of its own, or the browser's copy of the sound file would do.
         let site = Site::copy();
-        let path = site.model_file(name);
+        let path = site.model_folder(TINY).join(name);
         let sound = fs::read(&path).unwrap();
         // The manifest has no hash: it holds those of the others.
         let missing = place % 2 == 1 || name == "manifest.json";
         spoil(&path, missing);
-        browser.open(&site, "?backend=cpu");
+        browser.open(&site, "?model=tiny&backend=cpu");
         let card = browser.give(&photo).error();
         assert_eq!(card.cause, "bundle", "{name}: {}", card.words);
         assert!(card.words.contains(name.as_str()), "{name}: {}", card.words);
@@ -253,14 +285,14 @@ fn finer_captions_that_are_damaged_or_missing_are_told_and_general_ones_answer()
     let folder = tempfile::tempdir().unwrap();
     let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(200, 150), 1));
     let browser = Browser::start(Gpu::None);
-    let manifest = Site::built().manifest();
+    let manifest = Site::built().manifest(TINY);
     let finer = manifest.finer_of(&PARTS);
-    assert!(!finer.is_empty(), "the shipped captions are in one piece");
+    assert!(!finer.is_empty(), "the captions are in one piece");
     for (file, missing) in finer.iter().zip([false, true].into_iter().cycle()) {
         let site = Site::copy();
-        let path = site.model_file(&file.path);
+        let path = site.model_folder(TINY).join(&file.path);
         spoil(&path, missing);
-        browser.open(&site, "?backend=cpu");
+        browser.open(&site, "?model=tiny&backend=cpu");
         let _ = browser.give(&photo).answer();
         let told = browser.wait_for(
             "word of the captions that are missing",
@@ -364,7 +396,7 @@ fn the_page_fits_every_width_in_light_and_dark() {
             }
         }
     };
-    browser.open(&site, "?backend=cpu");
+    browser.open(&site, "?model=tiny&backend=cpu");
     show("start");
     assert!(matches!(browser.give(&photo), Outcome::Answer(_)));
     show("answer");

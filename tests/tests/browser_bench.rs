@@ -4,8 +4,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::path::Path;
+
 use espalier_core::caption::CaptionResult;
-use espalier_tests::browser::{Browser, Gpu, natively, sample, started, started_on, wanted};
+use espalier_tests::browser::{Browser, Gpu, Site, natively, sample, started, started_on, wanted};
+use espalier_tests::photos::{jpeg, keep, landscape};
 
 /// Names of the rows of the tree, top to bottom.
 fn rows(browser: &Browser) -> Vec<String> {
@@ -26,7 +29,7 @@ fn a_sample_is_read_as_the_command_line_reads_it_and_the_dial_cuts_its_path() {
     if !wanted() {
         return;
     }
-    let (browser, _site, page) = started("?backend=cpu&sample=cat");
+    let (browser, _site, page) = started("?model=tiny&backend=cpu&sample=cat");
     let native = natively(&sample("cat"), &[]);
     assert_eq!(page.image, native.image);
     let texts = |r: &CaptionResult| r.ladder.iter().map(|r| r.text.clone()).collect::<Vec<_>>();
@@ -59,7 +62,7 @@ fn a_part_of_the_photo_is_read_as_the_command_line_reads_it() {
     if !wanted() {
         return;
     }
-    let (browser, _site, _) = started("?backend=cpu&sample=raccoon");
+    let (browser, _site, _) = started("?model=tiny&backend=cpu&sample=raccoon");
     choose_and_move_a_part(&browser);
     browser.key("Escape", false);
     browser.wait_for(
@@ -70,6 +73,12 @@ fn a_part_of_the_photo_is_read_as_the_command_line_reads_it() {
 
 /// The ladder of a part of the sample `raccoon`, moved by keys, is the command line's.
 fn choose_and_move_a_part(browser: &Browser) {
+    part_agrees(browser, &sample("raccoon"));
+}
+
+/// Chooses a part of the photo on the page, moves it by keys, and waits until its ladder is what
+/// `trainer caption --region` says.
+fn part_agrees(browser: &Browser, photo: &Path) {
     browser.press("[data-testid=part-button]");
     browser.wait_for_id("part-ladder");
     // By keys: to the left and up, and larger.
@@ -82,7 +91,7 @@ fn choose_and_move_a_part(browser: &Browser) {
         "the part to be read anew",
         "return document.querySelector('[data-testid=part-box]').getAttribute('aria-label').startsWith('from 15 to 71')",
     );
-    let native = natively(&sample("raccoon"), &["--region", "0.15,0.15,0.71,0.65"]);
+    let native = natively(photo, &["--region", "0.15,0.15,0.71,0.65"]);
     let known: Vec<&str> = native.ladder.iter().map(|r| r.text.as_str()).collect();
     let known = serde_json::to_string(&known).unwrap();
     browser.wait_for(
@@ -96,11 +105,30 @@ fn choose_and_move_a_part(browser: &Browser) {
 
 #[test]
 #[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn a_part_of_a_large_photo_on_its_side_is_cut_from_all_of_its_pixels() {
+    if !wanted() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    // Stored on its side, so that the box must be laid on the upright photo.
+    let stored = image::imageops::rotate270(&landscape(2_400, 1_600));
+    let photo = keep(folder.path(), "large.jpg", &jpeg(&stored, 6));
+    let (browser, site) = (Browser::start(Gpu::None), Site::built());
+    browser.open(&site, "?model=tiny&backend=cpu");
+    let answer = browser.give(&photo).answer();
+    let size = (answer.result.image.width, answer.result.image.height);
+    assert_eq!(size, (2_400, 1_600));
+    part_agrees(&browser, &photo);
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
 fn on_webgpu_a_part_is_read_and_a_phrase_is_weighed() {
     if !wanted() {
         return;
     }
-    let (browser, _site, _) = started_on(Gpu::Software, "?backend=webgpu&sample=raccoon");
+    let (browser, _site, _) =
+        started_on(Gpu::Software, "?model=tiny&backend=webgpu&sample=raccoon");
     choose_and_move_a_part(&browser);
     weigh_a_phrase(&browser);
     // A fall back to the other engine would give the same answers.
@@ -114,7 +142,7 @@ fn the_tree_is_walked_by_keys_searched_and_narrowed() {
     if !wanted() {
         return;
     }
-    let (browser, _site, page) = started("?backend=cpu&sample=cat");
+    let (browser, _site, page) = started("?model=tiny&backend=cpu&sample=cat");
     let path: Vec<&str> = page.taxonomy.path.iter().map(|s| s.name.as_str()).collect();
     browser.wait_for(
         "the photo's path in the tree",
@@ -178,7 +206,7 @@ fn a_phrase_is_weighed_and_an_own_tree_is_planted() {
     if !wanted() {
         return;
     }
-    let (browser, site, _) = started("?backend=cpu&sample=coffee");
+    let (browser, site, _) = started("?model=tiny&backend=cpu&sample=coffee");
     let fetched_text = |browser: &Browser| {
         browser
             .requests()
@@ -245,7 +273,7 @@ fn the_space_shows_the_photo_and_the_walk_ends_at_the_root() {
     if !wanted() {
         return;
     }
-    let (browser, _site, _) = started("?backend=cpu&sample=rocket");
+    let (browser, _site, _) = started("?model=tiny&backend=cpu&sample=cello");
     browser.wait_for_id("disk");
     browser.wait_for_id("walk");
     let painted = "const c = document.querySelector('[data-testid=disk]');\

@@ -7,7 +7,7 @@
 
 use std::path::PathBuf;
 
-use espalier_tests::browser::{Answer, Browser, Gpu, PARTS, Site, wanted};
+use espalier_tests::browser::{Answer, Browser, Gpu, PARTS, Site, TINY, wanted};
 use espalier_tests::photos::{jpeg, keep, landscape};
 use espalier_tests::shards::in_shards;
 use serde_json::{Value, json};
@@ -85,17 +85,17 @@ fn a_second_visit_fetches_no_model_and_what_is_kept_can_be_deleted() {
         return;
     }
     let visit = Visit::to(Site::built(), Gpu::None);
-    let _ = visit.open("?backend=cpu").answer();
+    let _ = visit.open("?model=tiny&backend=cpu").answer();
     visit.browser.wait_for("everything to be kept", KEPT);
     let bytes = visit.browser.evaluate(MODELS).as_u64().unwrap();
     let fetched: u64 = visit
         .site
-        .manifest()
+        .manifest(TINY)
         .files_of(&PARTS)
         .map(|f| f.bytes)
         .sum();
     assert_eq!(bytes, fetched);
-    let _ = visit.open("?backend=cpu").answer();
+    let _ = visit.open("?model=tiny&backend=cpu").answer();
     assert_eq!(visit.browser.asked("image.safetensors"), 1);
     assert_eq!(visit.browser.asked("worker_cpu_bg.wasm"), 1);
 
@@ -125,7 +125,7 @@ fn a_second_visit_fetches_no_model_and_what_is_kept_can_be_deleted() {
     let used = "return navigator.storage.estimate().then(({ usage }) => usage)";
     let used = visit.browser.evaluate(used).as_u64().unwrap();
     assert!(used < 100_000, "{used} bytes are still used");
-    let _ = visit.open("?backend=cpu").answer();
+    let _ = visit.open("?model=tiny&backend=cpu").answer();
     assert_eq!(visit.browser.asked("image.safetensors"), 2);
 }
 
@@ -136,7 +136,7 @@ fn an_entry_of_the_cache_that_is_not_what_it_should_be_is_never_used() {
         return;
     }
     let visit = Visit::to(Site::built(), Gpu::None);
-    let first = visit.open("?backend=cpu").answer();
+    let first = visit.open("?model=tiny&backend=cpu").answer();
     let damaged = visit.browser.evaluate(
         "return (async () => {
            const cache = await caches.open('espalier-models-1');
@@ -148,7 +148,7 @@ fn an_entry_of_the_cache_that_is_not_what_it_should_be_is_never_used() {
          })()",
     );
     assert!(damaged.as_str().unwrap().contains("image"));
-    let second = visit.open("?backend=cpu").answer();
+    let second = visit.open("?model=tiny&backend=cpu").answer();
     assert_eq!(first.result.ladder, second.result.ladder);
     assert_eq!(visit.browser.asked("image.safetensors"), 2);
 }
@@ -161,7 +161,7 @@ fn a_stopped_download_goes_on_with_what_has_arrived() {
     }
     let visit = Visit::to(Site::built(), Gpu::None);
     visit.browser.network().hold("image.safetensors");
-    let _ = visit.open("?backend=cpu");
+    let _ = visit.open("?model=tiny&backend=cpu");
     visit.browser.press("[data-testid=load-button]");
     visit.browser.wait_until_asked("image.safetensors");
     // The page is not held up by a network that is.
@@ -194,10 +194,10 @@ fn general_captions_answer_while_finer_ones_are_on_their_way() {
     }
     let visit = Visit::to(Site::copy(), Gpu::None);
     let bundle = visit.folder.path().join("bundle");
-    in_shards(&visit.site.model_file(""), &bundle);
-    visit.site.take_model(&bundle);
+    in_shards(&visit.site.model_folder(TINY), &bundle);
+    visit.site.replace_model(TINY, &bundle);
     visit.browser.network().hold("captions-1");
-    let first = visit.open("?backend=cpu").answer();
+    let first = visit.open("?model=tiny&backend=cpu").answer();
     assert!(first.rungs.len() >= 3, "{:?}", first.rungs);
     assert!(
         first
@@ -230,7 +230,7 @@ fn with_storage_full_the_page_runs_from_memory() {
         return;
     }
     let visit = Visit::to(Site::built(), Gpu::None);
-    let _ = visit.open("?backend=cpu");
+    let _ = visit.open("?model=tiny&backend=cpu");
     let origin = visit.site.url().trim_end_matches('/').to_owned();
     visit.browser.devtools(
         "Storage.overrideQuotaForOrigin",
@@ -241,7 +241,7 @@ fn with_storage_full_the_page_runs_from_memory() {
     let kept = visit.browser.evaluate(MODELS).as_u64().unwrap();
     assert!(kept < 200_000, "{kept} bytes were kept within 100 kB");
     // Asked again it fetches again, and answers again.
-    let again = visit.open("?backend=cpu").answer();
+    let again = visit.open("?model=tiny&backend=cpu").answer();
     assert_eq!(again.result.ladder, answer.result.ladder);
     assert_eq!(visit.browser.asked("image.safetensors"), 2);
 }
@@ -254,12 +254,12 @@ fn two_tabs_at_once_fetch_the_model_once() {
     }
     let visit = Visit::to(Site::built(), Gpu::None);
     visit.browser.network().hold("image.safetensors");
-    let _ = visit.open("?backend=cpu");
+    let _ = visit.open("?model=tiny&backend=cpu");
     visit.browser.press("[data-testid=load-button]");
     visit.browser.wait_until_asked("image.safetensors");
     let first = visit.browser.tab();
     let second = visit.browser.new_tab();
-    let _ = visit.open("?backend=cpu");
+    let _ = visit.open("?model=tiny&backend=cpu");
     visit.browser.press("[data-testid=load-button]");
     // Long enough for the second one to have come as far, were it not for its turn.
     std::thread::sleep(std::time::Duration::from_secs(3));
@@ -279,7 +279,7 @@ fn a_graphics_processor_that_goes_away_gives_way_to_the_cpu_in_mid_flight() {
         return;
     }
     let visit = Visit::to(Site::built(), Gpu::Software);
-    let first = visit.open("?backend=webgpu").answer();
+    let first = visit.open("?model=tiny&backend=webgpu").answer();
     assert_eq!(first.result.backend, "webgpu");
     // What a driver that hangs does to a visit.browser.
     visit.browser.end_gpu_process();
@@ -303,7 +303,7 @@ fn an_engine_that_ended_the_tab_before_is_not_started_again_by_itself() {
         return;
     }
     let visit = Visit::to(Site::built(), Gpu::Software);
-    let _ = visit.open("?backend=webgpu");
+    let _ = visit.open("?model=tiny&backend=webgpu");
     let note = "return localStorage.getItem('espalier-loading')";
     assert_eq!(visit.browser.evaluate(note), Value::Null);
     // As a page finds it whose predecessor was ended in the middle of a load: a page that is left
@@ -314,7 +314,7 @@ fn an_engine_that_ended_the_tab_before_is_not_started_again_by_itself() {
     let _ = visit
         .browser
         .evaluate("localStorage.setItem('espalier-loading', 'webgpu')");
-    let answer = visit.open("?backend=webgpu").answer();
+    let answer = visit.open("?model=tiny&backend=webgpu").answer();
     assert_eq!(answer.result.backend, "cpu");
     assert!(
         answer.engine.contains("the browser ended the page"),

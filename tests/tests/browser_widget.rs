@@ -8,8 +8,9 @@
 use std::fs;
 
 use espalier_core::caption::{CaptionResult, Receipt};
-use espalier_tests::browser::paper::{STRICT, agree, heard, natively, paper, settled, shipped};
-use espalier_tests::browser::{Browser, Gpu, Host, Site, wanted};
+use espalier_tests::browser::paper::{STRICT, agree, heard, paper, settled};
+use espalier_tests::browser::{Browser, Gpu, Host, Site, natively, wanted};
+use espalier_tests::models::tiny_path;
 use espalier_tests::photos::{jpeg, landscape};
 use espalier_tests::trainer;
 use serde_json::{Value, json};
@@ -121,7 +122,7 @@ fn methods_events_and_attributes_do_what_the_docs_say() {
         "verify",
         &receipt.to_string_lossy(),
         "--model",
-        &shipped().to_string_lossy(),
+        &tiny_path(),
         "--photo",
         &photo.to_string_lossy(),
     ]);
@@ -226,8 +227,13 @@ fn without_room_for_a_worker_the_element_becomes_a_frame_by_itself() {
     host.page(
         "index.html",
         &policy,
-        &format!("<script type=\"module\" src=\"{there}widget/espalier-ladder.js\" crossorigin></script>"),
-        "<espalier-ladder id=\"a\" class=\"brown\" src=\"photo.jpg\" alt=\"A view\"></espalier-ladder>",
+        &format!(
+            "<script type=\"module\" src=\"{there}widget/espalier-ladder.js\" crossorigin></script>"
+        ),
+        &format!(
+            "<espalier-ladder id=\"a\" class=\"brown\" src=\"photo.jpg\" alt=\"A view\" \
+             model=\"{there}models/tiny/\"></espalier-ladder>"
+        ),
     );
     let browser = Browser::start(Gpu::None);
     browser.visit(&host.url("index.html"));

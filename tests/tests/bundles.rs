@@ -4,25 +4,22 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use burn::tensor::Device;
 use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
 use espalier_core::caption::{Captioner, Opening, Rung};
 use espalier_tests::browser::PARTS;
+use espalier_tests::models::{shipped, tiny};
 use espalier_tests::photos::{landscape, noise};
 use espalier_tests::shards::in_shards;
 use image::{Rgb, RgbImage};
 use tempfile::TempDir;
 
-fn shipped() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../static/models/default")
-}
-
-/// The shipped bundle in pieces: its folder and its manifest.
+/// The bundle `tiny` in pieces: its folder and its manifest.
 fn pieces() -> (TempDir, Vec<u8>, Manifest) {
     let folder = tempfile::tempdir().unwrap();
-    in_shards(&shipped(), folder.path());
+    in_shards(&tiny(), folder.path());
     let bytes = fs::read(folder.path().join("manifest.json")).unwrap();
     let manifest = Manifest::parse(&bytes).unwrap();
     (folder, bytes, manifest)
@@ -74,7 +71,7 @@ fn pieces_in_any_order_give_the_answers_of_the_whole() {
         opening = opening.with(file.check(content).unwrap()).unwrap();
     }
     let mut pieced = opening.finish().unwrap();
-    let at_once = whole(&shipped());
+    let at_once = whole(&tiny());
     let photo = landscape(200, 150);
     let point = embedding(&pieced, &photo);
     let known = embedding(&at_once, &photo);
@@ -106,18 +103,42 @@ fn pieces_in_any_order_give_the_answers_of_the_whole() {
 }
 
 #[test]
+fn both_models_are_whole_and_pass_their_self_test() {
+    for bundle in [tiny(), shipped()] {
+        let model = bundle.display();
+        let bytes = fs::read(bundle.join("manifest.json")).unwrap();
+        let manifest = Manifest::parse(&bytes).unwrap();
+        for part in PARTS.into_iter().chain([Part::Text]) {
+            assert!(manifest.files_of(&[part]).count() > 0, "{model}: {part:?}");
+        }
+        for file in &manifest.files {
+            let content = fs::read(bundle.join(&file.path)).unwrap();
+            file.check(content)
+                .unwrap_or_else(|e| panic!("{model}: {e}"));
+        }
+        let cosine = finished(whole(&bundle).self_test()).unwrap();
+        assert!(cosine > 0.99, "{model}: {cosine}");
+        assert!(bundle.join("README.md").is_file(), "{model} has no card");
+    }
+}
+
+#[test]
 fn of_noise_and_plain_colour_nothing_is_said_that_tells_anything() {
-    let captioner = whole(&shipped());
     let plain = RgbImage::from_pixel(200, 300, Rgb([120, 140, 90]));
     let stripes = RgbImage::from_fn(256, 256, |x, _| {
         Rgb([if x / 8 % 2 == 0 { 230 } else { 40 }; 3])
     });
-    for photo in [noise(800, 600), noise(64, 64), plain, stripes] {
-        let point = embedding(&captioner, &photo);
-        let taxonomy = captioner.rank(&point).taxonomy;
-        let known = captioner.classifier().taxonomy();
-        let stop = known.find(&taxonomy.stop).unwrap();
-        assert!(!known.tells(stop), "{:?}", taxonomy.path);
+    let photos = [noise(800, 600), noise(64, 64), plain, stripes];
+    for bundle in [tiny(), shipped()] {
+        let captioner = whole(&bundle);
+        for photo in &photos {
+            let point = embedding(&captioner, photo);
+            let taxonomy = captioner.rank(&point).taxonomy;
+            let known = captioner.classifier().taxonomy();
+            let stop = known.find(&taxonomy.stop).unwrap();
+            let model = bundle.display();
+            assert!(!known.tells(stop), "{model}: {:?}", taxonomy.path);
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use espalier_core::caption::CaptionResult;
+use espalier_tests::models::tiny_path;
 use espalier_tests::photos::{grey, jpeg, keep, landscape, noise, save};
 use espalier_tests::trainer;
 use image::{ImageFormat, RgbImage};
@@ -19,8 +20,7 @@ struct Captioned {
 }
 
 fn caption(photos: &[PathBuf]) -> Captioned {
-    let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../static/models/default");
-    let bundle = bundle.to_string_lossy().into_owned();
+    let bundle = tiny_path();
     let photos: Vec<String> = photos
         .iter()
         .map(|p| p.to_string_lossy().into_owned())
@@ -37,6 +37,17 @@ fn caption(photos: &[PathBuf]) -> Captioned {
             .collect(),
         said: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
+}
+
+/// Captions a part of a photo.
+fn part(photo: &Path, region: &str) -> CaptionResult {
+    let (bundle, photo) = (tiny_path(), photo.to_string_lossy());
+    let output = trainer(&[
+        "caption", "--json", "--model", &bundle, "--region", region, &photo,
+    ]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    serde_json::from_slice(&output.stdout).unwrap()
 }
 
 /// Captions photos that are all in order.
@@ -150,6 +161,23 @@ fn a_photo_stored_on_its_side_is_read_upright() {
     assert_eq!(size(&found[2]), (420, 300));
     let (same, other) = (apart(&found[0], &found[1]), apart(&found[0], &found[2]));
     assert!(same < other / 3.0, "upright {same} apart, lying {other}");
+}
+
+#[test]
+fn a_part_is_read_as_a_photo_of_its_full_resolution_pixels() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = landscape(2_400, 1_600);
+    let cut = image::imageops::crop_imm(&whole, 1_440, 320, 240, 160).to_image();
+    let photo = save(folder.path(), "whole.png", whole);
+    let of_part = part(&photo, "0.6,0.2,0.7,0.3");
+    let of_cut = results(&[save(folder.path(), "cut.png", cut)]).remove(0);
+    assert_eq!(of_part.ladder, of_cut.ladder);
+    assert_eq!(of_part.taxonomy, of_cut.taxonomy);
+    // The size and the hash stay those of the whole photo.
+    assert_eq!(size(&of_part), (2_400, 1_600));
+    let of_whole = results(&[photo]).remove(0);
+    assert_eq!(of_part.image, of_whole.image);
+    assert_ne!(of_part.ladder, of_whole.ladder);
 }
 
 #[test]

@@ -12,10 +12,9 @@ use espalier_tests::trainer;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The shipped bundle, a Lorentz model.
+/// A bundle of a Lorentz model.
 fn bundle() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../static/models/default");
-    path.to_string_lossy().into_owned()
+    espalier_tests::models::tiny_path()
 }
 
 /// A run of two steps of a method, trained once.

@@ -1,13 +1,12 @@
-//! What is asked of the shipped model beyond a first answer: phrases, walks, places in the disk.
+//! What is asked of a model beyond a first answer: phrases, walks, places in the disk.
 
 #![allow(clippy::unwrap_used)]
-
-use std::path::Path;
 
 use burn::tensor::Device;
 use espalier_core::bundle::{BundleFiles, Manifest};
 use espalier_core::caption::{Captioner, Question, TextPlace, Texts};
 use espalier_core::project::Disk;
+use espalier_tests::models::tiny;
 use espalier_tests::photos::landscape;
 
 struct Model {
@@ -16,7 +15,7 @@ struct Model {
 }
 
 fn model() -> Model {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../static/models/default");
+    let folder = tiny();
     let bytes = std::fs::read(folder.join("manifest.json")).unwrap();
     let manifest = Manifest::parse(&bytes).unwrap();
     let mut files = BundleFiles::default();
@@ -116,7 +115,7 @@ fn a_phrase_is_weighed_by_similarity_cone_and_common_ancestor() {
     let scores = captioner.index().scores(captioner.space(), &photo);
     let closer = scores.iter().filter(|score| **score > similarity).count();
     assert_eq!((own.closer, own.captions), (closer, scores.len()));
-    let cone = own.cone.expect("the shipped model is hyperbolic");
+    let cone = own.cone.expect("the model is hyperbolic");
     let entails = captioner.space().entails(&point, &photo);
     assert_eq!(cone.holds(), entails);
 

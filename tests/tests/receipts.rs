@@ -6,16 +6,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+use espalier_tests::models::tiny_path;
 use espalier_tests::photos::{jpeg, keep, landscape};
 use espalier_tests::schema::{faults, schema};
 use espalier_tests::trainer;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-
-fn shipped() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../static/models/default");
-    path.to_string_lossy().into_owned()
-}
 
 fn photo(folder: &TempDir) -> PathBuf {
     keep(folder.path(), "photo.jpg", &jpeg(&landscape(640, 480), 6))
@@ -23,7 +19,7 @@ fn photo(folder: &TempDir) -> PathBuf {
 
 /// What `caption` prints about a photo.
 fn caption(photo: &Path, more: &[&str]) -> Value {
-    let (model, photo) = (shipped(), photo.to_string_lossy().into_owned());
+    let (model, photo) = (tiny_path(), photo.to_string_lossy().into_owned());
     let mut args = vec!["caption", "--model", &model, &photo];
     args.extend(more);
     let output = trainer(&args);
@@ -45,7 +41,7 @@ fn verify(folder: &TempDir, receipt: &Value, photo: &Path) -> Output {
         "verify",
         &path.to_string_lossy(),
         "--model",
-        &shipped(),
+        &tiny_path(),
         "--photo",
         &photo.to_string_lossy(),
         "--json",

@@ -5,13 +5,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use espalier_tests::models::tiny;
 use espalier_tests::photos::{jpeg, keep, landscape};
 use espalier_tests::trainer;
 use serde_json::Value;
-
-fn shipped() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../static/models/default")
-}
 
 /// A folder with the signs of a built page.
 fn page(folder: &Path) -> PathBuf {
@@ -34,7 +31,7 @@ fn page(folder: &Path) -> PathBuf {
 }
 
 fn export(site: &Path, page: &Path, more: &[&str]) -> std::process::Output {
-    let paths = [shipped(), site.to_owned(), page.to_owned()];
+    let paths = [tiny(), site.to_owned(), page.to_owned()];
     let [bundle, site, page] = paths.map(|path| path.to_string_lossy().into_owned());
     let mut args = vec![
         "export",
@@ -77,7 +74,7 @@ fn a_bundle_becomes_a_site_that_is_whole_and_says_how_to_embed_it() {
     let model = site.join("models/default");
     assert_eq!(
         fs::read(model.join("manifest.json")).unwrap(),
-        fs::read(shipped().join("manifest.json")).unwrap()
+        fs::read(tiny().join("manifest.json")).unwrap()
     );
     let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(64, 48), 1));
     let answer = trainer(&[

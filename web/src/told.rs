@@ -113,8 +113,8 @@ mod tests {
     }
 
     fn manifest() -> Manifest {
-        let shipped = include_bytes!("../../static/models/default/manifest.json");
-        Manifest::parse(shipped).unwrap()
+        let tiny = include_bytes!("../../static/models/tiny/manifest.json");
+        Manifest::parse(tiny).unwrap()
     }
 
     #[test]

@@ -11,7 +11,8 @@ use crate::{paths, web_build};
 /// Variable that names the bundle for the test that measures it.
 pub const BUNDLE: &str = "ESPALIER_COST_BUNDLE";
 
-/// Opens the page with `bundle` in Chromium, on the CPU engine, and prints what it took.
+/// Opens the page with `bundle` on the CPU engine, in Chromium and then in Firefox where that can be
+/// had, and prints what it took.
 ///
 /// # Errors
 /// Fails where there is no bundle, the page cannot be built, or it gives no answer.
@@ -27,6 +28,7 @@ pub fn run(root: &Path, bundle: &Path) -> Result<()> {
     }
     let tools = setup::wasm(root, Choice::Best)?;
     let browser = setup::browser::ensure()?;
+    let firefox = setup::firefox::ensure(root);
     web_build::build(root, &tools, true)?;
     let mut cargo = command("cargo");
     cargo
@@ -37,6 +39,13 @@ pub fn run(root: &Path, bundle: &Path) -> Result<()> {
         .env("CHROMIUM", &browser.chromium)
         .env("CHROMEDRIVER", &browser.chromedriver)
         .current_dir(root);
+    match &firefox {
+        Ok(found) => {
+            cargo.env("FIREFOX", &found.firefox);
+            cargo.env("GECKODRIVER", &found.geckodriver);
+        }
+        Err(error) => eprintln!("Firefox is left out: {error:#}"),
+    }
     let status = stream(&mut cargo, |_| ())?;
     if !status.success() {
         bail!("the page gave no answer with {}", bundle.display());

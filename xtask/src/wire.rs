@@ -13,11 +13,11 @@ use crate::{engines, offline};
 
 const FIRST: Target = Target {
     name: "first rungs",
-    most: 4.0,
+    most: 5.0,
 };
 const ALL: Target = Target {
     name: "everything",
-    most: 12.0,
+    most: 16.0,
 };
 
 /// Kilobytes of the widget before somebody presses it.
@@ -89,7 +89,10 @@ fn zipped(path: &Path) -> Result<u64> {
 }
 
 /// Bytes of a file on the way.
-fn travels(path: &Path) -> Result<u64> {
+///
+/// # Errors
+/// Fails where the file cannot be read.
+pub fn travels(path: &Path) -> Result<u64> {
     let compressed = [
         "css", "html", "js", "json", "md", "svg", "tsv", "txt", "wasm",
     ];
@@ -166,7 +169,7 @@ fn first(dist: &Path) -> Result<Vec<Row>> {
             "manifest",
             travels(&dist.join("models/default/manifest.json"))?,
         ),
-        ("picture tower", part(dist, "image", false)?),
+        ("image encoder", part(dist, "image", false)?),
         ("captions, the general ones", part(dist, "captions", false)?),
         ("taxonomy", part(dist, "taxonomy", false)?),
         ("self-test", part(dist, "selftest", false)?),
@@ -177,7 +180,7 @@ fn all(dist: &Path) -> Result<Vec<Row>> {
     let mut rows = first(dist)?;
     rows.extend([
         ("captions, the finer ones", part(dist, "captions", true)?),
-        ("text tower", part(dist, "text", false)?),
+        ("text encoder", part(dist, "text", false)?),
         ("the WebGPU engine", engine(dist, "worker_gpu")?),
     ]);
     Ok(rows)
@@ -188,7 +191,7 @@ fn all(dist: &Path) -> Result<Vec<Row>> {
 mod tests {
     use super::*;
 
-    /// A built page whose picture tower is of so many bytes.
+    /// A built page whose image encoder is of so many bytes.
     fn dist(tower: usize) -> tempfile::TempDir {
         let dist = tempfile::tempdir().unwrap();
         let write = |name: &str, bytes: &[u8]| {
@@ -219,7 +222,7 @@ mod tests {
         let dist = dist(2_000_000);
         let rows = first(dist.path()).unwrap();
         let of = |name: &str| rows.iter().find(|(n, _)| *n == name).unwrap().1;
-        assert_eq!(of("picture tower"), 2_000_000);
+        assert_eq!(of("image encoder"), 2_000_000);
         assert!(of("the CPU engine") < 1_000);
         assert_eq!(of("captions, the general ones"), 0);
         assert!(part(dist.path(), "captions", true).unwrap() > 0);
@@ -228,9 +231,9 @@ mod tests {
 
     #[test]
     fn a_sum_over_its_budget_is_named() {
-        let message = check(dist(4_000_000).path(), true).unwrap_err().to_string();
-        assert!(message.contains("first rungs take 4.0"), "{message}");
-        assert!(check(dist(4_000_000).path(), false).is_ok());
+        let message = check(dist(5_000_000).path(), true).unwrap_err().to_string();
+        assert!(message.contains("first rungs take 5.0"), "{message}");
+        assert!(check(dist(5_000_000).path(), false).is_ok());
     }
 
     #[test]

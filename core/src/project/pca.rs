@@ -2,8 +2,11 @@
 
 use crate::geometry::poincare::dot;
 
-/// Iterations; the result is a starting point, so close is good enough.
+/// Iterations at most; the result is a starting point, so close is good enough.
 const ITERATIONS: usize = 200;
+
+/// Change of an axis, as a squared length, below which it counts as found.
+const STILL: f64 = 1e-22;
 
 /// Makes a pair orthonormal, the first keeping its direction; axes take the place of vectors
 /// without a direction.
@@ -33,6 +36,10 @@ fn unit(v: Vec<f64>) -> Option<Vec<f64>> {
     (norm > 1e-12).then(|| v.into_iter().map(|a| a / norm).collect())
 }
 
+fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
+}
+
 fn axis(width: usize, at: usize) -> Vec<f64> {
     let mut v = vec![0.0; width];
     if let Some(one) = v.get_mut(at) {
@@ -46,20 +53,30 @@ fn axis(width: usize, at: usize) -> Vec<f64> {
 #[must_use]
 pub fn axes(rows: &[Vec<f64>]) -> [Vec<f64>; 2] {
     let width = rows.first().map_or(0, Vec::len);
-    let power = |at: usize| rows.iter().map(|r| r[at] * r[at]).sum::<f64>();
+    let mut power = vec![0.0; width];
+    for row in rows {
+        power.iter_mut().zip(row).for_each(|(p, r)| *p += r * r);
+    }
     let mut order: Vec<usize> = (0..width).collect();
-    order.sort_by(|a, b| power(*b).total_cmp(&power(*a)));
+    order.sort_by(|a, b| power[*b].total_cmp(&power[*a]));
     let start = |i: usize| axis(width, order.get(i).copied().unwrap_or(0));
     let mut pair = [start(0), start(1)];
     for _ in 0..ITERATIONS {
-        pair = orthonormal(pair.map(|v| {
+        let next = orthonormal([0, 1].map(|at| {
             let mut out = vec![0.0; width];
             for row in rows {
-                let along = dot(row, &v);
+                let along = dot(row, &pair[at]);
                 out.iter_mut().zip(row).for_each(|(o, r)| *o += along * r);
             }
             out
         }));
+        // Thousands of rows of hundreds of numbers take a browser a second for all iterations.
+        let change = |at: usize| squared_distance(&next[at], &pair[at]);
+        let is_found = change(0).max(change(1)) < STILL;
+        pair = next;
+        if is_found {
+            break;
+        }
     }
     pair.map(|v| {
         let largest = v
@@ -91,6 +108,22 @@ mod tests {
         for (found, known) in second.iter().zip([0.0, 1.0, 0.0]) {
             assert!((found - known).abs() < 1e-9, "{second:?}");
         }
+    }
+
+    #[test]
+    fn axes_of_nearly_the_same_length_are_found_although_they_converge_slowly() {
+        // Half-axes 1 and 0.98, turned by an angle that no coordinate axis has.
+        let (sin, cos) = 0.7_f64.sin_cos();
+        let rows: Vec<Vec<f64>> = (0..60)
+            .map(|i| {
+                let (s, c) = (std::f64::consts::TAU * f64::from(i) / 60.0).sin_cos();
+                let s = 0.98 * s;
+                vec![c * cos - s * sin, c * sin + s * cos, 0.0]
+            })
+            .collect();
+        let [first, _] = axes(&rows);
+        let off = (first[0] * cos + first[1] * sin).abs();
+        assert!(off > 1.0 - 1e-3, "{first:?}");
     }
 
     #[test]

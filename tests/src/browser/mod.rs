@@ -14,11 +14,11 @@ mod site;
 mod visitor;
 mod webdriver;
 
-pub use native::{natively, sample, started, started_on};
+pub use native::{natively, natively_by, sample, started, started_on};
 pub use page::{Answer, Browser, ErrorCard, Gpu, Look, Outcome};
 pub use pages::Host;
 pub use recorder::{Recorder, Seen};
-pub use site::{PARTS, Site};
+pub use site::{DEFAULT, PARTS, Site, TINY};
 pub use visitor::Barrier;
 pub use webdriver::WebDriver;
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use espalier_core::caption::CaptionResult;
 
 use super::{Browser, Gpu, Site};
+use crate::models::tiny;
 use crate::trainer;
 
 /// A sample photo of the page.
@@ -15,13 +16,22 @@ pub fn sample(name: &str) -> PathBuf {
     path.canonicalize().unwrap_or(path)
 }
 
-/// What `trainer caption` says about a photo with the shipped model; `more` are further arguments.
+/// What `trainer caption` says about a photo with the model `tiny`; `more` are further arguments.
 ///
 /// # Panics
 /// When it says nothing.
 #[must_use]
 pub fn natively(photo: &Path, more: &[&str]) -> CaptionResult {
-    let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../static/models/default");
+    natively_by(&tiny(), photo, more)
+}
+
+/// What `trainer caption` says about a photo with the bundle in a folder; `more` are further
+/// arguments.
+///
+/// # Panics
+/// When it says nothing.
+#[must_use]
+pub fn natively_by(bundle: &Path, photo: &Path, more: &[&str]) -> CaptionResult {
     let (bundle, photo) = (bundle.to_string_lossy(), photo.to_string_lossy());
     let mut args = vec!["caption", "--model", &bundle, &photo, "--json"];
     args.extend(more);

@@ -123,12 +123,6 @@ impl Browser {
     /// When they do not start.
     #[must_use]
     pub fn start(gpu: Gpu) -> Self {
-        let program = |variable: &str, name: &str| -> OsString {
-            let found = || xtask::process::on_path(name).map(PathBuf::into_os_string);
-            std::env::var_os(variable)
-                .or_else(found)
-                .unwrap_or_else(|| panic!("{name} is not installed and {variable} not set"))
-        };
         let profile = tempfile::tempdir().unwrap_or_else(|e| panic!("a temporary folder: {e}"));
         let recorder = Recorder::start().unwrap_or_else(|e| panic!("a free port: {e}"));
         let mut arguments: Vec<String> = [
@@ -160,6 +154,44 @@ impl Browser {
             driver,
             recorder,
             gpu,
+            profile,
+        }
+    }
+
+    /// Starts `FIREFOX` through `GECKODRIVER`, or the programs of these names on the path. Commands of
+    /// Chromium's own protocol ([`devtools`](Self::devtools) and what uses it) do not work in it.
+    ///
+    /// # Panics
+    /// When they do not start.
+    #[must_use]
+    pub fn start_firefox() -> Self {
+        let profile = tempfile::tempdir().unwrap_or_else(|e| panic!("a temporary folder: {e}"));
+        let recorder = Recorder::start().unwrap_or_else(|e| panic!("a free port: {e}"));
+        let arguments = [
+            "-headless".to_owned(),
+            "-profile".to_owned(),
+            profile.path().display().to_string(),
+        ];
+        let addr = recorder.addr();
+        let preferences = json!({
+            "network.proxy.type": 1,
+            "network.proxy.http": addr.ip().to_string(),
+            "network.proxy.http_port": addr.port(),
+            // Addresses of this machine are reached through the recorder too.
+            "network.proxy.allow_hijacking_localhost": true,
+            "network.captive-portal-service.enabled": false,
+            "app.update.enabled": false,
+        });
+        let driver = WebDriver::start_firefox(
+            &program("GECKODRIVER", "geckodriver"),
+            &program("FIREFOX", "firefox-esr"),
+            &arguments,
+            &preferences,
+        );
+        Self {
+            driver,
+            recorder,
+            gpu: Gpu::None,
             profile,
         }
     }
@@ -362,6 +394,14 @@ impl Browser {
         let seen = self.evaluate(SCREEN);
         serde_json::from_value(seen.clone()).unwrap_or_else(|e| panic!("{e}: {seen}"))
     }
+}
+
+/// The program that a variable names, or else the one of this name on the path.
+fn program(variable: &str, name: &str) -> OsString {
+    let found = || xtask::process::on_path(name).map(PathBuf::into_os_string);
+    std::env::var_os(variable)
+        .or_else(found)
+        .unwrap_or_else(|| panic!("{name} is not installed and {variable} not set"))
 }
 
 /// Reads everything that a test waits for in one go.

@@ -1,13 +1,12 @@
 //! A paper's page that embeds the widget, and what its elements say.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use espalier_core::caption::CaptionResult;
 use serde_json::Value;
 
 use super::{Browser, Host, Site};
 use crate::photos::{jpeg, landscape};
-use crate::trainer;
 
 /// The policy of a page that hosts the widget itself.
 pub const STRICT: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; \
@@ -26,31 +25,6 @@ pub fn paper(policy: &str, body: &str) -> Host {
     host.write("paper/other.jpg", jpeg(&landscape(300, 420), 1));
     host.page("paper/index.html", policy, SCRIPT, body);
     host
-}
-
-/// The shipped bundle.
-#[must_use]
-pub fn shipped() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../static/models/default")
-}
-
-/// What the command line says about a photo.
-///
-/// # Panics
-/// When it says nothing.
-#[must_use]
-pub fn natively(photo: &Path, more: &[&str]) -> CaptionResult {
-    let (model, photo) = (shipped(), photo.to_string_lossy().into_owned());
-    let model = model.to_string_lossy();
-    let mut args = vec!["caption", "--model", &model, &photo, "--json"];
-    args.extend(more);
-    let output = trainer(&args);
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// The widget's result is the command line's.

@@ -22,10 +22,23 @@ impl Process {
     }
 }
 
-/// The processes of the browser whose profile is at `profile`, of one kind (`renderer`,
-/// `gpu-process`).
+/// Processes of a Chromium whose profile is at `profile`, of one kind (`renderer`, `gpu-process`).
 #[must_use]
 pub fn of(profile: &Path, kind: &str) -> Vec<Process> {
+    let wanted = format!("--type={kind}");
+    below(profile, |said| said.contains(&wanted))
+}
+
+/// Processes of a Firefox whose profile is at `profile` that run pages.
+#[must_use]
+pub fn of_firefox(profile: &Path) -> Vec<Process> {
+    below(profile, |said| {
+        said.contains("-contentproc") && said.trim_end().ends_with(" tab")
+    })
+}
+
+/// Processes with a fitting command line that the browser with this profile started.
+fn below(profile: &Path, fits: impl Fn(&str) -> bool) -> Vec<Process> {
     let Ok(all) = fs::read_dir("/proc") else {
         return Vec::new();
     };
@@ -34,13 +47,12 @@ pub fn of(profile: &Path, kind: &str) -> Vec<Process> {
         .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let all: Vec<(u32, String)> = ids.filter_map(|id| Some((id, command_line(id)?))).collect();
     let profile = profile.to_string_lossy();
-    let wanted = format!("--type={kind}");
     let is_ours = |id: u32| {
         all.iter()
             .any(|(other, said)| *other == id && said.contains(&*profile))
     };
     all.iter()
-        .filter(|(id, said)| said.contains(&wanted) && ancestors(*id).into_iter().any(is_ours))
+        .filter(|(id, said)| fits(said) && ancestors(*id).into_iter().any(is_ours))
         .map(|(id, _)| Process {
             id: *id,
             peak: peak(*id),

@@ -8,8 +8,10 @@ use espalier_core::bundle::{Manifest, Part};
 use tempfile::TempDir;
 use xtask::serve::Server;
 
-/// Where the shipped model lies in the built page.
-const MODEL: &str = "models/default";
+/// The model whose answers tests rely on. The page loads it with `?model=tiny`.
+pub const TINY: &str = "tiny";
+/// The model that the page loads where its address names none.
+pub const DEFAULT: &str = "default";
 
 /// The parts that the page fetches for a photo.
 pub const PARTS: [Part; 4] = [Part::Image, Part::Captions, Part::Taxonomy, Part::Selftest];
@@ -52,24 +54,29 @@ impl Site {
         }
     }
 
-    /// Copies the page into a folder of somebody else.
+    /// Copies the page into a folder of somebody else, with the model `tiny` as its default, as
+    /// `trainer export --site` makes a page with another model.
     ///
     /// # Panics
     /// When the page has not been built or cannot be copied.
     pub fn put_into(folder: &Path) {
-        copy_folder(&dist(), folder).unwrap_or_else(|e| panic!("copying the page: {e}"));
+        let models = folder.join("models");
+        copy_folder(&dist(), folder)
+            .and_then(|()| fs::remove_dir_all(models.join(DEFAULT)))
+            .and_then(|()| fs::rename(models.join(TINY), models.join(DEFAULT)))
+            .unwrap_or_else(|e| panic!("copying the page: {e}"));
     }
 
-    /// Takes the bundle at `from` instead of the shipped one.
+    /// Replaces the page's model `name` by the bundle at `from`.
     ///
     /// # Panics
     /// When it cannot be copied, or this is not a copy of the page.
-    pub fn take_model(&self, from: &Path) {
+    pub fn replace_model(&self, name: &str, from: &Path) {
         assert!(
             self._copy.is_some(),
             "only a copy of the page may be changed"
         );
-        let to = self.folder.join(MODEL);
+        let to = self.model_folder(name);
         fs::remove_dir_all(&to)
             .and_then(|()| copy_folder(from, &to))
             .unwrap_or_else(|e| panic!("{}: {e}", from.display()));
@@ -86,35 +93,28 @@ impl Site {
         self.server.stop();
     }
 
-    /// Puts a copy of the shipped model beside it under another name; for copies of the page only.
-    ///
-    /// # Panics
-    /// When it cannot be copied.
-    pub fn add_model(&self, name: &str) {
-        let models = self.folder.join("models");
-        copy_folder(&self.folder.join(MODEL), &models.join(name))
-            .and_then(|()| {
-                fs::write(
-                    self.folder.join("models.json"),
-                    format!("[\"default\", \"{name}\"]"),
-                )
-            })
-            .unwrap_or_else(|e| panic!("{name}: {e}"));
+    /// The file that an address of this site leads to; none for an address of another site.
+    #[must_use]
+    pub fn file_of(&self, url: &str) -> Option<PathBuf> {
+        let path = url.strip_prefix(&self.url())?;
+        let path = path.split(['?', '#']).next().unwrap_or_default();
+        let path = if path.is_empty() { "index.html" } else { path };
+        Some(self.folder.join(path))
     }
 
-    /// A file of the model.
+    /// Folder of a model of the page.
     #[must_use]
-    pub fn model_file(&self, name: &str) -> PathBuf {
-        self.folder.join(MODEL).join(name)
+    pub fn model_folder(&self, name: &str) -> PathBuf {
+        self.folder.join("models").join(name)
     }
 
-    /// What the model says of its files.
+    /// Manifest of a model of the page.
     ///
     /// # Panics
-    /// When the page was built without a model.
+    /// When the page was built without that model.
     #[must_use]
-    pub fn manifest(&self) -> Manifest {
-        let path = self.model_file("manifest.json");
+    pub fn manifest(&self, name: &str) -> Manifest {
+        let path = self.model_folder(name).join("manifest.json");
         let bytes = fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         Manifest::parse(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
     }
@@ -127,12 +127,14 @@ fn serve(folder: &Path) -> Server {
 fn dist() -> PathBuf {
     let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist");
     let folder = std::env::var_os("ESPALIER_DIST").map_or_else(default, PathBuf::from);
-    let manifest = folder.join(MODEL).join("manifest.json");
-    assert!(
-        manifest.is_file(),
-        "there is no built page with its model in {}: run `cargo xtask build-web --release`",
-        folder.display()
-    );
+    for name in [TINY, DEFAULT] {
+        let manifest = folder.join("models").join(name).join("manifest.json");
+        assert!(
+            manifest.is_file(),
+            "there is no built page with the model `{name}` in {}: run `cargo xtask build-web --release`",
+            folder.display()
+        );
+    }
     folder
 }
 

@@ -1,4 +1,4 @@
-//! The wire protocol of WebDriver: JSON over HTTP to a chromedriver of our own.
+//! The wire protocol of WebDriver: JSON over HTTP to a chromedriver or geckodriver of our own.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
@@ -11,7 +11,7 @@ use ureq::Agent;
 /// The key under which the protocol puts the reference of an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// A running chromedriver with one browser session; both end when it is dropped.
+/// A running chromedriver or geckodriver with one browser session; both end when it is dropped.
 pub struct WebDriver {
     process: Child,
     agent: Agent,
@@ -26,7 +26,35 @@ impl WebDriver {
     /// When one of them does not start; says what it wrote.
     #[must_use]
     pub fn start(chromedriver: &OsStr, chromium: &OsStr, arguments: &[String]) -> Self {
-        let (process, port) = spawn(chromedriver);
+        let options = json!({
+            "browserName": "chrome",
+            "goog:chromeOptions": { "binary": chromium.to_string_lossy(), "args": arguments },
+        });
+        Self::session(spawn(chromedriver, "successfully on port "), options)
+    }
+
+    /// Starts `geckodriver` and, with it, `firefox` with these arguments and preferences.
+    ///
+    /// # Panics
+    /// When one of them does not start; says what it wrote.
+    #[must_use]
+    pub fn start_firefox(
+        geckodriver: &OsStr,
+        firefox: &OsStr,
+        arguments: &[String],
+        preferences: &Value,
+    ) -> Self {
+        let options = json!({
+            "browserName": "firefox",
+            "moz:firefoxOptions": {
+                "binary": firefox.to_string_lossy(), "args": arguments, "prefs": preferences,
+            },
+        });
+        Self::session(spawn(geckodriver, "Listening on 127.0.0.1:"), options)
+    }
+
+    /// Opens a session with these capabilities.
+    fn session((process, port): (Child, u16), mut options: Value) -> Self {
         // A proxy of the environment must not stand between a test and its own machine.
         let agent: Agent = Agent::config_builder()
             .http_status_as_error(false)
@@ -41,11 +69,8 @@ impl WebDriver {
             agent,
             session: driver,
         };
-        let wanted = json!({ "capabilities": { "alwaysMatch": {
-            "browserName": "chrome",
-            "goog:chromeOptions": { "binary": chromium.to_string_lossy(), "args": arguments },
-            "timeouts": { "script": 60_000, "pageLoad": 60_000 },
-        }}});
+        options["timeouts"] = json!({ "script": 60_000, "pageLoad": 60_000 });
+        let wanted = json!({ "capabilities": { "alwaysMatch": options } });
         let session = started.post("", &wanted);
         let id = session["sessionId"]
             .as_str()
@@ -154,38 +179,41 @@ impl WebDriver {
 
 impl Drop for WebDriver {
     fn drop(&mut self) {
-        // Ends the browser too; if it hangs, chromedriver is ended all the same.
+        // Ends the browser too; if it hangs, the driver is ended all the same.
         self.agent.delete(&self.session).call().ok();
         self.process.kill().ok();
         self.process.wait().ok();
     }
 }
 
-/// Tries to start chromedriver. It takes a free port of IPv6 and wants the same one of IPv4, which
+/// Tries to start a driver. Chromedriver takes a free port of IPv6 and wants the same one of IPv4, which
 /// another program may have.
 const TRIES: usize = 5;
 
-/// Starts chromedriver; the process and the port that it listens on.
-fn spawn(chromedriver: &OsStr) -> (Child, u16) {
+/// Starts a driver, which writes its port behind the words `announced`; the process and the port.
+fn spawn(driver: &OsStr, announced: &str) -> (Child, u16) {
     let mut said = String::new();
     for _ in 0..TRIES {
-        let mut process = Command::new(chromedriver)
+        let mut process = Command::new(driver)
             .arg("--port=0")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .unwrap_or_else(|e| panic!("{}: {e}: is it installed?", chromedriver.display()));
-        match port(&mut process) {
+            .unwrap_or_else(|e| panic!("{}: {e}: is it installed?", driver.display()));
+        match port(&mut process, announced) {
             Ok(port) => return (process, port),
             Err(words) => said = words,
         }
     }
-    panic!("chromedriver did not start in {TRIES} tries; at last it said:\n{said}");
+    panic!(
+        "{} did not start in {TRIES} tries; at last it said:\n{said}",
+        driver.display()
+    );
 }
 
-/// Reads on which port chromedriver listens, or what it says before it ends without one.
-fn port(process: &mut Child) -> Result<u16, String> {
+/// Reads on which port a driver listens, or what it says before it ends without one.
+fn port(process: &mut Child, announced: &str) -> Result<u16, String> {
     let stdout = process
         .stdout
         .take()
@@ -193,7 +221,7 @@ fn port(process: &mut Child) -> Result<u16, String> {
     let mut said = String::new();
     let mut lines = BufReader::new(stdout).lines();
     for line in lines.by_ref().map_while(Result::ok) {
-        if let Some((_, port)) = line.split_once("successfully on port ") {
+        if let Some((_, port)) = line.split_once(announced) {
             let port = port.trim_end_matches('.').parse();
             // Read on, so that it never waits for us to do so.
             std::thread::spawn(move || lines.for_each(drop));

@@ -1,15 +1,14 @@
 //! Small benchmarks on disk, and the program run on them.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Output;
 
 use espalier_tests::{photos, trainer};
 use serde_json::Value;
 
-/// The shipped model.
+/// The model that is evaluated.
 pub fn model() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../static/models/default");
-    path.display().to_string()
+    espalier_tests::models::tiny_path()
 }
 
 /// A folder that goes away with the test.

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use burn::tensor::Device;
-use espalier_core::bundle::{Manifest, Part, sha256_hex};
-use espalier_core::caption::{CaptionResult, Captioner, PhotoInfo, Receipt};
-use espalier_core::input::{crop_box, decode};
+use espalier_core::bundle::{Manifest, Part};
+use espalier_core::caption::{CaptionResult, Captioner, Photo, Receipt};
 
 use super::export;
 use crate::cli::{CaptionArgs, ExportDtype};
@@ -88,11 +87,10 @@ pub fn read(
     wanted: Wanted<'_>,
 ) -> anyhow::Result<CaptionResult> {
     let begun = Instant::now();
-    let mut photo = decode(bytes).map_err(|e| usage(format!("{}: {e}", path.display())))?;
-    let (width, height) = photo.dimensions();
+    let mut photo = Photo::open(bytes).map_err(|e| usage(format!("{}: {e}", path.display())))?;
     let mut timing = BTreeMap::from([("decode".to_owned(), milliseconds(begun))]);
     if let Some(region) = wanted.region {
-        photo = crop_box(&photo, region).ok_or_else(|| {
+        photo = photo.part(region).ok_or_else(|| {
             usage(format!(
                 "--region {region:?}: holds no pixel of {}",
                 path.display()
@@ -100,7 +98,7 @@ pub fn read(
         })?;
     }
     let begun = Instant::now();
-    let embedding = pollster::block_on(captioner.embed(&[photo]))?.remove(0);
+    let embedding = pollster::block_on(captioner.embed(&[photo.picture]))?.remove(0);
     timing.insert("encode".to_owned(), milliseconds(begun));
     let begun = Instant::now();
     let found = match wanted.below {
@@ -113,11 +111,7 @@ pub fn read(
     Ok(CaptionResult {
         model: captioner.info().clone(),
         backend: wanted.backend.to_owned(),
-        image: PhotoInfo {
-            width,
-            height,
-            sha256: sha256_hex(bytes),
-        },
+        image: photo.info,
         ladder: found.ladder,
         taxonomy: found.taxonomy,
         timing_ms: timing,

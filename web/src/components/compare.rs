@@ -11,16 +11,18 @@ use super::ladder::Ladder;
 use crate::bench::use_bench;
 use crate::engine::protocol::PhotoId;
 use crate::load::progress::in_megabytes;
+use crate::load::{DEFAULT_MODEL, SMALL_MODEL};
 use crate::shell::Shell;
 use crate::state::cut::Dial;
 use crate::state::link::Link;
+use crate::state::models::Comparison;
 use crate::state::session::{Engine, Work};
 use crate::words::sentence;
 
 /// Name of the list of models that the build writes.
 const MODELS: &str = "models.json";
 
-/// A choice among the models that lie beside the page; nothing where there is but one.
+/// A way to other models that lie beside the page; nothing where there is none.
 #[component]
 fn Picker() -> impl IntoView {
     let bench = use_bench();
@@ -71,16 +73,61 @@ fn Picker() -> impl IntoView {
             </label>
         }
     };
+    // Models are on the screen as the address names them; a choice changes nothing until it is opened.
+    let shown = chosen.get_untracked();
+    let comparison = Memo::new(move |_| names.with(|names| Comparison::of(names, &shown)));
     view! {
-        <Show when=move || names.with(Vec::len).gt(&1)>
-            <fieldset class="picker" data-testid="picker">
-                <legend>"Models, side by side"</legend>
-                {move || names.get().into_iter().map(offered).collect_view()}
-                <a class="button is-quiet is-small" href=address data-testid="picker-go">
-                    "Show these"
-                </a>
-            </fieldset>
-        </Show>
+        {move || match comparison.get() {
+            Comparison::None => ().into_any(),
+            Comparison::Both => view! { <BothModels /> }.into_any(),
+            Comparison::Choice => {
+                view! {
+                    <fieldset class="picker" data-testid="picker">
+                        <legend>"Compare models, side by side"</legend>
+                        {move || names.get().into_iter().map(offered).collect_view()}
+                        <a class="button is-quiet is-small" href=address data-testid="picker-go">
+                            "Show these"
+                        </a>
+                    </fieldset>
+                }
+                    .into_any()
+            }
+        }}
+    }
+}
+
+/// A link to this page with the default model and the small one. It opens the page anew, so that a
+/// photo of the visitor's own has to be given again; a sample comes along in the address.
+#[component]
+fn BothModels() -> impl IntoView {
+    let bench = use_bench();
+    let (base, _) = bench.shell.addresses();
+    let address = move || {
+        let here = bench.link();
+        let link = Link {
+            backend: here.backend,
+            models: vec![DEFAULT_MODEL.to_owned(), SMALL_MODEL.to_owned()],
+            sample: here.sample,
+            ..Link::default()
+        };
+        format!("{base}{}", link.to_query())
+    };
+    let own = move || {
+        let photo = bench.shell.photo.get();
+        photo.is_some_and(|photo| photo.sample.is_none())
+    };
+    view! {
+        <p class="picker" data-testid="models">
+            <span class="note">
+                "A much smaller model is here too, for comparison."
+            </span>
+            <a class="button is-quiet is-small" href=address data-testid="both-models">
+                "See both models side by side"
+            </a>
+            <Show when=own>
+                <span class="note">"The page opens anew: please give it your photo again."</span>
+            </Show>
+        </p>
     }
 }
 

@@ -11,6 +11,7 @@ use web_sys::{PointerEvent, WheelEvent};
 use super::disk_paint::{Colours, Picture, paint};
 use super::space::{Drawn, Scene};
 use crate::bench::use_bench;
+use crate::state::sketch::Sketch;
 use crate::state::view::{Place, View};
 
 /// How near to a node a pointer has to be, in shares of half the canvas.
@@ -32,10 +33,15 @@ pub fn DiskView(
     let drag = RwSignal::new(None::<(Place, Place)>);
     let size = RwSignal::new(0_u32);
 
-    let picture = move || -> Option<Picture> {
+    let sketch = Memo::new(move |_| {
         let (drawn, tree) = (scene.drawn.get()?, bench.shown()?);
         // A tree just changed has no places yet.
-        (drawn.tree == bench.which.get() && drawn.nodes.len() == tree.nodes().len()).then(|| {
+        let fits = drawn.tree == bench.which.get() && drawn.nodes.len() == tree.nodes().len();
+        fits.then(|| Arc::new(Sketch::of(&tree, &drawn.nodes)))
+    });
+    let picture = move || -> Option<Picture> {
+        let (drawn, tree) = (scene.drawn.get()?, bench.shown()?);
+        sketch.get().map(|sketch| {
             let placed = bench.placed.get();
             let find = |id: &str| tree.find(id);
             let path = placed.iter().flat_map(|placed| &placed.path.path);
@@ -48,6 +54,7 @@ pub fn DiskView(
                 view: scene.view.get(),
                 drawn,
                 tree,
+                sketch,
             }
         })
     };

@@ -10,6 +10,7 @@ use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 use super::space::Drawn;
 use crate::engine::ask::Step;
 use crate::photo::context;
+use crate::state::sketch::Sketch;
 use crate::state::view::{Place, View};
 
 /// Labels that are written at most.
@@ -21,6 +22,8 @@ pub struct Picture {
     pub drawn: Arc<Drawn>,
     /// The taxonomy.
     pub tree: Arc<Taxonomy>,
+    /// What does not change while the disk is moved.
+    pub sketch: Arc<Sketch>,
     /// How it is looked at.
     pub view: View,
     /// The photo's path.
@@ -146,50 +149,23 @@ impl Brush<'_> {
         self.pen.stroke();
     }
 
-    /// A hyperbolic line, as a few straight pieces; circles through the rim would be long near it.
-    fn line(&self, from: Place, to: Place) {
-        let here = View::default().centred(from);
-        let [x, y] = here.seen(to);
-        let far = x.hypot(y);
-        const PIECES: i32 = 6;
-        for piece in 0..=PIECES {
-            let share = f64::from(piece) / f64::from(PIECES);
-            // Evenly in hyperbolic length along the ray.
-            let length = (share * 2.0 * atanh(far) / 2.0).tanh();
-            let at = if far > 1e-9 {
-                [x / far * length, y / far * length]
-            } else {
-                [0.0, 0.0]
-            };
-            let [px, py] = self.on_canvas(here.meant(at));
-            if piece == 0 {
-                self.pen.move_to(px, py);
-            } else {
-                self.pen.line_to(px, py);
-            }
-        }
-    }
-
-    /// The nearest node above that has a place.
-    fn above(&self, ix: NodeIx) -> Option<Place> {
-        let way = self.picture.tree.path_to(ix);
-        let place = |ix: &NodeIx| self.picture.drawn.nodes.get(ix.index()).copied().flatten();
-        way.iter().rev().skip(1).find_map(place)
-    }
-
     fn edges(&self) {
         let picture = self.picture;
-        let all = (0..).map(NodeIx).zip(&picture.drawn.nodes);
-        let (on, off): (Vec<_>, Vec<_>) = all
-            .filter_map(|(ix, at)| Some((ix, (*at)?, self.above(ix)?)))
-            .partition(|(ix, ..)| picture.path.contains(ix));
-        for (edges, colour, width, alpha) in [
-            (off, &self.colours.wood, 0.8, 0.28),
-            (on, &self.colours.leaf, 2.4, 0.95),
+        let sketch = &picture.sketch;
+        for (on_path, colour, width, alpha) in [
+            (false, &self.colours.wood, 0.8, 0.28 * sketch.strength),
+            (true, &self.colours.leaf, 2.4, 0.95),
         ] {
             self.pen.begin_path();
-            for (_, at, above) in edges {
-                self.line(above, at);
+            for line in &sketch.lines {
+                if picture.path.contains(&line.node) != on_path {
+                    continue;
+                }
+                let [first, rest @ ..] = line.way.map(|place| self.on_canvas(place));
+                self.pen.move_to(first[0], first[1]);
+                for [x, y] in rest {
+                    self.pen.line_to(x, y);
+                }
             }
             self.pen.set_global_alpha(alpha);
             self.pen.set_stroke_style_str(colour);
@@ -199,23 +175,30 @@ impl Brush<'_> {
         self.pen.set_global_alpha(1.0);
     }
 
+    /// All dots of one colour are one path: a fill for each of thousands would take longer than a
+    /// frame.
     fn nodes(&self) {
         let picture = self.picture;
-        for ix in (0..).map(NodeIx).take(picture.drawn.nodes.len()) {
-            let Some(at) = self.node(ix) else { continue };
-            let below = picture.tree.labelled_below(ix).len();
-            #[expect(clippy::cast_precision_loss, reason = "counts of labels")]
-            let size = 1.6 + 0.55 * ((below + 1) as f64).ln();
-            let on_path = picture.path.contains(&ix);
-            let special = picture.selected == Some(ix) || picture.hover == Some(ix);
-            let colour = if on_path || special {
-                &self.colours.leaf
-            } else {
-                &self.colours.soft
-            };
-            self.pen
-                .set_global_alpha(if on_path || special { 1.0 } else { 0.6 });
-            self.dot(at, size + if special { 2.0 } else { 0.0 }, colour);
+        let sketch = &picture.sketch;
+        let is_special = |ix: NodeIx| picture.selected == Some(ix) || picture.hover == Some(ix);
+        let stands_out = |ix: NodeIx| is_special(ix) || picture.path.contains(&ix);
+        for (wanted, colour, alpha) in [
+            (false, &self.colours.soft, 0.6 * sketch.strength),
+            (true, &self.colours.leaf, 1.0),
+        ] {
+            self.pen.begin_path();
+            for &ix in sketch.broad.iter().filter(|ix| stands_out(**ix) == wanted) {
+                let (Some([x, y]), Some(radius)) = (self.node(ix), sketch.radii.get(ix.index()))
+                else {
+                    continue;
+                };
+                let radius = radius + if is_special(ix) { 2.0 } else { 0.0 };
+                self.pen.move_to(x + radius, y);
+                let _ = self.pen.arc(x, y, radius, 0.0, TAU);
+            }
+            self.pen.set_global_alpha(alpha);
+            self.pen.set_fill_style_str(colour);
+            self.pen.fill();
         }
         self.pen.set_global_alpha(1.0);
     }
@@ -271,8 +254,7 @@ impl Brush<'_> {
     fn labels(&self) {
         let picture = self.picture;
         let special = picture.hover.into_iter().chain(picture.selected);
-        let mut broad: Vec<NodeIx> = (0..).map(NodeIx).take(picture.drawn.nodes.len()).collect();
-        broad.sort_by_key(|ix| std::cmp::Reverse(picture.tree.labelled_below(*ix).len()));
+        let broad = picture.sketch.broad.iter().copied();
         let path = picture.path.iter().rev().copied();
         let mut taken: Vec<(Place, f64)> = Vec::new();
         if let Some(photo) = picture.drawn.photo {
@@ -309,10 +291,4 @@ impl Brush<'_> {
             }
         }
     }
-}
-
-/// `atanh` for lengths inside of the disk.
-fn atanh(length: f64) -> f64 {
-    let length = length.min(0.999_999_9);
-    0.5 * ((1.0 + length) / (1.0 - length)).ln()
 }

@@ -24,7 +24,7 @@ const KEY: &str = "espalier-own-tree";
 const ROOM: usize = 400_000;
 
 /// What the example says.
-const EXAMPLE: &str = "tableware\n  cup\n  plate\n  bowl\nvehicle\n  rocket\n  bicycle\nanimal\n  cat\n  raccoon\n  bird\n    owl\n    duck";
+const EXAMPLE: &str = "tableware\n  cup\n  plate\n  bowl\nvehicle\n  car\n  bicycle\ninstrument\n  cello\n  guitar\nanimal\n  cat\n  raccoon\n  bird\n    owl\n    duck";
 
 /// The fold with the field.
 #[component]

@@ -59,7 +59,8 @@ pub fn PhotoDrop() -> impl IntoView {
             <div class="frame" class:is-over=over class:is-given=given data-testid="drop-zone">
                 {move || match shell.photo.get() {
                     Some(photo) => {
-                        let alt = format!("Your photo, {}", photo.name());
+                        let sample = photo.sample.as_deref().and_then(samples::alt_of);
+                        let alt = sample.unwrap_or_else(|| format!("Your photo, {}", photo.name()));
                         view! { <Shown url=photo.url().to_owned() alt /> }.into_any()
                     }
                     None => view! { <Invitation /> }.into_any(),

@@ -30,6 +30,14 @@ pub fn listen(shell: Shell) {
     on_cleanup(move || pressed.remove());
 }
 
+/// What a sample shows, in the words that the HTML has for it.
+#[must_use]
+pub fn alt_of(name: &str) -> Option<String> {
+    let image = document().query_selector(&format!("[data-sample=\"{name}\"] img"));
+    let words = image.ok().flatten()?.get_attribute("alt")?;
+    (!words.is_empty()).then_some(words)
+}
+
 /// Fetches a sample from beside the page and takes it as the photo.
 pub fn read(shell: Shell, name: String) {
     spawn_local(async move {

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use espalier_core::bundle::{BundleFiles, Manifest, sha256_hex};
-use espalier_core::caption::{Caption, CaptionResult, Captioner, PhotoInfo};
-use espalier_core::input::{crop_box, decode};
+use espalier_core::bundle::{BundleFiles, Manifest};
+use espalier_core::caption::{Caption, CaptionResult, Captioner, Photo, PhotoInfo};
 use serde::Serialize;
 
 use super::clock::Clock;
@@ -69,17 +68,12 @@ impl Desk {
     ) -> Result<String, UiError> {
         let told = |error| UiError::from(&error);
         let mut clock = Clock::start();
-        let mut picture = decode(photo).map_err(told)?;
-        let image = PhotoInfo {
-            width: picture.width(),
-            height: picture.height(),
-            sha256: sha256_hex(photo),
-        };
+        let mut photo = Photo::open(photo).map_err(told)?;
         clock.lap("decode");
         if let Some(region) = region {
-            picture = crop_box(&picture, region).ok_or_else(UiError::empty_region)?;
+            photo = photo.part(region).ok_or_else(UiError::empty_region)?;
         }
-        let pictures = std::slice::from_ref(&picture);
+        let pictures = std::slice::from_ref(&photo.picture);
         let mut embedding = self.captioner.embed(pictures).await.map_err(told)?;
         clock.lap("embed");
         let embedding = embedding.swap_remove(0);
@@ -87,7 +81,7 @@ impl Desk {
         clock.lap("rank");
         let read = Read {
             id,
-            image,
+            image: photo.info,
             embedding,
             timing_ms: clock.stop(),
             below: None,

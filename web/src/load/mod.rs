@@ -26,8 +26,11 @@ use espalier_core::bundle::Part;
 /// visitor who types.
 pub const PARTS: [Part; 4] = [Part::Image, Part::Captions, Part::Taxonomy, Part::Selftest];
 
-/// Name of the shipped model.
+/// Name of the model that the page loads where its address names none.
 pub const DEFAULT_MODEL: &str = "default";
+
+/// Name of the small model, for comparison.
+pub const SMALL_MODEL: &str = "tiny";
 
 /// Address of a model's manifest, relative to the page.
 #[must_use]

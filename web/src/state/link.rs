@@ -4,14 +4,7 @@ use super::choice::Preference;
 
 /// Names of the sample photos, as files of `samples/` are called.
 pub const SAMPLES: [&str; 8] = [
-    "cat",
-    "raccoon",
-    "coffee",
-    "stairs",
-    "rocket",
-    "photographer",
-    "bricks",
-    "galaxies",
+    "cat", "car", "coffee", "cello", "clock", "barn", "raccoon", "galaxies",
 ];
 
 /// The part of an address behind its question mark, understood.

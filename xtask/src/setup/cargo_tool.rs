@@ -88,6 +88,19 @@ impl CargoTool {
         }
     }
 
+    /// What drives Firefox by the WebDriver protocol.
+    #[must_use]
+    pub fn geckodriver() -> Self {
+        Self {
+            package: "geckodriver",
+            program: "geckodriver",
+            version: "^0.37".to_owned(),
+            matching: Match::Any,
+            features: None,
+            light: true,
+        }
+    }
+
     /// The program at the wanted version: found, or installed from crates.io.
     ///
     /// # Errors

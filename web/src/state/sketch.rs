@@ -1,0 +1,136 @@
+//! What of the disk stays the same while it is moved: the lines of the taxonomy, the sizes of its
+//! nodes, and which names matter most. Computed once, because the disk is painted at every move of
+//! the pointer and a taxonomy may have thousands of nodes.
+
+use espalier_core::taxonomy::{NodeIx, Taxonomy};
+
+use super::view::{Place, View};
+
+/// Straight pieces of a hyperbolic line. Circles through the rim would be long near it.
+const PIECES: usize = 6;
+
+/// Nodes up to which dots and lines have their full size and strength.
+const FEW: f64 = 400.0;
+
+/// A line of the taxonomy, from the nearest node above that has a place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// The lower node.
+    pub node: NodeIx,
+    /// Places that the line leads through, the upper node first.
+    pub way: [Place; PIECES + 1],
+}
+
+/// The unchanging part of a picture of the disk.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sketch {
+    /// One line for each node that has a place and is not the root.
+    pub lines: Vec<Line>,
+    /// Radius of each node's dot in CSS pixels, in the order of the taxonomy.
+    pub radii: Vec<f64>,
+    /// Nodes that have a place, broad ones first.
+    pub broad: Vec<NodeIx>,
+    /// How strongly nodes and lines off the path are drawn, from 0 to 1: the more there are, the
+    /// fainter each of them is, so that the path stays visible.
+    pub strength: f64,
+}
+
+impl Sketch {
+    /// Works out what is drawn of `tree` with its nodes at `places`, in the order of the tree.
+    #[must_use]
+    pub fn of(tree: &Taxonomy, places: &[Option<Place>]) -> Self {
+        let place = |ix: &NodeIx| places.get(ix.index()).copied().flatten();
+        let placed: Vec<NodeIx> = (0..)
+            .map(NodeIx)
+            .take(tree.nodes().len().min(places.len()))
+            .filter(|ix| place(ix).is_some())
+            .collect();
+        let line = |node: &NodeIx| {
+            let at = place(node)?;
+            let path = tree.path_to(*node);
+            let above = path.iter().rev().skip(1).find_map(place)?;
+            Some(Line {
+                node: *node,
+                way: hyperbolic(above, at),
+            })
+        };
+        let labels = |ix: &NodeIx| tree.labelled_below(*ix).len();
+        let mut broad = placed.clone();
+        broad.sort_by_key(|ix| std::cmp::Reverse(labels(ix)));
+        #[expect(clippy::cast_precision_loss, reason = "counts of nodes")]
+        let crowded = (FEW / placed.len().max(1) as f64).min(1.0).sqrt();
+        #[expect(clippy::cast_precision_loss, reason = "counts of labels")]
+        let radius = |ix: NodeIx| 1.6 * crowded + 0.55 * ((labels(&ix) + 1) as f64).ln();
+        Self {
+            lines: placed.iter().filter_map(line).collect(),
+            radii: (0..).map(NodeIx).take(places.len()).map(radius).collect(),
+            broad,
+            strength: crowded,
+        }
+    }
+}
+
+/// Places on the hyperbolic line between two places, evenly in hyperbolic length.
+fn hyperbolic(from: Place, to: Place) -> [Place; PIECES + 1] {
+    let here = View::default().centred(from);
+    let [x, y] = here.seen(to);
+    let far = x.hypot(y);
+    std::array::from_fn(|piece| {
+        if far <= 1e-9 {
+            return from;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a few pieces")]
+        let share = piece as f64 / PIECES as f64;
+        let length = (share * far.min(0.999_999_9).atanh()).tanh();
+        here.meant([x / far * length, y / far * length])
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const TREE: &str = "synset\tnames\thypernyms\tlabelled\n\
+        e\tentity\t\t0\n\
+        a\tanimal\te\t0\n\
+        d\tdog\ta\t1\n\
+        c\tcat\ta\t1\n";
+
+    fn near(a: Place, b: Place) -> bool {
+        (a[0] - b[0]).hypot(a[1] - b[1]) < 1e-5
+    }
+
+    #[test]
+    fn lines_lead_from_the_nearest_node_above_that_has_a_place() {
+        let tree = Taxonomy::from_tsv(TREE).unwrap();
+        let (root, dog) = ([0.0, 0.0], [0.3, 0.4]);
+        // The animal has no place, the cat neither.
+        let sketch = Sketch::of(&tree, &[Some(root), None, Some(dog), None]);
+        assert_eq!(sketch.lines.len(), 1);
+        let line = &sketch.lines[0];
+        assert_eq!(line.node, tree.find("d").unwrap());
+        assert!(near(line.way[0], root) && near(line.way[PIECES], dog));
+        // Half of the hyperbolic length: tanh(atanh(0.5) / 2) of the way out.
+        let half = (0.5_f64.atanh() / 2.0).tanh();
+        assert!(near(line.way[PIECES / 2], [0.6 * half, 0.8 * half]));
+        assert_eq!(sketch.broad, [tree.root(), line.node]);
+    }
+
+    #[test]
+    fn broad_nodes_are_larger_and_many_nodes_are_fainter() {
+        let tree = Taxonomy::from_tsv(TREE).unwrap();
+        let few = Sketch::of(&tree, &[Some([0.0, 0.0]); 4]);
+        assert!(few.radii[0] > few.radii[2]);
+        assert_eq!(few.strength, 1.0);
+        let mut rows = TREE.to_owned();
+        for i in 0..1_596 {
+            rows.push_str(&format!("x{i}\tx{i}\ta\t1\n"));
+        }
+        let tree = Taxonomy::from_tsv(&rows).unwrap();
+        let many = Sketch::of(&tree, &vec![Some([0.1, 0.0]); 1_600]);
+        assert_eq!(many.strength, 0.5);
+        assert!(many.radii[2] < few.radii[2]);
+        assert_eq!(many.broad[0], tree.root());
+    }
+}
