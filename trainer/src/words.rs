@@ -43,7 +43,9 @@ pub fn plural(name: &str) -> String {
     }
     let is_vowel = |c: char| "aeiou".contains(c);
     let before_last = last.chars().rev().nth(1);
-    let hisses = ["ss", "x", "ch", "sh", "us", "z"].iter().any(|end| last.ends_with(end));
+    let hisses = ["ss", "x", "ch", "sh", "us", "z"]
+        .iter()
+        .any(|end| last.ends_with(end));
     if hisses {
         format!("{name}es")
     } else if last.ends_with('s') {

@@ -113,6 +113,9 @@ mod tests {
             best: [1.0, 0.0],
             ..evidence()
         };
-        assert!(flat.fault().is_some_and(|fault| fault.contains("deviations above 0")));
+        assert!(
+            flat.fault()
+                .is_some_and(|fault| fault.contains("deviations above 0"))
+        );
     }
 }

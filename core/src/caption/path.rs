@@ -127,7 +127,11 @@ impl Classifier {
         let shares = roll_up(&self.taxonomy, &leaves);
         let root = self.taxonomy.root();
         // Among labels that are said to hold one that is right, nothing speaks of the others.
-        let evidence = self.calibration.evidence.as_ref().filter(|_| asked.is_empty());
+        let evidence = self
+            .calibration
+            .evidence
+            .as_ref()
+            .filter(|_| asked.is_empty());
         let seen = Seen {
             best: self.calibration.scale * logits.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             radius: space.radius(picture),

@@ -205,7 +205,13 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
         args.probe_size,
         &device,
     )?;
-    let full = side(&model, Arc::clone(&data), &taxonomy, args.probe_size, &device)?;
+    let full = side(
+        &model,
+        Arc::clone(&data),
+        &taxonomy,
+        args.probe_size,
+        &device,
+    )?;
     let (calibration, stops) = calibrate(
         &captioner,
         stored.model,

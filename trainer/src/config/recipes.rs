@@ -29,14 +29,17 @@ pub(super) const PAPERS: [(&str, &str); 9] = [
     ("parts", include_str!("../../configs/papers/parts.toml")),
 ];
 
-/// Name of the shipped model's recipe.
-const SHIPPED: &str = "default";
+/// Recipes of the shipped models by name.
+const SHIPPED: [(&str, &str); 2] = [
+    ("default", include_str!("../../configs/default.toml")),
+    ("tiny", include_str!("../../configs/tiny.toml")),
+];
 
 /// The text that `--config` names: a recipe or a file.
 pub(super) fn layer_text(path: &Path) -> anyhow::Result<String> {
     let name = path.to_string_lossy();
-    if name == SHIPPED {
-        return Ok(include_str!("../../configs/default.toml").to_owned());
+    if let Some((_, text)) = SHIPPED.iter().find(|(known, _)| name == *known) {
+        return Ok((*text).to_owned());
     }
     if let Some(paper) = name.strip_prefix("paper:") {
         let recipe = PAPERS.iter().find(|(known, _)| *known == paper);
@@ -50,7 +53,7 @@ pub(super) fn layer_text(path: &Path) -> anyhow::Result<String> {
     }
     std::fs::read_to_string(path).map_err(|e| {
         usage(format!(
-            "--config {name}: {e}; expected a file, {SHIPPED}, or paper:METHOD"
+            "--config {name}: {e}; expected a file, default, tiny, or paper:METHOD"
         ))
     })
 }

@@ -9,8 +9,8 @@ use super::error::{DataError, Result};
 use super::fault::BrokenCounts;
 use super::features::{FeatureRows, Features};
 use super::label_texts::LabelBatch;
-use super::noun_texts::NounBatch;
 use super::lineage::Lineages;
+use super::noun_texts::NounBatch;
 use super::order::{Position, ShuffleBudget};
 
 /// What a method needs of a sample.

@@ -156,7 +156,10 @@ pub fn open(path: &Path) -> Result<Table> {
     let pictures = PictureIndex::of(&[folder_of(&file)])?;
     let (_, condition) = conditioned(path);
     let wanted = condition.map(|condition| {
-        let at = columns.names.iter().position(|name| *name == condition.column);
+        let at = columns
+            .names
+            .iter()
+            .position(|name| *name == condition.column);
         let missing = || {
             broken(format!(
                 "no column `{}` for the condition of the path; the columns are {}",
@@ -164,14 +167,18 @@ pub fn open(path: &Path) -> Result<Table> {
                 columns.names.join(", ")
             ))
         };
-        at.map(|at| (at, condition.value.clone())).ok_or_else(missing)
+        at.map(|at| (at, condition.value.clone()))
+            .ok_or_else(missing)
     });
     let wanted = wanted.transpose()?;
     let mut listed = Vec::new();
     for row in rows.records() {
         let row = row.map_err(|e| broken(e.to_string()))?;
         let field = |at: usize| row.get(at).unwrap_or_default().trim();
-        if wanted.as_ref().is_some_and(|(at, value)| field(*at) != value) {
+        if wanted
+            .as_ref()
+            .is_some_and(|(at, value)| field(*at) != value)
+        {
             continue;
         }
         let label = match &columns.labels {

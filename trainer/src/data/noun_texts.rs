@@ -12,11 +12,11 @@ use anyhow::Context;
 use espalier_core::input::{TokenBatch, Tokenizer};
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
+use super::Batch;
 use super::noun_senses::NounSenses;
 use super::nouns::Nouns;
 use super::phrasing::phrase;
 use super::random::{Purpose, Random};
-use super::Batch;
 use crate::config::TrainConfig;
 
 /// Share of the draws that take a name of a taxonomy node; the others take any noun.
@@ -76,7 +76,12 @@ impl NounTexts {
         tokenizer: &Arc<Tokenizer>,
         config: &TrainConfig,
     ) -> anyhow::Result<Option<Self>> {
-        let Some(path) = config.dataset.nouns.as_ref().filter(|_| config.loss.nouns > 0.0) else {
+        let Some(path) = config
+            .dataset
+            .nouns
+            .as_ref()
+            .filter(|_| config.loss.nouns > 0.0)
+        else {
             return Ok(None);
         };
         let nouns = Nouns::open(path)?;
@@ -102,7 +107,11 @@ impl NounTexts {
             if places.is_empty() {
                 continue;
             }
-            let tokens = tokenizer.encode(name, usize::MAX).len().saturating_sub(2).max(1);
+            let tokens = tokenizer
+                .encode(name, usize::MAX)
+                .len()
+                .saturating_sub(2)
+                .max(1);
             let known = senses.of(name).len() as f64;
             let mut weight = known.sqrt() / (tokens as f64).powf(LENGTH_POWER);
             if name.chars().any(char::is_uppercase) {
@@ -208,7 +217,10 @@ impl NounTexts {
     fn ancestor(&self, node: NodeIx, random: &mut Random) -> Option<NodeIx> {
         let mut path = self.taxonomy.path_to(node);
         path.pop();
-        let mut up = path.into_iter().rev().filter(|ix| self.taxonomy.is_nameable(*ix));
+        let mut up = path
+            .into_iter()
+            .rev()
+            .filter(|ix| self.taxonomy.is_nameable(*ix));
         let mut found = up.next()?;
         while random.uniform() >= STOP_CLIMBING {
             match up.next() {
@@ -285,7 +297,13 @@ mod tests {
         let tokenizer = Arc::new(Tokenizer::from_merges(MERGES, 8192).unwrap());
         let pairs = ["dataset.nouns_per_step=32".to_owned()];
         let config = TrainConfig::resolve(None, toml::Table::new(), &pairs).unwrap();
-        NounTexts::of(&Taxonomy::from_tsv(TREE).unwrap(), &nouns, &tokenizer, &config).unwrap()
+        NounTexts::of(
+            &Taxonomy::from_tsv(TREE).unwrap(),
+            &nouns,
+            &tokenizer,
+            &config,
+        )
+        .unwrap()
     }
 
     #[test]

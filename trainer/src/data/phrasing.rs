@@ -7,9 +7,30 @@ use crate::words::{plural, with_article};
 
 /// Words that stand before a name and leave what it names alone.
 const ADJECTIVES: [&str; 24] = [
-    "big", "small", "old", "new", "little", "tiny", "red", "white", "black", "blue", "green", "brown",
-    "yellow", "beautiful", "young", "large", "pretty", "cute", "dirty", "fresh", "wooden", "broken",
-    "colourful", "funny",
+    "big",
+    "small",
+    "old",
+    "new",
+    "little",
+    "tiny",
+    "red",
+    "white",
+    "black",
+    "blue",
+    "green",
+    "brown",
+    "yellow",
+    "beautiful",
+    "young",
+    "large",
+    "pretty",
+    "cute",
+    "dirty",
+    "fresh",
+    "wooden",
+    "broken",
+    "colourful",
+    "funny",
 ];
 /// Whose a thing is, or which one is meant.
 const DETERMINERS: [&str; 7] = ["my", "your", "his", "our", "the", "this", "grandma's"];
@@ -50,7 +71,14 @@ mod tests {
             assert!(text.contains("fox"), "{text}");
             found.insert(text);
         }
-        for wanted in ["fox", "foxes", "a fox", "my fox", "a photo of a fox", "two foxes"] {
+        for wanted in [
+            "fox",
+            "foxes",
+            "a fox",
+            "my fox",
+            "a photo of a fox",
+            "two foxes",
+        ] {
             assert!(found.contains(wanted), "{wanted}");
         }
     }

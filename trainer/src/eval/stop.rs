@@ -146,7 +146,10 @@ pub fn fit(
     let labels = plain.taxonomy().labelled();
     let (mut logits, mut truth) = (Vec::new(), Vec::new());
     for picture in pictures.iter().filter(|picture| picture.is_plain()) {
-        if let Some(at) = labels.iter().position(|label| Some(*label) == picture.truth) {
+        if let Some(at) = labels
+            .iter()
+            .position(|label| Some(*label) == picture.truth)
+        {
             logits.push(plain.logits(space, picture.point));
             truth.push(at);
         }
@@ -162,11 +165,7 @@ pub fn fit(
 
 /// The logistic model of the nodes on the paths of pictures; none for few pictures, or where all
 /// look the same.
-fn evidence(
-    scaled: &Classifier,
-    space: &Space,
-    pictures: &[Picture<'_>],
-) -> Option<Evidence> {
+fn evidence(scaled: &Classifier, space: &Space, pictures: &[Picture<'_>]) -> Option<Evidence> {
     let scale = scaled.calibration().scale;
     let seen = |picture: &Picture<'_>| Seen {
         best: scale
@@ -174,7 +173,11 @@ fn evidence(
         radius: space.radius(picture.point),
     };
     let all: Vec<Seen> = pictures.iter().map(seen).collect();
-    let plain = || all.iter().zip(pictures).filter(|(_, picture)| picture.is_plain());
+    let plain = || {
+        all.iter()
+            .zip(pictures)
+            .filter(|(_, picture)| picture.is_plain())
+    };
     if plain().count() < FEW {
         return None;
     }

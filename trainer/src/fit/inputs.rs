@@ -8,8 +8,8 @@ use espalier_core::loss::Relations;
 use espalier_core::model::Tokens;
 
 use crate::data::distill::DistillBatch;
-use crate::data::noun_texts::NounBatch;
 use crate::data::features::Features;
+use crate::data::noun_texts::NounBatch;
 use crate::data::{Batch, ImageBatch, Pictures, Scenes};
 
 /// What the image encoder is given.

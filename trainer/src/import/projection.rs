@@ -41,7 +41,9 @@ pub fn leading_directions(
     for _ in 0..ITERATIONS {
         let data = TensorData::new(basis, [d_embed, d_model]);
         let basis_rows = Tensor::<2>::from_data(data, device);
-        let next = basis_rows.matmul(rows.clone().transpose()).matmul(rows.clone());
+        let next = basis_rows
+            .matmul(rows.clone().transpose())
+            .matmul(rows.clone());
         basis = orthonormal(numbers(next)?, d_model);
     }
     Ok(Some(HostTensor {
@@ -68,7 +70,11 @@ fn orthonormal(rows: Vec<f32>, width: usize) -> Vec<f32> {
             row.iter_mut().zip(other).for_each(|(a, b)| *a -= along * b);
         }
         let after = length(&row);
-        let factor = if after > 1e-9 * before { 1.0 / after } else { 0.0 };
+        let factor = if after > 1e-9 * before {
+            1.0 / after
+        } else {
+            0.0
+        };
         row.iter_mut().for_each(|v| *v *= factor);
         done.push(row);
     }
@@ -92,7 +98,9 @@ mod tests {
             shape: vec![4, 4],
             data,
         };
-        let found = leading_directions(&weight, 2, &Device::flex()).unwrap().unwrap();
+        let found = leading_directions(&weight, 2, &Device::flex())
+            .unwrap()
+            .unwrap();
         assert_eq!(found.shape, [2, 4]);
         let row = |i: usize| &found.data[i * 4..][..4];
         // What the rows share, the fourth axis, is no direction; nor is the faint second one.
@@ -102,6 +110,10 @@ mod tests {
         }
         let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
         assert!((dot(row(0), row(0)) - 1.0).abs() < 1e-5 && dot(row(0), row(1)).abs() < 1e-5);
-        assert!(leading_directions(&weight, 5, &Device::flex()).unwrap().is_none());
+        assert!(
+            leading_directions(&weight, 5, &Device::flex())
+                .unwrap()
+                .is_none()
+        );
     }
 }

@@ -199,7 +199,10 @@ impl StepContext<'_> {
         let Some(radius) = radius.filter(|_| rows.dims() != [0]) else {
             return terms;
         };
-        let (general, specific) = (radius(nodes).select(0, columns), radius(nouns).select(0, rows));
+        let (general, specific) = (
+            radius(nodes).select(0, columns),
+            radius(nouns).select(0, rows),
+        );
         let term = radial_order(general, specific, ORDER_MARGIN);
         terms.plus("nouns_order", options.nouns * options.order, term)
     }
