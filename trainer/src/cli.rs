@@ -352,6 +352,10 @@ pub struct ExportArgs {
     /// not given.
     #[arg(long, value_name = "FILE")]
     pub captions: Option<PathBuf>,
+    /// Leave out captions that say where in the picture a thing is, for encoders whose features have
+    /// lost its place.
+    #[arg(long, conflicts_with = "captions")]
+    pub no_places: bool,
     /// Taxonomy file, or a shipped taxonomy by name: wordnet or imagenet; that of the run where it
     /// is not given.
     #[arg(long, value_name = "FILE|NAME")]

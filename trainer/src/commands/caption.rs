@@ -43,7 +43,7 @@ pub fn captioner(
     let taxonomy = export::taxonomy(taxonomy, &model)?;
     let captions = match captions {
         Some(file) => captions::from_file(file, &taxonomy)?,
-        None => captions::of_taxonomy(&taxonomy),
+        None => captions::of_taxonomy(&taxonomy, true),
     };
     let contents = Contents {
         model: &model,

@@ -164,7 +164,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let taxonomy = taxonomy(args.taxonomy.as_ref(), &model)?;
     let captions = match &args.captions {
         Some(path) => captions::from_file(path, &taxonomy)?,
-        None => captions::of_taxonomy(&taxonomy),
+        None => captions::of_taxonomy(&taxonomy, !args.no_places),
     };
     let (data, probe_name) = probe(args, &model)?;
     let contents = |dtype| Contents {

@@ -35,9 +35,10 @@ fn spoken(taxonomy: &Taxonomy, ix: NodeIx) -> &str {
 }
 
 /// Captions of every node of a taxonomy that a person would name: one name of it, so that a ladder and
-/// the tree speak of the same thing in the same words, and for labels where in the picture it is.
+/// the tree speak of the same thing in the same words, and with `with_places` for labels where in the
+/// picture it is.
 #[must_use]
-pub fn of_taxonomy(taxonomy: &Taxonomy) -> Vec<CaptionEntry> {
+pub fn of_taxonomy(taxonomy: &Taxonomy, with_places: bool) -> Vec<CaptionEntry> {
     let mut out = Vec::new();
     for (i, node) in taxonomy.nodes().iter().enumerate() {
         let ix = NodeIx(i as u32);
@@ -52,7 +53,7 @@ pub fn of_taxonomy(taxonomy: &Taxonomy) -> Vec<CaptionEntry> {
             });
         };
         let name = with_article(spoken(taxonomy, ix));
-        if node.labelled {
+        if node.labelled && with_places {
             for place in PLACES {
                 say(format!("{name} {place}"), 1);
             }
@@ -118,7 +119,8 @@ mod tests {
     #[test]
     fn every_node_that_is_said_is_named_and_every_label_placed() {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
-        let entries = of_taxonomy(&taxonomy);
+        assert_eq!(of_taxonomy(&taxonomy, false).len(), 5);
+        let entries = of_taxonomy(&taxonomy, true);
         let texts: Vec<&str> = entries.iter().map(|e| e.text.as_str()).collect();
         assert_eq!(
             texts[..5],

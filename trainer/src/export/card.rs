@@ -141,5 +141,31 @@ fn stops(metrics: &BTreeMap<String, f64>) -> String {
         }
     }
     out.push('\n');
+    out.push_str(&corrupted(metrics));
     out
+}
+
+/// The same for corrupted copies of the pictures, where the metrics have them.
+fn corrupted(metrics: &BTreeMap<String, f64>) -> String {
+    let mut rows = String::new();
+    for (name, right) in metrics {
+        let Some(kind) = name.strip_prefix("stop_right_") else {
+            continue;
+        };
+        let said = metrics.get(&format!("stop_said_{kind}")).copied();
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            rows,
+            "| {kind} | {:.1} % | {:.1} % |",
+            100.0 * right,
+            100.0 * said.unwrap_or_default()
+        );
+    }
+    if rows.is_empty() {
+        return rows;
+    }
+    format!(
+        "Corrupted copies of the same pictures (`trainer eval --change`), judged crosswise too:\n\n\
+         | kind | right where it stops | said to be |\n|---|---|---|\n{rows}\n"
+    )
 }
