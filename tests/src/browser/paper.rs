@@ -1,7 +1,5 @@
 //! A paper's page that embeds the widget, and what its elements say.
 
-use std::path::Path;
-
 use espalier_core::caption::CaptionResult;
 use serde_json::Value;
 
