@@ -147,6 +147,7 @@ fn random_batch(architecture: &DualConfig, samples: usize) -> Batch {
         scenes: None,
         labels: None,
         order: None,
+        nouns: None,
         keys: (0..samples).map(|i| i.to_string()).collect(),
         synsets: vec![None; samples],
         position_after: Position::default(),

@@ -39,14 +39,14 @@ fn evaluation_goes_through_all_samples_in_file_order() {
         .collect();
     assert_eq!(keys, wanted);
     assert_eq!(
-        batches.iter().map(|b| b.images.count()).collect::<Vec<_>>(),
+        batches.iter().map(|b| b.images.count).collect::<Vec<_>>(),
         [3, 3, 2]
     );
     let label = |i: usize| batches[0].labels[i].as_deref().unwrap();
     assert_eq!((label(0), label(1)), ("red_half", "blue_half"));
     let straight = preprocess.apply(&picture(0)).unwrap();
     assert_eq!(
-        batches[0].images.pictures().unwrap().to_planes()[..3 * 256],
+        batches[0].images.to_planes()[..3 * 256],
         espalier_core::input::to_planes(&[straight])
     );
     assert_eq!((set.counts().seen, set.counts().broken()), (9, 1));
@@ -101,10 +101,7 @@ fn synthetic_data_comes_in_batches_like_any_other() {
         .collect();
     assert_eq!(keys.len(), 100);
     let batch = &batches[0];
-    assert_eq!(
-        batch.images.pictures().unwrap().bytes.len(),
-        25 * 3 * 16 * 16
-    );
+    assert_eq!(batch.images.bytes.len(), 25 * 3 * 16 * 16);
     assert_eq!(batch.captions.rows, 25);
     assert!(batch.captions.len <= 32);
     assert!(batch.synsets.iter().all(Option::is_some));
