@@ -156,9 +156,9 @@ fn documents_name_files_that_exist() {
         .flat_map(|document| {
             let text = std::fs::read_to_string(document).unwrap();
             // The notes become part of the card beside the weights, and are read there.
-            let notes = ["default", "tiny"].into_iter().find(|model| {
-                document.ends_with(format!("trainer/configs/{model}-notes.md"))
-            });
+            let notes = ["default", "tiny"]
+                .into_iter()
+                .find(|model| document.ends_with(format!("trainer/configs/{model}-notes.md")));
             let folder = match notes {
                 Some(model) => root.join("static/models").join(model),
                 None => document.parent().unwrap().to_path_buf(),

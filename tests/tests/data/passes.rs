@@ -101,7 +101,8 @@ fn synthetic_data_comes_in_batches_like_any_other() {
         .collect();
     assert_eq!(keys.len(), 100);
     let batch = &batches[0];
-    assert_eq!(batch.images.bytes.len(), 25 * 3 * 16 * 16);
+    let pixels = batch.images.pictures().unwrap().bytes.len();
+    assert_eq!(pixels, 25 * 3 * 16 * 16);
     assert_eq!(batch.captions.rows, 25);
     assert!(batch.captions.len <= 32);
     assert!(batch.synsets.iter().all(Option::is_some));

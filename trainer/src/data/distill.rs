@@ -12,7 +12,7 @@ use espalier_core::taxonomy::Taxonomy;
 use super::features::Features;
 
 /// Share of the labels of a step that the teacher chooses; the others are random.
-const BY_TEACHER: (usize, usize) = (3, 4);
+pub const BY_TEACHER: (usize, usize) = (3, 4);
 
 /// What the classifier says of the pictures of a batch.
 #[derive(Clone, Debug, PartialEq)]

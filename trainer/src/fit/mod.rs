@@ -5,6 +5,7 @@ mod class_features;
 mod encode;
 pub mod inputs;
 pub mod method;
+mod neighbours;
 pub mod optimise;
 pub mod report;
 pub mod run;

@@ -7,9 +7,10 @@ use espalier_core::model::Classifier;
 use super::Run;
 use super::class_features::{ClassFeatures, Covariance, Drawing};
 use super::inputs::feature_tensor;
+use super::neighbours::Neighbours;
 use crate::classifier_file;
 use crate::data::Batch;
-use crate::data::distill::{Distill, Taught};
+use crate::data::distill::{BY_TEACHER, Distill, Taught};
 use crate::data::features::{FeatureRows, Features};
 use crate::data::random::{Purpose, Random};
 use crate::exit::usage;
@@ -23,8 +24,8 @@ const PROBE: usize = 512;
 pub(super) struct Teacher {
     classifier: Classifier,
     device: Device,
-    /// Gaussians of the classes, the classes that are drawn and draws of a step.
-    drawn: Option<(ClassFeatures, Vec<usize>, usize)>,
+    /// Gaussians of the classes, groups of the classes that are drawn, and draws of a step.
+    drawn: Option<(ClassFeatures, Neighbours, usize)>,
     seed: u64,
 }
 
@@ -68,9 +69,10 @@ impl Teacher {
             logits.extend(self.logits(features)?);
         }
         let drawn = match &self.drawn {
-            Some((gaussians, classes, count)) => {
+            Some((gaussians, groups, count)) => {
                 let mut random = Random::new(self.seed, Purpose::Drawn, step, 0);
-                let drawn = gaussians.draw(*count, classes, &mut random);
+                let classes = groups.draw(count * BY_TEACHER.0 / BY_TEACHER.1, &mut random);
+                let drawn = gaussians.draw(*count, &classes, &mut random);
                 let features = Features {
                     count: *count,
                     width: self.classifier.d_feature(),
@@ -117,6 +119,7 @@ impl Teacher {
             "around their mean: too few for one within classes"
         };
         let weight = self.classifier.linear.weight.val().transpose();
+        let groups = Neighbours::new(weight.clone(), &labelled)?;
         let gaussians = ClassFeatures::new(covariance, weight, how, &self.device)?;
         let mut random = Random::new(self.seed, Purpose::Drawn, 0, 1);
         let probe = gaussians.draw(PROBE, &labelled, &mut random);
@@ -128,7 +131,7 @@ impl Teacher {
             labelled.len(),
             truths.len()
         ))?;
-        self.drawn = Some((gaussians, labelled, count));
+        self.drawn = Some((gaussians, groups, count));
         Ok(self)
     }
 }

@@ -1,0 +1,90 @@
+//! Groups of classes that a classifier confuses.
+//!
+//! A step compares a choice of labels only. Classes drawn one by one are mostly easy to tell apart; a
+//! class beside those that look like it teaches what separates them (hard negatives).
+
+use burn::tensor::Tensor;
+
+use crate::data::random::Random;
+
+/// Classes of a group: one, and those nearest to it.
+const GROUP: usize = 8;
+
+/// For each class the classes of its group, itself first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Neighbours(Vec<Vec<usize>>);
+
+impl Neighbours {
+    /// Groups of `classes` by the cosine of their centred rows of the classifier.
+    ///
+    /// `rows [all classes, d]`
+    pub(super) fn new(rows: Tensor<2>, classes: &[usize]) -> anyhow::Result<Self> {
+        let rows = rows.clone() - rows.mean_dim(0);
+        let norms = (rows.clone() * rows.clone())
+            .sum_dim(1)
+            .sqrt()
+            .clamp_min(1e-12);
+        let rows = rows / norms;
+        let [count, _] = rows.dims();
+        let cosines = rows
+            .clone()
+            .matmul(rows.transpose())
+            .into_data()
+            .convert::<f32>();
+        let cosines: Vec<f32> = cosines
+            .try_into_vec()
+            .map_err(|e| anyhow::anyhow!("numbers cannot be read back from the device: {e:?}"))?;
+        let group = |class: &usize| {
+            let row = &cosines[class * count..][..count];
+            let mut near = classes.to_vec();
+            near.sort_by(|a, b| {
+                (*b == *class)
+                    .cmp(&(*a == *class))
+                    .then(row[*b].total_cmp(&row[*a]))
+            });
+            near.truncate(GROUP);
+            near
+        };
+        Ok(Self(classes.iter().map(group).collect()))
+    }
+
+    /// The classes of random groups, at most `most` and at least one group.
+    pub(super) fn draw(&self, most: usize, random: &mut Random) -> Vec<usize> {
+        let mut chosen = std::collections::BTreeSet::new();
+        for _ in 0..(most / GROUP).max(1) {
+            let at = random.below(self.0.len() as u32) as usize;
+            chosen.extend(self.0.get(at).into_iter().flatten());
+        }
+        chosen.into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{Device, TensorData};
+
+    use super::*;
+    use crate::data::random::Purpose;
+
+    #[test]
+    fn a_class_is_grouped_with_those_like_it() {
+        // Twelve classes on a circle; the tenth is no label.
+        let angle = |i: usize| std::f32::consts::TAU * i as f32 / 12.0;
+        let rows: Vec<f32> = (0..12)
+            .flat_map(|i| [angle(i).cos(), angle(i).sin()])
+            .collect();
+        let rows = Tensor::from_data(TensorData::new(rows, [12, 2]), &Device::flex());
+        let classes: Vec<usize> = (0..12).filter(|c| *c != 10).collect();
+        let groups = Neighbours::new(rows, &classes).unwrap();
+        let first: std::collections::BTreeSet<usize> = groups.0[0].iter().copied().collect();
+        assert_eq!((groups.0[0][0], groups.0[0].len()), (0, GROUP));
+        assert!(
+            [1, 2, 3, 9, 11].iter().all(|near| first.contains(near)),
+            "{first:?}"
+        );
+        assert!(!first.contains(&10) && !first.contains(&6));
+        let random = &mut Random::new(0, Purpose::Drawn, 0, 0);
+        let drawn = groups.draw(GROUP, random);
+        assert_eq!(drawn.len(), GROUP);
+    }
+}
