@@ -97,6 +97,87 @@ pub fn with_article(name: &str) -> String {
     format!("{article} {name}")
 }
 
+/// Plurals that follow no rule, by the last word of a name.
+const IRREGULAR: [(&str, &str); 20] = [
+    ("man", "men"),
+    ("woman", "women"),
+    ("child", "children"),
+    ("person", "people"),
+    ("foot", "feet"),
+    ("tooth", "teeth"),
+    ("goose", "geese"),
+    ("mouse", "mice"),
+    ("ox", "oxen"),
+    ("wolf", "wolves"),
+    ("calf", "calves"),
+    ("leaf", "leaves"),
+    ("loaf", "loaves"),
+    ("knife", "knives"),
+    ("wife", "wives"),
+    ("shelf", "shelves"),
+    ("scarf", "scarves"),
+    ("sheep", "sheep"),
+    ("fish", "fish"),
+    ("deer", "deer"),
+];
+
+/// The plural of a name: that of its last word, by letters, with the common exceptions. Names that
+/// are plural already stay as they are.
+#[must_use]
+pub fn plural(name: &str) -> String {
+    let begin = name.rfind([' ', '-']).map_or(0, |at| at + 1);
+    let (before, last) = name.split_at(begin);
+    let irregular = IRREGULAR.iter().find(|(one, _)| {
+        let rest = last.strip_suffix(one);
+        // `fireman` is irregular, `human` and `bigfish` are rare enough.
+        rest.is_some_and(|rest| rest.is_empty() || one.len() > 2 && *one != "ox" && last != "human")
+    });
+    if let Some((one, many)) = irregular {
+        let stem = last.strip_suffix(one).unwrap_or_default();
+        return format!("{before}{stem}{many}");
+    }
+    let is_vowel = |c: char| "aeiou".contains(c);
+    let before_last = last.chars().rev().nth(1);
+    let hisses = ["ss", "x", "ch", "sh", "us", "z"]
+        .iter()
+        .any(|end| last.ends_with(end));
+    if hisses {
+        format!("{name}es")
+    } else if last.ends_with('s') {
+        name.to_owned()
+    } else if last.ends_with('y') && !before_last.is_some_and(is_vowel) {
+        format!("{}ies", &name[..name.len() - 1])
+    } else {
+        format!("{name}s")
+    }
+}
+
+/// The names that a plural may be of, the likeliest first: `kittens` is of `kitten`, `knives` of
+/// `knife`. A word that is no plural may give names too; whoever asks knows which exist.
+#[must_use]
+pub fn singulars(name: &str) -> Vec<String> {
+    let begin = name.rfind([' ', '-']).map_or(0, |at| at + 1);
+    let (before, last) = name.split_at(begin);
+    let mut found = Vec::new();
+    for (one, many) in IRREGULAR {
+        if let Some(stem) = last.strip_suffix(many) {
+            found.push(format!("{before}{stem}{one}"));
+        }
+    }
+    for (ending, instead) in [
+        ("ies", "y"),
+        ("ves", "f"),
+        ("ves", "fe"),
+        ("es", ""),
+        ("s", ""),
+    ] {
+        if let Some(stem) = last.strip_suffix(ending).filter(|stem| stem.len() > 1) {
+            found.push(format!("{before}{stem}{instead}"));
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,5 +249,40 @@ mod tests {
             said,
             ["an abacus", "an albatross", "a mantis", "a school bus"]
         );
+    }
+
+    #[test]
+    fn plurals_follow_the_last_word() {
+        let known = [
+            ("dog", "dogs"),
+            ("puppy", "puppies"),
+            ("toy", "toys"),
+            ("fire truck", "fire trucks"),
+            ("wine glass", "wine glasses"),
+            ("church", "churches"),
+            ("scissors", "scissors"),
+            ("white wolf", "white wolves"),
+            ("fireman", "firemen"),
+            ("human", "humans"),
+            ("box", "boxes"),
+        ];
+        for (one, many) in known {
+            assert_eq!(plural(one), many);
+        }
+    }
+
+    #[test]
+    fn plurals_lead_back_to_their_names() {
+        for (many, one) in [
+            ("kittens", "kitten"),
+            ("puppies", "puppy"),
+            ("kitchen knives", "kitchen knife"),
+            ("wolves", "wolf"),
+            ("firemen", "fireman"),
+            ("boxes", "box"),
+        ] {
+            assert!(singulars(many).iter().any(|name| name == one), "{many}");
+        }
+        assert!(singulars("s").is_empty());
     }
 }

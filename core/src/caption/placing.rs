@@ -1,4 +1,4 @@
-//! The place of a typed text in a taxonomy: the node whose name it is, else the one whose embedding is
+//! The place of a typed text in a taxonomy: the node whose name it is or ends with, else the one whose embedding is
 //! nearest. The page and `trainer eval --task words` both use these functions.
 
 use super::index::CaptionIndex;
@@ -25,7 +25,10 @@ pub fn place_text(
     embedding: &[f32],
     nodes: &[Option<Vec<f32>>],
 ) -> TextPlace {
-    match taxonomy.named(text) {
+    let named = taxonomy
+        .named(text)
+        .or_else(|| taxonomy.named_by_head(text));
+    match named {
         Some(node) => TextPlace {
             node,
             by_name: true,

@@ -2,7 +2,20 @@
 
 use super::{NodeIx, Taxonomy};
 
+use crate::words::singulars;
+
 const ARTICLES: [&str; 3] = ["a ", "an ", "the "];
+
+/// Words between a noun and what is said about it.
+const PREPOSITIONS: [&str; 10] = [
+    "of", "on", "in", "with", "at", "for", "by", "from", "near", "to",
+];
+
+/// Nouns that say how much there is of a thing, or that it is in a picture, but not what it is.
+const MEASURES: [&str; 18] = [
+    "bit", "bunch", "couple", "group", "herd", "image", "kind", "lot", "pack", "pair", "photo",
+    "picture", "piece", "pile", "set", "slice", "sort", "type",
+];
 
 impl Taxonomy {
     /// The node that a phrase names, articles and case aside, or whose id it is. The name that a node is
@@ -16,6 +29,36 @@ impl Taxonomy {
         let other = || nodes().find(|(_, node)| node.names.iter().any(is_wanted));
         self.find(phrase)
             .or_else(|| shown().or_else(other).map(|(ix, _)| ix))
+    }
+
+    /// The node that the head of a noun phrase names, in the singular or the plural: `my old trucks` names
+    /// the trucks, `cutlery on a table` the cutlery, `a pair of jeans` the jeans. Of several names the
+    /// longest counts, so that a hot dog is no dog.
+    #[must_use]
+    pub fn named_by_head(&self, phrase: &str) -> Option<NodeIx> {
+        let phrase = phrase.to_lowercase();
+        let words: Vec<&str> = phrase
+            .split(|c: char| !c.is_alphanumeric() && c != '-' && c != '\'')
+            .filter(|word| !word.is_empty())
+            .collect();
+        // English puts the head last, before any preposition.
+        let parts = words.split(|word| PREPOSITIONS.contains(word));
+        parts.into_iter().find_map(|part| {
+            let is_measure = part.last().is_some_and(|head| {
+                let single = singulars(head);
+                MEASURES
+                    .iter()
+                    .any(|m| m == head || single.iter().any(|s| s == m))
+            });
+            let mut ends = (0..part.len()).map(|from| part[from..].join(" "));
+            ends.find_map(|end| self.named_in_any_number(&end))
+                .filter(|_| !is_measure)
+        })
+    }
+
+    fn named_in_any_number(&self, name: &str) -> Option<NodeIx> {
+        let exact = self.named(name);
+        exact.or_else(|| singulars(name).iter().find_map(|single| self.named(single)))
     }
 }
 
@@ -47,5 +90,29 @@ mod tests {
         assert_eq!(named("construction crane"), Some("m"));
         assert_eq!(named("r"), Some("r"));
         assert_eq!(named("cranes"), None);
+    }
+
+    #[test]
+    fn the_head_of_a_phrase_names_a_node() {
+        let tree = "synset\tnames\thypernyms\tlabelled\nr\tthing\t\t0\n\
+                    d\tdog\tr\t1\nh\thot dog\tr\t1\nc\tcutlery\tr\t0\nj\tjean|blue jean\tr\t1\n\
+                    k\tknife\tc\t1\nt\ttable\tr\t1\np\tpicture\tr\t1\n";
+        let taxonomy = Taxonomy::from_tsv(tree).unwrap_or_else(|e| panic!("{e}"));
+        let named = |phrase| {
+            let node = taxonomy.named_by_head(phrase);
+            node.map(|ix| taxonomy.node(ix).id.as_str())
+        };
+        for (phrase, id) in [
+            ("my two big dogs", "d"),
+            ("Hot dogs", "h"),
+            ("cutlery on a table", "c"),
+            ("a pair of jeans", "j"),
+            ("grandma's sharp knives", "k"),
+            ("a picture of a dog", "d"),
+        ] {
+            assert_eq!(named(phrase), Some(id), "{phrase}");
+        }
+        assert_eq!(named("a dogma"), None);
+        assert_eq!(named(""), None);
     }
 }
