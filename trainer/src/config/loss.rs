@@ -77,6 +77,10 @@ pub struct LossConfig {
     /// Weight of the distillation of the classifier that came with the image encoder; 0 leaves it
     /// out. Needs kept features.
     pub distill: f64,
+    /// Weight of the pull of label texts toward the directions that the classifier's rows have in the
+    /// embedding.
+    #[serde(default)]
+    pub anchor: f64,
     /// Temperature of the classifier's probabilities, above 0.
     pub distill_temperature: f64,
     /// Labels of a step that they are compared over; 0 for all.

@@ -6,6 +6,7 @@
 //! most likely for a picture of the batch, and random others (a sampled softmax).
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use espalier_core::taxonomy::Taxonomy;
 
@@ -21,6 +22,17 @@ pub struct Taught {
     pub logits: Vec<f32>,
     /// Features that were drawn from the classifier, and its logits of them.
     pub drawn: Option<(Features, Vec<f32>)>,
+    /// Directions of the classes in the embedding, `[classes, d_embed]`, where the loss asks for them.
+    pub anchors: Option<Arc<Anchors>>,
+}
+
+/// Directions of classes in the embedding.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Anchors {
+    /// Width of the embedding.
+    pub width: usize,
+    /// `[classes, width]`, rows of length 1.
+    pub values: Vec<f32>,
 }
 
 /// Soft targets over the labels of a step.
@@ -32,6 +44,8 @@ pub struct DistillBatch {
     pub targets: Vec<f32>,
     /// Features that were drawn from the classifier, and their targets.
     pub drawn: Option<(Features, Vec<f32>)>,
+    /// Directions of these labels in the embedding, where the loss asks for them.
+    pub anchors: Option<Anchors>,
 }
 
 /// How labels and classes fit together.
@@ -147,8 +161,16 @@ impl Distill {
             rows.flat_map(|row| softmax(row, &classes, self.temperature))
                 .collect()
         };
+        let anchors = taught.anchors.as_ref().map(|anchors| {
+            let row = |class: &usize| &anchors.values[class * anchors.width..][..anchors.width];
+            Anchors {
+                width: anchors.width,
+                values: classes.iter().flat_map(row).copied().collect(),
+            }
+        });
         DistillBatch {
             labels: classes.len(),
+            anchors,
             targets: of(&taught.logits),
             drawn: taught.drawn.map(|(features, logits)| {
                 let targets = of(&logits);
@@ -180,6 +202,7 @@ mod tests {
         Taught {
             logits: logits.to_vec(),
             drawn: None,
+            anchors: None,
         }
     }
 

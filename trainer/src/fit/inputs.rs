@@ -99,6 +99,8 @@ pub struct DistillInputs {
     /// Features that were drawn from the classifier, `[m, d_model]`, and their probabilities,
     /// `[m, k]`.
     pub drawn: Option<(Tensor<2>, Tensor<2>)>,
+    /// Directions of these labels in the embedding, `[k, d_embed]`.
+    pub anchors: Option<Tensor<2>>,
 }
 
 fn distill_inputs(batch: &DistillBatch, device: &Device) -> DistillInputs {
@@ -108,6 +110,10 @@ fn distill_inputs(batch: &DistillBatch, device: &Device) -> DistillInputs {
     };
     DistillInputs {
         labels: batch.labels,
+        anchors: batch.anchors.as_ref().map(|anchors| {
+            let shape = [batch.labels, anchors.width];
+            Tensor::from_data(TensorData::new(anchors.values.clone(), shape), device)
+        }),
         targets: targets(&batch.targets),
         drawn: batch
             .drawn

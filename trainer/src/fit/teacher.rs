@@ -1,7 +1,10 @@
 //! The classifier that came with the image encoder, as a teacher.
 
+use std::sync::Arc;
+
 use anyhow::Context;
 use burn::tensor::{Device, Tensor};
+use espalier_core::math::normalize;
 use espalier_core::model::Classifier;
 
 use super::Run;
@@ -10,10 +13,11 @@ use super::inputs::feature_tensor;
 use super::neighbours::Neighbours;
 use crate::classifier_file;
 use crate::data::Batch;
-use crate::data::distill::{BY_TEACHER, Distill, Taught};
+use crate::data::distill::{Anchors, BY_TEACHER, Distill, Taught};
 use crate::data::features::{FeatureRows, Features};
 use crate::data::random::{Purpose, Random};
 use crate::exit::usage;
+use crate::model_file;
 
 /// Features whose logits are computed at a time.
 const BLOCK: usize = 4096;
@@ -26,6 +30,8 @@ pub(super) struct Teacher {
     device: Device,
     /// Gaussians of the classes, groups of the classes that are drawn, and draws of a step.
     drawn: Option<(ClassFeatures, Neighbours, usize)>,
+    /// Directions of the classes, where the loss asks for them.
+    anchors: Option<Arc<Anchors>>,
     seed: u64,
 }
 
@@ -83,7 +89,11 @@ impl Teacher {
             }
             None => None,
         };
-        Ok(Taught { logits, drawn })
+        Ok(Taught {
+            logits,
+            drawn,
+            anchors: self.anchors.clone(),
+        })
     }
 
     /// Prepare to draw features of the classes of labels.
@@ -137,6 +147,24 @@ impl Teacher {
 }
 
 impl Run {
+    /// Where label texts should lie: the centred rows of the classifier, projected as features are by
+    /// the checkpoint that the run began with. The projection may learn; the directions stay.
+    fn anchors(&self, classifier: &Classifier) -> anyhow::Result<Anchors> {
+        let init = self.config.model.init.as_ref();
+        let init = init.context("loss.anchor: expected --init, found none")?;
+        let projection = model_file::open(init, &self.device)?
+            .encoder
+            .image
+            .visual_proj;
+        let rows = classifier.linear.weight.val().transpose();
+        let rows = rows.clone() - rows.mean_dim(0);
+        let projected = normalize(rows.matmul(projection.weight.val()));
+        Ok(Anchors {
+            width: projected.dims()[1],
+            values: numbers(projected)?,
+        })
+    }
+
     /// The classifier of the checkpoint that the run starts from, where the loss distils it, and how
     /// its classes fit the labels. `rows` are the kept features of the training data.
     pub(super) fn teacher(
@@ -171,12 +199,16 @@ impl Run {
                 node.is_some_and(|ix| taxonomy.node(ix).labelled)
             })
             .collect();
-        let teacher = Teacher {
+        let mut teacher = Teacher {
             classifier,
             device: self.device.clone(),
             drawn: None,
+            anchors: None,
             seed: self.config.train.seed,
         };
+        if l.anchor > 0.0 {
+            teacher.anchors = Some(Arc::new(self.anchors(&teacher.classifier)?));
+        }
         if d.synthetic_features == 0 {
             return Ok(Some((teacher, distill)));
         }

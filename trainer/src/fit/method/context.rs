@@ -159,6 +159,13 @@ impl StepContext<'_> {
             return terms;
         };
         let known = texts.narrow(0, 0, distill.labels);
+        let terms = match &distill.anchors {
+            Some(anchors) => {
+                let cosines = (normalize(known.clone()) * anchors.clone()).sum_dim(1);
+                terms.plus("anchor", options.anchor, (cosines.neg() + 1.0).mean())
+            }
+            None => terms,
+        };
         let term = |pictures, targets| {
             label_contrast(similarity(pictures, known.clone()), targets, scale.clone())
         };
