@@ -119,7 +119,7 @@ fn BothModels() -> impl IntoView {
     view! {
         <p class="picker" data-testid="models">
             <span class="note">
-                "A much smaller model is here too, for comparison."
+                "A small model is here too, for comparison."
             </span>
             <a class="button is-quiet is-small" href=address data-testid="both-models">
                 "See both models side by side"
