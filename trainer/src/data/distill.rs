@@ -228,6 +228,19 @@ mod tests {
     }
 
     #[test]
+    fn anchors_are_those_of_the_chosen_labels() {
+        // One direction a class, in the order of the classes.
+        let values = vec![1.0, 0.0, 0.0, 1.0, -1.0, 0.0, 0.0, -1.0];
+        let taught = Taught {
+            anchors: Some(Arc::new(Anchors { width: 2, values })),
+            ..taught(&[0.0; 4])
+        };
+        let chosen = [place("b"), place("c"), place("d")];
+        let found = distill(1.0, 0).targets(taught, &chosen).anchors.unwrap();
+        assert_eq!((found.width, found.values), (2, vec![0.0, -1.0, 1.0, 0.0]));
+    }
+
+    #[test]
     fn the_teacher_chooses_the_labels_that_some_row_is_likely_to_show() {
         let rows = [9.0, 0.0, 0.0, 0.0, 0.0, 0.0, 20.0, 9.0];
         let likely = distill(1.0, 0).likely(&taught(&rows), 4);
