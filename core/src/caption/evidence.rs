@@ -26,7 +26,7 @@ pub struct Evidence {
     pub radius: [f64; 2],
 }
 
-/// What an embedding shows, whatever the node.
+/// The two numbers of a photo that do not depend on the node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
     /// Largest logit of a label, times the scale of the calibration.

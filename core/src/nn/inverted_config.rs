@@ -1,4 +1,4 @@
-//! What an encoder of inverted residuals is made of.
+//! Configuration of an encoder of inverted residuals.
 
 use burn::config::Config;
 

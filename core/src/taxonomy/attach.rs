@@ -1,4 +1,4 @@
-//! Where concepts that a taxonomy lacks belong in it.
+//! Places of concepts that a taxonomy lacks: the deepest of its nodes above them.
 //!
 //! A taxonomy holds a part of a larger hierarchy, such as all of WordNet's nouns. Each concept of the
 //! larger one has nodes of the taxonomy above it; the deepest of them say what it is.
