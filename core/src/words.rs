@@ -1,7 +1,7 @@
 //! Small matters of English.
 
 /// Nouns that take no indefinite article, judged by the head of a name: its last word, or the last word
-/// before "of".
+/// before "of" or "or".
 const UNCOUNTABLE: [&str; 61] = [
     "armor",
     "bedding",
@@ -74,6 +74,7 @@ const UNCOUNTABLE: [&str; 61] = [
 pub fn with_article(name: &str) -> String {
     let lower = name.to_lowercase();
     let head = lower.split(" of ").next().unwrap_or_default();
+    let head = head.split(" or ").next().unwrap_or_default();
     let last = head.rsplit([' ', '-']).next().unwrap_or_default();
     let singular_s = ["ss", "us", "is"].iter().any(|e| last.ends_with(e));
     let plural = last.ends_with('s') && !singular_s;
@@ -233,6 +234,7 @@ mod tests {
             "means of transport",
             "bird of prey",
             "toilet paper",
+            "food or drink",
         ]
         .map(with_article);
         assert_eq!(
@@ -241,7 +243,8 @@ mod tests {
                 "an ear of corn",
                 "means of transport",
                 "a bird of prey",
-                "toilet paper"
+                "toilet paper",
+                "food or drink"
             ]
         );
         let said = ["abacus", "albatross", "mantis", "school bus"].map(with_article);

@@ -356,6 +356,9 @@ pub struct ExportArgs {
     /// lost its place.
     #[arg(long, conflicts_with = "captions")]
     pub no_places: bool,
+    /// Table of nouns, WordNet's or of its form: typed words that name no node are looked up in it.
+    #[arg(long, value_name = "FILE")]
+    pub nouns: Option<PathBuf>,
     /// Taxonomy file, or a shipped taxonomy by name: wordnet or imagenet; that of the run where it
     /// is not given.
     #[arg(long, value_name = "FILE|NAME")]

@@ -277,6 +277,7 @@ impl TrainConfig {
         d.data = d.data.iter().map(name).collect();
         d.val_data = d.val_data.iter().map(name).collect();
         d.taxonomy = d.taxonomy.as_ref().map(name);
+        d.nouns = d.nouns.as_ref().map(name);
         m.init = m.init.as_ref().map(name);
         self.train.feature_cache = None;
         self

@@ -5,11 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
-use espalier_core::bundle::{BundleFile, BundleFiles, Manifest, Part, sha256_hex};
-use espalier_core::caption::{Calibration, files};
+use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
+use espalier_core::caption::{Calibration, files, lexicon, weights_of};
 use espalier_core::geometry::Space;
 use espalier_core::input::{Preprocess, ResizeMode, Tokenizer};
 use espalier_core::model::{DualConfig, DualEncoder};
+use espalier_core::taxonomy::Lexicon;
 use espalier_core::weights::{self, Tensors};
 
 use crate::exit::usage;
@@ -97,6 +98,8 @@ pub struct Model {
     pub root: Option<Vec<f32>>,
     /// How its scores become probabilities, where it is a bundle.
     pub calibration: Option<Calibration>,
+    /// Nouns that name no node of the taxonomy, where it is a bundle that has them.
+    pub lexicon: Lexicon,
 }
 
 /// Preprocessing of an architecture for photos: shortest side, centre crop (METHODS 6.0); for
@@ -235,6 +238,7 @@ pub fn open(path: &Path, device: &Device) -> anyhow::Result<Model> {
         sha256,
         preprocess,
         calibration: None,
+        lexicon: Lexicon::default(),
     })
 }
 
@@ -259,11 +263,10 @@ pub fn from_bundle(
     device: &Device,
 ) -> anyhow::Result<Model> {
     manifest.check_geometry()?;
-    let vocabulary = |file: &BundleFile| file.path == files::VOCABULARY;
     let mut tensors = BTreeMap::new();
     for file in manifest
-        .files_of(&[Part::Image, Part::Text])
-        .filter(|f| !vocabulary(f))
+        .files_of(&[Part::Image])
+        .chain(weights_of(&manifest))
     {
         tensors.extend(bundle.tensors(&file.path)?.tensors);
     }
@@ -276,7 +279,9 @@ pub fn from_bundle(
         bundle.text(files::VOCABULARY)?,
         manifest.model.text.vocab_size,
     )?;
+    let lexicon = lexicon(&manifest, bundle)?;
     Ok(Model {
+        lexicon,
         card: ModelCard {
             config: manifest.model,
             method: manifest.method,

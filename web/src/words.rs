@@ -1,6 +1,6 @@
 //! Numbers put into words: what the page says first, before any number.
 
-use espalier_core::caption::{CaptionResult, TaxonomyResult, Verdict};
+use espalier_core::caption::{CaptionResult, PlacedBy, TaxonomyResult, Verdict};
 use espalier_core::words::with_article;
 
 use crate::state::cut::Dial;
@@ -148,11 +148,14 @@ pub fn verdict_sentences(
             )
         });
     }
-    if !verdict.by_name {
-        said.push(format!(
-            "The tree has no such name; the nearest in it is {}.",
-            with_article(concept)
-        ));
+    let elsewhere = match verdict.by {
+        PlacedBy::Name => None,
+        PlacedBy::Noun => Some("it belongs to"),
+        PlacedBy::Embedding => Some("the nearest in it is"),
+    };
+    if let Some(how) = elsewhere {
+        let concept = with_article(concept);
+        said.push(format!("The tree has no such name; {how} {concept}."));
     }
     said.push(if verdict.concept == verdict.common {
         format!(
@@ -367,7 +370,7 @@ mod tests {
                 aperture: 0.5,
             }),
             concept: "r".into(),
-            by_name: true,
+            by: PlacedBy::Name,
             p: 0.1,
             common: "b".into(),
             common_p: 0.9,
@@ -387,7 +390,7 @@ mod tests {
         let last =
             "The way to a robin leaves my path before that tells anything: it is hardly one.";
         assert_eq!(said[2], last);
-        verdict.by_name = false;
+        verdict.by = PlacedBy::Embedding;
         verdict.common = "r".into();
         verdict.cone = None;
         verdict.closer = 0;
@@ -401,6 +404,9 @@ mod tests {
                 "My path leads through a robin: it is probably one."
             ]
         );
+        verdict.by = PlacedBy::Noun;
+        let said = verdict_sentences("redbreast", &verdict, ("robin", Some("robin")));
+        assert_eq!(said[1], "The tree has no such name; it belongs to a robin.");
     }
 
     #[test]

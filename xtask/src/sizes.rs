@@ -137,27 +137,26 @@ mod tests {
         }
     }
 
-    fn all(page: u64) -> Vec<Program> {
-        vec![
-            program("espalier-web-0123_bg.wasm", page),
-            program("worker_cpu_bg.wasm", 1_120_000),
-            program("worker_gpu_bg.wasm", 4_200_000),
-        ]
+    /// Every program, each `over` bytes above its budget.
+    fn all(over: u64) -> Vec<Program> {
+        let file =
+            |(start, kb): (&str, u64)| program(&format!("{start}-0123_bg.wasm"), kb * 1000 + over);
+        BUDGETS.map(file).into()
     }
 
     #[test]
     fn programs_within_their_budgets_are_no_complaint() {
-        assert_eq!(complaints(&all(450_000)), "");
+        assert_eq!(complaints(&all(0)), "");
     }
 
     #[test]
     fn a_program_over_its_budget_is_named_with_both_numbers() {
-        let text = complaints(&all(451_000));
-        assert!(
-            text.contains("espalier-web-0123_bg.wasm is 451 kB"),
-            "{text}"
-        );
-        assert!(text.contains("budget is 450 kB"), "{text}");
+        let text = complaints(&all(1000));
+        for (start, kb) in BUDGETS {
+            let over = format!("{start}-0123_bg.wasm is {} kB", kb + 1);
+            assert!(text.contains(&over), "{text}");
+            assert!(text.contains(&format!("budget is {kb} kB")), "{text}");
+        }
     }
 
     #[test]

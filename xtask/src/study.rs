@@ -1,28 +1,27 @@
 //! `cargo xtask study`: methods trained from the same start, on the same data, for the same steps,
 //! over several seeds, and what each is worth afterwards.
 //!
-//! A seed fixes the weights of both towers, the order of the data and all augmentation, for every
-//! method alike. The study can be interrupted: runs that are there are continued.
+//! A seed fixes the weights that are not loaded, the order of the data and all augmentation, for
+//! every method alike. The study can be interrupted: runs that are there are continued, and what was
+//! measured is kept beside them.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+mod table;
+
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use serde_json::Value;
 
+use self::table::Found;
 use crate::document;
 use crate::process::{capture, command, run as execute};
 
 const DOCUMENT: &str = "docs/study.md";
 
-/// What is measured of each run.
-const TASKS: &str = "zero-shot,hierarchy,retrieval,ordering";
-
-/// Values that are no result: what chance would give.
-const ASIDE: [&str; 1] = ["chance"];
+/// Ends the name of a method that is given boxes as further pairs.
+const BOXES: &str = "+boxes";
 
 /// What to compare, on what, for how long.
 #[derive(Args, Clone, Debug)]
@@ -33,7 +32,10 @@ pub struct Options {
     /// Shards to measure on, of other photos
     #[arg(long, num_args = 1.., required = true, value_name = "PATH")]
     val: Vec<PathBuf>,
-    /// Methods
+    /// Checkpoint that every run starts from, with `{seed}` for its seed; none for random weights
+    #[arg(long, value_name = "PATH")]
+    init: Option<String>,
+    /// Methods; `clip+boxes` and `meru+boxes` have boxes and their phrases as further pairs
     #[arg(
         long,
         value_delimiter = ',',
@@ -55,6 +57,18 @@ pub struct Options {
     /// Folder of the runs
     #[arg(long, default_value = "logs/study", value_name = "DIR")]
     logs: PathBuf,
+    /// What is measured on `--val`
+    #[arg(long, default_value = "zero-shot,hierarchy,retrieval,ordering")]
+    tasks: String,
+    /// A further task and its own data, for example `hyperlex=hyperlex-dev.txt`; may be repeated
+    #[arg(long, value_name = "TASK=PATH", value_parser = further)]
+    also: Vec<(String, PathBuf)>,
+    /// Taxonomy to train and measure with, as for `trainer eval --taxonomy`
+    #[arg(long)]
+    taxonomy: Option<String>,
+    /// Which labels are compared, as for `trainer eval --classes`
+    #[arg(long)]
+    classes: Option<String>,
     /// Further keys of the configuration of every run, for example `train.patch_keep=0.5`
     #[arg(last = true, value_name = "KEY=VALUE")]
     pairs: Vec<String>,
@@ -66,8 +80,12 @@ pub struct Options {
     write: bool,
 }
 
-/// Values by task and metric, of each method the seeds' values.
-type Found = BTreeMap<(String, String), BTreeMap<String, Vec<f64>>>;
+fn further(text: &str) -> Result<(String, PathBuf), String> {
+    let parts = text.split_once('=');
+    let parts = parts.filter(|(task, path)| !task.is_empty() && !path.is_empty());
+    let (task, path) = parts.ok_or_else(|| format!("expected TASK=PATH, found `{text}`"))?;
+    Ok((task.to_owned(), path.into()))
+}
 
 /// Trains what is missing, measures all, prints the table and, if asked for, keeps it.
 ///
@@ -88,21 +106,22 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
             let name = format!("{method}-seed{seed}");
             execute(&mut fit(root, options, method, seed, &name))
                 .with_context(|| format!("training {name}"))?;
-            let lines = capture(&mut eval(root, options, &name))
-                .with_context(|| format!("measuring {name}"))?;
-            collect(&mut found, method, &lines)?;
+            let lines =
+                measured(root, options, &name).with_context(|| format!("measuring {name}"))?;
+            table::collect(&mut found, method, &lines)?;
         }
         println!(
             "after {} of {} seeds\n\n{}",
             seed + 1,
             options.seeds,
-            table(&found, options)
+            table::values(&found, &options.methods)
         );
     }
     let text = format!(
-        "{}\n{}",
+        "{}\n{}\n{}",
         circumstances(root, options),
-        table(&found, options)
+        table::values(&found, &options.methods),
+        table::differences(&found, &options.methods)
     );
     if options.write {
         document::keep(root, DOCUMENT, "study", &text)?;
@@ -117,15 +136,12 @@ fn trainer(root: &Path, options: &Options) -> Command {
 
 fn fit(root: &Path, options: &Options, method: &str, seed: u64, name: &str) -> Command {
     let mut fit = trainer(root, options);
-    fit.args([
-        "fit",
-        "--dataset",
-        "grit",
-        "--method",
-        method,
-        "--name",
-        name,
-    ]);
+    let bare = method.strip_suffix(BOXES).unwrap_or(method);
+    fit.args(["fit", "--dataset", "grit", "--method", bare, "--name", name]);
+    if let Some(init) = &options.init {
+        fit.arg("--init")
+            .arg(init.replace("{seed}", &seed.to_string()));
+    }
     fit.arg("--data").args(&options.data);
     fit.arg("--logs").arg(&options.logs);
     fit.args(["--seed", &seed.to_string()]);
@@ -135,82 +151,74 @@ fn fit(root: &Path, options: &Options, method: &str, seed: u64, name: &str) -> C
     if options.logs.join(name).join("config.toml").is_file() {
         fit.args(["--resume", "latest"]);
     }
+    if bare != method {
+        fit.arg("loss.boxes_as_pairs=true");
+    }
+    if let Some(taxonomy) = &options.taxonomy {
+        fit.arg(format!("dataset.taxonomy={taxonomy}"));
+    }
     fit.args(&options.pairs);
     fit
 }
 
-fn eval(root: &Path, options: &Options, name: &str) -> Command {
-    let mut eval = trainer(root, options);
-    eval.args([
-        "eval",
-        "--task",
-        TASKS,
-        "--json",
-        "--backend",
-        &options.backend,
-    ]);
-    eval.arg("--checkpoint").arg(options.logs.join(name));
-    eval.arg("--data").args(&options.val);
-    eval
+/// What a run is worth, one JSON object a task: as it was kept beside the run, or measured now.
+fn measured(root: &Path, options: &Options, name: &str) -> Result<String> {
+    let run = options.logs.join(name);
+    let last = fs::read_to_string(run.join("last_checkpoint.txt"))
+        .with_context(|| format!("{} has no checkpoint", run.display()))?;
+    let evals = evals(root, options, &run);
+    // Measured again once anything that it depends on has changed.
+    let what = format!("{} {evals:?}", last.trim());
+    let kept = run.join("study.jsonl");
+    if let Some((of, lines)) = fs::read_to_string(&kept)
+        .ok()
+        .as_deref()
+        .and_then(|t| t.split_once('\n'))
+        && of == what
+    {
+        return Ok(lines.to_owned());
+    }
+    let mut lines = String::new();
+    for mut eval in evals {
+        lines.push_str(&capture(&mut eval)?);
+    }
+    fs::write(&kept, format!("{what}\n{lines}"))?;
+    Ok(lines)
 }
 
-/// Adds the metrics of a run, one JSON object a task.
-fn collect(found: &mut Found, method: &str, lines: &str) -> Result<()> {
-    for line in lines.lines() {
-        let record: Value = serde_json::from_str(line)
-            .with_context(|| format!("expected a JSON object, found `{line}`"))?;
-        let task = record["task"].as_str().unwrap_or_default();
-        for (metric, value) in record["metrics"].as_object().into_iter().flatten() {
-            let (false, Some(value)) = (ASIDE.contains(&metric.as_str()), value.as_f64()) else {
-                continue;
-            };
-            let methods = found.entry((task.to_owned(), metric.clone())).or_default();
-            methods.entry(method.to_owned()).or_default().push(value);
+fn evals(root: &Path, options: &Options, run: &Path) -> Vec<Command> {
+    let eval = |tasks: &str, data: &[PathBuf]| {
+        let mut eval = trainer(root, options);
+        eval.args(["eval", "--json", "--backend", &options.backend]);
+        eval.args(["--task", tasks]);
+        eval.arg("--checkpoint").arg(run);
+        eval.arg("--data").args(data);
+        for (flag, value) in [
+            ("--taxonomy", &options.taxonomy),
+            ("--classes", &options.classes),
+        ] {
+            value.iter().for_each(|value| {
+                eval.args([flag, value]);
+            });
         }
-    }
-    Ok(())
-}
-
-/// Mean and sample standard deviation; the latter none of a single value.
-fn mean_and_spread(values: &[f64]) -> (f64, Option<f64>) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
-    (
-        mean,
-        (values.len() > 1).then(|| (squares / (n - 1.0)).sqrt()),
-    )
-}
-
-/// One row a metric, one column a method: mean ± standard deviation.
-fn table(found: &Found, options: &Options) -> String {
-    let mut table = format!("| task | metric | {} |\n", options.methods.join(" | "));
-    let _ = writeln!(table, "|---|---|{}", "--:|".repeat(options.methods.len()));
-    for ((task, metric), methods) in found {
-        let cell = |method: &String| {
-            let Some(values) = methods.get(method) else {
-                return "–".to_owned();
-            };
-            match mean_and_spread(values) {
-                (mean, Some(spread)) => format!("{mean:.4} ± {spread:.4}"),
-                (mean, None) => format!("{mean:.4}"),
-            }
-        };
-        let cells: Vec<String> = options.methods.iter().map(cell).collect();
-        let _ = writeln!(table, "| {task} | `{metric}` | {} |", cells.join(" | "));
-    }
-    table
+        eval
+    };
+    let further = options.also.iter();
+    std::iter::once(eval(&options.tasks, &options.val))
+        .chain(further.map(|(task, path)| eval(task, std::slice::from_ref(path))))
+        .collect()
 }
 
 /// What the table belongs to.
 fn circumstances(root: &Path, options: &Options) -> String {
+    let start = options.init.as_ref().map_or("", |_| "--init … ");
     let more = if options.pairs.is_empty() {
         String::new()
     } else {
         format!(" -- {}", options.pairs.join(" "))
     };
     format!(
-        "- Machine: {}\n- Source: {}\n- Command: `cargo xtask study --data … --val … --methods {} \
+        "- Machine: {}\n- Source: {}\n- Command: `cargo xtask study --data … --val … {start}--methods {} \
          --seeds {} --steps {} --batch-size {}{more}`; {} files to train on, {} to measure on\n\
          - Cells: mean ± sample standard deviation over {} seeds\n",
         document::machine(),
@@ -237,36 +245,46 @@ mod tests {
         options: Options,
     }
 
-    #[test]
-    fn the_table_shows_mean_and_spread_of_the_seeds() {
-        let line = [
-            "study",
-            "--data",
-            "a",
-            "--val",
-            "b",
-            "--methods",
-            "clip,meru",
-        ];
-        let options = Line::parse_from(line).options;
-        let mut found = Found::new();
-        for (method, value) in [("clip", 0.1), ("meru", 0.5), ("clip", 0.3)] {
-            let record = serde_json::json!({
-                "task": "zero-shot", "metrics": { "acc1": value, "chance": 0.005 },
-            });
-            collect(&mut found, method, &record.to_string()).unwrap();
-        }
-        let table = table(&found, &options);
-        assert!(
-            table.ends_with("| zero-shot | `acc1` | 0.2000 ± 0.1414 | 0.5000 |\n"),
-            "{table}"
-        );
-        assert!(!table.contains("chance"), "{table}");
+    fn options(more: &[&str]) -> Options {
+        let line = ["study", "--data", "a", "--val", "b", "--trainer", "t"];
+        Line::parse_from(line.iter().chain(more)).options
+    }
+
+    fn words(command: &Command) -> String {
+        let words: Vec<_> = command.get_args().map(|a| a.to_string_lossy()).collect();
+        words.join(" ")
     }
 
     #[test]
-    fn what_is_no_record_is_said() {
-        let error = collect(&mut Found::new(), "clip", "oops").unwrap_err();
-        assert!(error.to_string().contains("`oops`"), "{error}");
+    fn a_run_starts_from_the_checkpoint_of_its_seed_with_boxes_where_it_is_told() {
+        let options = options(&["--init", "start-{seed}", "--taxonomy", "imagenet"]);
+        let line = words(&fit(Path::new("."), &options, "meru+boxes", 3, "x"));
+        assert!(
+            line.contains("--method meru --name x --init start-3"),
+            "{line}"
+        );
+        assert!(
+            line.contains("loss.boxes_as_pairs=true dataset.taxonomy=imagenet"),
+            "{line}"
+        );
+        let line = words(&fit(Path::new("."), &options, "meru", 3, "x"));
+        assert!(!line.contains("boxes"), "{line}");
+    }
+
+    #[test]
+    fn further_tasks_are_measured_on_their_own_data() {
+        let options = options(&["--also", "hyperlex=pairs.txt", "--classes", "all"]);
+        let lines: Vec<String> = evals(Path::new("."), &options, Path::new("run"))
+            .iter()
+            .map(words)
+            .collect();
+        assert_eq!(lines.len(), 2);
+        assert!(lines[0].contains("--data b --classes all"), "{}", lines[0]);
+        assert!(
+            lines[1].contains("--task hyperlex --checkpoint run --data pairs.txt"),
+            "{}",
+            lines[1]
+        );
+        assert!(further("hyperlex").is_err());
     }
 }

@@ -24,11 +24,11 @@ pub use opening::Opening;
 pub use passing::Passed;
 pub use path::{Classifier, Place, TaxonomyPath};
 pub use photo::Photo;
-pub use placing::{TextPlace, nearest_node, node_embeddings, place_text};
+pub use placing::{PlacedBy, TextPlace, nearest_node, node_embeddings, place_text};
 pub use question::{ConeTest, Question, Verdict};
 pub use receipt::Receipt;
 pub use result::{CaptionResult, Lineage, ModelInfo, PathStep, PhotoInfo, Rung, TaxonomyResult};
-pub use texts::Texts;
+pub use texts::{Texts, lexicon, weights_of};
 
 /// Names of the files that a bundle consists of.
 pub mod files {
@@ -38,6 +38,8 @@ pub mod files {
     pub const TEXT: &str = "text.safetensors";
     /// Merges of the text tower's vocabulary.
     pub const VOCABULARY: &str = "vocab.txt";
+    /// Nouns that name no node, with their nodes; for typed words, and not every bundle has them.
+    pub const NOUNS: &str = "nouns.tsv";
     /// Texts of the caption index, JSON.
     pub const CAPTIONS: &str = "captions.json";
     /// Embeddings of the caption index, tensor [`EMBEDDINGS`](super::EMBEDDINGS).

@@ -114,6 +114,11 @@ impl Classifier {
     /// is one of these; which?", and the picture counts as known.
     #[must_use]
     pub fn probabilities(&self, space: &Space, picture: &[f32], below: Option<NodeIx>) -> Vec<f32> {
+        self.judge(space, picture, below).1
+    }
+
+    /// Softmax shares of all nodes, and their [`probabilities`](Self::probabilities).
+    fn judge(&self, space: &Space, picture: &[f32], below: Option<NodeIx>) -> (Vec<f32>, Vec<f32>) {
         let mut logits = self.logits(space, picture);
         let asked = below.map_or(&[][..], |node| self.taxonomy.labelled_below(node));
         if !asked.is_empty() {
@@ -157,7 +162,8 @@ impl Classifier {
             _ => 1.0,
         };
         let of = |ix: NodeIx| least(ix) * if ix == root { 1.0 } else { known };
-        (0..shares.len()).map(|i| of(NodeIx(i as u32))).collect()
+        let p = (0..shares.len()).map(|i| of(NodeIx(i as u32))).collect();
+        (shares, p)
     }
 
     /// The path of a photo.
@@ -184,8 +190,13 @@ impl Classifier {
     /// The path of a photo and the [`probabilities`](Self::probabilities) of all nodes.
     #[must_use]
     pub fn place(&self, space: &Space, picture: &[f32], below: Option<NodeIx>) -> Place {
-        let p = self.probabilities(space, picture, below);
-        let descent = descend(&self.taxonomy, &p, self.calibration.threshold as f32);
+        let (shares, p) = self.judge(space, picture, below);
+        let descent = descend(
+            &self.taxonomy,
+            &shares,
+            &p,
+            self.calibration.threshold as f32,
+        );
         Place {
             path: TaxonomyPath {
                 steps: descent.path,

@@ -1,43 +1,55 @@
-//! The place of a typed text in a taxonomy: the node whose name it is or ends with, else the one whose embedding is
-//! nearest. The page and `trainer eval --task words` both use these functions.
+//! The place of a typed text in a taxonomy: the node that its head names, or belongs to by a lexicon, else the one
+//! whose embedding is nearest. The page and `trainer eval --task words` both use these functions.
+
+use serde::{Deserialize, Serialize};
 
 use super::index::CaptionIndex;
 use super::path::Classifier;
 use crate::geometry::Space;
-use crate::taxonomy::{NodeIx, Taxonomy};
+use crate::taxonomy::{Lexicon, NodeIx, Taxonomy, by_head};
 
 /// Where a text lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextPlace {
     /// The node.
     pub node: NodeIx,
-    /// Whether the text is a name of the node, so that no embedding was asked.
-    pub by_name: bool,
+    /// How it was found.
+    pub by: PlacedBy,
 }
 
-/// The node that a text belongs to; the root where no node has an embedding. `embedding` is that of the
-/// text, `nodes` are those of [`Taxonomy::nodes`] in their order, none where a node has none.
+/// How a text's node was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlacedBy {
+    /// The text, or its head, is a name of the node.
+    Name,
+    /// Its head is a noun that belongs to the node.
+    Noun,
+    /// The node's embedding is the nearest.
+    Embedding,
+}
+
+/// The node that a text belongs to; the root where no node has an embedding. `lexicon` knows nouns that name
+/// no node; `embedding` is that of the text, `nodes` are those of [`Taxonomy::nodes`] in their order, none where a node has none.
 #[must_use]
 pub fn place_text(
     taxonomy: &Taxonomy,
     space: &Space,
+    lexicon: &Lexicon,
     text: &str,
     embedding: &[f32],
     nodes: &[Option<Vec<f32>>],
 ) -> TextPlace {
-    let named = taxonomy
-        .named(text)
-        .or_else(|| taxonomy.named_by_head(text));
-    match named {
-        Some(node) => TextPlace {
-            node,
-            by_name: true,
-        },
-        None => TextPlace {
-            node: nearest_node(space, embedding, nodes).unwrap_or(taxonomy.root()),
-            by_name: false,
-        },
-    }
+    let name = |name: &str| Some((taxonomy.named(name)?, PlacedBy::Name));
+    let noun = |noun: &str| Some((lexicon.find(taxonomy, noun)?, PlacedBy::Noun));
+    let known = |text: &str| name(text).or_else(|| noun(text));
+    let (node, by) = name(text)
+        .or_else(|| by_head(text, &known))
+        .unwrap_or_else(|| {
+            let nearest = nearest_node(space, embedding, nodes);
+            (nearest.unwrap_or(taxonomy.root()), PlacedBy::Embedding)
+        });
+    TextPlace { node, by }
 }
 
 /// The node whose embedding has the largest [logit](Space::logit) with a text's: the similarity that the
@@ -105,25 +117,34 @@ mod tests {
     #[test]
     fn a_text_lies_at_the_nearest_node_unless_it_names_one() {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let lexicon = Lexicon::new([("stool".to_owned(), "t".to_owned())]);
         let place = |text: &str, at: [f32; 2]| {
-            let place = place_text(&taxonomy, &sphere(), text, &at, &embeddings());
-            (taxonomy.name(place.node), place.by_name)
+            let place = place_text(&taxonomy, &sphere(), &lexicon, text, &at, &embeddings());
+            (taxonomy.name(place.node), place.by)
         };
-        assert_eq!(place("pets", [0.5, 0.866]), ("animal", false));
-        assert_eq!(place("kitten", [-0.2, 0.98]), ("cat", false));
-        assert_eq!(place("a table", [0.0, 1.0]), ("table", true));
+        assert_eq!(place("pets", [0.5, 0.866]), ("animal", PlacedBy::Embedding));
+        assert_eq!(place("kitten", [-0.2, 0.98]), ("cat", PlacedBy::Embedding));
+        assert_eq!(place("a table", [0.0, 1.0]), ("table", PlacedBy::Name));
+        assert_eq!(place("my old stool", [0.0, 1.0]), ("table", PlacedBy::Noun));
     }
 
     #[test]
     fn without_embeddings_a_text_lies_at_the_root() {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let none = vec![None; 4];
-        let place = place_text(&taxonomy, &sphere(), "kitten", &[1.0, 0.0], &none);
+        let place = place_text(
+            &taxonomy,
+            &sphere(),
+            &Lexicon::default(),
+            "kitten",
+            &[1.0, 0.0],
+            &none,
+        );
         assert_eq!(
             place,
             TextPlace {
                 node: taxonomy.root(),
-                by_name: false
+                by: PlacedBy::Embedding
             }
         );
         assert_eq!(nearest_node(&sphere(), &[1.0, 0.0], &[]), None);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::captioner::Captioner;
 use super::path::Classifier;
-use super::placing::TextPlace;
+use super::placing::{PlacedBy, TextPlace};
 use crate::geometry::Space;
 use crate::taxonomy::NodeIx;
 
@@ -49,10 +49,10 @@ pub struct Verdict {
     pub radius: f64,
     /// The cone test, in spaces that are trained with cones.
     pub cone: Option<ConeTest>,
-    /// Id of the concept that the phrase names, or of the node whose point is nearest to it.
+    /// Id of the concept that the phrase names or belongs to, or of the node whose point is nearest to it.
     pub concept: String,
-    /// Whether the phrase is a name of that concept.
-    pub by_name: bool,
+    /// How it was found.
+    pub by: PlacedBy,
     /// Probability that the photo shows the concept.
     pub p: f64,
     /// Id of the lowest node above both the concept and where the photo's path ends that a person would
@@ -69,10 +69,7 @@ impl Captioner {
         let Question {
             phrase,
             photo,
-            place: TextPlace {
-                node: concept,
-                by_name,
-            },
+            place: TextPlace { node: concept, by },
         } = question;
         let space = self.space();
         let taxonomy = classifier.taxonomy();
@@ -97,7 +94,7 @@ impl Captioner {
                 aperture: space.half_aperture(phrase),
             }),
             concept: taxonomy.node(concept).id.clone(),
-            by_name,
+            by,
             p: p(concept),
             common: taxonomy.node(common).id.clone(),
             common_p: p(common),

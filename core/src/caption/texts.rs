@@ -11,6 +11,7 @@ use crate::geometry::LogScalarConfig;
 use crate::input::Tokenizer;
 use crate::math::normalize;
 use crate::model::{Lift, Tokens};
+use crate::taxonomy::Lexicon;
 use crate::weights::{self, Tensors};
 
 /// Texts that are encoded at a time; a browser gets a turn between two batches.
@@ -22,7 +23,26 @@ pub struct Texts {
     model: TextModel,
     tokenizer: Tokenizer,
     context: usize,
+    lexicon: Lexicon,
     device: Device,
+}
+
+/// Nouns that a bundle places by their words; empty where it has no such file.
+///
+/// # Errors
+/// [`crate::CoreError::Bundle`] naming the file and the line that cannot be read.
+pub fn lexicon(manifest: &Manifest, bundle: &BundleFiles) -> Result<Lexicon> {
+    match manifest.files.iter().any(|file| file.path == files::NOUNS) {
+        true => Lexicon::from_tsv(bundle.text(files::NOUNS)?, files::NOUNS),
+        false => Ok(Lexicon::default()),
+    }
+}
+
+/// The files of the text tower's weights.
+pub fn weights_of(manifest: &Manifest) -> impl Iterator<Item = &BundleFile> {
+    let others = [files::VOCABULARY, files::NOUNS];
+    let files = manifest.files_of(&[Part::Text]);
+    files.filter(move |file| !others.contains(&file.path.as_str()))
 }
 
 impl Texts {
@@ -38,8 +58,7 @@ impl Texts {
             logit_scale: LogScalarConfig::logit_scale().init(device),
         };
         let mut tensors = Tensors::default();
-        let of_tower = |file: &&BundleFile| file.path != files::VOCABULARY;
-        for file in manifest.files_of(&[Part::Text]).filter(of_tower) {
+        for file in weights_of(manifest) {
             tensors.tensors.extend(bundle.tensors(&file.path)?.tensors);
         }
         Ok(Self {
@@ -49,8 +68,15 @@ impl Texts {
                 config.text.vocab_size,
             )?,
             context: config.text.context,
+            lexicon: lexicon(manifest, bundle)?,
             device: device.clone(),
         })
+    }
+
+    /// Nouns that are placed by their words.
+    #[must_use]
+    pub fn lexicon(&self) -> &Lexicon {
+        &self.lexicon
     }
 
     fn features(&self, texts: &[impl AsRef<str>]) -> Tensor<2> {

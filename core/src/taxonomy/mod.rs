@@ -7,6 +7,7 @@
 //! - [`roll_up`], [`descend`]: probabilities of the labelled concepts to every concept, and from
 //!   there to the path that a photo takes.
 //! - [`attach`]: where concepts that the taxonomy lacks, such as other nouns of WordNet, belong in it.
+//! - [`Lexicon`]: nouns that name no node, and where they belong.
 //! - [`metrics`]: how wrong a prediction is, measured in the tree (METHODS 6.3).
 
 mod attach;
@@ -14,6 +15,7 @@ mod csv;
 mod edges;
 mod forms;
 mod indented;
+mod lexicon;
 mod lineages;
 pub mod metrics;
 mod nameable;
@@ -26,7 +28,9 @@ mod rollup;
 mod tree;
 
 pub use attach::{Attachment, Hypernyms, attach};
+pub use lexicon::Lexicon;
 pub use metrics::{HierarchyScores, mean, score};
+pub use named::by_head;
 pub use node::{Node, NodeIx};
 pub use ranks::RANKS;
 pub use rollup::{Descent, descend, roll_up};

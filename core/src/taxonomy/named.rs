@@ -11,6 +11,12 @@ const PREPOSITIONS: [&str; 10] = [
     "of", "on", "in", "with", "at", "for", "by", "from", "near", "to",
 ];
 
+/// Nouns that, before "of", say what a thing is in, or that there are several of it.
+const HOLDERS: [&str; 20] = [
+    "basket", "bottle", "bouquet", "bowl", "box", "bucket", "cup", "flock", "glass", "handful",
+    "jar", "loaf", "mug", "pitcher", "plate", "pod", "pot", "school", "stack", "swarm",
+];
+
 /// Nouns that say how much there is of a thing, or that it is in a picture, but not what it is.
 const MEASURES: [&str; 18] = [
     "bit", "bunch", "couple", "group", "herd", "image", "kind", "lot", "pack", "pair", "photo",
@@ -30,36 +36,46 @@ impl Taxonomy {
         self.find(phrase)
             .or_else(|| shown().or_else(other).map(|(ix, _)| ix))
     }
+}
 
-    /// The node that the head of a noun phrase names, in the singular or the plural: `my old trucks` names
-    /// the trucks, `cutlery on a table` the cutlery, `a pair of jeans` the jeans. Of several names the
-    /// longest counts, so that a hot dog is no dog.
-    #[must_use]
-    pub fn named_by_head(&self, phrase: &str) -> Option<NodeIx> {
-        let phrase = phrase.to_lowercase();
-        let words: Vec<&str> = phrase
-            .split(|c: char| !c.is_alphanumeric() && c != '-' && c != '\'')
-            .filter(|word| !word.is_empty())
-            .collect();
-        // English puts the head last, before any preposition.
-        let parts = words.split(|word| PREPOSITIONS.contains(word));
-        parts.into_iter().find_map(|part| {
-            let is_measure = part.last().is_some_and(|head| {
-                let single = singulars(head);
-                MEASURES
-                    .iter()
-                    .any(|m| m == head || single.iter().any(|s| s == m))
-            });
-            let mut ends = (0..part.len()).map(|from| part[from..].join(" "));
-            ends.find_map(|end| self.named_in_any_number(&end))
-                .filter(|_| !is_measure)
-        })
+/// What `known` says of the head of a noun phrase, in the singular or the plural: of the trucks for `my old
+/// trucks`, the cutlery for `cutlery on a table`, the jeans for `a pair of jeans`. Of several endings that are
+/// known the longest counts, so that a hot dog is no dog.
+pub fn by_head<T>(phrase: &str, known: &impl Fn(&str) -> Option<T>) -> Option<T> {
+    let phrase = phrase.to_lowercase();
+    let words: Vec<&str> = phrase
+        .split(|c: char| !c.is_alphanumeric() && c != '-' && c != '\'')
+        .filter(|word| !word.is_empty())
+        .collect();
+    // English puts the head last, before any preposition.
+    let mut rest = words.as_slice();
+    while !rest.is_empty() {
+        let end = rest.iter().position(|word| PREPOSITIONS.contains(word));
+        let (part, after) = rest.split_at(end.unwrap_or(rest.len()));
+        let is_of = after.first() == Some(&"of");
+        let is_other = part
+            .last()
+            .is_some_and(|head| is_one_of(head, &MEASURES) || (is_of && is_one_of(head, &HOLDERS)));
+        let mut ends = (0..part.len()).map(|from| part[from..].join(" "));
+        let found = ends.find_map(|end| in_any_number(&end, known));
+        if let Some(found) = found.filter(|_| !is_other) {
+            return Some(found);
+        }
+        rest = after.get(1..).unwrap_or_default();
     }
+    None
+}
 
-    fn named_in_any_number(&self, name: &str) -> Option<NodeIx> {
-        let exact = self.named(name);
-        exact.or_else(|| singulars(name).iter().find_map(|single| self.named(single)))
-    }
+/// What `known` says of a name or, failing that, of what it may be the plural of.
+fn in_any_number<T>(name: &str, known: &impl Fn(&str) -> Option<T>) -> Option<T> {
+    known(name).or_else(|| singulars(name).iter().find_map(|single| known(single)))
+}
+
+/// Whether a word is one of a list, in the singular or the plural.
+fn is_one_of(word: &str, list: &[&str]) -> bool {
+    let single = singulars(word);
+    list.iter()
+        .any(|own| *own == word || single.iter().any(|s| s == own))
 }
 
 /// A name in lower case, without an article before it.
@@ -99,7 +115,7 @@ mod tests {
                     k\tknife\tc\t1\nt\ttable\tr\t1\np\tpicture\tr\t1\n";
         let taxonomy = Taxonomy::from_tsv(tree).unwrap_or_else(|e| panic!("{e}"));
         let named = |phrase| {
-            let node = taxonomy.named_by_head(phrase);
+            let node = by_head(phrase, &|name| taxonomy.named(name));
             node.map(|ix| taxonomy.node(ix).id.as_str())
         };
         for (phrase, id) in [
@@ -109,6 +125,8 @@ mod tests {
             ("a pair of jeans", "j"),
             ("grandma's sharp knives", "k"),
             ("a picture of a dog", "d"),
+            ("a bowl of cutlery", "c"),
+            ("a bowl on the table", "t"),
         ] {
             assert_eq!(named(phrase), Some(id), "{phrase}");
         }

@@ -45,10 +45,12 @@ pub struct Descent {
 /// parents pulls the walk toward the first of them only: a car leads to the vehicles, although
 /// WordNet also counts wheeled vehicles among the containers, whose sum may be the larger one.
 ///
-/// `p` goes with [`Taxonomy::nodes`], as [`roll_up`] gives it; missing values count as 0.
-pub fn descend(tax: &Taxonomy, p: &[f32], threshold: f32) -> Descent {
+/// `shares` and `p` go with [`Taxonomy::nodes`], and missing values count as 0. `shares` are as [`roll_up`]
+/// gives them; `p` may be calibrated node by node. The walk must not go by `p`: where each of hundreds of
+/// unlikely labels gets a little, the branch with most labels would win.
+pub fn descend(tax: &Taxonomy, shares: &[f32], p: &[f32], threshold: f32) -> Descent {
     let of = |ix: NodeIx| p.get(ix.index()).copied().unwrap_or(0.0);
-    let shares = first_parent_shares(tax, p);
+    let shares = first_parent_shares(tax, shares);
     let mut at = tax.root();
     let mut path = vec![(at, of(at))];
     loop {
@@ -109,6 +111,23 @@ mod tests {
         Taxonomy::from_tsv(TSV).unwrap()
     }
 
+    /// A walk by probabilities that are not calibrated.
+    fn walk(tax: &Taxonomy, p: &[f32], threshold: f32) -> Descent {
+        descend(tax, p, p, threshold)
+    }
+
+    #[test]
+    fn the_descent_goes_by_shares_and_stops_by_what_is_said() {
+        let tax = tax();
+        let shares = roll_up(&tax, &[0.0, 0.0, 1.0, 0.0]);
+        // Calibrated one by one, the many unlikely labels have more together than the one that is right.
+        let mut p = vec![0.6; tax.nodes().len()];
+        p[tax.find("u").unwrap().index()] = 0.4;
+        let descent = descend(&tax, &shares, &p, 0.5);
+        assert_eq!(ids(&tax, &descent), "eadu");
+        assert_eq!(descent.stop, 2);
+    }
+
     fn ids(tax: &Taxonomy, descent: &Descent) -> String {
         descent
             .path
@@ -131,11 +150,11 @@ mod tests {
     fn the_descent_follows_the_largest_child_to_a_leaf() {
         let tax = tax();
         let p = roll_up(&tax, &[0.1, 0.2, 0.3, 0.4]);
-        let descent = descend(&tax, &p, 0.45);
+        let descent = walk(&tax, &p, 0.45);
         assert_eq!(ids(&tax, &descent), "eadu");
         assert_eq!(descent.stop, 2);
-        assert_eq!(descend(&tax, &p, 0.0).stop, 3);
-        assert_eq!(descend(&tax, &p, 2.0).stop, 0);
+        assert_eq!(walk(&tax, &p, 0.0).stop, 3);
+        assert_eq!(walk(&tax, &p, 2.0).stop, 0);
     }
 
     #[test]
@@ -153,7 +172,7 @@ mod tests {
         let p = roll_up(&tax, &[0.75, 0.25]);
         // The container has the larger sum, but no path to the car leads through it.
         assert_eq!((p[1], p[2]), (1.0, 0.75));
-        let descent = descend(&tax, &p, 0.5);
+        let descent = walk(&tax, &p, 0.5);
         assert_eq!((ids(&tax, &descent).as_str(), descent.stop), ("evc", 2));
     }
 
@@ -161,9 +180,9 @@ mod tests {
     fn the_descent_ends_where_no_child_has_anything() {
         let tax = tax();
         // All on the dog itself: its child, the pug, has nothing.
-        let descent = descend(&tax, &roll_up(&tax, &[0.0, 1.0, 0.0, 0.0]), 0.5);
+        let descent = walk(&tax, &roll_up(&tax, &[0.0, 1.0, 0.0, 0.0]), 0.5);
         assert_eq!((ids(&tax, &descent).as_str(), descent.stop), ("ead", 2));
-        let nothing = descend(&tax, &[], 0.5);
+        let nothing = walk(&tax, &[], 0.5);
         assert_eq!(
             nothing,
             Descent {
@@ -171,14 +190,14 @@ mod tests {
                 stop: 0
             }
         );
-        let not_a_number = descend(&tax, &[f32::NAN; 7], 0.5);
+        let not_a_number = walk(&tax, &[f32::NAN; 7], 0.5);
         assert_eq!((not_a_number.path.len(), not_a_number.stop), (1, 0));
     }
 
     #[test]
     fn of_equal_children_the_first_is_taken() {
         let tax = tax();
-        let descent = descend(&tax, &roll_up(&tax, &[0.5, 0.5, 0.0, 0.0]), 0.1);
+        let descent = walk(&tax, &roll_up(&tax, &[0.5, 0.5, 0.0, 0.0]), 0.1);
         assert_eq!(ids(&tax, &descent), "eaw");
     }
 
@@ -227,7 +246,7 @@ mod tests {
                     prop_assert!(p[parent.index()] >= value);
                 }
             }
-            let descent = descend(&tax, &p, threshold);
+            let descent = walk(&tax, &p, threshold);
             prop_assert!(descent.path.windows(2).all(|w| w[0].1 >= w[1].1));
             let stop = descent.path[descent.stop].1;
             prop_assert!(stop >= threshold || descent.stop == 0);

@@ -8,6 +8,12 @@ pub const SCALE_SUFFIX: &str = ".q8_scale";
 /// Largest value of `q8`: all that a signed byte has.
 pub const Q8: i8 = 127;
 
+/// Largest value of 7 bits.
+pub const Q7: i8 = 63;
+
+/// Largest value of 5 bits.
+pub const Q5: i8 = 15;
+
 /// Largest value of `q6`: 63 levels, which take a third fewer bytes than those of [`Q8`] once they
 /// are deflated.
 pub const Q6: i8 = 31;
@@ -75,7 +81,7 @@ mod tests {
         #[test]
         fn a_round_trip_is_within_half_a_step_of_the_row(
             data in prop::collection::vec(-10.0_f32..10.0, 24),
-            most in prop::sample::select(vec![Q8, Q6]),
+            most in prop::sample::select(vec![Q8, Q7, Q6, Q5]),
         ) {
             let tensor = HostTensor { shape: vec![4, 6], data: data.clone() };
             let (values, scales) = quantise(&tensor, most);

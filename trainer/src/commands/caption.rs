@@ -8,6 +8,7 @@ use std::time::Instant;
 use burn::tensor::Device;
 use espalier_core::bundle::{Manifest, Part};
 use espalier_core::caption::{CaptionResult, Captioner, Photo, Receipt};
+use espalier_core::taxonomy::Lexicon;
 
 use super::export;
 use crate::cli::{CaptionArgs, ExportDtype};
@@ -45,10 +46,12 @@ pub fn captioner(
         Some(file) => captions::from_file(file, &taxonomy)?,
         None => captions::of_taxonomy(&taxonomy, true),
     };
+    let nouns = Lexicon::default();
     let contents = Contents {
         model: &model,
         taxonomy: &taxonomy,
         captions,
+        nouns: &nouns,
         dtype: ExportDtype::Fp32,
         name: path.display().to_string(),
         version: model.card.step.to_string(),

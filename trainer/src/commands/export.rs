@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use burn::tensor::Device;
 use espalier_core::caption::Captioner;
-use espalier_core::taxonomy::Taxonomy;
+use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use serde_json::json;
 use toml::Table;
 
 use crate::cli::{ExportArgs, ExportDtype};
 use crate::config::TrainConfig;
+use crate::data::nouns::Nouns;
 use crate::data::{Dataset, open};
 use crate::eval::embed::{self, Reading};
 use crate::eval::zero_shot;
@@ -20,7 +21,7 @@ use crate::export::calibrate::calibrate;
 use crate::export::gate::{Gate, Side};
 use crate::export::published::{self, Checkpoint, ExportFormat};
 use crate::export::site::Site;
-use crate::export::{Bundle, Contents, captions, card};
+use crate::export::{Bundle, Contents, captions, card, nouns};
 use crate::fit::checkpoint::write_whole;
 use crate::fit::{Source, source};
 use crate::model_file::{self, Model};
@@ -166,11 +167,16 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
         Some(path) => captions::from_file(path, &taxonomy)?,
         None => captions::of_taxonomy(&taxonomy, !args.no_places),
     };
+    let nouns = match &args.nouns {
+        Some(path) => nouns::of_taxonomy(&taxonomy, &Nouns::open(path)?),
+        None => Lexicon::default(),
+    };
     let (data, probe_name) = probe(args, &model)?;
     let contents = |dtype| Contents {
         model: &model,
         taxonomy: &taxonomy,
         captions: captions.clone(),
+        nouns: &nouns,
         dtype,
         name: name.clone(),
         version: args.model_version.clone(),

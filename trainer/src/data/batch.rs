@@ -5,6 +5,7 @@ use std::sync::Arc;
 use espalier_core::input::{RandomCrop, TokenBatch};
 use image::RgbImage;
 
+use super::anchors::Anchors;
 use super::error::{DataError, Result};
 use super::fault::BrokenCounts;
 use super::features::{FeatureRows, Features};
@@ -276,6 +277,8 @@ pub struct Batch {
     pub order: Option<TokenBatch>,
     /// Nouns and the nodes that they belong to, where the loss asks for them; drawn like the labels.
     pub nouns: Option<NounBatch>,
+    /// Where texts of nodes should lie, where the loss asks for it; the same at every step.
+    pub anchors: Option<Arc<Anchors>>,
     /// Keys of the records.
     pub keys: Vec<String>,
     /// Label of the box of each sample; without boxes, of the first box that has one.

@@ -6,7 +6,6 @@
 //! most likely for a picture of the batch, and random others (a sampled softmax).
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use espalier_core::taxonomy::Taxonomy;
 
@@ -22,17 +21,6 @@ pub struct Taught {
     pub logits: Vec<f32>,
     /// Features that were drawn from the classifier, and its logits of them.
     pub drawn: Option<(Features, Vec<f32>)>,
-    /// Directions of the classes in the embedding, `[classes, d_embed]`, where the loss asks for them.
-    pub anchors: Option<Arc<Anchors>>,
-}
-
-/// Directions of classes in the embedding.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Anchors {
-    /// Width of the embedding.
-    pub width: usize,
-    /// `[classes, width]`, rows of length 1.
-    pub values: Vec<f32>,
 }
 
 /// Soft targets over the labels of a step.
@@ -44,8 +32,6 @@ pub struct DistillBatch {
     pub targets: Vec<f32>,
     /// Features that were drawn from the classifier, and their targets.
     pub drawn: Option<(Features, Vec<f32>)>,
-    /// Directions of these labels in the embedding, where the loss asks for them.
-    pub anchors: Option<Anchors>,
 }
 
 /// How labels and classes fit together.
@@ -161,16 +147,8 @@ impl Distill {
             rows.flat_map(|row| softmax(row, &classes, self.temperature))
                 .collect()
         };
-        let anchors = taught.anchors.as_ref().map(|anchors| {
-            let row = |class: &usize| &anchors.values[class * anchors.width..][..anchors.width];
-            Anchors {
-                width: anchors.width,
-                values: classes.iter().flat_map(row).copied().collect(),
-            }
-        });
         DistillBatch {
             labels: classes.len(),
-            anchors,
             targets: of(&taught.logits),
             drawn: taught.drawn.map(|(features, logits)| {
                 let targets = of(&logits);
@@ -202,7 +180,6 @@ mod tests {
         Taught {
             logits: logits.to_vec(),
             drawn: None,
-            anchors: None,
         }
     }
 
@@ -225,19 +202,6 @@ mod tests {
         // At temperature 2 probabilities are in the ratio of their square roots.
         let soft = distill(2.0, 0).targets(taught(&row), &chosen).targets;
         assert!((soft[0] / soft[1] - 3.0_f32.sqrt()).abs() < 1e-5);
-    }
-
-    #[test]
-    fn anchors_are_those_of_the_chosen_labels() {
-        // One direction a class, in the order of the classes.
-        let values = vec![1.0, 0.0, 0.0, 1.0, -1.0, 0.0, 0.0, -1.0];
-        let taught = Taught {
-            anchors: Some(Arc::new(Anchors { width: 2, values })),
-            ..taught(&[0.0; 4])
-        };
-        let chosen = [place("b"), place("c"), place("d")];
-        let found = distill(1.0, 0).targets(taught, &chosen).anchors.unwrap();
-        assert_eq!((found.width, found.values), (2, vec![0.0, -1.0, 1.0, 0.0]));
     }
 
     #[test]

@@ -25,6 +25,8 @@ const REACH: f64 = 2.0;
 pub struct LabelBatch {
     /// One text of each of `l` labels.
     pub texts: TokenBatch,
+    /// `[l]`: the nodes that these texts name.
+    pub nodes: Vec<NodeIx>,
     /// `[b, l]`: what the pictures of the batch should say; rows sum to 1, or are 0 where a sample
     /// has no label of the taxonomy.
     pub targets: Vec<f32>,
@@ -126,6 +128,10 @@ impl LabelTexts {
         }
         batch.labels = Some(LabelBatch {
             texts: self.tokenizer.encode_batch(&texts, self.context),
+            nodes: chosen
+                .iter()
+                .map(|at| self.taxonomy.labelled()[*at])
+                .collect(),
             targets,
             nothing: self.nothing.as_ref().map(|shares| {
                 let random = &mut Random::new(self.seed, Purpose::Nothing, step, 0);

@@ -26,6 +26,7 @@
 //! What is broken is skipped and counted ([`fault`]); what cannot be used at all is a typed
 //! [`error::DataError`].
 
+pub mod anchors;
 pub mod arrays;
 pub mod audit;
 pub mod batch;

@@ -6,6 +6,8 @@
 //!   photographs the act of drinking to excess when a beverage is meant;
 //! - the square of the depth of the deepest taxonomy node at or above the sense (at least 1): a sense near
 //!   many labels is closer to what the taxonomy is about;
+//! - [`FARTHER`] to the power of the edges up to that node: the watermelon that lies right below the fruits
+//!   is rather meant than the plant far below the vascular ones;
 //! - `1 / r` where the name is the r-th one of its synset: the first name is the usual one;
 //! - [`OTHER_CASE`] where the name differs from the synset's in case: `turkey` is rather the bird than the
 //!   country.
@@ -21,6 +23,9 @@ const PHYSICAL: &str = "n00001930";
 
 /// Weight of a sense that is no physical thing.
 pub const ABSTRACT: f64 = 0.02;
+
+/// Factor for every edge from a sense up to the taxonomy.
+pub const FARTHER: f64 = 0.7;
 
 /// Weight of a sense whose name is written in another case.
 pub const OTHER_CASE: f64 = 0.25;
@@ -38,6 +43,7 @@ pub struct Sense {
 #[derive(Debug)]
 pub struct NounSenses<'a> {
     nouns: &'a Nouns,
+    physical: Option<NounIx>,
     places: Vec<Vec<Attachment>>,
     /// Product of the factors that depend on the synset alone.
     base: Vec<f64>,
@@ -54,14 +60,24 @@ impl<'a> NounSenses<'a> {
             let is_physical = physical.is_none_or(|above| nouns.is_at_or_below(ix, above));
             let depth = places.iter().map(|place| taxonomy.depth(place.node)).max();
             let depth = f64::from(depth.unwrap_or(0).max(1));
-            depth * depth * if is_physical { 1.0 } else { ABSTRACT }
+            let edges = places.iter().map(Attachment::distance).min().unwrap_or(0);
+            let near = FARTHER.powi(i32::try_from(edges).unwrap_or(i32::MAX));
+            depth * depth * near * if is_physical { 1.0 } else { ABSTRACT }
         });
         let base = base.collect();
         Self {
             nouns,
+            physical,
             places,
             base,
         }
+    }
+
+    /// Whether a noun is a physical thing; so are all nouns of a table that does not say.
+    #[must_use]
+    pub fn is_physical(&self, noun: NounIx) -> bool {
+        let physical = self.physical;
+        physical.is_none_or(|above| self.nouns.is_at_or_below(noun, above))
     }
 
     /// The deepest taxonomy nodes at or above a noun, with the path up to each; empty for a place of
@@ -148,8 +164,14 @@ mod tests {
                 ids.collect::<Vec<_>>(),
                 ["n00000005", "n00000003", "n00000006", "n00000002"]
             );
-            // Depths 3, 2, 1 and 0 (counted as 1); ranks 1, 2, 1 and 2; another case; an abstraction.
-            let raw = [9.0, 4.0 / 2.0, OTHER_CASE, ABSTRACT / 2.0];
+            // Depths 3, 2, 1 and 0 (counted as 1); an edge up but for the second; ranks 1, 2, 1 and 2;
+            // another case; an abstraction.
+            let raw = [
+                9.0 * FARTHER,
+                4.0 / 2.0,
+                FARTHER * OTHER_CASE,
+                FARTHER * ABSTRACT / 2.0,
+            ];
             for (sense, raw_weight) in found.iter().zip(raw) {
                 let expected = raw_weight / raw.iter().sum::<f64>();
                 assert!((sense.weight - expected).abs() < 1e-12, "{found:?}");

@@ -39,6 +39,8 @@ pub struct NounBatch {
     pub nouns: TokenBatch,
     /// Names of `m` nodes, each node once.
     pub nodes: TokenBatch,
+    /// `[m]`: the nodes that these texts name.
+    pub columns: Vec<NodeIx>,
     /// `[n, m]`: share of each node in what a noun should be near; rows sum to 1.
     pub targets: Vec<f32>,
     /// Rows of nouns and columns of nodes that lie above them, the node itself excluded.
@@ -194,6 +196,7 @@ impl NounTexts {
         NounBatch {
             nouns: self.tokenizer.encode_batch(&texts, self.context),
             nodes: self.tokenizer.encode_batch(&nodes, self.context),
+            columns: order,
             targets,
             below,
         }

@@ -331,6 +331,7 @@ impl Producer {
             labels: None,
             order: None,
             nouns: None,
+            anchors: None,
             keys: drawn.iter().map(|sample| sample.key.clone()).collect(),
             synsets: drawn.iter().map(|sample| sample.synset.clone()).collect(),
             position_after,

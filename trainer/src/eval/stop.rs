@@ -85,7 +85,7 @@ impl Kind {
     const fn weight(self) -> f64 {
         match self {
             Self::Plain => 1.0,
-            Self::Corrupted(_) => 0.35,
+            Self::Corrupted(_) => 0.2,
             Self::Outlier => 0.1,
         }
     }

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use anyhow::Context;
 use burn::tensor::Device;
-use espalier_core::bundle::{BundleFile, BundleFiles, FORMAT, Manifest, Part, sha256_hex};
+use espalier_core::bundle::{BundleFile, BundleFiles, FORMAT, Manifest, Part, pack, sha256_hex};
 use espalier_core::caption::{Calibration, CaptionEntry, EMBEDDINGS, ImageModel, TextModel, files};
 use espalier_core::geometry::Space;
 use espalier_core::input::merges_prefix;
-use espalier_core::taxonomy::Taxonomy;
+use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use espalier_core::weights::{HostTensor, Tensors, collect};
 
 use super::dtype::Stored;
@@ -52,6 +52,8 @@ pub struct Contents<'a> {
     pub taxonomy: &'a Taxonomy,
     /// Captions.
     pub captions: Vec<CaptionEntry>,
+    /// Nouns that name no node; the bundle has no such file where there are none.
+    pub nouns: &'a Lexicon,
     /// How tensors are stored.
     pub dtype: ExportDtype,
     /// Name in the manifest.
@@ -92,6 +94,7 @@ impl Bundle {
             model,
             taxonomy,
             captions,
+            nouns,
             dtype,
             name,
             version,
@@ -178,6 +181,18 @@ impl Bundle {
             Part::Text,
             Stored::plain("text", merges.into_bytes()),
         );
+        if !nouns.is_empty() {
+            let content = nouns.to_tsv().into_bytes();
+            bundle.add(
+                files::NOUNS,
+                Part::Text,
+                Stored {
+                    bytes: pack(&content),
+                    dtype: "text",
+                    unpacked: Some(content.len() as u64),
+                },
+            );
+        }
         // The test's answer is what these very weights say, not what they were before rounding.
         let stored =
             crate::model_file::from_bundle(bundle.manifest.clone(), &bundle.checked()?, device)?;

@@ -1,5 +1,7 @@
 //! How the tensors of a bundle are stored.
 
+use std::collections::BTreeMap;
+
 use espalier_core::bundle::pack;
 use espalier_core::weights::{HostTensor, Tensors, q8};
 
@@ -29,13 +31,37 @@ impl Stored {
 
 /// Kernels of inverted residuals with fewer numbers than this keep 8 bits.
 const SMALL: usize = 1 << 15;
+/// Embeddings of at least so many numbers take the levels of the towers: the errors of single numbers
+/// cancel out in a cosine. Narrower ones keep 8 bits.
+const WIDE: usize = 256;
 
-/// Whether 63 levels are too few for a tensor. Of an EfficientNet-Lite these are the depthwise
-/// kernels and the narrow convolutions of the first blocks: a fourteenth of its numbers, and most of
-/// what `q6` would lose.
-fn needs_eight_bits(name: &str, tensor: &HostTensor) -> bool {
-    let is_kernel = name.starts_with("visual._") && tensor.shape.len() == 4;
-    is_kernel && (tensor.shape[1] == 1 || tensor.data.len() < SMALL)
+/// Largest value of a kernel of inverted residuals where `q6` is asked for; none for other tensors.
+///
+/// How much a layer bears was measured on EfficientNet-Lite0, layer by layer, as the divergence of the
+/// classifier's probabilities from those of 32-bit floats. Depthwise and small kernels bear least and are
+/// few. A block that is added to its own input can be wrong without much harm, above all in its first
+/// convolution; what a block without such a sum loses is lost for good.
+fn kernel(name: &str, tensor: &HostTensor, tower: &Tensors) -> Option<i8> {
+    let layer = name.strip_prefix("visual._")?.strip_suffix(".weight")?;
+    if tensor.shape.len() != 4 {
+        return None;
+    }
+    if tensor.shape[1] == 1 || tensor.data.len() < SMALL {
+        return Some(q8::Q8);
+    }
+    let Some((block, convolution)) = layer.rsplit_once('.') else {
+        return Some(q8::Q5);
+    };
+    let side = |convolution: &str, dim: usize| {
+        let name = format!("visual._{block}.{convolution}.weight");
+        tower.tensors.get(&name).map(|kernel| kernel.shape[dim])
+    };
+    let is_added = side("_expand_conv", 1) == side("_project_conv", 0);
+    Some(match (convolution, is_added) {
+        ("_expand_conv", true) => q8::Q5,
+        ("_project_conv", false) => q8::Q7,
+        _ => q8::Q6,
+    })
 }
 
 impl ExportDtype {
@@ -49,36 +75,51 @@ impl ExportDtype {
         }
     }
 
-    /// A file of embeddings. They are few and every answer rests on them: never fewer than 8 bits.
+    /// A file of tensors; few levels leave something that deflating saves.
+    fn file(
+        self,
+        tensors: &Tensors,
+        most: impl Fn(&str, &HostTensor) -> Option<i8>,
+    ) -> anyhow::Result<Stored> {
+        let (dtype, content) = (self.levels().0, tensors.write(most)?);
+        Ok(match self {
+            Self::Q6 => Stored {
+                bytes: pack(&content),
+                dtype,
+                unpacked: Some(content.len() as u64),
+            },
+            Self::Q8 | Self::Fp32 => Stored::plain(dtype, content),
+        })
+    }
+
+    /// A file of embeddings, `[count, d_embed]` each.
     pub(super) fn embeddings(self, tensors: &Tensors) -> anyhow::Result<Stored> {
-        let (dtype, most) = match self {
-            Self::Q6 => Self::Q8.levels(),
-            other => other.levels(),
-        };
-        Ok(Stored::plain(dtype, tensors.write(|_, _| most)?))
+        let is_narrow = |t: &HostTensor| t.shape.get(1).is_none_or(|width| *width < WIDE);
+        match self {
+            Self::Q6 if tensors.tensors.values().any(is_narrow) => Self::Q8.embeddings(tensors),
+            _ => self.file(tensors, |_, _| self.levels().1),
+        }
     }
 
     /// The files of a tower.
     pub(super) fn tower(self, tensors: Tensors) -> anyhow::Result<Vec<Stored>> {
-        let (dtype, most) = self.levels();
-        let rounded = |name: &str, t: &HostTensor| {
-            let most = most.filter(|_| q8::worthwhile(name, t))?;
-            let fine = needs_eight_bits(name, t);
-            Some(if fine { q8::Q8 } else { most })
-        };
-        let bytes = |name: &str, t: &HostTensor| t.data.len() * rounded(name, t).map_or(4, |_| 1);
-        let stored = |piece: &Tensors| {
-            let content = piece.write(rounded)?;
-            // Only few levels leave anything that deflating saves.
-            Ok(match self {
-                Self::Q6 => Stored {
-                    bytes: pack(&content),
-                    dtype,
-                    unpacked: Some(content.len() as u64),
-                },
-                Self::Q8 | Self::Fp32 => Stored::plain(dtype, content),
+        let most = self.levels().1;
+        let chosen: BTreeMap<String, i8> = tensors
+            .tensors
+            .iter()
+            .filter(|(name, tensor)| q8::worthwhile(name, tensor))
+            .filter_map(|(name, tensor)| {
+                let own = match self {
+                    Self::Q6 => kernel(name, tensor, &tensors),
+                    Self::Q8 | Self::Fp32 => None,
+                };
+                Some((name.clone(), own.or(most)?))
             })
+            .collect();
+        let bytes = |name: &str, t: &HostTensor| {
+            t.data.len() * if chosen.contains_key(name) { 1 } else { 4 }
         };
+        let stored = |piece: &Tensors| self.file(piece, |name, _| chosen.get(name).copied());
         let pieces = pieces::of_tensors(tensors, pieces::PIECE, bytes);
         pieces.iter().map(stored).collect()
     }
@@ -89,18 +130,44 @@ mod tests {
     use super::*;
 
     #[test]
-    fn depthwise_and_small_kernels_keep_eight_bits() {
+    fn a_kernel_has_the_levels_that_its_place_needs() {
+        let shapes = [
+            ("_blocks.8._expand_conv", [480, 80, 1, 1]),
+            ("_blocks.8._project_conv", [112, 480, 1, 1]),
+            ("_blocks.9._depthwise_conv", [672, 1, 5, 5]),
+            ("_blocks.9._expand_conv", [672, 112, 1, 1]),
+            ("_blocks.9._project_conv", [112, 672, 1, 1]),
+            ("_blocks.1._expand_conv", [96, 16, 1, 1]),
+            ("_conv_head", [1280, 320, 1, 1]),
+            ("stem.stages.0.down", [64, 32, 3, 3]),
+        ];
         let tensor = |shape: [usize; 4]| HostTensor {
             shape: shape.to_vec(),
             data: vec![0.5; shape.iter().product()],
         };
-        let fine = |name, shape| needs_eight_bits(name, &tensor(shape));
-        assert!(fine(
-            "visual._blocks.9._depthwise_conv.weight",
-            [1152, 1, 5, 5]
-        ));
-        assert!(fine("visual._blocks.1._expand_conv.weight", [96, 16, 1, 1]));
-        assert!(!fine("visual._conv_head.weight", [1280, 320, 1, 1]));
-        assert!(!fine("visual.stem.stages.0.down.weight", [64, 32, 3, 3]));
+        let named = |(layer, shape): (&str, _)| {
+            let stem = if layer.starts_with('_') {
+                "visual."
+            } else {
+                "visual.x"
+            };
+            (format!("{stem}{layer}.weight"), tensor(shape))
+        };
+        let tower = Tensors {
+            tensors: shapes.map(named).into(),
+            metadata: BTreeMap::new(),
+        };
+        let of = |layer: &str| {
+            let name = format!("visual.{layer}.weight");
+            kernel(&name, &tower.tensors[&name], &tower)
+        };
+        assert_eq!(of("_blocks.9._depthwise_conv"), Some(q8::Q8));
+        assert_eq!(of("_blocks.1._expand_conv"), Some(q8::Q8));
+        assert_eq!(of("_blocks.9._expand_conv"), Some(q8::Q5));
+        assert_eq!(of("_blocks.9._project_conv"), Some(q8::Q6));
+        assert_eq!(of("_blocks.8._expand_conv"), Some(q8::Q6));
+        assert_eq!(of("_blocks.8._project_conv"), Some(q8::Q7));
+        assert_eq!(of("_conv_head"), Some(q8::Q5));
+        assert_eq!(of("xstem.stages.0.down"), None);
     }
 }

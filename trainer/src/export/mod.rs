@@ -6,6 +6,7 @@ pub mod captions;
 pub mod card;
 mod dtype;
 pub mod gate;
+pub mod nouns;
 pub mod pieces;
 pub mod published;
 pub mod selftest;

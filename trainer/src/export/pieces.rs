@@ -13,7 +13,7 @@ use espalier_core::weights::{HostTensor, Tensors};
 pub const PIECE: usize = 3 << 20;
 
 /// Most captions of the first shard.
-const FIRST: usize = 1024;
+const FIRST: usize = 256;
 
 /// Most captions of each later shard.
 const LATER: usize = 8192;

@@ -7,6 +7,7 @@ use espalier_core::input::TokenBatch;
 use espalier_core::loss::Relations;
 use espalier_core::model::Tokens;
 
+use crate::data::anchors::Anchors;
 use crate::data::distill::DistillBatch;
 use crate::data::features::Features;
 use crate::data::noun_texts::NounBatch;
@@ -63,6 +64,8 @@ pub struct StepInputs {
     pub order: Option<Tokens>,
     /// Nouns and the nodes that they belong to.
     pub nouns: Option<NounInputs>,
+    /// Where texts of nodes should lie, `[nodes, d_embed]`.
+    pub anchors: Option<Tensor<2>>,
     /// Patches that the picture tower sees, `[k]`; all where not set.
     pub keep: Option<Tensor<1, Int>>,
 }
@@ -81,6 +84,8 @@ pub struct Seen {
 pub struct LabelInputs {
     /// One text of each of `l` labels.
     pub texts: Tokens,
+    /// Rows of the nodes that these texts name, `[l]`.
+    pub nodes: Tensor<1, Int>,
     /// What the pictures of the samples should say, `[b, l]`.
     pub targets: Tensor<2>,
     /// Pictures of nothing and what each of them should say, `[1, l]`.
@@ -99,8 +104,6 @@ pub struct DistillInputs {
     /// Features that were drawn from the classifier, `[m, d_model]`, and their probabilities,
     /// `[m, k]`.
     pub drawn: Option<(Tensor<2>, Tensor<2>)>,
-    /// Directions of these labels in the embedding, `[k, d_embed]`.
-    pub anchors: Option<Tensor<2>>,
 }
 
 fn distill_inputs(batch: &DistillBatch, device: &Device) -> DistillInputs {
@@ -110,10 +113,6 @@ fn distill_inputs(batch: &DistillBatch, device: &Device) -> DistillInputs {
     };
     DistillInputs {
         labels: batch.labels,
-        anchors: batch.anchors.as_ref().map(|anchors| {
-            let shape = [batch.labels, anchors.width];
-            Tensor::from_data(TensorData::new(anchors.values.clone(), shape), device)
-        }),
         targets: targets(&batch.targets),
         drawn: batch
             .drawn
@@ -129,14 +128,35 @@ pub struct NounInputs {
     pub nouns: Tokens,
     /// Names of `m` nodes.
     pub nodes: Tokens,
-    /// Share of each node in what a noun should be near, `[n, m]`.
+    /// Share of each node in what a noun should be near: `[n, m]`, or where the run has anchors
+    /// `[n + m, nodes]`, the nodes' own names behind the nouns.
     pub targets: Tensor<2>,
     /// Rows of nouns and, at the same places, of nodes above them, `[k]` each; `k` may be 0.
     pub below: [Tensor<1, Int>; 2],
 }
 
-fn noun_inputs(batch: &NounBatch, device: &Device) -> NounInputs {
-    let shape = [batch.nouns.rows, batch.nodes.rows];
+/// Shares of all nodes for nouns, then for the names of nodes, which are all of their own node's.
+fn shares_of_all(batch: &NounBatch, nodes: usize) -> Vec<f32> {
+    let columns = batch.nodes.rows;
+    let mut targets = vec![0.0; (batch.nouns.rows + columns) * nodes];
+    let (nouns, names) = targets.split_at_mut(batch.nouns.rows * nodes);
+    for (row, shares) in nouns.chunks_mut(nodes).zip(batch.targets.chunks(columns)) {
+        for (node, share) in batch.columns.iter().zip(shares) {
+            row[node.index()] += share;
+        }
+    }
+    for (row, node) in names.chunks_mut(nodes).zip(&batch.columns) {
+        row[node.index()] = 1.0;
+    }
+    targets
+}
+
+fn noun_inputs(batch: &NounBatch, anchors: Option<&Anchors>, device: &Device) -> NounInputs {
+    let (rows, columns) = (batch.nouns.rows, batch.nodes.rows);
+    let targets = match anchors.map(Anchors::nodes) {
+        Some(all) => TensorData::new(shares_of_all(batch, all), [rows + columns, all]),
+        None => TensorData::new(batch.targets.clone(), [rows, columns]),
+    };
     let column = |of: fn(&(usize, usize)) -> usize| {
         let rows: Vec<i32> = batch.below.iter().map(|pair| of(pair) as i32).collect();
         let count = rows.len();
@@ -145,7 +165,7 @@ fn noun_inputs(batch: &NounBatch, device: &Device) -> NounInputs {
     NounInputs {
         nouns: Tokens::new(&batch.nouns, device),
         nodes: Tokens::new(&batch.nodes, device),
-        targets: Tensor::from_data(TensorData::new(batch.targets.clone(), shape), device),
+        targets: Tensor::from_data(targets, device),
         below: [column(|pair| pair.0), column(|pair| pair.1)],
     }
 }
@@ -244,8 +264,11 @@ impl StepInputs {
                 let texts = Tokens::new(&labels.texts, device);
                 let shape = [count, texts.rows()];
                 let targets = TensorData::new(labels.targets.clone(), shape);
+                let nodes: Vec<i32> = labels.nodes.iter().map(|ix| ix.index() as i32).collect();
+                let nodes = TensorData::new(nodes, [texts.rows()]);
                 LabelInputs {
                     texts,
+                    nodes: Tensor::from_data(nodes, device),
                     targets: Tensor::from_data(targets, device),
                     nothing: labels.nothing.as_ref().map(|nothing| {
                         let target = TensorData::new(nothing.target.clone(), [1, shape[1]]);
@@ -256,7 +279,14 @@ impl StepInputs {
                 }
             }),
             order: batch.order.as_ref().map(|texts| Tokens::new(texts, device)),
-            nouns: batch.nouns.as_ref().map(|nouns| noun_inputs(nouns, device)),
+            nouns: batch
+                .nouns
+                .as_ref()
+                .map(|nouns| noun_inputs(nouns, batch.anchors.as_deref(), device)),
+            anchors: batch.anchors.as_ref().map(|anchors| {
+                let shape = [anchors.nodes(), anchors.width];
+                Tensor::from_data(TensorData::new(anchors.values.clone(), shape), device)
+            }),
             keep: seen.patches.map(|k| {
                 let len = k.len();
                 Tensor::from_data(TensorData::new(k, [len]), device)

@@ -13,7 +13,8 @@ use super::inputs::feature_tensor;
 use super::neighbours::Neighbours;
 use crate::classifier_file;
 use crate::data::Batch;
-use crate::data::distill::{Anchors, BY_TEACHER, Distill, Taught};
+use crate::data::anchors::Anchors;
+use crate::data::distill::{BY_TEACHER, Distill, Taught};
 use crate::data::features::{FeatureRows, Features};
 use crate::data::random::{Purpose, Random};
 use crate::exit::usage;
@@ -30,7 +31,7 @@ pub(super) struct Teacher {
     device: Device,
     /// Gaussians of the classes, groups of the classes that are drawn, and draws of a step.
     drawn: Option<(ClassFeatures, Neighbours, usize)>,
-    /// Directions of the classes, where the loss asks for them.
+    /// Directions of the taxonomy's nodes, where the loss asks for them.
     anchors: Option<Arc<Anchors>>,
     seed: u64,
 }
@@ -89,11 +90,12 @@ impl Teacher {
             }
             None => None,
         };
-        Ok(Taught {
-            logits,
-            drawn,
-            anchors: self.anchors.clone(),
-        })
+        Ok(Taught { logits, drawn })
+    }
+
+    /// Where texts of nodes should lie, where the loss asks for it.
+    pub(super) fn anchors(&self) -> Option<Arc<Anchors>> {
+        self.anchors.clone()
     }
 
     /// Prepare to draw features of the classes of labels.
@@ -147,8 +149,9 @@ impl Teacher {
 }
 
 impl Run {
-    /// Where label texts should lie: the centred rows of the classifier, projected as features are by
-    /// the checkpoint that the run began with. The projection may learn; the directions stay.
+    /// Where texts of nodes should lie: the centred rows of the classifier, projected as features are by
+    /// the checkpoint that the run began with, and their means. The projection may learn; the directions
+    /// stay.
     fn anchors(&self, classifier: &Classifier) -> anyhow::Result<Anchors> {
         let init = self.config.model.init.as_ref();
         let init = init.context("loss.anchor: expected --init, found none")?;
@@ -159,10 +162,9 @@ impl Run {
         let rows = classifier.linear.weight.val().transpose();
         let rows = rows.clone() - rows.mean_dim(0);
         let projected = normalize(rows.matmul(projection.weight.val()));
-        Ok(Anchors {
-            width: projected.dims()[1],
-            values: numbers(projected)?,
-        })
+        let width = projected.dims()[1];
+        let (taxonomy, classes) = (&self.source.taxonomy, &classifier.labels);
+        Ok(Anchors::new(taxonomy, classes, &numbers(projected)?, width))
     }
 
     /// The classifier of the checkpoint that the run starts from, where the loss distils it, and how

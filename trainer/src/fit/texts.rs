@@ -63,6 +63,7 @@ impl StepTexts {
         if let Some(nouns) = &self.nouns {
             nouns.apply(batch, step);
         }
+        batch.anchors = self.teacher.as_ref().and_then(Teacher::anchors);
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use espalier_core::caption::{
 };
 use espalier_core::geometry::Space;
 use espalier_core::project::Disk;
-use espalier_core::taxonomy::Taxonomy;
+use espalier_core::taxonomy::{Lexicon, Taxonomy};
 
 use super::ask::{Ask, Step, Told, Which};
 use super::desk::Desk;
@@ -145,13 +145,15 @@ impl Inquiry {
     ) -> Result<Told, UiError> {
         let texts = self.text_tower(report).await?;
         let point = texts.embed(&[&phrase]).await.map_err(told)?.remove(0);
+        let nodes = self.points(desk, tree)?;
         let classifier = self.classifier(desk, tree)?;
         let (taxonomy, space) = (classifier.taxonomy(), desk.captioner().space());
-        let nodes = self.points(desk, tree)?;
+        let nothing = Lexicon::default();
+        let lexicon = self.texts.as_ref().map_or(&nothing, Texts::lexicon);
         let question = Question {
             phrase: &point,
             photo: desk.point(photo)?,
-            place: place_text(taxonomy, space, &phrase, &point, &nodes),
+            place: place_text(taxonomy, space, lexicon, &phrase, &point, &nodes),
         };
         let verdict = desk.captioner().weigh(classifier, question);
         Ok(Told::WhyNot { phrase, verdict })

@@ -1,4 +1,5 @@
-//! Whether typed words find their place in the taxonomy, by the text encoder alone.
+//! Whether typed words find their place in the taxonomy: by the text encoder alone, and as the page
+//! places them, by their words first.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +55,9 @@ impl Task for Words {
         let shown: Vec<NodeIx> = embedded
             .rows()
             .zip(&texts)
-            .map(|(point, text)| place_text(&taxonomy, space, text, point, &nodes).node)
+            .map(|(point, text)| {
+                place_text(&taxonomy, space, &model.model.lexicon, text, point, &nodes).node
+            })
             .collect();
         let mut metrics = metrics(&taxonomy, &words, &found);
         let with_names = self::metrics(&taxonomy, &words, &shown)["placed"];

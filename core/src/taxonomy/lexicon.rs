@@ -1,0 +1,143 @@
+//! Nouns that name no node of a taxonomy, and the nodes that they belong to.
+//!
+//! A text encoder of a few megabytes cannot learn tens of thousands of nouns by heart. What is known of
+//! them is looked up; the encoder is asked about what no dictionary has.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::{NodeIx, Taxonomy};
+use crate::error::{CoreError, Result};
+
+/// Nouns with the ids of their nodes. It belongs to no taxonomy in particular: a node that a taxonomy
+/// lacks is not found in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lexicon {
+    nodes: Vec<String>,
+    /// Nouns in lower case, sorted, with places among `nodes`.
+    nouns: Vec<(String, u32)>,
+}
+
+impl Lexicon {
+    /// Nouns with the ids of their nodes; of several entries for a noun the first is kept.
+    #[must_use]
+    pub fn new(entries: impl IntoIterator<Item = (String, String)>) -> Self {
+        let mut places: BTreeMap<String, u32> = BTreeMap::new();
+        let mut nodes = Vec::new();
+        let mut nouns: Vec<(String, u32)> = entries
+            .into_iter()
+            .map(|(noun, node)| {
+                let place = *places.entry(node).or_insert_with_key(|node| {
+                    nodes.push(node.clone());
+                    nodes.len() as u32 - 1
+                });
+                (noun.to_lowercase(), place)
+            })
+            .collect();
+        nouns.sort_by(|a, b| a.0.cmp(&b.0));
+        nouns.dedup_by(|later, first| later.0 == first.0);
+        Self { nodes, nouns }
+    }
+
+    /// Read lines of a node's id, a tab, and its nouns separated by `|`.
+    ///
+    /// # Errors
+    /// [`CoreError::Bundle`] naming `path` and the line that is not of this form.
+    pub fn from_tsv(text: &str, path: &str) -> Result<Self> {
+        let mut entries = Vec::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let Some((node, nouns)) = line.split_once('\t').filter(|(node, _)| !node.is_empty())
+            else {
+                return Err(CoreError::Bundle {
+                    file: path.to_owned(),
+                    reason: format!(
+                        "line {number}: expected the id of a node, a tab and nouns separated by `|`, \
+                         found `{line}`"
+                    ),
+                });
+            };
+            let nouns = nouns.split('|').filter(|noun| !noun.is_empty());
+            entries.extend(nouns.map(|noun| (noun.to_owned(), node.to_owned())));
+        }
+        Ok(Self::new(entries))
+    }
+
+    /// The form that [`from_tsv`](Self::from_tsv) reads.
+    #[must_use]
+    pub fn to_tsv(&self) -> String {
+        let mut rows: Vec<Vec<&str>> = vec![Vec::new(); self.nodes.len()];
+        for (noun, place) in &self.nouns {
+            rows[*place as usize].push(noun);
+        }
+        let mut text = String::new();
+        for (node, nouns) in self.nodes.iter().zip(rows) {
+            let _ = writeln!(text, "{node}\t{}", nouns.join("|"));
+        }
+        text
+    }
+
+    /// Number of nouns.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.nouns.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.nouns.is_empty()
+    }
+
+    /// The node that a noun belongs to, case aside; none for an unknown noun, or where `taxonomy` lacks
+    /// the node.
+    #[must_use]
+    pub fn find(&self, taxonomy: &Taxonomy, noun: &str) -> Option<NodeIx> {
+        let noun = noun.to_lowercase();
+        let at = self
+            .nouns
+            .binary_search_by(|(own, _)| own.cmp(&noun))
+            .ok()?;
+        taxonomy.find(&self.nodes[self.nouns[at].1 as usize])
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const TREE: &str =
+        "synset\tnames\thypernyms\tlabelled\nr\tthing\t\t0\nd\tdog\tr\t1\ns\tshoe\tr\t1\n";
+
+    #[test]
+    fn nouns_are_found_in_any_case_after_a_round_trip() {
+        let entries = [
+            ("Puppy", "d"),
+            ("sneaker", "s"),
+            ("pug", "d"),
+            ("ghost", "g"),
+            ("pug", "s"),
+        ];
+        let lexicon = Lexicon::new(entries.map(|(noun, node)| (noun.to_owned(), node.to_owned())));
+        assert_eq!(lexicon.len(), 4);
+        let read = Lexicon::from_tsv(&lexicon.to_tsv(), "nouns.tsv").unwrap();
+        assert_eq!(read, lexicon);
+        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let found = |noun| read.find(&taxonomy, noun).map(|ix| taxonomy.name(ix));
+        assert_eq!(found("PUPPY"), Some("dog"));
+        assert_eq!(found("pug"), Some("dog"), "the first entry is kept");
+        assert_eq!(found("sneaker"), Some("shoe"));
+        assert_eq!((found("ghost"), found("cat")), (None, None));
+        assert!(Lexicon::default().is_empty());
+    }
+
+    #[test]
+    fn a_line_of_another_form_is_named() {
+        let error = Lexicon::from_tsv("d\tpug\nno tab\n", "nouns.tsv").unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.contains("nouns.tsv") && text.contains("line 2"),
+            "{text}"
+        );
+    }
+}

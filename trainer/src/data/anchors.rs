@@ -1,0 +1,77 @@
+//! Where the texts of taxonomy nodes should lie: the directions that a classifier gives its classes.
+//!
+//! A label lies in the direction of its class. A node above labels lies in the mean direction of
+//! those, as the mean of the classes that a general word names. So a text that is no label has a place
+//! too, from the first step on, and none of the places moves while the texts learn them.
+
+use std::collections::HashMap;
+
+use espalier_core::taxonomy::{NodeIx, Taxonomy};
+
+/// Directions of the nodes of a taxonomy in the embedding.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Anchors {
+    /// Width of the embedding.
+    pub width: usize,
+    /// `[nodes, width]`, in the order of [`Taxonomy::nodes`]: rows of length 1, or of zeros where no
+    /// class lies at or below a node.
+    pub values: Vec<f32>,
+}
+
+impl Anchors {
+    /// `classes` are synset ids, `rows [classes, width]` their directions, of length 1.
+    #[must_use]
+    pub fn new(taxonomy: &Taxonomy, classes: &[String], rows: &[f32], width: usize) -> Self {
+        let rows: HashMap<&str, &[f32]> = classes
+            .iter()
+            .map(String::as_str)
+            .zip(rows.chunks_exact(width.max(1)))
+            .collect();
+        let mut values = Vec::with_capacity(taxonomy.nodes().len() * width);
+        for ix in (0..taxonomy.nodes().len() as u32).map(NodeIx) {
+            let mut sum = vec![0.0_f32; width];
+            for label in taxonomy.labelled_below(ix) {
+                let Some(row) = rows.get(taxonomy.node(*label).id.as_str()) else {
+                    continue;
+                };
+                sum.iter_mut().zip(*row).for_each(|(s, v)| *s += v);
+            }
+            let norm = sum.iter().map(|v| v * v).sum::<f32>().sqrt();
+            values.extend(sum.iter().map(|v| if norm > 0.0 { v / norm } else { 0.0 }));
+        }
+        Self { width, values }
+    }
+
+    /// Number of nodes.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.values.len() / self.width.max(1)
+    }
+
+    /// Direction of a node, `[width]`.
+    #[must_use]
+    pub fn of(&self, node: NodeIx) -> &[f32] {
+        &self.values[node.index() * self.width..][..self.width]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TREE: &str = "synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\na\tape\tr\t1\n\
+                        b\tbee\tr\t1\nt\ttool\tr\t0\ns\tsaw\tt\t1\n";
+
+    #[test]
+    fn a_node_lies_in_the_mean_direction_of_its_classes() {
+        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let classes = ["b", "a"].map(str::to_owned);
+        let anchors = Anchors::new(&taxonomy, &classes, &[0.0, 1.0, 1.0, 0.0], 2);
+        let of = |id: &str| anchors.of(taxonomy.find(id).unwrap()).to_vec();
+        assert_eq!((of("a"), of("b")), (vec![1.0, 0.0], vec![0.0, 1.0]));
+        let half = 0.5_f32.sqrt();
+        assert!(of("r").iter().all(|v| (v - half).abs() < 1e-6));
+        assert_eq!(of("t"), [0.0, 0.0], "the classifier knows nothing below it");
+        assert_eq!(anchors.nodes(), 5);
+    }
+}

@@ -1,0 +1,165 @@
+//! The tables of a study: what each method is worth, and by how much it differs from the first.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+/// Values that are no result: what chance would give.
+const ASIDE: [&str; 1] = ["chance"];
+
+/// Values by task and metric, of each method the seeds' values.
+pub(super) type Found = BTreeMap<(String, String), BTreeMap<String, Vec<f64>>>;
+
+/// Adds the metrics of a run, one JSON object a task.
+///
+/// # Errors
+/// Fails where a line is no JSON object.
+pub(super) fn collect(found: &mut Found, method: &str, lines: &str) -> Result<()> {
+    for line in lines.lines() {
+        let record: Value = serde_json::from_str(line)
+            .with_context(|| format!("expected a JSON object, found `{line}`"))?;
+        let task = record["task"].as_str().unwrap_or_default();
+        for (metric, value) in record["metrics"].as_object().into_iter().flatten() {
+            let (false, Some(value)) = (ASIDE.contains(&metric.as_str()), value.as_f64()) else {
+                continue;
+            };
+            let methods = found.entry((task.to_owned(), metric.clone())).or_default();
+            methods.entry(method.to_owned()).or_default().push(value);
+        }
+    }
+    Ok(())
+}
+
+/// Mean and sample standard deviation; the latter none of a single value.
+fn mean_and_spread(values: &[f64]) -> (f64, Option<f64>) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+    (
+        mean,
+        (values.len() > 1).then(|| (squares / (n - 1.0)).sqrt()),
+    )
+}
+
+/// Rows of metrics, columns of `methods`, what `cell` makes of a method's values.
+fn grid<'a>(
+    found: &Found,
+    methods: impl Iterator<Item = &'a String> + Clone,
+    cell: impl Fn(&BTreeMap<String, Vec<f64>>, &String) -> Option<String>,
+) -> String {
+    let mut table = "| task | metric |".to_owned();
+    methods.clone().for_each(|method| {
+        let _ = write!(table, " {method} |");
+    });
+    let _ = writeln!(
+        table,
+        "\n|---|---|{}",
+        "--:|".repeat(methods.clone().count())
+    );
+    for ((task, metric), values) in found {
+        let _ = write!(table, "| {task} | `{metric}` |");
+        for method in methods.clone() {
+            let text = cell(values, method).unwrap_or_else(|| "–".to_owned());
+            let _ = write!(table, " {text} |");
+        }
+        table.push('\n');
+    }
+    table
+}
+
+/// One row a metric, one column a method: mean ± standard deviation.
+pub(super) fn values(found: &Found, methods: &[String]) -> String {
+    grid(found, methods.iter(), |values, method| {
+        Some(match mean_and_spread(values.get(method)?) {
+            (mean, Some(spread)) => format!("{mean:.4} ± {spread:.4}"),
+            (mean, None) => format!("{mean:.4}"),
+        })
+    })
+}
+
+/// The same for each method less the first one, seed by seed: mean ± standard error. Seeds share
+/// their start and their data, so what they have in common drops out. Empty where there is nothing to
+/// compare.
+pub(super) fn differences(found: &Found, methods: &[String]) -> String {
+    let Some((first, others)) = methods
+        .split_first()
+        .filter(|(_, others)| !others.is_empty())
+    else {
+        return String::new();
+    };
+    let table = grid(found, others.iter(), |values, method| {
+        let pairs = values.get(method)?.iter().zip(values.get(first)?);
+        let differences: Vec<f64> = pairs.map(|(own, base)| own - base).collect();
+        let (mean, spread) = mean_and_spread(&differences);
+        let error = spread? / (differences.len() as f64).sqrt();
+        let clear = if mean.abs() > 3.0 * error { "**" } else { "" };
+        Some(format!("{clear}{mean:+.4} ± {error:.4}{clear}"))
+    });
+    format!(
+        "Less `{first}`, seed by seed: mean ± standard error; bold where the mean is more than three \
+         standard errors from 0\n\n{table}"
+    )
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn found(values: &[(&str, f64)]) -> Found {
+        let mut found = Found::new();
+        for (method, value) in values {
+            let record = serde_json::json!({
+                "task": "zero-shot", "metrics": { "acc1": value, "chance": 0.005 },
+            });
+            collect(&mut found, method, &record.to_string()).unwrap();
+        }
+        found
+    }
+
+    fn methods() -> Vec<String> {
+        ["clip", "meru"].map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn the_table_shows_mean_and_spread_of_the_seeds() {
+        let table = values(
+            &found(&[("clip", 0.1), ("meru", 0.5), ("clip", 0.3)]),
+            &methods(),
+        );
+        assert!(
+            table.ends_with("| zero-shot | `acc1` | 0.2000 ± 0.1414 | 0.5000 |\n"),
+            "{table}"
+        );
+        assert!(!table.contains("chance"), "{table}");
+    }
+
+    #[test]
+    fn differences_are_taken_seed_by_seed() {
+        let of = |meru: [f64; 2]| {
+            let values = [
+                ("clip", 0.1),
+                ("clip", 0.3),
+                ("meru", meru[0]),
+                ("meru", meru[1]),
+            ];
+            differences(&found(&values), &methods())
+        };
+        // The methods' spreads are large, that of their difference is small.
+        let table = of([0.15, 0.37]);
+        assert!(
+            table.ends_with("| zero-shot | `acc1` | **+0.0600 ± 0.0100** |\n"),
+            "{table}"
+        );
+        assert!(of([0.15, 0.29]).ends_with("| +0.0200 ± 0.0300 |\n"));
+        assert_eq!(differences(&found(&[("clip", 0.1)]), &methods()[..1]), "");
+    }
+
+    #[test]
+    fn what_is_no_record_is_said() {
+        let error = collect(&mut Found::new(), "clip", "oops").unwrap_err();
+        assert!(error.to_string().contains("`oops`"), "{error}");
+    }
+}
