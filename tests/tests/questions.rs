@@ -4,7 +4,7 @@
 
 use burn::tensor::Device;
 use espalier_core::bundle::{BundleFiles, Manifest};
-use espalier_core::caption::{Captioner, Question, TextPlace, Texts};
+use espalier_core::caption::{Captioner, PlacedBy, Question, TextPlace, Texts};
 use espalier_core::project::Disk;
 use espalier_tests::models::tiny;
 use espalier_tests::photos::landscape;
@@ -101,7 +101,7 @@ fn a_phrase_is_weighed_by_similarity_cone_and_common_ancestor() {
                 photo: &photo,
                 place: TextPlace {
                     node,
-                    by_name: true,
+                    by: PlacedBy::Name,
                 },
             },
         )
@@ -109,7 +109,9 @@ fn a_phrase_is_weighed_by_similarity_cone_and_common_ancestor() {
     let own = weigh(leaf);
     // The photo's own label: the ways never part.
     assert_eq!(own.common, own.concept);
-    assert!(own.by_name && (own.p - f64::from(path.steps.last().unwrap().1)).abs() < 1e-6);
+    assert!(
+        own.by == PlacedBy::Name && (own.p - f64::from(path.steps.last().unwrap().1)).abs() < 1e-6
+    );
     let similarity = captioner.space().score(&point, &photo);
     assert!((own.similarity - similarity).abs() < 1e-9);
     let scores = captioner.index().scores(captioner.space(), &photo);

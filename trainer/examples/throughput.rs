@@ -148,6 +148,7 @@ fn random_batch(architecture: &DualConfig, samples: usize) -> Batch {
         labels: None,
         order: None,
         nouns: None,
+        anchors: None,
         keys: (0..samples).map(|i| i.to_string()).collect(),
         synsets: vec![None; samples],
         position_after: Position::default(),

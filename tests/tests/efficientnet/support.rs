@@ -46,6 +46,7 @@ pub fn config(norms: Norms) -> DualConfig {
     config.text.vocab_size = 600;
     config.text.d_model = 8;
     config.text.n_layers = 1;
+    config.text.n_heads = 4;
     config.d_embed = 8;
     config.validate().unwrap();
     config

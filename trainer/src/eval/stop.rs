@@ -86,7 +86,7 @@ impl Kind {
         match self {
             Self::Plain => 1.0,
             Self::Corrupted(_) => 0.2,
-            Self::Outlier => 0.1,
+            Self::Outlier => 0.5,
         }
     }
 }
