@@ -84,7 +84,7 @@ fn each_label_is_reached_when_it_is_certain() {
         let mut leaf_p = vec![0.0; tax.labelled().len()];
         leaf_p[i] = 1.0;
         let p = roll_up(&tax, &leaf_p);
-        let descent = descend(&tax, &p, &p, 0.5);
+        let descent = descend(&tax, &p, &p, |ix| p[ix.index()] >= 0.5);
         let (end, certainty) = descent.path[descent.path.len() - 1];
         assert_eq!((end, certainty), (label, 1.0), "{}", tax.name(label));
         assert_eq!(descent.stop, descent.path.len() - 1);
@@ -97,7 +97,7 @@ fn an_undecided_photo_stops_high() {
     let count = tax.labelled().len();
     let p = roll_up(&tax, &vec![1.0 / count as f32; count]);
     assert!((p[tax.root().index()] - 1.0).abs() < 1e-6);
-    let descent = descend(&tax, &p, &p, 0.5);
+    let descent = descend(&tax, &p, &p, |ix| p[ix.index()] >= 0.5);
     let stop = descent.path[descent.stop];
     assert!(stop.1 >= 0.5 && descent.path[descent.stop + 1].1 < 0.5);
     let share = tax.labelled_below(stop.0).len() as f32 / count as f32;

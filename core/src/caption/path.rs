@@ -1,7 +1,7 @@
 //! Where a photo lies in the taxonomy, and how far down the evidence carries.
 
 use super::calibration::Calibration;
-use super::evidence::Seen;
+use super::evidence::{Evidence, Seen};
 use super::files;
 use super::index::embedding_rows;
 use crate::bundle::BundleFiles;
@@ -25,6 +25,16 @@ pub struct Place {
     pub path: TaxonomyPath,
     /// Probability of each node, in the order of [`Taxonomy::nodes`].
     pub p: Vec<f32>,
+}
+
+/// What is found of all nodes, in the order of [`Taxonomy::nodes`].
+struct Judged {
+    /// Softmax shares at or below each node.
+    shares: Vec<f32>,
+    /// Probabilities.
+    p: Vec<f32>,
+    /// How well each is supported: a path goes on where this reaches the threshold.
+    support: Vec<f32>,
 }
 
 /// Zero-shot classifier over the labelled nodes of a taxonomy.
@@ -114,11 +124,10 @@ impl Classifier {
     /// is one of these; which?", and the picture counts as known.
     #[must_use]
     pub fn probabilities(&self, space: &Space, picture: &[f32], below: Option<NodeIx>) -> Vec<f32> {
-        self.judge(space, picture, below).1
+        self.judge(space, picture, below).p
     }
 
-    /// Softmax shares of all nodes, and their [`probabilities`](Self::probabilities).
-    fn judge(&self, space: &Space, picture: &[f32], below: Option<NodeIx>) -> (Vec<f32>, Vec<f32>) {
+    fn judge(&self, space: &Space, picture: &[f32], below: Option<NodeIx>) -> Judged {
         let mut logits = self.logits(space, picture);
         let asked = below.map_or(&[][..], |node| self.taxonomy.labelled_below(node));
         if !asked.is_empty() {
@@ -141,29 +150,44 @@ impl Classifier {
             best: self.calibration.scale * logits.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             radius: space.radius(picture),
         };
-        let levelled = |ix: NodeIx| {
-            let share = shares[ix.index()];
-            match evidence {
-                Some(_) if ix == root || share <= 0.0 => share,
-                Some(evidence) => {
-                    let labels = self.taxonomy.labelled_below(ix).len();
-                    evidence.probability(f64::from(share), labels, seen) as f32
-                }
-                None => self.calibration.at_depth(self.taxonomy.depth(ix), share),
-            }
-        };
-        // Nodes are judged one by one; what lies below cannot be more likely all the same.
-        let least = |ix: NodeIx| {
-            let above = self.taxonomy.ancestors(ix).iter();
-            above.fold(levelled(ix), |p, a| p.min(levelled(*a)))
-        };
         let known = match asked {
             [] => self.calibration.known(seen.radius),
             _ => 1.0,
         };
-        let of = |ix: NodeIx| least(ix) * if ix == root { 1.0 } else { known };
-        let p = (0..shares.len()).map(|i| of(NodeIx(i as u32))).collect();
-        (shares, p)
+        let by = |model: fn(&Evidence, f64, usize, Seen) -> f64| {
+            let of = |(i, share): (usize, &f32)| {
+                let ix = NodeIx(i as u32);
+                match evidence {
+                    Some(_) if ix == root || *share <= 0.0 => *share,
+                    Some(evidence) => {
+                        let labels = self.taxonomy.labelled_below(ix).len();
+                        model(evidence, f64::from(*share), labels, seen) as f32
+                    }
+                    None => self.calibration.at_depth(self.taxonomy.depth(ix), *share),
+                }
+            };
+            let alone: Vec<f32> = shares.iter().enumerate().map(of).collect();
+            // Nodes are judged one by one; what lies below cannot be more likely all the same.
+            let least = |i: usize| {
+                let ix = NodeIx(i as u32);
+                let above = self.taxonomy.ancestors(ix).iter();
+                let least = above.fold(alone[i], |p, a| p.min(alone[a.index()]));
+                least * if ix == root { 1.0 } else { known }
+            };
+            (0..alone.len()).map(least).collect::<Vec<f32>>()
+        };
+        let p = by(Evidence::probability);
+        Judged {
+            support: match evidence {
+                Some(Evidence {
+                    stop_weights: Some(_),
+                    ..
+                }) => by(Evidence::support),
+                _ => p.clone(),
+            },
+            p,
+            shares,
+        }
     }
 
     /// The path of a photo.
@@ -190,13 +214,10 @@ impl Classifier {
     /// The path of a photo and the [`probabilities`](Self::probabilities) of all nodes.
     #[must_use]
     pub fn place(&self, space: &Space, picture: &[f32], below: Option<NodeIx>) -> Place {
-        let (shares, p) = self.judge(space, picture, below);
-        let descent = descend(
-            &self.taxonomy,
-            &shares,
-            &p,
-            self.calibration.threshold as f32,
-        );
+        let Judged { shares, p, support } = self.judge(space, picture, below);
+        let threshold = self.calibration.threshold as f32;
+        let supported = |ix: NodeIx| support[ix.index()] >= threshold;
+        let descent = descend(&self.taxonomy, &shares, &p, supported);
         Place {
             path: TaxonomyPath {
                 steps: descent.path,
@@ -219,6 +240,18 @@ impl Classifier {
     /// [`Taxonomy::labelled`].
     pub fn labels(&self) -> impl Iterator<Item = &[f32]> {
         self.labels.chunks(self.width)
+    }
+
+    /// The same classifier without some of its labels; what it is asked of them stays in the taxonomy.
+    ///
+    /// # Errors
+    /// [`CoreError::Bundle`] when no label is left.
+    pub fn without(&self, gone: impl Fn(NodeIx) -> bool) -> Result<Self> {
+        let labelled = self.taxonomy.labelled().iter().zip(self.labels());
+        let kept = labelled.filter(|(ix, _)| !gone(**ix));
+        let labels = kept.flat_map(|(_, point)| point.iter().copied()).collect();
+        let taxonomy = self.taxonomy.clone().with_labels(|ix| !gone(ix));
+        Self::new(taxonomy, labels, self.width, self.calibration.clone())
     }
 
     /// How its scores become probabilities.
@@ -330,6 +363,40 @@ mod tests {
         assert!((asked - 1.0).abs() < 1e-6, "{asked}");
         let (place, _) = of([radius - 0.2, radius - 0.1]);
         assert_eq!(place, classifier.place(&space, &photo, None));
+    }
+
+    #[test]
+    fn without_a_label_its_photo_goes_elsewhere() {
+        let (classifier, space) = classifier(&[]);
+        let table = classifier.node("t").unwrap();
+        let fewer = classifier.without(|ix| ix == table).unwrap();
+        assert_eq!(fewer.taxonomy().labelled().len(), 2);
+        let last = |of: &Classifier| of.path(&space, &[0.0, 1.0]).steps.last().unwrap().0;
+        assert_eq!(last(&classifier), table);
+        assert_eq!(last(&fewer), classifier.node("c").unwrap());
+        assert!(classifier.without(|_| true).is_err());
+    }
+
+    #[test]
+    fn where_a_path_stops_has_weights_of_its_own() {
+        let (classifier, space) = classifier(&[]);
+        let with = |stop_weights: Option<Vec<f64>>| {
+            let calibration = Calibration {
+                evidence: Some(Evidence {
+                    weights: vec![1.0],
+                    stop_weights,
+                    best: [0.0, 1.0],
+                    radius: [0.0, 1.0],
+                }),
+                ..classifier.calibration().clone()
+            };
+            let found = classifier.clone().with_calibration(calibration).unwrap();
+            found.path(&space, &[0.6, 0.8])
+        };
+        let (one, careful) = (with(None), with(Some(vec![1.0, -9.0])));
+        assert_eq!(one.steps, careful.steps, "what is said stays");
+        assert!(one.stop > 0);
+        assert_eq!(careful.stop, 0);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub use contrastive::{contrastive, cross_entropy_diagonal};
 pub use hycoclip::{ENTAIL_WEIGHT, HycoclipPoints, HycoclipWeights, hycoclip};
 pub use labels::label_contrast;
 pub use meru::meru;
-pub use order::{ORDER_MARGIN, radial_order};
+pub use order::{ORDER_MARGIN, radial_generality, radial_order};
 pub use parts::{Relations, parts, parts_euclidean};
 pub use phyclip::phyclip;
 pub use radial::{Chains, MarginSide, PairTerm, RadialWeights, radial};

@@ -6,6 +6,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 
 use super::config::TextConfig;
 use crate::input::TokenBatch;
+use crate::nn::attention::token_at;
 use crate::nn::block::LAYER_NORM_EPS;
 use crate::nn::{AttentionConfig, Block, BlockConfig, MlpConfig};
 
@@ -112,18 +113,19 @@ impl TextTower {
     /// # Shapes
     /// `[batch]` texts of at most `context` tokens `-> [batch, d_model]`
     pub fn forward(&self, tokens: &Tokens) -> Tensor<2> {
-        let [batch, len] = tokens.ids.dims();
+        let [_, len] = tokens.ids.dims();
         let x = self.token_embed.forward(tokens.ids.clone());
-        let [_, _, d] = x.dims();
         let mut x = x + self.posit_embed.val().narrow(0, 0, len).unsqueeze();
-        for block in &self.resblocks {
-            x = block.forward(x);
-        }
-        let ends = tokens
-            .ends
-            .clone()
-            .reshape([batch, 1, 1])
-            .expand([batch, 1, d]);
-        self.ln_final.forward(x.gather(1, ends).reshape([batch, d]))
+        let ends = tokens.ends.clone();
+        let pooled = match self.resblocks.split_last() {
+            Some((last, others)) => {
+                for block in others {
+                    x = block.forward(x);
+                }
+                last.forward_at(x, ends)
+            }
+            None => token_at(x, ends).squeeze_dim(1),
+        };
+        self.ln_final.forward(pooled)
     }
 }

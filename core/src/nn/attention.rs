@@ -3,9 +3,9 @@
 use burn::config::Config;
 use burn::module::Module;
 use burn::nn::Linear;
-use burn::tensor::module::attention;
+use burn::tensor::module::{attention, linear};
 use burn::tensor::ops::AttentionModuleOptions;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Int, Tensor};
 
 /// Configuration of [`Attention`].
 #[derive(Config, Debug)]
@@ -68,5 +68,77 @@ impl Attention {
         let out = attention(part(0), part(1), part(2), None, None, options);
         self.proj
             .forward(out.swap_dims(1, 2).reshape([batch, tokens, d_model]))
+    }
+
+    /// The same at one token of each row alone, where no other is wanted: queries of the other tokens
+    /// are not computed.
+    ///
+    /// # Shapes
+    /// `x [batch, tokens, d_model]`, `at [batch]` in `0..tokens` `-> [batch, d_model]`
+    pub fn forward_at(&self, x: Tensor<3>, at: Tensor<1, Int>) -> Tensor<2> {
+        let [batch, tokens, d_model] = x.dims();
+        let head = d_model / self.n_heads;
+        let project = |x: Tensor<3>, from: usize, parts: usize| {
+            let cut = |whole: Tensor<2>| whole.narrow(1, from * d_model, parts * d_model);
+            let bias = self.qkv.bias.as_ref();
+            let bias = bias.map(|bias| cut(bias.val().unsqueeze()).squeeze_dim(0));
+            linear(x, cut(self.qkv.weight.val()), bias)
+        };
+        let heads = |part: Tensor<3>| {
+            let [_, tokens, _] = part.dims();
+            part.reshape([batch, tokens, self.n_heads, head])
+                .swap_dims(1, 2)
+        };
+        let query = heads(project(token_at(x.clone(), at.clone()), 0, 1));
+        let seen = project(x, 1, 2);
+        let (keys, values) = (
+            heads(seen.clone().narrow(2, 0, d_model)),
+            heads(seen.narrow(2, d_model, d_model)),
+        );
+        let hidden = self.causal.then(|| {
+            let places = Tensor::<1, Int>::arange(0..tokens as i64, &keys.device());
+            let behind = places
+                .reshape([1, 1, 1, tokens])
+                .expand([batch, self.n_heads, 1, tokens]);
+            behind.greater(at.reshape([batch, 1, 1, 1]).expand([
+                batch,
+                self.n_heads,
+                1,
+                tokens,
+            ]))
+        });
+        let options = AttentionModuleOptions::default();
+        let out = attention(query, keys, values, hidden, None, options);
+        self.proj.forward(out.reshape([batch, d_model]))
+    }
+}
+
+/// One token of each row.
+///
+/// # Shapes
+/// `x [batch, tokens, d]`, `at [batch]` in `0..tokens` `-> [batch, 1, d]`
+pub(crate) fn token_at(x: Tensor<3>, at: Tensor<1, Int>) -> Tensor<3> {
+    let [batch, _, d] = x.dims();
+    x.gather(1, at.reshape([batch, 1, 1]).expand([batch, 1, d]))
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{Distribution, TensorData, Tolerance};
+
+    use super::*;
+
+    #[test]
+    fn one_token_is_as_among_all() {
+        let device = Device::default();
+        for causal in [true, false] {
+            let layer = AttentionConfig::new(8, 2).with_causal(causal).init(&device);
+            let x = Tensor::<3>::random([3, 5, 8], Distribution::Default, &device);
+            let at = Tensor::<1, Int>::from_data(TensorData::from([0, 4, 2]), &device);
+            let all = token_at(layer.forward(x.clone()), at.clone()).squeeze_dim::<2>(1);
+            let one = layer.forward_at(x, at);
+            one.into_data()
+                .assert_approx_eq::<f32>(&all.into_data(), Tolerance::absolute(1e-6));
+        }
     }
 }

@@ -3,8 +3,9 @@
 use burn::config::Config;
 use burn::module::Module;
 use burn::nn::{LayerNorm, LayerNormConfig};
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Int, Tensor};
 
+use super::attention::token_at;
 use super::{Attention, AttentionConfig, Mlp, MlpConfig};
 
 /// `eps` of every layer norm of the MERU family (METHODS trap 26).
@@ -53,6 +54,17 @@ impl Block {
     /// `[batch, tokens, d_model] -> [batch, tokens, d_model]`
     pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
         let x = x.clone() + self.attn.forward(self.norm1.forward(x));
+        x.clone() + self.mlp.forward(self.norm2.forward(x))
+    }
+
+    /// The same at one token of each row alone. The last block of a tower that keeps one token needs
+    /// no more: keys and values of all tokens, everything else of that one.
+    ///
+    /// # Shapes
+    /// `x [batch, tokens, d_model]`, `at [batch]` in `0..tokens` `-> [batch, d_model]`
+    pub fn forward_at(&self, x: Tensor<3>, at: Tensor<1, Int>) -> Tensor<2> {
+        let own = token_at(x.clone(), at.clone()).squeeze_dim::<2>(1);
+        let x = own + self.attn.forward_at(self.norm1.forward(x), at);
         x.clone() + self.mlp.forward(self.norm2.forward(x))
     }
 }

@@ -75,8 +75,8 @@ impl MlpConfig {
 
 impl Mlp {
     /// # Shapes
-    /// `[batch, tokens, d_model] -> [batch, tokens, d_model]`
-    pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
+    /// `[.., d_model] -> [.., d_model]`
+    pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
         self.fc2
             .forward(self.activation.forward(self.fc1.forward(x)))
     }

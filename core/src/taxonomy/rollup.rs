@@ -33,8 +33,7 @@ pub fn roll_up(tax: &Taxonomy, leaf_p: &[f32]) -> Vec<f32> {
 pub struct Descent {
     /// Nodes from the root down with their probabilities, which never grow; at least the root.
     pub path: Vec<(NodeIx, f32)>,
-    /// Index in `path` of the deepest node that reaches the threshold; 0 where not even the root
-    /// does.
+    /// Index in `path` of the deepest node that is supported; 0 where not even the root is.
     pub stop: usize,
 }
 
@@ -47,8 +46,14 @@ pub struct Descent {
 ///
 /// `shares` and `p` go with [`Taxonomy::nodes`], and missing values count as 0. `shares` are as [`roll_up`]
 /// gives them; `p` may be calibrated node by node. The walk must not go by `p`: where each of hundreds of
-/// unlikely labels gets a little, the branch with most labels would win.
-pub fn descend(tax: &Taxonomy, shares: &[f32], p: &[f32], threshold: f32) -> Descent {
+/// unlikely labels gets a little, the branch with most labels would win. `supported` says whether the
+/// path may stop at a node.
+pub fn descend(
+    tax: &Taxonomy,
+    shares: &[f32],
+    p: &[f32],
+    supported: impl Fn(NodeIx) -> bool,
+) -> Descent {
     let of = |ix: NodeIx| p.get(ix.index()).copied().unwrap_or(0.0);
     let shares = first_parent_shares(tax, shares);
     let mut at = tax.root();
@@ -66,7 +71,7 @@ pub fn descend(tax: &Taxonomy, shares: &[f32], p: &[f32], threshold: f32) -> Des
         path.push((next, of(next)));
         at = next;
     }
-    let stop = path.iter().rposition(|&(_, p)| p >= threshold).unwrap_or(0);
+    let stop = path.iter().rposition(|&(ix, _)| supported(ix)).unwrap_or(0);
     Descent { path, stop }
 }
 
@@ -113,7 +118,7 @@ mod tests {
 
     /// A walk by probabilities that are not calibrated.
     fn walk(tax: &Taxonomy, p: &[f32], threshold: f32) -> Descent {
-        descend(tax, p, p, threshold)
+        descend(tax, p, p, |ix| p[ix.index()] >= threshold)
     }
 
     #[test]
@@ -123,7 +128,7 @@ mod tests {
         // Calibrated one by one, the many unlikely labels have more together than the one that is right.
         let mut p = vec![0.6; tax.nodes().len()];
         p[tax.find("u").unwrap().index()] = 0.4;
-        let descent = descend(&tax, &shares, &p, 0.5);
+        let descent = descend(&tax, &shares, &p, |ix| p[ix.index()] >= 0.5);
         assert_eq!(ids(&tax, &descent), "eadu");
         assert_eq!(descent.stop, 2);
     }

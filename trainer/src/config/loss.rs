@@ -91,6 +91,10 @@ pub struct LossConfig {
     /// HyCoCLIP, PHyCLIP, ATMG).
     #[serde(default)]
     pub nouns: f64,
+    /// Weight of how far the radii of nouns are from those that their generality asks for (MERU,
+    /// HyCoCLIP, PHyCLIP).
+    #[serde(default)]
+    pub generality: f64,
     /// Weight of the order of texts along the taxonomy by their radii (MERU, HyCoCLIP, PHyCLIP).
     pub order: f64,
     /// Weight of the pull-back to the text tower before training (RE, EC).

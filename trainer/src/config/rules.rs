@@ -39,7 +39,13 @@ impl TrainConfig {
         let halves = vision.inverted.is_some()
             || (vision.image_size / vision.patch.max(1)).is_multiple_of(2);
         let learns_of_image = trains.image && !(t.lock_image && t.lock_projection);
-        let rules: [(&str, bool, &str, String); 26] = [
+        let rules: [(&str, bool, &str, String); 27] = [
+            (
+                "loss.generality",
+                l.generality == 0.0 || l.generality > 0.0 && l.nouns > 0.0,
+                "0, or a weight above 0 with loss.nouns above 0",
+                l.generality.to_string(),
+            ),
             (
                 "dataset.nouns and dataset.nouns_per_step",
                 l.nouns == 0.0 || l.nouns > 0.0 && d.nouns.is_some() && d.nouns_per_step > 0,

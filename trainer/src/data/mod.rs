@@ -49,6 +49,7 @@ pub mod fault;
 pub mod features;
 pub mod files;
 pub mod folders;
+pub mod generality;
 pub mod grit;
 pub mod hierarcaps;
 pub mod hierarcaps_test;

@@ -13,6 +13,7 @@ use espalier_core::input::{TokenBatch, Tokenizer};
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
 use super::Batch;
+use super::generality::Generality;
 use super::noun_senses::NounSenses;
 use super::nouns::Nouns;
 use super::phrasing::phrase;
@@ -45,6 +46,8 @@ pub struct NounBatch {
     pub targets: Vec<f32>,
     /// Rows of nouns and columns of nodes that lie above them, the node itself excluded.
     pub below: Vec<(usize, usize)>,
+    /// `[n + m]`: how general the nouns are, then the nodes ([`Generality`]).
+    pub generality: Vec<f32>,
 }
 
 /// A name that can be drawn, and the nodes that it belongs to with their shares.
@@ -52,6 +55,7 @@ pub struct NounBatch {
 struct Entry {
     name: String,
     places: Vec<(NodeIx, f32)>,
+    generality: f32,
 }
 
 /// Draws the texts of a step.
@@ -62,6 +66,8 @@ pub struct NounTexts {
     of_nouns: Vec<Entry>,
     /// Running sums of how often the nouns are drawn.
     cumulative: Vec<f64>,
+    /// How general each node of the taxonomy is.
+    node_generality: Vec<f32>,
     tokenizer: Arc<Tokenizer>,
     context: usize,
     count: usize,
@@ -99,6 +105,9 @@ impl NounTexts {
         config: &TrainConfig,
     ) -> anyhow::Result<Self> {
         let senses = NounSenses::new(taxonomy, nouns);
+        let generality = Generality::new(taxonomy, nouns, &senses);
+        // A noun that belongs to no node can be told how general it is, and nothing else.
+        let takes_all = config.loss.generality > 0.0;
         let names: BTreeSet<&str> = nouns
             .iter()
             .flat_map(|(_, noun)| noun.names.iter().map(String::as_str))
@@ -106,7 +115,7 @@ impl NounTexts {
         let (mut of_nouns, mut cumulative, mut sum) = (Vec::new(), Vec::new(), 0.0);
         for name in names {
             let places = places(taxonomy, &senses, name);
-            if places.is_empty() {
+            if places.is_empty() && !takes_all {
                 continue;
             }
             let tokens = tokenizer
@@ -124,9 +133,12 @@ impl NounTexts {
             of_nouns.push(Entry {
                 name: name.to_owned(),
                 places,
+                generality: generality.of_name(name),
             });
         }
-        let of_nodes = node_names(taxonomy);
+        let nodes = (0..taxonomy.nodes().len() as u32).map(NodeIx);
+        let node_generality: Vec<f32> = nodes.map(|ix| generality.of_node(ix)).collect();
+        let of_nodes = node_names(taxonomy, &node_generality);
         anyhow::ensure!(
             !of_nouns.is_empty() && !of_nodes.is_empty(),
             "expected nouns at or below nodes of the taxonomy, found none of {}; both are matched by \
@@ -139,6 +151,7 @@ impl NounTexts {
             of_nodes,
             of_nouns,
             cumulative,
+            node_generality,
             tokenizer: Arc::clone(tokenizer),
             context: config.model.architecture().text.context,
             count: config.dataset.nouns_per_step,
@@ -157,9 +170,11 @@ impl NounTexts {
         let mut order: Vec<NodeIx> = Vec::new();
         let mut rows: Vec<Vec<(usize, f32)>> = Vec::with_capacity(self.count);
         let (mut texts, mut below) = (Vec::with_capacity(self.count), Vec::new());
+        let mut generality = Vec::with_capacity(self.count);
         for row in 0..self.count {
             let entry = self.draw(random);
             texts.push(phrase(&entry.name, random));
+            generality.push(entry.generality);
             let mut shares = Vec::new();
             let mut add = |node: NodeIx, share: f32, is_above: bool| {
                 let column = *columns.entry(node).or_insert_with(|| {
@@ -193,7 +208,9 @@ impl NounTexts {
             .iter()
             .map(|ix| phrase(self.taxonomy.name(*ix), random))
             .collect();
+        generality.extend(order.iter().map(|ix| self.node_generality[ix.index()]));
         NounBatch {
+            generality,
             nouns: self.tokenizer.encode_batch(&texts, self.context),
             nodes: self.tokenizer.encode_batch(&nodes, self.context),
             columns: order,
@@ -236,7 +253,7 @@ impl NounTexts {
 }
 
 /// Every name of every node that a person would name, synonyms included.
-fn node_names(taxonomy: &Taxonomy) -> Vec<Entry> {
+fn node_names(taxonomy: &Taxonomy, generality: &[f32]) -> Vec<Entry> {
     let nodes = (0..).map(NodeIx).zip(taxonomy.nodes());
     let nameable = nodes.filter(|(ix, node)| node.labelled || taxonomy.is_nameable(*ix));
     nameable
@@ -244,6 +261,7 @@ fn node_names(taxonomy: &Taxonomy) -> Vec<Entry> {
         .map(|(ix, name)| Entry {
             name: name.clone(),
             places: vec![(ix, 1.0)],
+            generality: generality[ix.index()],
         })
         .collect()
 }
@@ -336,6 +354,15 @@ mod tests {
         assert!(!batch.below.is_empty());
         for (row, column) in &batch.below {
             assert!(batch.targets[row * batch.nodes.rows + column] > 0.0);
+            let (noun, node) = (
+                batch.generality[*row],
+                batch.generality[batch.nouns.rows + column],
+            );
+            assert!(noun < node, "what lies above is more general: {noun} {node}");
         }
+        assert_eq!(
+            batch.generality.len(),
+            batch.nouns.rows + batch.nodes.rows
+        );
     }
 }

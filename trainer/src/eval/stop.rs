@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use espalier_core::caption::evidence::INPUTS;
 use espalier_core::caption::{Calibration, Classifier, Evidence, Seen};
 use espalier_core::error::Result;
 use espalier_core::geometry::Space;
@@ -11,9 +12,12 @@ use crate::data::changed::Change;
 
 use super::calibrate::{Case, fit_logistic, fit_scale};
 
-/// A path stops at the deepest node at least this likely: in two answers of three the evidence must
-/// hold, since a stop that is too deep misleads and one that is too high is only vague.
-const THRESHOLD: f64 = 0.65;
+/// A path stops at the deepest node with at least this support: in three answers of four it must hold
+/// where half of the photos show no label, since a stop that is too deep misleads and one that is too
+/// high is only vague.
+const THRESHOLD: f64 = 0.75;
+/// Parts into which the labels are cut, each held out in turn so that its photos show no label.
+const PARTS: usize = 5;
 /// Plain photos below which no evidence is fitted.
 const FEW: usize = 50;
 /// Coverages at which the risk is reported.
@@ -79,14 +83,31 @@ pub enum Kind {
     Outlier,
 }
 
-impl Kind {
-    /// How much a picture counts in a fit. Most photos are ordinary ones; the others are there so
-    /// that they are told apart, and count less.
-    const fn weight(self) -> f64 {
+/// What a model of the evidence is for, and so how much each kind of picture counts in its fit. Most
+/// photos are ordinary ones; the others are there so that they are told apart, and count less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// What is said of a node.
+    Said,
+    /// Where a path stops.
+    Stop,
+}
+
+impl Purpose {
+    const fn weight(self, kind: Kind) -> f64 {
+        match (self, kind) {
+            (_, Kind::Plain) => 1.0,
+            (_, Kind::Corrupted(_)) => 0.2,
+            (Self::Said, Kind::Outlier) => 0.1,
+            (Self::Stop, Kind::Outlier) => 0.5,
+        }
+    }
+
+    /// Of a photo whose label is held out.
+    const fn weight_of_unknown(self) -> f64 {
         match self {
-            Self::Plain => 1.0,
-            Self::Corrupted(_) => 0.2,
-            Self::Outlier => 0.5,
+            Self::Said => 0.0,
+            Self::Stop => 2.0,
         }
     }
 }
@@ -132,8 +153,8 @@ pub fn walks(classifier: &Classifier, space: &Space, pictures: &[Picture<'_>]) -
 }
 
 /// A calibration of pictures with known labels: the scale of the logits from the labels of plain
-/// photos, then a logistic model of the [`Evidence`] for the nodes of paths, of corrupted photos and
-/// outliers too. `classifier` makes one of a calibration.
+/// photos, then logistic models of the [`Evidence`] for the nodes of paths: of what is said, and of where
+/// paths stop, of photos whose labels are held out too. `classifier` makes one of a calibration.
 ///
 /// # Errors
 /// Of `classifier`.
@@ -156,54 +177,133 @@ pub fn fit(
     }
     let mut calibration = Calibration::of_scale(fit_scale(&logits, &truth));
     let scaled = classifier(calibration.clone())?;
-    calibration.evidence = evidence(&scaled, space, pictures);
+    calibration.evidence = evidence(&scaled, space, pictures)?;
     if calibration.evidence.is_some() {
         calibration.threshold = THRESHOLD;
     }
     Ok(calibration)
 }
 
-/// The logistic model of the nodes on the paths of pictures; none for few pictures, or where all
+/// The logistic models of the nodes on the paths of pictures; none for few pictures, or where all
 /// look the same.
-fn evidence(scaled: &Classifier, space: &Space, pictures: &[Picture<'_>]) -> Option<Evidence> {
-    let scale = scaled.calibration().scale;
-    let seen = |picture: &Picture<'_>| Seen {
-        best: scale
-            * (scaled.logits(space, picture.point).into_iter()).fold(f64::NEG_INFINITY, f64::max),
-        radius: space.radius(picture.point),
-    };
-    let all: Vec<Seen> = pictures.iter().map(seen).collect();
+fn evidence(
+    scaled: &Classifier,
+    space: &Space,
+    pictures: &[Picture<'_>],
+) -> Result<Option<Evidence>> {
+    let all: Vec<Seen> = pictures.iter().map(|p| seen(scaled, space, p)).collect();
     let plain = || {
-        all.iter()
-            .zip(pictures)
-            .filter(|(_, picture)| picture.is_plain())
+        let both = all.iter().zip(pictures);
+        both.filter(|(_, picture)| picture.is_plain())
+    };
+    let spreads = (
+        spread(plain().map(|(seen, _)| seen.best)),
+        spread(plain().map(|(seen, _)| seen.radius)),
+    );
+    let (Some(best), Some(radius)) = spreads else {
+        return Ok(None);
     };
     if plain().count() < FEW {
-        return None;
+        return Ok(None);
     }
     let mut model = Evidence {
-        weights: [1.0, 0.0, 0.0, 0.0, 0.0],
-        best: spread(plain().map(|(seen, _)| seen.best))?,
-        radius: spread(plain().map(|(seen, _)| seen.radius))?,
+        weights: Vec::new(),
+        stop_weights: None,
+        best,
+        radius,
     };
-    let taxonomy = scaled.taxonomy();
-    let mut cases = Vec::new();
-    for (picture, seen) in pictures.iter().zip(&all) {
-        for (node, share) in scaled.path(space, picture.point).steps {
-            if node == taxonomy.root() {
-                continue;
-            }
-            let labels = taxonomy.labelled_below(node).len();
-            let is_true = |truth: NodeIx| truth == node || taxonomy.is_ancestor(node, truth);
-            cases.push(Case {
-                inputs: model.inputs(f64::from(share), labels, *seen),
-                right: picture.truth.is_some_and(is_true),
-                weight: picture.kind.weight(),
-            });
+    let judged: Vec<(Kind, Judgement)> = pictures
+        .iter()
+        .flat_map(|picture| {
+            let found = judgements(&model, scaled, space, picture);
+            found.map(|judgement| (picture.kind, judgement))
+        })
+        .collect();
+    let unknown = held_out(&model, scaled, space, pictures)?;
+    let fitted = |purpose: Purpose| {
+        let known = judged
+            .iter()
+            .map(|(kind, judgement)| judgement.case(purpose.weight(*kind)));
+        let others = unknown
+            .iter()
+            .map(|judgement| judgement.case(purpose.weight_of_unknown()));
+        let cases: Vec<Case> = known
+            .chain(others)
+            .filter(|case| case.weight > 0.0)
+            .collect();
+        let mut start = [0.0; INPUTS];
+        start[0] = 1.0;
+        fit_logistic(&cases, start).to_vec()
+    };
+    model.weights = fitted(Purpose::Said);
+    model.stop_weights = Some(fitted(Purpose::Stop));
+    Ok(model.fault().is_none().then_some(model))
+}
+
+/// The numbers of a picture that do not depend on the node.
+fn seen(classifier: &Classifier, space: &Space, picture: &Picture<'_>) -> Seen {
+    let logits = classifier.logits(space, picture.point).into_iter();
+    Seen {
+        best: classifier.calibration().scale * logits.fold(f64::NEG_INFINITY, f64::max),
+        radius: space.radius(picture.point),
+    }
+}
+
+/// A node of a picture's path, and whether the picture shows it.
+struct Judgement {
+    inputs: [f64; INPUTS],
+    right: bool,
+}
+
+impl Judgement {
+    fn case(&self, weight: f64) -> Case {
+        Case {
+            inputs: self.inputs,
+            right: self.right,
+            weight,
         }
     }
-    model.weights = fit_logistic(&cases, model.weights);
-    model.fault().is_none().then_some(model)
+}
+
+/// The nodes of a picture's path below the root; `model` knows what is usual of photos.
+fn judgements(
+    model: &Evidence,
+    scaled: &Classifier,
+    space: &Space,
+    picture: &Picture<'_>,
+) -> impl Iterator<Item = Judgement> {
+    let taxonomy = scaled.taxonomy();
+    let seen = seen(scaled, space, picture);
+    let truth = picture.truth;
+    let steps = scaled.path(space, picture.point).steps.into_iter();
+    let below_root = steps.filter(|(node, _)| *node != taxonomy.root());
+    below_root.map(move |(node, share)| {
+        let labels = taxonomy.labelled_below(node).len();
+        Judgement {
+            inputs: model.inputs(f64::from(share), labels, seen),
+            right: truth.is_some_and(|truth| truth == node || taxonomy.is_ancestor(node, truth)),
+        }
+    })
+}
+
+/// The same of plain photos, each by a classifier that lacks its label and a share of the others.
+fn held_out(
+    model: &Evidence,
+    scaled: &Classifier,
+    space: &Space,
+    pictures: &[Picture<'_>],
+) -> Result<Vec<Judgement>> {
+    let labels = scaled.taxonomy().labelled();
+    let part = |ix: NodeIx| labels.binary_search(&ix).map_or(PARTS, |at| at % PARTS);
+    let mut found = Vec::new();
+    for gone in 0..PARTS.min(labels.len() / 2) {
+        let fewer = scaled.without(|ix| part(ix) == gone)?;
+        let own = pictures
+            .iter()
+            .filter(|picture| picture.is_plain() && picture.truth.map(part) == Some(gone));
+        found.extend(own.flat_map(|picture| judgements(model, &fewer, space, picture)));
+    }
+    Ok(found)
 }
 
 /// Mean and standard deviation of some numbers; none where they do not differ.

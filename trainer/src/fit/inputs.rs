@@ -133,6 +133,8 @@ pub struct NounInputs {
     pub targets: Tensor<2>,
     /// Rows of nouns and, at the same places, of nodes above them, `[k]` each; `k` may be 0.
     pub below: [Tensor<1, Int>; 2],
+    /// How general nouns are, then the nodes, `[n + m, 1]`.
+    pub generality: Tensor<2>,
 }
 
 /// Shares of all nodes for nouns, then for the names of nodes, which are all of their own node's.
@@ -167,6 +169,10 @@ fn noun_inputs(batch: &NounBatch, anchors: Option<&Anchors>, device: &Device) ->
         nodes: Tokens::new(&batch.nodes, device),
         targets: Tensor::from_data(targets, device),
         below: [column(|pair| pair.0), column(|pair| pair.1)],
+        generality: Tensor::from_data(
+            TensorData::new(batch.generality.clone(), [rows + columns, 1]),
+            device,
+        ),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the methods have in common: points of pictures, captions, boxes and chains of texts.
 
 use burn::tensor::Tensor;
-use espalier_core::loss::{HycoclipPoints, LossTerms, ORDER_MARGIN, label_contrast, radial_order};
+use espalier_core::loss::{HycoclipPoints, LossTerms, ORDER_MARGIN, label_contrast, radial_generality, radial_order};
 use espalier_core::math::normalize;
 use espalier_core::model::{Lift, Tokens};
 
@@ -196,7 +196,8 @@ impl StepContext<'_> {
 
     /// A loss with the contrast of nouns with the taxonomy nodes that they belong to, where the run
     /// asks for it: each noun is told apart from all nodes of the step, as an image is from labels.
-    /// With `radius`, nouns are also ordered: each lies farther from the root than the nodes above it.
+    /// With `radius`, nouns are also ordered: each lies farther from the root than the nodes above it,
+    /// and where the run asks for it all lie as far out as their generality says.
     ///
     /// Where the run has anchors, nouns and the names of nodes are told apart by the cosines with the
     /// anchors of all nodes, which do not move while the texts learn.
@@ -229,14 +230,22 @@ impl StepContext<'_> {
         };
         let term = label_contrast(g, inputs.targets.clone(), scale);
         let terms = terms.plus("nouns", options.nouns, term);
-        let [rows, columns] = inputs.below.clone();
-        let Some(radius) = radius.filter(|_| rows.dims() != [0]) else {
+        let Some(radius) = radius else {
             return terms;
         };
-        let (general, specific) = (
-            radius(nodes).select(0, columns),
-            radius(nouns).select(0, rows),
-        );
+        let (of_nouns, of_nodes) = (radius(nouns), radius(nodes));
+        let terms = if options.generality > 0.0 {
+            let all = Tensor::cat(vec![of_nouns.clone(), of_nodes.clone()], 0);
+            let term = radial_generality(all, inputs.generality.clone());
+            terms.plus("generality", options.generality, term)
+        } else {
+            terms
+        };
+        let [rows, columns] = inputs.below.clone();
+        if rows.dims() == [0] {
+            return terms;
+        }
+        let (general, specific) = (of_nodes.select(0, columns), of_nouns.select(0, rows));
         let term = radial_order(general, specific, ORDER_MARGIN);
         terms.plus("nouns_order", options.nouns * options.order, term)
     }
