@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use espalier_core::taxonomy::{Hypernyms, NodeIx, Taxonomy};
-use espalier_trainer::data::nouns::Nouns;
-use espalier_trainer::data::typed_words;
+use espalier_trainer::data::benchmarks::typed_words;
+use espalier_trainer::data::nouns::wordnet::Nouns;
 
 const IMAGENET: &str = include_str!("../../static/taxonomy/imagenet.tsv");
 

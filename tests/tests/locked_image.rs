@@ -126,7 +126,7 @@ fn a_locked_encoder_stays_its_projection_learns_and_a_teacher_teaches() {
         "dataset.synthetic_features=4",
     ]);
     let path = classifier_file::place(&start).unwrap();
-    let taxonomy = espalier_trainer::data::synthetic::taxonomy_tsv();
+    let taxonomy = espalier_trainer::data::formats::synthetic::taxonomy_tsv();
     let labelled = taxonomy.lines().filter(|line| line.ends_with("\t1"));
     let labels: Vec<String> = labelled
         .map(|line| line.split('\t').next().unwrap().to_owned())

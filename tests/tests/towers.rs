@@ -8,12 +8,12 @@ use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
 use espalier_core::input::{TokenBatch, Tokenizer};
 use espalier_core::model::{DualEncoder, Preset};
-use espalier_trainer::config::TrainConfig;
+use espalier_trainer::config::Trains;
+use espalier_trainer::config::{MethodName, Precision, TrainConfig};
 use espalier_trainer::data::{Batch, BatchSpec, BatchStream, Position, Synthetic};
-use espalier_trainer::fit::method::{MethodName, Trains};
 use espalier_trainer::fit::optimise::{optimizer, with_stable_ids};
 use espalier_trainer::fit::step::{StepReport, Task};
-use espalier_trainer::fit::towers::{Pieces, Precision};
+use espalier_trainer::fit::towers::Pieces;
 use espalier_trainer::model_file::MERGES;
 
 const SAMPLES: usize = 5;

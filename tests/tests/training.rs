@@ -105,10 +105,10 @@ fn a_run_becomes_a_bundle_whose_ladder_is_that_of_the_checkpoint() {
     export(&bundle, &["--dtype", "q8", "--max-drop", "100"]).unwrap();
     // A bundle that is there stays, unless it is said otherwise.
     let error = export(&bundle, &["--max-drop", "100"]).unwrap_err();
-    assert_eq!(espalier_trainer::exit::code(&error), 2);
+    assert_eq!(espalier_trainer::exit_code::code(&error), 2);
     // No drop is allowed to be below what cannot be reached.
     let refused = export(&dir.path().join("other"), &["--max-drop=-101"]).unwrap_err();
-    assert_eq!(espalier_trainer::exit::code(&refused), 3);
+    assert_eq!(espalier_trainer::exit_code::code(&refused), 3);
     assert!(
         !dir.path().join("other").exists(),
         "a refused bundle is not written"
@@ -217,6 +217,6 @@ fn a_run_that_exists_is_not_overwritten() {
     fs::create_dir_all(dir.path().join("a")).unwrap();
     fs::write(dir.path().join("a/config.toml"), "").unwrap();
     let error = run(&fit(dir.path().to_str().unwrap(), "a", &["--steps", "1"])).unwrap_err();
-    assert_eq!(espalier_trainer::exit::code(&error), 2);
+    assert_eq!(espalier_trainer::exit_code::code(&error), 2);
     assert!(error.to_string().contains("--resume latest"), "{error}");
 }

@@ -19,14 +19,15 @@ use clap::Parser;
 use espalier_core::input::TokenBatch;
 use espalier_core::loss::{self, HycoclipPoints, HycoclipWeights};
 use espalier_core::model::{DualConfig, DualEncoder, Lift, LiftKind, Preset};
-use espalier_trainer::config::TrainConfig;
-use espalier_trainer::data::random::{Purpose, Random};
+use espalier_trainer::config::Trains;
+use espalier_trainer::config::{MethodName, Precision, TrainConfig};
+use espalier_trainer::data::records::random::{Purpose, Random};
 use espalier_trainer::data::{Batch, BrokenCounts, ImageBatch, Pictures, Position};
-use espalier_trainer::fit::inputs::{ImageTensor, Seen, StepInputs, picture_tensor};
-use espalier_trainer::fit::method::{MethodName, Trains};
+use espalier_trainer::fit::inputs::{ImageTensor, Seen, StepInputs};
 use espalier_trainer::fit::optimise::{clip_norm, optimizer, with_stable_ids};
 use espalier_trainer::fit::step::Task;
-use espalier_trainer::fit::towers::{Pieces, Precision};
+use espalier_trainer::fit::towers::Pieces;
+use espalier_trainer::tensors::picture_tensor;
 use serde_json::{Value, json};
 
 /// Tokens of a caption and of a phrase, start and end included: what they have on average.

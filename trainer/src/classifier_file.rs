@@ -12,12 +12,10 @@ use burn::tensor::Device;
 use espalier_core::model::Classifier;
 use espalier_core::weights::{HostTensor, Tensors};
 
+use crate::disk::run_folder::CLASSIFIER;
+use crate::disk::write::write_atomic;
 use crate::exit::usage;
-use crate::fit::checkpoint::write_whole;
 use crate::model_file::{card_of, is_bundle, weights_file};
-
-/// Name of the file in a checkpoint folder.
-pub const CLASSIFIER: &str = "classifier.safetensors";
 
 /// Key of the labels in the metadata.
 const LABELS: &str = "labels";
@@ -135,7 +133,7 @@ pub fn write(
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
     }
-    write_whole(path, &tensors.write(|_, _| None)?)
+    write_atomic(path, &tensors.write(|_, _| None)?)
 }
 
 #[cfg(test)]
@@ -145,7 +143,7 @@ mod tests {
     use espalier_core::weights;
 
     use super::*;
-    use crate::fit::checkpoint::MODEL;
+    use crate::disk::run_folder::MODEL;
     use crate::model_file::ModelCard;
 
     fn checkpoint(folder: &Path) -> usize {
@@ -163,7 +161,7 @@ mod tests {
         };
         let model = config.init(&Device::flex());
         let bytes = weights::write(&model, card.metadata().unwrap()).unwrap();
-        write_whole(&folder.join(MODEL), &bytes).unwrap();
+        write_atomic(&folder.join(MODEL), &bytes).unwrap();
         config.vision.d_model
     }
 
@@ -238,7 +236,7 @@ mod tests {
             ]),
             metadata: BTreeMap::new(),
         };
-        write_whole(&path, &bare.write(|_, _| None).unwrap()).unwrap();
+        write_atomic(&path, &bare.write(|_, _| None).unwrap()).unwrap();
         let bare = read(folder.path(), &device).unwrap_err().to_string();
         assert!(bare.contains("under `labels`"), "{bare}");
     }

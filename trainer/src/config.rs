@@ -2,8 +2,14 @@
 
 mod layers;
 mod loss;
+mod method_name;
+mod needs;
+mod precision;
+mod rank_text;
 mod recipes;
 mod rules;
+mod schedule;
+mod trains;
 
 use std::path::{Path, PathBuf};
 
@@ -13,15 +19,17 @@ use espalier_core::model::{DualConfig, Preset};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use crate::data::lineage::RankText;
 use crate::exit::usage;
-use crate::fit::method::MethodName;
-use crate::fit::schedule::Schedule;
-use crate::fit::towers::Precision;
 
 use layers::{merge, set};
 pub use loss::{Angles, LossConfig, PartsSpace, RootKind};
+pub use method_name::MethodName;
+pub use needs::Needs;
+pub use precision::Precision;
+pub use rank_text::RankText;
 use recipes::{layer_text, method_layer};
+pub use schedule::Schedule;
+pub use trains::Trains;
 
 /// What a run is trained on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -374,7 +382,7 @@ mod tests {
             error.to_string().contains("unknown field `speed`"),
             "{error}"
         );
-        assert_eq!(crate::exit::code(&error), 2);
+        assert_eq!(crate::exit_code::code(&error), 2);
         let error = TrainConfig::resolve(None, Table::new(), &["lr=9".into()]).unwrap_err();
         assert!(error.to_string().contains("block.key=value"), "{error}");
     }

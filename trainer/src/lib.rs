@@ -16,8 +16,10 @@ pub mod commands;
 pub mod config;
 pub mod data;
 pub mod device;
+pub mod disk;
 pub mod eval;
 pub mod exit;
+pub mod exit_code;
 pub mod export;
 pub mod figure;
 pub mod fit;
@@ -26,7 +28,7 @@ pub mod layout;
 pub mod memory;
 pub mod model_file;
 pub mod plot;
-pub mod weights_file;
+pub mod tensors;
 pub mod words;
 
 /// Parse the command line, run the command, say what went wrong.
@@ -37,7 +39,7 @@ pub fn run() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
-            ExitCode::from(exit::code(&error))
+            ExitCode::from(exit_code::code(&error))
         }
     }
 }

@@ -13,9 +13,9 @@ use espalier_core::model::{DualConfig, DualEncoder};
 use espalier_core::taxonomy::Lexicon;
 use espalier_core::weights::{self, Tensors};
 
+use crate::disk::run_folder::{MODEL, latest};
+use crate::disk::safetensors_file::SafetensorsFile;
 use crate::exit::usage;
-use crate::fit::checkpoint;
-use crate::import::safetensors_file::SafetensorsFile;
 use crate::layout::Layout;
 
 /// Merges of CLIP's vocabulary.
@@ -124,10 +124,10 @@ pub fn weights_file(path: &Path) -> anyhow::Result<PathBuf> {
     if path.is_file() {
         return Ok(path.to_owned());
     }
-    let found = [Some(path.to_owned()), checkpoint::latest(path)]
+    let found = [Some(path.to_owned()), latest(path)]
         .into_iter()
         .flatten()
-        .map(|p| p.join(checkpoint::MODEL))
+        .map(|p| p.join(MODEL))
         .find(|p| p.is_file());
     found.ok_or_else(|| {
         usage(format!(

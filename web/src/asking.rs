@@ -6,14 +6,14 @@ use std::rc::Rc;
 
 use futures::channel::oneshot;
 
-use crate::engine::ask::{AskId, Reply, Told};
+use crate::messages::ask::{AskAnswer, AskId, Reply};
 use crate::ui_error::UiError;
 
 /// Is told of bytes that have arrived and of bytes in all.
 pub type Report = Rc<dyn Fn(u64, u64)>;
 
 struct Pending {
-    done: oneshot::Sender<Result<Told, UiError>>,
+    done: oneshot::Sender<Result<AskAnswer, UiError>>,
     report: Report,
 }
 
@@ -26,7 +26,7 @@ pub struct Asking {
 
 impl Asking {
     /// A number for a question, and the end at which its answer arrives.
-    pub fn open(&self, report: Report) -> (AskId, oneshot::Receiver<Result<Told, UiError>>) {
+    pub fn open(&self, report: Report) -> (AskId, oneshot::Receiver<Result<AskAnswer, UiError>>) {
         let id = AskId(self.last.get() + 1);
         self.last.set(id.0);
         let (done, answer) = oneshot::channel();

@@ -9,9 +9,9 @@ use espalier_core::taxonomy::Taxonomy;
 use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
-use crate::engine::ask::{Ask, Told, Which};
-use crate::engine::protocol::PhotoId;
 use crate::load::tree;
+use crate::messages::ask::{Ask, AskAnswer, Which};
+use crate::messages::photo_id::PhotoId;
 use crate::shell::Shell;
 use crate::state::cut::Dial;
 use crate::state::link::{DIGITS, Link};
@@ -238,7 +238,7 @@ impl Bench {
     fn ask_place(self, photo: PhotoId, tree: Which, below: Option<String>) {
         let ask = Ask::Place { photo, tree, below };
         spawn_local(async move {
-            let Ok(Told::Place {
+            let Ok(AskAnswer::Place {
                 p,
                 path,
                 radius,

@@ -9,8 +9,8 @@ use web_sys::{
     HtmlImageElement, Url,
 };
 
-use crate::engine::protocol::PhotoId;
 use crate::load::fetch::in_words;
+use crate::messages::photo_id::PhotoId;
 use crate::ui_error::{Cause, UiError};
 
 /// Longest side of a picture that is read from a link, in pixels.

@@ -12,15 +12,17 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::File;
 
 use crate::asking::{Asking, Report};
-use crate::engine::ask::{Ask, Told};
 use crate::engine::client::Client;
 use crate::engine::probe::probe;
-use crate::engine::protocol::{Backend, PhotoId, Request, Response};
 use crate::load::plan::{self, Engines};
+use crate::load::sizes::Plan;
 use crate::load::{crash, manifest_of};
+use crate::messages::ask::{Ask, AskAnswer};
+use crate::messages::photo_id::PhotoId;
+use crate::messages::protocol::{Backend, Request, Response};
 use crate::photo::Photo;
 use crate::state::choice::{Preference, Probe};
-use crate::state::session::{Command, Engine, Event, Plan, Session};
+use crate::state::session::{Command, Engine, Event, Session};
 use crate::ui_error::UiError;
 
 /// The session, the photo on show, and the hands that move them; copied freely.
@@ -119,7 +121,7 @@ impl Shell {
         ask: Ask,
         photo: Option<ArrayBuffer>,
         report: Report,
-    ) -> Result<Told, UiError> {
+    ) -> Result<AskAnswer, UiError> {
         let hands = self.hands();
         let (id, answer) = hands.asking.open(report);
         hands
@@ -134,7 +136,7 @@ impl Shell {
     ///
     /// # Errors
     /// As [`Shell::ask`].
-    pub async fn ask_about(self, ask: Ask) -> Result<Told, UiError> {
+    pub async fn ask_about(self, ask: Ask) -> Result<AskAnswer, UiError> {
         self.ask(ask, None, Rc::new(|_, _| ())).await
     }
 

@@ -1,5 +1,5 @@
 // One engine for all elements of a page that name the same model: a worker, and the messages of
-// web/src/engine/protocol.rs, whose tests hold them to this file. What a result says is worked out
+// web/src/messages/protocol.rs, whose tests hold them to this file. What a result says is worked out
 // in the worker, by the code that the page of Espalier runs too.
 
 import { fault } from "./espalier-ladder.js";

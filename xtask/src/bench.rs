@@ -4,22 +4,23 @@
 //! Both programs do the same work on the same shapes and print the same keys. Only ratios of one
 //! run mean something: absolute numbers depend on the machine and on what else it does.
 
+mod measure;
 mod retrieval;
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use clap::{Args, ValueEnum};
 use serde_json::Value;
 
+pub use self::measure::Options;
+use self::measure::{DOCUMENT, Work, median, outcome};
 use crate::document;
 use crate::golden::python_for;
-use crate::process::{capture, command, run as execute};
+use crate::process::{command, run as execute};
 
 const PEER: &str = "benches/peers/torch_peer.py";
-const DOCUMENT: &str = "docs/bench.md";
 
 /// What is compared: words, our key, the peer's key, the peer's name.
 const WORK: [(&str, &str, &str, &str); 3] = [
@@ -32,50 +33,6 @@ const WORK: [(&str, &str, &str, &str); 3] = [
         "ONNX Runtime",
     ),
 ];
-
-/// What is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Work {
-    /// Training and inference
-    Towers,
-    /// Ranking of embeddings
-    Retrieval,
-}
-
-/// How much to measure.
-#[derive(Args, Clone, Debug)]
-pub struct Options {
-    /// Measure this alone
-    #[arg(long, value_enum)]
-    only: Option<Work>,
-    /// Texts of the retrieval
-    #[arg(long, default_value_t = 200_000)]
-    texts: usize,
-    /// Pictures of the retrieval
-    #[arg(long, default_value_t = 5_000)]
-    images: usize,
-    /// Width of the retrieval's embeddings
-    #[arg(long, default_value_t = 512)]
-    width: usize,
-    /// Rounds; each runs all programs once, in alternating order
-    #[arg(long, default_value_t = 3)]
-    rounds: usize,
-    /// Threads of each program
-    #[arg(long, default_value_t = 2)]
-    threads: usize,
-    /// Timed training steps of a round
-    #[arg(long, default_value_t = 8)]
-    train_steps: usize,
-    /// Timed batches of inference of a round
-    #[arg(long, default_value_t = 20)]
-    infer_batches: usize,
-    /// A Python with the peers; one is installed below the cache folder where this is not given
-    #[arg(long)]
-    python: Option<PathBuf>,
-    /// Write the tables into docs/bench.md
-    #[arg(long)]
-    write: bool,
-}
 
 /// The two programs' figures of each round, and how busy the machine was before it.
 #[derive(Clone, Debug, Default)]
@@ -187,13 +144,6 @@ fn measure(program: &mut Command, options: &Options) -> Result<Value> {
     program.args(["--infer-batches", &count(options.infer_batches)]);
     program.args(["--threads", &count(options.threads)]);
     outcome(program)
-}
-
-/// The JSON object in the last line of what a program prints.
-fn outcome(program: &mut Command) -> Result<Value> {
-    let output = capture(program)?;
-    let line = output.lines().last().unwrap_or_default();
-    serde_json::from_str(line).with_context(|| format!("expected a JSON object, found `{line}`"))
 }
 
 /// The figures side by side, as a Markdown table.
@@ -322,16 +272,6 @@ fn load_average() -> Option<f64> {
         .next()?
         .parse()
         .ok()
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let (low, high) = (sorted.len().saturating_sub(1) / 2, sorted.len() / 2);
-    match (sorted.get(low), sorted.get(high)) {
-        (Some(low), Some(high)) => f64::midpoint(*low, *high),
-        _ => f64::NAN,
-    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 
 use crate::process::{capture, command, on_path, run as execute, succeeds};
-use crate::setup::{self, wasm_target::Choice, wasm_target::TARGET};
+use crate::setup::target::TARGET;
+use crate::setup::{self, wasm_target::Choice};
 use crate::{paths, sizes, test_run, wire};
 
 /// One check, in the order in which they run.

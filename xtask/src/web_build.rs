@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 use crate::process::{capture, command, run};
-use crate::setup::wasm_target::TARGET;
+use crate::setup::target::TARGET;
 use crate::setup::{WasmTools, cargo_tool::CargoTool};
 use crate::{engines, models, offline, paths, sizes, stamp, wire};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EMBEDDINGS, files};
+use super::files::{self, EMBEDDINGS};
 use crate::bundle::{BundleFile, BundleFiles, Manifest, Part};
 use crate::error::{CoreError, Result};
 use crate::geometry::Space;

@@ -100,12 +100,10 @@ impl Attention {
             let behind = places
                 .reshape([1, 1, 1, tokens])
                 .expand([batch, self.n_heads, 1, tokens]);
-            behind.greater(at.reshape([batch, 1, 1, 1]).expand([
-                batch,
-                self.n_heads,
-                1,
-                tokens,
-            ]))
+            behind.greater(
+                at.reshape([batch, 1, 1, 1])
+                    .expand([batch, self.n_heads, 1, tokens]),
+            )
         });
         let options = AttentionModuleOptions::default();
         let out = attention(query, keys, values, hidden, None, options);

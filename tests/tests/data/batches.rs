@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use espalier_trainer::data::source::Dataset;
+use espalier_trainer::data::records::source::Dataset;
 use espalier_trainer::data::{Batch, BatchSpec, Position};
 
 use crate::shards::{Row, raw_tar, row, rows, write_parquet};

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use espalier_core::input::{Preprocess, ResizeMode};
-use espalier_trainer::data::prepare::prepare;
-use espalier_trainer::data::source::Dataset;
+use espalier_trainer::data::records::source::Dataset;
+use espalier_trainer::data::tools::prepare::prepare;
 use espalier_trainer::data::{EvalSet, Position, Synthetic};
 
 use crate::shards::{picture, rows, write_parquet};

@@ -4,9 +4,9 @@ use std::fs;
 use std::sync::Arc;
 
 use espalier_trainer::data::Position;
-use espalier_trainer::data::boxes::Region;
-use espalier_trainer::data::prepare::prepare;
-use espalier_trainer::data::source::{Dataset, Record};
+use espalier_trainer::data::records::boxes::Region;
+use espalier_trainer::data::records::source::{Dataset, Record};
+use espalier_trainer::data::tools::prepare::prepare;
 
 use crate::shards::{parquet_columns, picture, raw_tar, rows, write_columns, write_parquet};
 use crate::support::{open, read_all, spec, stream};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use espalier_trainer::data::prepare::prepare;
+use espalier_trainer::data::tools::prepare::prepare;
 use espalier_trainer::data::{Cause, DataError};
 
 use crate::shards::{Row, raw_members, raw_tar, row, rows, tar_of, write_parquet};

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use espalier_trainer::data::source::{Dataset, Records, Unit};
-use espalier_trainer::data::{
-    BatchSpec, BatchStream, DataError, Needs, Position, Synthetic, fault,
-};
+use espalier_trainer::config::Needs;
+use espalier_trainer::data::records::fault;
+use espalier_trainer::data::records::source::{Dataset, Records, Unit};
+use espalier_trainer::data::{BatchSpec, BatchStream, DataError, Position, Synthetic};
 
 use crate::shards::{rows, write_parquet};
 use crate::support::{open, spec, stream, take, tokenizer};

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use espalier_core::input::Tokenizer;
-use espalier_trainer::data::audit::{AuditReport, audit};
-use espalier_trainer::data::order::ShuffleBudget;
-use espalier_trainer::data::source::{Dataset, Record};
+use espalier_trainer::data::records::order::ShuffleBudget;
+use espalier_trainer::data::records::source::{Dataset, Record};
+use espalier_trainer::data::tools::audit::{AuditReport, audit};
 use espalier_trainer::data::{Batch, BatchSpec, BatchStream, Cause, DataError, Grit, Position};
 
 pub fn open(paths: &[&Path]) -> Result<Grit, DataError> {

@@ -8,7 +8,7 @@ use std::path::Path;
 use espalier_core::model::{DualConfig, Preset};
 use espalier_core::weights::{HostTensor, Tensors};
 use espalier_tests::trainer;
-use espalier_trainer::classifier_file::CLASSIFIER;
+use espalier_trainer::disk::run_folder::CLASSIFIER;
 use espalier_trainer::layout::{Layout, classifier};
 use serde_json::Value;
 

@@ -9,11 +9,12 @@ use espalier_core::model::DualEncoder;
 use espalier_core::nn::{BatchNorm, Norms, SameConv};
 use espalier_core::weights::{collect, load};
 use espalier_trainer::config::TrainConfig;
+use espalier_trainer::config::Trains;
+use espalier_trainer::config::{MethodName, Precision};
 use espalier_trainer::data::{BatchSpec, BatchStream, Position, Synthetic};
-use espalier_trainer::fit::method::{MethodName, Trains};
 use espalier_trainer::fit::optimise::{optimizer, with_stable_ids};
 use espalier_trainer::fit::step::Task;
-use espalier_trainer::fit::towers::{Pieces, Precision};
+use espalier_trainer::fit::towers::Pieces;
 use espalier_trainer::model_file::MERGES;
 
 use crate::support::{close, config, encoder, expected, floats, numbers, tensor, tensors};

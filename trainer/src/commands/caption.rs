@@ -11,9 +11,9 @@ use espalier_core::caption::{CaptionResult, Captioner, Photo, Receipt};
 use espalier_core::taxonomy::Lexicon;
 
 use super::export;
-use crate::cli::{CaptionArgs, ExportDtype};
+use crate::cli::CaptionArgs;
 use crate::exit::usage;
-use crate::export::{Bundle, Contents, captions};
+use crate::export::{Bundle, Contents, ExportDtype, captions};
 use crate::model_file::{self, is_bundle, read_bundle};
 
 /// Parts of a bundle that a caption needs.

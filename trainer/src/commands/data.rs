@@ -1,17 +1,16 @@
 //! `trainer data audit` and `trainer data prepare`.
 
 use std::io::{IsTerminal, Write, stderr, stdout};
-use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::data::audit::{AuditReport, audit as read_all};
-use crate::data::prepare::{PrepareReport, prepare as write_all};
-use crate::data::source::Dataset;
+use crate::cli::{AuditArgs, AuditDataset, PrepareArgs, PrepareDataset};
+use crate::data::records::source::Dataset;
+use crate::data::tools::audit::{AuditReport, audit as read_all};
+use crate::data::tools::prepare::{PrepareReport, prepare as write_all};
 use crate::data::{DataError, Grit, Synthetic};
 
 /// Labels that the table lists.
@@ -20,64 +19,6 @@ const LISTED_LABELS: usize = 5;
 const LINE_EVERY: Duration = Duration::from_secs(5);
 /// Records and picture size of the synthetic set when it is audited.
 const SYNTHETIC: (u64, u32) = (4096, 64);
-
-/// Datasets whose shards can be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum AuditDataset {
-    /// Image-text-box shards: parquet, img2dataset tars, prepared tars.
-    Grit,
-    /// Coloured shapes made on the fly; takes no path.
-    Synthetic,
-}
-
-/// Datasets that can be prepared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum PrepareDataset {
-    /// Image-text-box shards: parquet or img2dataset tars.
-    Grit,
-}
-
-/// Read every record and picture of a dataset and count what is there.
-#[derive(Args, Clone, Debug)]
-#[command(after_help = "Example: trainer data audit --dataset grit 'shards/*.parquet' more.tar")]
-pub struct AuditArgs {
-    /// Kind of dataset.
-    #[arg(long, value_enum)]
-    pub dataset: AuditDataset,
-    /// Files, folders and globs, mixed.
-    #[arg(value_name = "PATH")]
-    pub paths: Vec<PathBuf>,
-    /// Threads; 0 takes one per core.
-    #[arg(long, default_value_t = 0)]
-    pub workers: usize,
-    /// Print the counts as one JSON object.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Write shards with boxes cut out, 224 px on white, readable by the reference implementations.
-#[derive(Args, Clone, Debug)]
-#[command(
-    after_help = "Example: trainer data prepare --dataset grit shards/ --out prepared/\n\
-                        A call that was interrupted goes on where it stopped."
-)]
-pub struct PrepareArgs {
-    /// Kind of dataset.
-    #[arg(long, value_enum)]
-    pub dataset: PrepareDataset,
-    /// Files, folders and globs, mixed.
-    #[arg(value_name = "PATH", required = true)]
-    pub paths: Vec<PathBuf>,
-    /// Folder for the prepared shards.
-    #[arg(long, value_name = "DIR")]
-    pub out: PathBuf,
-    /// Threads; 0 takes one per core.
-    #[arg(long, default_value_t = 0)]
-    pub workers: usize,
-    /// Print the counts as one JSON object.
-    #[arg(long)]
-    pub json: bool,
-}
 
 /// Reads everything and prints a table, or JSON.
 ///
@@ -363,7 +304,7 @@ impl Progress {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::data::source::Dataset;
+    use crate::data::records::source::Dataset;
 
     #[test]
     fn numbers_are_grouped_by_thousands() {

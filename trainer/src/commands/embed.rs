@@ -13,9 +13,9 @@ use burn::tensor::{Device, Tensor, TensorData};
 
 use crate::classifier_file;
 use crate::cli::{EmbedArgs, Feature};
+use crate::disk::write::write_atomic;
 use crate::eval::{embed, stored};
 use crate::exit::usage;
-use crate::fit::checkpoint::write_whole;
 use crate::model_file::{self, Model};
 
 /// Pictures that are encoded at a time.
@@ -148,7 +148,7 @@ pub fn run(args: &EmbedArgs) -> anyhow::Result<()> {
             (stored::MODEL.to_owned(), model.sha256),
         ]),
     };
-    write_whole(&args.out, &tensors.write(|_, _| None)?)?;
+    write_atomic(&args.out, &tensors.write(|_, _| None)?)?;
     if args.common.json {
         println!("{}", serde_json::json!({ "out": args.out, "shape": shape }));
     } else {

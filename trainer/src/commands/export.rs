@@ -9,10 +9,12 @@ use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use serde_json::json;
 use toml::Table;
 
-use crate::cli::{ExportArgs, ExportDtype};
+use crate::cli::ExportArgs;
 use crate::config::TrainConfig;
-use crate::data::nouns::Nouns;
-use crate::data::{Dataset, open};
+use crate::data::Dataset;
+use crate::data::formats::open;
+use crate::data::nouns::wordnet::Nouns;
+use crate::disk::write::write_atomic;
 use crate::eval::embed::{self, Reading};
 use crate::eval::zero_shot;
 use crate::exit::usage;
@@ -21,8 +23,7 @@ use crate::export::calibrate::calibrate;
 use crate::export::gate::{Gate, Side};
 use crate::export::published::{self, Checkpoint, ExportFormat};
 use crate::export::site::Site;
-use crate::export::{Bundle, Contents, captions, card, nouns};
-use crate::fit::checkpoint::write_whole;
+use crate::export::{Bundle, Contents, ExportDtype, captions, card, nouns};
 use crate::fit::{Source, source};
 use crate::model_file::{self, Model};
 
@@ -251,7 +252,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
         probe: &probe_name,
         notes: &notes,
     };
-    write_whole(
+    write_atomic(
         &out.join("README.md"),
         card::write(&bundle.manifest, &facts).as_bytes(),
     )?;

@@ -13,6 +13,8 @@ use toml::{Table, Value};
 use crate::cli::FitArgs;
 use crate::config::{DatasetKind, TrainConfig};
 use crate::device::Backend;
+use crate::disk::run_folder::latest;
+use crate::disk::write::write_atomic;
 use crate::exit::usage;
 use crate::fit::report::{LOG, METRICS, clock};
 use crate::fit::{Run, Source, checkpoint, run};
@@ -125,7 +127,7 @@ fn resumed(args: &FitArgs) -> anyhow::Result<Option<PathBuf>> {
         checkpoint::read_state(&path)?;
         return Ok(Some(path));
     }
-    let found = checkpoint::latest(&folder);
+    let found = latest(&folder);
     if found.is_none() {
         eprintln!(
             "{}: no whole checkpoint yet; begins at step 0",
@@ -249,7 +251,7 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
         .clone()
         .unwrap_or_else(|| free_name(args, &config));
     let folder = run::folder(&args.logs, &name, args.resume.is_some())?;
-    checkpoint::write_whole(&folder.join(CONFIG), config.to_toml()?.as_bytes())?;
+    write_atomic(&folder.join(CONFIG), config.to_toml()?.as_bytes())?;
 
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);

@@ -15,7 +15,7 @@ use crate::cli::{Cli, Command, DataCommand};
 /// Run a command.
 ///
 /// # Errors
-/// Whatever the command ends with; [`crate::exit::code`] gives the exit code.
+/// Whatever the command ends with; [`crate::exit_code::code`] gives the exit code.
 pub fn dispatch(cli: &Cli) -> anyhow::Result<()> {
     match &cli.command {
         Command::Fit(args) => fit::run(args),

@@ -1,41 +1,17 @@
 //! `trainer verify`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::anyhow;
-use clap::Args;
 use espalier_core::bundle::{Manifest, sha256_hex};
 use espalier_core::caption::{CaptionResult, Receipt};
 use serde::Serialize;
 
 use super::caption;
-use crate::cli::Common;
+use crate::cli::VerifyArgs;
 use crate::exit::usage;
 use crate::model_file::{is_bundle, read_bundle};
-
-/// Compute a result of the page again, and say where it differs.
-#[derive(Args, Clone, Debug)]
-#[command(
-    after_help = "Example: trainer verify receipt.json --model static/models/default --photo cat.jpg"
-)]
-pub struct VerifyArgs {
-    /// The page's result or receipt, JSON (docs/schema/).
-    #[arg(value_name = "RECEIPT.json")]
-    pub receipt: PathBuf,
-    /// The bundle that it came from.
-    #[arg(long, value_name = "BUNDLE")]
-    pub model: PathBuf,
-    /// The photo that it is of.
-    #[arg(long, value_name = "PHOTO")]
-    pub photo: PathBuf,
-    /// Largest difference of a radius, a similarity or a probability that counts as none.
-    #[arg(long, default_value_t = 0.01, value_name = "GAP")]
-    pub tolerance: f64,
-    /// Shared arguments.
-    #[command(flatten)]
-    pub common: Common,
-}
 
 /// One thing that is compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,7 +1,7 @@
 //! What the values of a configuration must be.
 
 use super::TrainConfig;
-use crate::data::Needs;
+use super::needs::Needs;
 use crate::exit::usage;
 
 impl TrainConfig {
@@ -15,8 +15,8 @@ impl TrainConfig {
     /// serve.
     #[must_use]
     pub fn fresh_pictures(&self) -> Option<&'static str> {
-        let method = self.train.method.build(&self.loss);
-        if method.needs() == Needs::Parts {
+        let method = self.train.method;
+        if method.needs(&self.loss) == Needs::Parts {
             Some("the method relates boxes by their places in scenes")
         } else if !method.trains().image {
             Some("the method sees no pictures")
@@ -32,7 +32,7 @@ impl TrainConfig {
     /// Checks the ranges of values and what they ask of each other.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         let (t, o, d, l) = (&self.train, &self.optim, &self.dataset, &self.loss);
-        let trains = t.method.build(&self.loss).trains();
+        let trains = t.method.trains();
         let vision = self.model.architecture().vision;
         let pure = vision.n_layers == 0;
         // Inverted residuals take pictures of any size.

@@ -9,7 +9,7 @@ use espalier_core::weights::{HostTensor, Tensors};
 use sha2::{Digest, Sha256};
 
 use super::Points;
-use crate::fit::checkpoint::write_whole;
+use crate::disk::write::write_atomic;
 
 /// Changes whenever what is stored, or how it is computed, does.
 const VERSION: &str = concat!("1 ", env!("CARGO_PKG_VERSION"));
@@ -22,18 +22,6 @@ const NOTES: &str = "notes";
 #[derive(Clone, Debug, Default)]
 pub struct Cache {
     folder: Option<PathBuf>,
-}
-
-/// Folder `espalier/<name>` in the user's cache folder, for what outlives a run.
-#[must_use]
-pub fn default_folder(name: &str) -> PathBuf {
-    std::env::var_os("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .filter(|folder| folder.is_absolute())
-        .or_else(|| std::env::home_dir().map(|home| home.join(".cache")))
-        .unwrap_or_else(std::env::temp_dir)
-        .join("espalier")
-        .join(name)
 }
 
 /// SHA-256 of parts, each with its length before it, in hex.
@@ -127,7 +115,7 @@ impl Cache {
             tensors: BTreeMap::from([(POINTS.to_owned(), tensor)]),
             metadata: BTreeMap::from([(NOTES.to_owned(), notes.to_owned())]),
         };
-        write_whole(&file, &stored.write(|_, _| None)?)
+        write_atomic(&file, &stored.write(|_, _| None)?)
     }
 }
 

@@ -122,6 +122,11 @@ fn solve(mut a: [[f64; INPUTS]; INPUTS], mut b: [f64; INPUTS]) -> [f64; INPUTS] 
 mod tests {
     use super::*;
 
+    /// Inputs or weights of which one is not 0.
+    fn only(at: usize, value: f64) -> [f64; INPUTS] {
+        std::array::from_fn(|i| if i == at { value } else { 0.0 })
+    }
+
     #[test]
     fn the_scale_makes_confidence_equal_to_how_often_the_answer_is_right() {
         // Two labels with logits 1 apart; the first is right in 3 of 4 cases: p = 3/4 = 1/(1+e^-s).
@@ -135,7 +140,7 @@ mod tests {
     fn a_logistic_model_finds_the_odds_that_held() {
         // With the second input at 1 three of four hold, at -1 one of four: log-odds of +-ln 3.
         let case = |input: f64, right: bool| Case {
-            inputs: [0.0, 0.0, 0.0, input, 0.0],
+            inputs: only(3, input),
             right,
             weight: 1.0,
         };
@@ -144,7 +149,7 @@ mod tests {
             cases.push(case(1.0, at != 0));
             cases.push(case(-1.0, at == 0));
         }
-        let weights = fit_logistic(&cases, [1.0, 0.0, 0.0, 0.0, 0.0]);
+        let weights = fit_logistic(&cases, only(0, 1.0));
         assert!((weights[3] - 3.0_f64.ln()).abs() < 0.01, "{weights:?}");
         assert!((weights[0] - 1.0).abs() < 1e-9 && weights[4].abs() < 1e-9);
     }
@@ -152,7 +157,7 @@ mod tests {
     #[test]
     fn weights_of_cases_count() {
         let case = |right: bool, weight: f64| Case {
-            inputs: [0.0, 1.0, 0.0, 0.0, 0.0],
+            inputs: only(1, 1.0),
             right,
             weight,
         };

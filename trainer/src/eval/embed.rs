@@ -11,8 +11,8 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
 use super::prompts;
 use crate::data::{Dataset, EvalSet};
-use crate::fit::inputs::picture_tensor;
 use crate::model_file::Model;
+use crate::tensors::picture_tensor;
 
 /// Texts that are encoded at a time.
 const TEXTS: usize = 256;

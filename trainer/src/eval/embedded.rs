@@ -7,8 +7,8 @@ use espalier_core::input::ResizeMode;
 use serde::{Deserialize, Serialize};
 
 use super::Points;
-use crate::data::fault::CauseCount;
-use crate::data::ledger::Missing;
+use crate::data::records::fault::CauseCount;
+use crate::data::records::ledger::Missing;
 use crate::data::{BrokenCounts, Cause, Ledger};
 
 /// What is known of embedded pictures besides their points; one entry a picture.

@@ -14,12 +14,12 @@ use espalier_core::model::Classifier;
 use super::cache::{self, Cache};
 use super::embedded::{About, Embedded, Listed, View};
 use super::{Points, embed};
-use crate::data::changed::Change;
-use crate::data::files::{self, Item};
+use crate::data::records::changed::Change;
+use crate::data::records::files::{self, Item};
 use crate::data::{BrokenCounts, DataError, Dataset, EvalSet};
 use crate::exit::usage;
-use crate::fit::inputs::picture_tensor;
 use crate::model_file::Model;
+use crate::tensors::picture_tensor;
 
 /// How pictures are read.
 #[derive(Clone, Debug)]

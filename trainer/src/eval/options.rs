@@ -7,8 +7,8 @@ use clap::{Args, ValueEnum};
 use super::metrics::pairs::Sign;
 use super::metrics::steps::Radii;
 use super::prompts;
-use crate::data::changed::Change;
-use crate::data::lineage::RankText;
+use crate::config::RankText;
+use crate::data::records::changed::Change;
 
 /// How pictures become squares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

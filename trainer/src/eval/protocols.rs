@@ -193,7 +193,7 @@ impl Protocol {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::published_order::SLICES;
+    use crate::data::formats::published_order::SLICES;
 
     #[test]
     fn every_benchmark_has_published_values_or_prompts_of_its_own() {

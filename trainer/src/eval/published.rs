@@ -1,27 +1,10 @@
 //! What papers report, to print beside what was found.
 
-use serde::{Deserialize, Serialize};
-
-use super::record::Record;
+use super::record::{Compared, Record};
 
 /// Values copied from the papers' tables: task, benchmark, method, architecture (`*` for any that
 /// the paper leaves open), metric, value, source.
 const TABLE: &str = include_str!("published.tsv");
-
-/// A value of a paper beside ours.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Compared {
-    /// Metric.
-    pub metric: String,
-    /// Ours.
-    pub value: f64,
-    /// The paper's.
-    pub paper: f64,
-    /// Ours minus the paper's.
-    pub gap: f64,
-    /// Paper and table.
-    pub source: String,
-}
 
 /// Published values of a record's task, benchmark, method and architecture.
 #[must_use]

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::metrics::curve::Point;
-use super::published::Compared;
 use crate::data::Ledger;
 
 /// The result of one task.
@@ -55,4 +54,19 @@ pub struct Record {
     /// What papers report for this task, benchmark and model.
     #[serde(default)]
     pub published: Vec<Compared>,
+}
+
+/// A value of a paper beside ours.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Compared {
+    /// Metric.
+    pub metric: String,
+    /// Ours.
+    pub value: f64,
+    /// The paper's.
+    pub paper: f64,
+    /// Ours minus the paper's.
+    pub gap: f64,
+    /// Paper and table.
+    pub source: String,
 }

@@ -8,7 +8,7 @@ use espalier_core::error::Result;
 use espalier_core::geometry::Space;
 use espalier_core::taxonomy::NodeIx;
 
-use crate::data::changed::Change;
+use crate::data::records::changed::Change;
 
 use super::calibrate::{Case, fit_logistic, fit_scale};
 

@@ -165,3 +165,9 @@ pub struct Outcome {
 pub fn settings<const N: usize>(pairs: [(&str, String); N]) -> BTreeMap<String, String> {
     pairs.map(|(name, value)| (name.to_owned(), value)).into()
 }
+
+/// The word of a setting on the command line.
+pub fn word(value: &impl clap::ValueEnum) -> String {
+    let word = value.to_possible_value();
+    word.map_or_else(String::new, |v| v.get_name().to_owned())
+}

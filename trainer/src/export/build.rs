@@ -13,12 +13,11 @@ use espalier_core::input::merges_prefix;
 use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use espalier_core::weights::{HostTensor, Tensors, collect};
 
-use super::dtype::Stored;
+use super::dtype::{ExportDtype, Stored};
 use super::{pieces, selftest};
-use crate::cli::ExportDtype;
+use crate::disk::write::write_atomic;
 use crate::eval::embed;
 use crate::exit::usage;
-use crate::fit::checkpoint::write_whole;
 use crate::model_file::{MERGES, Model};
 
 /// Prompt set of a bundle's label embeddings.
@@ -301,8 +300,8 @@ impl Bundle {
         }
         fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
         for (path, bytes) in &self.files {
-            write_whole(&folder.join(path), bytes)?;
+            write_atomic(&folder.join(path), bytes)?;
         }
-        write_whole(&manifest, &self.manifest_bytes()?)
+        write_atomic(&manifest, &self.manifest_bytes()?)
     }
 }

@@ -8,13 +8,13 @@ use clap::ValueEnum;
 use espalier_core::caption::{Calibration, Captioner};
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
-use crate::data::changed::Change;
-use crate::data::nothing;
+use crate::data::records::changed::Change;
+use crate::data::sampling::nothing;
 use crate::data::{Dataset, Pictures};
 use crate::eval::embed::{self, Labelled, Reading};
 use crate::eval::stop::{self, Kind, Picture};
-use crate::fit::inputs::picture_tensor;
 use crate::model_file::Model;
+use crate::tensors::picture_tensor;
 
 /// Generated outlier images.
 const OUTLIERS: usize = 128;

@@ -2,11 +2,22 @@
 
 use std::collections::BTreeMap;
 
+use clap::ValueEnum;
 use espalier_core::bundle::pack;
 use espalier_core::weights::{HostTensor, Tensors, q8};
 
 use super::pieces;
-use crate::cli::ExportDtype;
+
+/// How tensors of a bundle are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportDtype {
+    /// int8 with one scale per output channel.
+    Q8,
+    /// The same with 63 levels in the towers, deflated: a third fewer bytes.
+    Q6,
+    /// 32-bit floats.
+    Fp32,
+}
 
 /// A file of tensors as it is stored.
 pub(super) struct Stored {

@@ -13,3 +13,4 @@ pub mod selftest;
 pub mod site;
 
 pub use build::{Bundle, Contents};
+pub use dtype::ExportDtype;

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use espalier_core::taxonomy::{Lexicon, Taxonomy};
 
-use crate::data::noun_senses::NounSenses;
-use crate::data::nouns::Nouns;
+use crate::data::nouns::noun_senses::NounSenses;
+use crate::data::nouns::wordnet::Nouns;
 
 /// Every noun of a table for a physical thing, with the deepest node that people would name at or above
 /// its likeliest sense. Names of nodes are left out, and so are proper names.

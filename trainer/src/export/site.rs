@@ -13,8 +13,8 @@ use espalier_core::bundle::Manifest;
 use serde::Serialize;
 use sha2::{Digest, Sha384};
 
+use crate::disk::write::write_atomic;
 use crate::exit::usage;
-use crate::fit::checkpoint::write_whole;
 
 /// Where a site has its model.
 const MODEL: &str = "models/default";
@@ -92,13 +92,13 @@ impl Site {
             let from = bundle.join(&file.path);
             let bytes = fs::read(&from).map_err(|e| usage(format!("{}: {e}", from.display())))?;
             let checked = file.check(bytes)?;
-            write_whole(&model.join(&file.path), checked.bytes())?;
+            write_atomic(&model.join(&file.path), checked.bytes())?;
         }
         if let Ok(card) = fs::read(bundle.join("README.md")) {
-            write_whole(&model.join("README.md"), &card)?;
+            write_atomic(&model.join("README.md"), &card)?;
         }
         // Last: a folder with a manifest is whole.
-        write_whole(&model.join("manifest.json"), &manifest)?;
+        write_atomic(&model.join("manifest.json"), &manifest)?;
         self.embed(url)
     }
 
@@ -227,7 +227,7 @@ mod tests {
         let error = Site::plan(&dir.path().join("site"), Some(dir.path()), false).unwrap_err();
         let told = error.to_string();
         assert!(told.contains("cargo xtask build-web --release"), "{told}");
-        assert_eq!(crate::exit::code(&error), 2);
+        assert_eq!(crate::exit_code::code(&error), 2);
     }
 
     #[test]

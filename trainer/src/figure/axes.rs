@@ -1,8 +1,9 @@
 //! Thin axes: a line, short ticks outward, numbers, and a name.
 
-use super::canvas::{Canvas, SMALL};
+use super::canvas::Canvas;
 use super::paint::Paint;
 use super::scale::Scale;
+use super::size::SMALL;
 use super::text::{Anchor, Text};
 
 /// Length of a tick.

@@ -1,22 +1,15 @@
 //! Shapes in, an SVG out.
 
 use super::font::{self, Weight};
+use super::number::number;
 use super::paint::Paint;
 use super::photo::Thumbnail;
+use super::size::BODY;
 use super::text::{Anchor, Text};
 use super::theme::Theme;
 
 /// What a browser without the first ones shows texts with; all have the same widths.
 const FAMILIES: &str = "Arimo, 'Liberation Sans', Arial, Helvetica, sans-serif";
-
-/// Size of most texts: 7 points where the figure is printed a column (89 mm) wide.
-pub const BODY: f64 = 10.0;
-
-/// Size of secondary texts.
-pub const SMALL: f64 = 9.0;
-
-/// Width of a figure of one column.
-pub const COLUMN: f64 = 360.0;
 
 /// A figure in the making; y runs downward.
 #[derive(Clone, Debug)]
@@ -187,20 +180,6 @@ impl Canvas {
 #[must_use]
 pub fn body_width(text: &str) -> f64 {
     font::width(text, BODY, Weight::Regular)
-}
-
-/// Two decimals at most; what is not finite cannot be drawn and becomes 0.
-pub(super) fn number(v: f64) -> String {
-    if !v.is_finite() {
-        return "0".into();
-    }
-    let text = format!("{v:.2}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" {
-        "0".into()
-    } else {
-        text.into()
-    }
 }
 
 fn listed(points: &[[f64; 2]]) -> String {

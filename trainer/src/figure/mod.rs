@@ -5,7 +5,7 @@
 //! plotting library: those draw each output with another backend and measure text with the fonts of
 //! the machine, and none places labels by what is free.
 //!
-//! - [`canvas`], [`paint`], [`text`]: what is drawn. [`theme`]: colours. [`font`]: widths, lines and cuts of texts in the embedded font.
+//! - [`canvas`], [`paint`], [`text`]: what is drawn. [`size`]: sizes of texts and columns. [`theme`]: colours. [`font`]: widths, lines and cuts of texts in the embedded font.
 //! - [`scale`], [`axes`]: from values to places, round ticks, thin axes.
 //! - [`labels`]: labels beside their points without overlaps.
 //! - [`photo`]: small copies of photos.
@@ -14,10 +14,12 @@ pub mod axes;
 pub mod canvas;
 pub mod font;
 pub mod labels;
+mod number;
 pub mod paint;
 pub mod photo;
 pub mod save;
 pub mod scale;
+pub mod size;
 pub mod text;
 pub mod theme;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::canvas::number;
+use super::number::number;
 use super::theme::Colour;
 
 /// How a shape is painted.

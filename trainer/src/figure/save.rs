@@ -7,8 +7,8 @@ use resvg::{tiny_skia, usvg};
 
 use super::canvas::Canvas;
 use super::font;
+use crate::disk::write::write_atomic;
 use crate::exit::usage;
-use crate::fit::checkpoint::write_whole;
 
 /// Largest side of a PNG in pixels; what is larger is a slip of the keyboard.
 const LARGEST: f64 = 20_000.0;
@@ -85,10 +85,10 @@ impl Output {
 pub fn save(canvas: &Canvas, output: &Output) -> anyhow::Result<()> {
     let svg = canvas.svg();
     match output.kind {
-        Kind::Svg => write_whole(&output.path, svg.as_bytes()),
+        Kind::Svg => write_atomic(&output.path, svg.as_bytes()),
         Kind::Png => {
             let png = render(canvas, &svg, output.scale)?;
-            write_whole(&output.path, &png)
+            write_atomic(&output.path, &png)
         }
     }
 }

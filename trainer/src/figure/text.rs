@@ -1,7 +1,7 @@
 //! Lines of text before they are drawn.
 
-use super::canvas::BODY;
 use super::font::Weight;
+use super::size::BODY;
 use super::theme::Colour;
 
 /// Which point of a text its place means.

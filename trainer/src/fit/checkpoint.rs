@@ -3,8 +3,7 @@
 //! A checkpoint is written under a temporary name, flushed and renamed, and only then named in
 //! `last_checkpoint.txt`: a process killed at any moment leaves the last whole one usable.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -14,17 +13,13 @@ use espalier_core::model::DualEncoder;
 use espalier_core::weights;
 use serde::{Deserialize, Serialize};
 
-use crate::classifier_file::CLASSIFIER;
 use crate::data::Position;
+use crate::disk::run_folder::{
+    CHECKPOINTS, CLASSIFIER, LAST, MODEL, OPTIM, PREFIX, STATE, checkpoints,
+};
+use crate::disk::write::write_atomic;
 use crate::exit::usage;
 use crate::model_file::ModelCard;
-
-/// Weights, in safetensors.
-pub const MODEL: &str = "model.safetensors";
-const OPTIM: &str = "optim.bpk";
-const STATE: &str = "state.json";
-const LAST: &str = "last_checkpoint.txt";
-const PREFIX: &str = "checkpoint_";
 
 /// Where a run is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,24 +34,6 @@ pub struct State {
     pub data: String,
     /// Seed of everything random; with `step` and `position` it is the whole state of chance.
     pub seed: u64,
-}
-
-/// Write a file whole or not at all.
-///
-/// # Errors
-/// When the folder cannot be written to.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    // Behind the whole name, so that `a.svg` and `a.png` do not share one.
-    let mut tmp = path.as_os_str().to_owned();
-    tmp.push(".tmp");
-    let tmp = PathBuf::from(tmp);
-    let write = || -> std::io::Result<()> {
-        let mut file = File::create(&tmp)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&tmp, path)
-    };
-    write().with_context(|| format!("writing {}", path.display()))
 }
 
 /// The model of a checkpoint.
@@ -87,61 +64,31 @@ pub fn save(
         classifier,
     } = content;
     let name = format!("{PREFIX}{:08}", state.step);
-    let path = folder.join("checkpoints").join(&name);
-    let tmp = folder.join("checkpoints").join(format!(".{name}.tmp"));
+    let path = folder.join(CHECKPOINTS).join(&name);
+    let tmp = folder.join(CHECKPOINTS).join(format!(".{name}.tmp"));
     if tmp.exists() {
         fs::remove_dir_all(&tmp).with_context(|| format!("removing {}", tmp.display()))?;
     }
     fs::create_dir_all(&tmp).with_context(|| format!("creating {}", tmp.display()))?;
-    write_whole(&tmp.join(MODEL), &weights::write(model, card.metadata()?)?)?;
+    write_atomic(&tmp.join(MODEL), &weights::write(model, card.metadata()?)?)?;
     if let Some(classifier) = classifier {
-        write_whole(&tmp.join(CLASSIFIER), classifier)?;
+        write_atomic(&tmp.join(CLASSIFIER), classifier)?;
     }
     let optim = optimizer
         .into_bytes()
         .map_err(|e| anyhow::anyhow!("optimiser state: {e:?}"))?;
-    write_whole(&tmp.join(OPTIM), &optim)?;
-    write_whole(&tmp.join(STATE), &serde_json::to_vec_pretty(state)?)?;
+    write_atomic(&tmp.join(OPTIM), &optim)?;
+    write_atomic(&tmp.join(STATE), &serde_json::to_vec_pretty(state)?)?;
     if path.exists() {
         // A resumed run reaches a step again; what it writes is the same.
         fs::remove_dir_all(&path).with_context(|| format!("replacing {}", path.display()))?;
     }
     fs::rename(&tmp, &path).with_context(|| format!("naming {}", path.display()))?;
-    write_whole(&folder.join(LAST), format!("{name}\n").as_bytes())?;
-    for old in list(folder).into_iter().rev().skip(keep) {
+    write_atomic(&folder.join(LAST), format!("{name}\n").as_bytes())?;
+    for old in checkpoints(folder).into_iter().rev().skip(keep) {
         fs::remove_dir_all(&old).with_context(|| format!("removing {}", old.display()))?;
     }
     Ok(path)
-}
-
-/// Whole checkpoints of a run, oldest first.
-fn list(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder.join("checkpoints")) else {
-        return Vec::new();
-    };
-    let mut found: Vec<PathBuf> = entries
-        .flatten()
-        .map(|e| e.path())
-        .filter(|p| {
-            p.file_name()
-                .is_some_and(|n| n.to_string_lossy().starts_with(PREFIX))
-        })
-        .filter(|p| [MODEL, OPTIM, STATE].iter().all(|f| p.join(f).is_file()))
-        .collect();
-    found.sort();
-    found
-}
-
-/// The newest whole checkpoint of a run.
-#[must_use]
-pub fn latest(folder: &Path) -> Option<PathBuf> {
-    let named = fs::read_to_string(folder.join(LAST))
-        .ok()
-        .map(|s| s.trim().to_owned());
-    let found = list(folder);
-    // A kill between the rename and the note leaves a newer checkpoint than the note says.
-    let named = named.and_then(|n| found.iter().find(|p| p.ends_with(&n)).cloned());
-    found.last().cloned().or(named)
 }
 
 /// State of a checkpoint.

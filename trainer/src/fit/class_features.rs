@@ -9,7 +9,7 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 
-use crate::data::random::Random;
+use crate::data::records::random::Random;
 
 /// Rows that are multiplied at a time.
 const BLOCK: usize = 4096;
@@ -230,7 +230,7 @@ fn normal(count: usize, random: &mut Random) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::random::Purpose;
+    use crate::data::records::random::Purpose;
 
     fn random() -> Random {
         Random::new(3, Purpose::Drawn, 0, 0)

@@ -12,15 +12,15 @@ use espalier_core::model::{DualConfig, DualEncoder, ImageEncoder};
 use espalier_core::weights;
 use sha2::{Digest, Sha256};
 
-use super::Run;
-use super::inputs::picture_tensor;
+use super::plan::Run;
 use super::source::Source;
-use crate::data::features::{
-    Encoder, FeatureRows, Keeping, KeptData, ViewSpec, keep, keep_outliers,
-};
-use crate::data::{BatchSpec, Needs, Pictures};
-use crate::eval::cache::default_folder;
+use crate::config::Needs;
+use crate::data::batches::feature_rows::FeatureRows;
+use crate::data::features::{Encoder, Keeping, KeptData, ViewSpec, keep, keep_outliers};
+use crate::data::{BatchSpec, Pictures};
+use crate::disk::cache::cache_folder;
 use crate::model_file::{self, ModelCard};
+use crate::tensors::picture_tensor;
 
 /// An image encoder without its projection, as it is in evaluation.
 pub(super) struct LockedEncoder {
@@ -164,7 +164,7 @@ impl Run {
         let folder = t
             .feature_cache
             .clone()
-            .unwrap_or_else(|| default_folder("features"));
+            .unwrap_or_else(|| cache_folder("features"));
         let keeping = |views: u32, most: Option<u64>| Keeping {
             encoder: &encoder,
             views: ViewSpec {

@@ -7,11 +7,11 @@ use espalier_core::input::TokenBatch;
 use espalier_core::loss::Relations;
 use espalier_core::model::Tokens;
 
-use crate::data::anchors::Anchors;
-use crate::data::distill::DistillBatch;
-use crate::data::features::Features;
-use crate::data::noun_texts::NounBatch;
+use crate::data::batches::anchors::Anchors;
+use crate::data::batches::distill::DistillBatch;
+use crate::data::batches::text_batch::NounBatch;
 use crate::data::{Batch, ImageBatch, Pictures, Scenes};
+use crate::tensors::{feature_tensor, picture_tensor};
 
 /// What the image encoder is given.
 #[derive(Clone, Debug)]
@@ -194,20 +194,6 @@ pub struct SceneInputs {
     pub boxes: Tensor<4>,
     /// Rows of wholes against boxes, `[b + m, m]`.
     pub relations: Relations,
-}
-
-/// Pictures as a tensor in `[0, 1]`, `[n, 3, s, s]`.
-#[must_use]
-pub fn picture_tensor(pictures: &Pictures, device: &Device) -> Tensor<4> {
-    let shape = [pictures.count, 3, pictures.size, pictures.size];
-    Tensor::from_data(TensorData::new(pictures.to_planes(), shape), device)
-}
-
-/// Features as a tensor, `[count, width]`.
-#[must_use]
-pub fn feature_tensor(features: &Features, device: &Device) -> Tensor<2> {
-    let shape = [features.count, features.width];
-    Tensor::from_data(TensorData::new(features.values.clone(), shape), device)
 }
 
 /// A matrix that is true at the given places.

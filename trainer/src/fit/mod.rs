@@ -7,9 +7,9 @@ pub mod inputs;
 pub mod method;
 mod neighbours;
 pub mod optimise;
+mod plan;
 pub mod report;
 pub mod run;
-pub mod schedule;
 pub mod source;
 mod start;
 pub mod step;
@@ -20,5 +20,5 @@ mod texts;
 pub mod towers;
 mod validate;
 
-pub use run::{Outcome, Run};
+pub use plan::{Outcome, Run};
 pub use source::Source;

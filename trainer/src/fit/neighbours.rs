@@ -5,7 +5,7 @@
 
 use burn::tensor::Tensor;
 
-use crate::data::random::Random;
+use crate::data::records::random::Random;
 
 /// Classes of a group: one, and those nearest to it.
 const GROUP: usize = 8;
@@ -64,7 +64,7 @@ mod tests {
     use burn::tensor::{Device, TensorData};
 
     use super::*;
-    use crate::data::random::Purpose;
+    use crate::data::records::random::Purpose;
 
     #[test]
     fn a_class_is_grouped_with_those_like_it() {

@@ -12,6 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value, json};
 
 use super::tensorboard::EventFile;
+use crate::disk::write::write_atomic;
 use crate::memory;
 
 /// Name of the file of metrics in the folder of a run.
@@ -72,7 +73,7 @@ fn keep_until(path: &Path, step: u64) -> anyhow::Result<()> {
         })
         .flat_map(|line| [line, "\n"])
         .collect();
-    super::checkpoint::write_whole(path, kept.as_bytes())
+    write_atomic(path, kept.as_bytes())
 }
 
 impl Reporter {

@@ -7,50 +7,24 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::Context;
-use burn::optim::ModuleOptimizer;
-use burn::tensor::Device;
-use espalier_core::input::{RandomCrop, TokenBatch, Tokenizer};
-use espalier_core::model::{DualConfig, DualEncoder, TextEncoder};
+use espalier_core::input::Tokenizer;
 
 use super::checkpoint::{self, State};
 use super::encode::{Pass, RunFeatures};
-use super::method::{Method, Trains};
 use super::optimise::optimizer;
+use super::plan::{Outcome, Run};
 use super::report::Reporter;
 use super::source::Source;
-use super::step::{StepReport, Task};
+use super::step::StepReport;
 use super::steps::Steps;
 use super::texts::StepTexts;
-use super::towers::Pieces;
 use super::validate::Validation;
-use crate::config::TrainConfig;
-use crate::data::boxes::default_min_box_px;
-use crate::data::features::FeatureRows;
-use crate::data::order::records_of_epoch;
-use crate::data::{BatchSpec, BatchStream, Dataset, Needs, Position};
+use crate::config::Needs;
+use crate::data::batches::feature_rows::FeatureRows;
+use crate::data::records::order::records_of_epoch;
+use crate::data::{BatchSpec, BatchStream, Dataset, Position};
 use crate::exit::usage;
 use crate::model_file::{MERGES, ModelCard};
-
-/// Threads that share a pass when a run is to give the same bits everywhere.
-const PIECES: usize = 2;
-
-/// A run ready to go.
-pub struct Run {
-    /// Its configuration, all keys resolved.
-    pub config: TrainConfig,
-    /// What it learns from.
-    pub source: Source,
-    /// What it is measured on at every checkpoint.
-    pub validation: Option<Source>,
-    /// `logs/<name>`.
-    pub folder: PathBuf,
-    /// Device without autodiff.
-    pub device: Device,
-    /// Threads that towers run best on, where the configuration names no number.
-    pub tower_threads: usize,
-    /// Checkpoint to continue from.
-    pub resume: Option<PathBuf>,
-}
 
 /// Data that batches are made of: pictures, or their kept features.
 pub(super) struct Begun {
@@ -99,138 +73,7 @@ impl Begun {
     }
 }
 
-/// How a run ended.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// Last checkpoint.
-    pub checkpoint: PathBuf,
-    /// Steps done.
-    pub step: u64,
-    /// Whether it was interrupted before its last step.
-    pub interrupted: bool,
-    /// The last step's report.
-    pub last: Option<StepReport>,
-}
-
 impl Run {
-    /// Architecture: the preset with the space that the method lives in.
-    fn architecture(&self) -> DualConfig {
-        let named = self.config.model.architecture();
-        let lift = self.method().lift(named.d_embed);
-        named.with_lift(lift)
-    }
-
-    pub(super) fn method(&self) -> Box<dyn Method> {
-        self.config.train.method.build(&self.config.loss)
-    }
-
-    /// What is trained: what the method trains but for towers that are locked.
-    pub(super) fn trains(&self) -> Trains {
-        let (t, method) = (&self.config.train, self.method().trains());
-        Trains {
-            image: method.image && !t.lock_image,
-            projection: method.projection && !t.lock_projection,
-            text: method.text && !t.lock_text,
-            ..method
-        }
-    }
-
-    /// How batches are made.
-    fn spec(&self, architecture: &DualConfig) -> BatchSpec {
-        let (d, t) = (&self.config.dataset, &self.config.train);
-        let size = architecture.vision.image_size as u32;
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        BatchSpec {
-            needs: self.method().needs(),
-            lineages: self.source.lineages.clone(),
-            cross_image: d.cross_image,
-            augment: Some(RandomCrop {
-                scale: (d.crop_scale[0], d.crop_scale[1]),
-                ..RandomCrop::default()
-            }),
-            mirror: d.mirror,
-            worn: d.worn,
-            white_pad: d.white_pad,
-            min_box_px: d.min_box_px.unwrap_or_else(|| default_min_box_px(size)),
-            seed: t.seed,
-            workers: if d.workers == 0 { cores } else { d.workers },
-            max_broken: d.max_broken,
-            ..BatchSpec::new(
-                self.config.samples_of_step(),
-                size,
-                architecture.text.context,
-            )
-        }
-    }
-
-    fn total_steps(&self, records: u64) -> u64 {
-        let t = &self.config.train;
-        if t.steps > 0 {
-            return t.steps;
-        }
-        (records / self.config.samples_of_step() as u64).max(1) * t.epochs
-    }
-
-    /// Tokens of the root's text.
-    fn root(&self, tokenizer: &Tokenizer, architecture: &DualConfig) -> TokenBatch {
-        let text = self.method().root_text().unwrap_or_default().to_owned();
-        tokenizer.encode_batch(&[text], architecture.text.context)
-    }
-
-    /// Steps between checkpoints: as configured, else a tenth of the run within 20 to 500.
-    pub(super) fn save_every(&self, total: u64) -> u64 {
-        match self.config.train.save_frequency {
-            0 => (total / 10).clamp(20, 500),
-            n => n,
-        }
-    }
-
-    /// Steps until the entailment counts in full: as configured, at most half of the run.
-    fn entail_ramp(&self, total: u64) -> u64 {
-        self.config.train.entail_ramp.min(total / 2)
-    }
-
-    /// How a batch is cut for the towers.
-    pub(super) fn pieces(&self) -> Pieces {
-        let t = &self.config.train;
-        Pieces {
-            threads: match t.tower_threads {
-                _ if t.deterministic => PIECES,
-                0 => self.tower_threads.max(1),
-                n => n,
-            },
-            passes: t.accum_freq,
-            precision: t.precision,
-            checkpointing: t.grad_checkpointing,
-        }
-    }
-
-    /// What steps are made with.
-    fn task(
-        &self,
-        (model, frozen): (DualEncoder, Option<TextEncoder>),
-        optimizer: ModuleOptimizer,
-        root: TokenBatch,
-        total: u64,
-    ) -> Task {
-        Task {
-            patches: self.architecture().vision.patches(),
-            model,
-            optimizer,
-            root,
-            method: self.method(),
-            frozen,
-            device: self.device.clone().autodiff(),
-            grad_clip_norm: self.config.optim.grad_clip_norm,
-            patch_keep: self.config.train.patch_keep,
-            half_steps: (self.config.train.half_size * total as f64) as u64,
-            trains: self.trains(),
-            pieces: self.pieces(),
-            entail_ramp: self.entail_ramp(total),
-            seed: self.config.train.seed,
-        }
-    }
-
     /// Train to the last step, or until `stop` is set.
     ///
     /// # Errors

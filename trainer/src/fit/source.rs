@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use espalier_core::taxonomy::Taxonomy;
 
+use crate::config::Needs;
 use crate::config::{DatasetKind, TrainConfig};
-use crate::data::lineage::Lineages;
-use crate::data::{
-    Dataset, Grit, Hierarcaps, Labels, Mixture, Needs, OpenImages, Synthetic, open, synthetic,
-};
+use crate::data::formats::open;
+use crate::data::formats::synthetic;
+use crate::data::records::lineage::Lineages;
+use crate::data::{Dataset, Grit, Hierarcaps, Labels, Mixture, OpenImages, Synthetic};
 use crate::exit::usage;
 
 /// Side of the pictures of the synthetic set.
@@ -71,9 +72,10 @@ impl Source {
     pub fn open(config: &TrainConfig) -> anyhow::Result<Self> {
         let d = &config.dataset;
         let method = config.train.method.build(&config.loss);
-        check(config, method.needs())?;
+        let needs = config.train.method.needs(&config.loss);
+        check(config, needs)?;
         let taxonomy = taxonomy(config)?;
-        let chained = method.needs() == Needs::Chains && d.kind != DatasetKind::Hierarcaps;
+        let chained = needs == Needs::Chains && d.kind != DatasetKind::Hierarcaps;
         let lineages = if chained {
             let (tiers, text) = (d.tiers, d.rank_text);
             let lineages = Lineages::new(taxonomy.clone(), tiers, text, method.negatives())?;

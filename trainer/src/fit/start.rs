@@ -7,8 +7,8 @@ use burn::tensor::Device;
 use espalier_core::model::{DualConfig, DualEncoder, TextEncoder};
 use espalier_core::nn::Norms;
 
-use super::Run;
 use super::optimise::with_stable_ids;
+use super::plan::Run;
 use crate::classifier_file;
 use crate::exit::usage;
 use crate::model_file::{self, ModelCard, Origin};

@@ -7,11 +7,12 @@ use espalier_core::input::TokenBatch;
 use espalier_core::model::{DualEncoder, Lift, TextEncoder};
 
 use super::inputs::{Seen, StepInputs};
-use super::method::{Method, StepContext, Trains};
+use super::method::{Method, StepContext};
 use super::optimise::clip_norm;
 use super::towers::{Pieces, Towers};
+use crate::config::Trains;
 use crate::data::Batch;
-use crate::data::random::{Purpose, Random};
+use crate::data::records::random::{Purpose, Random};
 
 /// The model, its optimiser and what they are trained with.
 pub struct Task {

@@ -7,11 +7,11 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 
 use super::checkpoint::{self, Content, State};
+use super::plan::{Outcome, Run};
 use super::report::{Line, Reporter, clock};
 use super::step::{StepReport, Task};
 use super::texts::StepTexts;
 use super::validate::Validation;
-use super::{Outcome, Run};
 use crate::data::{Batch, BatchStream};
 use crate::memory;
 use crate::model_file::ModelCard;

@@ -7,18 +7,18 @@ use burn::tensor::{Device, Tensor};
 use espalier_core::math::normalize;
 use espalier_core::model::Classifier;
 
-use super::Run;
 use super::class_features::{ClassFeatures, Covariance, Drawing};
-use super::inputs::feature_tensor;
 use super::neighbours::Neighbours;
+use super::plan::Run;
 use crate::classifier_file;
 use crate::data::Batch;
-use crate::data::anchors::Anchors;
-use crate::data::distill::{BY_TEACHER, Distill, Taught};
-use crate::data::features::{FeatureRows, Features};
-use crate::data::random::{Purpose, Random};
+use crate::data::batches::anchors::Anchors;
+use crate::data::batches::distill::{BY_TEACHER, Distill, Taught};
+use crate::data::batches::feature_rows::{FeatureRows, Features};
+use crate::data::records::random::{Purpose, Random};
 use crate::exit::usage;
 use crate::model_file;
+use crate::tensors::feature_tensor;
 
 /// Features whose logits are computed at a time.
 const BLOCK: usize = 4096;

@@ -13,22 +13,11 @@ use std::thread;
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::optim::{GradientsAccumulator, GradientsParams};
 use burn::tensor::{FloatDType, GradientCheckpointingStrategy, Gradients, Int, Tensor};
-use clap::ValueEnum;
 use espalier_core::model::{DualEncoder, Tokens};
-use serde::{Deserialize, Serialize};
 
 use super::inputs::ImageTensor;
-use super::method::Trains;
-
-/// What the towers compute in. Weights, optimiser, features and all geometry stay in 32 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Precision {
-    /// 32-bit floats.
-    Fp32,
-    /// bfloat16: half the memory, and faster where the device has units for it.
-    Bf16,
-}
+use crate::config::Precision;
+use crate::config::Trains;
 
 /// How a batch is cut for the towers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

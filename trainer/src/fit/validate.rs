@@ -6,7 +6,7 @@ use anyhow::Context;
 use espalier_core::input::Tokenizer;
 
 use super::step::Task;
-use crate::data::order::records_of_epoch;
+use crate::data::records::order::records_of_epoch;
 use crate::data::{BatchSpec, BatchStream, Dataset, Position};
 
 /// Batches that are the same at every look.

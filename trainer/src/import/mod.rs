@@ -16,7 +16,6 @@
 mod beside;
 pub mod choices;
 pub mod convert;
-pub mod dtype;
 pub mod efficientnet;
 pub mod family;
 pub mod flags;
@@ -31,7 +30,6 @@ pub mod pipeline;
 pub mod preprocessing;
 mod projection;
 pub mod resolve;
-pub mod safetensors_file;
 pub mod said;
 pub mod source;
 pub mod store;

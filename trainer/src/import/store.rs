@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::legacy_file::{self, LegacyFile};
-use super::safetensors_file::SafetensorsFile;
 use super::torch_file::TorchFile;
 use super::wheel;
+use crate::disk::safetensors_file::SafetensorsFile;
 use crate::exit::usage;
 
 /// Shape of a tensor and the file that holds it.

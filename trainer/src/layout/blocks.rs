@@ -1,6 +1,6 @@
 //! The twelve tensors of a transformer block, under the names of each layout.
 
-use super::{How, Piece};
+use super::piece::{How, Piece};
 
 /// How a layout names what is inside a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use espalier_core::weights::{HostTensor, Tensors};
 
-use super::{How, Piece};
+use super::piece::{How, Piece};
 
 /// Rows and columns exchanged; `data` is `[rows, cols]`.
 fn transposed(data: &[f32], rows: usize, cols: usize) -> Vec<f32> {

@@ -2,7 +2,7 @@
 
 use espalier_core::model::DualConfig;
 
-use super::{How, Piece};
+use super::piece::{How, Piece};
 
 /// What stands before the name of a tensor of the image encoder in our files.
 const OURS: &str = "visual.";

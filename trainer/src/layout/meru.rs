@@ -3,7 +3,7 @@
 
 use espalier_core::model::LiftKind;
 
-use super::{How, Piece};
+use super::piece::{How, Piece};
 
 /// The causal mask that these files carry as a buffer.
 pub(super) const MASK: &str = "textual.attn_mask";

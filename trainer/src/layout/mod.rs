@@ -8,53 +8,18 @@ mod blocks;
 mod convert;
 mod efficientnet;
 mod meru;
+mod name;
+mod piece;
 mod shapes;
 mod table;
 
 use espalier_core::model::{DualConfig, LiftKind};
-use serde::{Deserialize, Serialize};
 
 pub use convert::{bring, give};
 pub use efficientnet::{CLASSIFIER, classifier};
+pub use name::Layout;
+pub use piece::{How, Piece};
 pub use shapes::Measured;
-
-/// Whose names a file uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Layout {
-    /// `transformers`' CLIP (METHODS 7.2).
-    HuggingFace,
-    /// OpenAI's and open_clip's CLIP (METHODS 7.3).
-    OpenClip,
-    /// MERU, HyCoCLIP, PHyCLIP and their CLIP baselines (METHODS 7.1).
-    Meru,
-    /// EfficientNet-Lite: an image encoder with a classifier, no text encoder.
-    EfficientnetLite,
-}
-
-/// How tensors of a file become one of ours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
-    /// The same numbers in the same order, one file tensor after the other.
-    Stacked,
-    /// One matrix, rows and columns exchanged.
-    Transposed,
-}
-
-/// One of our tensors and where its numbers are in a published file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
-    /// Our name.
-    pub ours: String,
-    /// Our shape.
-    pub shape: Vec<usize>,
-    /// Names in the file.
-    pub theirs: Vec<String>,
-    /// Shape of each of them.
-    pub their_shape: Vec<usize>,
-    /// What is between.
-    pub how: How,
-}
 
 impl Layout {
     /// Every tensor of a model with this configuration; of EfficientNet-Lite those of the image
@@ -69,27 +34,6 @@ impl Layout {
             pieces.extend(meru::scalars(config.lift));
         }
         pieces
-    }
-
-    /// The layout of a file by the names in it.
-    #[must_use]
-    pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Self> {
-        names.into_iter().find_map(|name| {
-            if name.starts_with("vision_model.") || name.starts_with("text_model.") {
-                Some(Self::HuggingFace)
-            } else if name == "visual.conv1.weight"
-                || name.starts_with("visual.transformer.")
-                || name.starts_with("transformer.resblocks.")
-            {
-                Some(Self::OpenClip)
-            } else if name.starts_with("visual.blocks.") || name.starts_with("textual.") {
-                Some(Self::Meru)
-            } else if name == "_conv_stem.weight" {
-                Some(Self::EfficientnetLite)
-            } else {
-                None
-            }
-        })
     }
 
     /// Tensors that such files may hold and that say nothing: counters, masks, sizes.
@@ -117,17 +61,6 @@ impl Layout {
         match (self, lift) {
             (Self::Meru, LiftKind::Product { .. }) => &meru::UNUSED_BY_PRODUCTS,
             _ => &[],
-        }
-    }
-
-    /// What messages call it.
-    #[must_use]
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::HuggingFace => "Hugging Face CLIP",
-            Self::OpenClip => "open_clip",
-            Self::Meru => "MERU family",
-            Self::EfficientnetLite => "EfficientNet-Lite",
         }
     }
 }

@@ -1,7 +1,9 @@
 //! What the shapes of a file's tensors say of its architecture. Heads, the non-linearity and the
 //! epsilon of norms leave no trace in shapes (METHODS traps 24 to 26).
 
-use super::{How, Layout, table};
+use super::name::Layout;
+use super::piece::How;
+use super::table;
 
 /// Sizes that were read off; `None` where the tensor that says it is missing or has another rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 use espalier_core::model::DualConfig;
 
 use super::blocks::{self, Side, Style, TEXTUAL, VISUAL};
-use super::{How, Layout, Piece};
+use super::name::Layout;
+use super::piece::{How, Piece};
 
 /// One dimension of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use espalier_core::project::{CoSne, cosne, horopca};
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use serde::Serialize;
 
-use crate::data::random::{Purpose, Random};
+use crate::data::records::random::{Purpose, Random};
 
 /// Branches that get a colour of their own.
 const BRANCHES: usize = 6;
@@ -264,7 +264,7 @@ pub fn radius(p: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::synthetic;
+    use crate::data::formats::synthetic;
 
     fn shapes() -> Taxonomy {
         Taxonomy::from_tsv(&synthetic::taxonomy_tsv()).unwrap()

@@ -5,7 +5,7 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use serde::Serialize;
 
 use super::umap::umap;
-use crate::data::lineage::RankText;
+use crate::config::RankText;
 
 /// A node of the figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::data::{Dataset, cuttings};
+use crate::data::Dataset;
+use crate::data::sampling::cuttings;
 use crate::figure::Thumbnail;
 
 use super::subject::Subject;

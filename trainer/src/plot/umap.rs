@@ -6,7 +6,7 @@
 //! and of its reference implementation with its defaults: 15 neighbours, `min_dist` 0.1, spread 1,
 //! learning rate 1, 5 negative samples, 500 epochs.
 
-use crate::data::random::{Purpose, Random};
+use crate::data::records::random::{Purpose, Random};
 
 /// Neighbours of a point.
 pub const NEIGHBOURS: usize = 15;

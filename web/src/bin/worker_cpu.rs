@@ -2,5 +2,5 @@
 
 fn main() {
     #[cfg(target_arch = "wasm32")]
-    espalier_web::engine::worker::serve(espalier_web::engine::protocol::Backend::Cpu);
+    espalier_web::engine::worker::serve(espalier_web::messages::protocol::Backend::Cpu);
 }

@@ -9,9 +9,9 @@ use web_sys::File;
 
 use super::ladder::Ladder;
 use crate::bench::use_bench;
-use crate::engine::protocol::PhotoId;
 use crate::load::progress::in_megabytes;
 use crate::load::{DEFAULT_MODEL, SMALL_MODEL};
+use crate::messages::photo_id::PhotoId;
 use crate::shell::Shell;
 use crate::state::cut::Dial;
 use crate::state::link::Link;

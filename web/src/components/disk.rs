@@ -9,7 +9,7 @@ use leptos::prelude::*;
 use web_sys::{PointerEvent, WheelEvent};
 
 use super::disk_paint::{Colours, Picture, paint};
-use super::space::{Drawn, Scene};
+use super::scene::{Drawn, Scene};
 use crate::bench::use_bench;
 use crate::state::sketch::Sketch;
 use crate::state::view::{Place, View};

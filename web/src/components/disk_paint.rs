@@ -7,8 +7,8 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use leptos::prelude::{document, window};
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
-use super::space::Drawn;
-use crate::engine::ask::Step;
+use super::scene::Drawn;
+use crate::messages::ask::Step;
 use crate::photo::context;
 use crate::state::sketch::Sketch;
 use crate::state::view::{Place, View};

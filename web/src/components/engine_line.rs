@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::engine::protocol::{Backend, EngineInfo};
+use crate::messages::protocol::{Backend, EngineInfo};
 use crate::shell::use_shell;
 use crate::state::choice::PassedOver;
 use crate::words::in_time;

@@ -8,9 +8,9 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::File;
 
 use crate::bench::{Bench, result_of, use_bench};
-use crate::engine::ask::{Ask, Told};
-use crate::engine::protocol::PhotoId;
 use crate::keep::save_text;
+use crate::messages::ask::{Ask, AskAnswer};
+use crate::messages::photo_id::PhotoId;
 use crate::photo::bytes_of;
 use crate::shell::Shell;
 use crate::state::batch::{Batch, Item, Standing};
@@ -93,7 +93,7 @@ impl Folder {
             .ask(ask, Some(bytes), Rc::new(|_, _| ()))
             .await?;
         match told {
-            Told::Read { json, radius } => Ok((result_of(&json)?, radius)),
+            AskAnswer::Read { json, radius } => Ok((result_of(&json)?, radius)),
             _ => Err(UiError::mixed_versions("another answer than was asked for")),
         }
     }

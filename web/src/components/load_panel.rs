@@ -3,8 +3,8 @@
 use leptos::prelude::*;
 
 use super::engine_line::EngineLine;
-use crate::engine::protocol::{Backend, Stage};
 use crate::load::progress::{Bar, in_megabytes};
+use crate::messages::protocol::{Backend, Stage};
 use crate::shell::use_shell;
 use crate::state::session::{Engine, Event};
 

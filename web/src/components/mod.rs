@@ -19,6 +19,7 @@ mod path;
 mod photo_drop;
 mod region;
 pub mod samples;
+mod scene;
 mod space;
 mod status;
 mod storage_panel;
@@ -26,6 +27,7 @@ mod take;
 mod tree;
 mod tree_search;
 mod walk;
+mod which_tree;
 mod why_not;
 mod wire;
 

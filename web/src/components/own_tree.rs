@@ -9,11 +9,11 @@ use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::HtmlInputElement;
 
-use super::tree::choose;
+use super::which_tree::choose;
 use crate::bench::use_bench;
-use crate::engine::ask::{Ask, Told, Which};
 use crate::keep::{keep, kept};
 use crate::load::progress::in_megabytes;
+use crate::messages::ask::{Ask, AskAnswer, Which};
 use crate::state::outline::Outline;
 use crate::ui_error::UiError;
 
@@ -47,7 +47,9 @@ pub fn OwnTree() -> impl IntoView {
             let told = shell.ask(ask, None, report).await;
             busy.set(None);
             let tree = told.and_then(|told| match told {
-                Told::Planted { tsv } => Taxonomy::from_tsv(&tsv).map_err(|e| UiError::from(&e)),
+                AskAnswer::Planted { tsv } => {
+                    Taxonomy::from_tsv(&tsv).map_err(|e| UiError::from(&e))
+                }
                 _ => Err(UiError::mixed_versions("another answer than was asked for")),
             });
             match tree {

@@ -10,8 +10,8 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::{Element, HtmlImageElement, KeyboardEvent, PointerEvent};
 
 use crate::bench::{Bench, result_of, use_bench};
-use crate::engine::ask::{Ask, Told};
-use crate::engine::protocol::PhotoId;
+use crate::messages::ask::{Ask, AskAnswer};
+use crate::messages::photo_id::PhotoId;
 use crate::shell::use_shell;
 use crate::state::region::Region;
 use crate::state::session::Answer;
@@ -118,7 +118,7 @@ fn read(bench: Bench, picked: Picked, region: Region) {
             return;
         }
         let answer = told.and_then(|told| match told {
-            Told::Read { json, .. } => result_of(&json).map(|result| {
+            AskAnswer::Read { json, .. } => result_of(&json).map(|result| {
                 Rc::new(Answer {
                     photo: id,
                     result,

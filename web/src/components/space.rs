@@ -6,39 +6,11 @@ use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
 use super::disk::DiskView;
+use super::scene::{Drawn, Scene};
 use super::walk::WalkView;
 use crate::bench::use_bench;
-use crate::engine::ask::{Ask, Step, Told, Which};
-use crate::engine::protocol::PhotoId;
+use crate::messages::ask::{Ask, AskAnswer};
 use crate::state::view::View;
-
-/// Where everything lies.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Drawn {
-    /// The tree that is drawn.
-    pub tree: Which,
-    /// Place of each node, in the order of the taxonomy.
-    pub nodes: Vec<Option<[f64; 2]>>,
-    /// Place of the photo.
-    pub photo: Option<[f64; 2]>,
-    /// Share of the mean squared distance that the disk keeps.
-    pub kept: f64,
-}
-
-/// What the disk shows; shared by its parts.
-#[derive(Clone, Copy)]
-pub struct Scene {
-    /// Where everything lies.
-    pub drawn: RwSignal<Option<Arc<Drawn>>>,
-    /// How it is looked at.
-    pub view: RwSignal<View>,
-    /// The walk, once there is one.
-    pub steps: RwSignal<Arc<Vec<Step>>>,
-    /// The step of the walk that is looked at.
-    pub step: RwSignal<usize>,
-    /// Where the walk goes; the root where there is none.
-    pub to: RwSignal<Option<PhotoId>>,
-}
 
 /// The panel.
 #[component]
@@ -62,7 +34,7 @@ pub fn SpacePanel() -> impl IntoView {
                 tree,
                 photos: vec![photo],
             };
-            let Ok(Told::Disk {
+            let Ok(AskAnswer::Disk {
                 nodes,
                 photos,
                 kept,
@@ -86,7 +58,7 @@ pub fn SpacePanel() -> impl IntoView {
         spawn_local(async move {
             let to = to.filter(|to| *to != from);
             let ask = Ask::Walk { from, to, tree };
-            if let Ok(Told::Walk { steps }) = bench.shell.ask_about(ask).await {
+            if let Ok(AskAnswer::Walk { steps }) = bench.shell.ask_about(ask).await {
                 scene.step.set(0);
                 scene.steps.set(Arc::new(steps));
             }

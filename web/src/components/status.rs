@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::bench::{Bench, use_bench};
-use crate::engine::protocol::Stage;
+use crate::messages::protocol::Stage;
 use crate::shell::use_shell;
 use crate::state::session::{Engine, Session, Work};
 use crate::words::sentence;

@@ -12,8 +12,9 @@ use super::folder::Folder;
 use super::node::NodeCard;
 use super::own_tree::OwnTree;
 use super::tree_search::TreeSearch;
+use super::which_tree::choose;
 use crate::bench::{Bench, use_bench};
-use crate::engine::ask::Which;
+use crate::messages::ask::Which;
 use crate::state::batch::Batch;
 use crate::state::outline::Row;
 use crate::words::how_sure;
@@ -64,21 +65,6 @@ pub fn TreePanel() -> impl IntoView {
             <NodeCard />
             <OwnTree />
         </section>
-    }
-}
-
-/// Changes the tree that is shown.
-pub fn choose(bench: Bench, which: Which) {
-    use crate::state::outline::Outline;
-    if bench.which.get_untracked() == which {
-        return;
-    }
-    bench.below.set(None);
-    bench.selected.set(None);
-    bench.placed.set(None);
-    bench.which.set(which);
-    if let Some(tree) = untrack(|| bench.shown()) {
-        bench.outline.set(Outline::new(&tree));
     }
 }
 

@@ -2,9 +2,9 @@
 
 use leptos::prelude::*;
 
-use super::space::Scene;
+use super::scene::Scene;
 use crate::bench::use_bench;
-use crate::engine::protocol::PhotoId;
+use crate::messages::photo_id::PhotoId;
 
 /// The slider and what it passes.
 #[component]

@@ -7,8 +7,8 @@ use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
 use crate::bench::use_bench;
-use crate::engine::ask::{Ask, Told};
 use crate::load::progress::in_megabytes;
+use crate::messages::ask::{Ask, AskAnswer};
 use crate::ui_error::UiError;
 use crate::words::verdict_sentences;
 
@@ -57,7 +57,7 @@ pub fn WhyNot() -> impl IntoView {
             let told = shell.ask(ask, None, report).await;
             busy.set(None);
             asked.set(Some(told.and_then(|told| {
-                let Told::WhyNot { phrase, verdict } = told else {
+                let AskAnswer::WhyNot { phrase, verdict } = told else {
                     return Err(UiError::mixed_versions("another answer than was asked for"));
                 };
                 fetched.set(true);

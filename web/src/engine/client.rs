@@ -9,8 +9,8 @@ use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
 
-use super::protocol::{Backend, Request, Response};
 use crate::load::fetch::in_words;
+use crate::messages::protocol::{Backend, Request, Response};
 use crate::state::session::Event;
 use crate::ui_error::UiError;
 

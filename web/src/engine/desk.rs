@@ -7,8 +7,9 @@ use espalier_core::caption::{Caption, CaptionResult, Captioner, Photo, PhotoInfo
 use serde::Serialize;
 
 use super::clock::Clock;
-use super::protocol::{Backend, PhotoId, Response};
-use crate::told::{place_sentence, tell};
+use crate::messages::photo_id::PhotoId;
+use crate::messages::protocol::{Backend, Response};
+use crate::narration::{narrate, place_sentence};
 use crate::ui_error::{Cause, UiError};
 
 /// Photos whose embeddings are kept, so that they can be asked about again: a folder of them, or
@@ -132,7 +133,7 @@ impl Desk {
     pub fn phrase(&self, id: PhotoId, json: &str) -> Result<Response, UiError> {
         let result: CaptionResult = serde_json::from_str(json).map_err(mixed)?;
         let tree = self.captioner.classifier().taxonomy();
-        let mut told = tell(&result, &self.manifest, Some(tree));
+        let mut told = narrate(&result, &self.manifest, Some(tree));
         if let Ok(at) = self.find(id)
             && self.read[at].below.is_some()
         {

@@ -2,7 +2,7 @@
 
 use burn::tensor::Device;
 
-use super::protocol::Backend;
+use crate::messages::protocol::Backend;
 use crate::ui_error::{Cause, UiError};
 
 /// Opens the device of `backend`. `lost` is called if the graphics device goes away later.

@@ -11,11 +11,11 @@ use espalier_core::geometry::Space;
 use espalier_core::project::Disk;
 use espalier_core::taxonomy::{Lexicon, Taxonomy};
 
-use super::ask::{Ask, Step, Told, Which};
 use super::desk::Desk;
-use super::protocol::PhotoId;
 use crate::load::bundle::Found;
 use crate::load::text;
+use crate::messages::ask::{Ask, AskAnswer, Step, Which};
+use crate::messages::photo_id::PhotoId;
 use crate::ui_error::{Cause, UiError};
 
 /// How far from the centre the farthest node is drawn, as a hyperbolic distance.
@@ -73,17 +73,17 @@ impl Inquiry {
         ask: Ask,
         photo: &[u8],
         report: impl FnMut(u64, u64),
-    ) -> Result<Told, UiError> {
+    ) -> Result<AskAnswer, UiError> {
         match ask {
             Ask::Read { photo: id, region } => {
                 let json = desk.read(id, photo, region).await?;
                 let radius = desk.captioner().space().radius(desk.point(id)?);
-                Ok(Told::Read { json, radius })
+                Ok(AskAnswer::Read { json, radius })
             }
             Ask::Place { photo, tree, below } => self.place(desk, photo, tree, below.as_deref()),
             Ask::TextTower => {
                 self.text_tower(report).await?;
-                Ok(Told::TextTower)
+                Ok(AskAnswer::TextTower)
             }
             Ask::WhyNot {
                 photo,
@@ -110,12 +110,12 @@ impl Inquiry {
         photo: PhotoId,
         tree: Which,
         below: Option<&str>,
-    ) -> Result<Told, UiError> {
+    ) -> Result<AskAnswer, UiError> {
         let (classifier, space) = (self.classifier(desk, tree)?, desk.captioner().space());
         let taxonomy = classifier.taxonomy();
         let point = desk.point(photo)?;
         let place = classifier.place(space, point, below.and_then(|id| taxonomy.find(id)));
-        Ok(Told::Place {
+        Ok(AskAnswer::Place {
             path: TaxonomyResult::of(taxonomy, &place.path),
             p: place.p,
             radius: space.radius(point),
@@ -142,7 +142,7 @@ impl Inquiry {
         tree: Which,
         phrase: String,
         report: impl FnMut(u64, u64),
-    ) -> Result<Told, UiError> {
+    ) -> Result<AskAnswer, UiError> {
         let texts = self.text_tower(report).await?;
         let point = texts.embed(&[&phrase]).await.map_err(told)?.remove(0);
         let nodes = self.points(desk, tree)?;
@@ -156,7 +156,7 @@ impl Inquiry {
             place: place_text(taxonomy, space, lexicon, &phrase, &point, &nodes),
         };
         let verdict = desk.captioner().weigh(classifier, question);
-        Ok(Told::WhyNot { phrase, verdict })
+        Ok(AskAnswer::WhyNot { phrase, verdict })
     }
 
     async fn plant(
@@ -164,7 +164,7 @@ impl Inquiry {
         desk: &Desk,
         text: &str,
         mut report: impl FnMut(u64, u64),
-    ) -> Result<Told, UiError> {
+    ) -> Result<AskAnswer, UiError> {
         let taxonomy = Taxonomy::from_text(text).map_err(|e| UiError::bad_tree(&e.to_string()))?;
         let all = taxonomy.nodes().len();
         if all > MOST_NAMES {
@@ -196,7 +196,7 @@ impl Inquiry {
         let points = points.into_iter().map(Some).collect();
         self.own = Some(Tree { classifier, points });
         self.disks.remove(&Which::Own);
-        Ok(Told::Planted { tsv })
+        Ok(AskAnswer::Planted { tsv })
     }
 
     /// Points of a taxonomy's nodes: those of labels, and for the others that of the first caption
@@ -220,11 +220,11 @@ impl Inquiry {
         Ok(disk)
     }
 
-    fn draw(&mut self, desk: &Desk, tree: Which, photos: &[PhotoId]) -> Result<Told, UiError> {
+    fn draw(&mut self, desk: &Desk, tree: Which, photos: &[PhotoId]) -> Result<AskAnswer, UiError> {
         let disk = self.disk(desk, tree)?;
         let space = desk.captioner().space();
         let nodes = self.points(desk, tree)?;
-        Ok(Told::Disk {
+        Ok(AskAnswer::Disk {
             nodes: nodes
                 .iter()
                 .map(|point| point.as_ref().map(|x| disk.put(space, x)))
@@ -243,7 +243,7 @@ impl Inquiry {
         from: PhotoId,
         to: Option<PhotoId>,
         tree: Which,
-    ) -> Result<Told, UiError> {
+    ) -> Result<AskAnswer, UiError> {
         let disk = self.disk(desk, tree)?;
         let from = desk.point(from)?;
         let to = to.map(|to| desk.point(to)).transpose()?;
@@ -252,7 +252,7 @@ impl Inquiry {
             at: disk.put(desk.captioner().space(), &passed.point),
             passed,
         };
-        Ok(Told::Walk {
+        Ok(AskAnswer::Walk {
             steps: steps.into_iter().map(place).collect(),
         })
     }

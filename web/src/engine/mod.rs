@@ -1,6 +1,5 @@
-//! The engine and the way to it: the page's end, the worker's end, and what they say.
+//! The engine and the way to it: the page's end and the worker's end.
 
-pub mod ask;
 #[cfg(target_arch = "wasm32")]
 pub mod client;
 #[cfg(all(target_arch = "wasm32", feature = "engine"))]
@@ -13,6 +12,5 @@ pub mod device;
 pub mod inquiry;
 #[cfg(target_arch = "wasm32")]
 pub mod probe;
-pub mod protocol;
 #[cfg(all(target_arch = "wasm32", feature = "engine"))]
 pub mod worker;

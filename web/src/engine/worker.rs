@@ -12,13 +12,13 @@ use wasm_bindgen::JsCast as _;
 use wasm_bindgen::prelude::Closure;
 use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
 
-use super::ask::{Ask, AskId, Reply};
 use super::clock::now;
 use super::desk::Desk;
 use super::device;
 use super::inquiry::{Inquiry, is_fatal};
-use super::protocol::{Backend, EngineInfo, Progress, Request, Response, Stage};
 use crate::load::bundle::Found;
+use crate::messages::ask::{Ask, AskId, Reply};
+use crate::messages::protocol::{Backend, EngineInfo, Progress, Request, Response, Stage};
 use crate::ui_error::{Cause, UiError};
 
 /// Cosine below which a device computes wrongly.

@@ -7,7 +7,7 @@ use super::PARTS;
 use super::cache::Store;
 use super::fetch::{Wanted, whole};
 use super::turn::Turn;
-use crate::engine::protocol::{Progress, Stage};
+use crate::messages::protocol::{Progress, Stage};
 use crate::ui_error::UiError;
 
 /// A model that has been found: its list of files is here, the files come one by one.

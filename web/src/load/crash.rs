@@ -6,7 +6,7 @@
 
 use web_sys::Storage;
 
-use crate::engine::protocol::Backend;
+use crate::messages::protocol::Backend;
 
 /// Key of the note. The widget reads and writes the same one.
 const KEY: &str = "espalier-loading";

@@ -13,6 +13,7 @@ pub mod kept;
 #[cfg(target_arch = "wasm32")]
 pub mod plan;
 pub mod progress;
+pub mod sizes;
 #[cfg(target_arch = "wasm32")]
 pub mod text;
 #[cfg(target_arch = "wasm32")]

@@ -5,8 +5,8 @@ use espalier_core::bundle::{Manifest, Part};
 use gloo_net::http::Request;
 use serde::Deserialize;
 
+use super::sizes::Plan;
 use super::{ENGINES, PARTS};
-use crate::state::session::Plan;
 
 /// One engine in the list that the build writes.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -3,7 +3,7 @@
 //! The contract, held by the tests: the total is fixed before the bar first moves, the bar never
 //! goes back, never passes its end, and reaches it exactly when the engine is ready.
 
-use crate::engine::protocol::{Progress, Stage};
+use crate::messages::protocol::{Progress, Stage};
 
 /// Sizes that are known before anything heavy is fetched; 0 where unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use espalier_core::caption::CaptionResult;
 
-use crate::engine::protocol::PhotoId;
+use crate::messages::photo_id::PhotoId;
 
 /// Photos that are taken at most; more would fill a phone's memory with names and points alone.
 pub const MOST: usize = 2_000;

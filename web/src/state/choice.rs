@@ -1,6 +1,6 @@
 //! Which engine to use, and in words why not the other.
 
-use crate::engine::protocol::Backend;
+use crate::messages::protocol::Backend;
 use crate::ui_error::UiError;
 
 /// What the page's address asks for: `?backend=auto|webgpu|cpu`.

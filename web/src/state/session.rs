@@ -11,37 +11,11 @@ use std::sync::Arc;
 use espalier_core::caption::CaptionResult;
 
 use super::choice::{PassedOver, Preference, Probe, choose};
-use crate::engine::protocol::{Backend, EngineInfo, PhotoId, Progress, Response, Stage};
-use crate::load::progress::{Bar, Sizes};
+use crate::load::progress::Bar;
+use crate::load::sizes::Plan;
+use crate::messages::photo_id::PhotoId;
+use crate::messages::protocol::{Backend, EngineInfo, Progress, Response, Stage};
 use crate::ui_error::UiError;
-
-/// Sizes of both engines and of the model, as far as they are known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
-    /// Bytes of the CPU engine's wasm.
-    pub cpu: u64,
-    /// Bytes of the WebGPU engine's wasm.
-    pub gpu: u64,
-    /// Bytes of the model's files.
-    pub model: u64,
-    /// Bytes of its text tower, which is fetched only for what a visitor types.
-    pub text: u64,
-}
-
-impl Plan {
-    /// What has to arrive before `backend` can answer.
-    #[must_use]
-    pub const fn sizes(self, backend: Backend) -> Sizes {
-        let engine = match backend {
-            Backend::Cpu => self.cpu,
-            Backend::WebGpu => self.gpu,
-        };
-        Sizes {
-            engine,
-            model: self.model,
-        }
-    }
-}
 
 /// Where the engine stands.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! Every state of the page against every event.
 
-use espalier_web::engine::protocol::{Backend, Response, Stage};
 use espalier_web::load::progress::{Bar, Sizes};
+use espalier_web::messages::protocol::{Backend, Response, Stage};
 use espalier_web::state::choice::{Missing, PassedOver, Preference, Probe};
 use espalier_web::state::session::{Answer, Command, Engine, Event, Session, Work};
 use espalier_web::ui_error::Cause;

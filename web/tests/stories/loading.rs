@@ -1,6 +1,6 @@
 //! Stories of loading: stopped by the visitor, ended by the browser, finer while photos are read.
 
-use espalier_web::engine::protocol::Backend;
+use espalier_web::messages::protocol::Backend;
 use espalier_web::state::choice::{PassedOver, Preference};
 use espalier_web::state::session::{Command, Engine, Event, Work};
 use espalier_web::ui_error::Cause;

@@ -1,6 +1,6 @@
 //! Stories of photos read, engines that fail and photos that do.
 
-use espalier_web::engine::protocol::{Backend, Response};
+use espalier_web::messages::protocol::{Backend, Response};
 use espalier_web::state::choice::{Preference, Probe};
 use espalier_web::state::session::{Command, Engine, Event, Work};
 use espalier_web::ui_error::{Cause, UiError};

@@ -1,9 +1,11 @@
 //! A session on its way, and what happens to it.
 
 use espalier_core::caption::{CaptionResult, PathStep, TaxonomyResult};
-use espalier_web::engine::protocol::{Backend, EngineInfo, PhotoId, Progress, Response, Stage};
+use espalier_web::load::sizes::Plan;
+use espalier_web::messages::photo_id::PhotoId;
+use espalier_web::messages::protocol::{Backend, EngineInfo, Progress, Response, Stage};
 use espalier_web::state::choice::{Preference, Probe};
-use espalier_web::state::session::{Command, Event, Plan, Session};
+use espalier_web::state::session::{Command, Event, Session};
 use espalier_web::ui_error::{Cause, UiError};
 
 use super::sample;

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::{Options, median, outcome};
+use super::measure::{DOCUMENT, Options, median, outcome};
 use crate::document;
 use crate::golden::python_for;
 use crate::paths;
@@ -48,7 +48,7 @@ pub(super) fn run(root: &Path, options: &Options) -> Result<String> {
     Ok(format!(
         "- Machine: {}\n- Source: {}\n- Command: `cargo xtask bench --only retrieval {}`\n\n{table}",
         document::machine(),
-        document::source(root, super::DOCUMENT),
+        document::source(root, DOCUMENT),
         flags.join(" "),
     ))
 }

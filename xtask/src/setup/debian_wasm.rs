@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::apt;
-use super::wasm_target::TARGET;
+use super::target::TARGET;
 use crate::process::{capture, command, on_path, run, succeeds};
 
 /// Name under which rustup knows Debian's compiler.

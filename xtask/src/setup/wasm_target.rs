@@ -6,10 +6,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use super::debian_wasm;
+use super::target::TARGET;
 use crate::process::{capture, command, run_within};
-
-/// The only target that the page is built for.
-pub const TARGET: &str = "wasm32-unknown-unknown";
 
 /// A server that does not answer must not hold up the fallback.
 const RUSTUP_LIMIT: Duration = Duration::from_secs(180);

@@ -6,7 +6,7 @@
 
 use ::image::RgbImage;
 
-use super::decode::allocate;
+use super::raw::allocate;
 use super::resize::check;
 use crate::error::{CoreError, Result};
 

@@ -2,7 +2,7 @@
 
 use ::image::{ColorType, RgbImage};
 
-use super::decode::{Raw, allocate};
+use super::raw::{Raw, allocate};
 use crate::error::{CoreError, Result};
 
 /// Converts to RGB.

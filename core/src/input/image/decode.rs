@@ -4,32 +4,12 @@ use std::io::Cursor;
 
 use ::image::codecs::{bmp::BmpDecoder, gif::GifDecoder, png::PngDecoder, webp::WebPDecoder};
 use ::image::error::{ImageError, LimitErrorKind};
-use ::image::metadata::Orientation;
-use ::image::{ColorType, ImageDecoder, Limits, RgbImage};
+use ::image::{ImageDecoder, Limits, RgbImage};
 
+use super::raw::{MAX_DECODED_BYTES, Raw, allocate, check_size, cut_off};
 use super::sniff::{Format, sniff};
 use super::{blend, jpeg, orient, png};
 use crate::error::{CoreError, Result};
-
-/// Most bytes that the pixels of one picture may take, as stored in the file's own channels and
-/// depth and as 8-bit RGB: 1200 MiB.
-///
-/// 12000 x 12000 pixels fit at any depth (RGBA with 16 bits a channel: 1099 MiB). The page has 4 GiB
-/// of address space for everything; a decoder's own tables come on top.
-pub const MAX_DECODED_BYTES: u64 = 1200 << 20;
-
-/// Longest side in pixels. Longer pictures are not photos.
-pub const MAX_SIDE: u32 = 30_000;
-
-/// Pixels as the file stores them, before [`blend::to_rgb`].
-pub(super) struct Raw {
-    pub(super) width: u32,
-    pub(super) height: u32,
-    pub(super) color: ColorType,
-    /// `width * height * color.bytes_per_pixel()` bytes, 16-bit channels in the machine's order.
-    pub(super) data: Vec<u8>,
-    pub(super) orientation: Orientation,
-}
 
 /// Decodes a picture: upright, 8 bits a channel, RGB.
 ///
@@ -46,7 +26,7 @@ pub(super) struct Raw {
 ///
 /// # Errors
 /// [`CoreError::Image`], in words for the person whose picture it is: not a picture, a format that
-/// is not read (and what to convert it to), larger than [`MAX_SIDE`] or [`MAX_DECODED_BYTES`], cut
+/// is not read (and what to convert it to), larger than [`MAX_SIDE`](super::MAX_SIDE) or [`MAX_DECODED_BYTES`], cut
 /// off, or damaged. A file that ends early is an error, not a picture with a grey half.
 pub fn decode(bytes: &[u8]) -> Result<RgbImage> {
     let format = sniff(bytes)?;
@@ -125,46 +105,6 @@ fn is_complete(format: Format, bytes: &[u8]) -> bool {
     }
 }
 
-/// Number of bytes of the pixels, if they fit the budget.
-pub(super) fn check_size(width: u32, height: u32, bytes_per_pixel: u8) -> Result<usize> {
-    if width == 0 || height == 0 {
-        return Err(CoreError::Image(format!(
-            "the picture has no pixels ({width} x {height})"
-        )));
-    }
-    if width > MAX_SIDE || height > MAX_SIDE {
-        return Err(CoreError::Image(format!(
-            "{width} x {height} pixels are too many; a side may have {MAX_SIDE}: make the picture \
-             smaller"
-        )));
-    }
-    let pixels = u64::from(width) * u64::from(height);
-    let len = pixels * u64::from(bytes_per_pixel);
-    let needed = len.max(pixels * 3);
-    match usize::try_from(len) {
-        Ok(len) if needed <= MAX_DECODED_BYTES => Ok(len),
-        _ => Err(CoreError::Image(format!(
-            "{width} x {height} pixels need {} MiB of memory and {} MiB are allowed: make the \
-             picture smaller",
-            needed.div_ceil(1 << 20),
-            MAX_DECODED_BYTES >> 20
-        ))),
-    }
-}
-
-/// A buffer of zeros, or an error where the machine has no room for it.
-pub(super) fn allocate(len: usize) -> Result<Vec<u8>> {
-    let mut data = Vec::new();
-    data.try_reserve_exact(len).map_err(|_| {
-        CoreError::Image(format!(
-            "no memory for the {} MiB that the picture needs: make it smaller",
-            len.div_ceil(1 << 20)
-        ))
-    })?;
-    data.resize(len, 0);
-    Ok(data)
-}
-
 fn explain(format: Format, bytes: &[u8], failure: Failure) -> CoreError {
     let error = match failure {
         Failure::Ours(error) => return error,
@@ -184,11 +124,6 @@ fn explain(format: Format, bytes: &[u8], failure: Failure) -> CoreError {
         _ if ends_early(&error) || !is_complete(format, bytes) => cut_off(name, bytes.len()),
         _ => format!("this {name} is damaged: {error}"),
     })
-}
-
-/// Message for a file that stops before its picture does.
-pub(super) fn cut_off(name: &str, len: usize) -> String {
-    format!("this {name} is cut off: it ends after {len} bytes, before the picture is complete")
 }
 
 /// Whether a decoder ran out of bytes. The decoders wrap that differently, so the whole chain of

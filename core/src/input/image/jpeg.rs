@@ -10,8 +10,8 @@ use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::errors::DecodeErrors;
 
-use super::decode::{Raw, allocate, check_size, cut_off};
 use super::orient;
+use super::raw::{Raw, allocate, check_size, cut_off};
 use crate::error::{CoreError, Result};
 
 /// Decodes baseline and progressive JPEG: grey stays one channel, all else becomes RGB.

@@ -14,12 +14,14 @@ mod orient;
 mod planes;
 mod png;
 mod preprocess;
+mod raw;
 mod resize;
 mod sniff;
 
 /// The picture type of this module, so that callers need not depend on its crate.
 pub use ::image::RgbImage;
 pub use crop::{RandomCrop, Window, crop_box};
-pub use decode::{MAX_DECODED_BYTES, MAX_SIDE, decode};
+pub use decode::decode;
 pub use planes::to_planes;
 pub use preprocess::{Preprocess, ResizeMode};
+pub use raw::{MAX_DECODED_BYTES, MAX_SIDE};

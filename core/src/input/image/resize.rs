@@ -4,7 +4,7 @@ use ::image::RgbImage;
 use fast_image_resize::images::{Image, ImageRef};
 use fast_image_resize::{Filter, FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
 
-use super::decode::allocate;
+use super::raw::allocate;
 use crate::error::{CoreError, Result};
 
 /// A part of a picture, in pixels; edges may lie between pixels.

@@ -1,22 +1,22 @@
 //! `trainer eval`.
 
+mod one;
 mod report;
 mod suite;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use burn::tensor::Device;
 
-use self::report::{Done, record, report};
+use self::one::one;
+use self::report::{Done, report};
 use crate::classifier_file;
 use crate::cli::EvalArgs;
-use crate::data::DataError;
-use crate::eval::cache::{Cache, default_folder};
+use crate::disk::cache::cache_folder;
+use crate::eval::cache::Cache;
 use crate::eval::embedder::{Embedder, Reading};
-use crate::eval::task::Context;
-use crate::eval::{Options, Task, tasks};
-use crate::exit::{code, usage};
+use crate::eval::tasks;
+use crate::exit::usage;
 use crate::model_file::{self, Model};
 
 /// Measure a model and print or write one object a task.
@@ -62,7 +62,7 @@ fn embedder<'a>(args: &EvalArgs, model: &'a Model, device: &'a Device) -> Embedd
     let folder = match (args.no_cache, &args.cache) {
         (true, _) => None,
         (false, Some(folder)) => Some(folder.clone()),
-        (false, None) => Some(default_folder("embeddings")),
+        (false, None) => Some(cache_folder("embeddings")),
     };
     let reading = Reading {
         batch_size: args.options.batch_size,
@@ -88,51 +88,4 @@ fn named(args: &EvalArgs, embedder: Option<&Embedder<'_>>) -> anyhow::Result<Vec
             one(args, embedder, *task, &args.options, &args.data, dataset)
         })
         .collect()
-}
-
-/// Run a task on some data.
-fn one(
-    args: &EvalArgs,
-    embedder: Option<&Embedder<'_>>,
-    task: &dyn Task,
-    options: &Options,
-    data: &[PathBuf],
-    dataset: Option<&str>,
-) -> anyhow::Result<Done> {
-    let cx = Context {
-        embedder,
-        options,
-        data,
-        dataset,
-    };
-    let mut outcome = task.run(&cx).map_err(|error| {
-        if is_about_data(&error) {
-            let needs = squeezed(task.needs());
-            usage(format!("{error:#}\n{} needs: {needs}", task.name()))
-        } else {
-            error
-        }
-    })?;
-    let confusions = std::mem::take(&mut outcome.confusions);
-    Ok(Done {
-        record: record(args, embedder, task, &cx, outcome),
-        confusions,
-        data: data.to_vec(),
-        split: options.split.clone(),
-    })
-}
-
-/// Whether an error says that the data is another than the task needs, rather than what is wrong with
-/// an option or with single records.
-fn is_about_data(error: &anyhow::Error) -> bool {
-    let data = error.chain().find_map(|c| c.downcast_ref::<DataError>());
-    match data {
-        Some(DataError::TooManyBroken { .. } | DataError::Setting { .. }) => false,
-        Some(_) => code(error) == 2,
-        None => code(error) == 2 && error.to_string().starts_with("--data"),
-    }
-}
-
-fn squeezed(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

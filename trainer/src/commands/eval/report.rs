@@ -6,15 +6,14 @@ use std::path::{Path, PathBuf};
 use espalier_core::model::Preset;
 
 use crate::cli::EvalArgs;
-use crate::data::open;
+use crate::data::formats::open;
+use crate::disk::write::write_atomic;
 use crate::eval::embedder::Embedder;
 use crate::eval::published;
 use crate::eval::report::html::{Section, page};
 use crate::eval::report::{pictures, table};
-use crate::eval::task::{Confusion, Context, Outcome};
-use crate::eval::tasks::word;
+use crate::eval::task::{Confusion, Context, Outcome, word};
 use crate::eval::{Record, Task};
-use crate::fit::checkpoint::write_whole;
 use crate::model_file::Model;
 
 /// A result with what only the page shows.
@@ -91,7 +90,7 @@ pub(super) fn report(args: &EvalArgs, done: &[Done]) -> anyhow::Result<()> {
         lines.push('\n');
     }
     if let Some(path) = &args.out {
-        write_whole(path, lines.as_bytes())?;
+        write_atomic(path, lines.as_bytes())?;
     }
     if let Some(path) = &args.report {
         write_page(path, done)?;
@@ -132,5 +131,5 @@ fn write_page(path: &Path, done: &[Done]) -> anyhow::Result<()> {
             pictures,
         })
         .collect();
-    write_whole(path, page(&sections).as_bytes())
+    write_atomic(path, page(&sections).as_bytes())
 }

@@ -1,11 +1,12 @@
 //! The benchmarks of the papers, those that are there.
 
-use super::one;
+use super::one::one;
 use super::report::{Done, report};
 use crate::cli::EvalArgs;
 use crate::eval::embedder::Embedder;
 use crate::eval::suite::{self, Planned, beside};
-use crate::exit::{code, usage};
+use crate::exit::usage;
+use crate::exit_code::code;
 
 /// Every benchmark of the suite that is there.
 ///

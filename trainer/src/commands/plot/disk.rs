@@ -3,8 +3,9 @@
 use espalier_core::geometry::Space;
 use espalier_core::taxonomy::Taxonomy;
 
-use super::args::DiskArgs;
-use super::{finish, inputs};
+use super::finish::finish;
+use super::inputs;
+use crate::cli::plot::DiskArgs;
 use crate::eval::embed::{self, Reading};
 use crate::exit::usage;
 use crate::plot::disk::{Photo, Settings, broadest, disk};

@@ -2,8 +2,9 @@
 
 use espalier_core::geometry::Space;
 
-use super::args::FactorsArgs;
-use super::{finish, inputs};
+use super::finish::finish;
+use super::inputs;
+use crate::cli::plot::FactorsArgs;
 use crate::exit::usage;
 use crate::plot::{draw, factors::factors};
 

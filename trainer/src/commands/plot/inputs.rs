@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use espalier_core::taxonomy::Taxonomy;
 
-use super::args::{DataArgs, FigureArgs};
+use crate::cli::plot::{DataArgs, FigureArgs};
 use crate::config::DatasetKind;
-use crate::data::{Dataset, OpenImages, Synthetic, open, synthetic};
+use crate::data::formats::open;
+use crate::data::formats::synthetic;
+use crate::data::{Dataset, OpenImages, Synthetic};
 use crate::exit::usage;
 use crate::figure::Output;
 use crate::plot::scenes::{self, Scene, Wanted};

@@ -1,7 +1,8 @@
 //! `trainer plot ladder`.
 
-use super::args::LadderArgs;
-use super::{finish, inputs};
+use super::finish::finish;
+use super::inputs;
+use crate::cli::plot::LadderArgs;
 use crate::commands::caption::captioner;
 use crate::exit::usage;
 use crate::figure::Thumbnail;

@@ -1,8 +1,8 @@
 //! `trainer plot`: figures of the papers from any checkpoint.
 
-pub mod args;
 mod disk;
 mod factors;
+mod finish;
 mod inputs;
 mod ladder;
 mod norms;
@@ -10,12 +10,7 @@ mod pr;
 mod traversal;
 mod umap;
 
-pub use args::PlotCommand;
-
-use serde::Serialize;
-
-use self::args::FigureArgs;
-use crate::figure::{Canvas, Output, save};
+use crate::cli::PlotCommand;
 
 /// Make a figure.
 ///
@@ -31,24 +26,4 @@ pub fn run(command: &PlotCommand) -> anyhow::Result<()> {
         PlotCommand::Pr(args) => pr::run(args),
         PlotCommand::Ladder(args) => ladder::run(args),
     }
-}
-
-/// Write a figure and print its numbers: all of them as JSON, or a few lines.
-fn finish(
-    args: &FigureArgs,
-    output: &Output,
-    canvas: &Canvas,
-    data: &impl Serialize,
-    summary: &[String],
-) -> anyhow::Result<()> {
-    save(canvas, output)?;
-    if args.common.json {
-        println!("{}", serde_json::to_string(data)?);
-        return Ok(());
-    }
-    for line in summary {
-        println!("{line}");
-    }
-    println!("{}", output.path().display());
-    Ok(())
 }

@@ -1,7 +1,8 @@
 //! `trainer plot norms`.
 
-use super::args::NormsArgs;
-use super::{finish, inputs};
+use super::finish::finish;
+use super::inputs;
+use crate::cli::plot::NormsArgs;
 use crate::plot::{draw, norms::norms};
 
 /// Pictures where no number is given.

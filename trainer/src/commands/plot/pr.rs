@@ -1,7 +1,8 @@
 //! `trainer plot pr`.
 
-use super::args::PrArgs;
-use super::{finish, inputs};
+use super::finish::finish;
+use super::inputs;
+use crate::cli::plot::PrArgs;
 use crate::exit::usage;
 use crate::plot::draw;
 use crate::plot::pr::{Pr, curve, of_results, size};

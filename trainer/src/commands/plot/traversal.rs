@@ -1,7 +1,8 @@
 //! `trainer plot traversal`.
 
-use super::args::TraversalArgs;
-use super::{finish, inputs};
+use super::finish::finish;
+use super::inputs;
+use crate::cli::plot::TraversalArgs;
 use crate::exit::usage;
 use crate::figure::Thumbnail;
 use crate::plot::draw::{self, Shown};

@@ -2,8 +2,9 @@
 
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
-use super::args::UmapArgs;
-use super::{finish, inputs};
+use super::finish::finish;
+use super::inputs;
+use crate::cli::plot::UmapArgs;
 use crate::exit::usage;
 use crate::plot::lineage::{items, place};
 use crate::plot::{draw, umap::FEWEST};

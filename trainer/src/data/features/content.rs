@@ -3,10 +3,10 @@
 use sha2::{Digest, Sha256};
 
 use super::view::Subject;
-use crate::data::boxes::Region;
-use crate::data::fault::{Broken, Fault};
-use crate::data::picture::Picture;
-use crate::data::source::Record;
+use crate::data::records::boxes::Region;
+use crate::data::records::fault::{Broken, Fault};
+use crate::data::records::picture::Picture;
+use crate::data::records::source::Record;
 
 /// Hashes of a record that can be read, without its texts.
 pub(super) struct Content {

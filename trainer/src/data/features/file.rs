@@ -15,8 +15,8 @@ use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::data::fault::Cause;
-use crate::fit::checkpoint::write_whole;
+use crate::data::records::fault::Cause;
+use crate::disk::write::write_atomic;
 
 /// Names of the tensor and of the metadata entry.
 const FEATURES: &str = "features";
@@ -95,7 +95,7 @@ impl Stored {
         let mut own = path.as_os_str().to_owned();
         own.push(format!(".{}", std::process::id()));
         let own = PathBuf::from(own);
-        write_whole(&own, &bytes)?;
+        write_atomic(&own, &bytes)?;
         fs::rename(&own, path).with_context(|| format!("naming {}", path.display()))
     }
 }

@@ -18,13 +18,13 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::content::Content;
 use super::file::{self, Entry, Stored};
-use super::rows::FeatureRows;
 use super::view::{Opened, Subject, ViewSpec};
-use crate::data::batch::Pictures;
-use crate::data::boxes::Region;
-use crate::data::fault::{Broken, Fault};
-use crate::data::picture::{Kept, Picture};
-use crate::data::source::{Dataset, Record, Records, Unit};
+use crate::data::batches::feature_rows::FeatureRows;
+use crate::data::batches::image_batch::Pictures;
+use crate::data::records::boxes::Region;
+use crate::data::records::fault::{Broken, Fault};
+use crate::data::records::picture::{Kept, Picture};
+use crate::data::records::source::{Dataset, Record, Records, Unit};
 
 /// Records of a file.
 const RECORDS: usize = 256;

@@ -7,9 +7,9 @@ use half::f16;
 
 use super::file::{self, Entry, Stored};
 use super::keep::Encoder;
-use super::rows::FeatureRows;
-use crate::data::batch::Pictures;
-use crate::data::nothing;
+use crate::data::batches::feature_rows::FeatureRows;
+use crate::data::batches::image_batch::Pictures;
+use crate::data::sampling::nothing;
 
 /// Pictures of the pool: of these, each step draws some.
 const POOL: usize = 512;

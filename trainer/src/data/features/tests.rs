@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use espalier_core::input::{Preprocess, RandomCrop, ResizeMode, Tokenizer};
 
 use super::*;
+use crate::config::Needs;
 use crate::data::{
-    Batch, BatchSpec, BatchStream, Dataset, ImageBatch, Needs, Pictures, Position, Synthetic,
+    Batch, BatchSpec, BatchStream, Dataset, ImageBatch, Pictures, Position, Synthetic,
 };
 use crate::model_file::MERGES;
 
@@ -168,7 +169,7 @@ fn view_0_is_the_crop_of_evaluation_and_the_others_are_augmented() {
     let plain = data.load(0).unwrap().read(0).unwrap();
     let record = records.read(0).unwrap();
     assert_eq!((&record.key, &record.caption), (&plain.key, &plain.caption));
-    let crate::data::picture::Picture::Kept(photo) = record.picture else {
+    let crate::data::records::picture::Picture::Kept(photo) = record.picture else {
         panic!("the picture is not kept")
     };
     assert_eq!(photo.views, 3);

@@ -5,13 +5,13 @@ use image::RgbImage;
 use image::imageops::flip_horizontal;
 use serde_json::json;
 
-use crate::data::batch::BatchSpec;
-use crate::data::boxes::{Region, large_enough, pixel_box};
-use crate::data::draw::{cut, square};
-use crate::data::fault::{Cause, Fault};
-use crate::data::mirror::speaks_of_sides;
-use crate::data::random::{Purpose, Random};
-use crate::data::source::Record;
+use crate::data::batches::batch_spec::BatchSpec;
+use crate::data::records::boxes::{Region, large_enough, pixel_box};
+use crate::data::records::fault::{Cause, Fault};
+use crate::data::records::mirror::speaks_of_sides;
+use crate::data::records::random::{Purpose, Random};
+use crate::data::records::source::Record;
+use crate::data::sampling::draw::{cut, square};
 
 /// Which pictures of a record a file is about. They lie in files of their own, so that a method
 /// without boxes uses the photos of one with boxes.

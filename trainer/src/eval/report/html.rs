@@ -81,7 +81,7 @@ fn body(section: &Section<'_>) -> String {
             .iter()
             .filter(|p| p.metric == *name)
             .collect();
-        let each = |what: &dyn Fn(&crate::eval::published::Compared) -> String| {
+        let each = |what: &dyn Fn(&crate::eval::record::Compared) -> String| {
             papers
                 .iter()
                 .map(|p| what(p))

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
 
-use crate::data::chils::{TwoLevels, WANTED};
-use crate::data::{Ledger, open};
+use crate::data::Ledger;
+use crate::data::benchmarks::chils::{TwoLevels, WANTED};
+use crate::data::formats::open;
 use crate::eval::metrics::pairs::{Pairs, Sign, two_fold};
 use crate::eval::metrics::steps::linspace;
-use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::eval::task::{Context, Outcome, Place, Task, settings, word};
 use crate::eval::{Points, prompts, search};
 use crate::exit::usage;
 
@@ -59,7 +60,7 @@ impl Task for Breeds {
             prompts: set.to_owned(),
             settings: settings([
                 ("resize", cx.resize_word(ResizeMode::CentreCrop)),
-                ("sign", super::word(&cx.options.sign)),
+                ("sign", word(&cx.options.sign)),
             ]),
             ..Outcome::default()
         };
@@ -233,7 +234,7 @@ fn subset(
             .collect();
         for k in KS {
             let (value, chosen) = two_fold(&part, WEIGHTS, k);
-            let word = super::word(&sign);
+            let word = word(&sign);
             total
                 .metrics
                 .insert(format!("{name}_recall@{k}_{word}"), value);

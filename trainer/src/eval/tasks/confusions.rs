@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
-use super::labelled::Answers;
+use super::answers::Answers;
 use crate::eval::task::Confusion;
 
 /// Wrong answers that are frequent, at most `most`, those with the highest common ancestor first.

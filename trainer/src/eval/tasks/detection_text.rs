@@ -11,8 +11,8 @@ use espalier_core::input::ResizeMode;
 use rayon::prelude::*;
 
 use super::scenes::Boxes;
-use crate::data::coco_boxes;
-use crate::data::coco_split::{BASE, NOVEL};
+use crate::data::formats::coco_boxes;
+use crate::data::formats::coco_split::{BASE, NOVEL};
 use crate::eval::metrics::average_precision::average_precision;
 use crate::eval::task::{Context, Outcome, settings};
 use crate::eval::{Points, prompts, zero_shot};

@@ -4,10 +4,10 @@ use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
 
 use crate::data::HierarcapsTest;
-use crate::data::files::Item;
-use crate::data::hierarcaps_test::WANTED;
+use crate::data::benchmarks::hierarcaps_test::WANTED;
+use crate::data::records::files::Item;
 use crate::eval::matching::{self, Chains, Walk};
-use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::eval::task::{Context, Outcome, Place, Task, settings, word};
 use crate::exit::usage;
 
 /// Precision, recall and order on HierarCaps' test set.
@@ -92,7 +92,7 @@ impl Task for Hierarcaps {
             ledger: Some(ledger),
             settings: settings([
                 ("resize", cx.resize_word(ResizeMode::CentreCrop)),
-                ("radii", super::word(&walk.radii)),
+                ("radii", word(&walk.radii)),
                 ("steps", walk.steps.to_string()),
                 ("drop_first", walk.drop_first.to_string()),
             ]),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::data::hyperlex::{Hyperlex as Data, WANTED};
+use crate::data::benchmarks::hyperlex::{Hyperlex as Data, WANTED};
 use crate::eval::metrics::correlation::spearman;
 use crate::eval::task::{Context, Outcome, Place, Task, settings};
 use crate::exit::usage;

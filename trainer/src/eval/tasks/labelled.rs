@@ -1,18 +1,18 @@
 //! Labelled pictures, the classes they are told apart by, and their answers.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use espalier_core::input::ResizeMode;
 use espalier_core::taxonomy::Taxonomy;
 
+pub use super::answers::Answers;
 use super::classes::{Classes, classes};
-use super::classified::{Classified, classified};
+use super::classified::classified;
 use super::confusions::confusions;
-use crate::data::splits::TEST;
-use crate::data::{Ledger, open};
-use crate::eval::embedded::Embedded;
+use crate::data::Ledger;
+use crate::data::formats::open;
+use crate::data::formats::splits::TEST;
 use crate::eval::protocols::Protocol;
 use crate::eval::search::{Ranked, top_k};
 use crate::eval::task::{Context, Outcome, settings};
@@ -27,30 +27,6 @@ pub const NEEDS: &str = "class folders of pictures, shards with synsets, a bench
 
 /// Wrong answers that are shown.
 const CONFUSIONS: usize = 30;
-
-/// Pictures with their answers.
-pub struct Answers {
-    /// All pictures.
-    pub pictures: Rc<Embedded>,
-    /// Classes to choose from.
-    pub classes: Classes,
-    /// Places of the pictures that are judged.
-    pub judged: Vec<usize>,
-    /// The class of each judged picture.
-    pub truth: Vec<usize>,
-    /// The best classes of each.
-    pub ranked: Ranked,
-    /// What the classifier of `--classifier` answers, where it is asked.
-    pub classified: Option<Classified>,
-    /// Pictures left out, by reason.
-    pub left_out: BTreeMap<String, u64>,
-    /// What is there and what is odd.
-    pub ledger: Ledger,
-    /// Prompt set.
-    pub prompts: String,
-    /// The split or range that was taken, where the data has several.
-    pub split: Option<String>,
-}
 
 /// Embed the pictures of the data and rank the classes for each (METHODS 6.1).
 ///

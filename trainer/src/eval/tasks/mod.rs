@@ -1,5 +1,6 @@
 //! The tasks of `trainer eval`. A new one is a file here and a line in [`ALL`].
 
+mod answers;
 mod breeds;
 mod classes;
 mod classified;
@@ -70,10 +71,4 @@ pub fn find(name: &str) -> anyhow::Result<&'static dyn Task> {
             names().join(", ")
         ))
     })
-}
-
-/// The word of a setting on the command line.
-pub(crate) fn word(value: &impl clap::ValueEnum) -> String {
-    let word = value.to_possible_value();
-    word.map_or_else(String::new, |v| v.get_name().to_owned())
 }

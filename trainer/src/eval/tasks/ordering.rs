@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::data::lineage::{Lineages, NegativeKind};
-use crate::data::{Dataset, Hierarcaps, HierarcapsTest, Ledger, open};
+use crate::data::formats::open;
+use crate::data::records::lineage::{Lineages, NegativeKind};
+use crate::data::{Dataset, Hierarcaps, HierarcapsTest, Ledger};
 use crate::eval::task::{Context, Outcome, Place, Task};
 use crate::eval::{embed, ordering};
 use crate::exit::usage;

@@ -7,9 +7,9 @@ use espalier_core::input::ResizeMode;
 
 use super::hierarcaps::walk;
 use super::ranks::{self, Lineages, NEEDS, PLACES};
-use crate::data::random::{Purpose, Random};
+use crate::data::records::random::{Purpose, Random};
 use crate::eval::matching::{self, Chains};
-use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::eval::task::{Context, Outcome, Place, Task, settings, word};
 
 /// Precision, recall, F1 and order over ranks.
 pub struct RankOrdering;
@@ -65,10 +65,10 @@ impl Task for RankOrdering {
             classes: points.len(),
             settings: settings([
                 ("resize", cx.resize_word(ResizeMode::CentreCrop)),
-                ("radii", super::word(&walk.radii)),
+                ("radii", word(&walk.radii)),
                 ("steps", walk.steps.to_string()),
                 ("drop_first", walk.drop_first.to_string()),
-                ("rank_text", super::word(&cx.options.rank_text)),
+                ("rank_text", word(&cx.options.rank_text)),
                 ("root", ranks::ROOT.to_owned()),
             ]),
             metrics: matching::metrics(&space, &pictures, chains, walk),

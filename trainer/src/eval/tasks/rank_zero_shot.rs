@@ -7,7 +7,7 @@ use espalier_core::input::ResizeMode;
 use super::ranks::{self, Lineages, NEEDS, PLACES};
 use crate::eval::prompts;
 use crate::eval::search::top_k;
-use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::eval::task::{Context, Outcome, Place, Task, settings, word};
 
 /// Accuracy at each rank.
 pub struct RankZeroShot;
@@ -63,7 +63,7 @@ impl Task for RankZeroShot {
             prompts: set.to_owned(),
             settings: settings([
                 ("resize", cx.resize_word(ResizeMode::CentreCrop)),
-                ("rank_text", super::word(&cx.options.rank_text)),
+                ("rank_text", word(&cx.options.rank_text)),
             ]),
             ledger: Some(data.ledger),
             metrics,

@@ -7,8 +7,9 @@ use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
 use espalier_core::taxonomy::RANKS;
 
-use crate::data::lineage::RankText;
-use crate::data::{Ledger, open};
+use crate::config::RankText;
+use crate::data::Ledger;
+use crate::data::formats::open;
 use crate::eval::embedded::Embedded;
 use crate::eval::task::{Context, Place};
 use crate::exit::usage;

@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, HashMap};
 use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
 
-use crate::data::captioned::{Captioned, WANTED};
-use crate::data::files::Item;
-use crate::data::{Ledger, open};
+use crate::data::Ledger;
+use crate::data::benchmarks::captioned::{Captioned, WANTED};
+use crate::data::formats::open;
+use crate::data::records::files::Item;
 use crate::eval::Points;
 use crate::eval::metrics::recall;
 use crate::eval::search::top_k;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use espalier_core::input::ResizeMode;
 
-use crate::data::{Crops, Dataset, Ledger, open};
+use crate::data::formats::open;
+use crate::data::{Crops, Dataset, Ledger};
 use crate::eval::embedded::Embedded;
 use crate::eval::task::Context;
 use crate::exit::usage;

@@ -6,7 +6,8 @@ use espalier_core::caption::{Calibration, Classifier};
 use espalier_core::input::ResizeMode;
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
-use crate::data::{Ledger, open};
+use crate::data::Ledger;
+use crate::data::formats::open;
 use crate::eval::prompts;
 use crate::eval::stop::{self, Picture};
 use crate::eval::task::{Context, Outcome, Place, Task, settings};

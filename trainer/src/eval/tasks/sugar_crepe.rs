@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use espalier_core::input::ResizeMode;
 
-use crate::data::files::Item;
-use crate::data::sugar_crepe::{SugarCrepe as Data, WANTED};
+use crate::data::benchmarks::sugar_crepe::{SugarCrepe as Data, WANTED};
+use crate::data::records::files::Item;
 use crate::eval::task::{Context, Outcome, Place, Task, settings};
 
 /// Accuracy by kind of change and over all questions.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use espalier_core::input::ResizeMode;
 
-use crate::data::files::Item;
-use crate::data::vl_checklist::{VlChecklist as Data, WANTED};
+use crate::data::benchmarks::vl_checklist::{VlChecklist as Data, WANTED};
+use crate::data::records::files::Item;
 use crate::eval::embedded::View;
 use crate::eval::task::{Context, Outcome, Place, Task, settings};
 

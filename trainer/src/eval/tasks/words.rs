@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use espalier_core::caption::{nearest_node, place_text};
 use espalier_core::taxonomy::{NodeIx, Taxonomy, score};
 
-use crate::data::typed_words::{self, TypedWord, WANTED};
-use crate::data::{Ledger, open};
+use crate::data::Ledger;
+use crate::data::benchmarks::typed_words::{self, TypedWord, WANTED};
+use crate::data::formats::open;
 use crate::eval::prompts;
 use crate::eval::task::{Context, Outcome, Place, Task, settings};
 

@@ -7,7 +7,7 @@ use espalier_core::model::{Pool, Positions};
 use espalier_core::nn::Activation;
 use serde_json::{Map, Value, json};
 
-use super::{Checkpoint, Wanted, Written, pixels, pretty, resize, want_clip};
+use super::checkpoint::{Checkpoint, Wanted, Written, pixels, pretty, resize, want_clip};
 use crate::model_file::MERGES;
 
 fn activation(activation: Activation) -> &'static str {

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use espalier_core::model::LiftKind;
 use espalier_core::weights::HostTensor;
 
-use super::{Checkpoint, Written};
+use super::checkpoint::{Checkpoint, Written};
+use crate::disk::weights_file::Stored;
 use crate::layout::{Layout, causal_mask};
 use crate::model_file::PUBLISHED_CARD;
-use crate::weights_file::Stored;
 
 /// What MERU's scalars start as: curvature 1, feature scales `d^-0.5`, as logarithms (METHODS 2.0).
 fn initial(name: &str, d_embed: usize) -> f32 {

@@ -4,6 +4,7 @@
 //! say is refused, with what stands in the way.
 
 mod card;
+mod checkpoint;
 mod hugging_face;
 mod meru;
 mod open_clip;
@@ -14,16 +15,12 @@ use std::path::Path;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use espalier_core::input::ResizeMode;
-use espalier_core::model::{DualConfig, LiftKind};
-use espalier_core::weights::Tensors;
-use serde_json::Value;
 
+pub use self::checkpoint::Checkpoint;
+use crate::disk::weights_file::{self, Stored};
+use crate::disk::write::write_atomic;
 use crate::exit::usage;
-use crate::fit::checkpoint::write_whole;
 use crate::layout::{Layout, give};
-use crate::model_file::ModelCard;
-use crate::weights_file::{self, Stored};
 
 /// What `trainer export` writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -37,104 +34,6 @@ pub enum ExportFormat {
     OpenClip,
     /// Weights under the names of the MERU family.
     Meru,
-}
-
-/// A checkpoint as it is read from disk.
-#[derive(Clone, Debug)]
-pub struct Checkpoint {
-    /// What it says of itself.
-    pub card: ModelCard,
-    /// Its tensors, under our names.
-    pub tensors: Tensors,
-}
-
-/// What a format makes of a checkpoint.
-struct Written {
-    /// Name of the weights file.
-    weights: &'static str,
-    /// Tensors beside those of the layout's table.
-    more: Vec<(String, Stored)>,
-    /// Metadata of the weights file.
-    metadata: BTreeMap<String, String>,
-    /// Other files.
-    files: Vec<(&'static str, String)>,
-}
-
-/// What a model has and what a format wants.
-struct Wanted {
-    faults: Vec<String>,
-    format: &'static str,
-}
-
-impl Wanted {
-    fn new(format: &'static str) -> Self {
-        Self {
-            faults: Vec::new(),
-            format,
-        }
-    }
-
-    /// Note that something does not fit.
-    fn that(&mut self, fits: bool, what: &str, found: impl std::fmt::Debug) {
-        if !fits {
-            self.faults.push(format!("wanted {what}, found {found:?}"));
-        }
-    }
-
-    fn judge(self) -> anyhow::Result<()> {
-        if self.faults.is_empty() {
-            return Ok(());
-        }
-        Err(usage(format!(
-            "--format {}: this model cannot be said in it: {}; --format meru takes every model",
-            self.format,
-            self.faults.join("; ")
-        )))
-    }
-}
-
-/// Pixel statistics of a checkpoint: its tensors, which the model computes with.
-fn pixels(checkpoint: &Checkpoint) -> anyhow::Result<[[f64; 3]; 2]> {
-    let read = |name: &str| {
-        let tensor = checkpoint.tensors.tensors.get(name);
-        let three = tensor.and_then(|t| <[f32; 3]>::try_from(t.data.as_slice()).ok());
-        three
-            .map(|t| t.map(neat))
-            .ok_or_else(|| usage(format!("the checkpoint has no `{name}` of three numbers")))
-    };
-    Ok([read("pixel_mean")?, read("pixel_std")?])
-}
-
-/// The shortest decimal number that is read as this float again.
-fn neat(value: f32) -> f64 {
-    let short: f64 = value.to_string().parse().unwrap_or(f64::from(value));
-    if short as f32 == value {
-        short
-    } else {
-        f64::from(value)
-    }
-}
-
-fn resize(card: &ModelCard) -> ResizeMode {
-    let own = card.origin.as_ref().map(|o| o.preprocess.resize);
-    own.unwrap_or_default()
-}
-
-fn pretty(value: &Value) -> anyhow::Result<String> {
-    Ok(format!("{}\n", serde_json::to_string_pretty(value)?))
-}
-
-/// What every CLIP of other programs is.
-fn want_clip(wanted: &mut Wanted, config: &DualConfig, resize: ResizeMode) {
-    let v = &config.vision;
-    wanted.that(
-        config.lift == LiftKind::Sphere,
-        "the unit sphere",
-        config.lift,
-    );
-    wanted.that(!v.patch_bias, "patches without bias", "a bias");
-    let told = resize != ResizeMode::WhitePad;
-    wanted.that(told, "pictures cropped or squeezed", resize);
 }
 
 /// Write a checkpoint for other programs; returns the names of the files.
@@ -177,11 +76,11 @@ pub fn write(
     fs::create_dir_all(out).with_context(|| format!("creating {}", out.display()))?;
     let mut names = Vec::new();
     for (file, text) in &written.files {
-        write_whole(&out.join(file), text.as_bytes())?;
+        write_atomic(&out.join(file), text.as_bytes())?;
         names.push((*file).to_owned());
     }
     let readme = card::write(&checkpoint.card, layout, name, notes);
-    write_whole(&out.join("README.md"), readme.as_bytes())?;
+    write_atomic(&out.join("README.md"), readme.as_bytes())?;
     // The weights last: a folder with weights is whole.
     weights_file::write(&weights, &tensors, written.metadata)?;
     names.extend(["README.md".to_owned(), written.weights.to_owned()]);

@@ -7,7 +7,7 @@ use espalier_core::model::{Pool, Positions};
 use espalier_core::nn::Activation;
 use serde_json::{Value, json};
 
-use super::{Checkpoint, Wanted, Written, pixels, pretty, resize, want_clip};
+use super::checkpoint::{Checkpoint, Wanted, Written, pixels, pretty, resize, want_clip};
 
 /// The ratio that open_clip multiplies the width by and cuts to a whole number.
 fn ratio(hidden: usize, width: usize) -> f64 {

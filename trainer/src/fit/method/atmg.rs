@@ -4,19 +4,14 @@ use espalier_core::geometry::cone;
 use espalier_core::loss::{self, LossTerms};
 use espalier_core::model::LiftKind;
 
-use super::{Method, StepContext};
+use super::definition::{Method, StepContext};
 use crate::config::LossConfig;
-use crate::data::Needs;
 
 pub(super) struct Atmg {
     pub(super) options: LossConfig,
 }
 
 impl Method for Atmg {
-    fn needs(&self) -> Needs {
-        Needs::Captions
-    }
-
     fn lift(&self, _d_embed: usize) -> LiftKind {
         LiftKind::Lorentz
     }

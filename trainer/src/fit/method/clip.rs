@@ -4,20 +4,15 @@ use burn::tensor::Tensor;
 use espalier_core::loss::{self, LossTerms};
 use espalier_core::model::LiftKind;
 
-use super::context::{chance_of_pairs, needs_of_pairs};
-use super::{Method, StepContext};
+use super::context::chance_of_pairs;
+use super::definition::{Method, StepContext};
 use crate::config::LossConfig;
-use crate::data::Needs;
 
 pub(super) struct Clip {
     pub(super) options: LossConfig,
 }
 
 impl Method for Clip {
-    fn needs(&self) -> Needs {
-        needs_of_pairs(&self.options)
-    }
-
     fn lift(&self, _d_embed: usize) -> LiftKind {
         LiftKind::Sphere
     }

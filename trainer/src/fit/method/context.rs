@@ -1,13 +1,14 @@
 //! What the methods have in common: points of pictures, captions, boxes and chains of texts.
 
 use burn::tensor::Tensor;
-use espalier_core::loss::{HycoclipPoints, LossTerms, ORDER_MARGIN, label_contrast, radial_generality, radial_order};
+use espalier_core::loss::{
+    HycoclipPoints, LossTerms, ORDER_MARGIN, label_contrast, radial_generality, radial_order,
+};
 use espalier_core::math::normalize;
 use espalier_core::model::{Lift, Tokens};
 
-use super::StepContext;
+use super::definition::StepContext;
 use crate::config::LossConfig;
-use crate::data::Needs;
 use crate::fit::inputs::{ChainInputs, ImageTensor};
 
 /// Factor on the cosines of texts and anchors before the softmax over the nodes. At 1 no text could
@@ -19,15 +20,6 @@ const ANCHOR_SCALE: f32 = 20.0;
 /// distances, a label that is nearer to the root than others has an advantage with every picture; a
 /// variance of 1e-4 changes logits by as much as a cosine that is off by 0.003.
 const EVENNESS: f64 = 30.0;
-
-/// What a method on pairs needs; with boxes, their phrases make further pairs.
-pub(super) fn needs_of_pairs(options: &LossConfig) -> Needs {
-    if options.boxes_as_pairs {
-        Needs::Boxes
-    } else {
-        Needs::Captions
-    }
-}
 
 /// The contrast of such pairs at chance.
 pub(super) fn chance_of_pairs(options: &LossConfig, batch_size: usize) -> (&'static str, f64) {

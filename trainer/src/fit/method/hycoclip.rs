@@ -5,9 +5,8 @@ use espalier_core::geometry::lorentz;
 use espalier_core::loss::{self, HycoclipWeights, LossTerms};
 use espalier_core::model::LiftKind;
 
-use super::{Method, StepContext};
+use super::definition::{Method, StepContext};
 use crate::config::LossConfig;
-use crate::data::Needs;
 
 pub(super) struct Hycoclip {
     pub(super) options: LossConfig,
@@ -24,10 +23,6 @@ pub(super) fn weights(options: &LossConfig, ramp: f64) -> HycoclipWeights {
 }
 
 impl Method for Hycoclip {
-    fn needs(&self) -> Needs {
-        Needs::Boxes
-    }
-
     fn lift(&self, _d_embed: usize) -> LiftKind {
         LiftKind::Lorentz
     }

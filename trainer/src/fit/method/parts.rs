@@ -3,9 +3,8 @@
 use espalier_core::loss::{self, LossTerms};
 use espalier_core::model::LiftKind;
 
-use super::{Method, StepContext, Trains};
+use super::definition::{Method, StepContext};
 use crate::config::{LossConfig, PartsSpace};
-use crate::data::Needs;
 use crate::fit::inputs::ImageTensor;
 
 pub(super) struct Parts {
@@ -13,17 +12,6 @@ pub(super) struct Parts {
 }
 
 impl Method for Parts {
-    fn needs(&self) -> Needs {
-        Needs::Parts
-    }
-
-    fn trains(&self) -> Trains {
-        Trains {
-            text: false,
-            ..Trains::ALL
-        }
-    }
-
     fn lift(&self, _d_embed: usize) -> LiftKind {
         LiftKind::Lorentz
     }

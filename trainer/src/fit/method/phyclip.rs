@@ -6,20 +6,15 @@ use espalier_core::geometry::product::{pairwise_dist, split};
 use espalier_core::loss::{self, HycoclipPoints, LossTerms};
 use espalier_core::model::{Lift, LiftKind};
 
+use super::definition::{Method, StepContext};
 use super::hycoclip::weights;
-use super::{Method, StepContext};
 use crate::config::LossConfig;
-use crate::data::Needs;
 
 pub(super) struct Phyclip {
     pub(super) options: LossConfig,
 }
 
 impl Method for Phyclip {
-    fn needs(&self) -> Needs {
-        Needs::Boxes
-    }
-
     fn lift(&self, d_embed: usize) -> LiftKind {
         LiftKind::Product {
             factors: match self.options.factors {

@@ -4,9 +4,8 @@ use espalier_core::loss::{self, Chains, LossTerms, PairTerm, RadialWeights};
 use espalier_core::model::LiftKind;
 
 use super::context::ChainPoints;
-use super::{Method, StepContext, Trains};
+use super::definition::{Method, StepContext};
 use crate::config::{LossConfig, RootKind};
-use crate::data::Needs;
 
 pub(super) struct Radial {
     pub(super) options: LossConfig,
@@ -15,19 +14,6 @@ pub(super) struct Radial {
 }
 
 impl Method for Radial {
-    fn needs(&self) -> Needs {
-        Needs::Chains
-    }
-
-    fn trains(&self) -> Trains {
-        Trains {
-            text: true,
-            image: false,
-            projection: false,
-            scale: false,
-        }
-    }
-
     fn root_text(&self) -> Option<&str> {
         Some(self.options.root_text.as_deref().unwrap_or(""))
     }

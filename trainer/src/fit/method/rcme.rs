@@ -5,20 +5,15 @@ use espalier_core::loss::{self, Lineages, LossTerms, RcmeWeights};
 use espalier_core::math::normalize;
 use espalier_core::model::LiftKind;
 
-use super::{Method, StepContext};
+use super::definition::{Method, StepContext};
 use crate::config::LossConfig;
-use crate::data::Needs;
-use crate::data::lineage::NegativeKind;
+use crate::data::records::lineage::NegativeKind;
 
 pub(super) struct Rcme {
     pub(super) options: LossConfig,
 }
 
 impl Method for Rcme {
-    fn needs(&self) -> Needs {
-        Needs::Chains
-    }
-
     fn negatives(&self) -> NegativeKind {
         NegativeKind::BelowSibling
     }

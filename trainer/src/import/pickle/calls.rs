@@ -2,8 +2,8 @@
 
 use super::machine::{Machine, Step};
 use super::tensor::{Storage, TensorView};
-use super::value::{Known, Node, Ref};
-use crate::import::dtype::Number;
+use super::value::{Arena, Known, Node, Ref};
+use crate::disk::dtype::Number;
 
 /// What a pickle may name.
 fn known(module: &str, name: &str) -> Option<Known> {
@@ -85,7 +85,7 @@ impl Machine<'_> {
             .parts(arguments)
             .ok_or("a call without a tuple")?;
         let node = match (function, arguments) {
-            (Known::RebuildTensor, _) => Node::Tensor(TensorView::rebuilt(&self.arena, arguments)?),
+            (Known::RebuildTensor, _) => Node::Tensor(rebuilt(&self.arena, arguments)?),
             (Known::RebuildParameter, [tensor, ..]) => self.arena.get(*tensor).clone(),
             (Known::OrderedDict, []) => Node::Dict(Vec::new()),
             (Known::OrderedDict, [items]) => Node::Dict(self.items(*items)?),
@@ -109,4 +109,31 @@ impl Machine<'_> {
             })
             .collect()
     }
+}
+
+/// The tensor that `_rebuild_tensor_v2` would make of its arguments.
+///
+/// # Errors
+/// Says what is wrong with the arguments.
+fn rebuilt(arena: &Arena, arguments: &[Ref]) -> Result<TensorView, String> {
+    let sizes = |at: Ref| -> Option<Vec<usize>> {
+        let parts = arena.parts(at)?;
+        parts.iter().map(|n| arena.size(*n)).collect()
+    };
+    let read = || {
+        let [storage, offset, shape, strides, ..] = arguments else {
+            return None;
+        };
+        let Node::Storage(storage) = arena.get(*storage) else {
+            return None;
+        };
+        Some(TensorView {
+            storage: storage.clone(),
+            offset: arena.size(*offset)?,
+            shape: sizes(*shape)?,
+            strides: sizes(*strides)?,
+        })
+    };
+    let tensor = read().ok_or("a tensor without storage, offset, shape and strides")?;
+    tensor.checked()
 }

@@ -1,7 +1,6 @@
 //! Tensors as pickles describe them: a piece of a storage with strides.
 
-use super::value::{Arena, Node, Ref};
-use crate::import::dtype::Number;
+use crate::disk::dtype::Number;
 
 /// Most numbers of one tensor; the largest table of token embeddings has a twentieth of it.
 const MAX_NUMBERS: usize = 1 << 31;
@@ -32,7 +31,7 @@ pub struct TensorView {
 
 impl TensorView {
     /// Check that a tensor lies inside its storage.
-    fn checked(self) -> Result<Self, String> {
+    pub(super) fn checked(self) -> Result<Self, String> {
         let outside = || {
             format!(
                 "a tensor of shape {:?}, strides {:?} from {} on does not lie inside its storage \
@@ -72,33 +71,6 @@ impl TensorView {
             expected *= side;
         }
         true
-    }
-
-    /// The tensor that `_rebuild_tensor_v2` would make of its arguments.
-    ///
-    /// # Errors
-    /// Says what is wrong with the arguments.
-    pub fn rebuilt(arena: &Arena, arguments: &[Ref]) -> Result<Self, String> {
-        let sizes = |at: Ref| -> Option<Vec<usize>> {
-            let parts = arena.parts(at)?;
-            parts.iter().map(|n| arena.size(*n)).collect()
-        };
-        let read = || {
-            let [storage, offset, shape, strides, ..] = arguments else {
-                return None;
-            };
-            let Node::Storage(storage) = arena.get(*storage) else {
-                return None;
-            };
-            Some(Self {
-                storage: storage.clone(),
-                offset: arena.size(*offset)?,
-                shape: sizes(*shape)?,
-                strides: sizes(*strides)?,
-            })
-        };
-        let tensor = read().ok_or("a tensor without storage, offset, shape and strides")?;
-        tensor.checked()
     }
 
     /// The numbers of the tensor, row by row, out of those of its storage.

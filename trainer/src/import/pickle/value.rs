@@ -18,7 +18,7 @@ pub enum Known {
     /// `torch.Size`.
     Size,
     /// A storage type, such as `torch.FloatStorage`.
-    StorageType(crate::import::dtype::Number),
+    StorageType(crate::disk::dtype::Number),
 }
 
 /// A value.

@@ -2,9 +2,9 @@
 
 use super::key;
 use crate::figure::axes::THIN;
-use crate::figure::canvas::{BODY, COLUMN, SMALL};
 use crate::figure::font::Weight;
 use crate::figure::labels::{self, Wish};
+use crate::figure::size::{BODY, COLUMN, SMALL};
 use crate::figure::theme::Colour;
 use crate::figure::{Anchor, Canvas, Paint, Scale, Text, Theme};
 use crate::plot::disk::{By, Centre, Disk, Dot};

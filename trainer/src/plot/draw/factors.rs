@@ -1,8 +1,8 @@
 //! Three rows of bars over the same factors.
 
-use crate::figure::canvas::{BODY, COLUMN, SMALL};
 use crate::figure::font::{Weight, fit};
 use crate::figure::scale::bounds;
+use crate::figure::size::{BODY, COLUMN, SMALL};
 use crate::figure::theme::Colour;
 use crate::figure::{Anchor, Canvas, Paint, Scale, Text, Theme, axes};
 use crate::plot::factors::{Activation, Factors};

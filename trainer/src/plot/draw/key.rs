@@ -1,9 +1,10 @@
 //! Names of series: beside their curves where there is room, else in a corner; names of groups in a
 //! row.
 
-use crate::figure::canvas::{BODY, body_width};
+use crate::figure::canvas::body_width;
 use crate::figure::font::{self, Weight};
 use crate::figure::labels::{self, Wish};
+use crate::figure::size::BODY;
 use crate::figure::theme::Colour;
 use crate::figure::{Canvas, Paint, Text};
 

@@ -3,9 +3,10 @@
 use espalier_core::caption::PathStep;
 
 use crate::figure::axes;
-use crate::figure::canvas::{BODY, SMALL, body_width};
+use crate::figure::canvas::body_width;
 use crate::figure::font::{Weight, fit, width as text_width};
 use crate::figure::scale::bounds;
+use crate::figure::size::{BODY, SMALL};
 use crate::figure::{Canvas, Paint, Scale, Text, Theme, Thumbnail};
 use crate::plot::ladder::Ladder;
 

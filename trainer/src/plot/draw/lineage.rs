@@ -1,9 +1,9 @@
 //! A lineage among its siblings in the plane of UMAP, which has no axes worth drawing.
 
-use crate::figure::canvas::{BODY, COLUMN, SMALL};
 use crate::figure::font::Weight;
 use crate::figure::labels::{self, Placed, Wish};
 use crate::figure::scale::bounds;
+use crate::figure::size::{BODY, COLUMN, SMALL};
 use crate::figure::theme::Colour;
 use crate::figure::{Anchor, Canvas, Paint, Text, Theme};
 use crate::plot::lineage::{Item, Umap};

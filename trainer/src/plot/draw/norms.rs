@@ -2,8 +2,8 @@
 
 use super::key::{self, Curve, Named};
 use crate::figure::axes;
-use crate::figure::canvas::COLUMN;
 use crate::figure::scale::bounds;
+use crate::figure::size::COLUMN;
 use crate::figure::theme::Colour;
 use crate::figure::{Canvas, Paint, Scale, Theme};
 use crate::plot::norms::{Norms, Series};

@@ -3,8 +3,8 @@
 use super::key::{self, Curve, Named};
 use crate::eval::metrics::curve::Point;
 use crate::figure::axes;
-use crate::figure::canvas::{COLUMN, SMALL};
 use crate::figure::scale::bounds;
+use crate::figure::size::{COLUMN, SMALL};
 use crate::figure::{Canvas, Paint, Scale, Text, Theme};
 use crate::plot::pr::Pr;
 

@@ -1,10 +1,10 @@
 //! A walk from top to bottom: where it begins, what it passes, where it ends.
 
 use crate::figure::axes::THIN;
-use crate::figure::canvas::{BODY, COLUMN, SMALL};
 use crate::figure::font::{Weight, wrap};
 use crate::figure::labels::spread;
 use crate::figure::scale::bounds;
+use crate::figure::size::{BODY, COLUMN, SMALL};
 use crate::figure::{Anchor, Canvas, Paint, Text, Theme, Thumbnail};
 use crate::plot::traversal::{Candidate, Stop, Traversal};
 

@@ -1,0 +1,71 @@
+//! The pixels of a file as it stores them, and how large they may be.
+
+use ::image::ColorType;
+use ::image::metadata::Orientation;
+
+use crate::error::{CoreError, Result};
+
+/// Most bytes that the pixels of one picture may take, as stored in the file's own channels and
+/// depth and as 8-bit RGB: 1200 MiB.
+///
+/// 12000 x 12000 pixels fit at any depth (RGBA with 16 bits a channel: 1099 MiB). The page has 4 GiB
+/// of address space for everything; a decoder's own tables come on top.
+pub const MAX_DECODED_BYTES: u64 = 1200 << 20;
+
+/// Longest side in pixels. Longer pictures are not photos.
+pub const MAX_SIDE: u32 = 30_000;
+
+/// Pixels as the file stores them, before [`super::blend::to_rgb`].
+pub(super) struct Raw {
+    pub(super) width: u32,
+    pub(super) height: u32,
+    pub(super) color: ColorType,
+    /// `width * height * color.bytes_per_pixel()` bytes, 16-bit channels in the machine's order.
+    pub(super) data: Vec<u8>,
+    pub(super) orientation: Orientation,
+}
+
+/// Number of bytes of the pixels, if they fit the budget.
+pub(super) fn check_size(width: u32, height: u32, bytes_per_pixel: u8) -> Result<usize> {
+    if width == 0 || height == 0 {
+        return Err(CoreError::Image(format!(
+            "the picture has no pixels ({width} x {height})"
+        )));
+    }
+    if width > MAX_SIDE || height > MAX_SIDE {
+        return Err(CoreError::Image(format!(
+            "{width} x {height} pixels are too many; a side may have {MAX_SIDE}: make the picture \
+             smaller"
+        )));
+    }
+    let pixels = u64::from(width) * u64::from(height);
+    let len = pixels * u64::from(bytes_per_pixel);
+    let needed = len.max(pixels * 3);
+    match usize::try_from(len) {
+        Ok(len) if needed <= MAX_DECODED_BYTES => Ok(len),
+        _ => Err(CoreError::Image(format!(
+            "{width} x {height} pixels need {} MiB of memory and {} MiB are allowed: make the \
+             picture smaller",
+            needed.div_ceil(1 << 20),
+            MAX_DECODED_BYTES >> 20
+        ))),
+    }
+}
+
+/// A buffer of zeros, or an error where the machine has no room for it.
+pub(super) fn allocate(len: usize) -> Result<Vec<u8>> {
+    let mut data = Vec::new();
+    data.try_reserve_exact(len).map_err(|_| {
+        CoreError::Image(format!(
+            "no memory for the {} MiB that the picture needs: make it smaller",
+            len.div_ceil(1 << 20)
+        ))
+    })?;
+    data.resize(len, 0);
+    Ok(data)
+}
+
+/// Message for a file that stops before its picture does.
+pub(super) fn cut_off(name: &str, len: usize) -> String {
+    format!("this {name} is cut off: it ends after {len} bytes, before the picture is complete")
+}

@@ -1,0 +1,337 @@
+//! Which file of a package imports which, from the `use` declarations and paths in its sources.
+//!
+//! The reading is textual: comments and test modules are left out, groups of imports are taken apart,
+//! and a name that a module passes on with `pub use` counts for the file that defines it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Path of a module below the crate's root; empty for the root.
+pub type Module = Vec<String>;
+
+/// The files of a package and their imports.
+pub struct Imports {
+    /// For each module the modules that it uses, itself excluded.
+    pub uses: BTreeMap<Module, BTreeSet<Module>>,
+}
+
+/// One imported path, and whether it is passed on.
+struct Import {
+    path: Module,
+    passed_on: bool,
+}
+
+impl Imports {
+    /// Reads all sources below `package/src`.
+    pub fn of(package: &Path) -> Self {
+        let source = package.join("src");
+        let mut code = BTreeMap::new();
+        for file in rust_files(&source) {
+            let module = module_of(file.strip_prefix(&source).unwrap());
+            let text = bare(&std::fs::read_to_string(&file).unwrap());
+            code.insert(module, text);
+        }
+        let modules: BTreeSet<Module> = code.keys().cloned().collect();
+        let imports: BTreeMap<&Module, Vec<Import>> = code
+            .iter()
+            .map(|(module, text)| (module, imports(module, text, &modules)))
+            .collect();
+        let mut passed_on: BTreeMap<(Module, String), Module> = BTreeMap::new();
+        for (module, all) in &imports {
+            for import in all.iter().filter(|import| import.passed_on) {
+                if let Some(name) = import.path.last() {
+                    passed_on.insert(((*module).clone(), name.clone()), import.path.clone());
+                }
+            }
+        }
+        let uses = imports
+            .iter()
+            .map(|(module, all)| {
+                let targets = all
+                    .iter()
+                    .map(|import| definer(&import.path, &modules, &passed_on));
+                let others = targets.filter(|target| target != *module).collect();
+                ((*module).clone(), others)
+            })
+            .collect();
+        Self { uses }
+    }
+
+    /// The same between what lies side by side in a folder, given as a path below `src`: its folders, each
+    /// with all that is in it, and its files.
+    pub fn side_by_side(&self, folder: &[String]) -> Self {
+        let child = |module: &Module| -> Option<Module> {
+            let inside = module.starts_with(folder) && module.len() > folder.len();
+            inside.then(|| module[..=folder.len()].to_vec())
+        };
+        let mut uses: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
+        for (from, targets) in &self.uses {
+            let Some(from) = child(from) else { continue };
+            let others = targets.iter().filter_map(child).filter(|to| *to != from);
+            uses.entry(from.clone()).or_default().extend(others);
+        }
+        Self { uses }
+    }
+
+    /// All folders, as paths below `src`; `src` itself is the first.
+    pub fn folders(&self) -> BTreeSet<Module> {
+        let above = |module: &Module| module[..module.len().saturating_sub(1)].to_vec();
+        self.uses.keys().map(above).collect()
+    }
+
+    /// Groups of modules that reach each other, each sorted, those of one module left out.
+    pub fn circles(&self) -> Vec<Vec<String>> {
+        let reached: BTreeMap<&Module, BTreeSet<&Module>> = (self.uses.keys())
+            .map(|module| (module, self.reached(module)))
+            .collect();
+        let mut found = BTreeSet::new();
+        for (module, all) in &reached {
+            let circle: Vec<String> = all
+                .iter()
+                .filter(|other| {
+                    reached
+                        .get(*other)
+                        .is_some_and(|back| back.contains(module))
+                })
+                .map(|other| other.join("/"))
+                .collect();
+            if circle.len() > 1 {
+                found.insert(circle);
+            }
+        }
+        found.into_iter().collect()
+    }
+
+    /// All modules that one reaches in one step or more.
+    fn reached<'a>(&'a self, from: &Module) -> BTreeSet<&'a Module> {
+        let mut found = BTreeSet::new();
+        let mut open: Vec<&Module> = self.uses.get(from).into_iter().flatten().collect();
+        while let Some(module) = open.pop() {
+            if found.insert(module) {
+                open.extend(self.uses.get(module).into_iter().flatten());
+            }
+        }
+        found
+    }
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+fn module_of(file: &Path) -> Module {
+    let mut parts: Module = file
+        .with_extension("")
+        .iter()
+        .map(|part| part.to_string_lossy().into_owned())
+        .collect();
+    if parts
+        .last()
+        .is_some_and(|last| ["mod", "lib", "main"].contains(&last.as_str()))
+    {
+        parts.pop();
+    }
+    parts
+}
+
+/// Code without comments and without its test module.
+fn bare(text: &str) -> String {
+    let code = text.split("#[cfg(test)]\n").next().unwrap_or_default();
+    let lines = code.lines().map(|line| match line.find("//") {
+        Some(at) => &line[..at],
+        None => line,
+    });
+    lines.flat_map(|line| [line, "\n"]).collect()
+}
+
+fn imports(module: &Module, code: &str, modules: &BTreeSet<Module>) -> Vec<Import> {
+    let mut found = Vec::new();
+    let mut rest = String::with_capacity(code.len());
+    let mut statements = code.split_inclusive(';');
+    for statement in &mut statements {
+        let start = statement.rfind("use ").filter(|at| {
+            let before = statement[..*at].chars().next_back();
+            before.is_none_or(char::is_whitespace)
+        });
+        let Some(start) = start.filter(|at| !statement[*at..].contains('(')) else {
+            rest.push_str(statement);
+            continue;
+        };
+        rest.push_str(&statement[..start]);
+        let line = statement[..start].rfind('\n').map_or(0, |at| at + 1);
+        let passed_on = statement[line..start].trim_start().starts_with("pub");
+        let tree = statement[start + 4..].trim_end_matches(';');
+        for path in taken_apart(tree) {
+            if let Some(path) = absolute(module, &path, modules) {
+                found.push(Import { path, passed_on });
+            }
+        }
+    }
+    // Paths that are written out where they are used.
+    for word in rest.split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':') {
+        let path: Module = word.split("::").map(str::to_owned).collect();
+        if path.len() > 1
+            && let Some(path) = absolute(module, &path, modules)
+        {
+            found.push(Import {
+                path,
+                passed_on: false,
+            });
+        }
+    }
+    found
+}
+
+/// Paths of a tree of imports: `a::{b, c::d as e}` is `a::b` and `a::c::d`.
+fn taken_apart(tree: &str) -> Vec<Module> {
+    let tree = tree.trim();
+    let (path, group) = match tree.find('{') {
+        Some(open) => (
+            &tree[..open],
+            Some(&tree[open + 1..tree.rfind('}').unwrap_or(tree.len())]),
+        ),
+        None => (tree, None),
+    };
+    let path = path.split(" as ").next().unwrap_or_default();
+    let parts: Module = path
+        .split("::")
+        .map(|part| part.trim().to_owned())
+        .filter(|part| !part.is_empty())
+        .collect();
+    let Some(group) = group else {
+        return vec![parts];
+    };
+    split_group(group)
+        .into_iter()
+        .flat_map(taken_apart)
+        .map(|tail| parts.iter().cloned().chain(tail).collect())
+        .collect()
+}
+
+/// The members of a group, those of groups inside it kept together.
+fn split_group(group: &str) -> Vec<&str> {
+    let (mut depth, mut from, mut found) = (0, 0, Vec::new());
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                found.push(&group[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found.push(&group[from..]);
+    found.retain(|member| !member.trim().is_empty());
+    found
+}
+
+/// A path from the root of the crate; none for one that leads out of it.
+fn absolute(module: &Module, path: &Module, modules: &BTreeSet<Module>) -> Option<Module> {
+    let mut base = module.clone();
+    let mut rest = path.as_slice();
+    match rest.first()?.as_str() {
+        "crate" => return Some(rest[1..].to_vec()),
+        "self" => rest = &rest[1..],
+        "super" => {}
+        child => {
+            base.push(child.to_owned());
+            return modules.contains(&base).then(|| {
+                base.pop();
+                base.extend(rest.iter().cloned());
+                base
+            });
+        }
+    }
+    while rest.first().is_some_and(|part| part == "super") {
+        base.pop();
+        rest = &rest[1..];
+    }
+    base.extend(rest.iter().cloned());
+    Some(base)
+}
+
+/// The file in which what a path names is defined.
+fn definer(
+    path: &Module,
+    modules: &BTreeSet<Module>,
+    passed_on: &BTreeMap<(Module, String), Module>,
+) -> Module {
+    let mut path = path.clone();
+    // Names are passed on through a few files at most.
+    for _ in 0..8 {
+        let known = (0..=path.len())
+            .rev()
+            .find(|len| modules.contains(&path[..*len]));
+        let len = known.unwrap_or(0);
+        let (module, rest) = (path[..len].to_vec(), &path[len..]);
+        let next = rest
+            .first()
+            .and_then(|name| passed_on.get(&(module.clone(), name.clone())));
+        match next {
+            Some(origin) if *origin != path => {
+                path = origin.iter().chain(&rest[1..]).cloned().collect();
+            }
+            _ => return module,
+        }
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(files: &[(&str, &str)]) -> Imports {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = folder.path().join("src").join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        Imports::of(folder.path())
+    }
+
+    #[test]
+    fn a_circle_is_found_through_groups_paths_and_names_passed_on() {
+        let files = [
+            ("lib.rs", "pub mod a;\npub mod b;\n"),
+            ("a/mod.rs", "mod inner;\npub use inner::Thing;\n"),
+            (
+                "a/inner.rs",
+                "use crate::b::{self, other::{Left, Right as R}};\npub struct Thing;\n",
+            ),
+            ("b/mod.rs", "pub mod other;\n"),
+            (
+                "b/other.rs",
+                "// use crate::c;\nfn f(x: crate::a::Thing) {}\n",
+            ),
+        ];
+        let imports = package(&files);
+        assert_eq!(imports.circles(), [["a/inner", "b/other"]]);
+        assert_eq!(imports.side_by_side(&[]).circles(), [["a", "b"]]);
+    }
+
+    #[test]
+    fn tests_and_comments_do_not_count() {
+        let files = [
+            ("lib.rs", "pub mod a;\npub mod b;\n"),
+            ("a.rs", "use super::b::B;\n"),
+            (
+                "b.rs",
+                "//! See crate::a.\npub struct B;\n#[cfg(test)]\nmod tests {\n    use crate::a::f;\n}\n",
+            ),
+        ];
+        assert!(package(&files).circles().is_empty());
+    }
+}

@@ -1,0 +1,357 @@
+//! The shape of the house: which package, folder and file may use which, what core must never reach,
+//! and that the documents name files that exist.
+
+#![allow(clippy::unwrap_used)]
+
+mod imports;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cargo_metadata::{Metadata, MetadataCommand};
+
+use imports::Imports;
+
+/// For each package of the workspace, the others that it may depend on, in tests too.
+const ARROWS: [(&str, &[&str]); 5] = [
+    ("espalier-core", &[]),
+    ("espalier-trainer", &["espalier-core"]),
+    ("espalier-web", &["espalier-core"]),
+    (
+        "espalier-tests",
+        &["espalier-core", "espalier-trainer", "espalier-web", "xtask"],
+    ),
+    ("xtask", &[]),
+];
+
+/// Beginnings of package names that core must not reach: backends, and what belongs to the command
+/// line, the page or a runtime.
+const KEPT_OUT: [&str; 22] = [
+    "burn-autodiff",
+    "burn-candle",
+    "burn-cpu",
+    "burn-cubecl",
+    "burn-cuda",
+    "burn-flex",
+    "burn-fusion",
+    "burn-ndarray",
+    "burn-remote",
+    "burn-rocm",
+    "burn-router",
+    "burn-tch",
+    "burn-train",
+    "burn-vision",
+    "burn-wgpu",
+    "clap",
+    "cudarc",
+    "leptos",
+    "reqwest",
+    "tokio",
+    "web-sys",
+    "wgpu",
+];
+
+/// Pairs of files that may import each other, being one idea in one folder.
+const PAIRS: [[&str; 2]; 2] = [
+    // A manifest lists files, and a file is checked against its line.
+    ["bundle/files", "bundle/manifest"],
+    // Tensors are stored quantised, and what is quantised is a tensor.
+    ["weights/q8", "weights/tensors"],
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .to_path_buf()
+}
+
+fn workspace() -> Metadata {
+    MetadataCommand::new()
+        .manifest_path(root().join("Cargo.toml"))
+        .no_deps()
+        .exec()
+        .unwrap()
+}
+
+/// Every package that `package` reaches by itself on `target`, with no help from what others in
+/// the workspace switch on. `None` is the machine that runs the tests.
+fn reached(package: &str, target: Option<&str>) -> BTreeSet<String> {
+    let mut tree = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    tree.current_dir(root())
+        .args(["tree", "-p", package, "--edges", "normal,build,dev"])
+        .args(["--prefix", "none", "--format", "{p}"]);
+    if let Some(target) = target {
+        tree.args(["--target", target]);
+    }
+    let output = tree.output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .filter_map(|line| line.split_whitespace().next().map(str::to_owned))
+        .collect()
+}
+
+fn kept_out(packages: &BTreeSet<String>) -> Vec<&String> {
+    packages
+        .iter()
+        .filter(|p| KEPT_OUT.iter().any(|name| p.starts_with(name)))
+        .collect()
+}
+
+#[test]
+fn packages_depend_on_one_another_only_along_the_arrows() {
+    let workspace = workspace();
+    let names: BTreeSet<&str> = workspace.packages.iter().map(|p| p.name.as_str()).collect();
+    let drawn: BTreeSet<&str> = ARROWS.iter().map(|(name, _)| *name).collect();
+    assert_eq!(
+        names, drawn,
+        "the packages of the workspace and those in ARROWS"
+    );
+    for (name, allowed) in ARROWS {
+        let package = workspace
+            .packages
+            .iter()
+            .find(|p| p.name.as_str() == name)
+            .unwrap();
+        for dependency in package.dependencies.iter().map(|d| d.name.as_str()) {
+            assert!(
+                !names.contains(dependency) || allowed.contains(&dependency),
+                "{name} depends on {dependency}, allowed are {allowed:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn core_reaches_no_backend_command_line_page_or_runtime() {
+    for target in [None, Some("wasm32-unknown-unknown")] {
+        let packages = reached("espalier-core", target);
+        assert!(
+            packages.contains("burn-tensor"),
+            "the tree was not read: {packages:?}"
+        );
+        assert_eq!(
+            kept_out(&packages),
+            Vec::<&String>::new(),
+            "target {target:?}"
+        );
+    }
+}
+
+/// The check above is worth something only if it sees a package that must not be there.
+#[test]
+fn a_package_with_a_backend_is_recognised_as_such() {
+    let packages = reached("espalier-tests", None);
+    assert!(
+        kept_out(&packages).iter().any(|p| *p == "burn-flex"),
+        "{packages:?}"
+    );
+}
+
+#[test]
+fn files_and_folders_import_one_another_in_one_direction() {
+    let pairs: Vec<Vec<String>> = PAIRS
+        .iter()
+        .map(|p| p.map(str::to_owned).to_vec())
+        .collect();
+    for package in ["core", "trainer", "web", "xtask"] {
+        let imports = Imports::of(&root().join(package));
+        let circles = imports.circles();
+        let new: Vec<_> = circles.iter().filter(|c| !pairs.contains(c)).collect();
+        assert!(new.is_empty(), "{package}: files in circles: {new:?}");
+        for folder in imports.folders() {
+            let circles = imports.side_by_side(&folder).circles();
+            let new: Vec<_> = circles.iter().filter(|c| !pairs.contains(c)).collect();
+            assert!(new.is_empty(), "{package}: folders in circles: {new:?}");
+        }
+    }
+}
+
+/// The arrows that ARCHITECTURE.md draws between folders are those of the sources.
+#[test]
+fn the_arrows_between_folders_are_written_down() {
+    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    for package in ["trainer", "web"] {
+        let folders = Imports::of(&root().join(package)).side_by_side(&[]);
+        for (from, targets) in &folders.uses {
+            let named = |module: &Vec<String>| module.first().cloned().unwrap_or_default();
+            // The roots of the programs start everything.
+            if from.is_empty() || targets.is_empty() {
+                continue;
+            }
+            let to: Vec<String> = targets
+                .iter()
+                .map(named)
+                .filter(|t| !t.is_empty())
+                .collect();
+            let line = format!("{package}/{} -> {}", named(from), to.join(" "));
+            assert!(
+                text.contains(&format!("{line}\n")),
+                "ARCHITECTURE.md lacks `{line}`"
+            );
+        }
+    }
+}
+
+#[test]
+fn documents_name_files_that_exist() {
+    let root = root();
+    let documents = documents(&root);
+    assert!(
+        documents.iter().any(|d| d.ends_with("README.md")),
+        "{documents:?}"
+    );
+    let missing: Vec<String> = documents
+        .iter()
+        .flat_map(|document| {
+            let text = std::fs::read_to_string(document).unwrap();
+            // The notes become part of the card beside the weights, and are read there.
+            let notes = ["default", "tiny"]
+                .into_iter()
+                .find(|model| document.ends_with(format!("trainer/configs/{model}-notes.md")));
+            let folder = match notes {
+                Some(model) => root.join("static/models").join(model),
+                None => document.parent().unwrap().to_path_buf(),
+            };
+            let shown = document.strip_prefix(&root).unwrap().display().to_string();
+            let root = root.clone();
+            named_files(&text, &root)
+                .into_iter()
+                .filter(move |name| !exists(&folder, name) && !exists(&root, name))
+                .map(move |name| format!("{shown} names {name}"))
+        })
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "these files do not exist:\n{}",
+        missing.join("\n")
+    );
+}
+
+#[test]
+fn a_name_is_taken_for_a_file_of_the_repository_only_where_it_is_one() {
+    let text = "Run `cargo ci`; see `core/src/math.rs`, `tests/tests/prep*.rs`, `xtask/src/gone.rs`,\n\
+                `NOTICES.md`, `image/text`, `a.rs`, `config.toml`, `dist/index.html`, [adr](docs/adr/x.md#top) and\n\
+                [site](https://example.org/core/x).\n```sh\nls `core/none.rs`\n```\n";
+    let root = root();
+    let named = named_files(text, &root);
+    let expected = [
+        "NOTICES.md",
+        "core/src/math.rs",
+        "docs/adr/x.md",
+        "tests/tests/prep*.rs",
+        "xtask/src/gone.rs",
+    ];
+    assert_eq!(
+        named.iter().map(String::as_str).collect::<Vec<_>>(),
+        expected
+    );
+    assert!(exists(&root, "tests/tests/prep*.rs") && exists(&root, "Cargo.toml"));
+    assert!(!exists(&root, "xtask/src/gone.rs") && !exists(&root, "tests/tests/none*.rs"));
+}
+
+/// All `.md` files, without what is built, downloaded or written by runs. The change log speaks of
+/// the past and may name what is gone.
+fn documents(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            let left_out = ["dist", "logs", "node_modules", "target"].contains(&name.as_str());
+            if !left_out && (!name.starts_with('.') || name == ".github") {
+                found.extend(documents(&path));
+            }
+        } else if name.ends_with(".md") && name != "CHANGELOG.md" {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// Names in backticks that begin with a folder of the repository or are those of documents at its
+/// top level, and relative link targets; fenced code is left out.
+fn named_files(text: &str, root: &Path) -> BTreeSet<String> {
+    let prose = without_fences(text);
+    let quoted = prose
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|word| is_repository_path(word, root));
+    let links = prose
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split([')', '#', ' ']).next())
+        .filter(|target| !target.is_empty() && !target.contains(':'));
+    quoted.chain(links).map(str::to_owned).collect()
+}
+
+fn without_fences(text: &str) -> String {
+    let mut inside = false;
+    text.lines()
+        .filter(|line| {
+            let fence = line.trim_start().starts_with("```");
+            inside ^= fence;
+            !inside && !fence
+        })
+        .flat_map(|line| [line, "\n"])
+        .collect()
+}
+
+fn is_repository_path(word: &str, root: &Path) -> bool {
+    let plain = word
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "._-/*".contains(c));
+    match word.split_once('/') {
+        Some((first, rest)) => plain && !rest.is_empty() && is_source_folder(first, root),
+        None => plain && word.ends_with(".md") && word.starts_with(char::is_uppercase),
+    }
+}
+
+fn is_source_folder(name: &str, root: &Path) -> bool {
+    let built = ["dist", "logs", "node_modules", "target"];
+    !name.is_empty() && !name.contains('*') && !built.contains(&name) && root.join(name).is_dir()
+}
+
+/// Whether a path exists below `base`; `*` stands for any part of one name.
+fn exists(base: &Path, path: &str) -> bool {
+    let mut found = vec![base.to_path_buf()];
+    for name in path
+        .split('/')
+        .filter(|name| !name.is_empty() && *name != ".")
+    {
+        found = found
+            .iter()
+            .flat_map(|folder| matching(folder, name))
+            .collect();
+    }
+    !found.is_empty()
+}
+
+fn matching(folder: &Path, name: &str) -> Vec<PathBuf> {
+    let Some((start, end)) = name.split_once('*') else {
+        let path = folder.join(name);
+        return if path.exists() {
+            vec![path]
+        } else {
+            Vec::new()
+        };
+    };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
+        })
+        .collect()
+}

@@ -1,0 +1,19 @@
+//! What every command that computes takes.
+
+use clap::Args;
+
+use crate::device::Backend;
+
+/// What every command that computes takes.
+#[derive(Args, Clone, Debug)]
+pub struct Common {
+    /// Where to compute.
+    #[arg(long, value_enum, default_value = "auto")]
+    pub backend: Backend,
+    /// Never use the network. Only `import` ever does; accepted so that scripts can say it.
+    #[arg(long)]
+    pub offline: bool,
+    /// Print the result as JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
+}

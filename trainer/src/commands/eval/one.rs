@@ -1,0 +1,59 @@
+//! One task on some data.
+
+use std::path::PathBuf;
+
+use super::report::{Done, record};
+use crate::cli::EvalArgs;
+use crate::data::DataError;
+use crate::eval::embedder::Embedder;
+use crate::eval::task::Context;
+use crate::eval::{Options, Task};
+use crate::exit::usage;
+use crate::exit_code::code;
+
+/// Run a task on some data.
+pub(super) fn one(
+    args: &EvalArgs,
+    embedder: Option<&Embedder<'_>>,
+    task: &dyn Task,
+    options: &Options,
+    data: &[PathBuf],
+    dataset: Option<&str>,
+) -> anyhow::Result<Done> {
+    let cx = Context {
+        embedder,
+        options,
+        data,
+        dataset,
+    };
+    let mut outcome = task.run(&cx).map_err(|error| {
+        if is_about_data(&error) {
+            let needs = squeezed(task.needs());
+            usage(format!("{error:#}\n{} needs: {needs}", task.name()))
+        } else {
+            error
+        }
+    })?;
+    let confusions = std::mem::take(&mut outcome.confusions);
+    Ok(Done {
+        record: record(args, embedder, task, &cx, outcome),
+        confusions,
+        data: data.to_vec(),
+        split: options.split.clone(),
+    })
+}
+
+/// Whether an error says that the data is another than the task needs, rather than what is wrong with
+/// an option or with single records.
+fn is_about_data(error: &anyhow::Error) -> bool {
+    let data = error.chain().find_map(|c| c.downcast_ref::<DataError>());
+    match data {
+        Some(DataError::TooManyBroken { .. } | DataError::Setting { .. }) => false,
+        Some(_) => code(error) == 2,
+        None => code(error) == 2 && error.to_string().starts_with("--data"),
+    }
+}
+
+fn squeezed(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,80 @@
+//! The names of the training methods.
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use super::loss::LossConfig;
+use super::needs::Needs;
+use super::trains::Trains;
+
+/// A method as the user names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MethodName {
+    /// Contrast of cosines (METHODS 2.1).
+    Clip,
+    /// Contrast and entailment of pictures and captions in the Lorentz model (METHODS 2.2).
+    Meru,
+    /// Contrast and entailment of wholes and parts in the Lorentz model (METHODS 2.3).
+    Hycoclip,
+    /// The same in a product of Lorentz factors (METHODS 2.4).
+    Phyclip,
+    /// Chains of captions ordered by angles from a root (METHODS 2.5).
+    Re,
+    /// The same with entailment cones (METHODS 2.6).
+    Ec,
+    /// Global and local order of lineages, with pictures (METHODS 2.7).
+    Rcme,
+    /// Contrast by angles (METHODS 2.8).
+    Atmg,
+    /// Pictures and their parts, without texts (METHODS 2.9).
+    Parts,
+}
+
+impl MethodName {
+    /// Name on the command line and in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Clip => "clip",
+            Self::Meru => "meru",
+            Self::Hycoclip => "hycoclip",
+            Self::Phyclip => "phyclip",
+            Self::Re => "re",
+            Self::Ec => "ec",
+            Self::Rcme => "rcme",
+            Self::Atmg => "atmg",
+            Self::Parts => "parts",
+        }
+    }
+
+    /// What a sample must have.
+    #[must_use]
+    pub fn needs(self, options: &LossConfig) -> Needs {
+        match self {
+            Self::Clip | Self::Meru if options.boxes_as_pairs => Needs::Boxes,
+            Self::Clip | Self::Meru | Self::Atmg => Needs::Captions,
+            Self::Hycoclip | Self::Phyclip => Needs::Boxes,
+            Self::Re | Self::Ec | Self::Rcme => Needs::Chains,
+            Self::Parts => Needs::Parts,
+        }
+    }
+
+    /// What is trained.
+    #[must_use]
+    pub fn trains(self) -> Trains {
+        match self {
+            Self::Re | Self::Ec => Trains {
+                text: true,
+                image: false,
+                projection: false,
+                scale: false,
+            },
+            Self::Parts => Trains {
+                text: false,
+                ..Trains::ALL
+            },
+            _ => Trains::ALL,
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! What encoders compute in.
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+/// What the towers compute in. Weights, optimiser, features and all geometry stay in 32 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Precision {
+    /// 32-bit floats.
+    Fp32,
+    /// bfloat16: half the memory, and faster where the device has units for it.
+    Bf16,
+}

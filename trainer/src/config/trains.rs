@@ -1,0 +1,24 @@
+//! Which parts of a model are trained.
+
+/// What is trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trains {
+    /// The image encoder, without its projection.
+    pub image: bool,
+    /// The projection of the image encoder.
+    pub projection: bool,
+    /// The text tower.
+    pub text: bool,
+    /// The scale of the contrast.
+    pub scale: bool,
+}
+
+impl Trains {
+    /// All of it.
+    pub const ALL: Self = Self {
+        image: true,
+        projection: true,
+        text: true,
+        scale: true,
+    };
+}

@@ -1,0 +1,170 @@
+//! How batches of a dataset are made.
+
+use std::sync::Arc;
+
+use espalier_core::input::RandomCrop;
+
+use crate::config::Needs;
+use crate::data::batches::feature_rows::FeatureRows;
+use crate::data::records::error::{DataError, Result};
+use crate::data::records::lineage::Lineages;
+use crate::data::records::order::ShuffleBudget;
+
+/// How to make batches of a dataset.
+#[derive(Clone, Debug)]
+pub struct BatchSpec {
+    /// Samples of a batch, at least 1.
+    pub batch_size: usize,
+    /// Side of the square pictures, in pixels, at least 1.
+    pub image_size: u32,
+    /// Most tokens of a text, start and end included, at least 2.
+    pub context: usize,
+    /// What the method needs of a sample; samples without it are skipped.
+    pub needs: Needs,
+    /// Chains of texts of labels, for records that have a label and no chain of their own.
+    pub lineages: Option<Arc<Lineages>>,
+    /// Boxes of other pictures with the same label that each box brings a pair with.
+    pub cross_image: usize,
+    /// Random crop of pictures and boxes; `None` takes the middle of each.
+    pub augment: Option<RandomCrop>,
+    /// Whether every other record is seen in a mirror, where no text of it speaks of sides.
+    pub mirror: bool,
+    /// Probability that a picture or box is blurred, compressed or darkened, in [0, 1].
+    pub worn: f32,
+    /// Whether a picture is first centred on a white square, as the reference's training
+    /// pictures are (METHODS 4, 5.2). Without it the ends of long pictures and boxes are cropped
+    /// away. Prepared shards are square already.
+    pub white_pad: bool,
+    /// Boxes are used if their area exceeds the square of this, in whole pixels of the stored
+    /// picture; see [`default_min_box_px`](crate::data::records::boxes::default_min_box_px). Crops of prepared
+    /// shards were selected already.
+    pub min_box_px: f64,
+    /// Seed of order, choice of boxes and augmentation.
+    pub seed: u64,
+    /// Threads that decode, crop and tokenise; 0 counts as 1. Has no influence on the batches.
+    pub workers: usize,
+    /// Batches that are made ahead of the step, at least 1.
+    pub prefetch: usize,
+    /// Fraction of broken records above which the run stops, in [0, 1].
+    pub max_broken: f64,
+    /// How much is shuffled together.
+    pub shuffle: ShuffleBudget,
+    /// Features that stand in for the pictures of the dataset, where it keeps them.
+    pub features: Option<Arc<FeatureRows>>,
+}
+
+impl BatchSpec {
+    /// The training recipe of METHODS 4 for `image_size`: random crops of the white-padded
+    /// picture, boxes needed, seed 0, two workers, two batches ahead, 1 % broken.
+    #[must_use]
+    pub fn new(batch_size: usize, image_size: u32, context: usize) -> Self {
+        Self {
+            batch_size,
+            image_size,
+            context,
+            needs: Needs::Boxes,
+            lineages: None,
+            cross_image: 1,
+            augment: Some(RandomCrop::default()),
+            mirror: false,
+            worn: 0.0,
+            white_pad: true,
+            min_box_px: crate::data::records::boxes::default_min_box_px(image_size),
+            seed: 0,
+            workers: 2,
+            prefetch: 2,
+            max_broken: 0.01,
+            shuffle: ShuffleBudget::default(),
+            features: None,
+        }
+    }
+
+    /// Checks the ranges stated at the fields.
+    ///
+    /// # Errors
+    /// The first field that is out of its range.
+    pub fn check(&self) -> Result<()> {
+        let checks: [(&'static str, bool, &'static str, String); 6] = [
+            (
+                "batch size",
+                self.batch_size >= 1,
+                "at least 1",
+                self.batch_size.to_string(),
+            ),
+            (
+                "image size",
+                self.image_size >= 1,
+                "at least 1",
+                self.image_size.to_string(),
+            ),
+            (
+                "context",
+                self.context >= 2,
+                "at least 2",
+                self.context.to_string(),
+            ),
+            (
+                "prefetch",
+                self.prefetch >= 1,
+                "at least 1",
+                self.prefetch.to_string(),
+            ),
+            (
+                "max-broken",
+                (0.0..=1.0).contains(&self.max_broken),
+                "a fraction in [0, 1]",
+                self.max_broken.to_string(),
+            ),
+            (
+                "min-box-px",
+                self.min_box_px >= 0.0 && self.min_box_px.is_finite(),
+                "a number of pixels, 0 or more",
+                self.min_box_px.to_string(),
+            ),
+        ];
+        for (field, fits, expected, found) in checks {
+            if !fits {
+                return Err(DataError::Setting {
+                    field,
+                    expected,
+                    found,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_out_of_range_are_named() {
+        let spec = BatchSpec::new(4, 32, 77);
+        spec.check().unwrap();
+        let message = |spec: BatchSpec| spec.check().unwrap_err().to_string();
+        assert_eq!(
+            message(BatchSpec {
+                batch_size: 0,
+                ..spec.clone()
+            }),
+            "batch size must be at least 1, found 0"
+        );
+        assert_eq!(
+            message(BatchSpec {
+                max_broken: 1.5,
+                ..spec.clone()
+            }),
+            "max-broken must be a fraction in [0, 1], found 1.5"
+        );
+        assert!(
+            message(BatchSpec {
+                min_box_px: f64::NAN,
+                ..spec
+            })
+            .starts_with("min-box-px")
+        );
+    }
+}

@@ -1,0 +1,226 @@
+//! Soft targets of a step: the probabilities that a classifier gives to the labels.
+//!
+//! The student learns the teacher's distribution over the labels (Hinton et al. 2015, "Distilling
+//! the Knowledge in a Neural Network"). Texts of all labels at every step would cost more than the
+//! rest of it, so both distributions are taken over a choice of labels: those that the teacher finds
+//! most likely for a picture of the batch, and random others (a sampled softmax).
+
+use std::collections::HashMap;
+
+use espalier_core::taxonomy::Taxonomy;
+
+use crate::data::batches::feature_rows::Features;
+
+/// Share of the labels of a step that the teacher chooses; the others are random.
+pub const BY_TEACHER: (usize, usize) = (3, 4);
+
+/// What the classifier says of the pictures of a batch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Taught {
+    /// `[rows, classes]`: logits of the pictures, then of their crops.
+    pub logits: Vec<f32>,
+    /// Features that were drawn from the classifier, and its logits of them.
+    pub drawn: Option<(Features, Vec<f32>)>,
+}
+
+/// Soft targets over the labels of a step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DistillBatch {
+    /// The first so many labels of the step are those that the teacher knows.
+    pub labels: usize,
+    /// `[rows, labels]`, rows with a sum of 1: pictures, then crops.
+    pub targets: Vec<f32>,
+    /// Features that were drawn from the classifier, and their targets.
+    pub drawn: Option<(Features, Vec<f32>)>,
+}
+
+/// How labels and classes fit together.
+#[derive(Clone, Debug)]
+pub struct Distill {
+    /// Class of each label of the taxonomy; `None` where the teacher does not know it.
+    class_of: Vec<Option<usize>>,
+    classes: usize,
+    temperature: f32,
+    /// Most labels of a step; 0 for all.
+    most: usize,
+}
+
+/// Softmax of some logits of a row at a temperature: the distribution over all classes, renormalised
+/// over those that are named.
+fn softmax(row: &[f32], classes: &[usize], temperature: f32) -> Vec<f32> {
+    let logits = classes.iter().map(|class| row[*class] / temperature);
+    let largest = logits.clone().fold(f32::NEG_INFINITY, f32::max);
+    let powers: Vec<f32> = logits.map(|logit| (logit - largest).exp()).collect();
+    let sum: f32 = powers.iter().sum();
+    powers.into_iter().map(|power| power / sum).collect()
+}
+
+impl Distill {
+    /// Match the labels of a taxonomy with the classes of a teacher, by synset id. Also returns what
+    /// to say about those that are missing on either side, if any are.
+    ///
+    /// # Errors
+    /// In words, where fewer than two labels match.
+    pub fn new(
+        taxonomy: &Taxonomy,
+        classes: &[String],
+        temperature: f64,
+        most: usize,
+    ) -> Result<(Self, Option<String>), String> {
+        let places: HashMap<&str, usize> = (0..).zip(classes).map(|(i, c)| (&**c, i)).collect();
+        let labels: Vec<&str> = taxonomy
+            .labelled()
+            .iter()
+            .map(|ix| taxonomy.node(*ix).id.as_str())
+            .collect();
+        let class_of: Vec<_> = labels.iter().map(|id| places.get(id).copied()).collect();
+        let matched = class_of.iter().flatten().count();
+        if matched < 2 {
+            return Err(format!(
+                "expected labels of the taxonomy among the {} classes of the classifier, found \
+                 {matched}; both are matched by synset id, such as `{}`",
+                classes.len(),
+                classes.first().map_or("", String::as_str)
+            ));
+        }
+        let unknown = labels.len() - matched;
+        let without_label = classes.len() - matched;
+        let said = (unknown + without_label > 0).then(|| {
+            format!(
+                "distillation over {matched} labels; left out: {unknown} labels that the classifier \
+                 does not know, {without_label} classes that are no label of the taxonomy"
+            )
+        });
+        let distill = Self {
+            class_of,
+            classes: classes.len(),
+            temperature: temperature as f32,
+            most,
+        };
+        Ok((distill, said))
+    }
+
+    /// Whether the teacher knows a label.
+    pub(crate) fn knows(&self, label: usize) -> bool {
+        self.class_of[label].is_some()
+    }
+
+    /// Most labels of a step, of `count`.
+    pub(crate) fn most(&self, count: usize) -> usize {
+        match self.most {
+            0 => count,
+            most => most.min(count),
+        }
+    }
+
+    /// The labels that the teacher chooses for a step of `most`: those with the largest probability
+    /// in any row, the largest first.
+    pub(crate) fn likely(&self, taught: &Taught, most: usize) -> Vec<usize> {
+        let known: Vec<(usize, usize)> = (0..)
+            .zip(&self.class_of)
+            .filter_map(|(label, class)| Some((label, (*class)?)))
+            .collect();
+        let classes: Vec<usize> = known.iter().map(|(_, class)| *class).collect();
+        let mut best = vec![0.0_f32; known.len()];
+        let drawn = taught.drawn.iter().flat_map(|(_, logits)| logits);
+        let drawn: Vec<f32> = drawn.copied().collect();
+        for row in [&taught.logits, &drawn]
+            .iter()
+            .flat_map(|logits| logits.chunks_exact(self.classes))
+        {
+            let shares = softmax(row, &classes, self.temperature);
+            for (best, share) in best.iter_mut().zip(shares) {
+                *best = best.max(share);
+            }
+        }
+        let mut order: Vec<usize> = (0..known.len()).collect();
+        order.sort_by(|a, b| best[*b].total_cmp(&best[*a]));
+        order.truncate(most * BY_TEACHER.0 / BY_TEACHER.1);
+        order.into_iter().map(|at| known[at].0).collect()
+    }
+
+    /// Targets over the labels of a step, of which those that the teacher knows come first.
+    pub(crate) fn targets(&self, taught: Taught, chosen: &[usize]) -> DistillBatch {
+        let classes: Vec<usize> = chosen.iter().map_while(|at| self.class_of[*at]).collect();
+        let of = |logits: &[f32]| -> Vec<f32> {
+            let rows = logits.chunks_exact(self.classes);
+            rows.flat_map(|row| softmax(row, &classes, self.temperature))
+                .collect()
+        };
+        DistillBatch {
+            labels: classes.len(),
+            targets: of(&taught.logits),
+            drawn: taught.drawn.map(|(features, logits)| {
+                let targets = of(&logits);
+                (features, targets)
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TREE: &str = "synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\na\tape\tr\t1\n\
+                        b\tbee\tr\t1\nc\tcat\tr\t1\nd\tdog\tr\t1\n";
+
+    /// The classifier knows `c`, `a`, `b` and a class that is no label, in this order.
+    fn distill(temperature: f64, most: usize) -> Distill {
+        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let classes = ["c", "a", "x", "b"].map(str::to_owned);
+        let (distill, said) = Distill::new(&taxonomy, &classes, temperature, most).unwrap();
+        let said = said.unwrap();
+        assert!(said.contains("3 labels") && said.contains("1 labels that the classifier"));
+        assert!(said.contains("1 classes"));
+        distill
+    }
+
+    fn taught(logits: &[f32]) -> Taught {
+        Taught {
+            logits: logits.to_vec(),
+            drawn: None,
+        }
+    }
+
+    fn place(id: &str) -> usize {
+        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let mut labels = taxonomy.labelled().iter();
+        labels.position(|ix| taxonomy.node(*ix).id == id).unwrap()
+    }
+
+    #[test]
+    fn targets_are_renormalised_over_the_chosen_labels() {
+        let ln = |v: f32| v.ln();
+        // Probabilities .5 of c, .3 of a, .1 of the class that is no label, .1 of b.
+        let row = [ln(0.5), ln(0.3), ln(0.1), ln(0.1)];
+        let chosen = [place("a"), place("b"), place("d")];
+        let found = distill(1.0, 0).targets(taught(&row), &chosen);
+        assert_eq!(found.labels, 2);
+        assert!((found.targets[0] - 0.75).abs() < 1e-6);
+        assert!((found.targets[1] - 0.25).abs() < 1e-6);
+        // At temperature 2 probabilities are in the ratio of their square roots.
+        let soft = distill(2.0, 0).targets(taught(&row), &chosen).targets;
+        assert!((soft[0] / soft[1] - 3.0_f32.sqrt()).abs() < 1e-5);
+    }
+
+    #[test]
+    fn the_teacher_chooses_the_labels_that_some_row_is_likely_to_show() {
+        let rows = [9.0, 0.0, 0.0, 0.0, 0.0, 0.0, 20.0, 9.0];
+        let likely = distill(1.0, 0).likely(&taught(&rows), 4);
+        assert_eq!(likely[..2], [place("b"), place("c")]);
+        assert_eq!(likely.len(), 3, "three quarters of four");
+        assert!(!distill(1.0, 0).knows(place("d")));
+        assert_eq!((distill(1.0, 0).most(9), distill(1.0, 5).most(9)), (9, 5));
+    }
+
+    #[test]
+    fn a_classifier_of_other_labels_is_refused() {
+        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let error = Distill::new(&taxonomy, &["x".to_owned()], 1.0, 0).unwrap_err();
+        assert!(
+            error.contains("matched by synset id, such as `x`"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! Where the caption file and the pictures of a benchmark lie.
+
+use std::path::{Path, PathBuf};
+
+use crate::data::formats::open_images::files;
+use crate::data::records::error::{DataError, Result};
+use crate::data::records::paths::folder_of;
+
+/// What lies where, for messages.
+pub const WANTED: &str = "a COCO captions JSON (images[id, file_name], annotations[image_id, \
+    caption]) or a Karpathy split JSON (images[filename, split, sentences[raw]]), given itself or \
+    in a folder, its pictures in --images DIR or below the same folder";
+
+/// The one JSON file that a path means: itself, or the one below it whose name says captions.
+pub(crate) fn json_file(path: &Path) -> Result<PathBuf> {
+    if path.is_file() {
+        return Ok(path.to_owned());
+    }
+    if !path.is_dir() {
+        return Err(DataError::layout(path, WANTED, "nothing there"));
+    }
+    let named = |p: &Path, words: &[&str]| {
+        let name = p.file_name().unwrap_or_default().to_string_lossy();
+        name.ends_with(".json") && words.iter().any(|w| name.contains(w))
+    };
+    let all = files(path)?;
+    // Of COCO's annotation files, those of the validation pictures.
+    for words in [
+        &["captions_val"][..],
+        &["dataset_flickr30k", "dataset_coco"],
+        &["caption"],
+    ] {
+        let found: Vec<&PathBuf> = all.iter().filter(|p| named(p, words)).collect();
+        match found.as_slice() {
+            [] => {}
+            [one] => return Ok((*one).clone()),
+            several => {
+                let names: Vec<String> = several.iter().map(|p| p.display().to_string()).collect();
+                let found = format!("{}; name one of them", names.join(", "));
+                return Err(DataError::layout(path, "one file of captions", found));
+            }
+        }
+    }
+    Err(DataError::layout(
+        path,
+        WANTED,
+        "no .json with captions in its name",
+    ))
+}
+
+/// Benchmarks whose files have names of their own.
+pub(crate) fn known(file: &Path) -> Option<&'static str> {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let names = [
+        ("captions_val2017", "coco"),
+        ("captions_val2014", "coco2014"),
+        ("dataset_flickr30k", "flickr30k"),
+    ];
+    names
+        .iter()
+        .find(|(part, _)| name.contains(part))
+        .map(|(_, dataset)| *dataset)
+}
+
+/// Where to look for pictures: the folder that was named, else where the JSON lies; the folder of
+/// COCO's annotations has the pictures beside it.
+pub(crate) fn roots(path: &Path, file: &Path, images: Option<&Path>) -> Vec<PathBuf> {
+    if let Some(images) = images {
+        return vec![images.to_owned()];
+    }
+    if path.is_dir() {
+        return vec![path.to_owned()];
+    }
+    let parent = folder_of(file);
+    let beside = parent
+        .ends_with("annotations")
+        .then(|| parent.parent())
+        .flatten();
+    vec![beside.map_or(parent.clone(), Path::to_path_buf)]
+}

@@ -1,0 +1,82 @@
+//! Label sets of two levels, as CHILS lists them: a JSON object from a superclass to its subclasses
+//! (METHODS 6.6).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::data::records::error::{DataError, Result};
+
+/// What lies where, for messages.
+pub const WANTED: &str =
+    "a CHILS label list: a JSON object {\"superclass\": [\"subclass\", ..], ..}";
+
+/// Superclasses with their subclasses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TwoLevels {
+    /// Subclasses of each superclass, in the order of the file.
+    pub below: BTreeMap<String, Vec<String>>,
+}
+
+impl TwoLevels {
+    /// Read a label list.
+    ///
+    /// # Errors
+    /// If it cannot be read or lists no pair.
+    pub fn open(path: &Path) -> Result<Self> {
+        let text = std::fs::read(path).map_err(DataError::io(path))?;
+        let below: BTreeMap<String, Vec<String>> = serde_json::from_slice(&text)
+            .map_err(|e| DataError::layout(path, WANTED, e.to_string()))?;
+        if below.values().all(Vec::is_empty) {
+            return Err(DataError::layout(path, WANTED, "no subclass"));
+        }
+        Ok(Self { below })
+    }
+
+    /// All names, superclasses and subclasses, each once, sorted.
+    #[must_use]
+    pub fn labels(&self) -> Vec<String> {
+        let mut labels: Vec<String> = self.below.keys().cloned().collect();
+        labels.extend(self.below.values().flatten().cloned());
+        labels.sort();
+        labels.dedup();
+        labels
+    }
+
+    /// The superclass of a subclass, the first of several.
+    #[must_use]
+    pub fn above(&self, subclass: &str) -> Option<&str> {
+        let holds = |list: &&Vec<String>| list.iter().any(|s| s == subclass);
+        let found = self.below.iter().find(|(_, list)| holds(list));
+        found.map(|(superclass, _)| superclass.as_str())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_levels_are_labels() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("living17.json");
+        std::fs::write(
+            &path,
+            r#"{"bear": ["ice bear", "sloth bear"], "bear cub": ["bear"]}"#,
+        )
+        .unwrap();
+        let two = TwoLevels::open(&path).unwrap();
+        assert_eq!(two.labels(), ["bear", "bear cub", "ice bear", "sloth bear"]);
+        assert_eq!(two.above("sloth bear"), Some("bear"));
+        assert_eq!(two.above("cat"), None);
+        std::fs::write(&path, r#"{"bear": []}"#).unwrap();
+        assert_eq!(TwoLevels::open(&path).unwrap_err().exit_code(), 2);
+        std::fs::write(&path, "[]").unwrap();
+        assert!(
+            TwoLevels::open(&path)
+                .unwrap_err()
+                .to_string()
+                .contains("CHILS")
+        );
+    }
+}

@@ -1,0 +1,208 @@
+//! HierarCaps' test set: a CSV of captions from general to specific and the pictures they belong to
+//! (METHODS 5.4).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::data::formats::picture_index::{PictureIndex, last_number};
+use crate::data::records::error::{DataError, Result};
+use crate::data::records::ledger::Ledger;
+use crate::data::records::paths::folder_of;
+
+/// What lies where, for messages.
+pub const WANTED: &str = "hierarcaps_test.csv with the columns captions (texts joined by =>) and \
+    image_url, its pictures (COCO val2014) in --images DIR or below the same folder, found by the \
+    number at the end of their names";
+
+/// Chains of texts with their pictures.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HierarcapsTest {
+    /// Texts of each row, general to specific, all of one length.
+    pub chains: Vec<Vec<String>>,
+    /// Picture of each row, a place in [`HierarcapsTest::pictures`]; `None` where it has none.
+    pub picture_of: Vec<Option<usize>>,
+    /// Files of the pictures that are there, each once.
+    pub pictures: Vec<PathBuf>,
+    /// What is there; items are rows with their pictures.
+    pub ledger: Ledger,
+    /// What is there of the texts alone.
+    pub rows: Ledger,
+}
+
+/// The CSV that a path means: itself, or the one in it.
+fn csv_file(path: &Path) -> Result<PathBuf> {
+    if path.is_file() {
+        return Ok(path.to_owned());
+    }
+    let inside = ["hierarcaps_test.csv", "hierarcaps_test.csv.gz"];
+    inside
+        .iter()
+        .map(|name| path.join(name))
+        .find(|file| file.is_file())
+        .ok_or_else(|| DataError::layout(path, WANTED, "no hierarcaps_test.csv"))
+}
+
+fn reader(file: &Path) -> Result<csv::Reader<Box<dyn std::io::Read>>> {
+    let open = std::fs::File::open(file).map_err(DataError::io(file))?;
+    let source: Box<dyn std::io::Read> = if file.extension().is_some_and(|e| e == "gz") {
+        Box::new(flate2::read::MultiGzDecoder::new(open))
+    } else {
+        Box::new(open)
+    };
+    Ok(csv::ReaderBuilder::new().flexible(true).from_reader(source))
+}
+
+impl HierarcapsTest {
+    /// Whether a path is such a CSV (by its columns), or a folder with one.
+    #[must_use]
+    pub fn is_one(path: &Path) -> bool {
+        let columns = csv_file(path)
+            .and_then(|file| reader(&file))
+            .map(|mut reader| {
+                reader.headers().is_ok_and(|h| {
+                    ["captions", "image_url"]
+                        .iter()
+                        .all(|c| h.iter().any(|f| f.trim() == *c))
+                })
+            });
+        columns.unwrap_or(false)
+    }
+
+    /// Read the rows and look for their pictures.
+    ///
+    /// # Errors
+    /// If the file cannot be read, lacks a column, or has no whole row.
+    pub fn open(path: &Path, images: Option<&Path>) -> Result<Self> {
+        let file = csv_file(path)?;
+        let beside = folder_of(&file);
+        let root = images.unwrap_or(if path.is_dir() { path } else { &beside });
+        if !root.is_dir() {
+            return Err(DataError::NoSuchPath { path: root.into() });
+        }
+        let pictures = PictureIndex::of(&[root.to_owned()])?;
+        let mut rows = reader(&file)?;
+        let unreadable = |e: csv::Error| DataError::layout(&file, WANTED, e.to_string());
+        let header = rows.headers().map_err(unreadable)?.clone();
+        let place = |column: &str| header.iter().position(|c| c.trim() == column);
+        let (Some(captions), Some(url)) = (place("captions"), place("image_url")) else {
+            let found = header.iter().collect::<Vec<_>>().join(", ");
+            return Err(DataError::layout(
+                &file,
+                WANTED,
+                format!("the columns {found}"),
+            ));
+        };
+        let mut data = Self::default();
+        let mut places: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        for (row, record) in (1_u64..).zip(rows.records()) {
+            let name = format!("row {row}");
+            match record {
+                Ok(record) => {
+                    let texts = record.get(captions).unwrap_or_default();
+                    let url = record.get(url).unwrap_or_default();
+                    data.row(&name, texts, url, &pictures, &mut places);
+                }
+                Err(e) if e.is_io_error() => {
+                    data.broken("file ends early", &name);
+                    break;
+                }
+                Err(_) => data.broken("row cannot be read", &name),
+            }
+        }
+        if data.chains.is_empty() {
+            return Err(DataError::layout(&file, WANTED, "no whole row"));
+        }
+        Ok(data)
+    }
+
+    /// Count a row that cannot be used, with or without its picture.
+    fn broken(&mut self, cause: &str, name: &str) {
+        self.ledger.miss(cause, name);
+        self.rows.miss(cause, name);
+    }
+
+    fn row(
+        &mut self,
+        name: &str,
+        texts: &str,
+        url: &str,
+        pictures: &PictureIndex,
+        places: &mut BTreeMap<PathBuf, usize>,
+    ) {
+        let chain: Vec<String> = texts.split("=>").map(|t| t.trim().to_owned()).collect();
+        let tiers = self.chains.first().map_or(chain.len(), Vec::len);
+        if chain.len() < 2 || chain.len() != tiers || chain.iter().any(String::is_empty) {
+            self.broken("not as many texts as the first row", name);
+            return;
+        }
+        self.rows.usable(1);
+        if chain.windows(2).any(|pair| pair[0] == pair[1]) {
+            self.ledger
+                .note("one text in two neighbouring tiers", 1, name);
+        }
+        // The last run of digits of the last part of the address.
+        let file = url.rsplit('/').next().unwrap_or_default();
+        let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+        let picture = last_number(stem).and_then(|n| pictures.numbered(n));
+        match picture {
+            Some(_) => self.ledger.usable(1),
+            None => self.ledger.miss("picture not there", url),
+        }
+        let place = picture.map(|path| {
+            *places.entry(path.to_owned()).or_insert_with(|| {
+                self.pictures.push(path.to_owned());
+                self.pictures.len() - 1
+            })
+        });
+        self.picture_of.push(place);
+        self.chains.push(chain);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_matched_with_pictures_by_number() {
+        let dir = tempfile::tempdir().unwrap();
+        let csv = "id,captions,image_url\n\
+            0,\"animal => dog => a dog => a dog, asleep\",http://x/COCO_val2014_000000000042.jpg\n\
+            1,a => b => c => d,http://x/COCO_val2014_000000000043.jpg\n\
+            2,a => b => c,http://x/COCO_val2014_000000000042.jpg\n\
+            3,a=>b=>c=>c,http://x/COCO_val2014_000000000042.jpg?size=9\n";
+        std::fs::write(dir.path().join("hierarcaps_test.csv"), csv).unwrap();
+        std::fs::write(dir.path().join("val_000042.jpg"), "x").unwrap();
+        assert!(HierarcapsTest::is_one(dir.path()));
+        let data = HierarcapsTest::open(dir.path(), None).unwrap();
+        assert_eq!(data.chains.len(), 3);
+        assert_eq!(data.chains[0][3], "a dog, asleep");
+        assert_eq!(data.picture_of, [Some(0), None, Some(0)]);
+        assert_eq!(data.pictures.len(), 1);
+        let causes: Vec<&str> = data.ledger.missing.keys().map(String::as_str).collect();
+        assert_eq!(
+            causes,
+            ["not as many texts as the first row", "picture not there"]
+        );
+        assert_eq!(data.ledger.odd.len(), 1);
+        assert_eq!((data.ledger.expected, data.ledger.found), (4, 2));
+    }
+
+    #[test]
+    fn the_training_file_is_told_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("hierarcaps_train.csv");
+        std::fs::write(&path, "positive,negative\na=>b,c=>d\n").unwrap();
+        assert!(!HierarcapsTest::is_one(&path));
+        let error = HierarcapsTest::open(&path, None).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("found the columns positive, negative"),
+            "{error}"
+        );
+        let none = HierarcapsTest::open(&dir.path().join("x"), None).unwrap_err();
+        assert_eq!(none.exit_code(), 2);
+    }
+}

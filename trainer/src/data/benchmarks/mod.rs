@@ -1,0 +1,10 @@
+//! Files that only an evaluation reads.
+
+pub mod captioned;
+pub(crate) mod captioned_files;
+pub mod chils;
+pub mod hierarcaps_test;
+pub mod hyperlex;
+pub mod sugar_crepe;
+pub mod typed_words;
+pub mod vl_checklist;

@@ -1,0 +1,143 @@
+//! SugarCrepe: a picture, a caption and a caption made wrong (METHODS 5.7).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::data::formats::picture_index::PictureIndex;
+use crate::data::records::error::{DataError, Result};
+use crate::data::records::ledger::Ledger;
+
+/// Names of the seven files.
+pub const KINDS: [&str; 7] = [
+    "add_att",
+    "add_obj",
+    "replace_att",
+    "replace_obj",
+    "replace_rel",
+    "swap_att",
+    "swap_obj",
+];
+
+/// What lies where, for messages.
+pub const WANTED: &str = "a folder with SugarCrepe's add_att.json, add_obj.json, replace_att.json, \
+    replace_obj.json, replace_rel.json, swap_att.json and swap_obj.json, its pictures (COCO \
+    val2017) in --images DIR or below the same folder";
+
+/// One question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// The picture, a place in [`SugarCrepe::pictures`].
+    pub picture: usize,
+    /// The caption that fits.
+    pub caption: String,
+    /// The one that does not.
+    pub negative: String,
+}
+
+/// The questions by kind.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SugarCrepe {
+    /// Questions of each kind that was found.
+    pub kinds: BTreeMap<String, Vec<Question>>,
+    /// Pictures, each once.
+    pub pictures: Vec<PathBuf>,
+    /// What is there; items are questions.
+    pub ledger: Ledger,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    filename: String,
+    caption: String,
+    negative_caption: String,
+}
+
+impl SugarCrepe {
+    /// Read the files of a folder that are there.
+    ///
+    /// # Errors
+    /// If none is there or one has another form.
+    pub fn open(folder: &Path, images: Option<&Path>) -> Result<Self> {
+        if !folder.is_dir() {
+            return Err(DataError::layout(folder, WANTED, "no such folder"));
+        }
+        let root = images.unwrap_or(folder);
+        if !root.is_dir() {
+            return Err(DataError::NoSuchPath { path: root.into() });
+        }
+        let found = PictureIndex::of(&[root.to_owned()])?;
+        let mut data = Self::default();
+        let mut places: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        for kind in KINDS {
+            // The published repository keeps them in a folder of their own.
+            let places_of = [format!("{kind}.json"), format!("data/{kind}.json")];
+            let Some(file) = places_of
+                .iter()
+                .map(|f| folder.join(f))
+                .find(|f| f.is_file())
+            else {
+                data.ledger
+                    .note("file not there", 1, &format!("{kind}.json"));
+                continue;
+            };
+            let bytes = std::fs::read(&file).map_err(DataError::io(&file))?;
+            let entries: BTreeMap<String, Entry> = serde_json::from_slice(&bytes)
+                .map_err(|e| DataError::layout(&file, WANTED, e.to_string()))?;
+            for entry in entries.into_values() {
+                let Some(path) = found.find(&entry.filename) else {
+                    data.ledger.miss("picture not there", &entry.filename);
+                    continue;
+                };
+                data.ledger.usable(1);
+                let picture = *places.entry(path.to_owned()).or_insert_with(|| {
+                    data.pictures.push(path.to_owned());
+                    data.pictures.len() - 1
+                });
+                data.kinds
+                    .entry(kind.to_owned())
+                    .or_default()
+                    .push(Question {
+                        picture,
+                        caption: entry.caption,
+                        negative: entry.negative_caption,
+                    });
+            }
+        }
+        if data.kinds.is_empty() {
+            let missing = data.ledger.missing.values().map(|m| m.count).sum::<u64>();
+            let found = format!("no question with its picture ({missing} without)");
+            return Err(DataError::layout(folder, WANTED, found));
+        }
+        Ok(data)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_without_their_picture_are_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        let json = r#"{"0": {"filename": "1.jpg", "caption": "a", "negative_caption": "b"},
+            "1": {"filename": "2.jpg", "caption": "c", "negative_caption": "d"}}"#;
+        std::fs::write(dir.path().join("swap_obj.json"), json).unwrap();
+        std::fs::write(dir.path().join("1.jpg"), "x").unwrap();
+        let data = SugarCrepe::open(dir.path(), None).unwrap();
+        assert_eq!(data.kinds["swap_obj"].len(), 1);
+        assert_eq!((data.ledger.expected, data.ledger.found), (2, 1));
+        assert_eq!(data.ledger.odd["file not there"].count, 6);
+        std::fs::write(dir.path().join("add_obj.json"), "[]").unwrap();
+        assert!(
+            SugarCrepe::open(dir.path(), None)
+                .unwrap_err()
+                .to_string()
+                .contains("add_obj")
+        );
+        let none = SugarCrepe::open(&dir.path().join("x"), None).unwrap_err();
+        assert!(none.to_string().contains("no such folder"));
+    }
+}

@@ -1,0 +1,334 @@
+//! Test pictures that are published as arrays of bytes: CIFAR-10 and CIFAR-100 (binary version),
+//! STL-10, MNIST.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use image::{Rgb, RgbImage};
+
+use crate::data::records::error::{DataError, Result};
+use crate::data::records::fault::{Broken, Cause, Fault};
+use crate::data::records::picture::Picture;
+use crate::data::records::source::{Record, Records};
+use crate::data::records::table::Table;
+
+/// What lies where, for messages.
+pub const WANTED: &str = "CIFAR's binary version (test_batch.bin with batches.meta.txt, or test.bin with \
+    fine_label_names.txt), STL-10's (test_X.bin, test_y.bin, class_names.txt), or MNIST's \
+    (t10k-images-idx3-ubyte, t10k-labels-idx1-ubyte)";
+
+/// Where the labels of an array are.
+#[derive(Clone, Copy)]
+enum Labels {
+    /// The last of so many bytes before each picture.
+    Before(usize),
+    /// One byte a picture in a file of their own, behind a head of so many bytes; the first class
+    /// has the given number.
+    Beside {
+        file: &'static str,
+        head: usize,
+        first: u8,
+    },
+}
+
+/// One published form.
+#[derive(Clone, Copy)]
+struct Form {
+    pictures: &'static str,
+    /// Bytes before the first picture.
+    head: usize,
+    labels: Labels,
+    /// File of the names of classes, one a line; digits where there is none.
+    names: Option<&'static str>,
+    side: u32,
+    /// Planes of a picture: 3, or 1 for grey.
+    planes: usize,
+    /// Whether a plane goes down its columns.
+    columns_first: bool,
+}
+
+const FORMS: [Form; 4] = [
+    Form {
+        pictures: "test_batch.bin",
+        head: 0,
+        labels: Labels::Before(1),
+        names: Some("batches.meta.txt"),
+        side: 32,
+        planes: 3,
+        columns_first: false,
+    },
+    Form {
+        pictures: "test.bin",
+        head: 0,
+        labels: Labels::Before(2),
+        names: Some("fine_label_names.txt"),
+        side: 32,
+        planes: 3,
+        columns_first: false,
+    },
+    Form {
+        pictures: "test_X.bin",
+        head: 0,
+        labels: Labels::Beside {
+            file: "test_y.bin",
+            head: 0,
+            first: 1,
+        },
+        names: Some("class_names.txt"),
+        side: 96,
+        planes: 3,
+        columns_first: true,
+    },
+    Form {
+        pictures: "t10k-images-idx3-ubyte",
+        head: 16,
+        labels: Labels::Beside {
+            file: "t10k-labels-idx1-ubyte",
+            head: 8,
+            first: 0,
+        },
+        names: None,
+        side: 28,
+        planes: 1,
+        columns_first: false,
+    },
+];
+
+impl Form {
+    /// The form whose files a folder holds.
+    fn of(folder: &Path) -> Option<&'static Self> {
+        let there = |form: &&Self| {
+            let beside = match form.labels {
+                Labels::Before(_) => None,
+                Labels::Beside { file, .. } => Some(file),
+            };
+            let mut files = [Some(form.pictures), form.names, beside]
+                .into_iter()
+                .flatten();
+            files.all(|file| folder.join(file).is_file())
+        };
+        FORMS.iter().find(there)
+    }
+
+    fn pixels(&self) -> usize {
+        (self.side * self.side) as usize
+    }
+
+    /// Bytes of a record: label bytes before the picture, and the picture.
+    fn stride(&self) -> usize {
+        let before = match self.labels {
+            Labels::Before(bytes) => bytes,
+            Labels::Beside { .. } => 0,
+        };
+        before + self.planes * self.pixels()
+    }
+
+    fn picture(&self, planes: &[u8]) -> RgbImage {
+        RgbImage::from_fn(self.side, self.side, |x, y| {
+            let (row, column) = if self.columns_first { (x, y) } else { (y, x) };
+            let at = (row * self.side + column) as usize;
+            // A grey picture shows its one plane in all three colours.
+            Rgb([0, 1, 2].map(|c| planes[c.min(self.planes - 1) * self.pixels() + at]))
+        })
+    }
+}
+
+/// Whether a folder holds one of them.
+#[must_use]
+pub fn is_one(folder: &Path) -> bool {
+    Form::of(folder).is_some()
+}
+
+/// Open the test pictures of a folder.
+///
+/// # Errors
+/// If a file cannot be read, holds no whole picture, or there are not as many labels as pictures.
+pub fn open(folder: &Path) -> Result<Table> {
+    let form = Form::of(folder).ok_or_else(|| DataError::layout(folder, WANTED, "other files"))?;
+    let read = |path: PathBuf| fs::read(&path).map_err(DataError::io(&path));
+    let names = match form.names {
+        None => (0..10).map(|digit| digit.to_string()).collect(),
+        Some(file) => {
+            let path = folder.join(file);
+            let text = fs::read_to_string(&path).map_err(DataError::io(&path))?;
+            let lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
+            lines.map(str::to_owned).collect()
+        }
+    };
+    let file = folder.join(form.pictures);
+    let bytes = read(file.clone())?;
+    // A cut last picture is a broken record.
+    let records = bytes
+        .len()
+        .saturating_sub(form.head)
+        .div_ceil(form.stride());
+    if records == 0 {
+        return Err(DataError::layout(&file, WANTED, "no picture"));
+    }
+    let labels = match form.labels {
+        Labels::Before(_) => Vec::new(),
+        Labels::Beside {
+            file: beside, head, ..
+        } => {
+            let path = folder.join(beside);
+            let labels = read(path.clone())?;
+            let labels = labels.get(head..).unwrap_or_default().to_vec();
+            if labels.len() != records {
+                let wanted = format!("a label for each of the {records} pictures");
+                return Err(DataError::layout(&path, wanted, labels.len().to_string()));
+            }
+            labels
+        }
+    };
+    let name = file.display().to_string();
+    Ok(Table::new(
+        name,
+        records,
+        Arc::new(Rows {
+            form: *form,
+            names,
+            bytes,
+            labels,
+        }),
+    ))
+}
+
+struct Rows {
+    form: Form,
+    names: Vec<String>,
+    bytes: Vec<u8>,
+    labels: Vec<u8>,
+}
+
+impl Rows {
+    /// The number of a record's class and the bytes of its picture; `None` where it is cut.
+    fn row(&self, row: usize) -> Option<(Option<u8>, &[u8])> {
+        let (form, stride) = (&self.form, self.form.stride());
+        let start = form.head + row * stride;
+        let record = self.bytes.get(start..start + stride)?;
+        match form.labels {
+            Labels::Before(bytes) => {
+                let (head, planes) = record.split_at_checked(bytes)?;
+                Some((head.last().copied(), planes))
+            }
+            Labels::Beside { first, .. } => {
+                let label = self.labels.get(row)?;
+                Some((label.checked_sub(first), record))
+            }
+        }
+    }
+}
+
+impl Records for Rows {
+    fn read(&self, row: usize) -> std::result::Result<Record, Broken> {
+        let key = row.to_string();
+        let Some((class, planes)) = self.row(row) else {
+            return Err(Fault::new(Cause::ShardEndsEarly, "a cut picture").of(key));
+        };
+        let label = class.and_then(|at| self.names.get(usize::from(at)));
+        let Some(label) = label else {
+            let detail = format!("class {class:?} of {} names", self.names.len());
+            return Err(Fault::new(Cause::UnreadableMetadata, detail).of(key));
+        };
+        let picture = Picture::Decoded(self.form.picture(planes));
+        let caption = label.replace('_', " ");
+        Ok(Record::labelled(key, picture, Some(label.clone()), caption))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::data::records::source::Dataset;
+
+    const CIFAR: usize = 32 * 32;
+
+    fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, bytes) in files {
+            fs::write(dir.path().join(name), bytes).unwrap();
+        }
+        dir
+    }
+
+    #[test]
+    fn planes_become_pixels_and_the_fine_label_counts() {
+        let mut bytes = vec![7, 1];
+        bytes.extend((0..3 * CIFAR).map(|i| (i / CIFAR * 100 + i % CIFAR % 32) as u8));
+        bytes.extend([0, 9, 1, 2, 3]);
+        let names = b"apple\naquarium_fish\n\n";
+        let dir = folder(&[("test.bin", &bytes), ("fine_label_names.txt", names)]);
+        assert!(is_one(dir.path()));
+        let data = open(dir.path()).unwrap();
+        assert_eq!(data.records(), 2);
+        let rows = data.load(0).unwrap();
+        let record = rows.read(0).unwrap();
+        assert_eq!(
+            (record.caption.as_str(), record.synsets[0].as_str()),
+            ("aquarium fish", "aquarium_fish")
+        );
+        let picture = record.picture.decode().unwrap();
+        assert_eq!(picture.get_pixel(5, 3).0, [5, 105, 205]);
+        assert_eq!(rows.read(1).unwrap_err().fault.cause, Cause::ShardEndsEarly);
+        assert!(!is_one(Path::new("no/such/folder")));
+    }
+
+    #[test]
+    fn a_label_without_a_name_is_a_broken_record() {
+        let mut bytes = vec![3];
+        bytes.resize(1 + 3 * CIFAR, 0);
+        let dir = folder(&[
+            ("test_batch.bin", &bytes),
+            ("batches.meta.txt", b"airplane\n"),
+        ]);
+        let data = open(dir.path()).unwrap();
+        let fault = data.load(0).unwrap().read(0).unwrap_err().fault;
+        assert_eq!(fault.cause, Cause::UnreadableMetadata);
+    }
+
+    #[test]
+    fn planes_of_stl10_go_down_their_columns_and_its_labels_begin_at_one() {
+        let plane = 96 * 96;
+        let bytes: Vec<u8> = (0..3 * plane)
+            .map(|i| (i / plane * 100 + i % plane % 96) as u8)
+            .collect();
+        let names = b"airplane\nbird\n";
+        let with = |labels: &[u8]| {
+            let dir = folder(&[
+                ("test_X.bin", &bytes),
+                ("test_y.bin", labels),
+                ("class_names.txt", names),
+            ]);
+            open(dir.path())
+        };
+        let record = with(&[2]).unwrap().load(0).unwrap().read(0).unwrap();
+        assert_eq!(record.synsets, ["bird"]);
+        // The fastest index is the row.
+        let picture = record.picture.decode().unwrap();
+        assert_eq!(picture.get_pixel(5, 3).0, [3, 103, 203]);
+        let cause = |labels| {
+            let broken = with(labels).unwrap().load(0).unwrap().read(0);
+            broken.unwrap_err().fault.cause
+        };
+        assert_eq!(cause(&[0]), Cause::UnreadableMetadata);
+        let error = with(&[1, 2]).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("each of the 1 pictures; found 2"), "{error}");
+    }
+
+    #[test]
+    fn digits_of_mnist_are_grey_and_follow_their_heads() {
+        let mut bytes = vec![9; 16];
+        bytes.extend((0..28 * 28).map(|i| (i % 28) as u8));
+        let dir = folder(&[
+            ("t10k-images-idx3-ubyte", &bytes),
+            ("t10k-labels-idx1-ubyte", &[1, 1, 1, 1, 1, 1, 1, 1, 7]),
+        ]);
+        let record = open(dir.path()).unwrap().load(0).unwrap().read(0).unwrap();
+        assert_eq!(record.synsets, ["7"]);
+        let picture = record.picture.decode().unwrap();
+        assert_eq!(picture.dimensions(), (28, 28));
+        assert_eq!(picture.get_pixel(5, 3).0, [5, 5, 5]);
+    }
+}

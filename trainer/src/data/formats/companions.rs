@@ -1,0 +1,108 @@
+//! Boxes of other pictures with the same label (METHODS 2.9), from the records that are shuffled
+//! together: more than a batch holds, and in memory already.
+
+use std::collections::BTreeMap;
+
+use crate::data::records::boxes::Region;
+use crate::data::records::fault::Broken;
+use crate::data::records::order::Slot;
+use crate::data::records::random::Random;
+use crate::data::records::source::Record;
+
+/// Where the boxes of each label are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Companions(BTreeMap<String, Vec<Place>>);
+
+/// A box of a record.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Place {
+    /// The record.
+    pub(crate) slot: Slot,
+    /// Which of its boxes.
+    pub(crate) at: usize,
+}
+
+impl Companions {
+    /// The labelled boxes of records; broken ones have none.
+    pub(crate) fn of(records: impl Iterator<Item = (Slot, Result<Record, Broken>)>) -> Self {
+        let mut found: BTreeMap<String, Vec<Place>> = BTreeMap::new();
+        for (slot, record) in records {
+            let Ok(record) = record else { continue };
+            for (at, one) in record.boxes.iter().enumerate() {
+                if matches!(one.region, Region::Relative(_)) {
+                    let places = found.entry(one.label().to_owned()).or_default();
+                    places.push(Place { slot, at });
+                }
+            }
+        }
+        Self(found)
+    }
+
+    /// At most `most` boxes with a label, of other records than `own`, in random order.
+    pub(crate) fn pick(
+        &self,
+        label: &str,
+        own: Slot,
+        most: usize,
+        random: &mut Random,
+    ) -> Vec<Place> {
+        let all = self.0.get(label).map_or(&[][..], Vec::as_slice);
+        let mut picked: Vec<Place> = Vec::new();
+        // Drawn with replacement and a bounded number of times: a label may have thousands of
+        // boxes, or none but those of `own`.
+        for _ in 0..4 * most {
+            if picked.len() == most || all.is_empty() {
+                break;
+            }
+            let one = all[random.below(u32::try_from(all.len()).unwrap_or(u32::MAX)) as usize];
+            if one.slot != own && !picked.contains(&one) {
+                picked.push(one);
+            }
+        }
+        picked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::records::boxes::{BoxTally, GroundedBox, Origin};
+    use crate::data::records::picture::Picture;
+    use crate::data::records::random::Purpose;
+
+    fn record(labels: &[&str]) -> Result<Record, Broken> {
+        let one = |label: &&str| GroundedBox {
+            phrase: (*label).to_owned(),
+            region: Region::Relative([0.0, 0.0, 1.0, 1.0]),
+            origin: Origin::NounChunk,
+            synset: None,
+        };
+        Ok(Record {
+            key: String::new(),
+            picture: Picture::None,
+            caption: String::new(),
+            boxes: labels.iter().map(one).collect(),
+            synsets: Vec::new(),
+            chain: None,
+            tally: BoxTally::default(),
+        })
+    }
+
+    #[test]
+    fn companions_have_the_label_and_are_of_other_records() {
+        let slot = |row| Slot { member: 0, row };
+        let records = [
+            (slot(0), record(&["cat", "dog"])),
+            (slot(1), record(&["cat"])),
+            (slot(2), record(&["fish", "cat", "cat"])),
+        ];
+        let companions = Companions::of(records.into_iter());
+        let mut random = Random::new(0, Purpose::Sample, 0, 0);
+        let cats = companions.pick("cat", slot(0), 2, &mut random);
+        assert_eq!(cats.len(), 2);
+        assert!(cats.iter().all(|c| c.slot != slot(0)), "{cats:?}");
+        assert_ne!(cats[0], cats[1]);
+        assert_eq!(companions.pick("dog", slot(0), 2, &mut random), []);
+        assert_eq!(companions.pick("owl", slot(0), 2, &mut random), []);
+    }
+}

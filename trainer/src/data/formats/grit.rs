@@ -1,0 +1,170 @@
+//! GRIT: image-text-box records in parquet shards and in two forms of tar shards.
+
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use crate::data::formats::parquet_shard::{self, Footer};
+use crate::data::formats::tar_shard::TarShard;
+use crate::data::records::error::{DataError, Result};
+use crate::data::records::fault::{Broken, Cause, Fault};
+use crate::data::records::paths::{self, Container};
+use crate::data::records::source::{Dataset, Record, Records, Unit};
+
+struct Shard {
+    path: PathBuf,
+    name: String,
+    container: Container,
+    /// Why nothing in it can be read, where that is so: one broken record.
+    unreadable: Option<Broken>,
+}
+
+/// A set of shards whose footers and headers were read.
+pub struct Grit {
+    shards: Vec<Shard>,
+    units: Vec<Unit>,
+}
+
+/// What one shard contributes.
+struct Opened {
+    parts: Vec<(u32, u64)>,
+    whole: u64,
+    unreadable: Option<Broken>,
+}
+
+impl Grit {
+    /// Opens the shards that `paths` name: files, folders and globs (see
+    /// [`paths::expand`]). Reads footers and headers only.
+    ///
+    /// A shard that is cut or unreadable counts as one broken record beside its whole ones.
+    ///
+    /// # Errors
+    /// If a path leads to no shard, a shard lacks columns, members or keys, or there is not one
+    /// whole record.
+    pub fn open(paths: &[PathBuf]) -> Result<Self> {
+        let found = paths::expand(paths)?;
+        // All results first, so that the error that is reported does not depend on timing.
+        let opened: Vec<Result<Opened>> = found
+            .par_iter()
+            .map(|(path, container)| open_shard(path, *container))
+            .collect();
+        let (mut shards, mut units, mut whole) = (Vec::new(), Vec::new(), 0);
+        for ((path, container), opened) in found.into_iter().zip(opened) {
+            let opened = opened?;
+            let shard = u32::try_from(shards.len()).unwrap_or(u32::MAX);
+            units.extend(
+                (0..)
+                    .zip(opened.parts)
+                    .map(|(part, (records, bytes))| Unit {
+                        shard,
+                        part,
+                        records,
+                        bytes,
+                    }),
+            );
+            whole += opened.whole;
+            let name = path.display().to_string();
+            shards.push(Shard {
+                path,
+                name,
+                container,
+                unreadable: opened.unreadable,
+            });
+        }
+        if whole == 0 {
+            let detail = shards
+                .iter()
+                .find_map(|s| s.unreadable.as_ref().map(|b| (s, b)))
+                .map(|(shard, broken)| {
+                    let Fault { cause, detail } = &broken.fault;
+                    format!("; {}: {cause}: {detail}", shard.name)
+                })
+                .unwrap_or_default();
+            return Err(DataError::NoRecords {
+                shards: shards.len(),
+                detail,
+            });
+        }
+        Ok(Self { shards, units })
+    }
+
+    /// Number of shards.
+    #[must_use]
+    pub fn shards(&self) -> usize {
+        self.shards.len()
+    }
+}
+
+fn open_shard(path: &Path, container: Container) -> Result<Opened> {
+    match container {
+        Container::Parquet => match parquet_shard::open(path)? {
+            Footer::RowGroups(groups) => Ok(Opened {
+                whole: groups.iter().map(|group| group.rows).sum(),
+                parts: groups
+                    .iter()
+                    .map(|group| (u32::try_from(group.rows).unwrap_or(u32::MAX), group.bytes))
+                    .collect(),
+                unreadable: None,
+            }),
+            Footer::Unreadable(fault) => Ok(Opened {
+                parts: vec![(1, 0)],
+                whole: 0,
+                unreadable: Some(fault.of("first")),
+            }),
+        },
+        Container::Tar => {
+            let shard = TarShard::open(path)?;
+            let records = u32::try_from(shard.records()).unwrap_or(u32::MAX);
+            let whole = shard.whole_records() as u64;
+            Ok(Opened {
+                // Only places are held in memory, pictures are read one by one.
+                parts: vec![(records, 0)],
+                whole,
+                unreadable: if whole == 0 {
+                    shard.tail().cloned()
+                } else {
+                    None
+                },
+            })
+        }
+    }
+}
+
+impl Dataset for Grit {
+    fn units(&self) -> &[Unit] {
+        &self.units
+    }
+
+    fn shard_name(&self, shard: u32) -> &str {
+        self.shards
+            .get(shard as usize)
+            .map_or("unknown shard", |shard| shard.name.as_str())
+    }
+
+    fn load(&self, unit: usize) -> Result<Box<dyn Records>, Broken> {
+        let Unit { shard, part, .. } = self.units[unit];
+        let shard = &self.shards[shard as usize];
+        if let Some(broken) = &shard.unreadable {
+            return Ok(Box::new(Unreadable(broken.clone())));
+        }
+        match shard.container {
+            Container::Parquet => match parquet_shard::load(&shard.path, part) {
+                Ok(records) => Ok(Box::new(records)),
+                Err(fault) => Err(fault.of(format!("all of row group {part}"))),
+            },
+            Container::Tar => match TarShard::open(&shard.path) {
+                Ok(shard) => Ok(Box::new(shard)),
+                Err(e) => Err(Fault::new(Cause::ShardDamaged, e.to_string()).of("all")),
+            },
+        }
+    }
+}
+
+/// The one broken record of a shard that cannot be read.
+struct Unreadable(Broken);
+
+impl Records for Unreadable {
+    fn read(&self, _row: usize) -> Result<Record, Broken> {
+        Err(self.0.clone())
+    }
+}

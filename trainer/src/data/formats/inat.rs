@@ -1,0 +1,145 @@
+//! iNaturalist 2021: a COCO-like JSON of pictures, categories with their ranks, and annotations
+//! (METHODS 5.6). Its folders alone are read by [`crate::data::formats::folders`].
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::data::formats::listed::{Listed, table};
+use crate::data::formats::picture_index::PictureIndex;
+use crate::data::records::error::{DataError, Result};
+use crate::data::records::paths::folder_of;
+use crate::data::records::table::Table;
+
+/// What lies where, for messages.
+pub const WANTED: &str = "iNaturalist's val.json (images[id, file_name], annotations[image_id, \
+    category_id], categories[id, kingdom .. genus, specific_epithet]) with its pictures below the same \
+    folder";
+
+#[derive(Deserialize)]
+struct Index {
+    images: Vec<Image>,
+    annotations: Vec<Annotation>,
+    categories: Vec<Category>,
+}
+
+#[derive(Deserialize)]
+struct Image {
+    id: u64,
+    file_name: String,
+}
+
+#[derive(Deserialize)]
+struct Annotation {
+    image_id: u64,
+    category_id: u64,
+}
+
+#[derive(Deserialize)]
+struct Category {
+    id: u64,
+    kingdom: String,
+    phylum: String,
+    class: String,
+    order: String,
+    family: String,
+    genus: String,
+    specific_epithet: String,
+    #[serde(default)]
+    common_name: String,
+}
+
+impl Category {
+    fn label(&self) -> String {
+        let ranks = [
+            &self.kingdom,
+            &self.phylum,
+            &self.class,
+            &self.order,
+            &self.family,
+            &self.genus,
+            &self.specific_epithet,
+        ];
+        ranks.map(|rank| rank.trim()).join("/")
+    }
+}
+
+/// The JSON that a path means: itself, or the `val.json` in it.
+fn json_file(path: &Path) -> Option<PathBuf> {
+    let is_json = |p: &Path| p.is_file() && p.extension().is_some_and(|e| e == "json");
+    let tried = [path.to_owned(), path.join("val.json")];
+    tried.into_iter().find(|p| is_json(p))
+}
+
+/// Whether a path is such a JSON, or a folder with one.
+#[must_use]
+pub fn is_one(path: &Path) -> bool {
+    let read = |file: PathBuf| fs::read(file).ok();
+    json_file(path).and_then(read).is_some_and(|bytes| {
+        serde_json::from_slice::<Index>(&bytes).is_ok_and(|i| !i.categories.is_empty())
+    })
+}
+
+/// Read the index and look for its pictures, whose label is their lineage, ranks joined by `/`.
+///
+/// # Errors
+/// If the file cannot be read or has another form.
+pub fn open(path: &Path) -> Result<Table> {
+    let file = json_file(path).ok_or_else(|| DataError::layout(path, WANTED, "no such file"))?;
+    let bytes = fs::read(&file).map_err(DataError::io(&file))?;
+    let index: Index = serde_json::from_slice(&bytes)
+        .map_err(|e| DataError::layout(&file, WANTED, e.to_string()))?;
+    let pictures = PictureIndex::of(&[folder_of(&file)])?;
+    let categories: HashMap<u64, &Category> = index.categories.iter().map(|c| (c.id, c)).collect();
+    let names: HashMap<u64, &str> = index
+        .images
+        .iter()
+        .map(|i| (i.id, i.file_name.as_str()))
+        .collect();
+    let rows: Vec<Listed> = index
+        .annotations
+        .iter()
+        .filter_map(|a| Some((names.get(&a.image_id)?, categories.get(&a.category_id)?)))
+        .map(|(name, category)| Listed {
+            common: category.common_name.clone(),
+            ..Listed::new(*name, pictures.find(name), category.label())
+        })
+        .collect();
+    if rows.is_empty() {
+        let found = "no annotation of a listed picture and category";
+        return Err(DataError::layout(&file, WANTED, found));
+    }
+    Ok(table(file.display().to_string(), rows))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::data::Cause;
+    use crate::data::records::source::Dataset;
+
+    #[test]
+    fn a_picture_has_its_lineage() {
+        let dir = tempfile::tempdir().unwrap();
+        let json = r#"{"images": [{"id": 1, "file_name": "val/x/a.jpg"}, {"id": 2, "file_name": "val/x/b.jpg"}],
+            "annotations": [{"id": 1, "image_id": 1, "category_id": 7}, {"id": 2, "image_id": 2, "category_id": 7},
+            {"id": 3, "image_id": 9, "category_id": 7}],
+            "categories": [{"id": 7, "name": "A b", "common_name": "", "kingdom": "Animalia", "phylum": "P",
+            "class": "C", "order": "O", "family": "F", "genus": "G", "specific_epithet": "b sp."}]}"#;
+        fs::write(dir.path().join("val.json"), json).unwrap();
+        fs::create_dir_all(dir.path().join("val/x")).unwrap();
+        fs::write(dir.path().join("val/x/a.jpg"), "x").unwrap();
+        assert!(is_one(dir.path()));
+        let data = open(dir.path()).unwrap();
+        assert_eq!(data.records(), 2);
+        let rows = data.load(0).unwrap();
+        assert_eq!(rows.read(0).unwrap().synsets, ["Animalia/P/C/O/F/G/b sp."]);
+        assert_eq!(rows.read(1).unwrap_err().fault.cause, Cause::MissingPicture);
+        fs::write(dir.path().join("val.json"), "{}").unwrap();
+        assert!(!is_one(dir.path()));
+        assert_eq!(open(dir.path()).map(|_| ()).unwrap_err().exit_code(), 2);
+    }
+}

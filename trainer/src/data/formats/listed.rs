@@ -1,0 +1,71 @@
+//! Picture files that an index names, each with its label.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::data::records::fault::{Broken, Cause, Fault};
+use crate::data::records::picture::Picture;
+use crate::data::records::source::{Record, Records};
+use crate::data::records::table::Table;
+
+/// One picture of an index.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name in the index.
+    pub key: String,
+    /// Its file; `None` where it is not there, which makes it a broken record.
+    pub file: Option<PathBuf>,
+    /// Its label: a name, or a lineage joined by `/`.
+    pub label: String,
+    /// A name for people, where the index has another than the label.
+    pub common: String,
+}
+
+impl Listed {
+    /// A picture by its name in an index, its file and its label.
+    pub fn new(key: impl Into<String>, file: Option<&Path>, label: impl Into<String>) -> Self {
+        Self {
+            key: key.into(),
+            file: file.map(Path::to_path_buf),
+            label: label.into(),
+            common: String::new(),
+        }
+    }
+
+    /// The common name, else the last name of the label.
+    fn caption(&self) -> String {
+        if self.common.is_empty() {
+            let last = self.label.rsplit('/').next().unwrap_or(&self.label);
+            last.replace('_', " ")
+        } else {
+            self.common.clone()
+        }
+    }
+}
+
+/// The rows of an index as a dataset; `name` stands for it in reports.
+#[must_use]
+pub fn table(name: impl Into<String>, rows: Vec<Listed>) -> Table {
+    Table::new(name.into(), rows.len(), Arc::new(Rows(rows)))
+}
+
+struct Rows(Vec<Listed>);
+
+impl Records for Rows {
+    fn read(&self, row: usize) -> Result<Record, Broken> {
+        let row = &self.0[row];
+        let missing = |detail: String| Fault::new(Cause::MissingPicture, detail).of(&row.key);
+        let file = row
+            .file
+            .as_ref()
+            .ok_or_else(|| missing("not there".into()))?;
+        let bytes = fs::read(file).map_err(|e| missing(e.to_string()))?;
+        Ok(Record::labelled(
+            row.key.clone(),
+            Picture::Encoded(bytes),
+            Some(row.label.clone()),
+            row.caption(),
+        ))
+    }
+}

@@ -1,0 +1,281 @@
+//! Labelled pictures in a CSV: BioCLIP's evaluation metadata, the tables that RCME writes for its
+//! pictures and for its test of order, and plain lists `filepath,class` (METHODS 5.6).
+//!
+//! A path may end with a condition, `photos.csv?source=NIPS 2017`: only rows whose column `source` has
+//! this value are read.
+
+use std::path::{Path, PathBuf};
+
+use espalier_core::taxonomy::RANKS;
+
+use crate::data::formats::listed::{Listed, table};
+use crate::data::formats::picture_index::PictureIndex;
+use crate::data::records::error::{DataError, Result};
+use crate::data::records::paths::folder_of;
+use crate::data::records::table::Table;
+
+/// What lies where, for messages.
+pub const WANTED: &str = "a CSV with a column filepath (or relative_path, image_filename, img_fn) and the \
+    ranks kingdom .. species, a chain `captions` joined by =>, or a column class (or label, synset), its pictures \
+    below the same folder";
+
+/// Columns with the place of a picture, the most telling first.
+const PLACES: [&str; 5] = [
+    "filepath",
+    "relative_path",
+    "image_filename",
+    "img_fn",
+    "path",
+];
+
+/// Columns with a label that is no lineage.
+const LABELS: [&str; 3] = ["class", "label", "synset"];
+
+/// Separator of the texts of a chain.
+const ARROW: &str = "=>";
+
+/// What a row's label is made of, by column.
+enum Labels {
+    /// A name a rank.
+    Ranks([usize; 7]),
+    /// Texts from general to specific, each the one before with one name more.
+    Chain(usize),
+    /// The label itself.
+    Plain(usize),
+}
+
+struct Columns {
+    place: usize,
+    labels: Labels,
+    common: Option<usize>,
+    names: Vec<String>,
+}
+
+/// The rows that are wanted: those with a value in a column.
+struct Condition {
+    column: String,
+    value: String,
+}
+
+/// A path without its condition, and the condition where it ends with one.
+fn conditioned(path: &Path) -> (PathBuf, Option<Condition>) {
+    let text = path.to_string_lossy();
+    let parts = text.split_once('?').filter(|_| !path.exists());
+    match parts.and_then(|(file, rest)| Some((file, rest.split_once('=')?))) {
+        Some((file, (column, value))) => {
+            let condition = Condition {
+                column: column.trim().to_owned(),
+                value: value.trim().to_owned(),
+            };
+            (PathBuf::from(file), Some(condition))
+        }
+        None => (path.to_owned(), None),
+    }
+}
+
+impl Columns {
+    fn of(header: &csv::StringRecord) -> Option<Self> {
+        let at = |name: &str| header.iter().position(|h| h.trim() == name);
+        // BioCLIP calls the rank `cls` and keeps `class` for the label; others call the rank `class`.
+        let rank = |name: &&str| match *name {
+            "class" => at("cls").or_else(|| at("class")),
+            name => at(name),
+        };
+        let ranks: Vec<usize> = RANKS.iter().filter_map(rank).collect();
+        let labels = <[usize; 7]>::try_from(ranks).map(Labels::Ranks).ok();
+        let labels = labels
+            .or_else(|| at("captions").map(Labels::Chain))
+            .or_else(|| LABELS.iter().find_map(|l| at(l)).map(Labels::Plain))?;
+        Some(Self {
+            place: PLACES.iter().find_map(|p| at(p))?,
+            labels,
+            common: at("common_name"),
+            names: header.iter().map(|name| name.trim().to_owned()).collect(),
+        })
+    }
+}
+
+/// The CSV that a path means: itself, or the `metadata.csv` in it.
+fn csv_file(path: &Path) -> Option<PathBuf> {
+    let is_csv = |p: &Path| p.is_file() && p.extension().is_some_and(|e| e == "csv");
+    let (path, _) = conditioned(path);
+    let tried = [path.clone(), path.join("metadata.csv")];
+    tried.into_iter().find(|p| is_csv(p))
+}
+
+fn columns(file: &Path) -> std::result::Result<(csv::Reader<std::fs::File>, Columns), String> {
+    let mut rows = csv::Reader::from_path(file).map_err(|e| e.to_string())?;
+    let header = rows.headers().map_err(|e| e.to_string())?;
+    let columns = Columns::of(header).ok_or_else(|| {
+        format!(
+            "the columns {}",
+            header.iter().collect::<Vec<_>>().join(", ")
+        )
+    })?;
+    Ok((rows, columns))
+}
+
+/// Whether a path is such a CSV, or a folder with one.
+#[must_use]
+pub fn is_one(path: &Path) -> bool {
+    csv_file(path).is_some_and(|file| !path.is_dir() || columns(&file).is_ok())
+}
+
+/// The lineage of seven ranks; the genus is no part of the epithet.
+fn lineage(names: [&str; 7]) -> String {
+    let mut names = names.map(str::trim);
+    if let Some(epithet) = names[6].strip_prefix(names[5])
+        && epithet.starts_with([' ', '_'])
+        && !names[5].is_empty()
+    {
+        names[6] = epithet.trim_start_matches([' ', '_']);
+    }
+    names.join("/")
+}
+
+/// The lineage whose texts, each rank's names joined by blanks, are this chain.
+fn chained(chain: &str) -> Option<String> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut before = "";
+    for text in chain.split(ARROW).map(str::trim) {
+        let name = text.strip_prefix(before)?;
+        names.push(name.trim_start());
+        before = text;
+    }
+    Some(names.join("/"))
+}
+
+/// Read the CSV and look for its pictures.
+///
+/// # Errors
+/// If the file cannot be read, lacks columns, or has no row.
+pub fn open(path: &Path) -> Result<Table> {
+    let file = csv_file(path).ok_or_else(|| DataError::layout(path, WANTED, "no such file"))?;
+    let broken = |found: String| DataError::layout(&file, WANTED, found);
+    let (mut rows, columns) = columns(&file).map_err(broken)?;
+    let pictures = PictureIndex::of(&[folder_of(&file)])?;
+    let (_, condition) = conditioned(path);
+    let wanted = condition.map(|condition| {
+        let at = columns
+            .names
+            .iter()
+            .position(|name| *name == condition.column);
+        let missing = || {
+            broken(format!(
+                "no column `{}` for the condition of the path; the columns are {}",
+                condition.column,
+                columns.names.join(", ")
+            ))
+        };
+        at.map(|at| (at, condition.value.clone()))
+            .ok_or_else(missing)
+    });
+    let wanted = wanted.transpose()?;
+    let mut listed = Vec::new();
+    for row in rows.records() {
+        let row = row.map_err(|e| broken(e.to_string()))?;
+        let field = |at: usize| row.get(at).unwrap_or_default().trim();
+        if wanted
+            .as_ref()
+            .is_some_and(|(at, value)| field(*at) != value)
+        {
+            continue;
+        }
+        let label = match &columns.labels {
+            Labels::Ranks(ranks) => lineage(ranks.map(field)),
+            Labels::Plain(at) => field(*at).to_owned(),
+            Labels::Chain(at) => chained(field(*at)).ok_or_else(|| {
+                broken(format!(
+                    "`{}`, in which a text does not begin with the one before it",
+                    field(*at)
+                ))
+            })?,
+        };
+        let name = field(columns.place);
+        listed.push(Listed {
+            common: columns.common.map_or("", field).to_owned(),
+            ..Listed::new(name, pictures.find(name), label)
+        });
+    }
+    if listed.is_empty() {
+        return Err(broken(match wanted {
+            Some((at, value)) => format!("no row with `{value}` in `{}`", columns.names[at]),
+            None => "no row below its header".into(),
+        }));
+    }
+    Ok(table(file.display().to_string(), listed))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::data::Cause;
+    use crate::data::records::source::Dataset;
+
+    fn labels(csv: &str) -> Vec<String> {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("metadata.csv"), csv).unwrap();
+        std::fs::create_dir(dir.path().join("p")).unwrap();
+        std::fs::write(dir.path().join("p/1.jpg"), "x").unwrap();
+        assert!(is_one(dir.path()));
+        let data = open(dir.path()).unwrap();
+        let rows = data.load(0).unwrap();
+        let read = (0..data.records() as usize).map(|row| match rows.read(row) {
+            Ok(record) => record.synsets.concat(),
+            Err(broken) => {
+                assert_eq!(broken.fault.cause, Cause::MissingPicture);
+                "missing".to_owned()
+            }
+        });
+        read.collect()
+    }
+
+    #[test]
+    fn the_three_published_tables_and_a_plain_list_are_read() {
+        let bioclip = "index,kingdom,phylum,cls,order,family,genus,species,common_name,filepath,class\n\
+            0,Animalia,P,C,O,F,Aptenodytes,Aptenodytes patagonicus,penguin,p/1.jpg,17\n\
+            1,Animalia,P,C,O,F,G,sp. nov,,p/2.jpg,18\n";
+        assert_eq!(
+            labels(bioclip),
+            ["Animalia/P/C/O/F/Aptenodytes/patagonicus", "missing"]
+        );
+        let rcme = "global_id,folder_name,image_filename,source_dataset,relative_path,scientific_name,\
+            common_name,kingdom,phylum,class,order,family,genus,species\n\
+            1,f,1.jpg,inat,p/1.jpg,G s,,K,P,C,O,F,G,s\n";
+        assert_eq!(labels(rcme), ["K/P/C/O/F/G/s"]);
+        let order = "captions,img_fn\nK=>K P=>K P C=>K P C O=>K P C O F=>K P C O F G=>K P C O F G s,1.jpg\n";
+        assert_eq!(labels(order), ["K/P/C/O/F/G/s"]);
+        assert_eq!(labels("filepath,class\np/1.jpg,tree\n"), ["tree"]);
+    }
+
+    #[test]
+    fn a_condition_chooses_rows() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("photos.csv");
+        let text = "filepath,synset,source\n1.jpg,n1,web\n2.jpg,n2,lab\n3.jpg,n3,web\n";
+        std::fs::write(&file, text).unwrap();
+        let with = |condition: &str| PathBuf::from(format!("{}?{condition}", file.display()));
+        assert!(is_one(&with("source=web")));
+        assert_eq!(open(&with("source=web")).unwrap().records(), 2);
+        assert_eq!(open(&file).unwrap().records(), 3);
+        let error = |condition: &str| open(&with(condition)).map(|_| ()).unwrap_err().to_string();
+        assert!(error("source=moon").contains("no row with `moon` in `source`"));
+        assert!(error("origin=web").contains("no column `origin`"));
+    }
+
+    #[test]
+    fn other_tables_are_refused_with_what_was_wanted() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.csv");
+        let refused = |csv: &str| {
+            std::fs::write(&path, csv).unwrap();
+            let error = open(&path).map(|_| ()).unwrap_err();
+            assert_eq!(error.exit_code(), 2);
+            error.to_string()
+        };
+        assert!(refused("a,b\n1,2\n").contains("the columns a, b"));
+        assert!(refused("filepath,class\n").contains("no row"));
+        assert!(refused("captions,img_fn\na=>b,1.jpg\n").contains("begin with"));
+    }
+}

@@ -1,0 +1,168 @@
+//! From the paths that a user names to the one dataset or taxonomy that they mean; the same for
+//! every command.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use espalier_core::taxonomy::Taxonomy;
+
+use crate::data::formats::arrays;
+use crate::data::formats::coco_boxes;
+use crate::data::formats::inat;
+use crate::data::formats::metadata_csv;
+use crate::data::formats::splits;
+use crate::data::records::error::{DataError, Result};
+use crate::data::{Dataset, Folders, Grit, OpenImages};
+use crate::exit::usage;
+
+/// The shipped taxonomies by the short names that `--taxonomy` accepts; the first is the default.
+pub const SHIPPED: [(&str, &str); 2] = [
+    (
+        "wordnet",
+        include_str!("../../../../static/taxonomy/wordnet.tsv"),
+    ),
+    (
+        "imagenet",
+        include_str!("../../../../static/taxonomy/imagenet.tsv"),
+    ),
+];
+
+/// The text of the shipped taxonomy with a short name.
+fn shipped(name: &Path) -> Option<&'static str> {
+    let found = SHIPPED.iter().find(|(short, _)| name == Path::new(short));
+    found.map(|(_, text)| *text)
+}
+
+/// The taxonomy that is itself the data, if the data is one TSV file.
+#[must_use]
+pub fn taxonomy_file(data: &[PathBuf]) -> Option<&Path> {
+    match data {
+        [one] if one.extension().is_some_and(|e| e == "tsv") => Some(one),
+        _ => None,
+    }
+}
+
+/// The taxonomy of a flag, a file or the short name of a [shipped one](SHIPPED), else the data where
+/// that is one, else the first shipped one. A file with such a name is meant by `./imagenet`.
+///
+/// # Errors
+/// Bad usage when the file cannot be read, a taxonomy error naming the line.
+pub fn taxonomy(flag: Option<&Path>, data: &[PathBuf]) -> anyhow::Result<Taxonomy> {
+    let Some(path) = flag.or_else(|| taxonomy_file(data)) else {
+        return Ok(Taxonomy::from_tsv(SHIPPED[0].1)?);
+    };
+    if let Some(text) = shipped(path) {
+        return Ok(Taxonomy::from_tsv(text)?);
+    }
+    let text = std::fs::read_to_string(path).map_err(|e| {
+        let names = SHIPPED.map(|(name, _)| name).join(", ");
+        usage(format!(
+            "--taxonomy {}: expected a file that can be read, or one of {names}; {e}",
+            path.display()
+        ))
+    })?;
+    Ok(Taxonomy::from_tsv(&text)?)
+}
+
+/// Labelled pictures with what part of their dataset they are.
+pub struct Labelled {
+    /// The pictures.
+    pub data: Arc<dyn Dataset>,
+    /// The split or range that was taken, where the data has several.
+    pub split: Option<String>,
+}
+
+/// Labelled pictures: class folders, arrays of bytes, iNaturalist's JSON, CSV files, or shards. Lists of
+/// splits are not looked for: which split is meant is for [`benchmark`] to know.
+///
+/// # Errors
+/// [`DataError`] naming what is wrong with which file.
+pub fn labelled(paths: &[PathBuf]) -> Result<Arc<dyn Dataset>> {
+    Ok(read(paths, None)?.data)
+}
+
+/// The split `split` of labelled pictures, or what the benchmark `dataset` judges of it.
+///
+/// # Errors
+/// [`DataError`] naming what is wrong with which file.
+pub fn benchmark(paths: &[PathBuf], dataset: Option<&str>, split: &str) -> Result<Labelled> {
+    let found = read(paths, Some((dataset, split)))?;
+    if found.split.is_none() && split != splits::TEST {
+        return Err(DataError::Setting {
+            field: "--split",
+            expected: "test for data without lists of its splits, which is taken as it is",
+            found: split.to_owned(),
+        });
+    }
+    Ok(found)
+}
+
+fn read(paths: &[PathBuf], of: Option<(Option<&str>, &str)>) -> Result<Labelled> {
+    let whole = |data: Arc<dyn Dataset>| Labelled { data, split: None };
+    if let [one] = paths {
+        if arrays::is_one(one) {
+            return Ok(whole(Arc::new(arrays::open(one)?)));
+        }
+        if let Some((dataset, split)) = of
+            && let Some(found) = splits::open(one, dataset, split)?
+        {
+            return Ok(Labelled {
+                data: Arc::new(found.data),
+                split: Some(found.words),
+            });
+        }
+        if inat::is_one(one) {
+            return Ok(whole(Arc::new(inat::open(one)?)));
+        }
+        if metadata_csv::is_one(one) {
+            return Ok(whole(Arc::new(metadata_csv::open(one)?)));
+        }
+    }
+    if paths.iter().any(|path| Folders::is_one(path)) {
+        return Ok(whole(Arc::new(Folders::open(paths)?)));
+    }
+    Ok(whole(Arc::new(Grit::open(paths)?)))
+}
+
+/// Pictures with boxes: folders of OpenImages, COCO's instances, or shards.
+///
+/// # Errors
+/// [`DataError`] naming what is wrong with which file.
+pub fn scenes(paths: &[PathBuf]) -> Result<Arc<dyn Dataset>> {
+    if let [one] = paths
+        && coco_boxes::is_one(one)
+    {
+        return Ok(Arc::new(coco_boxes::open(one)?));
+    }
+    if paths.iter().any(|path| OpenImages::is_one(path)) {
+        return Ok(Arc::new(OpenImages::open(paths)?));
+    }
+    Ok(Arc::new(Grit::open(paths)?))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shipped_taxonomies_have_short_names() {
+        let labels = |flag: Option<&str>| {
+            let found = taxonomy(flag.map(Path::new), &[]).unwrap();
+            found.labelled().len()
+        };
+        assert_eq!(labels(Some("imagenet")), 1000);
+        assert_eq!((labels(Some("wordnet")), labels(None)), (210, 210));
+    }
+
+    #[test]
+    fn a_file_that_is_missing_is_answered_with_the_short_names() {
+        let error = taxonomy(Some(Path::new("imagnet")), &[])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("imagnet") && error.contains("wordnet, imagenet"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,236 @@
+//! Parquet shards with GRIT's columns and the picture inside (METHODS 5.1).
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Schema};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+
+use crate::data::formats::parquet_records::{ParquetRecords, PictureColumn};
+use crate::data::records::error::{DataError, Result};
+use crate::data::records::fault::{Cause, Fault};
+
+/// Rows of one Arrow batch: small enough that the bytes of its pictures stay far below the 2 GiB
+/// that one Arrow buffer can hold.
+const BATCH_ROWS: usize = 512;
+const MAGIC: &[u8; 4] = b"PAR1";
+
+/// Rows and uncompressed bytes of a row group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowGroup {
+    /// Number of records.
+    pub rows: u64,
+    /// Bytes once decompressed.
+    pub bytes: u64,
+}
+
+/// What the footer of a shard says.
+#[derive(Debug)]
+pub enum Footer {
+    /// Its row groups.
+    RowGroups(Vec<RowGroup>),
+    /// The file is cut or no parquet file.
+    Unreadable(Fault),
+}
+
+/// Reads the footer of a shard and checks its columns.
+///
+/// # Errors
+/// If the file cannot be opened, or lacks columns, or has columns of other types.
+pub fn open(path: &Path) -> Result<Footer> {
+    match builder(path)? {
+        Ok((builder, _)) => Ok(Footer::RowGroups(
+            builder
+                .metadata()
+                .row_groups()
+                .iter()
+                .map(|group| RowGroup {
+                    rows: u64::try_from(group.num_rows()).unwrap_or(0),
+                    bytes: u64::try_from(group.total_byte_size()).unwrap_or(0),
+                })
+                .collect(),
+        )),
+        Err(fault) => Ok(Footer::Unreadable(fault)),
+    }
+}
+
+/// Loads row group `part` as a whole.
+///
+/// # Errors
+/// The fault that breaks all its records.
+pub fn load(path: &Path, part: u32) -> Result<ParquetRecords, Fault> {
+    let damaged = |e: &dyn std::fmt::Display| Fault::new(Cause::ShardDamaged, e.to_string());
+    let (builder, picture) = builder(path).map_err(|e| damaged(&e))??;
+    let mask = ProjectionMask::columns(
+        builder.parquet_schema(),
+        projected(builder.schema(), picture),
+    );
+    let reader = builder
+        .with_row_groups(vec![part as usize])
+        .with_projection(mask)
+        .with_batch_size(BATCH_ROWS)
+        .build()
+        .map_err(|e| damaged(&e))?;
+    let batches: Vec<RecordBatch> = reader
+        .collect::<std::result::Result<_, _>>()
+        .map_err(|e| damaged(&e))?;
+    ParquetRecords::new(&batches, picture, part)
+}
+
+type Builder = ParquetRecordBatchReaderBuilder<File>;
+
+/// The reader of a shard with its checked columns; a fault where the file is no whole shard.
+fn builder(path: &Path) -> Result<Result<(Builder, PictureColumn), Fault>> {
+    let mut file = File::open(path).map_err(DataError::io(path))?;
+    if let Some(fault) = check_ends(&mut file).map_err(DataError::io(path))? {
+        return Ok(Err(fault));
+    }
+    // Types as stored: without this an Arrow schema in the footer could ask for any of Arrow's
+    // many representations of the same list or text.
+    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let builder = match Builder::try_new_with_options(file, options) {
+        Ok(builder) => builder,
+        Err(e) => return Ok(Err(Fault::new(Cause::ShardDamaged, e.to_string()))),
+    };
+    let picture = check_columns(path, builder.schema())?;
+    Ok(Ok((builder, picture)))
+}
+
+/// A parquet file begins and ends with the same four bytes.
+fn check_ends(file: &mut File) -> std::io::Result<Option<Fault>> {
+    let len = file.metadata()?.len();
+    if len < 12 {
+        let detail = format!("the file has {len} bytes");
+        return Ok(Some(Fault::new(Cause::ShardEndsEarly, detail)));
+    }
+    let mut ends = [[0_u8; 4]; 2];
+    file.read_exact(&mut ends[0])?;
+    file.seek(SeekFrom::End(-4))?;
+    file.read_exact(&mut ends[1])?;
+    file.rewind()?;
+    Ok(if ends[0] != *MAGIC {
+        Some(Fault::new(
+            Cause::ShardDamaged,
+            "not a parquet file: it does not begin with PAR1",
+        ))
+    } else if ends[1] != *MAGIC {
+        let detail = format!("the file ends after {len} bytes, without a footer");
+        Some(Fault::new(Cause::ShardEndsEarly, detail))
+    } else {
+        None
+    })
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Utf8 | DataType::Binary)
+}
+
+fn is_boxes(data_type: &DataType) -> bool {
+    let inner = |t: &DataType| match t {
+        DataType::List(field) => Some(field.data_type().clone()),
+        _ => None,
+    };
+    matches!(
+        inner(data_type).and_then(|t| inner(&t)),
+        Some(DataType::Float64 | DataType::Float32)
+    )
+}
+
+/// Checks that the needed columns are there with types that can be read. `key` and `synsets` may
+/// be absent; other columns are not read.
+fn check_columns(path: &Path, schema: &Schema) -> Result<PictureColumn> {
+    let found = || {
+        schema
+            .fields()
+            .iter()
+            .map(|field| field.name().clone())
+            .collect()
+    };
+    let column = |name: &str| {
+        schema
+            .field_with_name(name)
+            .ok()
+            .map(arrow_schema::Field::data_type)
+    };
+    let mut missing: Vec<String> = ["caption", "noun_chunks", "ref_exps"]
+        .into_iter()
+        .filter(|name| column(name).is_none())
+        .map(String::from)
+        .collect();
+    if column("image").or(column("jpg")).is_none() {
+        missing.insert(0, "image".to_owned());
+    }
+    if !missing.is_empty() {
+        return Err(DataError::Columns {
+            file: PathBuf::from(path),
+            wanted: ["image (or jpg)", "caption", "noun_chunks", "ref_exps"]
+                .map(String::from)
+                .to_vec(),
+            missing,
+            found: found(),
+        });
+    }
+    let wrong = |name: &str, wanted: &str, found: &DataType| DataError::ColumnType {
+        file: PathBuf::from(path),
+        column: name.to_owned(),
+        wanted: wanted.to_owned(),
+        found: found.to_string(),
+    };
+    let check = |name: &str, wanted: &str, fits: &dyn Fn(&DataType) -> bool| match column(name) {
+        Some(data_type) if !fits(data_type) => Err(wrong(name, wanted, data_type)),
+        _ => Ok(()),
+    };
+    check("caption", "text", &is_text)?;
+    check(
+        "noun_chunks",
+        "a list of lists of floating-point numbers",
+        &is_boxes,
+    )?;
+    check(
+        "ref_exps",
+        "a list of lists of floating-point numbers",
+        &is_boxes,
+    )?;
+    check("key", "text or an integer", &|t| {
+        is_text(t) || matches!(t, DataType::Int64 | DataType::Int32)
+    })?;
+    check(
+        "synsets",
+        "a list of texts",
+        &|t| matches!(t, DataType::List(field) if is_text(field.data_type())),
+    )?;
+    let (name, data_type) = match (column("image"), column("jpg")) {
+        (Some(image), _) => ("image", image),
+        (None, Some(jpg)) => ("jpg", jpg),
+        // Checked above.
+        (None, None) => ("image", &DataType::Null),
+    };
+    match data_type {
+        DataType::Binary => Ok(PictureColumn::Plain(name)),
+        DataType::Struct(fields)
+            if name == "image"
+                && fields
+                    .iter()
+                    .any(|f| f.name() == "bytes" && *f.data_type() == DataType::Binary) =>
+        {
+            Ok(PictureColumn::Struct)
+        }
+        other => Err(wrong(name, "binary, or a struct with binary bytes", other)),
+    }
+}
+
+/// The columns to read, in parquet's dotted paths.
+fn projected(schema: &Schema, picture: PictureColumn) -> Vec<&'static str> {
+    let picture = match picture {
+        PictureColumn::Struct => "image.bytes",
+        PictureColumn::Plain(name) => name,
+    };
+    ["key", "caption", "noun_chunks", "ref_exps", "synsets"]
+        .into_iter()
+        .filter(|name| schema.field_with_name(name).is_ok())
+        .chain([picture])
+        .collect()
+}

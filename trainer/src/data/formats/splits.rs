@@ -1,0 +1,326 @@
+//! Test splits as they are published with their pictures: lists of file names, a JSON of scenes, or a
+//! range of a known order (METHODS 6.1).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::data::formats::folders::Folders;
+use crate::data::formats::listed::{Listed, table};
+use crate::data::formats::published_order::Slice;
+use crate::data::formats::split_lists::{LISTS, List};
+use crate::data::records::error::{DataError, Result};
+use crate::data::records::table::Table;
+
+/// What lies where, for messages.
+pub const WANTED: &str = "the published list of a split: meta/test.txt (Food-101), \
+    images_variant_test.txt (FGVC-Aircraft), labels/test1.txt (DTD), annotations/test.txt (Oxford pets), \
+    Testing_01.txt (SUN397), images.txt with train_test_split.txt (CUB-200-2011), \
+    scenes/CLEVR_val_scenes.json (CLEVR)";
+
+/// The split that benchmarks judge.
+pub const TEST: &str = "test";
+
+/// Files of CUB-200-2011: numbered pictures, and whether each is for training.
+const CUB: [&str; 2] = ["images.txt", "train_test_split.txt"];
+
+/// Scenes of CLEVR, whose class is the number of their objects.
+fn clevr_file(folder: &Path, split: &str) -> PathBuf {
+    // The test scenes are not public; the benchmark is judged on those for validation.
+    let split = if split == TEST { "val" } else { split };
+    folder.join(format!("scenes/CLEVR_{split}_scenes.json"))
+}
+
+/// The folder, or the one folder `data` or `SUN397` in it that publishers put theirs in.
+fn homes(folder: &Path) -> [PathBuf; 3] {
+    ["", "data", "SUN397"].map(|inner| folder.join(inner))
+}
+
+/// A split of a published dataset.
+pub struct Split {
+    /// Its pictures.
+    pub data: Table,
+    /// What was taken, for the record.
+    pub words: String,
+}
+
+fn lines(path: &Path) -> Result<Vec<String>> {
+    let text = fs::read_to_string(path).map_err(DataError::io(path))?;
+    let kept = text.lines().map(str::trim).filter(|l| !l.is_empty());
+    // Comments at the head of Oxford pets' lists.
+    Ok(kept
+        .filter(|l| !l.starts_with('#'))
+        .map(str::to_owned)
+        .collect())
+}
+
+fn found(path: PathBuf) -> Option<PathBuf> {
+    path.is_file().then_some(path)
+}
+
+fn of_list(list: &List, folder: &Path, file: &Path) -> Result<Vec<Listed>> {
+    let pictures = folder.join(list.pictures);
+    let row = |line: String| {
+        let (name, label) = (list.row)(&line)
+            .ok_or_else(|| DataError::layout(file, WANTED, format!("the line `{line}`")))?;
+        let path = found(pictures.join(&name));
+        Ok(Listed::new(name, path.as_deref(), label))
+    };
+    lines(file)?.into_iter().map(row).collect()
+}
+
+fn cub(folder: &Path, split: &str) -> Result<Vec<Listed>> {
+    let numbered = |name: &str| -> Result<BTreeMap<String, String>> {
+        let file = folder.join(name);
+        let pair = |line: String| {
+            let pair = line
+                .split_once(' ')
+                .map(|(a, b)| (a.to_owned(), b.to_owned()));
+            pair.ok_or_else(|| DataError::layout(&file, WANTED, format!("the line `{line}`")))
+        };
+        lines(&file)?.into_iter().map(pair).collect()
+    };
+    let training = if split == TEST { "0" } else { "1" };
+    let (names, marks) = (numbered(CUB[0])?, numbered(CUB[1])?);
+    let own = marks.iter().filter(|(_, mark)| mark.trim() == training);
+    let rows = own.filter_map(|(id, _)| names.get(id)).map(|name| {
+        // `001.Black_footed_Albatross/Black_Footed_Albatross_0046_18.jpg`
+        let class = name.split('/').next().unwrap_or(name);
+        let label = class.split_once('.').map_or(class, |(_, label)| label);
+        let path = found(folder.join("images").join(name));
+        Listed::new(name, path.as_deref(), label)
+    });
+    Ok(rows.collect())
+}
+
+#[derive(Deserialize)]
+struct Scenes {
+    scenes: Vec<Scene>,
+}
+
+#[derive(Deserialize)]
+struct Scene {
+    image_filename: String,
+    objects: Vec<serde::de::IgnoredAny>,
+}
+
+fn clevr(folder: &Path, file: &Path) -> Result<Vec<Listed>> {
+    let bytes = fs::read(file).map_err(DataError::io(file))?;
+    let scenes: Scenes = serde_json::from_slice(&bytes)
+        .map_err(|e| DataError::layout(file, WANTED, e.to_string()))?;
+    let row = |scene: Scene| {
+        let name = scene.image_filename;
+        // `CLEVR_val_000000.png` lies in `images/val/`.
+        let split = name.split('_').nth(1).unwrap_or_default();
+        let path = found(folder.join("images").join(split).join(&name));
+        Listed::new(name, path.as_deref(), scene.objects.len().to_string())
+    };
+    Ok(scenes.scenes.into_iter().map(row).collect())
+}
+
+/// The judged range of rows, where the benchmark is one and all of its split is there.
+fn cut(slice: Option<&Slice>, rows: Vec<Listed>, words: &str) -> (Vec<Listed>, String) {
+    let key = |row: &Listed| {
+        let name = row.key.rsplit(['/', '\\']).next().unwrap_or(&row.key);
+        // CLEVR's key is the name of the file; those of class folders begin with the class.
+        if row.key.contains(['/', '\\']) {
+            format!("{}_{name}", row.label)
+        } else {
+            name.to_owned()
+        }
+    };
+    match slice {
+        Some(slice) if rows.len() == slice.whole => (slice.cut(rows, key), slice.words()),
+        Some(slice) if rows.len() != slice.range.len() => {
+            let found = format!("{words}, {} pictures and not {}", rows.len(), slice.whole);
+            (rows, format!("{found}, so not {}", slice.words()))
+        }
+        _ => (rows, words.to_owned()),
+    }
+}
+
+/// The pictures of `split` (`train`, `val` or `test`) in a folder as published, or the range of them
+/// that the benchmark `dataset` judges; `None` where the folder has neither.
+///
+/// # Errors
+/// If a list cannot be read or has another form.
+pub fn open(folder: &Path, dataset: Option<&str>, split: &str) -> Result<Option<Split>> {
+    // What is judged is test data; other splits of the same pictures are taken whole.
+    let slice = dataset.and_then(Slice::of).filter(|_| split == TEST);
+    let of = |file: &Path, rows: Vec<Listed>| {
+        let (rows, words) = cut(slice, rows, split);
+        // With the split, so that what is kept of one is never taken for another.
+        let data = table(format!("{} ({words})", file.display()), rows);
+        Ok(Some(Split { data, words }))
+    };
+    for home in homes(folder) {
+        for list in &LISTS {
+            let file = list.path(&home, split);
+            // A list is one only with its pictures: other datasets have files of such names too.
+            if file.is_file() && home.join(list.pictures).is_dir() {
+                return of(&file, of_list(list, &home, &file)?);
+            }
+        }
+        if CUB.iter().all(|name| home.join(name).is_file()) {
+            return of(&home, cub(&home, split)?);
+        }
+        let file = clevr_file(&home, split);
+        if file.is_file() {
+            return of(&file, clevr(&home, &file)?);
+        }
+    }
+    if slice.is_some() && Folders::is_one(folder) {
+        let folders = Folders::open(&[folder.to_owned()])?;
+        let row = |(label, path): (&str, &Path)| {
+            Listed::new(path.display().to_string(), Some(path), label)
+        };
+        return of(folder, folders.pictures().map(row).collect());
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::data::records::source::Dataset;
+
+    /// Labels of the split in order, with a mark for pictures that are not there.
+    fn labels(files: &[(&str, &str)], split: &str) -> Vec<String> {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, content) in files {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        let data = open(dir.path(), None, split).unwrap().unwrap().data;
+        let rows = data.load(0).unwrap();
+        let read = (0..data.records() as usize).map(|row| match rows.read(row) {
+            Ok(record) => record.synsets.concat(),
+            Err(broken) => format!("missing {}", broken.key),
+        });
+        read.collect()
+    }
+
+    #[test]
+    fn food101_has_a_list_a_split() {
+        let files = [
+            ("meta/test.txt", "apple_pie/1\nsteak/7\n"),
+            ("meta/train.txt", "steak/8\n"),
+            ("images/apple_pie/1.jpg", "x"),
+            ("images/steak/8.jpg", "x"),
+        ];
+        assert_eq!(labels(&files, "test"), ["apple_pie", "missing steak/7.jpg"]);
+        assert_eq!(labels(&files, "train"), ["steak"]);
+    }
+
+    #[test]
+    fn variants_of_aircraft_may_hold_blanks_and_slashes() {
+        let files = [
+            (
+                "data/images_variant_test.txt",
+                "12 707-320\n13 F/A-18\n14 DC 9\n",
+            ),
+            ("data/images/12.jpg", "x"),
+            ("data/images/13.jpg", "x"),
+            ("data/images/14.jpg", "x"),
+        ];
+        assert_eq!(labels(&files, "test"), ["707-320", "F-A-18", "DC 9"]);
+    }
+
+    #[test]
+    fn textures_pets_and_scenes_are_listed_by_their_files() {
+        let dtd = [
+            ("labels/test1.txt", "banded/banded_2.jpg\n"),
+            ("images/banded/banded_2.jpg", "x"),
+        ];
+        assert_eq!(labels(&dtd, "test"), ["banded"]);
+        let pets = [
+            (
+                "annotations/test.txt",
+                "#comment\ngreat_pyrenees_12 60 2 20\n",
+            ),
+            ("annotations/trainval.txt", "Abyssinian_1 1 1 1\n"),
+            ("images/great_pyrenees_12.jpg", "x"),
+            ("images/Abyssinian_1.jpg", "x"),
+        ];
+        assert_eq!(labels(&pets, "test"), ["great_pyrenees"]);
+        assert_eq!(labels(&pets, "train"), ["Abyssinian"]);
+        let sun = [
+            (
+                "Testing_01.txt",
+                "/a/abbey/sun_1.jpg\n/c/control_tower/outdoor/sun_2.jpg\n",
+            ),
+            ("a/abbey/sun_1.jpg", "x"),
+            ("c/control_tower/outdoor/sun_2.jpg", "x"),
+        ];
+        assert_eq!(labels(&sun, "test"), ["abbey", "control_tower_outdoor"]);
+    }
+
+    #[test]
+    fn birds_are_marked_one_by_one() {
+        let files = [
+            (
+                "images.txt",
+                "1 001.Black_footed_Albatross/a.jpg\n2 002.Wren/b.jpg\n",
+            ),
+            ("train_test_split.txt", "1 0\n2 1\n"),
+            ("images/001.Black_footed_Albatross/a.jpg", "x"),
+            ("images/002.Wren/b.jpg", "x"),
+        ];
+        assert_eq!(labels(&files, "test"), ["Black_footed_Albatross"]);
+        assert_eq!(labels(&files, "train"), ["Wren"]);
+    }
+
+    #[test]
+    fn the_class_of_a_scene_of_clevr_is_the_number_of_its_objects() {
+        let scenes = r#"{"info": {}, "scenes": [
+            {"image_filename": "CLEVR_val_000000.png", "objects": [{}, {}, {}]},
+            {"image_filename": "CLEVR_val_000001.png", "objects": [{}]}]}"#;
+        let files = [
+            ("scenes/CLEVR_val_scenes.json", scenes),
+            ("images/val/CLEVR_val_000000.png", "x"),
+        ];
+        let found = labels(&files, "test");
+        assert_eq!(found, ["3", "missing CLEVR_val_000001.png"]);
+    }
+
+    #[test]
+    fn the_judged_range_of_a_split_follows_from_names_alone() {
+        // By Python's hashlib on the same names.
+        let rows: Vec<Listed> = ('A'..='J')
+            .flat_map(|class| (1..=2700).map(move |i| (class, i)))
+            .map(|(c, i)| Listed::new(format!("x/{c}/{c}_{i}.jpg"), None, c))
+            .collect();
+        let slice = Slice::of("eurosat");
+        let (judged, words) = cut(slice, rows.clone(), "test");
+        assert_eq!((judged.len(), words.as_str()), (5000, "train[10000:15000]"));
+        assert_eq!(judged[0].key, "x/A/A_1305.jpg");
+        assert_eq!(judged[4999].key, "x/G/G_1981.jpg");
+        // A part of it is no split of it, and is said to be none.
+        let (judged, words) = cut(slice, rows[..40].to_vec(), "test");
+        assert_eq!(judged.len(), 40);
+        assert_eq!(
+            words,
+            "test, 40 pictures and not 27000, so not train[10000:15000]"
+        );
+        let rows = (0..15_000).map(|i| Listed::new(format!("CLEVR_val_{i:06}.png"), None, "3"));
+        let (judged, _) = cut(Slice::of("clevr"), rows.collect(), "test");
+        assert_eq!(judged[0].key, "CLEVR_val_011736.png");
+        assert_eq!(judged[4999].key, "CLEVR_val_009541.png");
+    }
+
+    #[test]
+    fn other_folders_and_broken_lists_are_told_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(open(dir.path(), None, "test").unwrap().is_none());
+        fs::create_dir_all(dir.path().join("images")).unwrap();
+        fs::create_dir_all(dir.path().join("meta")).unwrap();
+        fs::write(dir.path().join("meta/test.txt"), "no slash\n").unwrap();
+        let error = open(dir.path(), None, "test").map(|_| ()).unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().contains("no slash"), "{error}");
+    }
+}

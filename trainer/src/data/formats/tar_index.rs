@@ -1,0 +1,238 @@
+//! The members of a tar, grouped into records, without reading their contents.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::data::records::fault::{Cause, Fault};
+use crate::data::records::picture::Stored;
+
+/// Consecutive members with the same key: the text before the first dot of the base name, with
+/// the folders before it (METHODS 5.2).
+#[derive(Clone, Debug)]
+pub struct MemberGroup {
+    /// The key.
+    pub key: String,
+    /// Extension (everything after the first dot, in lower case) and place of each member.
+    pub members: Vec<(String, Stored)>,
+}
+
+impl MemberGroup {
+    /// The member with this extension.
+    #[must_use]
+    pub fn get(&self, extension: &str) -> Option<&Stored> {
+        self.members
+            .iter()
+            .find(|(name, _)| name == extension)
+            .map(|(_, stored)| stored)
+    }
+
+    /// Whether there is a member with this extension.
+    #[must_use]
+    pub fn has(&self, extension: &str) -> bool {
+        self.get(extension).is_some()
+    }
+}
+
+/// What a walk over the headers of a tar found.
+#[derive(Debug)]
+pub struct TarIndex {
+    /// All groups whose members lie in the file.
+    pub groups: Vec<MemberGroup>,
+    /// Why the walk ended before the end of the archive, where it did.
+    pub cut: Option<Fault>,
+    /// Key of the member at which it ended, where its header could still be read.
+    pub cut_key: Option<String>,
+}
+
+/// A file that notices when it is read at its end.
+struct Watched<'a> {
+    file: &'a File,
+    at_end: &'a Cell<bool>,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.file.read(bytes)?;
+        if read == 0 && !bytes.is_empty() {
+            self.at_end.set(true);
+        }
+        Ok(read)
+    }
+}
+
+impl Seek for Watched<'_> {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+/// Walks over the headers of a tar, seeking over the data.
+///
+/// A whole archive ends with a block of zeros. One that is cut, wherever that is, runs into the
+/// end of the file instead; its whole members are kept. The same goes for a damaged header.
+///
+/// # Errors
+/// Only if the file cannot be opened.
+pub fn index(path: &Path) -> std::io::Result<TarIndex> {
+    let file = Arc::new(File::open(path)?);
+    let len = file.metadata()?.len();
+    let at_end = Cell::new(false);
+    let mut archive = tar::Archive::new(Watched {
+        file: &file,
+        at_end: &at_end,
+    });
+    let mut groups: Vec<MemberGroup> = Vec::new();
+    let (mut cut, mut cut_key) = (None, None);
+    for entry in archive.entries_with_seek()? {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                if !at_end.get() {
+                    cut = Some(Fault::new(Cause::ShardDamaged, error.to_string()));
+                }
+                break;
+            }
+        };
+        if !entry.header().entry_type().is_file() {
+            continue;
+        }
+        let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        let Some((key, extension)) = split(&name) else {
+            continue;
+        };
+        let (offset, size) = (entry.raw_file_position(), entry.size());
+        if offset.checked_add(size).is_none_or(|end| end > len) {
+            at_end.set(true);
+            cut_key = Some(key.to_owned());
+            break;
+        }
+        let member = (
+            extension.to_lowercase(),
+            Stored {
+                file: Arc::clone(&file),
+                offset,
+                len: size,
+            },
+        );
+        match groups.last_mut() {
+            Some(group) if group.key == key => group.members.push(member),
+            _ => groups.push(MemberGroup {
+                key: key.to_owned(),
+                members: vec![member],
+            }),
+        }
+    }
+    if cut.is_none() && at_end.get() {
+        let detail = format!("the file ends after {len} bytes, before the end of the archive");
+        cut = Some(Fault::new(Cause::ShardEndsEarly, detail));
+    }
+    Ok(TarIndex {
+        groups,
+        cut,
+        cut_key,
+    })
+}
+
+/// Key and extension of a member; `None` for hidden files and names without extension.
+fn split(name: &str) -> Option<(&str, &str)> {
+    let name = name.strip_prefix("./").unwrap_or(name);
+    let base = name.rfind('/').map_or(0, |slash| slash + 1);
+    let dot = base + name[base..].find('.')?;
+    (dot > base).then(|| (&name[..dot], &name[dot + 1..]))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_ends_at_the_first_dot_of_the_base_name() {
+        assert_eq!(split("0001.child.jpg"), Some(("0001", "child.jpg")));
+        assert_eq!(split("./a.b/0001.jpg"), Some(("a.b/0001", "jpg")));
+        assert_eq!(split("README"), None);
+        assert_eq!(split("x/.hidden.jpg"), None);
+    }
+
+    fn tar_bytes() -> Vec<u8> {
+        let mut builder = tar::Builder::new(Vec::new());
+        for (name, size) in [("1.jpg", 700), ("1.txt", 3), ("2.jpg", 512), ("2.txt", 0)] {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(size);
+            header.set_cksum();
+            builder
+                .append_data(&mut header, name, vec![7_u8; size as usize].as_slice())
+                .unwrap();
+        }
+        builder.into_inner().unwrap()
+    }
+
+    fn index_of(bytes: &[u8]) -> TarIndex {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.tar");
+        std::fs::write(&path, bytes).unwrap();
+        index(&path).unwrap()
+    }
+
+    #[test]
+    fn a_whole_archive_is_not_cut() {
+        let found = index_of(&tar_bytes());
+        assert!(found.cut.is_none());
+        let shape: Vec<_> = found
+            .groups
+            .iter()
+            .map(|g| (g.key.as_str(), g.members.len()))
+            .collect();
+        assert_eq!(shape, [("1", 2), ("2", 2)]);
+        assert!(found.groups[0].has("txt") && !found.groups[0].has("json"));
+        assert_eq!(
+            found.groups[0].get("jpg").unwrap().read().unwrap(),
+            vec![7; 700]
+        );
+    }
+
+    #[test]
+    fn wherever_it_is_cut_whole_members_stay_and_the_cut_is_seen() {
+        // Headers at 0, 1536, 2560, 3584; data ends at 1212, 2051, 3584, 4096.
+        let bytes = tar_bytes();
+        let cases = [
+            (0, 0, None),
+            (100, 0, None),
+            (512, 0, Some("1")),
+            (1211, 0, Some("1")),
+            (1212, 1, None),
+            (1536, 1, None),
+            (2000, 1, None),
+            (2051, 2, None),
+            (3000, 2, None),
+            (3200, 2, Some("2")),
+            (3584, 3, None),
+            (4096, 4, None),
+        ];
+        for (len, members, key) in cases {
+            let found = index_of(&bytes[..len]);
+            let kept: usize = found.groups.iter().map(|g| g.members.len()).sum();
+            assert_eq!(kept, members, "cut at {len}");
+            assert_eq!(
+                found.cut.map(|f| f.cause),
+                Some(Cause::ShardEndsEarly),
+                "cut at {len}"
+            );
+            if key.is_some() {
+                assert_eq!(found.cut_key.as_deref(), key, "cut at {len}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_damaged_header_ends_the_walk() {
+        let mut bytes = tar_bytes();
+        bytes[2560] ^= 0xFF;
+        let found = index_of(&bytes);
+        assert_eq!(found.groups.len(), 1);
+        assert_eq!(found.cut.unwrap().cause, Cause::ShardDamaged);
+    }
+}

@@ -1,0 +1,357 @@
+//! Tar shards: img2dataset's and prepared ones, recognised by their members (METHODS 5.1, 5.2).
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::data::formats::tar_index::{self, MemberGroup};
+use crate::data::records::boxes::{BoxTally, Entry, GroundedBox, Origin, Region, ground};
+use crate::data::records::error::{DataError, Result};
+use crate::data::records::fault::{Broken, Cause, Fault};
+use crate::data::records::picture::{Picture, Stored};
+use crate::data::records::source::{Record, Records};
+
+/// Extensions under which img2dataset's form holds its picture.
+const PICTURES: [&str; 6] = ["jpg", "jpeg", "png", "webp", "bmp", "gif"];
+const WANTED: &str = "<key>.jpg|.png|.webp, <key>.json, <key>.txt (img2dataset) or <key>.child.jpg, \
+                      <key>.child.txt, <key>.numparents.txt, <key>.parent000.jpg (prepared)";
+const WANTED_KEYS: [&str; 2] = ["noun_chunks", "ref_exps"];
+/// Records looked at before a shard is said to lack keys.
+const PROBES: usize = 8;
+
+/// The two forms of tar shards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `<key>.jpg`, `<key>.txt`, `<key>.json`: boxes by coordinates.
+    Raw,
+    /// `<key>.child.jpg`, …, `<key>.parent000.jpg`, …: boxes as crops.
+    Prepared,
+}
+
+impl Form {
+    fn of(group: &MemberGroup) -> Option<Self> {
+        if group.has("numparents.txt") || group.members.iter().any(|(e, _)| e.starts_with("child."))
+        {
+            Some(Self::Prepared)
+        } else {
+            picture_of(group).and(group.get("json")).map(|_| Self::Raw)
+        }
+    }
+}
+
+fn picture_of(group: &MemberGroup) -> Option<&Stored> {
+    PICTURES.iter().find_map(|extension| group.get(extension))
+}
+
+/// A tar shard with the places of its members; contents are read on demand.
+pub struct TarShard {
+    form: Form,
+    groups: Vec<MemberGroup>,
+    /// The record at which the file was cut, counted as one more record.
+    tail: Option<Broken>,
+}
+
+impl TarShard {
+    /// Walks over the headers of a tar.
+    ///
+    /// # Errors
+    /// If the file cannot be opened, or is whole and follows none of the known forms.
+    pub fn open(path: &Path) -> Result<Self> {
+        let found = tar_index::index(path).map_err(DataError::io(path))?;
+        let mut groups = found.groups;
+        let Some(form) = groups.iter().find_map(Form::of) else {
+            if found.cut.is_none() && !groups.is_empty() {
+                return Err(unknown_form(path, &groups));
+            }
+            // Nothing whole in it: one broken record, or an empty archive.
+            let key = found.cut_key.unwrap_or_else(|| "first".to_owned());
+            let tail = found.cut.map(|fault| fault.of(key));
+            return Ok(Self {
+                form: Form::Raw,
+                groups: Vec::new(),
+                tail,
+            });
+        };
+        if form == Form::Raw {
+            check_keys(path, &groups)?;
+        }
+        let tail = found.cut.map(|fault| {
+            let whole = groups.last().is_some_and(|last| {
+                found.cut_key.as_deref() != Some(&last.key) && is_whole(form, last, &groups[0])
+            });
+            let key = match groups.last() {
+                Some(last) if whole => found
+                    .cut_key
+                    .unwrap_or_else(|| format!("after {}", last.key)),
+                _ => groups
+                    .pop()
+                    .map_or_else(|| "first".to_owned(), |last| last.key),
+            };
+            fault.of(key)
+        });
+        Ok(Self { form, groups, tail })
+    }
+
+    /// Number of records; a cut counts as one, broken.
+    #[must_use]
+    pub fn records(&self) -> usize {
+        self.groups.len() + usize::from(self.tail.is_some())
+    }
+
+    /// Number of whole records.
+    #[must_use]
+    pub fn whole_records(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// What is wrong with the end of the shard.
+    #[must_use]
+    pub fn tail(&self) -> Option<&Broken> {
+        self.tail.as_ref()
+    }
+}
+
+impl Records for TarShard {
+    fn read(&self, row: usize) -> Result<Record, Broken> {
+        let Some(group) = self.groups.get(row) else {
+            return Err(self.tail.clone().unwrap_or_else(|| {
+                Fault::new(Cause::ShardDamaged, "the shard changed while it was read")
+                    .of(row.to_string())
+            }));
+        };
+        let record = match self.form {
+            Form::Raw => read_raw(group),
+            Form::Prepared => read_prepared(group),
+        };
+        record.map_err(|fault| fault.of(group.key.clone()))
+    }
+}
+
+/// Whether the last group before a cut has all its members: as many kinds as the first record of
+/// the shard, or all the crops that it announces.
+fn is_whole(form: Form, last: &MemberGroup, first: &MemberGroup) -> bool {
+    match form {
+        Form::Raw => {
+            picture_of(last).is_some()
+                && last.has("json")
+                && (first.key == last.key
+                    || ["txt", "json"].iter().all(|e| last.has(e) || !first.has(e)))
+        }
+        Form::Prepared => {
+            last.has("child.jpg")
+                && last.has("child.txt")
+                && count_of(last).is_ok_and(|n| {
+                    (0..n).all(|i| {
+                        last.has(&format!("parent{i:03}.jpg"))
+                            && last.has(&format!("parent{i:03}.txt"))
+                    })
+                })
+        }
+    }
+}
+
+fn unknown_form(path: &Path, groups: &[MemberGroup]) -> DataError {
+    let names: Vec<String> = groups
+        .iter()
+        .flat_map(|group| {
+            group
+                .members
+                .iter()
+                .map(move |(e, _)| format!("{}.{e}", group.key))
+        })
+        .take(6)
+        .collect();
+    DataError::Members {
+        file: PathBuf::from(path),
+        wanted: WANTED.to_owned(),
+        found: names.join(", "),
+    }
+}
+
+/// Looks at the `.json` of the first records: none of them having the keys of boxes is a mistake
+/// in the whole shard, not in a record.
+fn check_keys(path: &Path, groups: &[MemberGroup]) -> Result<()> {
+    let mut lacking = None;
+    for group in groups.iter().filter(|group| group.has("json")).take(PROBES) {
+        let Ok(Value::Object(json)) = json_of(group) else {
+            continue;
+        };
+        let missing: Vec<String> = WANTED_KEYS
+            .iter()
+            .filter(|k| !json.contains_key(**k))
+            .map(|k| (*k).into())
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        lacking.get_or_insert_with(|| DataError::JsonKeys {
+            file: PathBuf::from(path),
+            record: group.key.clone(),
+            wanted: WANTED_KEYS.map(String::from).to_vec(),
+            missing,
+            found: json.keys().cloned().collect(),
+        });
+    }
+    lacking.map_or(Ok(()), Err)
+}
+
+fn missing(extension: &str) -> Fault {
+    Fault::new(Cause::MissingMember, format!(".{extension}"))
+}
+
+fn text_of(stored: &Stored, extension: &str) -> Result<String, Fault> {
+    String::from_utf8(stored.read()?)
+        .map_err(|e| Fault::new(Cause::UnreadableText, format!(".{extension}: {e}")))
+}
+
+fn json_of(group: &MemberGroup) -> Result<Value, Fault> {
+    let bytes = group.get("json").ok_or_else(|| missing("json"))?.read()?;
+    serde_json::from_slice(&bytes)
+        .map_err(|e| Fault::new(Cause::UnreadableMetadata, format!(".json: {e}")))
+}
+
+fn not_blank(caption: String) -> Result<String, Fault> {
+    if caption.trim().is_empty() {
+        return Err(Fault::new(Cause::MissingCaption, "the caption is blank"));
+    }
+    Ok(caption)
+}
+
+fn read_raw(group: &MemberGroup) -> Result<Record, Fault> {
+    let picture = picture_of(group)
+        .ok_or_else(|| Fault::new(Cause::MissingPicture, "no .jpg, .png or .webp member"))?;
+    let json = json_of(group)?;
+    // Offsets count in the caption of the .json; the .txt holds the same text.
+    let caption = match json.get("caption") {
+        Some(Value::String(caption)) => caption.clone(),
+        _ => match group.get("txt") {
+            Some(text) => text_of(text, "txt")?,
+            None => {
+                let detail = "neither a caption in the .json nor a .txt member";
+                return Err(Fault::new(Cause::MissingCaption, detail));
+            }
+        },
+    };
+    let caption = not_blank(caption)?;
+    let noun_chunks = entries(&json, "noun_chunks")?;
+    let ref_exps = entries(&json, "ref_exps")?;
+    let synsets = strings(&json, "synsets")?;
+    let (boxes, tally) = ground(&caption, &noun_chunks, &ref_exps, &synsets);
+    Ok(Record {
+        key: group.key.clone(),
+        picture: Picture::Stored(picture.clone()),
+        caption,
+        boxes,
+        synsets,
+        chain: None,
+        tally,
+    })
+}
+
+fn wrong(key: &str, wanted: &str, found: &Value) -> Fault {
+    let mut found = found.to_string();
+    if let Some((cut, _)) = found.char_indices().nth(60) {
+        found.truncate(cut);
+    }
+    Fault::new(
+        Cause::UnreadableMetadata,
+        format!("{key}: wanted {wanted}, found {found}"),
+    )
+}
+
+/// The value of a key; some exporters write nested lists as a text of JSON.
+fn nested(json: &Value, key: &str) -> Result<Value, Fault> {
+    match json.get(key) {
+        Some(Value::String(text)) => {
+            serde_json::from_str(text).map_err(|_| wrong(key, "a list", &json[key]))
+        }
+        Some(value) => Ok(value.clone()),
+        None => Ok(Value::Null),
+    }
+}
+
+fn entries(json: &Value, key: &str) -> Result<Vec<Entry>, Fault> {
+    const WANTED: &str = "a list of lists of numbers";
+    let value = nested(json, key)?;
+    let Value::Array(lists) = &value else {
+        return if value.is_null() {
+            Ok(Vec::new())
+        } else {
+            Err(wrong(key, WANTED, &value))
+        };
+    };
+    let number = |v: &Value| match v {
+        Value::Null => Some(f64::NAN),
+        _ => v.as_f64(),
+    };
+    lists
+        .iter()
+        .map(|list| {
+            list.as_array()?
+                .iter()
+                .map(number)
+                .collect::<Option<Entry>>()
+        })
+        .collect::<Option<Vec<Entry>>>()
+        .ok_or_else(|| wrong(key, WANTED, &value))
+}
+
+fn strings(json: &Value, key: &str) -> Result<Vec<String>, Fault> {
+    const WANTED: &str = "a list of texts";
+    let value = nested(json, key)?;
+    let Value::Array(items) = &value else {
+        return if value.is_null() {
+            Ok(Vec::new())
+        } else {
+            Err(wrong(key, WANTED, &value))
+        };
+    };
+    items
+        .iter()
+        .map(|item| item.as_str().map(String::from))
+        .collect::<Option<Vec<String>>>()
+        .ok_or_else(|| wrong(key, WANTED, &value))
+}
+
+/// Number of crops that a prepared record announces.
+fn count_of(group: &MemberGroup) -> Result<usize, Fault> {
+    const NAME: &str = "numparents.txt";
+    let text = text_of(group.get(NAME).ok_or_else(|| missing(NAME))?, NAME)?;
+    text.trim().parse().map_err(|_| {
+        let detail = format!(".{NAME}: wanted a number, found '{}'", text.trim());
+        Fault::new(Cause::UnreadableMetadata, detail)
+    })
+}
+
+fn read_prepared(group: &MemberGroup) -> Result<Record, Fault> {
+    let member = |extension: &str| group.get(extension).ok_or_else(|| missing(extension));
+    let picture = member("child.jpg")?.clone();
+    let caption = not_blank(text_of(member("child.txt")?, "child.txt")?)?;
+    let mut tally = BoxTally::default();
+    let mut boxes = Vec::new();
+    for i in 0..count_of(group)? {
+        let (crop, text) = (format!("parent{i:03}.jpg"), format!("parent{i:03}.txt"));
+        let crop = member(&crop)?.clone();
+        let phrase = text_of(member(&text)?, &text)?;
+        tally.prepared += 1;
+        if phrase.trim().is_empty() {
+            tally.blank_phrase += 1;
+            continue;
+        }
+        boxes.push(GroundedBox {
+            phrase,
+            region: Region::Crop(Picture::Stored(crop)),
+            origin: Origin::Prepared,
+            synset: None,
+        });
+    }
+    Ok(Record {
+        key: group.key.clone(),
+        picture: Picture::Stored(picture),
+        caption,
+        boxes,
+        synsets: Vec::new(),
+        chain: None,
+        tally,
+    })
+}

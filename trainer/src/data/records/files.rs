@@ -1,0 +1,55 @@
+//! Picture files, or boxes of them, as a dataset: one record a file or box, in the given order.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use espalier_core::input::crop_box;
+
+use crate::data::records::fault::{Broken, Cause, Fault};
+use crate::data::records::picture::Picture;
+use crate::data::records::source::{Record, Records};
+use crate::data::records::table::Table;
+
+/// One picture of the list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// Its file.
+    pub path: PathBuf,
+    /// Left, top, right and bottom as shares of width and height, where a part is meant.
+    pub region: Option<[f32; 4]>,
+}
+
+impl From<PathBuf> for Item {
+    fn from(path: PathBuf) -> Self {
+        Self { path, region: None }
+    }
+}
+
+/// A dataset of these pictures; `name` stands for it in reports. The key of a record is its place in
+/// the list.
+#[must_use]
+pub fn table(name: String, items: Vec<Item>) -> Table {
+    Table::new(name, items.len(), Arc::new(Rows(items)))
+}
+
+struct Rows(Vec<Item>);
+
+impl Records for Rows {
+    fn read(&self, at: usize) -> Result<Record, Broken> {
+        let item = &self.0[at];
+        let broken = |fault: Fault| fault.of(item.path.display().to_string());
+        let bytes = fs::read(&item.path)
+            .map_err(|e| broken(Fault::new(Cause::MissingPicture, e.to_string())))?;
+        let mut picture = Picture::Encoded(bytes);
+        if let Some(region) = item.region {
+            let whole = picture.decode().map_err(broken)?;
+            let part = crop_box(&whole, region).ok_or_else(|| {
+                let detail = format!("the box {region:?} holds no pixel");
+                broken(Fault::new(Cause::UnreadablePicture, detail))
+            })?;
+            picture = Picture::Decoded(part);
+        }
+        Ok(Record::labelled(at.to_string(), picture, None, ""))
+    }
+}

@@ -1,0 +1,319 @@
+//! Chains of texts along a taxonomy, with hard negatives by rank (METHODS 2.7).
+
+use std::collections::BTreeMap;
+
+use espalier_core::taxonomy::{NodeIx, Taxonomy};
+
+use crate::config::RankText;
+use crate::data::records::random::Random;
+use crate::exit::usage;
+
+/// Texts from general to specific, each with a text that it must be told from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextChain {
+    /// `P_1 .. P_n`.
+    pub positives: Vec<String>,
+    /// As many; what the one at a tier contradicts is said by [`NegativeKind`].
+    pub negatives: Vec<String>,
+}
+
+/// What the negative of a tier contradicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NegativeKind {
+    /// The positive of the same tier; it follows from the tier above (RE).
+    SameTier,
+    /// The positive of the tier above: it lies below a sibling of it, as deep as the positive of
+    /// its own tier (RCME).
+    BelowSibling,
+}
+
+/// The chains of all labels of a taxonomy.
+#[derive(Clone, Debug)]
+pub struct Lineages {
+    taxonomy: Taxonomy,
+    chains: BTreeMap<NodeIx, Vec<NodeIx>>,
+    text: RankText,
+    kind: NegativeKind,
+    tiers: usize,
+}
+
+/// Tiers where none are asked for: as many as the shortest path offers, within these.
+const TIERS: std::ops::RangeInclusive<usize> = 3..=7;
+
+/// The nodes of the path to a label that something can be told from: all that do not lie above
+/// every label, as the root does.
+fn inner(taxonomy: &Taxonomy, label: NodeIx) -> Vec<NodeIx> {
+    let all = taxonomy.labelled().len();
+    let path = taxonomy.path_to(label);
+    let inner = path.iter().copied();
+    inner
+        .filter(|ix| taxonomy.labelled_below(*ix).len() < all)
+        .collect()
+}
+
+/// Of nodes above the same labels only the last.
+fn telling(taxonomy: &Taxonomy, path: &[NodeIx]) -> Vec<NodeIx> {
+    let below = |ix: &NodeIx| taxonomy.labelled_below(*ix).len();
+    let next = path.iter().skip(1).map(Some).chain([None]);
+    path.iter()
+        .zip(next)
+        .filter(|(ix, next)| next.is_none_or(|next| below(next) < below(ix)))
+        .map(|(ix, _)| *ix)
+        .collect()
+}
+
+/// `count` of the nodes, evenly spread, the first and the last among them.
+fn spread(nodes: &[NodeIx], count: usize) -> Vec<NodeIx> {
+    let last = nodes.len() - 1;
+    (0..count)
+        .map(|i| nodes[(i * last + (count - 1) / 2) / (count - 1)])
+        .collect()
+}
+
+impl Lineages {
+    /// Chains of `tiers` nodes for every label; 0 takes as many as every label has, within 3 to 7.
+    ///
+    /// A chain leaves out nodes above all labels and, where there are enough without them, nodes
+    /// above exactly the labels of the next one. Labels whose path is shorter have no chain.
+    ///
+    /// # Errors
+    /// Bad usage when not one label has a path that long.
+    pub fn new(
+        taxonomy: Taxonomy,
+        tiers: usize,
+        text: RankText,
+        kind: NegativeKind,
+    ) -> anyhow::Result<Self> {
+        let paths: BTreeMap<NodeIx, Vec<NodeIx>> = taxonomy
+            .labelled()
+            .iter()
+            .map(|ix| (*ix, inner(&taxonomy, *ix)))
+            .collect();
+        let shortest = paths.values().map(Vec::len).min().unwrap_or(0);
+        let tiers = match tiers {
+            0 => shortest.clamp(*TIERS.start(), *TIERS.end()),
+            n => n,
+        };
+        if tiers < 2 {
+            return Err(usage(format!(
+                "dataset.tiers must be at least 2, found {tiers}"
+            )));
+        }
+        let chains: BTreeMap<NodeIx, Vec<NodeIx>> = paths
+            .into_iter()
+            .filter_map(|(label, path)| {
+                let telling = telling(&taxonomy, &path);
+                let nodes = if telling.len() >= tiers {
+                    &telling[..]
+                } else {
+                    &path[..]
+                };
+                (nodes.len() >= tiers).then(|| (label, spread(nodes, tiers)))
+            })
+            .collect();
+        if chains.is_empty() {
+            return Err(usage(format!(
+                "the taxonomy has no label with {tiers} nodes above it that tell it from others, \
+                 the nearest has {shortest}; lower dataset.tiers"
+            )));
+        }
+        Ok(Self {
+            taxonomy,
+            chains,
+            text,
+            kind,
+            tiers,
+        })
+    }
+
+    /// Number of texts of a chain.
+    #[must_use]
+    pub fn tiers(&self) -> usize {
+        self.tiers
+    }
+
+    /// Ids of the labels that have a chain.
+    #[must_use]
+    pub fn labels(&self) -> Vec<String> {
+        let ids = self.chains.keys();
+        ids.map(|ix| self.taxonomy.node(*ix).id.clone()).collect()
+    }
+
+    fn texts(&self, chain: &[NodeIx]) -> Vec<String> {
+        let names: Vec<&str> = chain.iter().map(|ix| self.taxonomy.name(*ix)).collect();
+        match self.text {
+            RankText::Name => names.iter().map(|name| (*name).to_owned()).collect(),
+            RankText::Joined => (1..=names.len()).map(|n| names[..n].join(" ")).collect(),
+        }
+    }
+
+    /// The texts of a label without negatives.
+    #[must_use]
+    pub fn positives(&self, id: &str) -> Option<Vec<String>> {
+        let label = self.taxonomy.find(id)?;
+        Some(self.texts(self.chains.get(&label)?))
+    }
+
+    /// The chain of another label that parts from `chain` at `tier`, or above it where the node
+    /// there has no sibling.
+    fn parting(&self, chain: &[NodeIx], tier: usize, random: &mut Random) -> Option<&[NodeIx]> {
+        (0..=tier).rev().find_map(|at| {
+            let parent = match at {
+                0 => self.taxonomy.root(),
+                _ => chain[at - 1],
+            };
+            let own = self.taxonomy.labelled_below(chain[at]);
+            let others: Vec<NodeIx> = self
+                .taxonomy
+                .labelled_below(parent)
+                .iter()
+                .copied()
+                .filter(|ix| !own.contains(ix) && self.chains.contains_key(ix))
+                .collect();
+            let pick = random.below(u32::try_from(others.len()).unwrap_or(u32::MAX));
+            self.chains
+                .get(others.get(pick as usize)?)
+                .map(Vec::as_slice)
+        })
+    }
+
+    /// The chain of a label with negatives drawn anew; none for labels without a chain or without
+    /// another label to be told from.
+    #[must_use]
+    pub fn draw(&self, id: &str, random: &mut Random) -> Option<TextChain> {
+        let label = self.taxonomy.find(id)?;
+        let chain = self.chains.get(&label)?;
+        let mut negatives = Vec::with_capacity(self.tiers);
+        for tier in 0..self.tiers {
+            let part = match self.kind {
+                NegativeKind::SameTier => tier,
+                NegativeKind::BelowSibling => tier.saturating_sub(1),
+            };
+            let other = self.parting(chain, part, random)?;
+            negatives.push(self.texts(other).swap_remove(tier));
+        }
+        Some(TextChain {
+            positives: self.texts(chain),
+            negatives,
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::data::records::random::Purpose;
+
+    const TREE: &str = "kingdom\tphylum\tclass\n\
+        Animalia\tChordata\tAves\n\
+        Animalia\tChordata\tMammalia\n\
+        Animalia\tMollusca\tBivalvia\n\
+        Plantae\tBryophyta\tBryopsida\n";
+
+    fn lineages(kind: NegativeKind) -> Lineages {
+        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        Lineages::new(taxonomy, 0, RankText::Joined, kind).unwrap()
+    }
+
+    fn chains(kind: NegativeKind, id: &str) -> Vec<TextChain> {
+        let lineages = lineages(kind);
+        (0..40)
+            .map(|i| {
+                let mut random = Random::new(0, Purpose::Sample, 0, i);
+                lineages.draw(id, &mut random).unwrap()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn texts_grow_by_a_name_a_rank() {
+        let birds = lineages(NegativeKind::SameTier).positives("Animalia/Chordata/Aves");
+        assert_eq!(
+            birds.unwrap(),
+            ["Animalia", "Animalia Chordata", "Animalia Chordata Aves"]
+        );
+    }
+
+    #[test]
+    fn a_negative_shares_all_above_its_tier_and_differs_at_it() {
+        for chain in chains(NegativeKind::SameTier, "Animalia/Chordata/Aves") {
+            assert_eq!(chain.negatives[0], "Plantae");
+            assert_eq!(chain.negatives[1], "Animalia Mollusca");
+            assert_eq!(chain.negatives[2], "Animalia Chordata Mammalia");
+        }
+    }
+
+    #[test]
+    fn a_negative_below_a_sibling_is_as_deep_as_the_child() {
+        for chain in chains(NegativeKind::BelowSibling, "Animalia/Chordata/Aves") {
+            assert_eq!(chain.negatives[1], "Plantae Bryophyta");
+            assert_eq!(chain.negatives[2], "Animalia Mollusca Bivalvia");
+        }
+    }
+
+    #[test]
+    fn without_a_sibling_the_rank_above_gives_the_negative() {
+        for chain in chains(NegativeKind::SameTier, "Plantae/Bryophyta/Bryopsida") {
+            assert!(chain.negatives[2].starts_with("Animalia "), "{chain:?}");
+        }
+    }
+
+    #[test]
+    fn a_taxonomy_of_one_lineage_has_nothing_to_be_told_from() {
+        let taxonomy = Taxonomy::from_tsv("kingdom\tphylum\tclass\nA\tB\tC\n").unwrap();
+        let one = Lineages::new(taxonomy, 3, RankText::Name, NegativeKind::SameTier);
+        assert_eq!(crate::exit_code::code(&one.unwrap_err()), 2);
+    }
+
+    #[test]
+    fn nodes_above_all_labels_are_in_no_chain() {
+        let text = TREE.replace("kingdom\tphylum\tclass", "phylum\tclass\torder");
+        let text: String = text
+            .lines()
+            .enumerate()
+            .map(|(i, line)| format!("{}\t{line}\n", if i == 0 { "kingdom" } else { "Life" }))
+            .collect();
+        let taxonomy = Taxonomy::from_tsv(&text).unwrap();
+        let kind = NegativeKind::SameTier;
+        let lineages = Lineages::new(taxonomy, 0, RankText::Name, kind).unwrap();
+        let id = "Life/Animalia/Chordata/Aves";
+        assert_eq!(
+            lineages.positives(id).unwrap(),
+            ["Animalia", "Chordata", "Aves"]
+        );
+        assert!(
+            lineages
+                .draw(id, &mut Random::new(0, Purpose::Sample, 0, 0))
+                .is_some()
+        );
+    }
+
+    #[test]
+    fn every_label_of_wordnet_has_a_chain_with_negatives() {
+        for kind in [NegativeKind::SameTier, NegativeKind::BelowSibling] {
+            let taxonomy = Taxonomy::from_tsv(crate::data::formats::open::SHIPPED[0].1).unwrap();
+            let lineages = Lineages::new(taxonomy, 0, RankText::Joined, kind).unwrap();
+            assert!(lineages.tiers() >= 3);
+            for id in lineages.labels() {
+                let chain = lineages
+                    .draw(&id, &mut Random::new(0, Purpose::Sample, 0, 0))
+                    .unwrap();
+                assert!(
+                    chain.negatives[1..]
+                        .iter()
+                        .all(|n| !chain.positives.contains(n)),
+                    "{chain:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn more_tiers_than_any_path_has_are_refused() {
+        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let error = Lineages::new(taxonomy, 9, RankText::Name, NegativeKind::SameTier);
+        let message = error.unwrap_err().to_string();
+        assert!(message.contains("9 nodes"), "{message}");
+    }
+}

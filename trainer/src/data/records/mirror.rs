@@ -1,0 +1,107 @@
+//! Records seen in a mirror, where what is said of them stays true.
+
+use image::RgbImage;
+use image::imageops::flip_horizontal_in_place;
+
+use crate::data::records::boxes::Region;
+use crate::data::records::fault::Fault;
+use crate::data::records::picture::Picture;
+use crate::data::records::source::Record;
+
+/// Words that a mirror makes wrong.
+const SIDES: [&str; 6] = [
+    "left",
+    "right",
+    "leftmost",
+    "rightmost",
+    "clockwise",
+    "counterclockwise",
+];
+
+/// Whether a text speaks of sides.
+fn sided(text: &str) -> bool {
+    text.split(|c: char| !c.is_alphabetic())
+        .any(|word| SIDES.iter().any(|side| word.eq_ignore_ascii_case(side)))
+}
+
+fn flipped(picture: &Picture) -> Result<RgbImage, Fault> {
+    let mut pixels = picture.decode()?;
+    flip_horizontal_in_place(&mut pixels);
+    Ok(pixels)
+}
+
+/// Whether a text of the record speaks of left or right.
+pub(crate) fn speaks_of_sides(record: &Record) -> bool {
+    let phrases = record.boxes.iter().map(|found| found.phrase.as_str());
+    phrases.chain([record.caption.as_str()]).any(sided)
+}
+
+/// The record with its picture and boxes mirrored; as it is where a text speaks of left or right.
+///
+/// # Errors
+/// Of pictures that cannot be read.
+pub(crate) fn mirrored(mut record: Record) -> Result<Record, Fault> {
+    if speaks_of_sides(&record) {
+        return Ok(record);
+    }
+    record.picture = Picture::Decoded(flipped(&record.picture)?);
+    for found in &mut record.boxes {
+        match &mut found.region {
+            Region::Relative(place) => {
+                let [left, _, right, _] = *place;
+                (place[0], place[2]) = (1.0 - right, 1.0 - left);
+            }
+            Region::Crop(crop) => *crop = Picture::Decoded(flipped(crop)?),
+        }
+    }
+    Ok(record)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use image::Rgb;
+
+    use super::*;
+    use crate::data::records::boxes::{BoxTally, GroundedBox, Origin};
+
+    fn record(caption: &str) -> Record {
+        let picture = RgbImage::from_fn(4, 1, |x, _| Rgb([x as u8; 3]));
+        Record {
+            key: "0".into(),
+            picture: Picture::Decoded(picture),
+            caption: caption.into(),
+            boxes: vec![GroundedBox {
+                phrase: "a cat".into(),
+                region: Region::Relative([0.0, 0.5, 0.25, 1.0]),
+                origin: Origin::NounChunk,
+                synset: None,
+            }],
+            synsets: Vec::new(),
+            chain: None,
+            tally: BoxTally::default(),
+        }
+    }
+
+    fn firsts(record: &Record) -> Vec<u8> {
+        let pixels = record.picture.decode().unwrap();
+        pixels.pixels().map(|p| p[0]).collect()
+    }
+
+    #[test]
+    fn pictures_and_boxes_turn_together() {
+        let turned = mirrored(record("a cat in bright light")).unwrap();
+        assert_eq!(firsts(&turned), [3, 2, 1, 0]);
+        let Region::Relative(place) = turned.boxes[0].region else {
+            panic!("the box became a crop")
+        };
+        assert_eq!(place, [0.75, 0.5, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn a_caption_that_names_a_side_keeps_its_picture() {
+        let kept = mirrored(record("a cat on the Left, asleep")).unwrap();
+        assert_eq!(firsts(&kept), [0, 1, 2, 3]);
+    }
+}

@@ -1,0 +1,108 @@
+//! Several datasets as one, each with a weight.
+
+use std::sync::Arc;
+
+use crate::data::records::fault::Broken;
+use crate::data::records::source::{Dataset, Records, Unit};
+
+/// Datasets that are shuffled together; each record of one with weight `w` is taken `w` times an
+/// epoch on average.
+pub struct Mixture {
+    sources: Vec<(Arc<dyn Dataset>, f64)>,
+    units: Vec<Unit>,
+    /// Source and place in it of each unit.
+    places: Vec<(usize, usize)>,
+    /// First shard of each source.
+    shards: Vec<u32>,
+}
+
+impl Mixture {
+    /// A mixture of datasets with their weights, which are finite and above 0.
+    #[must_use]
+    pub fn new(sources: Vec<(Arc<dyn Dataset>, f64)>) -> Self {
+        let (mut units, mut places, mut shards) = (Vec::new(), Vec::new(), Vec::new());
+        let mut next = 0;
+        for (source, (data, _)) in sources.iter().enumerate() {
+            shards.push(next);
+            let first = next;
+            for (at, unit) in data.units().iter().enumerate() {
+                places.push((source, at));
+                next = next.max(first + unit.shard + 1);
+                units.push(Unit {
+                    shard: first + unit.shard,
+                    ..*unit
+                });
+            }
+        }
+        Self {
+            sources,
+            units,
+            places,
+            shards,
+        }
+    }
+}
+
+impl Dataset for Mixture {
+    fn units(&self) -> &[Unit] {
+        &self.units
+    }
+
+    fn shard_name(&self, shard: u32) -> &str {
+        let source = self.shards.partition_point(|first| *first <= shard) - 1;
+        let (data, _) = &self.sources[source];
+        data.shard_name(shard - self.shards[source])
+    }
+
+    fn load(&self, unit: usize) -> Result<Box<dyn Records>, Broken> {
+        let (source, at) = self.places[unit];
+        self.sources[source].0.load(at)
+    }
+
+    fn weight(&self, unit: usize) -> f64 {
+        self.sources[self.places[unit].0].1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Synthetic;
+    use crate::data::records::order::{EpochOrder, ShuffleBudget};
+
+    #[test]
+    fn records_are_taken_as_often_as_their_weight_says() {
+        let part = |records, weight| {
+            let data: Arc<dyn Dataset> = Arc::new(Synthetic::new(records, 16, 0));
+            (data, weight)
+        };
+        let mixture = Mixture::new(vec![part(40, 2.5), part(100, 0.25), part(10, 1.0)]);
+        let first_of = |source| {
+            let found = mixture.places.iter().position(|(s, _)| *s == source);
+            found.unwrap_or_default() as u32
+        };
+        let (second, third) = (first_of(1), first_of(2));
+        let order = EpochOrder::new(&mixture, 0, 0, ShuffleBudget::default());
+        assert_eq!((order.records(), mixture.records()), (135, 150));
+        let mut taken = [0; 3];
+        let mut at = 0;
+        while let Some(number) = order.group_of(at) {
+            let group = order.group(number);
+            for slot in order.slots(number, &mixture) {
+                let unit = group.units[slot.member as usize];
+                taken[usize::from(unit >= second) + usize::from(unit >= third)] += 1;
+            }
+            at += group.records;
+        }
+        assert_eq!(taken, [100, 25, 10]);
+        let part = mixture
+            .load(second as usize)
+            .map(|unit| unit.read(0).is_ok());
+        assert!(part.is_ok_and(|reads| reads));
+        assert!(
+            !mixture
+                .shard_name(mixture.units[third as usize].shard)
+                .is_empty()
+        );
+    }
+}

@@ -1,0 +1,188 @@
+//! `--data PATH…`: files, folders and globs, mixed, to a list of shards.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use crate::data::records::error::{DataError, Result};
+
+/// The two containers, told apart by extension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Container {
+    /// `.parquet`
+    Parquet,
+    /// `.tar`
+    Tar,
+}
+
+impl Container {
+    /// By the extension of a file, in any case.
+    #[must_use]
+    pub fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "parquet" => Some(Self::Parquet),
+            "tar" => Some(Self::Tar),
+            _ => None,
+        }
+    }
+}
+
+/// The folder that a file lies in; `.` for a bare name.
+#[must_use]
+pub fn folder_of(file: &Path) -> PathBuf {
+    let parent = file.parent().filter(|p| !p.as_os_str().is_empty());
+    parent.unwrap_or(Path::new(".")).to_owned()
+}
+
+/// All shards that `paths` name, in the order given, those of a folder or glob by name; a file
+/// that is named twice is taken once.
+///
+/// In folders and globs other files are passed over, and so is `X.parquet` beside `X.tar`: that
+/// is the list of addresses that img2dataset leaves there, not a shard.
+///
+/// # Errors
+/// If a path does not exist, is no shard, or a folder or glob holds none.
+pub fn expand(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Container)>> {
+    if paths.is_empty() {
+        return Err(DataError::NothingFound {
+            place: "--data".into(),
+            found: "no path".into(),
+        });
+    }
+    let mut shards = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            let entries = std::fs::read_dir(path).map_err(DataError::io(path))?;
+            let files: std::io::Result<Vec<PathBuf>> =
+                entries.map(|entry| entry.map(|e| e.path())).collect();
+            shards.extend(select(path, files.map_err(DataError::io(path))?)?);
+        } else if path.exists() {
+            let container = Container::of(path).ok_or_else(|| DataError::UnknownKind {
+                path: path.clone(),
+                found: match path.extension() {
+                    Some(extension) => format!(".{}", extension.to_string_lossy()),
+                    None => "no extension".into(),
+                },
+            })?;
+            shards.push((path.clone(), container));
+        } else if let Some(pattern) = path.to_str().filter(|p| p.contains(['*', '?', '['])) {
+            let files = glob::glob(pattern)
+                .map_err(|e| DataError::Pattern {
+                    pattern: pattern.to_owned(),
+                    reason: e.to_string(),
+                })?
+                .collect::<Result<Vec<PathBuf>, _>>()
+                .map_err(|e| DataError::Io {
+                    path: e.path().to_owned(),
+                    source: e.into(),
+                })?;
+            shards.extend(select(path, files)?);
+        } else {
+            return Err(DataError::NoSuchPath { path: path.clone() });
+        }
+    }
+    let mut seen = BTreeSet::new();
+    shards.retain(|(path, _)| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
+    Ok(shards)
+}
+
+/// The shards among the files of a folder or glob, by name.
+fn select(place: &Path, mut files: Vec<PathBuf>) -> Result<Vec<(PathBuf, Container)>> {
+    files.sort();
+    let tars: BTreeSet<PathBuf> = files
+        .iter()
+        .filter(|file| Container::of(file) == Some(Container::Tar))
+        .map(|file| file.with_extension(""))
+        .collect();
+    let shards: Vec<_> = files
+        .iter()
+        .filter(|file| file.is_file())
+        .filter_map(|file| Some((file.clone(), Container::of(file)?)))
+        .filter(|(file, container)| {
+            *container == Container::Tar || !tars.contains(&file.with_extension(""))
+        })
+        .collect();
+    if shards.is_empty() {
+        return Err(DataError::NothingFound {
+            place: place.display().to_string(),
+            found: summary(&files),
+        });
+    }
+    Ok(shards)
+}
+
+/// What a place holds instead of shards, for example `3 .json, 1 folder`.
+fn summary(files: &[PathBuf]) -> String {
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    for file in files {
+        let kind = if file.is_dir() {
+            "folder".to_owned()
+        } else {
+            file.extension()
+                .and_then(OsStr::to_str)
+                .map_or_else(|| "without extension".to_owned(), |e| format!(".{e}"))
+        };
+        *kinds.entry(kind).or_default() += 1;
+    }
+    if kinds.is_empty() {
+        return "nothing".to_owned();
+    }
+    kinds
+        .iter()
+        .map(|(kind, n)| match kind.as_str() {
+            "folder" if *n > 1 => format!("{n} folders"),
+            kind => format!("{n} {kind}"),
+        })
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn names(shards: &[(PathBuf, Container)]) -> Vec<String> {
+        shards
+            .iter()
+            .map(|(path, _)| path.file_name().unwrap().to_string_lossy().into_owned())
+            .collect()
+    }
+
+    #[test]
+    fn files_folders_and_globs_mix_and_nothing_is_taken_twice() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for name in ["b.tar", "a.parquet", "a.json", "b.parquet", "c.PARQUET"] {
+            fs::write(at(name), "x").unwrap();
+        }
+        let shards = expand(&[at("c.PARQUET"), dir.path().into(), at("*.tar")]).unwrap();
+        // b.parquet is the metadata beside b.tar
+        assert_eq!(names(&shards), ["c.PARQUET", "a.parquet", "b.tar"]);
+        assert_eq!(names(&expand(&[at("b.parquet")]).unwrap()), ["b.parquet"]);
+    }
+
+    #[test]
+    fn what_is_no_shard_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let message = |path: PathBuf| expand(&[path]).unwrap_err().to_string();
+        fs::write(at("a.json"), "x").unwrap();
+        fs::create_dir(at("sub")).unwrap();
+
+        assert!(message(at("a.json")).contains("wanted a .parquet or .tar shard, found .json"));
+        assert!(message(dir.path().into()).contains("found 1 .json, 1 folder"));
+        assert!(message(at("sub")).contains("found nothing"));
+        assert!(message(at("*.zip")).contains("found nothing"));
+        assert!(message(at("gone.tar")).starts_with("no such file or folder"));
+        assert!(message(at("[.tar")).starts_with("glob '"));
+        assert!(
+            expand(&[])
+                .unwrap_err()
+                .to_string()
+                .contains("found no path")
+        );
+    }
+}

@@ -1,0 +1,108 @@
+//! Pictures that are read and decoded when they are needed.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use espalier_core::input;
+use image::RgbImage;
+
+use crate::data::records::fault::{Cause, Fault};
+
+/// No picture of a caption dataset is larger; a damaged header must not exhaust the memory.
+const LARGEST: u64 = 256 << 20;
+
+/// A stretch of bytes of a file.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// The file.
+    pub file: Arc<File>,
+    /// First byte.
+    pub offset: u64,
+    /// Number of bytes.
+    pub len: u64,
+}
+
+impl Stored {
+    /// Reads the bytes.
+    ///
+    /// # Errors
+    /// If there are absurdly many or the file does not give them.
+    pub fn read(&self) -> Result<Vec<u8>, Fault> {
+        if self.len > LARGEST {
+            let detail = format!("member of {} bytes, at most {LARGEST} are read", self.len);
+            return Err(Fault::new(Cause::ShardDamaged, detail));
+        }
+        let mut bytes = vec![0; self.len as usize];
+        read_exact_at(&self.file, &mut bytes, self.offset)
+            .map_err(|e| Fault::new(Cause::ShardDamaged, e.to_string()))?;
+        Ok(bytes)
+    }
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> std::io::Result<()> {
+    while !bytes.is_empty() {
+        let read = std::os::windows::fs::FileExt::seek_read(file, bytes, offset)?;
+        if read == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        bytes = &mut bytes[read..];
+        offset += read as u64;
+    }
+    Ok(())
+}
+
+/// A picture, decoded or not.
+#[derive(Clone, Debug)]
+pub enum Picture {
+    /// There is none: the dataset holds texts alone.
+    None,
+    /// The bytes of a picture file.
+    Encoded(Vec<u8>),
+    /// The bytes of a picture file within another file.
+    Stored(Stored),
+    /// Pixels.
+    Decoded(RgbImage),
+    /// Features of it, computed before; there are no pixels.
+    Kept(Kept),
+}
+
+/// Rows of [`FeatureRows`](crate::data::features::FeatureRows) that hold the features of one picture, one
+/// row a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Row of view 0.
+    pub first: u32,
+    /// Number of views, at least 1; their rows follow each other.
+    pub views: u32,
+}
+
+impl Picture {
+    /// The picture, upright, 8 bits per channel, through core's one decoder.
+    ///
+    /// # Errors
+    /// If the bytes cannot be read or are no picture.
+    pub fn decode(&self) -> Result<RgbImage, Fault> {
+        let decode = |bytes: &[u8]| {
+            if bytes.is_empty() {
+                return Err(Fault::new(Cause::MissingPicture, "0 bytes"));
+            }
+            input::decode(bytes).map_err(|e| Fault::new(Cause::UnreadablePicture, e.to_string()))
+        };
+        match self {
+            Self::None => Err(Fault::new(Cause::MissingPicture, "the dataset has none")),
+            Self::Encoded(bytes) => decode(bytes),
+            Self::Stored(stored) => decode(&stored.read()?),
+            Self::Decoded(picture) => Ok(picture.clone()),
+            Self::Kept(_) => Err(Fault::new(
+                Cause::MissingPicture,
+                "only its features are kept",
+            )),
+        }
+    }
+}

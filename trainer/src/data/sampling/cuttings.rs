@@ -1,0 +1,165 @@
+//! Pictures of a dataset with all their boxes cut out, in file order, for figures.
+
+use std::sync::Arc;
+
+use espalier_core::input::Preprocess;
+use image::RgbImage;
+use rayon::prelude::*;
+
+use crate::data::records::boxes::{GroundedBox, default_min_box_px};
+use crate::data::records::error::{DataError, Result};
+use crate::data::records::fault::{Broken, BrokenCounts, Cause, Fault};
+use crate::data::records::source::{Dataset, Record};
+use crate::data::sampling::draw::{cut, usable_boxes};
+
+/// Records that are decoded at a time.
+const CHUNK: usize = 64;
+
+/// A part of a picture.
+#[derive(Clone, Debug)]
+pub struct Cutting {
+    /// What it shows, in words.
+    pub phrase: String,
+    /// Label of what it shows, where the dataset has one.
+    pub label: Option<String>,
+    /// Ready for the model.
+    pub picture: RgbImage,
+}
+
+/// A picture with its parts.
+#[derive(Clone, Debug)]
+pub struct Whole {
+    /// Its key.
+    pub key: String,
+    /// Its caption; blank where the dataset has none.
+    pub caption: String,
+    /// Ready for the model.
+    pub picture: RgbImage,
+    /// As it was.
+    pub original: RgbImage,
+    /// Boxes that are large enough, noun chunks first.
+    pub boxes: Vec<Cutting>,
+}
+
+fn prepare(record: Record, preprocess: &Preprocess) -> Result<Whole, Broken> {
+    let ready = |picture: &RgbImage| {
+        let ready = preprocess.apply(picture);
+        ready.map_err(|e| Fault::new(Cause::UnreadablePicture, e.to_string()))
+    };
+    let whole = || -> Result<_, Fault> {
+        let original = record.picture.decode()?;
+        let least = default_min_box_px(preprocess.size);
+        let mut boxes = Vec::new();
+        for GroundedBox {
+            phrase,
+            region,
+            synset,
+            ..
+        } in usable_boxes(record.boxes.clone(), &original, least)
+        {
+            boxes.push(Cutting {
+                phrase,
+                label: synset,
+                picture: ready(&cut(&region, &original)?)?,
+            });
+        }
+        Ok((ready(&original)?, original, boxes))
+    };
+    match whole() {
+        Ok((picture, original, boxes)) => Ok(Whole {
+            key: record.key,
+            caption: record.caption,
+            picture,
+            original,
+            boxes,
+        }),
+        Err(fault) => Err(fault.of(record.key)),
+    }
+}
+
+/// Reads the first `most` readable pictures and hands them over in groups.
+///
+/// # Errors
+/// [`DataError::TooManyBroken`] when more than `max_broken` of the records are broken,
+/// [`DataError::Setting`] when not one is left, and whatever `take` ends with.
+pub fn read<E: From<DataError>>(
+    data: &Arc<dyn Dataset>,
+    preprocess: &Preprocess,
+    most: usize,
+    max_broken: f64,
+    mut take: impl FnMut(Vec<Whole>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut counts = BrokenCounts::default();
+    let mut found = 0;
+    for (at, unit) in data.units().iter().enumerate() {
+        let shard = data.shard_name(unit.shard);
+        let loaded = data.load(at);
+        let mut row = 0;
+        while row < unit.records as usize && found < most {
+            let end = (row + CHUNK.min(most - found)).min(unit.records as usize);
+            let one = |row: usize| match &loaded {
+                Ok(records) => records.read(row).and_then(|r| prepare(r, preprocess)),
+                Err(broken) => Err(broken.clone()),
+            };
+            let chunk: Vec<_> = (row..end).into_par_iter().map(one).collect();
+            counts.seen += chunk.len() as u64;
+            let mut whole = Vec::with_capacity(chunk.len());
+            for result in chunk {
+                match result {
+                    Ok(one) => whole.push(one),
+                    Err(broken) => counts.add(shard, &broken),
+                }
+            }
+            found += whole.len();
+            if !whole.is_empty() {
+                take(whole)?;
+            }
+            row = end;
+        }
+    }
+    if counts.fraction() > max_broken {
+        let counts = Box::new(counts);
+        let limit = max_broken;
+        return Err(DataError::TooManyBroken { limit, counts }.into());
+    }
+    if found == 0 {
+        return Err(DataError::Setting {
+            field: "--data",
+            expected: "pictures that can be read",
+            found: format!("none in {} records", counts.seen),
+        }
+        .into());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::data::Synthetic;
+    use espalier_core::input::ResizeMode;
+
+    #[test]
+    fn the_first_records_come_in_order_with_their_boxes_ready() {
+        let data: Arc<dyn Dataset> = Arc::new(Synthetic::new(300, 48, 1));
+        let preprocess = Preprocess {
+            size: 16,
+            resize: ResizeMode::CentreCrop,
+        };
+        let mut keys = Vec::new();
+        read(&data, &preprocess, 270, 0.01, |wholes| {
+            for whole in wholes {
+                assert_eq!(whole.picture.dimensions(), (16, 16));
+                assert_eq!(whole.original.dimensions(), (48, 48));
+                let ready = whole.boxes.iter().map(|b| b.picture.dimensions());
+                assert!(!whole.boxes.is_empty() && ready.into_iter().all(|d| d == (16, 16)));
+                keys.push(whole.key);
+            }
+            Ok::<_, DataError>(())
+        })
+        .unwrap();
+        assert_eq!(keys.len(), 270);
+        assert!(keys.is_sorted());
+    }
+}

@@ -1,0 +1,357 @@
+//! One record becomes one training sample.
+
+use espalier_core::input::image::Window;
+use espalier_core::input::{Preprocess, ResizeMode};
+use image::RgbImage;
+
+use crate::config::Needs;
+use crate::data::batches::batch_spec::BatchSpec;
+use crate::data::records::boxes::{GroundedBox, Region, large_enough, pixel_box};
+use crate::data::records::changed::worn;
+use crate::data::records::fault::{Broken, Cause, Fault};
+use crate::data::records::lineage::TextChain;
+use crate::data::records::mirror::mirrored;
+use crate::data::records::picture::{Kept, Picture};
+use crate::data::records::random::Random;
+use crate::data::records::source::Record;
+
+/// A training sample, ready to be packed.
+pub(crate) struct Drawn {
+    pub key: String,
+    pub caption: String,
+    pub picture: Option<View>,
+    /// Crop and phrase.
+    pub boxed: Option<(View, String)>,
+    pub synset: Option<String>,
+    pub chain: Option<TextChain>,
+    pub parts: Vec<Part>,
+    /// Boxes of other pictures, each with a label of one of the parts.
+    pub companions: Vec<Part>,
+}
+
+/// One view of a picture or crop.
+pub(crate) enum View {
+    /// The square that the encoder reads.
+    Pixels(RgbImage),
+    /// Row of its features.
+    Row(u32),
+}
+
+/// A view of a picture: one of those that are kept, or a fresh one.
+fn view(picture: &Picture, spec: &BatchSpec, random: &mut Random) -> Result<View, Fault> {
+    match picture {
+        Picture::Kept(kept) => Ok(row(*kept, random)),
+        picture => square(&picture.decode()?, spec, random).map(View::Pixels),
+    }
+}
+
+/// One of the kept views, each as likely as the others.
+fn row(kept: Kept, random: &mut Random) -> View {
+    View::Row(kept.first + random.below(kept.views))
+}
+
+/// A box of a scene.
+pub(crate) struct Part {
+    pub crop: RgbImage,
+    /// Key of the scene's record.
+    pub key: String,
+    /// What is in it.
+    pub label: String,
+    /// Left, top, right, bottom relative to the scene.
+    pub place: [f64; 4],
+}
+
+/// Most boxes of a scene; of more, these many are drawn.
+const MOST_PARTS: usize = 16;
+
+/// What became of a record.
+pub(crate) enum Outcome {
+    Drawn(Box<Drawn>),
+    NoUsableBox,
+    NoChain,
+    Broken(Broken),
+}
+
+/// Draws a sample: one box uniformly among the usable ones, then independent random crops of the
+/// picture and of the box (METHODS 2.10, 4).
+pub(crate) fn draw(
+    record: Result<Record, Broken>,
+    spec: &BatchSpec,
+    random: &mut Random,
+) -> Outcome {
+    let record = match record {
+        Ok(record) => record,
+        Err(broken) => return Outcome::Broken(broken),
+    };
+    let key = record.key.clone();
+    let turned = if spec.mirror && random.uniform() < 0.5 {
+        mirrored(record)
+    } else {
+        Ok(record)
+    };
+    match turned.and_then(|record| try_draw(record, spec, random)) {
+        Ok(Some(drawn)) => Outcome::Drawn(Box::new(drawn)),
+        Ok(None) if spec.needs == Needs::Chains => Outcome::NoChain,
+        Ok(None) => Outcome::NoUsableBox,
+        Err(fault) => Outcome::Broken(fault.of(key)),
+    }
+}
+
+fn try_draw(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option<Drawn>, Fault> {
+    match spec.needs {
+        Needs::Captions => captioned(record, spec, random).map(Some),
+        Needs::Boxes => boxed(record, spec, random),
+        Needs::Chains => chained(record, spec, random),
+        Needs::Parts => scene(record, spec, random),
+    }
+}
+
+/// The first label of a record.
+fn label(record: &Record) -> Option<String> {
+    let boxed = record.boxes.iter().find_map(|b| b.synset.clone());
+    boxed.or_else(|| record.synsets.first().cloned())
+}
+
+fn captioned(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Drawn, Fault> {
+    let synset = label(&record);
+    let picture = view(&record.picture, spec, random)?;
+    Ok(Drawn {
+        key: record.key,
+        caption: record.caption,
+        picture: Some(picture),
+        boxed: None,
+        synset,
+        chain: None,
+        parts: Vec::new(),
+        companions: Vec::new(),
+    })
+}
+
+fn chained(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option<Drawn>, Fault> {
+    let synset = label(&record);
+    let drawn = || {
+        let lineages = spec.lineages.as_ref()?;
+        lineages.draw(synset.as_ref()?, random)
+    };
+    let Some(chain) = record.chain.clone().or_else(drawn) else {
+        return Ok(None);
+    };
+    let picture = match &record.picture {
+        Picture::None => None,
+        picture => Some(view(picture, spec, random)?),
+    };
+    Ok(Some(Drawn {
+        key: record.key,
+        caption: record.caption,
+        picture,
+        boxed: None,
+        synset,
+        chain: Some(chain),
+        parts: Vec::new(),
+        companions: Vec::new(),
+    }))
+}
+
+fn scene(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option<Drawn>, Fault> {
+    let picture = record.picture.decode()?;
+    let mut usable = usable_boxes(record.boxes, &picture, spec.min_box_px);
+    random.shuffle(&mut usable);
+    usable.truncate(MOST_PARTS);
+    let mut parts = Vec::with_capacity(usable.len());
+    for found in usable {
+        parts.extend(part(&record.key, found, &picture, spec, random)?);
+    }
+    if parts.is_empty() {
+        return Ok(None);
+    }
+    let synset = parts.first().map(|part| part.label.clone());
+    Ok(Some(Drawn {
+        key: record.key,
+        caption: record.caption,
+        picture: Some(View::Pixels(square(&picture, spec, random)?)),
+        boxed: None,
+        synset,
+        chain: None,
+        parts,
+        companions: Vec::new(),
+    }))
+}
+
+/// A box of a scene; none for a crop without its place, whose relation to others is not known.
+fn part(
+    key: &str,
+    found: GroundedBox,
+    picture: &RgbImage,
+    spec: &BatchSpec,
+    random: &mut Random,
+) -> Result<Option<Part>, Fault> {
+    let Region::Relative(place) = found.region else {
+        return Ok(None);
+    };
+    Ok(Some(Part {
+        crop: square(&cut(&found.region, picture)?, spec, random)?,
+        key: key.to_owned(),
+        label: found.label().to_owned(),
+        place,
+    }))
+}
+
+/// Box `at` of a record; none where the record is broken or the box too small.
+pub(crate) fn companion(
+    record: Result<Record, Broken>,
+    at: usize,
+    spec: &BatchSpec,
+    random: &mut Random,
+) -> Option<Part> {
+    let mut record = record.ok()?;
+    let picture = record.picture.decode().ok()?;
+    let found = (at < record.boxes.len()).then(|| record.boxes.swap_remove(at))?;
+    let found = usable_boxes(vec![found], &picture, spec.min_box_px).pop()?;
+    part(&record.key, found, &picture, spec, random).ok()?
+}
+
+fn boxed(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option<Drawn>, Fault> {
+    let Record {
+        key,
+        picture,
+        caption,
+        boxes,
+        ..
+    } = record;
+    // Of pictures whose features are kept, only the usable boxes are.
+    let (decoded, mut usable) = match &picture {
+        Picture::Kept(_) => (None, boxes),
+        picture => {
+            let picture = picture.decode()?;
+            let usable = usable_boxes(boxes, &picture, spec.min_box_px);
+            (Some(picture), usable)
+        }
+    };
+    if usable.is_empty() {
+        return Ok(None);
+    }
+    let chosen = random.below(u32::try_from(usable.len()).unwrap_or(u32::MAX)) as usize;
+    let GroundedBox {
+        phrase,
+        region,
+        synset,
+        ..
+    } = usable.swap_remove(chosen);
+    let (picture, crop) = match (&decoded, &region) {
+        (Some(whole), region) => {
+            let crop = cut(region, whole)?;
+            let whole = square(whole, spec, random)?;
+            let crop = square(&crop, spec, random)?;
+            (View::Pixels(whole), View::Pixels(crop))
+        }
+        (None, Region::Crop(crop)) => {
+            let whole = view(&picture, spec, random)?;
+            (whole, view(crop, spec, random)?)
+        }
+        (None, Region::Relative(_)) => {
+            let detail = "features of the picture are kept, those of its box are not";
+            return Err(Fault::new(Cause::MissingPicture, detail));
+        }
+    };
+    Ok(Some(Drawn {
+        key,
+        caption,
+        picture: Some(picture),
+        boxed: Some((crop, phrase)),
+        synset,
+        chain: None,
+        parts: Vec::new(),
+        companions: Vec::new(),
+    }))
+}
+
+/// The boxes that are large enough in this picture; crops of prepared shards were selected when
+/// they were made.
+pub(crate) fn usable_boxes(
+    mut boxes: Vec<GroundedBox>,
+    picture: &RgbImage,
+    min_box_px: f64,
+) -> Vec<GroundedBox> {
+    let (width, height) = picture.dimensions();
+    boxes.retain(|candidate| match candidate.region {
+        Region::Relative(rel) => large_enough(pixel_box(rel, width, height), min_box_px),
+        Region::Crop(_) => true,
+    });
+    boxes
+}
+
+/// The pixels of a box; the one cutter of boxes for training, figures and evaluation.
+///
+/// # Errors
+/// If a crop of its own cannot be read, or the box holds no pixel of this picture.
+pub(crate) fn cut(region: &Region, picture: &RgbImage) -> Result<RgbImage, Fault> {
+    match region {
+        Region::Crop(crop) => crop.decode(),
+        Region::Relative(rel) => {
+            let [left, top, right, bottom] = pixel_box(*rel, picture.width(), picture.height());
+            let (width, height) = (right.saturating_sub(left), bottom.saturating_sub(top));
+            if width == 0 || height == 0 {
+                let detail = format!("the box {rel:?} holds no pixel");
+                return Err(Fault::new(Cause::UnreadablePicture, detail));
+            }
+            Ok(Window {
+                left,
+                top,
+                width,
+                height,
+            }
+            .cut(picture))
+        }
+    }
+}
+
+/// To the square that the model reads, at times worn.
+pub(crate) fn square(
+    picture: &RgbImage,
+    spec: &BatchSpec,
+    random: &mut Random,
+) -> Result<RgbImage, Fault> {
+    let square = sharp_square(picture, spec, random)?;
+    if spec.worn > 0.0 && random.uniform() < spec.worn {
+        return worn(square, || random.uniform());
+    }
+    Ok(square)
+}
+
+fn sharp_square(
+    picture: &RgbImage,
+    spec: &BatchSpec,
+    random: &mut Random,
+) -> Result<RgbImage, Fault> {
+    let unreadable =
+        |e: espalier_core::CoreError| Fault::new(Cause::UnreadablePicture, e.to_string());
+    let Some(augment) = spec.augment else {
+        let resize = if spec.white_pad {
+            ResizeMode::WhitePad
+        } else {
+            ResizeMode::CentreCrop
+        };
+        return Preprocess {
+            size: spec.image_size,
+            resize,
+        }
+        .apply(picture)
+        .map_err(unreadable);
+    };
+    let (width, height) = picture.dimensions();
+    if !spec.white_pad || width == height {
+        return augment
+            .apply(picture, spec.image_size, || random.uniform())
+            .map_err(unreadable);
+    }
+    // Padded at its own resolution, so that pixels are interpolated once and not twice.
+    let padded = Preprocess {
+        size: width.max(height),
+        resize: ResizeMode::WhitePad,
+    }
+    .apply(picture)
+    .map_err(unreadable)?;
+    augment
+        .apply(&padded, spec.image_size, || random.uniform())
+        .map_err(unreadable)
+}

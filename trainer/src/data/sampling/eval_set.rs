@@ -1,0 +1,232 @@
+//! All samples of a dataset in file order, for evaluation: no shuffling, no augmentation.
+
+use std::sync::Arc;
+
+use espalier_core::input::Preprocess;
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::data::batches::image_batch::Pictures;
+use crate::data::records::boxes::{GroundedBox, Region};
+use crate::data::records::error::{DataError, Result};
+use crate::data::records::fault::{Broken, BrokenCounts, Cause, Fault};
+use crate::data::records::source::{Dataset, Record, Records};
+
+/// Pictures of an evaluation batch with what is known of them.
+#[derive(Clone, Debug)]
+pub struct EvalBatch {
+    /// Preprocessed pictures, `[b, 3, s, s]`.
+    pub images: Pictures,
+    /// Keys of the records.
+    pub keys: Vec<String>,
+    /// Captions.
+    pub captions: Vec<String>,
+    /// Phrases of the boxes, noun chunks first.
+    pub phrases: Vec<Vec<String>>,
+    /// Synset of the largest box that has one, the first of equally large ones; where there is no
+    /// box, the first label of the picture.
+    pub labels: Vec<Option<String>>,
+}
+
+/// Goes through a dataset once, batch by batch, in file order.
+///
+/// Broken records are left out and counted; see [`EvalSet::counts`]. Batches are full except the
+/// last and hold the same samples whatever the number of workers.
+pub struct EvalSet {
+    dataset: Arc<dyn Dataset>,
+    preprocess: Preprocess,
+    batch_size: usize,
+    pool: ThreadPool,
+    unit: usize,
+    row: u32,
+    loaded: Option<Result<Box<dyn Records>, Broken>>,
+    counts: BrokenCounts,
+}
+
+struct Prepared {
+    key: String,
+    caption: String,
+    phrases: Vec<String>,
+    label: Option<String>,
+    picture: image::RgbImage,
+}
+
+impl EvalSet {
+    /// Starts at the first record.
+    ///
+    /// # Errors
+    /// If `batch_size` is 0 or the threads cannot be started.
+    pub fn new(
+        dataset: Arc<dyn Dataset>,
+        preprocess: Preprocess,
+        batch_size: usize,
+        workers: usize,
+    ) -> Result<Self> {
+        if batch_size == 0 {
+            let found = batch_size.to_string();
+            return Err(DataError::Setting {
+                field: "batch size",
+                expected: "at least 1",
+                found,
+            });
+        }
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(workers.max(1))
+            .build()
+            .map_err(|e| DataError::Worker(e.to_string()))?;
+        let counts = BrokenCounts::default();
+        Ok(Self {
+            dataset,
+            preprocess,
+            batch_size,
+            pool,
+            unit: 0,
+            row: 0,
+            loaded: None,
+            counts,
+        })
+    }
+
+    /// What was looked at and skipped so far.
+    #[must_use]
+    pub fn counts(&self) -> &BrokenCounts {
+        &self.counts
+    }
+
+    /// Fails if more than `max_broken` of the records seen so far are broken; to be asked at the
+    /// end.
+    ///
+    /// # Errors
+    /// [`DataError::TooManyBroken`].
+    pub fn judge(&self, max_broken: f64) -> Result<()> {
+        if self.counts.fraction() > max_broken {
+            let counts = Box::new(self.counts.clone());
+            return Err(DataError::TooManyBroken {
+                limit: max_broken,
+                counts,
+            });
+        }
+        Ok(())
+    }
+
+    /// Prepares the next records of the current unit, at most `most`.
+    fn advance(&mut self, most: usize, into: &mut Vec<Prepared>) {
+        let unit = self.dataset.units()[self.unit];
+        if self.loaded.is_none() {
+            self.loaded = Some(self.dataset.load(self.unit));
+        }
+        let Some(loaded) = &self.loaded else { return };
+        let end = unit.records.min(
+            self.row
+                .saturating_add(u32::try_from(most).unwrap_or(u32::MAX)),
+        );
+        let preprocess = &self.preprocess;
+        let one = |row: u32| match loaded {
+            Ok(records) => records
+                .read(row as usize)
+                .and_then(|record| prepare(record, preprocess)),
+            Err(broken) => Err(broken.clone()),
+        };
+        let prepared: Vec<Result<Prepared, Broken>> = self
+            .pool
+            .install(|| (self.row..end).into_par_iter().map(one).collect());
+        self.counts.seen += prepared.len() as u64;
+        for result in prepared {
+            match result {
+                Ok(sample) => into.push(sample),
+                Err(broken) => self
+                    .counts
+                    .add(self.dataset.shard_name(unit.shard), &broken),
+            }
+        }
+        self.row = end;
+        if end == unit.records {
+            self.unit += 1;
+            self.row = 0;
+            self.loaded = None;
+        }
+    }
+}
+
+impl Iterator for EvalSet {
+    type Item = EvalBatch;
+
+    fn next(&mut self) -> Option<EvalBatch> {
+        let mut samples: Vec<Prepared> = Vec::with_capacity(self.batch_size);
+        while samples.len() < self.batch_size && self.unit < self.dataset.units().len() {
+            self.advance(self.batch_size - samples.len(), &mut samples);
+        }
+        if samples.is_empty() {
+            return None;
+        }
+        let images = Pictures::pack(
+            self.preprocess.size,
+            &samples.iter().map(|s| &s.picture).collect::<Vec<_>>(),
+        );
+        let mut batch = EvalBatch {
+            images,
+            keys: Vec::with_capacity(samples.len()),
+            captions: Vec::with_capacity(samples.len()),
+            phrases: Vec::with_capacity(samples.len()),
+            labels: Vec::with_capacity(samples.len()),
+        };
+        for Prepared {
+            key,
+            caption,
+            phrases,
+            label,
+            ..
+        } in samples
+        {
+            batch.keys.push(key);
+            batch.captions.push(caption);
+            batch.phrases.push(phrases);
+            batch.labels.push(label);
+        }
+        Some(batch)
+    }
+}
+
+fn prepare(record: Record, preprocess: &Preprocess) -> Result<Prepared, Broken> {
+    let Record {
+        key,
+        picture,
+        caption,
+        boxes,
+        synsets,
+        ..
+    } = record;
+    let picture = picture.decode().and_then(|picture| {
+        preprocess
+            .apply(&picture)
+            .map_err(|e| Fault::new(Cause::UnreadablePicture, e.to_string()))
+    });
+    match picture {
+        Ok(picture) => Ok(Prepared {
+            label: label(&boxes)
+                .or_else(|| synsets.into_iter().next().filter(|_| boxes.is_empty())),
+            phrases: boxes.into_iter().map(|b| b.phrase).collect(),
+            key,
+            caption,
+            picture,
+        }),
+        Err(fault) => Err(fault.of(key)),
+    }
+}
+
+/// Synset of the largest box that has one, the first of equally large ones.
+fn label(boxes: &[GroundedBox]) -> Option<String> {
+    let area = |candidate: &GroundedBox| match candidate.region {
+        Region::Relative([x1, y1, x2, y2]) => (x2 - x1) * (y2 - y1),
+        Region::Crop(_) => 0.0,
+    };
+    let mut best: Option<(f64, &String)> = None;
+    for candidate in boxes {
+        if let Some(synset) = &candidate.synset
+            && best.is_none_or(|(largest, _)| area(candidate) > largest)
+        {
+            best = Some((area(candidate), synset));
+        }
+    }
+    best.map(|(_, synset)| synset.clone())
+}

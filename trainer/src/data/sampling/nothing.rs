@@ -1,0 +1,160 @@
+//! Pictures of nothing, of which there is nothing to say.
+//!
+//! A model that has only met pictures of things takes noise for one of them, and is sure of it.
+//! Met in training without a label, such pictures keep their place near the root (Hendrycks et al.
+//! 2019, "Deep Anomaly Detection with Outlier Exposure", with noise as what lies outside).
+
+use espalier_core::taxonomy::{NodeIx, Taxonomy};
+use image::imageops::{FilterType, resize};
+use image::{Rgb, RgbImage};
+
+use crate::data::batches::feature_rows::{FeatureRows, Features};
+use crate::data::batches::image_batch::Pictures;
+use crate::data::records::random::{Purpose, Random};
+
+/// Samples of a batch to each picture of nothing.
+const SAMPLES: usize = 16;
+
+/// Pictures of `side` pixels for a batch of `samples`, one for every 16, at least one.
+pub(crate) fn nothing(samples: usize, side: u32, random: &mut Random) -> Pictures {
+    let count = samples.div_ceil(SAMPLES);
+    let drawn: Vec<RgbImage> = (0..count).map(|_| picture(side, random)).collect();
+    Pictures::pack(side, &drawn.iter().collect::<Vec<_>>())
+}
+
+/// An outlier image that is the same for every run; `index` counts them.
+pub(crate) fn of_pool(side: u32, index: u64) -> RgbImage {
+    picture(side, &mut Random::new(0, Purpose::Nothing, 1, index))
+}
+
+/// Features of a batch's pictures of nothing, out of a pool.
+pub(crate) fn nothing_of(pool: &FeatureRows, samples: usize, random: &mut Random) -> Features {
+    let rows = u32::try_from(pool.count()).unwrap_or(u32::MAX);
+    let drawn: Vec<u32> = (0..samples.div_ceil(SAMPLES))
+        .map(|_| random.below(rows))
+        .collect();
+    pool.gather(&drawn)
+}
+
+/// Plain colours, gradients, stripes, checks, spots and noise, or two of them laid over each other.
+fn picture(side: u32, random: &mut Random) -> RgbImage {
+    let mut picture = layer(side, random);
+    if random.below(2) == 0 {
+        let other = layer(side, random);
+        let values = picture.iter_mut().zip(other.iter());
+        values.for_each(|(value, other)| *value = value.midpoint(*other));
+    }
+    picture
+}
+
+/// Cells of random colours about one colour, grey or not, from one cell to one a pixel in each
+/// direction, hard or melting into each other.
+fn layer(side: u32, random: &mut Random) -> RgbImage {
+    let mut cells = || 1 << random.below(side.ilog2() + 1);
+    let (across, down) = (cells(), cells());
+    let centre = [random.uniform(), random.uniform(), random.uniform()];
+    let spread = random.uniform();
+    let grey = random.below(2) == 0;
+    let cells = RgbImage::from_fn(across, down, |_, _| {
+        let one = random.uniform();
+        Rgb(centre.map(|centre| {
+            let value = if grey { one } else { random.uniform() };
+            (255.0 * (centre + spread * (value - centre))).round() as u8
+        }))
+    });
+    let smooth = random.below(2) == 0;
+    let filter = if smooth {
+        FilterType::Triangle
+    } else {
+        FilterType::Nearest
+    };
+    resize(&cells, side, side, filter)
+}
+
+/// Share of every label when each step down the tree is as likely as the square root of the number of
+/// labels that it leads to. With even shares of labels the larger half of them would more likely be
+/// true than not; with even steps the few labels of a small branch would be.
+pub(crate) fn even(taxonomy: &Taxonomy) -> Vec<f64> {
+    let mut shares = vec![0.0; taxonomy.nodes().len()];
+    shares[taxonomy.root().index()] = 1.0;
+    let mut order: Vec<NodeIx> = (0..taxonomy.nodes().len() as u32).map(NodeIx).collect();
+    // A node has all ancestors of each of its ancestors, and these besides.
+    order.sort_by_key(|ix| taxonomy.ancestors(*ix).len());
+    let weight = |ix: NodeIx| (taxonomy.labelled_below(ix).len() as f64).sqrt();
+    for ix in order {
+        let stays = f64::from(u8::from(taxonomy.node(ix).labelled));
+        let children = taxonomy.children(ix);
+        let sum = stays + children.iter().map(|child| weight(*child)).sum::<f64>();
+        if sum == 0.0 {
+            continue;
+        }
+        let share = shares[ix.index()] / sum;
+        for child in children {
+            shares[child.index()] += share * weight(*child);
+        }
+        shares[ix.index()] = share * stays;
+    }
+    let labels = taxonomy.labelled().iter();
+    labels.map(|ix| shares[ix.index()]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(index: u64) -> Pictures {
+        nothing(100, 32, &mut Random::new(7, Purpose::Nothing, 0, index))
+    }
+
+    #[test]
+    fn one_for_sixteen_samples_the_same_ones_from_the_same_draws() {
+        let pictures = drawn(0);
+        assert_eq!((pictures.count, pictures.size), (7, 32));
+        assert_eq!(pictures, drawn(0));
+        assert_ne!(pictures, drawn(1));
+        let one = nothing(1, 1, &mut Random::new(7, Purpose::Nothing, 0, 0));
+        assert_eq!((one.count, one.bytes.len()), (1, 3));
+    }
+
+    #[test]
+    fn there_are_plain_ones_and_wild_ones_dark_ones_and_bright_ones() {
+        let (mut roughness, mut light) = (Vec::new(), Vec::new());
+        for index in 0..60 {
+            for plane in drawn(index).bytes.chunks(32 * 32) {
+                let steps = plane
+                    .windows(2)
+                    .map(|pair| f64::from(pair[0].abs_diff(pair[1])));
+                roughness.push(steps.sum::<f64>() / 1023.0);
+                light.push(plane.iter().map(|v| f64::from(*v)).sum::<f64>() / 1024.0);
+            }
+        }
+        let (least, most) = (
+            |v: &[f64]| v.iter().copied().fold(255.0, f64::min),
+            |v: &[f64]| v.iter().copied().fold(0.0, f64::max),
+        );
+        assert!(least(&roughness) < 0.5 && most(&roughness) > 60.0);
+        assert!(least(&light) < 40.0 && most(&light) > 215.0);
+    }
+
+    #[test]
+    fn at_every_fork_ways_are_as_likely_as_the_roots_of_their_labels() {
+        // Four labels are birds and one is a stone; `x` leads to no label, the penguin stays or is a
+        // king penguin, which is reached by another way too.
+        let tree = "synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\nb\tbird\tr\t0\n\
+                    s\tstone\tr\t1\nx\twind\tr\t0\np\tpenguin\tb\t1\nw\tswimmer\tb\t0\n\
+                    k\tking penguin\tp|w\t1\nd\tduck\tb\t1\ne\towl\tb\t1\n";
+        let taxonomy = Taxonomy::from_tsv(tree).unwrap();
+        let shares = even(&taxonomy);
+        let of = |id: &str| {
+            let mut ids = taxonomy.labelled().iter().map(|ix| &taxonomy.node(*ix).id);
+            shares[ids.position(|found| found == id).unwrap()]
+        };
+        assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        // Roots of 4 and 1 labels; below the birds of 2, 1, 1 and 1.
+        assert!((of("s") - 1.0 / 3.0).abs() < 1e-12);
+        let one = 2.0 / 3.0 / (3.0 + 2.0_f64.sqrt());
+        assert!((of("d") - one).abs() < 1e-12);
+        assert!((of("p") - one * 2.0_f64.sqrt() / 2.0).abs() < 1e-12);
+        assert!((of("k") - one - of("p")).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,172 @@
+//! From drawn samples to the parts of a batch.
+
+use std::collections::BTreeSet;
+
+use espalier_core::input::TokenBatch;
+use image::RgbImage;
+
+use crate::data::batches::batch::{Chains, Scenes};
+use crate::data::batches::batch_spec::BatchSpec;
+use crate::data::batches::image_batch::{ImageBatch, Pictures};
+use crate::data::sampling::draw::{Drawn, Part, View};
+
+/// Share of a box that must lie in another to be a part of it.
+const CONTAINED: f64 = 0.8;
+
+/// Views as the image encoder reads them: features where the dataset keeps them, else pictures.
+pub(crate) fn images<'a>(views: impl Iterator<Item = &'a View>, spec: &BatchSpec) -> ImageBatch {
+    let (mut pictures, mut rows) = (Vec::new(), Vec::new());
+    for view in views {
+        match view {
+            View::Pixels(picture) => pictures.push(picture),
+            View::Row(row) => rows.push(*row),
+        }
+    }
+    match &spec.features {
+        Some(features) => ImageBatch::Features(features.gather(&rows)),
+        None => ImageBatch::Pictures(Pictures::pack(spec.image_size, &pictures)),
+    }
+}
+
+/// The chains of samples, cut to the shortest so that all have the same number of texts.
+pub(crate) fn chains(drawn: &[Drawn], encode: impl Fn(&[String]) -> TokenBatch) -> Option<Chains> {
+    let chains: Vec<_> = drawn
+        .iter()
+        .filter_map(|sample| sample.chain.as_ref())
+        .collect();
+    let tiers = chains.iter().map(|chain| chain.positives.len()).min()?;
+    let cut = |texts: &[String]| texts[texts.len() - tiers..].to_vec();
+    let positives = chains.iter().flat_map(|chain| cut(&chain.positives));
+    let negatives = chains.iter().flat_map(|chain| cut(&chain.negatives));
+    let texts: Vec<String> = positives.chain(negatives).collect();
+    Some(Chains {
+        tiers,
+        texts: encode(&texts),
+    })
+}
+
+fn area(b: [f64; 4]) -> f64 {
+    (b[2] - b[0]).max(0.0) * (b[3] - b[1]).max(0.0)
+}
+
+/// Whether `inner` is a part of `outer` in the same picture: smaller, and inside it for the most
+/// part (METHODS 2.9).
+fn contains(outer: [f64; 4], inner: [f64; 4]) -> bool {
+    let common = [
+        outer[0].max(inner[0]),
+        outer[1].max(inner[1]),
+        outer[2].min(inner[2]),
+        outer[3].min(inner[3]),
+    ];
+    area(outer) > area(inner) && area(common) >= CONTAINED * area(inner)
+}
+
+/// Boxes of scenes and their relations: a scene and its boxes, a box and the boxes inside it, a
+/// scene and the boxes of other pictures that were drawn for it.
+///
+/// A box that was drawn twice stands once. A scene entails every box with one of its labels,
+/// wherever it lies, so that none of them counts as a negative.
+pub(crate) fn scenes(drawn: &[Drawn], size: u32) -> Scenes {
+    let mut boxes: Vec<&Part> = Vec::new();
+    let mut pairs = BTreeSet::new();
+    for (scene, sample) in drawn.iter().enumerate() {
+        for part in sample.parts.iter().chain(&sample.companions) {
+            let known = boxes.iter().position(|other| same(other, part));
+            let at = known.unwrap_or_else(|| {
+                boxes.push(part);
+                boxes.len() - 1
+            });
+            pairs.insert((scene, at));
+        }
+    }
+    let mut entails = BTreeSet::new();
+    for (at, part) in boxes.iter().enumerate() {
+        // A box is not its own negative.
+        entails.insert((drawn.len() + at, at));
+        for (other, inner) in boxes.iter().enumerate() {
+            if inner.key == part.key && contains(part.place, inner.place) {
+                pairs.insert((drawn.len() + at, other));
+            }
+        }
+        for (scene, sample) in drawn.iter().enumerate() {
+            if sample.parts.iter().any(|own| own.label == part.label) {
+                entails.insert((scene, at));
+            }
+        }
+    }
+    entails.extend(&pairs);
+    let crops: Vec<&RgbImage> = boxes.iter().map(|part| &part.crop).collect();
+    Scenes {
+        boxes: Pictures::pack(size, &crops),
+        pairs: pairs.into_iter().collect(),
+        entails: entails.into_iter().collect(),
+    }
+}
+
+/// Whether two parts are one box of one record.
+fn same(a: &Part, b: &Part) -> bool {
+    a.key == b.key && a.label == b.label && a.place == b.place
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(key: &str, label: &str, place: [f64; 4]) -> Part {
+        Part {
+            crop: RgbImage::new(2, 2),
+            key: key.to_owned(),
+            label: label.to_owned(),
+            place,
+        }
+    }
+
+    fn sample(parts: Vec<Part>, companions: Vec<Part>) -> Drawn {
+        Drawn {
+            key: String::new(),
+            caption: String::new(),
+            picture: Some(View::Pixels(RgbImage::new(2, 2))),
+            boxed: None,
+            synset: None,
+            chain: None,
+            parts,
+            companions,
+        }
+    }
+
+    #[test]
+    fn relations_run_from_wholes_to_parts_and_across_pictures_by_label() {
+        let whole = [0.0, 0.0, 1.0, 1.0];
+        let cat = || part("a", "cat", whole);
+        let eye = || part("a", "eye", [0.4, 0.2, 0.6, 0.4]);
+        let other_cat = || part("b", "cat", [0.1, 0.1, 0.9, 0.9]);
+        let far_eye = || part("c", "eye", [0.4, 0.2, 0.6, 0.4]);
+        let drawn = [
+            sample(vec![cat(), eye()], vec![other_cat(), far_eye()]),
+            sample(vec![other_cat()], vec![cat()]),
+        ];
+        let scenes = scenes(&drawn, 2);
+        // Boxes: 0 cat of a, 1 eye of a, 2 cat of b, 3 eye of c, each once.
+        assert_eq!(scenes.boxes.count, 4);
+        // Rows: scenes 0 and 1, then boxes 2 to 5.
+        let pairs = [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 2), (2, 1)];
+        assert_eq!(scenes.pairs, pairs);
+        let entails: BTreeSet<_> = scenes.entails.iter().copied().collect();
+        assert!(pairs.iter().all(|pair| entails.contains(pair)));
+        let own = [(2, 0), (3, 1), (4, 2), (5, 3)];
+        assert!(own.iter().all(|own| entails.contains(own)));
+        assert!(!entails.contains(&(1, 1)), "the second scene shows no eye");
+        assert!(
+            !entails.contains(&(2, 3)),
+            "the eye of c is in another picture"
+        );
+    }
+
+    #[test]
+    fn a_box_of_the_same_size_is_no_part() {
+        let one = [0.1, 0.1, 0.5, 0.5];
+        assert!(!contains(one, one));
+        assert!(contains([0.0, 0.0, 0.5, 0.5], [0.1, 0.1, 0.3, 0.3]));
+        assert!(!contains([0.0, 0.0, 0.5, 0.5], [0.3, 0.3, 0.7, 0.7]));
+    }
+}

@@ -1,0 +1,386 @@
+//! Batches made ahead of the training step, by threads of their own.
+//!
+//! A producer thread takes the records of the epoch in order, lets a pool of workers read, decode,
+//! crop and tokenise them, and puts whole batches into a bounded channel. Which records a batch
+//! holds and how they look depends on the seed and the position alone: not on the number of
+//! workers, not on timing.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+
+use espalier_core::input::Tokenizer;
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::config::Needs;
+use crate::data::batches::batch::Batch;
+use crate::data::batches::batch_spec::BatchSpec;
+use crate::data::formats::companions::Companions;
+use crate::data::records::error::{DataError, Result};
+use crate::data::records::fault::{Broken, BrokenCounts};
+use crate::data::records::order::{EpochOrder, Group, Position, Slot, records_of_epoch};
+use crate::data::records::random::{Purpose, Random};
+use crate::data::records::source::{Dataset, Record, Records};
+use crate::data::sampling::draw::{Drawn, Outcome, companion, draw};
+use crate::data::sampling::pack;
+
+/// Broken records are judged once this many were seen, and at the end of an epoch.
+const JUDGED_FROM: u64 = 200;
+/// Records in a row without one usable among them, after which to stop instead of reading on.
+const BARREN: u64 = 10_000;
+
+/// Endless batches of a dataset, epoch after epoch.
+///
+/// Every batch is full: broken records and those without a usable box are skipped and counted,
+/// and later records take their place. What is left at the end of an epoch and fills no batch is
+/// dropped. Dropping the stream stops its threads. After an error it ends.
+pub struct BatchStream {
+    batches: Option<Receiver<Result<Batch>>>,
+    stop: Arc<AtomicBool>,
+    producer: Option<JoinHandle<()>>,
+}
+
+impl BatchStream {
+    /// Starts to make batches from `from` on.
+    ///
+    /// # Errors
+    /// If a setting is out of range, the data cannot fill one batch, `from` lies beyond the data,
+    /// or the threads cannot be started.
+    pub fn start(
+        dataset: Arc<dyn Dataset>,
+        tokenizer: Arc<Tokenizer>,
+        spec: BatchSpec,
+        from: Position,
+    ) -> Result<Self> {
+        spec.check()?;
+        let records = records_of_epoch(&*dataset);
+        if records < spec.batch_size as u64 {
+            return Err(DataError::TooFewUsable {
+                usable: records,
+                batch_size: spec.batch_size,
+                counts: Box::new(BrokenCounts {
+                    seen: records,
+                    ..BrokenCounts::default()
+                }),
+            });
+        }
+        if from.index > records {
+            return Err(DataError::Position {
+                epoch: from.epoch,
+                index: from.index,
+                records,
+            });
+        }
+        let failed = |e: &dyn std::fmt::Display| DataError::Worker(e.to_string());
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(spec.workers.max(1))
+            .thread_name(|i| format!("data-{i}"))
+            .build()
+            .map_err(|e| failed(&e))?;
+        let (send, batches) = sync_channel(spec.prefetch.max(1));
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut producer = Producer {
+            order: EpochOrder::new(&*dataset, spec.seed, from.epoch, spec.shuffle),
+            dataset,
+            tokenizer,
+            pool,
+            at: from,
+            group: None,
+            counts: BrokenCounts::default(),
+            whole_epoch: from.index == 0,
+            drawn_in_epoch: 0,
+            batches_in_epoch: 0,
+            barren: 0,
+            stop: Arc::clone(&stop),
+            spec,
+        };
+        let run = move || {
+            loop {
+                // A panic must reach the consumer; a thread that just ends would look like the
+                // end of the data.
+                let next = catch_unwind(AssertUnwindSafe(|| producer.next_batch()))
+                    .unwrap_or_else(|panic| Err(DataError::Worker(message(&*panic))));
+                let Some(next) = next.transpose() else { return };
+                let ends = next.is_err();
+                if send.send(next).is_err() || ends {
+                    return;
+                }
+            }
+        };
+        let producer = std::thread::Builder::new()
+            .name("data".into())
+            .spawn(run)
+            .map_err(|e| failed(&e))?;
+        Ok(Self {
+            batches: Some(batches),
+            stop,
+            producer: Some(producer),
+        })
+    }
+}
+
+impl Iterator for BatchStream {
+    type Item = Result<Batch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.batches.as_ref()?.recv().ok()
+    }
+}
+
+impl Drop for BatchStream {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // Closing the channel wakes a producer that waits for room in it.
+        drop(self.batches.take());
+        if let Some(producer) = self.producer.take() {
+            // Its panics were sent as errors.
+            let _ = producer.join();
+        }
+    }
+}
+
+/// The text of a panic.
+fn message(panic: &(dyn std::any::Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "panic without a message".to_owned())
+}
+
+/// A record, or why it cannot be used.
+type RecordResult = std::result::Result<Record, Broken>;
+
+/// A unit, loaded by the first worker that needs it.
+type Loaded = OnceLock<Result<Box<dyn Records>, Broken>>;
+
+/// The group of units that is being read.
+struct OpenGroup {
+    number: usize,
+    slots: Vec<Slot>,
+    units: Vec<Loaded>,
+    /// Boxes by label, where the method trains on boxes of other pictures.
+    companions: Companions,
+}
+
+impl OpenGroup {
+    /// A record of the group; its unit is loaded when the first of its records is read.
+    fn read(&self, slot: Slot, group: &Group, dataset: &dyn Dataset) -> RecordResult {
+        let member = slot.member as usize;
+        let load = || dataset.load(group.units[member] as usize);
+        match self.units[member].get_or_init(load) {
+            Ok(records) => records.read(slot.row as usize),
+            Err(broken) => Err(broken.clone()),
+        }
+    }
+}
+
+struct Producer {
+    dataset: Arc<dyn Dataset>,
+    tokenizer: Arc<Tokenizer>,
+    spec: BatchSpec,
+    pool: ThreadPool,
+    order: EpochOrder,
+    at: Position,
+    group: Option<OpenGroup>,
+    /// Since the start of the stream.
+    counts: BrokenCounts,
+    /// Whether this epoch was read from its first record.
+    whole_epoch: bool,
+    drawn_in_epoch: u64,
+    batches_in_epoch: u64,
+    /// Records since the last usable one.
+    barren: u64,
+    stop: Arc<AtomicBool>,
+}
+
+impl Producer {
+    /// The next full batch; `None` when the stream was dropped.
+    fn next_batch(&mut self) -> Result<Option<Batch>> {
+        let wanted = self.spec.batch_size;
+        let mut drawn: Vec<Drawn> = Vec::with_capacity(wanted);
+        let mut skipped = BrokenCounts::default();
+        while drawn.len() < wanted {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            let Some(number) = self.order.group_of(self.at.index) else {
+                self.end_epoch()?;
+                drawn.clear();
+                continue;
+            };
+            let outcomes = self.draw_from(number, wanted - drawn.len());
+            let before = drawn.len();
+            let seen = outcomes.len() as u64;
+            let mut counts = BrokenCounts {
+                seen,
+                ..BrokenCounts::default()
+            };
+            for (unit, outcome) in outcomes {
+                match outcome {
+                    Outcome::Drawn(sample) => drawn.push(*sample),
+                    Outcome::NoUsableBox => counts.no_usable_box += 1,
+                    Outcome::NoChain => counts.no_chain += 1,
+                    Outcome::Broken(broken) => {
+                        let shard = self.dataset.units()[unit as usize].shard;
+                        counts.add(self.dataset.shard_name(shard), &broken);
+                    }
+                }
+            }
+            self.at.index += seen;
+            self.drawn_in_epoch += (drawn.len() - before) as u64;
+            self.barren = if drawn.len() > before {
+                0
+            } else {
+                self.barren + seen
+            };
+            skipped.merge(&counts);
+            self.counts.merge(&counts);
+            if self.counts.seen >= JUDGED_FROM {
+                self.judge()?;
+            }
+            if self.barren >= BARREN {
+                return Err(self.too_few());
+            }
+        }
+        self.batches_in_epoch += 1;
+        Ok(Some(self.pack(&drawn, skipped)))
+    }
+
+    /// Draws the next records of group `number`, at most `most`, in parallel; in order, each with
+    /// the index of its unit.
+    fn draw_from(&mut self, number: usize, most: usize) -> Vec<(u32, Outcome)> {
+        let group = self.order.group(number);
+        if self.group.as_ref().is_none_or(|open| open.number != number) {
+            // The old group goes first: one group in memory at a time.
+            self.group = None;
+            let mut open = OpenGroup {
+                number,
+                slots: self.order.slots(number, &*self.dataset),
+                units: group.units.iter().map(|_| Loaded::new()).collect(),
+                companions: Companions::default(),
+            };
+            if self.spec.needs == Needs::Parts && self.spec.cross_image > 0 {
+                let read = |slot: &Slot| (*slot, open.read(*slot, group, &*self.dataset));
+                let all = || open.slots.par_iter().map(read).collect::<Vec<_>>();
+                open.companions = Companions::of(self.pool.install(all).into_iter());
+            }
+            self.group = Some(open);
+        }
+        let Some(open) = &self.group else {
+            return Vec::new();
+        };
+        let first = (self.at.index - group.first) as usize;
+        let slots = &open.slots[first..open.slots.len().min(first + most)];
+        let (dataset, spec, at) = (&*self.dataset, &self.spec, self.at);
+        let one = |(offset, slot): (usize, &Slot)| {
+            let read = |slot| open.read(slot, group, dataset);
+            let index = at.index + offset as u64;
+            let mut random = Random::new(spec.seed, Purpose::Sample, at.epoch, index);
+            let mut outcome = draw(read(*slot), spec, &mut random);
+            if let Outcome::Drawn(sample) = &mut outcome {
+                for part in &sample.parts {
+                    let most = spec.cross_image;
+                    for place in open.companions.pick(&part.label, *slot, most, &mut random) {
+                        let found = companion(read(place.slot), place.at, spec, &mut random);
+                        sample.companions.extend(found);
+                    }
+                }
+            }
+            (group.units[slot.member as usize], outcome)
+        };
+        self.pool
+            .install(|| slots.par_iter().enumerate().map(one).collect())
+    }
+
+    fn pack(&self, drawn: &[Drawn], skipped: BrokenCounts) -> Batch {
+        let size = self.spec.image_size;
+        let tokens = |texts: Vec<&str>| self.tokenizer.encode_batch(&texts, self.spec.context);
+        let boxed: Vec<_> = drawn
+            .iter()
+            .filter_map(|sample| sample.boxed.as_ref())
+            .collect();
+        let has_boxes = self.spec.needs == Needs::Boxes;
+        let position_after = if self.at.index == self.order.records() {
+            Position {
+                epoch: self.at.epoch + 1,
+                index: 0,
+            }
+        } else {
+            self.at
+        };
+        Batch {
+            images: pack::images(
+                drawn.iter().filter_map(|sample| sample.picture.as_ref()),
+                &self.spec,
+            ),
+            box_images: has_boxes
+                .then(|| pack::images(boxed.iter().map(|(crop, _)| crop), &self.spec)),
+            captions: tokens(drawn.iter().map(|sample| sample.caption.as_str()).collect()),
+            phrases: has_boxes
+                .then(|| tokens(boxed.iter().map(|(_, phrase)| phrase.as_str()).collect())),
+            chains: (self.spec.needs == Needs::Chains)
+                .then(|| {
+                    pack::chains(drawn, |texts| {
+                        self.tokenizer.encode_batch(texts, self.spec.context)
+                    })
+                })
+                .flatten(),
+            scenes: (self.spec.needs == Needs::Parts).then(|| pack::scenes(drawn, size)),
+            labels: None,
+            order: None,
+            nouns: None,
+            anchors: None,
+            keys: drawn.iter().map(|sample| sample.key.clone()).collect(),
+            synsets: drawn.iter().map(|sample| sample.synset.clone()).collect(),
+            position_after,
+            skipped,
+        }
+    }
+
+    fn end_epoch(&mut self) -> Result<()> {
+        // A run that was resumed near the end of an epoch has seen too little to be judged.
+        if self.counts.seen >= JUDGED_FROM.min(self.order.records()) {
+            self.judge()?;
+        }
+        if self.whole_epoch && self.batches_in_epoch == 0 {
+            return Err(self.too_few());
+        }
+        self.at = Position {
+            epoch: self.at.epoch + 1,
+            index: 0,
+        };
+        self.order = EpochOrder::new(
+            &*self.dataset,
+            self.spec.seed,
+            self.at.epoch,
+            self.spec.shuffle,
+        );
+        self.group = None;
+        self.whole_epoch = true;
+        self.drawn_in_epoch = 0;
+        self.batches_in_epoch = 0;
+        Ok(())
+    }
+
+    fn judge(&self) -> Result<()> {
+        if self.counts.fraction() > self.spec.max_broken {
+            return Err(DataError::TooManyBroken {
+                limit: self.spec.max_broken,
+                counts: Box::new(self.counts.clone()),
+            });
+        }
+        Ok(())
+    }
+
+    fn too_few(&self) -> DataError {
+        DataError::TooFewUsable {
+            usable: self.drawn_in_epoch,
+            batch_size: self.spec.batch_size,
+            counts: Box::new(self.counts.clone()),
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! `trainer data audit`: reads everything, pictures included, and counts what is there.
+
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::data::records::boxes::{
+    BoxTally, PREPARED_MIN_BOX_PX, Region, default_min_box_px, large_enough, pixel_box,
+};
+use crate::data::records::fault::{Broken, BrokenCounts, CauseCount};
+use crate::data::records::source::{Dataset, Record, Records};
+
+/// Rows that one task reads; large enough to be worth a task, small enough to spread.
+const TASK_ROWS: usize = 64;
+/// Picture sizes that are listed one by one.
+const LISTED_SIZES: usize = 10;
+
+/// What a dataset holds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AuditReport {
+    /// Files.
+    pub shards: usize,
+    /// Row groups and tars.
+    pub units: usize,
+    /// Records, broken ones included.
+    pub records: u64,
+    /// Broken records.
+    pub broken: u64,
+    /// Broken records by cause, each with its first example.
+    pub broken_by_cause: Vec<BrokenByCause>,
+    /// Sound records whose key an earlier one had.
+    pub repeated_keys: u64,
+    /// Entries of boxes as stored, and what was wrong with them.
+    pub boxes: BoxTally,
+    /// Boxes that have a phrase and lie in the picture.
+    pub usable_boxes: u64,
+    /// Different phrases among them (told apart by a 64-bit hash).
+    pub unique_phrases: usize,
+    /// Sound records without any such box.
+    pub records_without_box: u64,
+    /// Effect of the limits on the size of boxes.
+    pub size_limits: Vec<SizeLimit>,
+    /// Captions, in characters.
+    pub captions: Lengths,
+    /// Labels of what is boxed.
+    pub labels: Labels,
+    /// Pictures.
+    pub pictures: PictureSizes,
+}
+
+/// One cause with its count.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BrokenByCause {
+    /// The cause in words.
+    pub cause: String,
+    /// Number of records and the first of them.
+    #[serde(flatten)]
+    pub count: CauseCount,
+}
+
+/// What a limit on the size of boxes would leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SizeLimit {
+    /// Input size of the model that the limit is for, in pixels.
+    pub model_px: u32,
+    /// Boxes are kept if their area exceeds the square of this, in pixels.
+    pub min_box_px: f64,
+    /// Boxes that are not kept.
+    pub boxes_below: u64,
+    /// Sound records that keep no box.
+    pub records_without_box: u64,
+}
+
+/// Lengths of texts in characters; all 0 without a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Lengths {
+    /// Shortest.
+    pub min: u64,
+    /// Mean.
+    pub mean: f64,
+    /// Longest.
+    pub max: u64,
+}
+
+/// Labels of what is boxed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Labels {
+    /// Labels in all.
+    pub total: u64,
+    /// Different ones.
+    pub distinct: usize,
+    /// How often each occurs.
+    pub counts: BTreeMap<String, u64>,
+}
+
+/// Sizes of pictures.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PictureSizes {
+    /// Shortest side of all, in pixels.
+    pub min_side: u32,
+    /// Longest side of all, in pixels.
+    pub max_side: u32,
+    /// Different sizes.
+    pub distinct: usize,
+    /// The most frequent sizes.
+    pub most_frequent: Vec<PictureSize>,
+}
+
+/// One size of picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PictureSize {
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
+    /// Number of pictures.
+    pub count: u64,
+}
+
+/// Input sizes that the limits are reported for: the papers' models and the small preset.
+const MODEL_SIZES: [u32; 2] = [224, 64];
+
+#[derive(Default)]
+struct Tally {
+    counts: BrokenCounts,
+    keys: Vec<u64>,
+    phrases: Vec<u64>,
+    boxes: BoxTally,
+    usable: u64,
+    boxless: u64,
+    /// Boxes below each limit, records without a box above it.
+    limits: [(u64, u64); MODEL_SIZES.len()],
+    captions: u64,
+    chars: u64,
+    chars_min: Option<u64>,
+    chars_max: u64,
+    labels: BTreeMap<String, u64>,
+    sizes: BTreeMap<(u32, u32), u64>,
+}
+
+fn limit_px(model_px: u32) -> f64 {
+    if model_px == 224 {
+        PREPARED_MIN_BOX_PX
+    } else {
+        default_min_box_px(model_px)
+    }
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Reads every record and decodes every picture, on the threads of the current rayon pool.
+///
+/// `progress` is told the number of records after each part. The report does not depend on the
+/// number of threads.
+pub fn audit(dataset: &dyn Dataset, progress: &(dyn Fn(u64) + Sync)) -> AuditReport {
+    let units = dataset.units();
+    let mut total = Tally::default();
+    let mut next = units.first().map(|_| dataset.load(0));
+    for (i, unit) in units.iter().enumerate() {
+        let Some(loaded) = next.take() else { break };
+        let name = dataset.shard_name(unit.shard);
+        let rows: Vec<usize> = (0..unit.records as usize).collect();
+        // One unit is read while the next is loaded, so at most two are in memory.
+        let (tallies, following) = rayon::join(
+            || {
+                rows.par_chunks(TASK_ROWS)
+                    .map(|rows| {
+                        let tally = read_rows(&loaded, rows, name);
+                        progress(rows.len() as u64);
+                        tally
+                    })
+                    .collect::<Vec<Tally>>()
+            },
+            || (i + 1 < units.len()).then(|| dataset.load(i + 1)),
+        );
+        next = following;
+        for tally in tallies {
+            total.merge(tally);
+        }
+    }
+    let shards: HashSet<u32> = units.iter().map(|unit| unit.shard).collect();
+    total.report(shards.len(), units.len())
+}
+
+fn read_rows(loaded: &Result<Box<dyn Records>, Broken>, rows: &[usize], shard: &str) -> Tally {
+    let mut tally = Tally::default();
+    for &row in rows {
+        tally.counts.seen += 1;
+        let read = match loaded {
+            Ok(records) => records.read(row).and_then(|record| {
+                let counted = tally.count(&record);
+                counted.map_err(|fault| fault.of(record.key))
+            }),
+            Err(broken) => Err(broken.clone()),
+        };
+        if let Err(broken) = read {
+            tally.counts.add(shard, &broken);
+        }
+    }
+    tally
+}
+
+impl Tally {
+    /// Counts a record, if its pictures can be decoded.
+    fn count(&mut self, record: &Record) -> Result<(), crate::data::records::fault::Fault> {
+        let picture = record.picture.decode()?;
+        for found in &record.boxes {
+            if let Region::Crop(crop) = &found.region {
+                crop.decode()?;
+            }
+        }
+        let (width, height) = picture.dimensions();
+        *self.sizes.entry((width, height)).or_default() += 1;
+        self.keys.push(hash(&record.key));
+        self.phrases
+            .extend(record.boxes.iter().map(|found| hash(&found.phrase)));
+        self.boxes += record.tally;
+        self.usable += record.boxes.len() as u64;
+        self.boxless += u64::from(record.boxes.is_empty());
+        for (limit, model_px) in self.limits.iter_mut().zip(MODEL_SIZES) {
+            let below = record
+                .boxes
+                .iter()
+                .filter(|found| match found.region {
+                    Region::Relative(rel) => {
+                        !large_enough(pixel_box(rel, width, height), limit_px(model_px))
+                    }
+                    Region::Crop(_) => false,
+                })
+                .count();
+            limit.0 += below as u64;
+            limit.1 += u64::from(below == record.boxes.len());
+        }
+        let chars = record.caption.chars().count() as u64;
+        self.captions += 1;
+        self.chars += chars;
+        self.chars_min = Some(self.chars_min.map_or(chars, |least| least.min(chars)));
+        self.chars_max = self.chars_max.max(chars);
+        for synset in &record.synsets {
+            *self.labels.entry(synset.clone()).or_default() += 1;
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, later: Self) {
+        self.counts.merge(&later.counts);
+        self.keys.extend(later.keys);
+        self.phrases.extend(later.phrases);
+        self.boxes += later.boxes;
+        self.usable += later.usable;
+        self.boxless += later.boxless;
+        for (mine, theirs) in self.limits.iter_mut().zip(later.limits) {
+            mine.0 += theirs.0;
+            mine.1 += theirs.1;
+        }
+        self.captions += later.captions;
+        self.chars += later.chars;
+        self.chars_min = match (self.chars_min, later.chars_min) {
+            (Some(mine), Some(theirs)) => Some(mine.min(theirs)),
+            (mine, theirs) => mine.or(theirs),
+        };
+        self.chars_max = self.chars_max.max(later.chars_max);
+        for (label, count) in later.labels {
+            *self.labels.entry(label).or_default() += count;
+        }
+        for (size, count) in later.sizes {
+            *self.sizes.entry(size).or_default() += count;
+        }
+        // Hashes of phrases repeat a lot: keep the list from growing with the records.
+        if self.phrases.len() > 1 << 20 {
+            self.phrases.sort_unstable();
+            self.phrases.dedup();
+        }
+    }
+
+    fn report(mut self, shards: usize, units: usize) -> AuditReport {
+        self.phrases.sort_unstable();
+        self.phrases.dedup();
+        let keys = self.keys.len();
+        self.keys.sort_unstable();
+        self.keys.dedup();
+        let sides = || {
+            self.sizes
+                .keys()
+                .flat_map(|&(width, height)| [width, height])
+        };
+        let mut sizes: Vec<PictureSize> = self
+            .sizes
+            .iter()
+            .map(|(&(width, height), &count)| PictureSize {
+                width,
+                height,
+                count,
+            })
+            .collect();
+        sizes.sort_by_key(|size| std::cmp::Reverse(size.count));
+        sizes.truncate(LISTED_SIZES);
+        AuditReport {
+            shards,
+            units,
+            records: self.counts.seen,
+            broken: self.counts.broken(),
+            broken_by_cause: self
+                .counts
+                .by_cause
+                .iter()
+                .map(|(cause, count)| BrokenByCause {
+                    cause: cause.to_string(),
+                    count: count.clone(),
+                })
+                .collect(),
+            repeated_keys: (keys - self.keys.len()) as u64,
+            boxes: self.boxes,
+            usable_boxes: self.usable,
+            unique_phrases: self.phrases.len(),
+            records_without_box: self.boxless,
+            size_limits: MODEL_SIZES
+                .iter()
+                .zip(self.limits)
+                .map(
+                    |(&model_px, (boxes_below, records_without_box))| SizeLimit {
+                        model_px,
+                        min_box_px: limit_px(model_px),
+                        boxes_below,
+                        records_without_box,
+                    },
+                )
+                .collect(),
+            captions: Lengths {
+                min: self.chars_min.unwrap_or(0),
+                mean: if self.captions == 0 {
+                    0.0
+                } else {
+                    self.chars as f64 / self.captions as f64
+                },
+                max: self.chars_max,
+            },
+            pictures: PictureSizes {
+                min_side: sides().min().unwrap_or(0),
+                max_side: sides().max().unwrap_or(0),
+                distinct: self.sizes.len(),
+                most_frequent: sizes,
+            },
+            labels: Labels {
+                total: self.labels.values().sum(),
+                distinct: self.labels.len(),
+                counts: self.labels,
+            },
+        }
+    }
+}

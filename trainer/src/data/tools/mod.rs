@@ -1,0 +1,4 @@
+//! What `trainer data` does.
+
+pub mod audit;
+pub mod prepare;

@@ -1,0 +1,338 @@
+//! `trainer data prepare`: shards with boxes as coordinates to shards with boxes as crops
+//! (METHODS 5.2), readable by the reference implementations.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use espalier_core::input::{Preprocess, ResizeMode};
+use image::RgbImage;
+use image::codecs::jpeg::JpegEncoder;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::data::records::boxes::PREPARED_MIN_BOX_PX;
+use crate::data::records::error::{DataError, Result};
+use crate::data::records::fault::{Broken, BrokenCounts, Cause, Fault};
+use crate::data::records::source::{Dataset, Record};
+use crate::data::sampling::draw::{cut, usable_boxes};
+
+/// Side of the prepared pictures.
+const SIZE: u32 = 224;
+const JPEG_QUALITY: u8 = 95;
+/// Records that are made before they are written.
+const CHUNK: u32 = 256;
+/// The record of what is done, beside the tars.
+const LEDGER: &str = "prepared.json";
+
+/// What became of one input shard.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PreparedShard {
+    /// Name of the tar.
+    pub tar: String,
+    /// The input shard, without its folder.
+    pub source: String,
+    /// Records written.
+    pub written: u64,
+    /// Crops written.
+    pub boxes: u64,
+    /// Records read and what was skipped among them.
+    pub counts: BrokenCounts,
+}
+
+/// The record of what is done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Ledger {
+    format: String,
+    fingerprint: String,
+    shards: Vec<PreparedShard>,
+}
+
+/// What a call has done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PrepareReport {
+    /// All shards of the folder, earlier calls' included.
+    pub shards: Vec<PreparedShard>,
+    /// Shards that an earlier call had finished.
+    pub already_done: usize,
+    /// Records written, over all shards.
+    pub written: u64,
+    /// Crops written, over all shards.
+    pub boxes: u64,
+    /// Records read and what was skipped among them, over all shards.
+    pub counts: BrokenCounts,
+}
+
+/// Writes one tar per input shard into `out`, named `00000.tar` onwards, on the threads of the
+/// current rayon pool.
+///
+/// A tar is written under a temporary name and renamed when it is whole; a call that was
+/// interrupted is continued by calling again with the same input. `progress` is told numbers of
+/// records, those of finished shards included.
+///
+/// # Errors
+/// If `out` was begun with other input, or cannot be written.
+pub fn prepare(
+    dataset: &dyn Dataset,
+    out: &Path,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<PrepareReport> {
+    fs::create_dir_all(out).map_err(DataError::io(out))?;
+    let mut ledger = open_ledger(out, dataset.fingerprint())?;
+    let already_done = ledger.shards.len();
+    let units = dataset.units();
+    let shards = units.last().map_or(0, |unit| unit.shard + 1);
+    for shard in 0..shards {
+        let of_shard: Vec<usize> = (0..units.len())
+            .filter(|&i| units[i].shard == shard)
+            .collect();
+        if (shard as usize) < already_done {
+            progress(of_shard.iter().map(|&i| u64::from(units[i].records)).sum());
+            continue;
+        }
+        let tar = format!("{shard:05}.tar");
+        let temporary = out.join(format!("{tar}.tmp"));
+        let file = File::create(&temporary).map_err(DataError::io(&temporary))?;
+        let mut writer = Writer {
+            tar: tar::Builder::new(BufWriter::new(file)),
+            keys: HashMap::new(),
+            done: PreparedShard {
+                source: base_name(dataset.shard_name(shard)),
+                tar: tar.clone(),
+                written: 0,
+                boxes: 0,
+                counts: BrokenCounts::default(),
+            },
+        };
+        for unit in of_shard {
+            write_unit(dataset, unit, &mut writer, progress).map_err(DataError::io(&temporary))?;
+        }
+        let done = writer.finish().map_err(DataError::io(&temporary))?;
+        let target = out.join(&tar);
+        fs::rename(&temporary, &target).map_err(DataError::io(&target))?;
+        ledger.shards.push(done);
+        save_ledger(out, &ledger)?;
+    }
+    let mut report = PrepareReport {
+        shards: ledger.shards,
+        already_done,
+        written: 0,
+        boxes: 0,
+        counts: BrokenCounts::default(),
+    };
+    for shard in &report.shards {
+        report.written += shard.written;
+        report.boxes += shard.boxes;
+        report.counts.merge(&shard.counts);
+    }
+    Ok(report)
+}
+
+fn base_name(name: &str) -> String {
+    name.rsplit(['/', '\\']).next().unwrap_or(name).to_owned()
+}
+
+/// The ledger of an earlier call, or a new one.
+fn open_ledger(out: &Path, fingerprint: String) -> Result<Ledger> {
+    const FORMAT: &str = "espalier-prepared/1";
+    let path = out.join(LEDGER);
+    let other = |reason: String| DataError::OtherOutput {
+        folder: out.to_owned(),
+        reason,
+    };
+    if !path.exists() {
+        if out.join("00000.tar").exists() {
+            let reason = format!("holds tars and no {LEDGER}; choose an empty folder");
+            return Err(other(reason));
+        }
+        return Ok(Ledger {
+            format: FORMAT.to_owned(),
+            fingerprint,
+            shards: Vec::new(),
+        });
+    }
+    let bytes = fs::read(&path).map_err(DataError::io(&path))?;
+    let mut ledger: Ledger =
+        serde_json::from_slice(&bytes).map_err(|e| other(format!("{LEDGER}: {e}")))?;
+    if ledger.format != FORMAT {
+        let found = &ledger.format;
+        return Err(other(format!(
+            "{LEDGER}: wanted format {FORMAT}, found {found}"
+        )));
+    }
+    if ledger.fingerprint != fingerprint {
+        let reason = "was begun with other input shards; give the same ones, or another folder";
+        return Err(other(reason.to_owned()));
+    }
+    // A tar that was deleted since, and all after it, are made again.
+    let whole = ledger
+        .shards
+        .iter()
+        .take_while(|shard| out.join(&shard.tar).exists())
+        .count();
+    ledger.shards.truncate(whole);
+    Ok(ledger)
+}
+
+fn save_ledger(out: &Path, ledger: &Ledger) -> Result<()> {
+    let (path, temporary) = (out.join(LEDGER), out.join(format!("{LEDGER}.tmp")));
+    let text = serde_json::to_vec_pretty(ledger).map_err(|e| DataError::Worker(e.to_string()))?;
+    fs::write(&temporary, text).map_err(DataError::io(&temporary))?;
+    fs::rename(&temporary, &path).map_err(DataError::io(&path))
+}
+
+/// A record as it is written: picture, caption, crops with phrases.
+struct Made {
+    key: String,
+    picture: Vec<u8>,
+    caption: String,
+    boxes: Vec<(Vec<u8>, String)>,
+}
+
+fn write_unit(
+    dataset: &dyn Dataset,
+    unit: usize,
+    writer: &mut Writer,
+    progress: &(dyn Fn(u64) + Sync),
+) -> std::io::Result<()> {
+    let info = dataset.units()[unit];
+    let shard = dataset.shard_name(info.shard);
+    let loaded = dataset.load(unit);
+    let mut row = 0;
+    while row < info.records {
+        let end = info.records.min(row + CHUNK);
+        let made: Vec<Result<Option<Made>, Broken>> = (row..end)
+            .into_par_iter()
+            .map(|row| match &loaded {
+                Ok(records) => records.read(row as usize).and_then(make),
+                Err(broken) => Err(broken.clone()),
+            })
+            .collect();
+        let counts = &mut writer.done.counts;
+        counts.seen += made.len() as u64;
+        for result in made {
+            match result {
+                Ok(Some(made)) => writer.write(&made)?,
+                Ok(None) => writer.done.counts.no_usable_box += 1,
+                Err(broken) => writer.done.counts.add(shard, &broken),
+            }
+        }
+        progress(u64::from(end - row));
+        row = end;
+    }
+    Ok(())
+}
+
+/// `None` if no box is large enough.
+fn make(record: Record) -> Result<Option<Made>, Broken> {
+    let key = record.key.clone();
+    try_make(record).map_err(|fault| fault.of(key))
+}
+
+fn try_make(record: Record) -> Result<Option<Made>, Fault> {
+    let Record {
+        key,
+        picture,
+        caption,
+        boxes,
+        ..
+    } = record;
+    let picture = picture.decode()?;
+    let boxes = usable_boxes(boxes, &picture, PREPARED_MIN_BOX_PX)
+        .into_iter()
+        .map(|found| Ok((jpeg(&cut(&found.region, &picture)?)?, found.phrase)))
+        .collect::<Result<Vec<_>, Fault>>()?;
+    if boxes.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Made {
+        key,
+        picture: jpeg(&picture)?,
+        caption,
+        boxes,
+    }))
+}
+
+/// The picture on a white square, as JPEG.
+fn jpeg(picture: &RgbImage) -> Result<Vec<u8>, Fault> {
+    let unreadable =
+        |e: &dyn std::fmt::Display| Fault::new(Cause::UnreadablePicture, e.to_string());
+    let square = Preprocess {
+        size: SIZE,
+        resize: ResizeMode::WhitePad,
+    }
+    .apply(picture)
+    .map_err(|e| unreadable(&e))?;
+    let mut bytes = Vec::new();
+    JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY)
+        .encode_image(&square)
+        .map_err(|e| unreadable(&e))?;
+    Ok(bytes)
+}
+
+/// The tar that is being written.
+struct Writer {
+    tar: tar::Builder<BufWriter<File>>,
+    /// How often a key was written.
+    keys: HashMap<String, u32>,
+    done: PreparedShard,
+}
+
+impl Writer {
+    /// Members in the order of their extensions, as the reference writes them.
+    fn write(&mut self, made: &Made) -> std::io::Result<()> {
+        let key = self.unique(&made.key);
+        self.member(&key, "child.jpg", &made.picture)?;
+        self.member(&key, "child.txt", made.caption.as_bytes())?;
+        self.member(
+            &key,
+            "numparents.txt",
+            made.boxes.len().to_string().as_bytes(),
+        )?;
+        for (i, (crop, phrase)) in made.boxes.iter().enumerate() {
+            self.member(&key, &format!("parent{i:03}.jpg"), crop)?;
+            self.member(&key, &format!("parent{i:03}.txt"), phrase.as_bytes())?;
+        }
+        self.done.written += 1;
+        self.done.boxes += made.boxes.len() as u64;
+        Ok(())
+    }
+
+    /// The key without dots and slashes, which would end it early, and different from all before.
+    fn unique(&mut self, key: &str) -> String {
+        let clean = key.replace(['.', '/', '\\'], "_");
+        let clean = if clean.is_empty() {
+            "record".to_owned()
+        } else {
+            clean
+        };
+        let times = self.keys.entry(clean.clone()).or_default();
+        *times += 1;
+        if *times == 1 {
+            clean
+        } else {
+            format!("{clean}-{times}")
+        }
+    }
+
+    fn member(&mut self, key: &str, extension: &str, bytes: &[u8]) -> std::io::Result<()> {
+        // No time and no owner: the same input gives the same file.
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o644);
+        header.set_mtime(0);
+        self.tar
+            .append_data(&mut header, format!("{key}.{extension}"), bytes)
+    }
+
+    fn finish(self) -> std::io::Result<PreparedShard> {
+        let mut buffer = self.tar.into_inner()?;
+        buffer.flush()?;
+        let file = buffer
+            .into_inner()
+            .map_err(std::io::IntoInnerError::into_error)?;
+        file.sync_all()?;
+        Ok(self.done)
+    }
+}

@@ -1,0 +1,50 @@
+//! Names in the folder of a run, and the checkpoints that are in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Folder of the checkpoints.
+pub const CHECKPOINTS: &str = "checkpoints";
+/// What the names of checkpoint folders begin with; the step follows.
+pub const PREFIX: &str = "checkpoint_";
+/// Name of the newest checkpoint.
+pub const LAST: &str = "last_checkpoint.txt";
+/// Weights of a checkpoint, in safetensors.
+pub const MODEL: &str = "model.safetensors";
+/// Classifier of the image encoder that the run began with.
+pub const CLASSIFIER: &str = "classifier.safetensors";
+/// State of the optimiser.
+pub const OPTIM: &str = "optim.bpk";
+/// Where the run is.
+pub const STATE: &str = "state.json";
+
+/// Whole checkpoints of a run, oldest first.
+#[must_use]
+pub fn checkpoints(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder.join(CHECKPOINTS)) else {
+        return Vec::new();
+    };
+    let mut found: Vec<PathBuf> = entries
+        .flatten()
+        .map(|e| e.path())
+        .filter(|p| {
+            p.file_name()
+                .is_some_and(|n| n.to_string_lossy().starts_with(PREFIX))
+        })
+        .filter(|p| [MODEL, OPTIM, STATE].iter().all(|f| p.join(f).is_file()))
+        .collect();
+    found.sort();
+    found
+}
+
+/// The newest whole checkpoint of a run.
+#[must_use]
+pub fn latest(folder: &Path) -> Option<PathBuf> {
+    let named = fs::read_to_string(folder.join(LAST))
+        .ok()
+        .map(|s| s.trim().to_owned());
+    let found = checkpoints(folder);
+    // A kill between the rename and the note leaves a newer checkpoint than the note says.
+    let named = named.and_then(|n| found.iter().find(|p| p.ends_with(&n)).cloned());
+    found.last().cloned().or(named)
+}

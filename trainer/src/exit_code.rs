@@ -1,0 +1,49 @@
+//! Exit codes: 0 done, 1 failed while running, 2 bad usage, configuration or data, 3 a gate refused.
+
+use espalier_core::CoreError;
+
+use crate::data::DataError;
+use crate::exit::{Refused, Usage};
+
+/// The exit code of an error: the first cause in its chain that has one decides.
+#[must_use]
+pub fn code(error: &anyhow::Error) -> u8 {
+    for cause in error.chain() {
+        if cause.is::<Refused>() {
+            return 3;
+        }
+        if let Some(data) = cause.downcast_ref::<DataError>() {
+            return data.exit_code();
+        }
+        if let Some(core) = cause.downcast_ref::<CoreError>() {
+            return if matches!(core, CoreError::Device(_)) {
+                1
+            } else {
+                2
+            };
+        }
+        if cause.is::<Usage>() {
+            return 2;
+        }
+    }
+    1
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+    use crate::exit::usage;
+
+    #[test]
+    fn context_does_not_hide_the_code() {
+        let wrapped = Err::<(), _>(usage("no such thing"))
+            .context("reading x")
+            .unwrap_err();
+        assert_eq!(code(&wrapped), 2);
+        let refused = anyhow::Error::from(Refused("too much is lost".into()));
+        assert_eq!(code(&refused), 3);
+        assert_eq!(code(&anyhow::anyhow!("disk full")), 1);
+    }
+}

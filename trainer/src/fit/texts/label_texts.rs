@@ -1,0 +1,273 @@
+//! The texts of all labels, and which of them each picture of a batch should be told by.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use espalier_core::caption::prompts::prompt;
+use espalier_core::input::Tokenizer;
+use espalier_core::taxonomy::{NodeIx, Taxonomy, metrics};
+
+use crate::config::TrainConfig;
+use crate::data::batches::distill::{Distill, Taught};
+use crate::data::batches::feature_rows::FeatureRows;
+use crate::data::batches::text_batch::{LabelBatch, NothingBatch};
+use crate::data::records::random::{Purpose, Random};
+use crate::data::sampling::nothing::{even, nothing, nothing_of};
+use crate::data::{Batch, ImageBatch};
+use crate::eval::prompts;
+
+/// Most labels of a step; of a larger taxonomy those of the batch are taken, and others by chance.
+const MOST: usize = 512;
+/// Edges in the taxonomy over which the share of a near label falls by the factor e.
+const REACH: f64 = 2.0;
+
+/// Draws texts of labels.
+pub struct LabelTexts {
+    taxonomy: Taxonomy,
+    tokenizer: Arc<Tokenizer>,
+    context: usize,
+    prompts: Vec<String>,
+    smoothing: f64,
+    /// Share of every label in the target of pictures of nothing, where there are any.
+    nothing: Option<Vec<f64>>,
+    /// Features of a pool of pictures of nothing, where features are kept.
+    outliers: Option<Arc<FeatureRows>>,
+    distill: Option<Distill>,
+    /// Whether pictures have targets of their own, besides those of a classifier.
+    contrasts: bool,
+    seed: u64,
+    /// Place of each label among the labels.
+    places: HashMap<NodeIx, usize>,
+    /// Share of every label in the target of a label, made when it is met.
+    shares: Vec<OnceLock<Vec<f32>>>,
+}
+
+impl LabelTexts {
+    /// Texts for `loss.labels` and `loss.distill` of a configuration; none where both are 0.
+    /// `outliers` are features of pictures of nothing, where features are kept.
+    ///
+    /// # Errors
+    /// An unknown set of prompts, which the fixed name used here never is.
+    pub fn new(
+        taxonomy: Taxonomy,
+        tokenizer: &Arc<Tokenizer>,
+        config: &TrainConfig,
+        outliers: Option<Arc<FeatureRows>>,
+        distill: Option<Distill>,
+    ) -> anyhow::Result<Option<Self>> {
+        if config.loss.labels == 0.0 && distill.is_none() {
+            return Ok(None);
+        }
+        let labels = taxonomy.labelled();
+        Ok(Some(Self {
+            places: labels.iter().enumerate().map(|(i, ix)| (*ix, i)).collect(),
+            shares: labels.iter().map(|_| OnceLock::new()).collect(),
+            tokenizer: Arc::clone(tokenizer),
+            context: config.model.architecture().text.context,
+            prompts: prompts::templates(prompts::SIMPLE)?,
+            smoothing: config.loss.label_smoothing,
+            nothing: (config.loss.nothing > 0.0).then(|| even(&taxonomy)),
+            outliers,
+            distill,
+            contrasts: config.loss.labels > 0.0,
+            seed: config.train.seed,
+            taxonomy,
+        }))
+    }
+
+    /// Give a batch its labels; the same ones whenever the same step is taken. `taught` is what the
+    /// classifier that is distilled says of the batch.
+    pub fn apply(&self, batch: &mut Batch, step: u64, taught: Option<Taught>) {
+        let random = &mut Random::new(self.seed, Purpose::Labels, step, 0);
+        let truths: Vec<Option<usize>> = batch
+            .synsets
+            .iter()
+            .map(|id| self.taxonomy.find(id.as_deref()?))
+            .map(|ix| self.places.get(&ix?).copied())
+            .map(|place| place.filter(|_| self.contrasts))
+            .collect();
+        let chosen = self.choose(&truths, taught.as_ref(), random);
+        let texts: Vec<String> = chosen.iter().map(|at| self.text(*at, random)).collect();
+        let mut targets = Vec::with_capacity(truths.len() * chosen.len());
+        for truth in &truths {
+            let first = targets.len();
+            match truth {
+                Some(truth) => {
+                    let shares = self.shares(*truth);
+                    targets.extend(chosen.iter().map(|at| shares[*at]));
+                    // Of a choice of labels the shares sum to less than 1.
+                    let sum: f32 = targets[first..].iter().sum();
+                    targets[first..].iter_mut().for_each(|t| *t /= sum);
+                }
+                None => targets.resize(first + chosen.len(), 0.0),
+            }
+        }
+        batch.labels = Some(LabelBatch {
+            texts: self.tokenizer.encode_batch(&texts, self.context),
+            nodes: chosen
+                .iter()
+                .map(|at| self.taxonomy.labelled()[*at])
+                .collect(),
+            targets,
+            nothing: self.nothing.as_ref().map(|shares| {
+                let random = &mut Random::new(self.seed, Purpose::Nothing, step, 0);
+                let sum: f64 = chosen.iter().map(|at| shares[*at]).sum();
+                let share = |at: &usize| (shares[*at] / sum) as f32;
+                let images = match (&self.outliers, &batch.images) {
+                    (Some(pool), _) => ImageBatch::Features(nothing_of(pool, truths.len(), random)),
+                    (None, ImageBatch::Pictures(others)) => {
+                        let side = others.size as u32;
+                        ImageBatch::Pictures(nothing(truths.len(), side, random))
+                    }
+                    (None, ImageBatch::Features(_)) => {
+                        unreachable!("a run that keeps features keeps those of nothing too")
+                    }
+                };
+                NothingBatch {
+                    images,
+                    target: chosen.iter().map(share).collect(),
+                }
+            }),
+            distill: taught
+                .zip(self.distill.as_ref())
+                .map(|(taught, distill)| distill.targets(taught, &chosen)),
+        });
+    }
+
+    /// Places of the labels of a step.
+    fn choose(
+        &self,
+        truths: &[Option<usize>],
+        taught: Option<&Taught>,
+        random: &mut Random,
+    ) -> Vec<usize> {
+        let count = self.shares.len();
+        let most = self.distill.as_ref().map_or(MOST, |d| d.most(count));
+        let mut all: Vec<usize> = (0..count).collect();
+        if count > most {
+            random.shuffle(&mut all);
+            // First what the batch shows, then what the teacher finds likely, then the others as
+            // they were shuffled.
+            let mut rank = vec![2; count];
+            if let (Some(distill), Some(taught)) = (&self.distill, taught) {
+                let likely = distill.likely(taught, most);
+                likely.into_iter().for_each(|at| rank[at] = 1);
+            }
+            truths.iter().flatten().for_each(|at| rank[*at] = 0);
+            all.sort_by_key(|at| rank[*at]);
+            let shown = rank.iter().filter(|rank| **rank == 0).count();
+            all.truncate(most.max(shown));
+        }
+        if let Some(distill) = &self.distill {
+            all.sort_by_key(|at| !distill.knows(*at));
+        }
+        all
+    }
+
+    /// A text of a label: one of its names in one of the prompts.
+    fn text(&self, at: usize, random: &mut Random) -> String {
+        let names = &self.taxonomy.node(self.taxonomy.labelled()[at]).names;
+        let mut one = |n: usize| random.below(n as u32) as usize;
+        // The first name is the one that ladders and benchmarks use.
+        let name = if one(2) == 0 { 0 } else { one(names.len()) };
+        prompt(&self.prompts[one(self.prompts.len())], &names[name])
+    }
+
+    /// Target of a label: all of it, but for what smoothing spends on near labels.
+    fn shares(&self, truth: usize) -> &[f32] {
+        self.shares[truth].get_or_init(|| {
+            let labels = self.taxonomy.labelled();
+            let near = |(at, ix): (usize, &NodeIx)| {
+                if at == truth {
+                    return 0.0;
+                }
+                let edges = metrics::score(&self.taxonomy, *ix, labels[truth]).tie;
+                (-edges / REACH).exp()
+            };
+            let near: Vec<f64> = labels.iter().enumerate().map(near).collect();
+            let sum = near.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+            let mut shares: Vec<f32> = near
+                .iter()
+                .map(|share| (self.smoothing * share / sum) as f32)
+                .collect();
+            shares[truth] = (1.0 - self.smoothing) as f32;
+            shares
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{BatchSpec, BatchStream, Position, Synthetic};
+    use crate::model_file::MERGES;
+
+    /// A tree of `count` labels in pairs below their own parents.
+    fn taxonomy(count: usize) -> Taxonomy {
+        let pair = |i: usize| {
+            let parent = i / 2;
+            let mut rows = format!("l{i}\tlabel {i}\tp{parent}\t1\n");
+            if i.is_multiple_of(2) {
+                rows.push_str(&format!("p{parent}\tparent {parent}\tr\t0\n"));
+            }
+            rows
+        };
+        let rows: String = (0..count).map(pair).collect();
+        let text = format!("synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\n{rows}");
+        Taxonomy::from_tsv(&text).unwrap()
+    }
+
+    fn applied(count: usize, step: u64, synsets: [Option<&str>; 4]) -> LabelBatch {
+        let pairs = ["loss.labels=1".to_owned(), "loss.nothing=1".to_owned()];
+        let config = TrainConfig::resolve(None, toml::Table::new(), &pairs).unwrap();
+        let tokenizer = Arc::new(Tokenizer::from_merges(MERGES, 8192).unwrap());
+        let texts = LabelTexts::new(taxonomy(count), &tokenizer, &config, None, None);
+        let data = Arc::new(Synthetic::new(8, 16, 0));
+        let spec = BatchSpec::new(4, 16, 32);
+        let mut stream = BatchStream::start(data, tokenizer, spec, Position::default()).unwrap();
+        let mut batch = stream.next().unwrap().unwrap();
+        batch.synsets = synsets.map(|s| s.map(str::to_owned)).to_vec();
+        texts.unwrap().unwrap().apply(&mut batch, step, None);
+        batch.labels.unwrap()
+    }
+
+    #[test]
+    fn most_of_a_target_is_the_label_and_the_rest_is_near() {
+        let labels = applied(6, 0, [Some("l2"), None, Some("elsewhere"), Some("p0")]);
+        assert_eq!((labels.texts.rows, labels.targets.len()), (6, 24));
+        let row = &labels.targets[..6];
+        assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-6);
+        assert!((row[2] - 0.9).abs() < 1e-6);
+        // The sibling is 2 edges away, the four others 4: e^-1 to e^-2 each.
+        assert!((row[3] / row[0] - 1.0_f32.exp()).abs() < 1e-4, "{row:?}");
+        assert!(labels.targets[6..].iter().all(|t| *t == 0.0));
+    }
+
+    #[test]
+    fn of_many_labels_those_of_the_batch_are_there() {
+        let labels = applied(2000, 3, [Some("l7"), Some("l1999"), None, None]);
+        assert_eq!(labels.texts.rows, MOST);
+        for row in labels.targets.chunks(MOST).take(2) {
+            assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-4);
+            assert!(row.iter().any(|t| *t > 0.85));
+        }
+    }
+
+    #[test]
+    fn there_are_pictures_of_nothing_of_the_size_of_the_others() {
+        let nothing = applied(6, 0, [None; 4]).nothing.unwrap();
+        let pictures = nothing.images.pictures().unwrap();
+        assert_eq!((pictures.count, pictures.size), (1, 16));
+        assert_eq!(nothing.target.len(), 6);
+        // Of many labels a part is chosen.
+        let target = applied(2000, 0, [None; 4]).nothing.unwrap().target;
+        assert!((target.iter().sum::<f32>() - 1.0).abs() < 1e-4);
+    }
+
+    #[test]
+    fn the_same_step_draws_the_same_texts() {
+        let at = |step| applied(20, step, [Some("l7"), None, None, None]);
+        assert_eq!(at(5), at(5));
+        assert_ne!(at(5), at(6));
+    }
+}

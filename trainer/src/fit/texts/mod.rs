@@ -1,0 +1,75 @@
+//! What a step changes in the texts of its batch, and the texts that it adds.
+
+mod climb;
+mod label_texts;
+mod noun_texts;
+mod order_texts;
+mod phrasing;
+
+use std::sync::Arc;
+
+use espalier_core::input::Tokenizer;
+use espalier_core::taxonomy::Taxonomy;
+
+use self::climb::Climber;
+use self::label_texts::LabelTexts;
+use self::noun_texts::NounTexts;
+use self::order_texts::OrderTexts;
+use super::teacher::Teacher;
+use crate::config::TrainConfig;
+use crate::data::Batch;
+use crate::data::batches::distill::Distill;
+use crate::data::batches::feature_rows::FeatureRows;
+
+/// Draws what depends on the step and not on the place in the data.
+pub(super) struct StepTexts {
+    climber: Climber,
+    labels: Option<LabelTexts>,
+    order: Option<OrderTexts>,
+    nouns: Option<NounTexts>,
+    teacher: Option<Teacher>,
+}
+
+impl StepTexts {
+    /// As a configuration says. `teacher` is the classifier that is distilled, if one is, with how
+    /// its classes fit the labels.
+    pub(super) fn new(
+        taxonomy: &Taxonomy,
+        tokenizer: &Arc<Tokenizer>,
+        config: &TrainConfig,
+        outliers: Option<Arc<FeatureRows>>,
+        teacher: Option<(Teacher, Distill)>,
+    ) -> anyhow::Result<Self> {
+        let (teacher, distill) = teacher.unzip();
+        Ok(Self {
+            teacher,
+            climber: Climber::new(taxonomy.clone(), tokenizer, config),
+            labels: LabelTexts::new(taxonomy.clone(), tokenizer, config, outliers, distill)?,
+            order: OrderTexts::new(taxonomy.clone(), tokenizer, config)?,
+            nouns: NounTexts::new(taxonomy, tokenizer, config)?,
+        })
+    }
+
+    /// Change a batch; the same way whenever the same step is taken.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub(super) fn apply(&self, batch: &mut Batch, step: u64) -> anyhow::Result<()> {
+        self.climber.apply(batch, step);
+        if let Some(labels) = &self.labels {
+            let taught = self
+                .teacher
+                .as_ref()
+                .map(|teacher| teacher.look(batch, step));
+            labels.apply(batch, step, taught.transpose()?);
+        }
+        if let Some(order) = &self.order {
+            order.apply(batch, step);
+        }
+        if let Some(nouns) = &self.nouns {
+            nouns.apply(batch, step);
+        }
+        batch.anchors = self.teacher.as_ref().and_then(Teacher::anchors);
+        Ok(())
+    }
+}

@@ -1,0 +1,131 @@
+//! Pairs of texts of which the second says more than the first, along paths of the taxonomy.
+
+use std::sync::Arc;
+
+use espalier_core::caption::prompts::prompt;
+use espalier_core::input::Tokenizer;
+use espalier_core::taxonomy::{NodeIx, Taxonomy};
+
+use crate::config::TrainConfig;
+use crate::data::Batch;
+use crate::data::records::random::{Purpose, Random};
+use crate::eval::prompts;
+use crate::words::with_article;
+
+/// Pairs of a step.
+const PAIRS: usize = 64;
+
+/// Draws pairs of texts.
+pub struct OrderTexts {
+    taxonomy: Taxonomy,
+    /// Paths of two nodes and more, from below the root to a label.
+    paths: Vec<Vec<NodeIx>>,
+    tokenizer: Arc<Tokenizer>,
+    context: usize,
+    prompts: Vec<String>,
+    seed: u64,
+}
+
+impl OrderTexts {
+    /// Texts for `loss.order` of a configuration; none where that is 0, or where the taxonomy has
+    /// no two nodes one below the other.
+    ///
+    /// # Errors
+    /// An unknown set of prompts, which the fixed name used here never is.
+    pub fn new(
+        taxonomy: Taxonomy,
+        tokenizer: &Arc<Tokenizer>,
+        config: &TrainConfig,
+    ) -> anyhow::Result<Option<Self>> {
+        if config.loss.order == 0.0 {
+            return Ok(None);
+        }
+        let below_root = |ix: &NodeIx| taxonomy.path_to(*ix)[1..].to_vec();
+        let paths: Vec<Vec<NodeIx>> = taxonomy.labelled().iter().map(below_root).collect();
+        let paths: Vec<_> = paths.into_iter().filter(|p| p.len() > 1).collect();
+        Ok((!paths.is_empty()).then_some(Self {
+            paths,
+            tokenizer: Arc::clone(tokenizer),
+            context: config.model.architecture().text.context,
+            prompts: prompts::templates(prompts::SIMPLE)?,
+            seed: config.train.seed,
+            taxonomy,
+        }))
+    }
+
+    /// Give a batch its pairs; the same ones whenever the same step is taken.
+    pub fn apply(&self, batch: &mut Batch, step: u64) {
+        let random = &mut Random::new(self.seed, Purpose::Order, step, 0);
+        let pairs: Vec<[String; 2]> = (0..PAIRS).map(|_| self.pair(random)).collect();
+        let side = |at: usize| pairs.iter().map(move |pair| pair[at].clone());
+        let texts: Vec<String> = side(0).chain(side(1)).collect();
+        batch.order = Some(self.tokenizer.encode_batch(&texts, self.context));
+    }
+
+    /// Two nodes of a path, the general one first, both in the same words: bare names, names with
+    /// articles, names in a prompt, or names along the path, as chains of ranks have them.
+    fn pair(&self, random: &mut Random) -> [String; 2] {
+        let mut one = |n: usize| random.below(n as u32) as usize;
+        let path = &self.paths[one(self.paths.len())];
+        let general = one(path.len() - 1);
+        let specific = general + 1 + one(path.len() - general - 1);
+        let name = |at: usize| self.taxonomy.name(path[at]);
+        let (form, template) = (one(4), &self.prompts[one(self.prompts.len())]);
+        // Chains of ranks leave out some of the path.
+        let told: Vec<usize> = (0..=specific)
+            .filter(|at| [general, specific].contains(at) || one(2) == 0)
+            .collect();
+        let joined = |last: usize| {
+            let upto = told.iter().filter(|at| **at <= last);
+            upto.map(|at| name(*at)).collect::<Vec<_>>().join(" ")
+        };
+        [general, specific].map(|at| match form {
+            0 => name(at).to_owned(),
+            1 => with_article(name(at)),
+            2 => prompt(template, name(at)),
+            _ => joined(at),
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::model_file::MERGES;
+
+    const TREE: &str = "synset\tnames\thypernyms\tlabelled\n\
+        r\tthing\t\t0\na\tanimal\tr\t0\nb\tbird\ta\t0\np\tpenguin\tb\t1\nc\tcup\tr\t1\n";
+
+    fn texts(tree: &str, order: &str) -> Option<OrderTexts> {
+        let pairs = [format!("loss.order={order}")];
+        let config = TrainConfig::resolve(None, toml::Table::new(), &pairs).unwrap();
+        let tokenizer = Arc::new(Tokenizer::from_merges(MERGES, 8192).unwrap());
+        OrderTexts::new(Taxonomy::from_tsv(tree).unwrap(), &tokenizer, &config).unwrap()
+    }
+
+    #[test]
+    fn the_second_of_a_pair_says_more_in_the_same_words() {
+        let texts = texts(TREE, "1").unwrap();
+        let random = &mut Random::new(0, Purpose::Order, 0, 0);
+        let depth = |text: &str| {
+            let names = ["animal", "bird", "penguin"];
+            names.iter().rposition(|name| text.contains(name))
+        };
+        let mut joined = 0;
+        for _ in 0..200 {
+            let [general, specific] = texts.pair(random);
+            // The cup has no path of two, and the root stands in no pair.
+            assert!(depth(&general).unwrap() < depth(&specific).unwrap());
+            joined += u32::from(specific == "animal bird penguin");
+        }
+        assert!(joined > 0);
+    }
+
+    #[test]
+    fn without_weight_or_without_paths_there_are_no_pairs() {
+        assert!(texts(TREE, "0").is_none());
+        let flat = "synset\tnames\thypernyms\tlabelled\nr\tthing\t\t0\nc\tcup\tr\t1\n";
+        assert!(texts(flat, "1").is_none());
+    }
+}

@@ -1,0 +1,51 @@
+//! The programs whose files are read and written.
+
+use serde::{Deserialize, Serialize};
+
+/// Whose names a file uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layout {
+    /// `transformers`' CLIP (METHODS 7.2).
+    HuggingFace,
+    /// OpenAI's and open_clip's CLIP (METHODS 7.3).
+    OpenClip,
+    /// MERU, HyCoCLIP, PHyCLIP and their CLIP baselines (METHODS 7.1).
+    Meru,
+    /// EfficientNet-Lite: an image encoder with a classifier, no text encoder.
+    EfficientnetLite,
+}
+
+impl Layout {
+    /// The layout of a file by the names in it.
+    #[must_use]
+    pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Self> {
+        names.into_iter().find_map(|name| {
+            if name.starts_with("vision_model.") || name.starts_with("text_model.") {
+                Some(Self::HuggingFace)
+            } else if name == "visual.conv1.weight"
+                || name.starts_with("visual.transformer.")
+                || name.starts_with("transformer.resblocks.")
+            {
+                Some(Self::OpenClip)
+            } else if name.starts_with("visual.blocks.") || name.starts_with("textual.") {
+                Some(Self::Meru)
+            } else if name == "_conv_stem.weight" {
+                Some(Self::EfficientnetLite)
+            } else {
+                None
+            }
+        })
+    }
+
+    /// What messages call it.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::HuggingFace => "Hugging Face CLIP",
+            Self::OpenClip => "open_clip",
+            Self::Meru => "MERU family",
+            Self::EfficientnetLite => "EfficientNet-Lite",
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The change from one tree to the other.
+
+use leptos::prelude::*;
+
+use crate::bench::Bench;
+use crate::messages::ask::Which;
+use crate::state::outline::Outline;
+
+/// Changes the tree that is shown.
+pub fn choose(bench: Bench, which: Which) {
+    if bench.which.get_untracked() == which {
+        return;
+    }
+    bench.below.set(None);
+    bench.selected.set(None);
+    bench.placed.set(None);
+    bench.which.set(which);
+    if let Some(tree) = untrack(|| bench.shown()) {
+        bench.outline.set(Outline::new(&tree));
+    }
+}

@@ -1,0 +1,134 @@
+//! A result put into words once, for whoever shows it: the widget has no words of its own.
+
+use espalier_core::bundle::Manifest;
+use espalier_core::caption::{CaptionResult, Lineage, Receipt, TaxonomyResult};
+use espalier_core::taxonomy::Taxonomy;
+use espalier_core::words::with_article;
+
+use crate::messages::narration::{Cut, Narration};
+use crate::state::cut::Dial;
+use crate::words::{beyond_evidence, guess_sentence, how_sure, sentence};
+
+/// A result in words, with the receipt that goes with a bundle's manifest. `tree` is the taxonomy of
+/// the result.
+#[must_use]
+pub fn narrate(result: &CaptionResult, manifest: &Manifest, tree: Option<&Taxonomy>) -> Narration {
+    let path = &result.taxonomy.path;
+    let cuts = path.iter().enumerate().map(|(place, step)| {
+        let mut cut = result.clone();
+        cut.taxonomy.stop.clone_from(&step.id);
+        let dial = Dial::of(&cut.taxonomy, tree);
+        Cut {
+            place,
+            stop: step.id.clone(),
+            sure: how_sure(step.p).to_owned(),
+            sentence: sentence(&cut.taxonomy, &dial, None),
+            guess: guess_sentence(&cut.taxonomy, &dial),
+            beyond: beyond_evidence(&cut),
+        }
+    });
+    let receipt = Receipt::new(result.clone(), manifest);
+    Narration {
+        sentence: sentence(&result.taxonomy, &Dial::of(&result.taxonomy, tree), None),
+        cuts: cuts.collect(),
+        stop: path.iter().position(|step| step.id == result.taxonomy.stop),
+        // Made of plain values: cannot fail.
+        receipt: serde_json::to_string_pretty(&receipt).unwrap_or_default(),
+    }
+}
+
+/// Where a node lies, as a sentence.
+#[must_use]
+pub fn place_sentence(place: &Lineage, taxonomy: &TaxonomyResult) -> String {
+    let p = place.path.last().map_or(0.0, |step| step.p);
+    let said = format!("It is {} {}", how_sure(p), with_article(&place.name));
+    if taxonomy.path.iter().any(|step| step.id == place.id) {
+        return format!("{said}.");
+    }
+    let shared = place.path.iter().find(|step| step.id == place.shared);
+    match shared {
+        Some(shared) => format!("{said}: the two ways part below “{}”.", shared.name),
+        None => format!("{said}."),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use espalier_core::caption::PathStep;
+
+    use super::*;
+    use crate::sample;
+
+    fn steps(names: &[(&str, f64)]) -> Vec<PathStep> {
+        let step = |(name, p): &(&str, f64)| PathStep {
+            id: (*name).into(),
+            name: (*name).into(),
+            p: *p,
+        };
+        names.iter().map(step).collect()
+    }
+
+    fn result() -> CaptionResult {
+        sample::result(
+            vec![
+                sample::rung("a bird", Some("bird")),
+                sample::rung("a thrush", Some("thrush")),
+            ],
+            TaxonomyResult {
+                path: steps(&[("entity", 1.0), ("bird", 0.9), ("thrush", 0.3)]),
+                stop: "bird".into(),
+            },
+        )
+    }
+
+    fn manifest() -> Manifest {
+        let tiny = include_bytes!("../../static/models/tiny/manifest.json");
+        Manifest::parse(tiny).unwrap()
+    }
+
+    #[test]
+    fn every_cut_says_what_the_page_would_say_if_the_path_stopped_there() {
+        let told = narrate(&result(), &manifest(), None);
+        assert_eq!(told.stop, Some(1));
+        assert_eq!(told.sentence, told.cuts[1].sentence);
+        let said: Vec<&str> = told.cuts.iter().map(|cut| cut.sentence.as_str()).collect();
+        assert_eq!(
+            said,
+            [
+                "I cannot tell what this is.",
+                "It is quite surely a bird; I cannot tell which.",
+                "It is quite surely a bird, perhaps a thrush."
+            ]
+        );
+        assert_eq!(told.cuts[1].beyond, [false, true]);
+        assert_eq!(told.cuts[2].beyond, [false, false]);
+        let receipt = Receipt::parse(&told.receipt, &manifest()).unwrap();
+        assert_eq!(receipt.result, result());
+        assert_eq!(receipt.prompts.as_deref(), Some("simple-1"));
+    }
+
+    #[test]
+    fn a_place_beside_the_path_names_where_the_ways_part() {
+        let place = Lineage {
+            id: "robin".into(),
+            name: "robin".into(),
+            path: steps(&[("entity", 1.0), ("bird", 0.9), ("robin", 0.1)]),
+            shared: "bird".into(),
+        };
+        assert_eq!(
+            place_sentence(&place, &result().taxonomy),
+            "It is hardly a robin: the two ways part below “bird”."
+        );
+        let on_path = Lineage {
+            id: "bird".into(),
+            name: "bird".into(),
+            path: steps(&[("entity", 1.0), ("bird", 0.9)]),
+            shared: "bird".into(),
+        };
+        assert_eq!(
+            place_sentence(&on_path, &result().taxonomy),
+            "It is quite surely a bird."
+        );
+    }
+}
