@@ -161,7 +161,7 @@ class Model(nn.Module):
         return exp_map0(self.text(ids) * self.textual_alpha.exp(), self.curv.exp())
 
 
-# ---- geometry and loss (METHODS 1.1, 1.3, 2.3) --------------------------------------------------
+# ---- geometry and loss (notation 1.1, 1.3, 2.3) --------------------------------------------------
 
 
 def exp_map0(v, c, eps=1e-8):
@@ -213,7 +213,7 @@ def hycoclip(image, text, box_image, box_text, c, scale, eps):
 
 
 def check():
-    """The toy batch of METHODS 9.2: `0.5 sin(1 + 0.7 i + 0.3 j + 1.1 r)`, c = 1 and c = 0.5."""
+    """The toy batch of notation 9.2: `0.5 sin(1 + 0.7 i + 0.3 j + 1.1 r)`, c = 1 and c = 0.5."""
     i = torch.arange(3, dtype=torch.float64).view(1, 3, 1)
     j = torch.arange(4, dtype=torch.float64).view(1, 1, 4)
     r = torch.arange(4, dtype=torch.float64).view(4, 1, 1)

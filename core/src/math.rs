@@ -3,7 +3,7 @@
 //! Hyperbolic formulas divide by norms and take `acosh`, `asin` and square roots at the very edge
 //! of their domains. A plain clamp does not help: where the bound is met exactly, a framework may
 //! pass the gradient through and multiply infinity by zero. The rule here is that a clamp has
-//! gradient zero wherever it is active *or met* (METHODS 1.3, traps 30 to 32).
+//! gradient zero wherever it is active *or met* (notation 1.3, traps 30 to 32).
 
 use burn::tensor::Tensor;
 
@@ -58,7 +58,7 @@ pub fn dot<const D: usize>(x: Tensor<D>, y: Tensor<D>) -> Tensor<D> {
 
 /// `acosh(1 + z)` for `z >= 0`, exact for small `z`; gradient zero for `z <= eps`.
 ///
-/// `acosh(1 + z) = ln(1 + (z + sqrt(z (z + 2))))` (METHODS 1.3).
+/// `acosh(1 + z) = ln(1 + (z + sqrt(z (z + 2))))` (notation 1.3).
 #[must_use]
 pub fn acosh_1p<const D: usize>(z: Tensor<D>, eps: f64) -> Tensor<D> {
     let z = clamp_min(z, eps);
@@ -86,7 +86,7 @@ pub fn asin_clamped<const D: usize>(s: Tensor<D>, eps: f64) -> Tensor<D> {
     s.mask_fill(over.clone(), 0.5).asin().mask_fill(over, top)
 }
 
-/// `x / max(|x|, 1e-12)` over the last dimension (METHODS trap 34).
+/// `x / max(|x|, 1e-12)` over the last dimension (notation trap 34).
 ///
 /// # Shapes
 /// `[.., d] -> [.., d]`

@@ -11,7 +11,7 @@ them, in float64:
 - `open_clip/`, `open_clip_avg/`: open_clip's CLIP, exact GELU with class token, quick GELU with the
   mean of the patches;
 - `meru.pth`, `clip.pth`, `phyclip.pth`: the MERU family, by the classes below, which are written from
-  METHODS 3 and 7 around timm's vision transformer.
+  notation 3 and 7 around timm's vision transformer.
 
 `gen_checkpoints.py --large DIR [--trainer PATH] [--seed N]` writes the same kinds at published
 widths, with the whole vocabulary and reduced depth, to DIR; with the path of the trainer it imports
@@ -39,7 +39,7 @@ OPENAI = ([0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0.275777
 
 
 def sincos(side, dim):
-    """METHODS 3.1: row first, zeros for the class token."""
+    """notation 3.1: row first, zeros for the class token."""
     omega = 10000.0 ** (-np.arange(dim // 4) / (dim / 4))
     rows = [np.zeros(dim)]
     for row in range(side):
@@ -84,7 +84,7 @@ class Text(nn.Module):
 
 
 class Family(nn.Module):
-    """CLIP (`lift` none), MERU and HyCoCLIP (lorentz), PHyCLIP (product) of METHODS 7.1."""
+    """CLIP (`lift` none), MERU and HyCoCLIP (lorentz), PHyCLIP (product) of notation 7.1."""
 
     def __init__(self, size, patch, width, layers, heads, text, embed, lift):
         super().__init__()
@@ -100,7 +100,7 @@ class Family(nn.Module):
         self.visual_proj = nn.Linear(width, embed, bias=False)
         self.textual_proj = nn.Linear(text[2], embed, bias=False)
         self.logit_scale = nn.Parameter(torch.tensor(1 / 0.07).log())
-        # The deviation stands in both places in published HyCoCLIP files (METHODS 3.3).
+        # The deviation stands in both places in published HyCoCLIP files (notation 3.3).
         self.register_buffer("pixel_mean", torch.tensor([0.229, 0.224, 0.225]).view(3, 1, 1))
         self.register_buffer("pixel_std", torch.tensor([0.229, 0.224, 0.225]).view(3, 1, 1))
         self.lift = lift
@@ -116,7 +116,7 @@ class Family(nn.Module):
             self.textual_concept_alphas = scalars(torch.linspace(-0.9, -1.1, factors))
 
     def exp0(self, features, alpha, curv):
-        """METHODS 1.1."""
+        """notation 1.1."""
         x = features * alpha.exp()
         scaled = curv.exp().sqrt() * x.norm(dim=-1, keepdim=True)
         return torch.sinh(scaled) / scaled * x

@@ -90,7 +90,7 @@ def keep(name, value):
     ROWS.append((name, float(value)))
 
 
-# ---- hierarchical text-image matching (METHODS 6.4) ---------------------------------------------
+# ---- hierarchical text-image matching (notation 6.4) ---------------------------------------------
 
 
 def kendall(radii):
@@ -135,7 +135,7 @@ def on_sphere(r, a):
 
 
 def toy():
-    """METHODS 9.4."""
+    """notation 9.4."""
     at = {
         "a1": (20, 0), "a2": (30, 5), "a3": (45, 10), "a4": (60, 12),
         "a2x": (33, -20), "a3x": (50, -22), "a4x": (63, -25),
@@ -172,7 +172,7 @@ def clouds():
             )  # fmt: skip
 
 
-# ---- retrieval (METHODS 6.2) --------------------------------------------------------------------
+# ---- retrieval (notation 6.2) --------------------------------------------------------------------
 
 
 def recall(scores, own, k):
@@ -199,7 +199,7 @@ def retrieval():
             keep(f"retrieval {name} image@{k}", recall(scores.T, [{p} for p in picture_of], k))
 
 
-# ---- rank correlation (METHODS 6.5) -------------------------------------------------------------
+# ---- rank correlation (notation 6.5) -------------------------------------------------------------
 
 
 def spearman():
@@ -212,7 +212,7 @@ def spearman():
     keep("spearman", np.corrcoef(ranks(x), ranks(y))[0, 1])
 
 
-# ---- pairs of labels (METHODS 6.6) --------------------------------------------------------------
+# ---- pairs of labels (notation 6.6) --------------------------------------------------------------
 
 
 def breeds():

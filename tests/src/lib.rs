@@ -40,7 +40,7 @@ pub fn close(found: &[f64], known: &[f64], tolerance: f64) {
     }
 }
 
-/// Tangent features of the toy batch of METHODS 9.2, `[3, 4]`: role 0 image, 1 text, 2 box image,
+/// Tangent features of the toy batch of notation 9.2, `[3, 4]`: role 0 image, 1 text, 2 box image,
 /// 3 box text.
 #[must_use]
 pub fn toy_features(role: usize, device: &Device, dtype: DType) -> Tensor<2> {

@@ -18,7 +18,7 @@ fn row(v: &[f64], device: &Device) -> Tensor<2> {
     )
 }
 
-/// One line of METHODS 9.1: c, x, y, inner, distance, apertures, angles both ways.
+/// One line of notation 9.1: c, x, y, inner, distance, apertures, angles both ways.
 struct Line {
     c: f64,
     x: [f64; 3],

@@ -1,4 +1,4 @@
-//! Reference values of the losses on the toy batch (METHODS 9.2) and their gradients.
+//! Reference values of the losses on the toy batch (notation 9.2) and their gradients.
 
 #![allow(clippy::unwrap_used)]
 

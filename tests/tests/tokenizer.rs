@@ -1,4 +1,4 @@
-//! The tokenizer against the reference values of METHODS 9.8, and what holds for any text.
+//! The tokenizer against the reference values of notation 9.8, and what holds for any text.
 
 #![allow(clippy::unwrap_used)]
 

@@ -88,7 +88,7 @@ pub struct DatasetConfig {
     pub rank_text: RankText,
     /// Tier of HierarCaps that is left out, 1 to 4; 0 for none.
     pub drop_tier: usize,
-    /// Boxes of other pictures with the same label that each box brings a pair with (METHODS 2.9).
+    /// Boxes of other pictures with the same label that each box brings a pair with (notation 2.9).
     pub cross_image: usize,
     /// Views of each photo and crop whose features are kept, at least 1: the crop of evaluation, then
     /// random ones (`crop_scale`, `mirror`, `worn`).
@@ -131,7 +131,7 @@ impl ModelConfig {
     }
 }
 
-/// Which parameters decay (METHODS 4, traps 4 and 5).
+/// Which parameters decay (notation 4, traps 4 and 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DecayGroups {
@@ -142,7 +142,7 @@ pub enum DecayGroups {
     Paper,
 }
 
-/// `[optim]`: AdamW and its schedule (METHODS 4).
+/// `[optim]`: AdamW and its schedule (notation 4).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OptimConfig {

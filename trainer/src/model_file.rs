@@ -38,7 +38,7 @@ pub struct Origin {
     pub licence: Option<String>,
     /// How photos are made its input.
     pub preprocess: Preprocess,
-    /// Root of the embedding space that the file kept beside its weights (METHODS 7).
+    /// Root of the embedding space that the file kept beside its weights (notation 7).
     #[serde(default)]
     pub root: Option<Vec<f32>>,
     /// Scalars of the file that the model does not use, kept for the way back.
@@ -102,7 +102,7 @@ pub struct Model {
     pub lexicon: Lexicon,
 }
 
-/// Preprocessing of an architecture for photos: shortest side, centre crop (METHODS 6.0); for
+/// Preprocessing of an architecture for photos: shortest side, centre crop (notation 6.0); for
 /// inverted residuals the crop that EfficientNet is evaluated with.
 #[must_use]
 pub fn preprocess(config: &DualConfig) -> Preprocess {

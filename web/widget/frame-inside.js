@@ -4,7 +4,7 @@
 import "./espalier-ladder.js";
 
 const EVENTS = ["progress", "ready", "result", "select", "fallback", "error"];
-const METHODS = ["load", "classify", "select"];
+const notation = ["load", "classify", "select"];
 const NAMES = ["src", "model", "taxonomy", "level", "poster", "loading", "reveal", "theme", "alt", "credit"];
 
 const element = document.createElement("espalier-ladder");
@@ -31,7 +31,7 @@ addEventListener("message", ({ data, source, ports: [port] }) => {
       }
       for (const [name, value] of Object.entries(told.styles)) element.style.setProperty(name, value);
     }
-    if (told.type === "call" && METHODS.includes(told.method)) {
+    if (told.type === "call" && notation.includes(told.method)) {
       const answer = { type: "answer", id: told.id };
       try {
         port.postMessage({ ...answer, value: (await element[told.method](...told.values)) ?? null });

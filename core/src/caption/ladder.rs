@@ -16,7 +16,7 @@ use crate::taxonomy::{NodeIx, Taxonomy};
 /// A path shorter than this is filled up from the whole index, see [`by_radius`].
 const FEW: usize = 3;
 
-/// Thresholds of [`by_radius`] (METHODS 6.4).
+/// Thresholds of [`by_radius`] (notation 6.4).
 const STEPS: usize = 50;
 
 /// Rungs of a photo whose captions have the given scores.
@@ -156,7 +156,7 @@ fn longest_chain(
     chain
 }
 
-/// The best-scoring text within each of 50 growing radii, without repetition (METHODS 6.4).
+/// The best-scoring text within each of 50 growing radii, without repetition (notation 6.4).
 ///
 /// Radii and scores both never decrease, because a text displaces another only when it scores
 /// higher and has just come within reach.

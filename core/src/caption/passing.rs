@@ -1,5 +1,5 @@
 //! What a walk through the embedding space passes: captions on the way from a photo to the root or
-//! to another photo (METHODS 6.10).
+//! to another photo (notation 6.10).
 
 use serde::{Deserialize, Serialize};
 

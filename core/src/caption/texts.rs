@@ -98,7 +98,7 @@ impl Texts {
     }
 
     /// Embeddings of concepts by name: the mean over the prompts of [`PATTERNS`], as bundles have
-    /// them (METHODS 6.1). `[n, d_embed]` row by row.
+    /// them (notation 6.1). `[n, d_embed]` row by row.
     ///
     /// # Errors
     /// [`crate::CoreError::Device`] when the device fails.

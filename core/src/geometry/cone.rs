@@ -6,7 +6,7 @@ use super::angle::{Pairs, UNRESOLVED, from_legs};
 use super::lorentz::time;
 use crate::math::{EPS, asin_clamped, clamp_max, clamp_min, dot, norm};
 
-/// `K`: points within `2 K / sqrt(c)` of the origin have the widest cone (METHODS 1.1).
+/// `K`: points within `2 K / sqrt(c)` of the origin have the widest cone (notation 1.1).
 pub const MIN_RADIUS: f64 = 0.1;
 
 /// Half-aperture of the cone at `x`, in `(0, pi/2)`: `asin(2 K / (sqrt(c) |x| + eps))`.
@@ -25,7 +25,7 @@ pub fn half_aperture<const D: usize>(x: Tensor<D>, c: Tensor<D>) -> Tensor<D> {
 /// lies toward the origin.
 ///
 /// Computed as `atan2(|y_perp|, sqrt(c) (x0 t - y0 |x|))` with `t = <x, y> / |x|` and `y_perp` the
-/// part of `y` across `x`. It equals the `acos` of METHODS 1.1 and neither cancels nor leaves the
+/// part of `y` across `x`. It equals the `acos` of notation 1.1 and neither cancels nor leaves the
 /// domain; the second argument is split as
 /// `(|y|^2 - |x|^2) / (c (x0 |y| + y0 |x|)) + x0 (t - |y|)`, both terms exact in `f32`.
 /// Coincident points and an apex at the origin see everything at `pi/2`, with gradient zero.
@@ -98,7 +98,7 @@ pub enum Form {
     Literal(f64),
 }
 
-/// The published evaluation of [`exterior_angle`] (METHODS 1.1):
+/// The published evaluation of [`exterior_angle`] (notation 1.1):
 /// `acos(clamp((y0 + x0 u) / (|x| sqrt(max(u^2 - 1, eps)) + eps), -1 + eps, 1 - eps))` with
 /// `u = c L(x, y)`.
 ///
@@ -118,7 +118,7 @@ pub fn literal_angle<const D: usize>(
     clamp_max(clamp_min(cosine, -1.0 + eps), 1.0 - eps).acos()
 }
 
-/// The published evaluation of [`half_aperture`] (METHODS 1.1).
+/// The published evaluation of [`half_aperture`] (notation 1.1).
 ///
 /// # Shapes
 /// `x [.., d]`, `c [.., 1] -> [.., 1]`

@@ -23,7 +23,7 @@ pub struct LogScalarConfig {
 /// Positive numbers learned in log space, `value = exp(log)`: one, or one for each factor.
 ///
 /// The stored logarithm is clamped *before* a forward pass by [`clamped`](Self::clamped), never
-/// inside the graph, where a clamp would cut the gradient at the boundary (METHODS trap 36).
+/// inside the graph, where a clamp would cut the gradient at the boundary (notation trap 36).
 #[derive(Module, Debug)]
 pub struct LogScalar {
     /// The logarithms, shape `[count]`.
@@ -32,7 +32,7 @@ pub struct LogScalar {
     max: f64,
 }
 
-/// Minus the sectional curvature, `c > 0`, clamped to `[0.1, 10]` (METHODS 2.0).
+/// Minus the sectional curvature, `c > 0`, clamped to `[0.1, 10]` (notation 2.0).
 pub type Curvature = LogScalar;
 
 impl LogScalarConfig {
@@ -42,7 +42,7 @@ impl LogScalarConfig {
         Self::new(1.0).with_min(0.1).with_max(10.0)
     }
 
-    /// Feature scale before the lift: `d_embed^-0.5` at the start, at most 1 (METHODS 2.0).
+    /// Feature scale before the lift: `d_embed^-0.5` at the start, at most 1 (notation 2.0).
     #[must_use]
     pub fn alpha(d_embed: usize) -> Self {
         Self::new((d_embed as f64).powf(-0.5)).with_max(1.0)

@@ -1,4 +1,4 @@
-//! The Lorentz (hyperboloid) model in numerically stable form (METHODS 1.1, 1.3).
+//! The Lorentz (hyperboloid) model in numerically stable form (notation 1.1, 1.3).
 
 use burn::tensor::Tensor;
 
@@ -94,7 +94,7 @@ pub fn dist_eps<const D: usize>(x: Tensor<D>, y: Tensor<D>, c: Tensor<D>, eps: f
 }
 
 /// Einstein midpoint of the rows: the point in the direction of the sum of all points of the
-/// hyperboloid (METHODS 1.2).
+/// hyperboloid (notation 1.2).
 ///
 /// # Shapes
 /// `x [b, d]`, `c [1, 1] -> [1, d]`

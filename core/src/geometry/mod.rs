@@ -3,7 +3,7 @@
 //! Conventions, used everywhere:
 //!
 //! * A point of the Lorentz model is its **space part** only, `x` in `R^d`; the time part
-//!   `x0 = sqrt(1/c + |x|^2)` is recomputed where it is needed (METHODS 1.1).
+//!   `x0 = sqrt(1/c + |x|^2)` is recomputed where it is needed (notation 1.1).
 //! * `c > 0` is *minus* the sectional curvature. Functions take it as a tensor that broadcasts
 //!   against `[.., 1]`, so that one curvature (`[1, 1]`) and one per factor (`[k, 1, 1]`) are the
 //!   same code.

@@ -1,4 +1,4 @@
-//! The Poincaré ball on plain slices, for pictures of hyperbolic space (METHODS 1.2).
+//! The Poincaré ball on plain slices, for pictures of hyperbolic space (notation 1.2).
 //!
 //! The ball has radius 1 and curvature -1: a point of the Lorentz model of curvature `-c` comes
 //! here with all distances multiplied by `sqrt(c)`. Everything is `f64`: near the rim, where
@@ -16,7 +16,7 @@ pub fn dot(p: &[f64], q: &[f64]) -> f64 {
     p.iter().zip(q).map(|(a, b)| a * b).sum()
 }
 
-/// `acosh(1 + z)` for `z >= 0`, exact for small `z` (METHODS 1.3).
+/// `acosh(1 + z)` for `z >= 0`, exact for small `z` (notation 1.3).
 #[must_use]
 pub fn acosh_1p(z: f64) -> f64 {
     let z = z.max(0.0);
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn points_of_the_reference_have_its_coordinates_and_distance() {
-        // METHODS 9.1, c = 1; stored in f32, hence the tolerance.
+        // notation 9.1, c = 1; stored in f32, hence the tolerance.
         let x = [0.319_364_283_488, -0.212_909_522_326, 0.532_273_805_814].map(|v: f64| v as f32);
         let y = [-0.103_920_297_049, 0.415_681_188_194, 0.259_800_742_621].map(|v: f64| v as f32);
         let (p, q) = (from_lorentz(&x, 1.0), from_lorentz(&y, 1.0));

@@ -1,4 +1,4 @@
-//! A product of Lorentz factors, each with its own curvature (METHODS 1.6).
+//! A product of Lorentz factors, each with its own curvature (notation 1.6).
 //!
 //! Points of a product are kept as `[k, b, d]`: `k` factors of `d` coordinates. Curvatures are
 //! `[k, 1, 1]`, so that the functions of [`lorentz`] and [`cone`](super::cone) act

@@ -1,4 +1,4 @@
-//! Angles seen from a root: unit vectors and one distinguished point (METHODS 1.4, 1.5).
+//! Angles seen from a root: unit vectors and one distinguished point (notation 1.4, 1.5).
 //!
 //! The root is any point of the same space: the embedding of the empty text, of `Eukarya`, or
 //! zero, with which the angle is the Euclidean exterior angle of entailment cones.

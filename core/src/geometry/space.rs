@@ -126,7 +126,7 @@ impl Space {
         pairs.map(|((h, x), (_, y))| number(h, x, y)).collect()
     }
 
-    /// Similarity that ranks texts for an image, larger is closer (METHODS 6.0).
+    /// Similarity that ranks texts for an image, larger is closer (notation 6.0).
     ///
     /// Cosine in `[-1, 1]` on the sphere; Lorentzian inner product, at most `-1/c`, else, summed
     /// over the factors of a product.
@@ -167,7 +167,7 @@ impl Space {
         self.factors(x).map(|(h, x)| h.dist0(x)).collect()
     }
 
-    /// Exterior angle at `x` toward `y`, in `[0, pi]` (METHODS 1.1 and 1.4); in a product the mean
+    /// Exterior angle at `x` toward `y`, in `[0, pi]` (notation 1.1 and 1.4); in a product the mean
     /// of the factors' angles.
     #[must_use]
     pub fn exterior_angle(&self, x: &[f32], y: &[f32]) -> f64 {
@@ -183,7 +183,7 @@ impl Space {
         }
     }
 
-    /// Half-aperture of the cone at `x`; on the sphere `asin(min(1, 0.05 / |x - r|))` (METHODS
+    /// Half-aperture of the cone at `x`; on the sphere `asin(min(1, 0.05 / |x - r|))` (notation
     /// 1.5), in a product the mean of the factors'.
     #[must_use]
     pub fn half_aperture(&self, x: &[f32]) -> f64 {
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn raw_points_of_the_reference_have_its_distance_angle_and_aperture() {
-        // METHODS 9.1, raw x = (1, 2), y = (2, -1), c = 1.
+        // notation 9.1, raw x = (1, 2), y = (2, -1), c = 1.
         let (x, y) = ([1.0, 2.0], [2.0, -1.0]);
         assert!((-ONE.logit(&x, &y) - 2.477_888_730_288).abs() < 1e-7);
         // The published angle has eps = 1e-8 in its denominator.
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_product_of_two_factors_has_the_reference_distance_and_score() {
-        // METHODS 9.2, PHyCLIP with c = (0.5, 2): pictures and texts of roles 0 and 1.
+        // notation 9.2, PHyCLIP with c = (0.5, 2): pictures and texts of roles 0 and 1.
         let curvatures = vec![0.5, 2.0];
         let point = |role: f64, i: f64| -> Vec<f32> {
             let v: Vec<f64> = (0..4)
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn radial_angle_on_the_sphere_matches_the_reference() {
-        // METHODS 9.3 (a).
+        // notation 9.3 (a).
         let unit = |v: [f32; 3]| {
             let n = v.iter().map(|a| a * a).sum::<f32>().sqrt();
             v.map(|a| a / n)

@@ -1,4 +1,4 @@
-//! Ways through the embedding space: from a point to the root or to another point (METHODS 6.10).
+//! Ways through the embedding space: from a point to the root or to another point (notation 6.10).
 
 use super::Space;
 
@@ -42,7 +42,7 @@ fn scaled(v: &[f64], by: impl Fn(f64) -> f64) -> Vec<f64> {
     v.iter().map(|a| a * scale).collect()
 }
 
-/// Tangent vector at the origin, of the length of the distance (METHODS 1.1).
+/// Tangent vector at the origin, of the length of the distance (notation 1.1).
 fn log0(x: &[f64], c: f64) -> Vec<f64> {
     scaled(x, |norm| (c.sqrt() * norm).asinh() / c.sqrt())
 }

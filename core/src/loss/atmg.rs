@@ -1,4 +1,4 @@
-//! ATMG: contrast by angles, modalities kept at radii of their own (METHODS 2.8).
+//! ATMG: contrast by angles, modalities kept at radii of their own (notation 2.8).
 
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! CLIP: cosine similarities, both directions (METHODS 2.1).
+//! CLIP: cosine similarities, both directions (notation 2.1).
 
 use burn::tensor::Tensor;
 

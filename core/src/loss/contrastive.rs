@@ -14,7 +14,7 @@ pub fn cross_entropy_diagonal(logits: Tensor<2>) -> Tensor<1> {
     log_softmax(logits, 1).gather(1, target).mean().neg()
 }
 
-/// Both directions of similarities `g`: `(CE(s g) + CE(s g^T)) / 2` (METHODS 2.1, 2.2).
+/// Both directions of similarities `g`: `(CE(s g) + CE(s g^T)) / 2` (notation 2.1, 2.2).
 ///
 /// # Shapes
 /// `g [b, b]`, `scale [1] -> [1]`

@@ -1,4 +1,4 @@
-//! HyCoCLIP: contrast and entailment between wholes and their parts (METHODS 2.3).
+//! HyCoCLIP: contrast and entailment between wholes and their parts (notation 2.3).
 //!
 //! A crop is more general than its picture, a phrase more general than its caption, and a text
 //! more general than what it describes. Boxes are queries but never keys: boxes of different

@@ -1,4 +1,4 @@
-//! MERU: pictures lie in the cones of their captions (METHODS 2.2).
+//! MERU: pictures lie in the cones of their captions (notation 2.2).
 
 use burn::tensor::Tensor;
 

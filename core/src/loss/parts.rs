@@ -1,4 +1,4 @@
-//! Visual hierarchies: wholes and their parts, pictures only (METHODS 2.9).
+//! Visual hierarchies: wholes and their parts, pictures only (notation 2.9).
 //!
 //! Angles are the similarities: a part should lie straight outward of its whole, so the interior
 //! angle `beta = pi - oxy(whole, part)` is to be large, and so is the exterior angle at the part.

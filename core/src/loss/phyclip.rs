@@ -1,4 +1,4 @@
-//! PHyCLIP: HyCoCLIP in a product of Lorentz factors (METHODS 2.4).
+//! PHyCLIP: HyCoCLIP in a product of Lorentz factors (notation 2.4).
 
 use burn::tensor::Tensor;
 

@@ -1,5 +1,5 @@
 //! RE: chains of texts ordered by angles seen from a learned root; EC, its variants with cones
-//! (METHODS 2.5, 2.6).
+//! (notation 2.5, 2.6).
 
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
@@ -99,7 +99,7 @@ fn mined(p: Tensor<1>, n: Tensor<1>) -> Tensor<1> {
     worst(&p) + worst(&n)
 }
 
-/// `pull_back * ploss + eloss + mined * mloss` (METHODS 2.5).
+/// `pull_back * ploss + eloss + mined * mloss` (notation 2.5).
 ///
 /// `eloss` is the mean over parents `P_i`, `i < n`, of the positive term toward `P_{i+1}` plus
 /// that of the negative term toward `N_i`.

@@ -1,5 +1,5 @@
 //! RCME: global and local order along the ranks of a lineage, with pictures at its end
-//! (METHODS 2.7).
+//! (notation 2.7).
 
 use std::f64::consts::FRAC_PI_2;
 

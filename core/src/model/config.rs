@@ -64,7 +64,7 @@ impl LiftKind {
     }
 }
 
-/// Picture tower: a vision transformer (METHODS 3.1, 3.5), whose tokens may come from convolutions
+/// Picture tower: a vision transformer (notation 3.1, 3.5), whose tokens may come from convolutions
 /// in place of patches. With convolutions it may have no transformer block at all, and then takes
 /// pictures of any side that is a multiple of `patch`.
 #[derive(Config, Debug, PartialEq)]
@@ -97,7 +97,7 @@ pub struct VitConfig {
     pub pre_norm: bool,
     /// Width of the feed-forward layers; `4 d_model` where it is not set.
     pub d_hidden: Option<usize>,
-    /// `eps` of the layer norms; 1e-5 where it is not set (METHODS trap 26).
+    /// `eps` of the layer norms; 1e-5 where it is not set (notation trap 26).
     pub norm_eps: Option<f64>,
     /// Stages of convolutions in place of the patch projection, the last of width `d_model`.
     pub stem: Option<Vec<StageConfig>>,
@@ -266,7 +266,7 @@ impl VitConfig {
     }
 }
 
-/// Causal text transformer (METHODS 3.2, 3.5).
+/// Causal text transformer (notation 3.2, 3.5).
 #[derive(Config, Debug, PartialEq)]
 pub struct TextConfig {
     /// Number of token ids; the last two are the start and the end token.
@@ -441,7 +441,7 @@ mod tests {
 
     #[test]
     fn the_small_preset_has_the_published_number_of_parameters() {
-        // METHODS 3.3: 85,290,372 with four scalars.
+        // notation 3.3: 85,290,372 with four scalars.
         assert_eq!(Preset::VitS16_224.config().parameters() + 4, 85_290_372);
     }
 

@@ -7,7 +7,7 @@ use super::config::LiftKind;
 use crate::geometry::{Curvature, LogScalar, LogScalarConfig, lorentz, product};
 use crate::math::normalize;
 
-/// Scales and curvature of a Lorentz embedding (METHODS 2.0).
+/// Scales and curvature of a Lorentz embedding (notation 2.0).
 #[derive(Module, Debug)]
 pub struct LorentzLift {
     /// Minus the curvature.
@@ -18,7 +18,7 @@ pub struct LorentzLift {
     pub textual_alpha: LogScalar,
 }
 
-/// Scales and curvatures of a product of Lorentz factors (METHODS 1.6); each of its learned
+/// Scales and curvatures of a product of Lorentz factors (notation 1.6); each of its learned
 /// numbers comes once a factor.
 #[derive(Module, Debug)]
 pub struct ProductLift {

@@ -28,7 +28,7 @@ pub enum Preset {
     /// EfficientNet-Lite2 at 260 px, with a small text encoder.
     #[serde(rename = "efficientnet_lite2")]
     EfficientnetLite2,
-    /// MERU family, small (12 heads: METHODS trap 24).
+    /// MERU family, small (12 heads: notation trap 24).
     #[serde(rename = "vit_s16_224")]
     VitS16_224,
     /// MERU family, base.

@@ -30,7 +30,7 @@ impl Tokens {
     /// Move a batch of token rows to a device.
     ///
     /// The end of a text is the first place of the largest id in its row: the end token has the
-    /// largest id of the vocabulary, and padding may repeat it (METHODS 3.2, trap 28).
+    /// largest id of the vocabulary, and padding may repeat it (notation 3.2, trap 28).
     #[must_use]
     pub fn new(batch: &TokenBatch, device: &Device) -> Self {
         let ends: Vec<i32> = batch
@@ -78,7 +78,7 @@ pub struct TextTower {
 }
 
 impl TextConfig {
-    /// Build the tower on a device, initialised as METHODS 3.2 says.
+    /// Build the tower on a device, initialised as notation 3.2 says.
     pub fn init(&self, device: &Device) -> TextTower {
         let d = self.d_model;
         let width = d as f64;

@@ -42,7 +42,7 @@ impl VitConfig {
         self.image_size.div_ceil(self.patch).pow(2)
     }
 
-    /// Build the tower on a device, initialised as METHODS 3.1 says.
+    /// Build the tower on a device, initialised as notation 3.1 says.
     pub fn init(&self, device: &Device) -> VisionTower {
         let classes = usize::from(self.pool.has_class());
         let (tokens, d) = (classes + self.patches(), self.d_model);

@@ -8,7 +8,7 @@ use burn::tensor::{Device, Int, Tensor};
 use super::attention::token_at;
 use super::{Attention, AttentionConfig, Mlp, MlpConfig};
 
-/// `eps` of every layer norm of the MERU family (METHODS trap 26).
+/// `eps` of every layer norm of the MERU family (notation trap 26).
 pub(crate) const LAYER_NORM_EPS: f64 = 1e-5;
 
 /// Configuration of [`Block`].

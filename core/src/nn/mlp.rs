@@ -7,7 +7,7 @@ use burn::tensor::activation::{gelu, sigmoid};
 use burn::tensor::{Device, Tensor};
 
 /// Non-linearity of a feed-forward layer. The two have the same shapes and silently different
-/// results, so the choice travels with the weights (METHODS trap 25).
+/// results, so the choice travels with the weights (notation trap 25).
 #[derive(Config, Debug, Copy, PartialEq, Eq)]
 pub enum Activation {
     /// `x Phi(x)`, exact (MERU family, open_clip).

@@ -1,4 +1,4 @@
-//! Fixed two-dimensional sine-cosine positions (METHODS 3.1).
+//! Fixed two-dimensional sine-cosine positions (notation 3.1).
 
 /// Positions of a `rows x cols` grid, row major, `[rows cols, dim]`; a class token before them has
 /// the position zero.
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn positions_of_the_small_tower_match_the_reference() {
-        // METHODS 9.8: ViT-S, 14 x 14 grid, dim 384.
+        // notation 9.8: ViT-S, 14 x 14 grid, dim 384.
         let p = sincos_2d(14, 14, 384);
         // Tokens count from 1: token 0 is the class token.
         let at = |token: usize, channel: usize| p[(token - 1) * 384 + channel];

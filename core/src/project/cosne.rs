@@ -1,4 +1,4 @@
-//! Neighbour embedding of hyperbolic points in the disk (CO-SNE, Guo et al. 2022; METHODS 6.11).
+//! Neighbour embedding of hyperbolic points in the disk (CO-SNE, Guo et al. 2022; notation 6.11).
 //!
 //! As t-SNE with hyperbolic distances on both sides: `P` from squared distances at a perplexity,
 //! `Q` from the Cauchy kernel `gamma / (d^2 + gamma^2)`, and descent on `KL(P || Q)`. A second term

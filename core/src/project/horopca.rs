@@ -1,4 +1,4 @@
-//! Principal components of hyperbolic space (HoroPCA, Chami et al. 2021; METHODS 6.11).
+//! Principal components of hyperbolic space (HoroPCA, Chami et al. 2021; notation 6.11).
 //!
 //! Components are two orthonormal ideal points `p1, p2`. With `u_j = exp(B_{p_j}(x))`, in the
 //! Lorentz model `u_j = x0 - <x, p_j>`, the horospherical projection of `x` is the point `y` of the

@@ -1,5 +1,5 @@
 //! Taxonomies given as edges, one a line: `parent child`, as `imagenet_isa.txt` lists WordNet's
-//! (METHODS 5.7).
+//! (notation 5.7).
 //!
 //! Nodes come in the order in which they are first named; a node's name is its id, and the nodes
 //! without children are labelled.

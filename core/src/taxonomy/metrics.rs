@@ -1,4 +1,4 @@
-//! How wrong a prediction is, measured in the taxonomy (METHODS 6.3).
+//! How wrong a prediction is, measured in the taxonomy (notation 6.3).
 //!
 //! For the predicted node `p` and the true node `t`, with `A(x)` the strict ancestors of `x` (itself
 //! excluded, root included):
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn reference_values_of_pairs_are_reproduced() {
-        // METHODS 9.5: sizes of A(p), A(t) and both; TIE, LCA, J, P, R.
+        // notation 9.5: sizes of A(p), A(t) and both; TIE, LCA, J, P, R.
         let rows = [
             ((10, 9, 7), 7.0, 4.0, 0.583_333, 0.7, 0.777_778),
             ((12, 14, 9), 10.0, 4.0, 0.529_412, 0.75, 0.642_857),

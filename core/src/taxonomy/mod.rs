@@ -8,7 +8,7 @@
 //!   there to the path that a photo takes.
 //! - [`attach`]: where concepts that the taxonomy lacks, such as other nouns of WordNet, belong in it.
 //! - [`Lexicon`]: nouns that name no node, and where they belong.
-//! - [`metrics`]: how wrong a prediction is, measured in the tree (METHODS 6.3).
+//! - [`metrics`]: how wrong a prediction is, measured in the tree (notation 6.3).
 
 mod attach;
 mod csv;

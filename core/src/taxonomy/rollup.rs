@@ -118,7 +118,9 @@ mod tests {
 
     /// A walk by probabilities that are not calibrated.
     fn walk(tax: &Taxonomy, p: &[f32], threshold: f32) -> Descent {
-        descend(tax, p, p, |ix| p[ix.index()] >= threshold)
+        descend(tax, p, p, |ix| {
+            p.get(ix.index()).is_some_and(|p| *p >= threshold)
+        })
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Named tensors: from a file into a model and back, strictly.
 //!
-//! Files are safetensors with the tensor names of the MERU family (METHODS 7.1), linear weights as
+//! Files are safetensors with the tensor names of the MERU family (notation 7.1), linear weights as
 //! `(out, in)`. A tensor may be stored as int8 with one scale per output channel, see [`q8`].
 
 pub mod load;

@@ -109,7 +109,7 @@ fn the_toy_of_hierarcaps_has_its_published_and_all_other_values() {
         points: &text_points,
         of_picture: &[vec![0, 1], vec![2], vec![3]],
     };
-    // METHODS 9.4.
+    // notation 9.4.
     let walk = |steps| Walk {
         radii: Radii::Global,
         steps,

@@ -115,7 +115,8 @@ impl Imports {
     }
 }
 
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
+/// All Rust sources below a folder.
+pub fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod citations;
 mod imports;
 
 use std::collections::BTreeSet;
@@ -198,6 +199,29 @@ fn the_arrows_between_folders_are_written_down() {
             );
         }
     }
+}
+
+#[test]
+fn what_comments_cite_of_the_notation_is_there() {
+    let root = root();
+    let notation = std::fs::read_to_string(root.join("docs/notation.md")).unwrap();
+    let available = citations::available(&notation);
+    let mut missing = BTreeSet::new();
+    let mut citations = 0;
+    for package in ["core", "trainer", "web", "xtask", "tests"] {
+        for file in imports::rust_files(&root.join(package)) {
+            // This test's own examples.
+            if file.ends_with("layering/citations.rs") {
+                continue;
+            }
+            let cited = citations::cited(&std::fs::read_to_string(&file).unwrap());
+            citations += cited.len();
+            let unknown = cited.difference(&available);
+            missing.extend(unknown.map(|section| format!("{}: {section}", file.display())));
+        }
+    }
+    assert!(citations > 100, "only {citations} citations were read");
+    assert!(missing.is_empty(), "docs/notation.md lacks: {missing:#?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! MERU and PHyCLIP on the toy batch (METHODS 9.2).
+//! MERU and PHyCLIP on the toy batch (notation 9.2).
 
 use burn::tensor::Device;
 use espalier_core::geometry::{Form, Join, lorentz, product};

@@ -1,4 +1,4 @@
-//! Reference values of MERU, PHyCLIP, RE, EC, RCME, visual hierarchies and ATMG (METHODS 9.2, 9.3,
+//! Reference values of MERU, PHyCLIP, RE, EC, RCME, visual hierarchies and ATMG (notation 9.2, 9.3,
 //! 9.6, 9.7), and finite values and gradients where directions vanish.
 
 #![allow(clippy::unwrap_used)]
@@ -32,7 +32,7 @@ fn total(loss: &LossTerms) -> f64 {
     values(loss.total.clone().inner())[0]
 }
 
-/// Tangent features of METHODS 9.2 in `f64`.
+/// Tangent features of notation 9.2 in `f64`.
 fn features(role: usize, device: &Device) -> Tensor<2> {
     toy_features(role, device, DType::F64)
 }

@@ -1,4 +1,4 @@
-//! RE, EC and RCME (METHODS 9.3, 9.7).
+//! RE, EC and RCME (notation 9.3, 9.7).
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -36,7 +36,7 @@ fn radial_angles_have_the_reference_values() {
     close(&found, &known, 1e-9);
     let theta = radial::half_aperture(e.clone(), r.clone());
     close(&values(theta), &[0.065_374_705_264], 1e-9);
-    // METHODS 9.6, the tangents of 9.1 about zero.
+    // notation 9.6, the tangents of 9.1 about zero.
     let a = tensor(vec![0.3, -0.2, 0.5], [1, 3], &device);
     let b = tensor(vec![-0.1, 0.4, 0.25], [1, 3], &device);
     close(&[xi(&a, &b, &zero)], &[2.458_787_723_035], 1e-9);
@@ -47,7 +47,7 @@ fn radial_angles_have_the_reference_values() {
     );
 }
 
-/// Vector of text `k` in METHODS 9.3 (b).
+/// Vector of text `k` in notation 9.3 (b).
 fn text(k: usize) -> [f64; 4] {
     let k = k as f64;
     std::array::from_fn(|j| {

@@ -1,4 +1,4 @@
-//! Visual hierarchies (METHODS 9.6), ATMG and what they are made of.
+//! Visual hierarchies (notation 9.6), ATMG and what they are made of.
 
 use burn::tensor::Device;
 use espalier_core::geometry::{cone, lorentz};

@@ -11,23 +11,23 @@ use super::trains::Trains;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MethodName {
-    /// Contrast of cosines (METHODS 2.1).
+    /// Contrast of cosines (notation 2.1).
     Clip,
-    /// Contrast and entailment of pictures and captions in the Lorentz model (METHODS 2.2).
+    /// Contrast and entailment of pictures and captions in the Lorentz model (notation 2.2).
     Meru,
-    /// Contrast and entailment of wholes and parts in the Lorentz model (METHODS 2.3).
+    /// Contrast and entailment of wholes and parts in the Lorentz model (notation 2.3).
     Hycoclip,
-    /// The same in a product of Lorentz factors (METHODS 2.4).
+    /// The same in a product of Lorentz factors (notation 2.4).
     Phyclip,
-    /// Chains of captions ordered by angles from a root (METHODS 2.5).
+    /// Chains of captions ordered by angles from a root (notation 2.5).
     Re,
-    /// The same with entailment cones (METHODS 2.6).
+    /// The same with entailment cones (notation 2.6).
     Ec,
-    /// Global and local order of lineages, with pictures (METHODS 2.7).
+    /// Global and local order of lineages, with pictures (notation 2.7).
     Rcme,
-    /// Contrast by angles (METHODS 2.8).
+    /// Contrast by angles (notation 2.8).
     Atmg,
-    /// Pictures and their parts, without texts (METHODS 2.9).
+    /// Pictures and their parts, without texts (notation 2.9).
     Parts,
 }
 

@@ -1,4 +1,4 @@
-//! The learning rate of each step (METHODS 4, 2.5, 2.7).
+//! The learning rate of each step (notation 4, 2.5, 2.7).
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn the_reference_multipliers_hold() {
-        // METHODS 9.8: N = 500,000, warm-up 4,000.
+        // notation 9.8: N = 500,000, warm-up 4,000.
         for (n, known) in [
             (0, 0.0),
             (1, 0.00025),

@@ -68,7 +68,7 @@ pub fn texts(model: &Model, texts: &[String], device: &Device) -> anyhow::Result
     rows(model.encoder.lift.text(matrix(&features, device)))
 }
 
-/// Points of classes by name: the mean over the prompts of a set (METHODS 6.1). Hyperbolic models
+/// Points of classes by name: the mean over the prompts of a set (notation 6.1). Hyperbolic models
 /// average features and lift the mean; CLIP averages unit vectors and normalises the mean.
 ///
 /// # Errors

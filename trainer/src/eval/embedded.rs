@@ -51,7 +51,7 @@ pub struct Embedded {
 pub struct View {
     /// How they become squares; `None` is the model's own way.
     pub resize: Option<ResizeMode>,
-    /// Whether pixels are moved to `[-1, 1]` before the model normalises them itself (METHODS trap
+    /// Whether pixels are moved to `[-1, 1]` before the model normalises them itself (notation trap
     /// 20).
     pub double_norm: bool,
 }

@@ -158,7 +158,7 @@ impl<'a> Embedder<'a> {
         Ok(points.select(&rows))
     }
 
-    /// Points of classes through a prompt set (METHODS 6.1).
+    /// Points of classes through a prompt set (notation 6.1).
     ///
     /// # Errors
     /// Bad usage for an unknown set, or when the device fails.

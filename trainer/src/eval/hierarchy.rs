@@ -1,4 +1,4 @@
-//! How far wrong answers are in the taxonomy (METHODS 6.3).
+//! How far wrong answers are in the taxonomy (notation 6.3).
 
 use std::collections::BTreeMap;
 

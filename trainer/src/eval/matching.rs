@@ -1,4 +1,4 @@
-//! Hierarchical text-image matching over a whole set of pictures (METHODS 6.4 and 6.7).
+//! Hierarchical text-image matching over a whole set of pictures (notation 6.4 and 6.7).
 
 use std::collections::{BTreeMap, BTreeSet};
 

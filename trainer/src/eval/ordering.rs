@@ -1,4 +1,4 @@
-//! Whether texts lie the farther from the root, the more specific they are (METHODS 6.4).
+//! Whether texts lie the farther from the root, the more specific they are (notation 6.4).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Named, versioned sets of prompts (METHODS 6.1). `{}` is a class name, `{a}` the name with its
+//! Named, versioned sets of prompts (notation 6.1). `{}` is a class name, `{a}` the name with its
 //! article; `[x|y]` stands for either, and a pattern becomes one prompt a choice.
 
 use espalier_core::caption::prompts::prompt;
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn every_set_has_its_published_number_of_prompts() {
-        // METHODS 6.1.
+        // notation 6.1.
         let sizes = [
             ("openai-80", 80),
             ("meru-imagenet", 7),

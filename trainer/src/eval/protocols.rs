@@ -1,5 +1,5 @@
 //! The classification benchmarks of the papers: how many classes and test pictures each has, and how
-//! it must lie (METHODS 6.1).
+//! it must lie (notation 6.1).
 
 use super::task::Place;
 use crate::data::Ledger;

@@ -80,7 +80,7 @@ impl Context<'_> {
     }
 
     /// How pictures are resized: as asked for, else as the papers of the MERU family do in this
-    /// task (METHODS 6.0), else as the model itself has it.
+    /// task (notation 6.0), else as the model itself has it.
     #[must_use]
     pub fn resize(&self, published: ResizeMode) -> Option<ResizeMode> {
         match self.options.resize {

@@ -1,4 +1,4 @@
-//! Classification through texts (METHODS 6.1).
+//! Classification through texts (notation 6.1).
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub fn answers(ranked: &Ranked) -> Vec<Vec<usize>> {
 /// `acc1`, `acc5` over pictures and `mean_per_class_recall` over classes.
 ///
 /// The mean runs over classes that are true or predicted at least once; a class that is predicted
-/// and never true counts 0 (METHODS 6.1).
+/// and never true counts 0 (notation 6.1).
 #[must_use]
 pub fn metrics(ranked: &[Vec<usize>], truth: &[usize], classes: usize) -> BTreeMap<String, f64> {
     let n = truth.len().max(1) as f64;
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_class_that_is_predicted_and_never_true_counts_zero() {
-        // METHODS 6.1: targets 0,0,1,1, predictions 0,0,1,2 of 4 classes give 0.5.
+        // notation 6.1: targets 0,0,1,1, predictions 0,0,1,2 of 4 classes give 0.5.
         let ranked = vec![vec![0], vec![0], vec![1], vec![2]];
         let m = metrics(&ranked, &[0, 0, 1, 1], 4);
         assert_eq!(m["mean_per_class_recall"], 0.5);

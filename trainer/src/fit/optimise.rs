@@ -15,7 +15,7 @@ fn without_decay(groups: DecayGroups) -> &'static str {
     }
 }
 
-/// AdamW with the decay groups of a configuration (METHODS 4).
+/// AdamW with the decay groups of a configuration (notation 4).
 ///
 /// # Errors
 /// Never for the fixed patterns of this module; the pattern's own error otherwise.

@@ -1,4 +1,4 @@
-//! What the MERU family is known for: its files hold weights only (METHODS 3.1, 3.2, traps 24 to
+//! What the MERU family is known for: its files hold weights only (notation 3.1, 3.2, traps 24 to
 //! 26). A width that no published model has says nothing, and is asked for.
 
 use espalier_core::input::ResizeMode;

@@ -106,7 +106,7 @@ fn by_default(key: &str) -> String {
     format!("default of model_type clip, {key}")
 }
 
-/// The end token must be the largest id, which is where our text tower reads (METHODS 3.2).
+/// The end token must be the largest id, which is where our text tower reads (notation 3.2).
 fn check_end(text: &Section, vocab: usize) -> anyhow::Result<()> {
     // 2 is what old files say for "the largest id".
     let Some(end) = text.found("eos_token_id").and_then(Value::as_u64) else {

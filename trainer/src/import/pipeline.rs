@@ -55,7 +55,7 @@ fn lift(layout: Layout, store: &Store, measured: &Measured) -> LiftKind {
     }
 }
 
-/// Pixel statistics among the tensors (METHODS 3.3: always to be read from there).
+/// Pixel statistics among the tensors (notation 3.3: always to be read from there).
 fn pixel_tensors(layout: Layout, store: &mut Store) -> anyhow::Result<PixelTensors> {
     if layout != Layout::Meru {
         return Ok(None);

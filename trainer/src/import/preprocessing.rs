@@ -6,13 +6,13 @@ use serde_json::Value;
 use super::said::{Pixels, stated};
 use crate::exit::usage;
 
-/// Pixel statistics of OpenAI's CLIP (METHODS 3.5).
+/// Pixel statistics of OpenAI's CLIP (notation 3.5).
 #[expect(clippy::excessive_precision, reason = "as published")]
 pub const OPENAI: ([f32; 3], [f32; 3]) = (
     [0.481_454_66, 0.457_827_5, 0.408_210_73],
     [0.268_629_54, 0.261_302_58, 0.275_777_11],
 );
-/// Pixel statistics of ImageNet (METHODS 3.3).
+/// Pixel statistics of ImageNet (notation 3.3).
 pub const IMAGENET: ([f32; 3], [f32; 3]) = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]);
 
 /// Pillow's number for bicubic resampling.

@@ -42,7 +42,7 @@ pub struct Store {
     pub metadata: BTreeMap<String, String>,
     /// What stood beside the weights in a training checkpoint and is left there.
     pub left_aside: Vec<String>,
-    /// Root of the embedding space, where the file keeps one beside the weights (METHODS 7).
+    /// Root of the embedding space, where the file keeps one beside the weights (notation 7).
     pub root: Option<Vec<f32>>,
 }
 

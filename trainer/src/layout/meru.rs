@@ -1,5 +1,5 @@
 //! What only files of the MERU family hold: the scalars of hyperbolic spaces, one a factor in a
-//! product, and a mask (METHODS 7.1).
+//! product, and a mask (notation 7.1).
 
 use espalier_core::model::LiftKind;
 

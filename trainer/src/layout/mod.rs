@@ -1,7 +1,7 @@
 //! Names and forms of tensors in published files, as tables that are read in both directions.
 //!
 //! A [`Piece`] says which tensors of a published file make one of ours; bringing a file in and
-//! writing one out go through the same table, so a round trip gives the same bits. METHODS 7.1 to
+//! writing one out go through the same table, so a round trip gives the same bits. notation 7.1 to
 //! 7.3 list the names.
 
 mod blocks;

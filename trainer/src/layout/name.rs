@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layout {
-    /// `transformers`' CLIP (METHODS 7.2).
+    /// `transformers`' CLIP (notation 7.2).
     HuggingFace,
-    /// OpenAI's and open_clip's CLIP (METHODS 7.3).
+    /// OpenAI's and open_clip's CLIP (notation 7.3).
     OpenClip,
-    /// MERU, HyCoCLIP, PHyCLIP and their CLIP baselines (METHODS 7.1).
+    /// MERU, HyCoCLIP, PHyCLIP and their CLIP baselines (notation 7.1).
     Meru,
     /// EfficientNet-Lite: an image encoder with a classifier, no text encoder.
     EfficientnetLite,

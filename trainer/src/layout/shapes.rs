@@ -1,5 +1,5 @@
 //! What the shapes of a file's tensors say of its architecture. Heads, the non-linearity and the
-//! epsilon of norms leave no trace in shapes (METHODS traps 24 to 26).
+//! epsilon of norms leave no trace in shapes (notation traps 24 to 26).
 
 use super::name::Layout;
 use super::piece::How;

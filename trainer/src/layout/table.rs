@@ -1,4 +1,4 @@
-//! The one table of names outside of the blocks: ours, and those of every layout (METHODS 7.1 to 7.3).
+//! The one table of names outside of the blocks: ours, and those of every layout (notation 7.1 to 7.3).
 
 use espalier_core::model::DualConfig;
 

@@ -1,4 +1,4 @@
-//! A taxonomy, and photos, in the Poincaré disk (METHODS 6.11).
+//! A taxonomy, and photos, in the Poincaré disk (notation 6.11).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Which factors of a product two concepts use, and their composition (METHODS 6.11).
+//! Which factors of a product two concepts use, and their composition (notation 6.11).
 
 use serde::Serialize;
 

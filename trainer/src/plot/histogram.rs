@@ -1,4 +1,4 @@
-//! Bins that choose themselves, and smooth curves over them (METHODS 6.11).
+//! Bins that choose themselves, and smooth curves over them (notation 6.11).
 
 /// Most bins of a figure; more cannot be told apart in a column.
 const MOST_BINS: usize = 80;

@@ -1,4 +1,4 @@
-//! The numbers behind the papers' figures, and the figures (METHODS 6.10, 6.11).
+//! The numbers behind the papers' figures, and the figures (notation 6.10, 6.11).
 //!
 //! Each kind of figure is a structure that can be printed as JSON, made by a function without I/O
 //! from points and names, and drawn by the file of the same name in [`draw`]. What they are made of

@@ -1,4 +1,4 @@
-//! How far from the root pictures, texts and their parts lie (METHODS 6.11).
+//! How far from the root pictures, texts and their parts lie (notation 6.11).
 
 use espalier_core::geometry::Space;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Precision and recall of finding parts by their whole (METHODS 6.8).
+//! Precision and recall of finding parts by their whole (notation 6.8).
 //!
 //! A model of visual hierarchies puts a whole nearer to the root than its parts, so that parts lie
 //! straight outward from it, where `beta1` is `pi`.

@@ -1,5 +1,5 @@
 //! What a walk through the embedding space passes: from a photo to the root, or to another photo
-//! (METHODS 6.10).
+//! (notation 6.10).
 
 use espalier_core::geometry::{Space, walk};
 use serde::Serialize;

@@ -1,5 +1,5 @@
 //! Shrinking by area: every pixel of the result is the mean of what it covers, with pixels on its
-//! edge counted by the part covered (METHODS 5.2; what `OpenCV` calls area interpolation).
+//! edge counted by the part covered (notation 5.2; what `OpenCV` calls area interpolation).
 //!
 //! Pillow's `BOX` counts a pixel on the edge as in or out as a whole, which at the usual ratios is
 //! off by tens of levels; so this is its own small code.

@@ -7,7 +7,7 @@ use crate::error::Result;
 
 /// Cuts out a box given in fractions of the sides: left, top, right, bottom.
 ///
-/// Edges are truncated to whole pixels and clamped to the picture, as METHODS 5.2 prepares GRIT's
+/// Edges are truncated to whole pixels and clamped to the picture, as notation 5.2 prepares GRIT's
 /// boxes. `None` if nothing is left (an empty or reversed box, one outside, or one that is not a
 /// number).
 pub fn crop_box(img: &RgbImage, rel: [f32; 4]) -> Option<RgbImage> {
@@ -74,7 +74,7 @@ impl Window {
 ///
 /// Ten attempts at an area uniform in `scale` (shares of the picture's area) and a width-to-height
 /// ratio log-uniform in `ratio`; then the largest centred window whose shape is allowed. This is
-/// torchvision's `RandomResizedCrop`; METHODS section 4 and trap 44. The same numbers from the
+/// torchvision's `RandomResizedCrop`; notation section 4 and trap 44. The same numbers from the
 /// source give the same crop.
 ///
 /// ```
@@ -94,7 +94,7 @@ pub struct RandomCrop {
 }
 
 impl Default for RandomCrop {
-    /// The training recipe of METHODS section 4: half to all of the area, 3:4 to 4:3.
+    /// The training recipe of notation section 4: half to all of the area, 3:4 to 4:3.
     fn default() -> Self {
         Self {
             scale: (0.5, 1.0),

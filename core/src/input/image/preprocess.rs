@@ -13,7 +13,7 @@ use crate::error::Result;
 #[serde(rename_all = "snake_case")]
 pub enum ResizeMode {
     /// Shortest side to `size`, then the centre: shape kept, ends lost. As torchvision's
-    /// `Resize(size)` and `CenterCrop(size)` with bicubic resampling; METHODS 3.5 and trap 43.
+    /// `Resize(size)` and `CenterCrop(size)` with bicubic resampling; notation 3.5 and trap 43.
     #[default]
     CentreCrop,
     /// The middle square of side `size / (size + 32)` of the shorter side, to `size`: shape kept,
@@ -22,7 +22,7 @@ pub enum ResizeMode {
     /// Both sides to `size`: all is seen, shape lost. Bicubic.
     Squeeze,
     /// Longest side to `size` (enlarging too), centred on white: all is seen, shape kept. By area
-    /// when shrinking, Lanczos with four lobes when enlarging; METHODS 5.2.
+    /// when shrinking, Lanczos with four lobes when enlarging; notation 5.2.
     WhitePad,
 }
 

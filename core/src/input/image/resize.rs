@@ -28,7 +28,7 @@ impl Region {
     }
 }
 
-/// Bicubic (a = -0.5, METHODS trap 43): within one level of Pillow's `BICUBIC`.
+/// Bicubic (a = -0.5, notation trap 43): within one level of Pillow's `BICUBIC`.
 pub(super) fn bicubic(img: &RgbImage, width: u32, height: u32) -> Result<RgbImage> {
     bicubic_region(img, Region::whole(img), width, height)
 }
@@ -49,7 +49,7 @@ pub(super) fn bicubic_region(
     convolve(img, region, width, height, kernel)
 }
 
-/// Lanczos with four lobes, for enlarging (METHODS 5.2).
+/// Lanczos with four lobes, for enlarging (notation 5.2).
 pub(super) fn lanczos4(img: &RgbImage, width: u32, height: u32) -> Result<RgbImage> {
     let filter = Filter::new("Lanczos4", lanczos4_kernel, LOBES)
         .map_err(|e| CoreError::Image(format!("cannot be resized: {e}")))?;

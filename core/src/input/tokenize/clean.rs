@@ -2,7 +2,7 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Cleans a text (METHODS 3.4): HTML entities resolved twice, curly quotes straightened, ligatures
+/// Cleans a text (notation 3.4): HTML entities resolved twice, curly quotes straightened, ligatures
 /// and full-width forms written plainly, control characters removed, white space collapsed to single
 /// blanks and trimmed, composed (NFC), lower-cased.
 ///

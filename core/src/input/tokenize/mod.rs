@@ -1,4 +1,4 @@
-//! Text to token ids: the byte-pair encoding of CLIP (METHODS 3.4), at its full vocabulary or at a
+//! Text to token ids: the byte-pair encoding of CLIP (notation 3.4), at its full vocabulary or at a
 //! smaller one cut from the same merges.
 //!
 //! 1. [`clean()`]: entities, quotes, controls, white space, lower case.

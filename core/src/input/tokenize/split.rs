@@ -21,7 +21,7 @@ const MARKERS: [(&str, Piece<'static>); 2] =
     [(START_MARKER, Piece::Start), (END_MARKER, Piece::End)];
 const CONTRACTIONS: [&str; 7] = ["'s", "'t", "'re", "'ve", "'m", "'ll", "'d"];
 
-/// Splits a cleaned text (METHODS 3.4): at every place the first that fits of a marker, a
+/// Splits a cleaned text (notation 3.4): at every place the first that fits of a marker, a
 /// contraction, a run of letters, one number character, a run of anything else but white space.
 ///
 /// A marker or contraction inside a run of signs is part of the run, as in the reference.

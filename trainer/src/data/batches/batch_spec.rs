@@ -32,7 +32,7 @@ pub struct BatchSpec {
     /// Probability that a picture or box is blurred, compressed or darkened, in [0, 1].
     pub worn: f32,
     /// Whether a picture is first centred on a white square, as the reference's training
-    /// pictures are (METHODS 4, 5.2). Without it the ends of long pictures and boxes are cropped
+    /// pictures are (notation 4, 5.2). Without it the ends of long pictures and boxes are cropped
     /// away. Prepared shards are square already.
     pub white_pad: bool,
     /// Boxes are used if their area exceeds the square of this, in whole pixels of the stored
@@ -54,7 +54,7 @@ pub struct BatchSpec {
 }
 
 impl BatchSpec {
-    /// The training recipe of METHODS 4 for `image_size`: random crops of the white-padded
+    /// The training recipe of notation 4 for `image_size`: random crops of the white-padded
     /// picture, boxes needed, seed 0, two workers, two batches ahead, 1 % broken.
     #[must_use]
     pub fn new(batch_size: usize, image_size: u32, context: usize) -> Self {

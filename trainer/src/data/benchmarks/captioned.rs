@@ -1,4 +1,4 @@
-//! Pictures with several captions each: COCO's caption JSON and Karpathy's split files (METHODS
+//! Pictures with several captions each: COCO's caption JSON and Karpathy's split files (notation
 //! 5.7).
 
 use std::collections::{BTreeMap, HashMap};

@@ -1,5 +1,5 @@
 //! Label sets of two levels, as CHILS lists them: a JSON object from a superclass to its subclasses
-//! (METHODS 6.6).
+//! (notation 6.6).
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,5 +1,5 @@
 //! HierarCaps' test set: a CSV of captions from general to specific and the pictures they belong to
-//! (METHODS 5.4).
+//! (notation 5.4).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

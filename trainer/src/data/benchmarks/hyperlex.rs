@@ -1,4 +1,4 @@
-//! HyperLex: pairs of words with how much one is a type of the other (METHODS 5.7).
+//! HyperLex: pairs of words with how much one is a type of the other (notation 5.7).
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! SugarCrepe: a picture, a caption and a caption made wrong (METHODS 5.7).
+//! SugarCrepe: a picture, a caption and a caption made wrong (notation 5.7).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! VL-CheckList: pictures with a text that fits and one that does not, by kind (METHODS 5.7).
+//! VL-CheckList: pictures with a text that fits and one that does not, by kind (notation 5.7).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub const WANTED: &str = "VL-CheckList's corpus files (*.yaml with ANNO_PATH, IM
     the JSON lists that they name, and the pictures in --images DIR, under IMG_ROOT, or below the \
     same folder";
 
-/// Questions of one list that are used: published as 2000 texts, two a picture (METHODS 6.9).
+/// Questions of one list that are used: published as 2000 texts, two a picture (notation 6.9).
 pub const MOST: usize = 1000;
 
 /// One question.

@@ -1,4 +1,4 @@
-//! COCO's boxes: `instances_*.json` with pictures below the same folder (METHODS 6.8).
+//! COCO's boxes: `instances_*.json` with pictures below the same folder (notation 6.8).
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;

@@ -1,4 +1,4 @@
-//! Boxes of other pictures with the same label (METHODS 2.9), from the records that are shuffled
+//! Boxes of other pictures with the same label (notation 2.9), from the records that are shuffled
 //! together: more than a batch holds, and in memory already.
 
 use std::collections::BTreeMap;

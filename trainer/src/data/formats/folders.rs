@@ -1,5 +1,5 @@
 //! Pictures in folders, the folder's name their label: class folders, and the folders of
-//! iNaturalist and of BioCLIP's evaluation sets (METHODS 5.6).
+//! iNaturalist and of BioCLIP's evaluation sets (notation 5.6).
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! HierarCaps: chains of captions with contradictions, one a row (METHODS 5.4).
+//! HierarCaps: chains of captions with contradictions, one a row (notation 5.4).
 //!
 //! CSV, plain or gzipped, with the columns `positive` and `negative`, each four texts joined by
 //! `=>` from general to specific. Read whole: the largest such file has 73,000 rows.

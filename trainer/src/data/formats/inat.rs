@@ -1,5 +1,5 @@
 //! iNaturalist 2021: a COCO-like JSON of pictures, categories with their ranks, and annotations
-//! (METHODS 5.6). Its folders alone are read by [`crate::data::formats::folders`].
+//! (notation 5.6). Its folders alone are read by [`crate::data::formats::folders`].
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,5 +1,5 @@
 //! Labelled pictures in a CSV: BioCLIP's evaluation metadata, the tables that RCME writes for its
-//! pictures and for its test of order, and plain lists `filepath,class` (METHODS 5.6).
+//! pictures and for its test of order, and plain lists `filepath,class` (notation 5.6).
 //!
 //! A path may end with a condition, `photos.csv?source=NIPS 2017`: only rows whose column `source` has
 //! this value are read.

@@ -1,4 +1,4 @@
-//! OpenImages: pictures in folders, boxes in CSV files (METHODS 5.5).
+//! OpenImages: pictures in folders, boxes in CSV files (notation 5.5).
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;

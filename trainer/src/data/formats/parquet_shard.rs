@@ -1,4 +1,4 @@
-//! Parquet shards with GRIT's columns and the picture inside (METHODS 5.1).
+//! Parquet shards with GRIT's columns and the picture inside (notation 5.1).
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

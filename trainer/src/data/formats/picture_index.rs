@@ -15,7 +15,7 @@ pub struct PictureIndex {
     count: usize,
 }
 
-/// The integer value of the last run of digits of a name (METHODS 5.4).
+/// The integer value of the last run of digits of a name (notation 5.4).
 #[must_use]
 pub fn last_number(name: &str) -> Option<u64> {
     let end = name.rfind(|c: char| c.is_ascii_digit())? + 1;

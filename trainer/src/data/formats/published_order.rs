@@ -1,5 +1,5 @@
 //! The order in which TensorFlow Datasets keeps the examples of a split, for benchmarks whose test
-//! pictures are a range of it (METHODS 6.1): by the MD5 of the split's name and the example's key,
+//! pictures are a range of it (notation 6.1): by the MD5 of the split's name and the example's key,
 //! read as one large number. Which examples `train[10000:15000]` holds follows from file names
 //! alone.
 

@@ -1,5 +1,5 @@
 //! Test splits as they are published with their pictures: lists of file names, a JSON of scenes, or a
-//! range of a known order (METHODS 6.1).
+//! range of a known order (notation 6.1).
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -10,7 +10,7 @@ use crate::data::records::fault::{Cause, Fault};
 use crate::data::records::picture::Stored;
 
 /// Consecutive members with the same key: the text before the first dot of the base name, with
-/// the folders before it (METHODS 5.2).
+/// the folders before it (notation 5.2).
 #[derive(Clone, Debug)]
 pub struct MemberGroup {
     /// The key.

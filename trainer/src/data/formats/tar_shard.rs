@@ -1,4 +1,4 @@
-//! Tar shards: img2dataset's and prepared ones, recognised by their members (METHODS 5.1, 5.2).
+//! Tar shards: img2dataset's and prepared ones, recognised by their members (notation 5.1, 5.2).
 
 use std::path::{Path, PathBuf};
 

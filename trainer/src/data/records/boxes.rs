@@ -1,4 +1,4 @@
-//! Boxes of a caption: character offsets to phrases, coordinates to pixels (METHODS 5.1, 5.2).
+//! Boxes of a caption: character offsets to phrases, coordinates to pixels (notation 5.1, 5.2).
 
 use std::collections::BTreeSet;
 use std::ops::AddAssign;
@@ -98,7 +98,7 @@ impl AddAssign for BoxTally {
 /// Reads the boxes of one record: noun chunks first, then referring expressions.
 ///
 /// A phrase that the record already had is skipped, even when the box of its first mention could
-/// not be used (METHODS trap 9). A referring expression with exactly the box of a noun chunk
+/// not be used (notation trap 9). A referring expression with exactly the box of a noun chunk
 /// names the same thing and takes over its synset.
 #[must_use]
 pub fn ground(
@@ -211,7 +211,7 @@ impl<'a> CharSlices<'a> {
     }
 }
 
-/// Pixels of a relative box: `int(x * width)`, `int(y * height)`, truncated (METHODS 5.2).
+/// Pixels of a relative box: `int(x * width)`, `int(y * height)`, truncated (notation 5.2).
 ///
 /// Left, top, right, bottom; right and bottom are exclusive.
 #[must_use]
@@ -235,7 +235,7 @@ pub fn large_enough([left, top, right, bottom]: [u32; 4], min_px: f64) -> bool {
 /// Smallest box side in pixels of the stored picture when boxes are cropped on the fly for a
 /// model that sees `image_size` pixels.
 ///
-/// The limit of 32 px (METHODS 5.2) is meant for models that see 224 px: a crop below it would
+/// The limit of 32 px (notation 5.2) is meant for models that see 224 px: a crop below it would
 /// be enlarged more than seven times and hold hardly any detail. A model that sees fewer pixels
 /// needs fewer, so the limit shrinks in proportion and the enlargement stays the same; otherwise
 /// every 32 px picture would be lost to a 64 px model that sees all of it.
@@ -244,7 +244,7 @@ pub fn default_min_box_px(image_size: u32) -> f64 {
     PREPARED_MIN_BOX_PX * f64::from(image_size) / 224.0
 }
 
-/// Smallest box side of prepared shards (METHODS 5.2).
+/// Smallest box side of prepared shards (notation 5.2).
 pub const PREPARED_MIN_BOX_PX: f64 = 32.0;
 
 #[cfg(test)]

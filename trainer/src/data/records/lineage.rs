@@ -1,4 +1,4 @@
-//! Chains of texts along a taxonomy, with hard negatives by rank (METHODS 2.7).
+//! Chains of texts along a taxonomy, with hard negatives by rank (notation 2.7).
 
 use std::collections::BTreeMap;
 

@@ -32,7 +32,7 @@ pub struct ShuffleBudget {
 }
 
 impl Default for ShuffleBudget {
-    /// 16,384 records and 512 MiB: four times the reference's buffer of 4,000 (METHODS 4), and
+    /// 16,384 records and 512 MiB: four times the reference's buffer of 4,000 (notation 4), and
     /// small enough for a machine with 2 GiB to spare.
     fn default() -> Self {
         Self {

@@ -73,7 +73,7 @@ pub(crate) enum Outcome {
 }
 
 /// Draws a sample: one box uniformly among the usable ones, then independent random crops of the
-/// picture and of the box (METHODS 2.10, 4).
+/// picture and of the box (notation 2.10, 4).
 pub(crate) fn draw(
     record: Result<Record, Broken>,
     spec: &BatchSpec,

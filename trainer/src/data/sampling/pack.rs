@@ -50,7 +50,7 @@ fn area(b: [f64; 4]) -> f64 {
 }
 
 /// Whether `inner` is a part of `outer` in the same picture: smaller, and inside it for the most
-/// part (METHODS 2.9).
+/// part (notation 2.9).
 fn contains(outer: [f64; 4], inner: [f64; 4]) -> bool {
     let common = [
         outer[0].max(inner[0]),

@@ -1,5 +1,5 @@
 //! `trainer data prepare`: shards with boxes as coordinates to shards with boxes as crops
-//! (METHODS 5.2), readable by the reference implementations.
+//! (notation 5.2), readable by the reference implementations.
 
 use std::collections::HashMap;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! Precision and recall as a threshold is swept (METHODS 6.8).
+//! Precision and recall as a threshold is swept (notation 6.8).
 
 use serde::{Deserialize, Serialize};
 

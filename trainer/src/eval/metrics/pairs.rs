@@ -1,4 +1,4 @@
-//! Pairs of a general and a specific label for a picture (METHODS 6.6).
+//! Pairs of a general and a specific label for a picture (notation 6.6).
 //!
 //! The score of a pair is `c_x + c_y + C Xi_r(x, y)`: the picture's similarity to both and the
 //! exterior angle between them, weighted. The weight is chosen on one half of the pictures and

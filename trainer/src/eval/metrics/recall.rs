@@ -1,4 +1,4 @@
-//! Retrieval: whether what belongs to a query is among its best items (METHODS 6.2).
+//! Retrieval: whether what belongs to a query is among its best items (notation 6.2).
 
 use crate::eval::search::Ranked;
 

@@ -1,5 +1,5 @@
 //! Hierarchical text-image matching: walking outward from the root and naming at each radius the
-//! best text within it (METHODS 6.4 and 6.7).
+//! best text within it (notation 6.4 and 6.7).
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! How far two distributions over labels are apart (METHODS 6.8).
+//! How far two distributions over labels are apart (notation 6.8).
 //!
 //! The paper asks for a one-dimensional Wasserstein distance and gives the labels no coordinates.
 //! Both readings that fit its numbers are here, and total variation, which needs none.
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn reference_values_are_reproduced() {
-        // METHODS 9.8.
+        // notation 9.8.
         near(on_indices(&[0.5, 0.3, 0.2], &[0.2, 0.3, 0.5]), 0.6);
         let (h, r) = ([0.4, 0.1, 0.3, 0.2], [0.25, 0.25, 0.5, 0.0]);
         near(on_indices(&h, &r), 0.35);

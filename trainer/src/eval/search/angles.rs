@@ -1,6 +1,6 @@
 //! Exterior angles of many apexes against many points, from one matrix product.
 //!
-//! `oxy(x, y)` (METHODS 1.1) and `Xi_r(e, f)` (METHODS 1.4) depend on both points only through
+//! `oxy(x, y)` (notation 1.1) and `Xi_r(e, f)` (notation 1.4) depend on both points only through
 //! their dot product and numbers of each alone, so a row of dot products becomes a row of angles.
 
 use espalier_core::geometry::Space;

@@ -1,8 +1,8 @@
 //! Coordinates in which a score is a dot product.
 //!
-//! The Lorentzian inner product of two points is `<x, y> - x0 y0` (METHODS 1.1). With the time
+//! The Lorentzian inner product of two points is `<x, y> - x0 y0` (notation 1.1). With the time
 //! coordinate `x0` appended to one side and `-y0` to the other it is one dot product; a product of
-//! factors (METHODS 1.6) appends one time coordinate a factor.
+//! factors (notation 1.6) appends one time coordinate a factor.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! BREEDS: the pair of a general and a specific label for a picture (METHODS 6.6).
+//! BREEDS: the pair of a general and a specific label for a picture (notation 6.6).
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Recognising given boxes, by their nearest training boxes or by the texts of all labels (METHODS
+//! Recognising given boxes, by their nearest training boxes or by the texts of all labels (notation
 //! 6.8).
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,5 +1,5 @@
 //! Recognising given boxes by the texts of all labels, and how well the boxes of a label are found among
-//! all (METHODS 6.8).
+//! all (notation 6.8).
 //!
 //! A box stands for a detection that lies exactly right, so average precision judges recognition
 //! alone. A box's score for a label is the softmax of the model's own logits over the labels that

@@ -1,5 +1,5 @@
 //! Which factors of a product space texts make active, and whether a composition is the factor-wise
-//! maximum of its parts (METHODS 6.11).
+//! maximum of its parts (notation 6.11).
 
 use std::collections::BTreeMap;
 

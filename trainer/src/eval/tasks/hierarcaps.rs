@@ -1,4 +1,4 @@
-//! HierarCaps: matching a picture with texts from general to specific (METHODS 6.4).
+//! HierarCaps: matching a picture with texts from general to specific (notation 6.4).
 
 use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;

@@ -1,4 +1,4 @@
-//! HyperLex: does the angle between two words tell how much one is a type of the other (METHODS
+//! HyperLex: does the angle between two words tell how much one is a type of the other (notation
 //! 6.5)?
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Retrieval of pictures by pictures, judged at each rank (METHODS 6.7).
+//! Retrieval of pictures by pictures, judged at each rank (notation 6.7).
 
 use std::collections::BTreeMap;
 

@@ -28,7 +28,7 @@ pub const NEEDS: &str = "class folders of pictures, shards with synsets, a bench
 /// Wrong answers that are shown.
 const CONFUSIONS: usize = 30;
 
-/// Embed the pictures of the data and rank the classes for each (METHODS 6.1).
+/// Embed the pictures of the data and rank the classes for each (notation 6.1).
 ///
 /// # Errors
 /// Bad data, also where not one picture has a class; a failing device.

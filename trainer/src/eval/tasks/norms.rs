@@ -1,4 +1,4 @@
-//! How far pictures, texts, boxes and phrases lie from the root (METHODS 6.11).
+//! How far pictures, texts, boxes and phrases lie from the root (notation 6.11).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Whether chains of texts lie in order of their radii (tau_d of METHODS 6.4), without pictures.
+//! Whether chains of texts lie in order of their radii (tau_d of notation 6.4), without pictures.
 
 use std::collections::{BTreeMap, BTreeSet};
 

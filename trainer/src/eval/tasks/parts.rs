@@ -1,4 +1,4 @@
-//! Part-based retrieval: scenes by their objects and objects by their scenes (METHODS 6.8).
+//! Part-based retrieval: scenes by their objects and objects by their scenes (notation 6.8).
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! Order and matching of lineages: HierarCaps' protocol with a text a rank and one picture a species
-//! (METHODS 6.7).
+//! (notation 6.7).
 
 use std::collections::BTreeMap;
 

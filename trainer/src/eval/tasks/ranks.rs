@@ -1,4 +1,4 @@
-//! Pictures whose label is a lineage: a name for each rank (METHODS 6.7).
+//! Pictures whose label is a lineage: a name for each rank (notation 6.7).
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -34,7 +34,7 @@ pub const PLACES: &[Place] = &[
     },
 ];
 
-/// Text of the root of all life (METHODS 6.7).
+/// Text of the root of all life (notation 6.7).
 pub const ROOT: &str = "Eukarya";
 
 /// Pictures with their lineages.

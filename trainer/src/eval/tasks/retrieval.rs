@@ -1,4 +1,4 @@
-//! Retrieval of pictures by texts and of texts by pictures (METHODS 6.2).
+//! Retrieval of pictures by texts and of texts by pictures (notation 6.2).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};

@@ -1,4 +1,4 @@
-//! VL-CheckList, objects: a text that fits against one that does not, by place and size (METHODS
+//! VL-CheckList, objects: a text that fits against one that does not, by place and size (notation
 //! 6.9).
 
 use std::collections::BTreeMap;

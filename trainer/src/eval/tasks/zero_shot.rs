@@ -1,4 +1,4 @@
-//! Classification through texts (METHODS 6.1).
+//! Classification through texts (notation 6.1).
 
 use super::classified;
 use super::labelled::{self, NEEDS};

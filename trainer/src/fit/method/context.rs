@@ -47,7 +47,7 @@ impl StepContext<'_> {
     }
 
     /// Points of pictures and captions; where a batch has boxes, they and their phrases are further
-    /// pairs ("with boxes", METHODS 2.3).
+    /// pairs ("with boxes", notation 2.3).
     pub(super) fn pairs(&self) -> (Tensor<2>, Tensor<2>) {
         if self.inputs.phrases.is_some() {
             let p = self.wholes_and_parts();

@@ -1,7 +1,7 @@
 //! Phrases climb the taxonomy: `king penguin` is at times called `bird` or `an animal`.
 //!
 //! A model that only ever reads the names of species has no place for the general words that a
-//! ladder begins with. The phrase of a box is its general side (METHODS 2.3), so it is the one
+//! ladder begins with. The phrase of a box is its general side (notation 2.3), so it is the one
 //! that is replaced, by the name of an ancestor drawn anew at every step.
 
 use std::sync::Arc;
