@@ -70,7 +70,7 @@ enum Command {
     /// Measure training and inference on the CPU beside PyTorch
     Bench(bench::Options),
     /// Train methods from the same start and compare them over several seeds
-    Study(study::Options),
+    Study(Box<study::Options>),
 }
 
 fn main() -> ExitCode {

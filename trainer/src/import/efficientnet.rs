@@ -207,7 +207,7 @@ fn choices(preset: Preset, config: &DualConfig, wanted: &Wanted, classes: usize)
 }
 
 /// Read the tensors of a plan that fits, and draw those that the file lacks. With a classifier, the
-/// projection of images begins as its [leading directions](leading_directions).
+/// projection of images begins as the classifier's leading directions.
 ///
 /// # Errors
 /// Bad usage: tensors that do not fit (all of them named), numbers that cannot be read or are not

@@ -81,7 +81,9 @@ fn hyperbolic(from: Place, to: Place) -> [Place; PIECES + 1] {
         }
         #[expect(clippy::cast_precision_loss, reason = "a few pieces")]
         let share = piece as f64 / PIECES as f64;
-        let length = (share * far.min(0.999_999_9).atanh()).tanh();
+        // tanh(share * atanh(far)), which stays finite at the rim.
+        let (ahead, behind) = ((1.0 + far).powf(share), (1.0 - far).max(0.0).powf(share));
+        let length = (ahead - behind) / (ahead + behind);
         here.meant([x / far * length, y / far * length])
     })
 }
@@ -111,8 +113,8 @@ mod tests {
         let line = &sketch.lines[0];
         assert_eq!(line.node, tree.find("d").unwrap());
         assert!(near(line.way[0], root) && near(line.way[PIECES], dog));
-        // Half of the hyperbolic length: tanh(atanh(0.5) / 2) of the way out.
-        let half = (0.5_f64.atanh() / 2.0).tanh();
+        // Half of the hyperbolic length: tanh(atanh(1/2) / 2) = 2 - sqrt(3) of the way out.
+        let half = 2.0 - 3.0_f64.sqrt();
         assert!(near(line.way[PIECES / 2], [0.6 * half, 0.8 * half]));
         assert_eq!(sketch.broad, [tree.root(), line.node]);
     }

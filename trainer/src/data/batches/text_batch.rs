@@ -44,6 +44,6 @@ pub struct NounBatch {
     pub targets: Vec<f32>,
     /// Rows of nouns and columns of nodes that lie above them, the node itself excluded.
     pub below: Vec<(usize, usize)>,
-    /// `[n + m]`: how general the nouns are, then the nodes ([`Generality`]).
+    /// `[n + m]`: how general the nouns are, then the nodes ([`crate::data::nouns::generality`]).
     pub generality: Vec<f32>,
 }

@@ -2,7 +2,7 @@
 //! computed once and used by every further step and run (LiT, Zhai et al. 2022).
 //!
 //! [`keep`] turns a dataset into one whose records name rows of features in place of pictures
-//! ([`view`] says which pictures are encoded). Files in the cache folder
+//! ([`ViewSpec`] says which pictures are encoded). Files in the cache folder
 //! are found by a hash of the encoder's weights, the settings and the bytes of the pictures, so they
 //! never have to be deleted to stay correct.
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use espalier_core::taxonomy::{Hypernyms, NodeIx, Taxonomy};
+use espalier_core::taxonomy::{Attachment, Hypernyms, NodeIx, Taxonomy};
 
 use crate::data::nouns::noun_senses::NounSenses;
 use crate::data::nouns::wordnet::Nouns;
@@ -39,7 +39,7 @@ impl<'a> Generality<'a> {
         for (ix, _) in nouns.iter() {
             let places = senses.places(ix).iter();
             let label = places.filter(|place| taxonomy.node(place.node).labelled);
-            if let Some(edges) = label.map(|place| place.distance()).min() {
+            if let Some(edges) = label.map(Attachment::distance).min() {
                 sizes[ix.0] = if edges == 0 { 1.0 } else { BELOW_LABEL };
             }
         }

@@ -72,7 +72,7 @@ pub enum Picture {
     Kept(Kept),
 }
 
-/// Rows of [`FeatureRows`](crate::data::features::FeatureRows) that hold the features of one picture, one
+/// Rows of [`FeatureRows`](crate::data::batches::feature_rows::FeatureRows) that hold the features of one picture, one
 /// row a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {

@@ -35,7 +35,7 @@ impl Method for Hycoclip {
         let pictures = Tensor::cat(vec![points.image, points.box_image], 0);
         let similarity = |x, y| lorentz::pairwise_dist(x, y, c.clone()).neg();
         let radius = |x| lorentz::dist0(x, c.clone());
-        let terms = step.with_labels(terms, &self.options, pictures, &similarity);
+        let terms = step.with_labels(terms, &self.options, pictures, similarity);
         let terms = step.with_nouns(terms, &self.options, similarity, Some(&radius));
         step.with_order(terms, self.options.order, radius)
     }

@@ -26,7 +26,7 @@ impl Method for Meru {
         let terms = loss::meru(images.clone(), texts, c.clone(), scale, weight, form);
         let similarity = |x, y| lorentz::pairwise_dist(x, y, c.clone()).neg();
         let radius = |x| lorentz::dist0(x, c.clone());
-        let terms = step.with_labels(terms, &self.options, images, &similarity);
+        let terms = step.with_labels(terms, &self.options, images, similarity);
         let terms = step.with_nouns(terms, &self.options, similarity, Some(&radius));
         step.with_order(terms, self.options.order, radius)
     }

@@ -49,7 +49,7 @@ impl Method for Phyclip {
             let of_factors = lorentz::dist0(split(x, factors), c.clone());
             of_factors.sum_dim(0).squeeze_dim(0)
         };
-        let terms = step.with_labels(terms, &self.options, pictures, &similarity);
+        let terms = step.with_labels(terms, &self.options, pictures, similarity);
         let terms = step.with_nouns(terms, &self.options, similarity, Some(&radius));
         step.with_order(terms, self.options.order, radius)
     }
