@@ -18,9 +18,9 @@ pub struct Calibration {
     /// multiplied by; 1 for depths that are not listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<f64>,
-    /// Radii between which a picture becomes known. What a model has never seen anything like lies
-    /// near the root, like what is general: of a picture nearer than the first nothing is said, of
-    /// one beyond the second everything.
+    /// Radii between which the confidence grows. Images unlike anything that the model was trained on lie
+    /// near the root: below the first radius the confidence is 0, above the second it is unchanged, and
+    /// between them it is scaled linearly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub radii: Option<[f64; 2]>,
     /// A model of all that an embedding shows; in place of levels and radii where it is there.
@@ -88,7 +88,7 @@ impl Calibration {
         sharpen(f64::from(share), *slope) as f32
     }
 
-    /// How far a picture of this radius is known, in `[0, 1]`.
+    /// Factor on the confidence of an image with this radius, in `[0, 1]`.
     #[must_use]
     pub fn known(&self, radius: f64) -> f32 {
         let share = |[least, ordinary]: [f64; 2]| (radius - least) / (ordinary - least);

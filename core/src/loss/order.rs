@@ -1,7 +1,7 @@
 //! General texts lie nearer to the root than specific ones.
 //!
-//! The contrast orders by similarity and leaves radii free, and cones near the root are so wide that
-//! they forbid nothing; so the order that ladders are read in is asked for by itself.
+//! The contrastive term does not constrain radii, and entailment cones near the root are so wide that
+//! they constrain nothing either. These terms enforce the order of radii that ladders are read in.
 
 use burn::tensor::Tensor;
 

@@ -313,8 +313,9 @@ fn spread(values: impl Iterator<Item = f64> + Clone) -> Option<[f64; 2]> {
     (deviation > 1e-9).then_some([mean_of, deviation])
 }
 
-/// Paths of the pictures that show something, with their kinds, those of each half of the photos by
-/// what the other half teaches (two-fold cross-fitting), and the calibration that all of them teach.
+/// Two-fold cross-fitting: each half of the photos is judged by the calibration of the other half.
+/// Returns the paths of the pictures that show something, with their kinds, and the calibration fitted
+/// on all pictures.
 ///
 /// # Errors
 /// Of `classifier`.

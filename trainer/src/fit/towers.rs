@@ -1,10 +1,11 @@
 //! Both towers over a batch in pieces, each piece with a graph of its own.
 //!
-//! The loss sees the features of a batch as leaves. What it sends back to them goes through the
-//! graphs of the pieces afterwards, so that pieces run side by side on threads of their own, and so
-//! that with several passes only one pass's activations exist at a time: features are computed
-//! without a graph first and once more, with one, when their gradient is known. The gradient is
-//! that of the whole batch either way.
+//! The loss sees the features of the whole batch as leaves of its graph. The gradients of these features
+//! are then backpropagated piece by piece. Pieces run in parallel, one thread each. With several passes
+//! (gradient accumulation) the features are first computed without a graph, and each pass computes its
+//! own again with one, so that the activations of only one pass exist at a time (Gao et al. 2021,
+//! "Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup"). The gradient is that of
+//! the whole batch in both cases.
 
 use std::cell::{OnceCell, RefCell};
 use std::panic::resume_unwind;
