@@ -1,4 +1,4 @@
-//! Helpers of the tests that cross packages.
+//! Helpers for the tests that span packages.
 
 pub mod browser;
 pub mod models;
@@ -15,16 +15,16 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 /// All elements of a tensor, row major, in `f64`.
 ///
 /// # Panics
-/// When the device does not give the tensor back.
+/// If the device does not return the tensor's data.
 #[must_use]
 pub fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
     tensor.into_data().iter::<f64>().collect()
 }
 
-/// Assert that two lists agree element by element within an absolute tolerance.
+/// Asserts that two lists agree element by element within an absolute tolerance.
 ///
 /// # Panics
-/// Naming the first place where they do not, or their lengths.
+/// If they differ; names the first such element, or the lengths.
 #[track_caller]
 pub fn close(found: &[f64], known: &[f64], tolerance: f64) {
     assert_eq!(
@@ -52,7 +52,7 @@ pub fn toy_features(role: usize, device: &Device, dtype: DType) -> Tensor<2> {
     Tensor::from_data(data, (device, dtype))
 }
 
-/// The trainer's program: `ESPALIER_TRAINER`, else built once in release mode.
+/// The trainer: the program `ESPALIER_TRAINER`, otherwise built once in release mode.
 ///
 /// # Panics
 /// When it cannot be built.
@@ -81,7 +81,7 @@ pub fn trainer_command() -> Command {
             String::from_utf8_lossy(&built.stderr)
         );
         let text = String::from_utf8_lossy(&built.stdout);
-        // Of the build's messages the last that names an executable is the program.
+        // The last build message with an executable names the program.
         let path = text.lines().rev().find_map(|line| {
             let rest = line.split_once("\"executable\":\"")?.1;
             rest.split_once('"').map(|(path, _)| PathBuf::from(path))
@@ -91,7 +91,7 @@ pub fn trainer_command() -> Command {
     Command::new(program)
 }
 
-/// Run the trainer's program to its end.
+/// Runs the trainer to its end.
 ///
 /// # Panics
 /// When it cannot be started.

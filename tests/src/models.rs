@@ -1,8 +1,8 @@
-//! The two models in the repository, and which of them a test should use.
+//! The two models in the repository, and which one a test should use.
 //!
 //! A test that expects particular labels, captions or concepts uses [`tiny`]: that model is small,
-//! fast and does not change. A test of the model that visitors get uses [`shipped`], and must hold
-//! for every good model that may replace it.
+//! fast and does not change. A test of the model that visitors get uses [`shipped`]; it must also
+//! hold for any good model that replaces it.
 
 use std::path::{Path, PathBuf};
 
@@ -12,13 +12,13 @@ pub fn tiny() -> PathBuf {
     folder("tiny")
 }
 
-/// Folder of the model `default`, which the page loads where its address names no other.
+/// Folder of the model `default`, which the page loads if its address names no other.
 #[must_use]
 pub fn shipped() -> PathBuf {
     folder("default")
 }
 
-/// [`tiny`] as a command line takes it.
+/// Path of [`tiny`] as a command-line argument.
 #[must_use]
 pub fn tiny_path() -> String {
     tiny().to_string_lossy().into_owned()

@@ -1,4 +1,4 @@
-//! Photos for tests, drawn here: no picture of anybody else is needed.
+//! Synthetic photos for tests, so that no third-party images are needed.
 
 use std::path::{Path, PathBuf};
 
@@ -42,10 +42,10 @@ fn colour(u: f64, v: f64) -> [f64; 3] {
     flat.map(|level| level + grain)
 }
 
-/// The landscape as a JPEG whose EXIF entry tells the viewer how to turn it (1 to 8).
+/// The landscape as a JPEG whose EXIF orientation (1 to 8) tells the viewer how to turn it.
 ///
 /// # Panics
-/// When the encoder fails, which it does not for a picture in memory.
+/// If the encoder fails, which does not happen for an image in memory.
 #[must_use]
 pub fn jpeg(picture: &RgbImage, orientation: u8) -> Vec<u8> {
     // One entry, "orientation" (0x0112), a 16-bit number.
@@ -84,7 +84,7 @@ pub fn fading(picture: &RgbImage) -> RgbaImage {
     })
 }
 
-/// A picture that no compression makes smaller: a file of it has about three bytes a pixel.
+/// An incompressible image: its file has about three bytes per pixel.
 #[must_use]
 pub fn noise(width: u32, height: u32) -> RgbImage {
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
@@ -108,10 +108,10 @@ pub fn keep(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// Encodes a picture in the format that the name's ending says, and writes it to a folder.
+/// Encodes an image in the format of the name's extension, and writes it to a folder.
 ///
 /// # Panics
-/// When it cannot be encoded so, or not be written.
+/// If it cannot be encoded or written.
 #[must_use]
 pub fn save(folder: &Path, name: &str, picture: impl Into<DynamicImage>) -> PathBuf {
     let path = folder.join(name);

@@ -1,15 +1,15 @@
-//! As much of JSON Schema as the schemas in `docs/schema/` use. A word that is not known here is an
-//! error, so that a schema cannot say something that nobody checks.
+//! The part of JSON Schema that the schemas in `docs/schema/` use. An unknown keyword is an error,
+//! so that no rule of a schema goes unchecked.
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
-/// Words that say nothing about what is valid.
+/// Keywords without effect on validation.
 const REMARKS: [&str; 5] = ["$schema", "$id", "$defs", "title", "description"];
 
-/// A schema of `docs/schema/`, with the others at hand.
+/// A schema of `docs/schema/`, with the other schemas available for references.
 ///
 /// # Panics
 /// When it cannot be read.
@@ -20,7 +20,7 @@ pub fn schema(name: &str) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
-/// Everything about `value` that `root`, a whole schema, does not allow.
+/// All violations of `root`, a whole schema, by `value`.
 #[must_use]
 pub fn faults(value: &Value, root: &Value) -> Vec<String> {
     let mut found = Vec::new();
@@ -96,7 +96,7 @@ fn check(value: &Value, schema: &Value, root: &Value, at: &str, found: &mut Vec<
     rest(value, words, root, at, found);
 }
 
-/// What is inside of a value.
+/// Checks the children of a value.
 fn rest(
     value: &Value,
     words: &serde_json::Map<String, Value>,

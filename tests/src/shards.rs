@@ -1,4 +1,4 @@
-//! A bundle with its picture tower in pieces, as `trainer export` cuts a larger one.
+//! A bundle with a sharded image encoder, as `trainer export` writes for a larger one.
 
 use std::fs;
 use std::path::Path;
@@ -7,11 +7,11 @@ use espalier_core::bundle::{BundleFile, BundleFiles, Manifest, Part, pack, sha25
 use espalier_core::caption::files;
 use espalier_core::weights::{HostTensor, Tensors, q8};
 
-/// Writes the bundle at `from` to `to` with its picture tower in two pieces; its captions are in two
-/// shards already: bare names first, what says more later.
+/// Writes the bundle at `from` to `to` with its image encoder in two shards. Its captions are in
+/// two shards already: bare names first, finer captions later.
 ///
 /// # Panics
-/// When a file cannot be read or written, or is not as the manifest says.
+/// If a file cannot be read or written, or differs from the manifest.
 pub fn in_shards(from: &Path, to: &Path) {
     let read = |name: &str| fs::read(from.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
     let mut manifest = Manifest::parse(&read("manifest.json")).unwrap_or_else(|e| panic!("{e}"));

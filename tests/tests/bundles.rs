@@ -1,5 +1,5 @@
-//! Bundles in pieces: a tower that arrives file by file, captions of which the general ones come
-//! first.
+//! Sharded bundles: an image encoder that arrives file by file, and captions whose general ones
+//! come first.
 
 #![allow(clippy::unwrap_used)]
 
@@ -16,7 +16,7 @@ use espalier_tests::shards::in_shards;
 use image::{Rgb, RgbImage};
 use tempfile::TempDir;
 
-/// The bundle `tiny` in pieces: its folder and its manifest.
+/// The bundle `tiny` in shards: its folder and its manifest.
 fn pieces() -> (TempDir, Vec<u8>, Manifest) {
     let folder = tempfile::tempdir().unwrap();
     in_shards(&tiny(), folder.path());
@@ -82,7 +82,7 @@ fn pieces_in_any_order_give_the_answers_of_the_whole() {
         .fold(0.0, f32::max);
     assert!(off < 1e-6, "{off}");
 
-    // General captions answer by themselves, and with the finer ones it is the whole answer.
+    // The general captions give an answer alone; with the finer ones it is the whole answer.
     let general = pieced.rank(&point).ladder;
     assert!(general.len() >= 3, "{general:?}");
     let mut later = BundleFiles::default();
@@ -167,7 +167,7 @@ fn a_piece_that_is_missing_or_damaged_or_strange_is_named() {
         error.contains("image-1.safetensors") && error.contains("SHA-256"),
         "{error}"
     );
-    // A sound file of another bundle.
+    // An intact file of another bundle.
     let mut other = listed.clone();
     other.bytes = 0;
     other.sha256 = sha256_hex(&[]);
@@ -182,7 +182,7 @@ fn a_piece_that_is_missing_or_damaged_or_strange_is_named() {
 #[test]
 fn an_older_reader_that_knows_no_shards_still_reads_the_manifest() {
     let (_folder, bytes, manifest) = pieces();
-    // What it does not know it leaves alone; what is not there is 0.
+    // An older reader ignores unknown fields; a missing shard number means 0.
     let text = String::from_utf8(bytes).unwrap();
     assert_eq!(text.matches("\"shard\":1").count(), 2);
     assert!(

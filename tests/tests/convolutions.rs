@@ -1,5 +1,5 @@
-//! A picture tower of convolutions against plain loops, and what it promises: any side, one photo
-//! as in a batch.
+//! A convolutional image encoder against plain loops, and two properties: any side length works,
+//! and one photo gives the same result as in a batch.
 
 #![allow(clippy::unwrap_used)]
 
@@ -18,7 +18,7 @@ fn config() -> VitConfig {
         .with_stem(Some(stages))
 }
 
-/// A tower whose parameters are all random: as built, a residual block adds nothing.
+/// An encoder with all parameters random: as initialised, a residual block adds nothing.
 fn tower(device: &Device) -> VisionTower {
     struct Fill;
     impl ModuleMapper for Fill {
@@ -72,7 +72,7 @@ fn rectified(map: &Map) -> Map {
     map.iter().map(relu).collect()
 }
 
-/// The feature of one picture by plain loops.
+/// The feature of one image by plain loops.
 fn plainly(tower: &VisionTower, picture: &Map, side: usize) -> Vec<f64> {
     let stem = tower.stem.as_ref().unwrap();
     let x = convolve(&stem.stages[0].down, picture, side, 2);

@@ -1,5 +1,5 @@
 //! Every method of `trainer fit` on small data: its loss falls, its terms are logged, it resumes;
-//! and what a method cannot use is refused in words.
+//! and unusable input is refused with a message.
 
 #![allow(clippy::unwrap_used)]
 

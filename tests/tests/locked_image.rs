@@ -1,4 +1,4 @@
-//! Training with a locked image encoder: what is computed once, what learns and what stays.
+//! Training with a locked image encoder: what is cached, what is trained and what stays frozen.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! Values and gradients of every loss in `f32` against an implementation of its own in float64
+//! Values and gradients of every loss in `f32` against an independent implementation in float64
 //! (`tests/golden/gen_losses.py`): 32 samples of 64 numbers, several curvatures.
 
 #![allow(clippy::unwrap_used)]
@@ -20,7 +20,7 @@ const D: usize = 64;
 const K: usize = 8;
 const SCALE: f64 = 1.0 / 0.07;
 
-/// The twin of `numbers` in the generator.
+/// Counterpart of `numbers` in the generator.
 fn numbers(seed: usize, count: usize) -> Vec<f64> {
     (0..count)
         .map(|at| {
@@ -30,7 +30,7 @@ fn numbers(seed: usize, count: usize) -> Vec<f64> {
         .collect()
 }
 
-/// What a case is given, on an autodiff device in one precision.
+/// The inputs of a case, on an autodiff device in one precision.
 struct Given {
     v: Tensor<3>,
     c: Tensor<1>,

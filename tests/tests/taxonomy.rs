@@ -1,4 +1,4 @@
-//! The taxonomy that is shipped: what it holds, and that scores climb it as they should.
+//! The shipped taxonomy: its contents, and that scores propagate to hypernyms correctly.
 
 #![allow(clippy::unwrap_used)]
 

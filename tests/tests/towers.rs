@@ -1,4 +1,4 @@
-//! A batch cut into pieces moves the weights as the whole batch does.
+//! A batch cut into micro-batches updates the weights as the whole batch does.
 
 #![allow(clippy::unwrap_used)]
 
@@ -99,7 +99,8 @@ fn pieces_and_passes_give_the_step_of_the_whole_batch() {
     let moves = |a: &[f32], b: &[f32]| -> f32 { a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum() };
     let distance = moves(&before, &after);
     assert!(distance > 1.0, "the step moves the weights, by {distance}");
-    // More pieces than samples, an uneven cut, several passes, and both at once.
+    // More micro-batches than samples, an uneven cut, several accumulation steps, and both
+    // combined.
     let cuts = [
         (2, 1, false),
         (7, 1, false),

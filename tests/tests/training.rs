@@ -1,4 +1,4 @@
-//! From training to a ladder on synthetic data, and what a kill in the middle costs: nothing.
+//! From training to a ladder on synthetic data; killing the process midway loses nothing.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,8 +17,8 @@ fn run(args: &[&str]) -> anyhow::Result<()> {
     commands::dispatch(&cli)
 }
 
-/// Run a command in a process of its own: the seed of the weights is one for a whole process, so
-/// two runs side by side in one would draw from each other's numbers.
+/// Runs a command in a separate process: the seed of the weights is global to a process, so two
+/// concurrent runs in one would draw from the same random stream.
 fn process(args: &[&str]) {
     let out = trainer(args);
     assert!(
@@ -205,7 +205,7 @@ fn a_run_killed_in_the_middle_continues_on_the_next_unseen_sample() {
             loss(a)
         );
     }
-    // Within an epoch every line passes records that no line before has passed.
+    // Within an epoch every log line covers records that no earlier line covers.
     for pair in killed.windows(2).filter(|w| w[0]["epoch"] == w[1]["epoch"]) {
         assert!(pair[0]["index"].as_u64() < pair[1]["index"].as_u64());
     }

@@ -1,4 +1,4 @@
-//! The page: its one shell, its two columns, and the way into the HTML around them.
+//! The page: creates the shell and mounts the components into the surrounding HTML.
 
 use leptos::mount::mount_to;
 use leptos::portal::Portal;
@@ -14,10 +14,10 @@ use crate::load::DEFAULT_MODEL;
 use crate::shell::Shell;
 use crate::state::link::Link;
 
-/// Draws the page into the element `app` of the HTML shell.
+/// Mounts the page in the element `app` of the HTML shell.
 pub fn start() {
     std::panic::set_hook(Box::new(|panic| {
-        // A fault of the page itself. The HTML has the words ready.
+        // The page itself has failed. The HTML contains the text for this case.
         leptos::logging::error!("{panic}");
         show_crash();
     }));
@@ -27,7 +27,7 @@ pub fn start() {
     let Some(place) = place else { return };
     let base = folder(&document().base_uri().ok().flatten().unwrap_or_default());
     let query = window().location().search().unwrap_or_default();
-    // What stood there until now has the same size, so nothing moves.
+    // The placeholder has the same size, so the layout does not shift.
     place.set_inner_html("");
     mount_to(place, move || view! { <App base query /> }).forget();
 }
@@ -38,7 +38,7 @@ fn show_crash() {
     }
 }
 
-/// The folder of an address, with its last slash.
+/// Returns the folder of an address, including its last slash.
 fn folder(address: &str) -> String {
     let path = address.split(['?', '#']).next().unwrap_or(address);
     path.rfind('/')
@@ -46,7 +46,7 @@ fn folder(address: &str) -> String {
         .to_owned()
 }
 
-/// The page's moving part.
+/// The dynamic part of the page.
 #[component]
 fn App(
     /// Address of the page's folder.
@@ -64,7 +64,7 @@ fn App(
     provide_context(bench);
     provide_context(Folder::new(bench));
     provide_context(Picked::default());
-    // The HTML around makes room for the answer once there is something to answer.
+    // The surrounding HTML makes room for the answer once there is a photo.
     Effect::new(move |_| {
         let Some(body) = document().body() else {
             return;

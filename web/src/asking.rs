@@ -1,4 +1,4 @@
-//! Questions to the worker and the replies that are waited for.
+//! Matches the worker's replies to pending queries.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use futures::channel::oneshot;
 use crate::messages::ask::{AskAnswer, AskId, Reply};
 use crate::ui_error::UiError;
 
-/// Is told of bytes that have arrived and of bytes in all.
+/// Callback that receives the bytes that have arrived and the total.
 pub type Report = Rc<dyn Fn(u64, u64)>;
 
 struct Pending {
@@ -17,7 +17,7 @@ struct Pending {
     report: Report,
 }
 
-/// The questions that are open.
+/// The pending queries.
 #[derive(Default)]
 pub struct Asking {
     last: Cell<u64>,
@@ -25,7 +25,7 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// A number for a question, and the end at which its answer arrives.
+    /// Registers a query; returns its number and the receiver of its answer.
     pub fn open(&self, report: Report) -> (AskId, oneshot::Receiver<Result<AskAnswer, UiError>>) {
         let id = AskId(self.last.get() + 1);
         self.last.set(id.0);
@@ -36,7 +36,7 @@ impl Asking {
         (id, answer)
     }
 
-    /// Takes in a reply; one to a question that nobody waits for is dropped.
+    /// Handles a reply; ignores replies to unknown queries.
     pub fn hear(&self, id: AskId, reply: Reply) {
         let answer = match reply {
             Reply::Fetching { loaded, total } => {
@@ -51,12 +51,12 @@ impl Asking {
         };
         let pending = self.pending.borrow_mut().remove(&id);
         if let Some(pending) = pending {
-            // Whoever asked may have gone.
+            // The receiver may have been dropped.
             let _ = pending.done.send(answer);
         }
     }
 
-    /// Ends all waiting: the worker is gone.
+    /// Drops all pending queries, because the worker is gone.
     pub fn clear(&self) {
         self.pending.borrow_mut().clear();
     }

@@ -1,6 +1,5 @@
-//! Everything beside the first answer: the trees, the place of the photo in them, the dial, the part
-//! of a photo, the photos seen so far. Signals that components share, and the questions that fill
-//! them.
+//! State beyond the first answer: the trees, the photo's place in them, the dial and the photos
+//! seen so far. Holds the signals that components share, and sends the queries that fill them.
 
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ use crate::state::outline::Outline;
 use crate::state::session::{Answer, Work};
 use crate::ui_error::UiError;
 
-/// Where the photo lies in the tree at hand.
+/// The place of the photo in the displayed tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placed {
     /// The photo.
@@ -32,7 +31,7 @@ pub struct Placed {
     pub path: TaxonomyResult,
     /// Distance of the photo to the root.
     pub radius: f64,
-    /// Distance to the root in each factor of a product.
+    /// Distance to the root in each factor of a product space; empty for other spaces.
     pub factors: Vec<f64>,
 }
 
@@ -45,40 +44,40 @@ pub struct SeenPhoto {
     pub name: String,
 }
 
-/// The shared signals; copied freely.
+/// The shared signals; cheap to copy.
 #[derive(Clone, Copy)]
 pub struct Bench {
     /// The shell that it belongs to.
     pub shell: Shell,
-    /// The model's tree, or why there is none; none before it was wanted.
+    /// The model's tree, or the error of its load; `None` before the load ends.
     pub tree: RwSignal<Option<Result<Arc<Taxonomy>, UiError>>>,
     /// The visitor's own tree.
     pub own: RwSignal<Option<Arc<Taxonomy>>>,
-    /// Which of them is shown.
+    /// Which of the two trees is shown.
     pub which: RwSignal<Which>,
-    /// What is unfolded in it.
+    /// The outline of the shown tree.
     pub outline: RwSignal<Outline>,
-    /// Id of the node that is looked at.
+    /// Id of the selected node.
     pub selected: RwSignal<Option<String>>,
-    /// Id of the node whose labels alone are asked.
+    /// Id of the node whose labels are considered; `None` means all labels.
     pub below: RwSignal<Option<String>>,
-    /// Where the photo lies.
+    /// The place of the photo in the shown tree.
     pub placed: RwSignal<Option<Arc<Placed>>>,
-    /// Where the dial stands; none is where the evidence stops.
+    /// Level of the dial; `None` means the level where the evidence stops.
     pub level: RwSignal<Option<usize>>,
     /// Photos that the engine has read, oldest first.
     pub seen: RwSignal<Vec<SeenPhoto>>,
-    /// Whether the bench is open before there is a photo.
+    /// Whether the bench is shown before there is a photo.
     pub open: RwSignal<bool>,
-    /// What the page's address asked for.
+    /// The parsed query of the page's address.
     pub link: StoredValue<Link>,
 }
 
-/// Photos that stay in the list of those seen.
+/// Maximum length of the list of seen photos.
 const SEEN: usize = 12;
 
 impl Bench {
-    /// A bench for a shell, opened by a link.
+    /// Creates the bench of a shell from the page's link.
     #[must_use]
     pub fn new(shell: Shell, link: Link) -> Self {
         let bench = Self {
@@ -99,7 +98,7 @@ impl Bench {
         bench
     }
 
-    /// The tree that is shown.
+    /// Returns the shown tree.
     #[must_use]
     pub fn shown(self) -> Option<Arc<Taxonomy>> {
         match self.which.get() {
@@ -108,7 +107,7 @@ impl Bench {
         }
     }
 
-    /// The dial of a result, which is always about the model's own tree.
+    /// Returns the dial of a result, which always refers to the model's own tree.
     #[must_use]
     pub fn dial(self, taxonomy: &TaxonomyResult) -> Dial {
         self.tree.with(|tree| {
@@ -117,7 +116,7 @@ impl Bench {
         })
     }
 
-    /// The answer on show.
+    /// Returns the displayed answer.
     #[must_use]
     pub fn answer(self) -> Option<Arc<Answer>> {
         self.shell.session.with(|session| match &session.work {
@@ -126,7 +125,7 @@ impl Bench {
         })
     }
 
-    /// Shows a node in the tree: unfolds the way to it and puts the focus there.
+    /// Selects a node in the tree: expands the path to it and moves the focus there.
     pub fn select(self, id: &str) {
         self.selected.set(Some(id.to_owned()));
         if let Some(tree) = untrack(|| self.shown())
@@ -137,7 +136,7 @@ impl Bench {
         }
     }
 
-    /// Shows a node of the model's tree, and brings the tree before the visitor's eyes.
+    /// Selects a node of the model's tree and scrolls the tree into view.
     pub fn show(self, id: &str) {
         self.which.set(Which::Bundle);
         self.select(id);
@@ -147,7 +146,7 @@ impl Bench {
         }
     }
 
-    /// Fetches the model's tree, unless that was done.
+    /// Fetches the model's tree, unless it is already loaded.
     pub fn want_tree(self) {
         if self.tree.with_untracked(|tree| matches!(tree, Some(Ok(_)))) {
             return;
@@ -167,7 +166,7 @@ impl Bench {
         });
     }
 
-    /// A link to what is shown: node, sample, dial and the model. Never a photo.
+    /// Returns a link to the current view: node, sample, dial and the model. Never a photo.
     #[must_use]
     pub fn link(self) -> Link {
         let photo = self.shell.photo.get();
@@ -186,9 +185,9 @@ impl Bench {
         }
     }
 
-    /// Keeps the signals in step with the session.
+    /// Keeps the signals in sync with the session.
     fn follow(self) {
-        // A tree is wanted as soon as the model is, or when the bench is opened.
+        // The tree is needed as soon as there is a photo, or when the bench is opened.
         Effect::new(move |_| {
             let given = self.shell.session.with(|session| session.work.is_some());
             if given || self.open.get() {
@@ -201,7 +200,7 @@ impl Bench {
             let link = self.link.get_value();
             self.level.set(link.level);
             self.below.set(None);
-            // What a link asked for holds for its photo only.
+            // The link's level and node apply to its first photo only.
             self.link.update_value(|link| {
                 link.level = None;
                 link.node = None;
@@ -223,7 +222,7 @@ impl Bench {
         });
         Effect::new(move |_| {
             let (photo, tree, below) = (done.get(), self.which.get(), self.below.get());
-            // Asked anew when the tree arrives, so that the outline can follow.
+            // Runs again when the tree arrives, so that the outline is updated.
             let ready = self.shown().is_some();
             let Some(photo) = photo else {
                 self.placed.set(None);
@@ -263,8 +262,8 @@ impl Bench {
         });
     }
 
-    /// Unfolds the photo's path, and nothing else, with the focus on where it stops; a node that
-    /// was asked for stays shown.
+    /// Expands only the photo's path and moves the focus to its stop. A selected node stays
+    /// visible.
     fn show_path(self, path: &TaxonomyResult) {
         let Some(tree) = untrack(|| self.shown()) else {
             return;
@@ -281,15 +280,15 @@ impl Bench {
     }
 }
 
-/// A result out of its JSON.
+/// Parses a result.
 ///
 /// # Errors
-/// When page and engine are of different versions.
+/// When the JSON is not a result, because page and engine are of different versions.
 pub fn result_of(json: &str) -> Result<CaptionResult, UiError> {
     serde_json::from_str(json).map_err(|error| UiError::mixed_versions(error.to_string()))
 }
 
-/// The bench of the component at hand.
+/// Returns the bench of the current component.
 ///
 /// # Panics
 /// Never on this page: `app::start` provides it to every component.

@@ -1,4 +1,4 @@
-//! Handing things to the visitor: a file to save, a text to copy; and small things kept here.
+//! Saves files, copies text to the clipboard, and stores small values in the browser.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, BlobPropertyBag, HtmlAnchorElement, Storage, Url};
 
-/// How long a file that is being saved stays readable.
+/// How long the object URL of a saved file stays valid.
 const LINGER: Duration = Duration::from_secs(30);
 
 /// Lets the visitor save a blob under a name.
@@ -25,7 +25,7 @@ pub fn save(blob: &Blob, name: &str) {
         anchor.set_download(name);
         anchor.click();
     }
-    // Some browsers begin to read it only after this turn.
+    // Some browsers start to read it only after this task.
     set_timeout(
         move || {
             let _ = Url::revoke_object_url(&url);
@@ -44,10 +44,10 @@ pub fn save_text(text: &str, name: &str, kind: &str) {
     }
 }
 
-/// Copies a text to the clipboard; false where that is not allowed.
+/// Copies a text to the clipboard; returns false if that is not allowed.
 pub async fn copy(text: &str) -> bool {
     let navigator = window().navigator();
-    // Missing on addresses that are not secure; the bindings would throw.
+    // Missing on insecure addresses, where the bindings would throw.
     let there = Reflect::get(&navigator, &"clipboard".into()).is_ok_and(|board| board.is_truthy());
     there
         && JsFuture::from(navigator.clipboard().write_text(text))
@@ -59,13 +59,14 @@ fn storage() -> Option<Storage> {
     window().local_storage().ok().flatten()
 }
 
-/// A text kept under a key in this browser.
+/// Returns the text stored under a key in this browser.
 #[must_use]
 pub fn kept(key: &str) -> Option<String> {
     storage()?.get_item(key).ok().flatten()
 }
 
-/// Keeps a text in this browser; where there is no room or no leave, it is simply not kept.
+/// Stores a text under a key in this browser, or removes it. Ignores failures (no space or no
+/// permission).
 pub fn keep(key: &str, text: Option<&str>) {
     if let Some(storage) = storage() {
         let _ = match text {

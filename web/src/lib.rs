@@ -1,17 +1,17 @@
-//! The page of Espalier: a photo in, a ladder of captions and its place in a taxonomy out.
+//! The Espalier web page: takes a photo, shows a ladder of captions and its place in a taxonomy.
 //!
-//! Read it in this order:
+//! Reading order:
 //!
-//! 1. [`messages::protocol`]: what the page and an engine's worker say to each other.
-//! 2. [`state::session`]: what the page is doing, as one value and one pure function.
-//! 3. [`load`]: from a manifest's address to checked bytes, with one honest bar.
-//! 4. `engine::worker` and `engine::client`: the two ends of the wire.
-//! 5. `shell` and `components`: the session drawn, and its commands carried out.
-//! 6. [`messages::ask`] and `bench`: what is asked of a photo beyond its first answer.
+//! 1. [`messages::protocol`]: the messages between the page and an engine's worker.
+//! 2. [`state::session`]: the page's state, as one value and one pure function.
+//! 3. [`load`]: loads a model from its manifest into verified bytes, with a progress bar.
+//! 4. `engine::worker` and `engine::client`: the two sides of the protocol.
+//! 5. `shell` and `components`: execute the session's commands and display its state.
+//! 6. [`messages::ask`] and `bench`: follow-up queries beyond a photo's first answer.
 //!
-//! The pure parts build and are tested natively; what touches a browser is built for wasm32 only.
-//! The page links core for its types alone, each worker for everything: see `Cargo.toml` for the
-//! features that part the three programs.
+//! The pure parts also build and are tested natively; browser code is built for wasm32 only. The
+//! page uses only the types of core, each worker uses all of it: see `Cargo.toml` for the features
+//! that separate the three programs.
 
 pub mod engine;
 pub mod load;

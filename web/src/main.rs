@@ -1,4 +1,4 @@
-//! The page's program: draws the page into the HTML shell.
+//! The page's program: mounts the page in the HTML shell.
 
 fn main() {
     #[cfg(target_arch = "wasm32")]

@@ -1,4 +1,4 @@
-//! A result put into words once, for whoever shows it: the widget has no words of its own.
+//! Turns a result into text in one place; the widget has no text of its own.
 
 use espalier_core::bundle::Manifest;
 use espalier_core::caption::{CaptionResult, Lineage, Receipt, TaxonomyResult};
@@ -9,7 +9,7 @@ use crate::messages::narration::{Cut, Narration};
 use crate::state::cut::Dial;
 use crate::words::{beyond_evidence, guess_sentence, how_sure, sentence};
 
-/// A result in words, with the receipt that goes with a bundle's manifest. `tree` is the taxonomy of
+/// Turns a result into text, with a receipt for the bundle's manifest. `tree` is the taxonomy of
 /// the result.
 #[must_use]
 pub fn narrate(result: &CaptionResult, manifest: &Manifest, tree: Option<&Taxonomy>) -> Narration {
@@ -32,12 +32,12 @@ pub fn narrate(result: &CaptionResult, manifest: &Manifest, tree: Option<&Taxono
         sentence: sentence(&result.taxonomy, &Dial::of(&result.taxonomy, tree), None),
         cuts: cuts.collect(),
         stop: path.iter().position(|step| step.id == result.taxonomy.stop),
-        // Made of plain values: cannot fail.
+        // Cannot fail: the receipt holds plain values only.
         receipt: serde_json::to_string_pretty(&receipt).unwrap_or_default(),
     }
 }
 
-/// Where a node lies, as a sentence.
+/// Describes the location of a node in one sentence.
 #[must_use]
 pub fn place_sentence(place: &Lineage, taxonomy: &TaxonomyResult) -> String {
     let p = place.path.last().map_or(0.0, |step| step.p);

@@ -1,4 +1,4 @@
-//! A photo as the visitor gave it. Its bytes go to the worker and nowhere else.
+//! A photo given by the visitor. Its bytes are sent to the worker and nowhere else.
 
 use js_sys::{Array, ArrayBuffer, Promise};
 use wasm_bindgen::closure::Closure;
@@ -13,10 +13,10 @@ use crate::load::fetch::in_words;
 use crate::messages::photo_id::PhotoId;
 use crate::ui_error::{Cause, UiError};
 
-/// Longest side of a picture that is read from a link, in pixels.
+/// Longest side of an image that is read from a link, in pixels; larger images are scaled down.
 const LINKED_SIDE: f64 = 4096.0;
 
-/// An address inside this page for a file; given back when dropped.
+/// The object URL of a file; revoked when dropped.
 #[derive(Debug)]
 struct ObjectUrl(String);
 
@@ -31,17 +31,17 @@ impl Drop for ObjectUrl {
 pub struct Photo {
     /// Its number.
     pub id: PhotoId,
-    /// Name of the sample that it is, if it is one.
+    /// Name of the sample, if the photo is one.
     pub sample: Option<String>,
     file: File,
     url: ObjectUrl,
 }
 
 impl Photo {
-    /// Takes a file as photo number `id`.
+    /// Creates photo number `id` from a file.
     ///
     /// # Errors
-    /// When the file is empty or the browser makes no address for it.
+    /// When the file is empty or the browser creates no object URL for it.
     pub fn new(id: PhotoId, file: File, sample: Option<String>) -> Result<Self, UiError> {
         if file.size() == 0.0 {
             return Err(UiError::empty_photo(&file.name()));
@@ -55,25 +55,25 @@ impl Photo {
         })
     }
 
-    /// Name of the file.
+    /// Returns the name of the file.
     #[must_use]
     pub fn name(&self) -> String {
         self.file.name()
     }
 
-    /// Address to show it by.
+    /// Returns the object URL for display.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url.0
     }
 
-    /// The file itself.
+    /// Returns the file itself.
     #[must_use]
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Its bytes.
+    /// Reads the bytes of the file.
     ///
     /// # Errors
     /// As [`bytes_of`].
@@ -82,10 +82,10 @@ impl Photo {
     }
 }
 
-/// Bytes of a file.
+/// Reads the bytes of a file.
 ///
 /// # Errors
-/// When the file has been moved, changed or made private since it was chosen.
+/// When the file has been moved or changed, or its permissions were revoked, since it was chosen.
 pub async fn bytes_of(file: &File) -> Result<ArrayBuffer, UiError> {
     let buffer = JsFuture::from(file.array_buffer()).await;
     buffer
@@ -102,17 +102,17 @@ fn unreadable(error: &JsValue) -> UiError {
     .with_detail(in_words(error))
 }
 
-/// What a visitor gave.
+/// Input from a visitor.
 #[derive(Debug)]
 pub enum Given {
     /// Files, at least one.
     Files(Vec<File>),
-    /// Address of a picture.
+    /// Address of an image.
     Link(String),
 }
 
-/// The pictures among some files; where there is none among them, all of them, so that the first can
-/// be told to be none.
+/// Returns the images among some files. If there are none, returns all files, so that an error can
+/// be reported for the first.
 #[must_use]
 pub fn pictures(files: Option<FileList>) -> Vec<File> {
     let Some(files) = files else {
@@ -124,10 +124,10 @@ pub fn pictures(files: Option<FileList>) -> Vec<File> {
     if pictures.is_empty() { all } else { pictures }
 }
 
-/// The pictures in what was dropped or pasted, or the address of one.
+/// Returns the images in dropped or pasted data, or the address of one.
 ///
 /// # Errors
-/// When it holds neither.
+/// When the data holds neither.
 pub fn carried(data: Option<DataTransfer>, how: &str) -> Result<Given, UiError> {
     let nothing = || UiError::no_photo(how);
     let data = data.ok_or_else(nothing)?;
@@ -150,22 +150,22 @@ pub fn carried(data: Option<DataTransfer>, how: &str) -> Result<Given, UiError> 
         .ok_or_else(nothing)
 }
 
-/// A file with these contents.
+/// Creates a file with these contents.
 ///
 /// # Errors
-/// When the browser makes none.
+/// When the browser cannot create it.
 pub fn file_of(blob: &Blob, name: &str) -> Result<File, UiError> {
     File::new_with_blob_sequence(&Array::of1(blob), name).map_err(|error| unreadable(&error))
 }
 
-/// Reads the picture at an address.
+/// Reads the image at an address.
 ///
-/// Through an image element and not by fetching: the page may connect to no other server than its
-/// own, and that rule, which keeps photos from leaving, stays as it is. The picture is drawn, upright,
-/// and kept as PNG.
+/// Uses an image element instead of a fetch: to protect photos, the page may connect only to its
+/// own server, and this rule needs no exception here. The image is drawn upright and returned as
+/// PNG.
 ///
 /// # Errors
-/// When there is no picture, or its site does not let other pages read it.
+/// When there is no image, or its site does not allow other pages to read it.
 pub async fn linked(address: &str) -> Result<File, UiError> {
     let refused = |_| UiError::link_refused(address);
     let image = HtmlImageElement::new().map_err(refused)?;
@@ -189,7 +189,7 @@ pub async fn linked(address: &str) -> Result<File, UiError> {
     file_of(&blob, name.unwrap_or("linked picture"))
 }
 
-/// A canvas of this size that is not on the page.
+/// Creates a canvas of this size, in pixels, outside the page.
 #[must_use]
 #[expect(
     clippy::cast_possible_truncation,
@@ -204,16 +204,16 @@ pub fn canvas(width: f64, height: f64) -> Option<HtmlCanvasElement> {
     Some(canvas)
 }
 
-/// What draws on a canvas.
+/// Returns the 2D drawing context of a canvas.
 #[must_use]
 pub fn context(canvas: &HtmlCanvasElement) -> Option<CanvasRenderingContext2d> {
     canvas.get_context("2d").ok().flatten()?.dyn_into().ok()
 }
 
-/// A canvas as PNG.
+/// Encodes a canvas as PNG.
 ///
 /// # Errors
-/// When the browser does not let it be read.
+/// When the browser does not allow it to be read.
 pub async fn png(canvas: &HtmlCanvasElement) -> Result<Blob, JsValue> {
     let promise = Promise::new(&mut |resolve, reject| {
         let done = Closure::once_into_js(move |blob: JsValue| {

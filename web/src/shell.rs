@@ -1,4 +1,4 @@
-//! Carries out what the session decides, and feeds what comes of it back.
+//! Executes the session's commands and feeds the outcomes back as events.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -25,14 +25,14 @@ use crate::state::choice::{Preference, Probe};
 use crate::state::session::{Command, Engine, Event, Session};
 use crate::ui_error::UiError;
 
-/// The session, the photo on show, and the hands that move them; copied freely.
+/// The session, the displayed photo, and the resources to execute commands; cheap to copy.
 #[derive(Clone, Copy)]
 pub struct Shell {
-    /// What the page is doing.
+    /// The page's state.
     pub session: RwSignal<Session>,
-    /// The photo on show.
+    /// The displayed photo.
     pub photo: RwSignal<Option<Rc<Photo>>, LocalStorage>,
-    /// Whether raw numbers are shown beside the words.
+    /// Whether raw numbers are shown beside the text.
     pub numbers: RwSignal<bool>,
     hands: StoredValue<Rc<Hands>, LocalStorage>,
 }
@@ -54,7 +54,7 @@ impl Hands {
 }
 
 impl Shell {
-    /// A shell for the page at `base` (its folder's address), working with the model of this name.
+    /// Creates a shell for the page at `base` (its folder's address) with the model of this name.
     #[must_use]
     pub fn new(base: String, model: String, preference: Preference) -> Self {
         let manifest_url = format!("{base}{}", manifest_of(&model));
@@ -80,14 +80,14 @@ impl Shell {
                 .session
                 .update(|session| drop(session.next(Event::CrashedBefore(backend))));
         }
-        // Leaving in the middle of a load is no crash.
+        // Leaving the page during a load is not a crash.
         leptos::leptos_dom::helpers::window_event_listener_untyped("pagehide", |_| crash::over());
         let plan = shell.hands().plan.clone();
         spawn_local(async move { shell.dispatch(Event::Planned(plan.await.0)) });
         shell
     }
 
-    /// A number for a photo that no other photo has had.
+    /// Returns a new, unused photo number.
     #[must_use]
     pub fn next_id(self) -> PhotoId {
         let hands = self.hands();
@@ -96,7 +96,7 @@ impl Shell {
         id
     }
 
-    /// Takes a photo, or what came instead of one; `sample` is the name of the sample that it is.
+    /// Takes a photo with its sample name, if it is a sample, or the error that occurred instead.
     pub fn give(self, given: Result<(File, Option<String>), UiError>) {
         let id = self.next_id();
         match given.and_then(|(file, sample)| Photo::new(id, file, sample)) {
@@ -111,11 +111,11 @@ impl Shell {
         }
     }
 
-    /// Puts a question to the worker; a photo's bytes may go along. `report` is told of what has to
-    /// be fetched for it.
+    /// Sends a query to the worker, optionally with a photo's bytes. `report` receives the progress
+    /// of downloads that the query needs.
     ///
     /// # Errors
-    /// What the worker says, or that there is none at work.
+    /// The worker's error, or when no worker is running.
     pub async fn ask(
         self,
         ask: Ask,
@@ -132,7 +132,7 @@ impl Shell {
             .unwrap_or_else(|_| Err(UiError::died("the engine stopped before it answered")))
     }
 
-    /// The same without a photo and without anything to report.
+    /// Sends a query without a photo and without progress reports.
     ///
     /// # Errors
     /// As [`Shell::ask`].
@@ -140,27 +140,27 @@ impl Shell {
         self.ask(ask, None, Rc::new(|_, _| ())).await
     }
 
-    /// Whether the engine waits for work.
+    /// Returns whether the engine is ready.
     #[must_use]
     pub fn is_ready(self) -> bool {
         self.session
             .with(|session| matches!(session.engine, Engine::Ready(_)))
     }
 
-    /// Folder of the page, and address of the model's manifest.
+    /// Returns the page's folder and the address of the model's manifest.
     #[must_use]
     pub fn addresses(self) -> (String, String) {
         let hands = self.hands();
         (hands.base.clone(), hands.manifest_url())
     }
 
-    /// Name of the model's folder.
+    /// Returns the name of the model's folder.
     #[must_use]
     pub fn model(self) -> String {
         self.hands().model.clone()
     }
 
-    /// Lets the session take an event in, and does what it says.
+    /// Passes an event to the session and executes the resulting commands.
     pub fn dispatch(self, event: Event) {
         let commands = self.session.try_update(|session| session.next(event));
         if !self
@@ -214,7 +214,7 @@ impl Shell {
     fn start(self, backend: Backend) {
         let hands = self.hands();
         hands.asking.clear();
-        // Known by now: the session probes, and with it waits for the plan, before it starts.
+        // Known by now: the session probes before it starts, and probing waits for the plan.
         let engines = hands
             .plan
             .peek()
@@ -256,22 +256,22 @@ impl Shell {
         }
     }
 
-    /// Starts the clock of the worker's silence again; every event counts as a sign of life.
+    /// Restarts the timer for a silent worker; every event counts as a sign of life.
     fn watch(self) {
         let patience = self.session.with_untracked(Session::patience);
         let watch = patience.map(|seconds| {
             let milliseconds = u32::try_from(seconds * 1_000).unwrap_or(u32::MAX);
             Timeout::new(milliseconds, move || {
-                // In a turn of its own: what follows drops the timer that is running here.
+                // Runs in a separate task, because the dispatch drops this timer.
                 spawn_local(async move { self.dispatch(Event::Silent) });
             })
         });
-        // Dropping the old one stops it.
+        // Dropping the old timer stops it.
         self.hands().watch.replace(watch);
     }
 }
 
-/// The shell of the component at hand.
+/// Returns the shell of the current component.
 ///
 /// # Panics
 /// Never on this page: `app::start` provides it to every component.

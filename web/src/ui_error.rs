@@ -1,28 +1,28 @@
-//! Errors as a visitor meets them: what happened, and what to do about it.
+//! Errors as shown to a visitor: what happened, and what to do about it.
 
 use espalier_core::CoreError;
 use serde::{Deserialize, Serialize};
 
-/// Whose fault it is; decides what the page does next (see [`crate::state::session`]).
+/// Cause of an error; determines what the page does next (see [`crate::state::session`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// The photo: another one will do.
+    /// The photo: another one may work.
     Photo,
     /// A file of the model: every engine would fail on it.
     Bundle,
-    /// The network: trying again may do.
+    /// The network: another attempt may succeed.
     Network,
-    /// The graphics processor: the other engine will do.
+    /// The graphics device: the other engine may work.
     Gpu,
     /// The engine itself: it crashed, hung or ran out of memory.
     Engine,
-    /// Something that this browser lacks.
+    /// A feature that this browser lacks.
     Browser,
 }
 
 impl Cause {
-    /// As the page's `data-cause` attributes spell it.
+    /// Returns the value used in the page's `data-cause` attributes.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -35,28 +35,28 @@ impl Cause {
         }
     }
 
-    /// Whether the fault lies in what both engines load, so that changing the engine cannot help.
+    /// Returns whether both engines would fail alike, so that changing the engine cannot help.
     #[must_use]
     pub const fn is_shared_by_engines(self) -> bool {
         matches!(self, Self::Bundle | Self::Network | Self::Photo)
     }
 }
 
-/// One error in words.
+/// An error as text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UiError {
-    /// Whose fault it is.
+    /// The cause.
     pub cause: Cause,
     /// What happened: one sentence.
     pub what: String,
     /// What to do: one or two sentences.
     pub todo: String,
-    /// What the code said, for a report.
+    /// The technical message, for a bug report.
     pub detail: Option<String>,
 }
 
 impl UiError {
-    /// An error without detail.
+    /// Creates an error without detail.
     pub fn new(cause: Cause, what: impl Into<String>, todo: impl Into<String>) -> Self {
         Self {
             cause,
@@ -66,14 +66,14 @@ impl UiError {
         }
     }
 
-    /// The same with what the code said.
+    /// Adds the technical message to the error.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
         self
     }
 
-    /// The photo chosen has no bytes.
+    /// The chosen photo is empty.
     #[must_use]
     pub fn empty_photo(name: &str) -> Self {
         Self::new(
@@ -83,7 +83,7 @@ impl UiError {
         )
     }
 
-    /// What was dropped or pasted holds no picture.
+    /// Dropped or pasted data holds no image.
     #[must_use]
     pub fn no_photo(how: &str) -> Self {
         Self::new(
@@ -93,7 +93,7 @@ impl UiError {
         )
     }
 
-    /// A part of a photo without a pixel.
+    /// A region of a photo that holds no pixel.
     #[must_use]
     pub fn empty_region() -> Self {
         Self::new(
@@ -103,7 +103,7 @@ impl UiError {
         )
     }
 
-    /// A question about a photo that the engine at work has not read.
+    /// A query about a photo that the running engine has not read.
     #[must_use]
     pub fn forgotten_photo() -> Self {
         Self::new(
@@ -113,7 +113,7 @@ impl UiError {
         )
     }
 
-    /// A question about a tree that the engine at work has not read.
+    /// A query about a tree that the running engine has not read.
     #[must_use]
     pub fn forgotten_tree() -> Self {
         Self::new(
@@ -123,7 +123,7 @@ impl UiError {
         )
     }
 
-    /// The model comes without a text tower.
+    /// The model has no text encoder.
     #[must_use]
     pub fn no_text_tower() -> Self {
         Self::new(
@@ -133,7 +133,7 @@ impl UiError {
         )
     }
 
-    /// What was brought as a tree cannot be read as one.
+    /// The visitor's text cannot be read as a tree.
     #[must_use]
     pub fn bad_tree(reason: &str) -> Self {
         Self::new(
@@ -143,7 +143,7 @@ impl UiError {
         )
     }
 
-    /// A link that gave no picture.
+    /// A link that leads to no readable image.
     #[must_use]
     pub fn link_refused(address: &str) -> Self {
         Self::new(
@@ -154,7 +154,7 @@ impl UiError {
         )
     }
 
-    /// The engine said nothing for too long.
+    /// The engine was silent for too long.
     #[must_use]
     pub fn silent(seconds: u64) -> Self {
         Self::new(
@@ -175,7 +175,7 @@ impl UiError {
         .with_detail(detail)
     }
 
-    /// The visitor has ended the load.
+    /// The visitor cancelled the load.
     #[must_use]
     pub fn cancelled() -> Self {
         Self::new(
@@ -207,7 +207,7 @@ impl UiError {
         .with_detail(detail)
     }
 
-    /// The server has not got a file of the model.
+    /// A file of the model is missing on the server.
     #[must_use]
     pub fn missing_file(file: &str, status: u16) -> Self {
         Self::new(
@@ -218,7 +218,7 @@ impl UiError {
         )
     }
 
-    /// A file of the model holds something else than it should.
+    /// A file of the model has invalid content.
     #[must_use]
     pub fn in_file(file: &str, reason: &str) -> Self {
         Self::new(
@@ -230,7 +230,7 @@ impl UiError {
         .with_detail(reason)
     }
 
-    /// A file could not be fetched to its end.
+    /// A file could not be fetched completely.
     #[must_use]
     pub fn network(file: &str, detail: impl Into<String>) -> Self {
         Self::new(
@@ -241,7 +241,7 @@ impl UiError {
         .with_detail(detail)
     }
 
-    /// The embedding of the stored picture came out wrong.
+    /// The embedding of the stored image is wrong.
     #[must_use]
     pub fn wrong_self_test(cosine: f32, needed: f32) -> Self {
         Self::new(
@@ -255,16 +255,16 @@ impl UiError {
     }
 }
 
-/// What to do about a photo that is in no format that is read here.
+/// Advice for a photo in an unsupported format.
 const OTHER_PHOTO: &str = "Choose another photo, or open this one in a photo program and save it \
                            as JPEG.";
 
-/// The same for the format of most phone photos that come to grief.
+/// Advice for HEIC, the most frequent unsupported format of phone photos.
 const HEIC: &str = "On an iPhone or iPad, choose the photo from the library rather than from Files \
                     and it is handed over as JPEG; for new photos set Camera › Formats to “Most \
                     Compatible”. Elsewhere, open it in a photo program and save it as JPEG.";
 
-/// Core's error with its causes, and what a visitor can do about it.
+/// Converts an error of core, with its causes and advice for the visitor.
 impl From<&CoreError> for UiError {
     fn from(error: &CoreError) -> Self {
         let detail = error.to_string();

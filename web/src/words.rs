@@ -1,13 +1,13 @@
-//! Numbers put into words: what the page says first, before any number.
+//! Turns numbers into text, which the page shows before any number.
 
 use espalier_core::caption::{CaptionResult, PlacedBy, TaxonomyResult, Verdict};
 use espalier_core::words::with_article;
 
 use crate::state::cut::Dial;
 
-/// How sure a calibrated probability is, as an adverb.
+/// Returns the adverb for a calibrated probability.
 ///
-/// The steps are those of everyday speech: "probably" is true more often than not.
+/// The thresholds follow everyday speech: "probably" is true more often than not.
 #[must_use]
 pub fn how_sure(p: f64) -> &'static str {
     match p {
@@ -19,13 +19,13 @@ pub fn how_sure(p: f64) -> &'static str {
     }
 }
 
-/// Probability from which a step is said without an adverb.
+/// Minimum probability at which a step is named without an adverb.
 const BEYOND_DOUBT: f64 = 0.99;
 
-/// Steps that a sentence names at most.
+/// Maximum number of steps named in a sentence.
 const NAMED: usize = 3;
 
-/// What the dial at `level` says, as one sentence; none is where the evidence stops.
+/// Returns the sentence for the dial at `level`; `None` means the level where the evidence stops.
 ///
 /// "It is an animal, a bird, probably a thrush; I cannot tell which."
 #[must_use]
@@ -60,13 +60,13 @@ pub fn sentence(taxonomy: &TaxonomyResult, dial: &Dial, level: Option<usize>) ->
     }
 }
 
-/// Names alone: a guess is no more sure for being said surely.
+/// Joins names without adverbs: a guess is marked as such and needs none.
 fn bare(steps: &[(String, f64)]) -> String {
     let names: Vec<&str> = steps.iter().map(|(name, _)| name.as_str()).collect();
     names.join(", ")
 }
 
-/// Names with an adverb wherever it changes.
+/// Joins names, with an adverb wherever it changes.
 fn chain(steps: &[(String, f64)]) -> String {
     let mut before = "";
     let words = steps.iter().map(|(name, p)| {
@@ -82,11 +82,11 @@ fn chain(steps: &[(String, f64)]) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// Probability from which a step below the stop is worth a word.
+/// Minimum probability at which a step below the stop is mentioned as a guess.
 const WORTH_A_GUESS: f64 = 0.25;
 
-/// The narrowest guess beyond the evidence that is worth a word and that a dial can stand at, as one
-/// sentence.
+/// Returns a sentence with the most specific level of the dial beyond the evidence that is likely
+/// enough to mention, if any.
 #[must_use]
 pub fn guess_sentence(taxonomy: &TaxonomyResult, dial: &Dial) -> Option<String> {
     let beyond = dial.evidence().map_or(0, |level| level + 1)..dial.len();
@@ -100,8 +100,9 @@ pub fn guess_sentence(taxonomy: &TaxonomyResult, dial: &Dial) -> Option<String> 
     ))
 }
 
-/// Which rungs of the ladder speak of something narrower than what the evidence carries. A rung
-/// that names no node of the path says more than the one before it, so it is beyond if that one is.
+/// Returns, for each rung of the ladder, whether it is more specific than the evidence supports. A
+/// rung that names no node of the path is more specific than the one before it, so it is beyond the
+/// evidence if that one is.
 #[must_use]
 pub fn beyond_evidence(result: &CaptionResult) -> Vec<bool> {
     let path = &result.taxonomy.path;
@@ -116,9 +117,9 @@ pub fn beyond_evidence(result: &CaptionResult) -> Vec<bool> {
     rungs.collect()
 }
 
-/// What a phrase and a photo have to do with each other, in sentences: how near, whether the phrase's
-/// cone holds the photo, and where the ways to both part. `concept` and `common` are names; `common` only
-/// where it is one that tells something.
+/// Describes the relation of a phrase to a photo: how close they are, whether the phrase's cone
+/// contains the photo, and where their paths diverge. `concept` and `common` are names of nodes;
+/// `common` is `None` if its name is uninformative.
 #[must_use]
 pub fn verdict_sentences(
     phrase: &str,
@@ -182,7 +183,7 @@ pub fn verdict_sentences(
     said
 }
 
-/// `1840.2` → `1.8 s`, `184.2` → `184 ms`.
+/// Formats a duration, `1840.2` → `1.8 s`, `184.2` → `184 ms`.
 #[must_use]
 pub fn in_time(milliseconds: f64) -> String {
     if milliseconds >= 1_000.0 {

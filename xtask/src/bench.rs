@@ -1,8 +1,8 @@
-//! `cargo xtask bench`: training and inference on the CPU beside PyTorch, and retrieval beside NumPy and
-//! FAISS, measured in turn.
+//! `cargo xtask bench`: compares training and inference on the CPU with PyTorch, and retrieval with
+//! NumPy and FAISS.
 //!
-//! Both programs do the same work on the same shapes and print the same keys. Only ratios of one
-//! run mean something: absolute numbers depend on the machine and on what else it does.
+//! Both programs do the same work on the same shapes and print the same keys. Only ratios within
+//! one run are meaningful: absolute numbers depend on the machine and its load.
 
 mod measure;
 mod retrieval;
@@ -22,7 +22,7 @@ use crate::process::{command, run as execute};
 
 const PEER: &str = "benches/peers/torch_peer.py";
 
-/// What is compared: words, our key, the peer's key, the peer's name.
+/// What is compared: label, our key, the peer's key, the peer's name.
 const WORK: [(&str, &str, &str, &str); 3] = [
     ("training", "train", "train", "PyTorch"),
     ("inference, picture tower", "infer", "infer", "PyTorch"),
@@ -34,7 +34,7 @@ const WORK: [(&str, &str, &str, &str); 3] = [
     ),
 ];
 
-/// The two programs' figures of each round, and how busy the machine was before it.
+/// Results of both programs in each round, and the load average before it.
 #[derive(Clone, Debug, Default)]
 struct Rounds {
     ours: Vec<Value>,
@@ -42,10 +42,10 @@ struct Rounds {
     load: Vec<f64>,
 }
 
-/// Measures, prints the figures and, if asked for, keeps them.
+/// Measures, prints the figures and, with `--write`, stores them in the document.
 ///
 /// # Errors
-/// Fails where a program cannot be built or run, or where ours and a peer do not compute the same.
+/// Fails if a program cannot be built or run, or if our result differs from a peer's.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     if options.rounds == 0 {
         bail!("--rounds must be at least 1");
@@ -67,7 +67,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Runs ours and PyTorch in turn; the text for the document.
+/// Runs our program and PyTorch in turn; returns the text for the document.
 fn towers(root: &Path, options: &Options) -> Result<String> {
     execute(
         throughput(root)
@@ -81,7 +81,7 @@ fn towers(root: &Path, options: &Options) -> Result<String> {
         rounds.load.extend(load_average());
         let ours = || measure(throughput(root).arg("--"), options);
         let theirs = || measure(&mut peer(root, options)?, options);
-        // Who comes first alternates, so that neither always meets the warmer machine.
+        // Alternates the order, so that neither program always runs on the warmer machine.
         let (a, b) = if round % 2 == 0 {
             let ours = ours()?;
             (ours, theirs()?)
@@ -109,7 +109,7 @@ fn towers(root: &Path, options: &Options) -> Result<String> {
     ))
 }
 
-/// Our program, up to its arguments.
+/// The command for our program, without its arguments.
 fn throughput(root: &Path) -> Command {
     let mut cargo = command("cargo");
     cargo
@@ -126,7 +126,7 @@ fn throughput(root: &Path) -> Command {
     cargo
 }
 
-/// The peer, up to its arguments.
+/// The command for the peer, without its arguments.
 fn peer(root: &Path, options: &Options) -> Result<Command> {
     let script = root.join(PEER);
     let mut python = match &options.python {
@@ -187,7 +187,7 @@ fn comparison(rounds: &Rounds) -> String {
     table
 }
 
-/// Pictures per second and processor seconds per picture of each round.
+/// Images per second and processor seconds per image of each round.
 struct Figures {
     rate: Vec<f64>,
     cpu: Vec<f64>,
@@ -228,7 +228,7 @@ fn parts(sections: &Value) -> String {
     table
 }
 
-/// Machine, source and command: what the figures belong to.
+/// Machine, source and command of the measurement.
 fn circumstances(root: &Path, options: &Options, rounds: &Rounds) -> String {
     let busy: Vec<String> = rounds
         .load
@@ -264,7 +264,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or("of unknown version")
 }
 
-/// Programs that wanted to run in the last minute, on average.
+/// Load average of the last minute.
 fn load_average() -> Option<f64> {
     std::fs::read_to_string("/proc/loadavg")
         .ok()?

@@ -64,7 +64,7 @@ enum Outcome {
 /// Runs the chosen steps and prints a table of them.
 ///
 /// # Errors
-/// Fails where a step does.
+/// Fails if a step fails.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     let mut table = Vec::new();
     for step in chosen(options) {
@@ -101,7 +101,7 @@ fn chosen(options: &Options) -> Vec<Step> {
         .copied()
         .filter(|step| options.only.is_empty() || options.only.contains(step))
         .filter(|step| !options.skip.contains(step))
-        // Long and rarely useful: only when asked for by flag or by name.
+        // These steps are long and rarely useful: they run only when requested by flag or by name.
         .filter(|step| {
             *step != Step::Gpu || options.gpu_checks || options.only.contains(&Step::Gpu)
         })
@@ -131,7 +131,8 @@ fn check(root: &Path, step: Step, options: &Options) -> Result<Outcome> {
         Step::Typos => optional(root, "typos", &[], "typos"),
         Step::Deny => deny(root),
         Step::Clippy => {
-            // In release mode, so that the build scripts and macros of the tests serve here too.
+            // Uses release mode, so that the build scripts and macros compiled for the tests are
+            // reused.
             let lint = [
                 "clippy",
                 "--release",
@@ -156,7 +157,7 @@ fn check(root: &Path, step: Step, options: &Options) -> Result<Outcome> {
                         "--features",
                         feature,
                     ])
-                    // The CUDA backend bundles LLVM, which its build script downloads unless told
+                    // The build script of the CUDA backend downloads LLVM unless this variable says
                     // that nothing will be linked.
                     .env("DOCS_RS", "1");
                 execute(check.current_dir(root))?;
@@ -191,7 +192,7 @@ fn cargo(root: &Path, args: &[&str]) -> Result<Outcome> {
     execute(command("cargo").args(args).current_dir(root)).map(|()| Outcome::Passed)
 }
 
-/// Runs a program that not everyone has; `needs` is what must be installed.
+/// Runs a program that may not be installed; `needs` is what must be installed.
 fn optional(root: &Path, program: &str, args: &[&str], needs: &str) -> Result<Outcome> {
     if on_path(needs).is_none() {
         let why = format!("{needs} is not installed (`cargo xtask setup --docs` does)");
@@ -200,8 +201,8 @@ fn optional(root: &Path, program: &str, args: &[&str], needs: &str) -> Result<Ou
     execute(command(program).args(args).current_dir(root)).map(|()| Outcome::Passed)
 }
 
-/// What is in the repository decides about licences and sources; advisories need the network, and
-/// a database that cannot be reached says nothing against us.
+/// Checks licences and sources from the repository alone. Advisories need the network; an
+/// unreachable database is not a failure.
 fn deny(root: &Path) -> Result<Outcome> {
     let here = ["deny", "check", "bans", "licenses", "sources"];
     let outcome = optional(root, "cargo", &here, "cargo-deny")?;
@@ -223,7 +224,8 @@ fn deny(root: &Path) -> Result<Outcome> {
     }
 }
 
-/// The page and each worker by itself: their features are never on together in what is shipped.
+/// Lints the page and each worker separately, since the shipped programs never combine their
+/// features.
 fn clippy_wasm(root: &Path) -> Result<Outcome> {
     let tools = setup::wasm(root, Choice::Best)?;
     let has_clippy = succeeds(tools.command("cargo").args(["clippy", "--version"]));

@@ -9,15 +9,15 @@ use crate::serve::{Server, check_port};
 use crate::setup::{self, wasm_target::Choice};
 use crate::{paths, web_build};
 
-/// Where the shipped model lies in the built page.
+/// Path of the shipped model in the built page.
 const MODEL: &str = "models/default/manifest.json";
 
 /// Builds the page, serves it and prints its address last; returns only on an error.
 ///
 /// # Errors
-/// Fails where a tool cannot be installed, the page not be built, or the port is in use.
+/// Fails if a tool cannot be installed, the page cannot be built, or the port is in use.
 pub fn run(root: &Path, port: u16, open: bool) -> Result<()> {
-    // Minutes of building must not end in a port that was in use all the time.
+    // Checks the port first: a build takes minutes.
     check_port(port)?;
     let tools = setup::wasm(root, Choice::Best)?;
     web_build::build(root, &tools, true)?;

@@ -1,4 +1,4 @@
-//! Hashes that name what was built.
+//! Hashes that identify build results.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256, Sha384};
 
-/// The first 16 hexadecimal digits of the SHA-256 of some files: enough to tell builds apart.
+/// The first 16 hexadecimal digits of the SHA-256 of some files, enough to distinguish builds.
 #[must_use]
 pub fn short(contents: &[Vec<u8>]) -> String {
     let mut hash = Sha256::new();

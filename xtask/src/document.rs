@@ -1,4 +1,4 @@
-//! Tables that a command measures and keeps in a document, and what they belong to.
+//! Writes measured tables into a document, with the machine and source that they were measured on.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::process::{capture, command};
 
 const END: &str = "<!-- to here -->";
 
-/// The line after which the tables of `cargo xtask NAME --write` stand.
+/// The marker line that precedes the tables of `cargo xtask NAME --write`.
 fn begin(name: &str) -> String {
     format!("<!-- written by `cargo xtask {name} --write` from here -->")
 }
@@ -30,14 +30,14 @@ pub fn machine() -> String {
     format!("{name}{avx}, {cores} cores")
 }
 
-/// The commit, and whether more than `document` differs from it.
+/// The commit, and whether files other than `document` differ from it.
 #[must_use]
 pub fn source(root: &Path, document: &str) -> String {
     let git = |args: &[&str]| capture(command("git").args(args).current_dir(root));
     let Ok(commit) = git(&["rev-parse", "--short", "HEAD"]) else {
         return "no commit".to_owned();
     };
-    // The document itself is what this run is about to change.
+    // Excludes the document itself, which this run will change.
     let others = format!(":!{document}");
     let changed = git(&["status", "--porcelain", "--", ".", &others]);
     let changed = changed.is_ok_and(|list| !list.trim().is_empty());

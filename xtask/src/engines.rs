@@ -1,8 +1,8 @@
-//! The engines in a folder of their own, and `engines.json`: where it lies and how large they are,
-//! told to a visitor before one is fetched.
+//! Moves the engines into a folder of their own and writes `engines.json` with its name and the
+//! engine sizes, which the page shows before it fetches one.
 //!
-//! The folder is named after what is in it, so that no cache mixes the files of two builds and a
-//! host may let browsers keep them for ever.
+//! The folder is named by the hash of its contents. No cache mixes files of two builds, and a host
+//! may allow browsers to cache them for ever.
 
 use std::fs;
 use std::path::Path;
@@ -15,21 +15,21 @@ use crate::digest;
 /// Name of the list in the built page.
 pub const FILE: &str = "engines.json";
 
-/// Start of the folder's name.
+/// Prefix of the folder's name.
 pub const FOLDER: &str = "engine-";
 
-/// The programs that it lists.
+/// The programs in the list.
 const ENGINES: [&str; 2] = ["worker_cpu", "worker_gpu"];
 
-/// What starts each of them, and counts what it sends. The page counts by the same file, so that one
-/// stays where it is.
+/// The script that starts each engine, and the one that counts the bytes it sends. The page also
+/// uses the counter, so a copy of that file stays in place.
 const STARTER: &str = "worker.js";
 const COUNTER: &str = "sent.js";
 
 /// Moves the engines of a page just built into their folder and writes the list.
 ///
 /// # Errors
-/// Fails where an engine is missing or the list cannot be written.
+/// Fails if an engine is missing or the list cannot be written.
 pub fn arrange(dist: &Path) -> Result<()> {
     let mut names = vec![STARTER.to_owned(), COUNTER.to_owned()];
     for engine in ENGINES {
@@ -63,7 +63,7 @@ pub fn arrange(dist: &Path) -> Result<()> {
     fs::write(dist.join(FILE), text).with_context(|| format!("cannot write to {}", dist.display()))
 }
 
-/// A build that follows another must not carry its engines along.
+/// Removes the engines of earlier builds.
 fn remove_others(dist: &Path, folder: &str) -> Result<()> {
     for entry in fs::read_dir(dist)? {
         let name = entry?.file_name().to_string_lossy().into_owned();

@@ -1,8 +1,9 @@
-//! Reference values: runs the generators under `tests/golden/` and compares with what is kept.
+//! Reference values: runs the generators under `tests/golden/` and compares the results with the
+//! stored files.
 //!
-//! A generator is a Python script `gen_*.py` with its dependencies in a PEP 723 header, which writes
-//! beside itself. A copy of it runs in an empty folder, in `uv` where that is installed, else in a
-//! virtual environment below the cache folder.
+//! A generator is a Python script `gen_*.py` with its dependencies in a PEP 723 header, which
+//! writes its results next to itself. A copy of it runs in an empty folder, with `uv` if that is
+//! installed, otherwise in a virtual environment below the cache folder.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -14,11 +15,11 @@ use serde_json::Value;
 use crate::paths;
 use crate::process::{command, on_path, run};
 
-/// Numbers may differ by this much, relative to the larger of 1 and their size: libraries of
-/// another version round the last digits differently.
+/// Largest allowed difference, relative to the larger of 1 and the magnitude: other library
+/// versions round the last digits differently.
 const TOLERANCE: f64 = 1e-9;
 
-/// Runs every generator; with `check`, compares with the kept files instead of replacing them.
+/// Runs every generator; with `check`, compares with the stored files instead of replacing them.
 ///
 /// # Errors
 /// Names the generator that failed or, for each file, the first value that differs.
@@ -74,7 +75,7 @@ fn generators(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(scripts)
 }
 
-/// Files directly in a folder, in the order of their names.
+/// Files directly in a folder, sorted by name.
 fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries =
         std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
@@ -84,7 +85,7 @@ fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Files below a folder, without what Python keeps for itself.
+/// Files below a folder, without Python's own files.
 fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = files_in(folder)?;
     for entry in std::fs::read_dir(folder)? {
@@ -96,7 +97,7 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Runs a copy of the script in `folder` and returns what it wrote there.
+/// Runs a copy of the script in `folder` and returns the files that it wrote there.
 fn generate(script: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
     let copy = folder.join(script.file_name().unwrap_or_default());
     std::fs::copy(script, &copy).with_context(|| format!("cannot read {}", script.display()))?;
@@ -111,10 +112,10 @@ fn generate(script: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// A command that runs a script such as `script`, to which its path is still to be added.
+/// A command that runs a script like `script`; the caller adds the path of the script.
 ///
 /// # Errors
-/// Fails where the script has no header, or its dependencies cannot be installed.
+/// Fails if the script has no header, or its dependencies cannot be installed.
 pub(crate) fn python_for(script: &Path) -> Result<Command> {
     if on_path("uv").is_some() {
         let mut uv = command("uv");
@@ -155,8 +156,8 @@ fn dependencies(script: &str) -> Result<Vec<String>> {
         .collect())
 }
 
-/// A Python with these packages: the system's where none is needed, else that of a virtual
-/// environment, made where it is missing.
+/// A Python with these packages: the system's if no package is needed, otherwise that of a virtual
+/// environment, which is created if missing.
 fn environment(dependencies: &[String]) -> Result<PathBuf> {
     if dependencies.is_empty() {
         return on_path("python3").context("the generators need `uv` or python3");
@@ -179,7 +180,7 @@ fn environment(dependencies: &[String]) -> Result<PathBuf> {
     Ok(python)
 }
 
-/// What differs between a generated and a kept file; nothing where they agree.
+/// The first difference between a generated and a stored file; `None` if they agree.
 fn compare_files(new: &Path, kept: &Path) -> Result<Option<String>> {
     let Ok(old) = std::fs::read(kept) else {
         return Ok(Some(format!("{} is not kept", kept.display())));
@@ -202,7 +203,7 @@ fn compare_files(new: &Path, kept: &Path) -> Result<Option<String>> {
     Ok(difference.map(|text| format!("{}{text}", kept.display())))
 }
 
-/// The first line that differs; comments may, because they name versions of libraries.
+/// The first line that differs. Comments are ignored, because they name library versions.
 fn line_difference(new: &str, kept: &str) -> Option<String> {
     let lines = |text: &str| -> Vec<(usize, String)> {
         let numbered = text

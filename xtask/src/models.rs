@@ -1,4 +1,4 @@
-//! `models.json`: names of the models that lie beside the page, so that it can offer them.
+//! `models.json`: names of the models in the built page, so that the page can list them.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ pub const FILE: &str = "models.json";
 /// Writes the names of the folders of `dist/models` that hold a manifest, in alphabetical order.
 ///
 /// # Errors
-/// Fails where the folder cannot be read or the list cannot be written.
+/// Fails if the folder cannot be read or the list cannot be written.
 pub fn write(dist: &Path) -> Result<()> {
     let folder = dist.join("models");
     let mut names = Vec::new();

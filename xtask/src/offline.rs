@@ -1,4 +1,4 @@
-//! The service worker's list of files, and the hashes in the demo of the widget.
+//! Fills in the service worker's list of files and the hash in the widget's demo.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,20 +11,20 @@ use crate::{digest, engines};
 /// The service worker in the built page.
 const WORKER: &str = "sw.js";
 
-/// The line of it that a build fills in.
+/// The line of the service worker that a build replaces.
 const PLACE: &str = "const BUILD = { version: \"\", shell: [] };";
 
-/// What is not needed to open the page, or is kept by the worker that uses it: models, the widget
-/// and its demo, which belong to pages of others.
+/// Names excluded from the list, because they are not needed to open the page or are cached by the
+/// worker that uses them. The widget and its demo belong to other sites.
 const LEFT_OUT: [&str; 4] = ["demo", "models", "widget", WORKER];
 
-/// The lists that say what else there is.
+/// Manifest of the default model, which the service worker caches as well.
 const MODEL: &str = "models/default/manifest.json";
 
-/// Lists the files of a page just built in its service worker.
+/// Writes the file list of a new build into its service worker.
 ///
 /// # Errors
-/// Fails where the service worker was not built, or has no place for the list.
+/// Fails if the service worker was not built, or has no line for the list.
 pub fn list(dist: &Path) -> Result<()> {
     let path = dist.join(WORKER);
     let script =
@@ -47,8 +47,8 @@ pub fn list(dist: &Path) -> Result<()> {
     fs::write(&path, filled).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Names of the files that open the page, relative to `dist`. Of the engines their scripts are
-/// among them and their programs not: a visitor needs one of these at most.
+/// Collects the files needed to open the page, relative to `dist`. Includes the scripts of the
+/// engines but not their `.wasm` files: a visitor needs at most one of these.
 fn collect(dist: &Path, folder: &Path, found: &mut Vec<String>) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let path: PathBuf = entry?.path();
@@ -84,13 +84,13 @@ fn collect(dist: &Path, folder: &Path, found: &mut Vec<String>) -> Result<()> {
 /// The widget's one script, relative to the built page.
 pub const WIDGET: &str = "widget/espalier-ladder.js";
 
-/// What stands in the demo's page for the hash of the widget.
+/// Placeholder for the widget's hash in the demo page.
 const HASH: &str = "sha384-of-the-widget";
 
-/// Puts the widget's hash into the demo's page, as a page's author would.
+/// Writes the widget's hash into the demo page, as the author of a page would.
 ///
 /// # Errors
-/// Fails where one of the two was not built.
+/// Fails if the widget or the demo was not built.
 pub fn seal(dist: &Path) -> Result<()> {
     let read =
         |name: &str| fs::read(dist.join(name)).with_context(|| format!("{name} was not built"));

@@ -1,4 +1,4 @@
-//! `cargo xtask page-cost`: what a bundle costs a visitor in bytes, memory and time.
+//! `cargo xtask page-cost`: the bytes, memory and time that a bundle costs a visitor.
 
 use std::path::{Path, PathBuf};
 
@@ -11,11 +11,11 @@ use crate::{paths, web_build};
 /// Variable that names the bundle for the test that measures it.
 pub const BUNDLE: &str = "ESPALIER_COST_BUNDLE";
 
-/// Opens the page with `bundle` on the CPU engine, in Chromium and then in Firefox where that can be
-/// had, and prints what it took.
+/// Opens the page with `bundle` on the CPU engine, in Chromium and then in Firefox if available,
+/// and prints the cost.
 ///
 /// # Errors
-/// Fails where there is no bundle, the page cannot be built, or it gives no answer.
+/// Fails if there is no bundle, the page cannot be built, or it gives no answer.
 pub fn run(root: &Path, bundle: &Path) -> Result<()> {
     let folder: PathBuf = bundle
         .canonicalize()

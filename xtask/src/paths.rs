@@ -1,15 +1,15 @@
-//! Where things are: the repository, the built page, and the folder for what outlives a clone.
+//! Paths of the repository, the built page, and the cache folder that outlives a clone.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// The root of the repository: the first folder upwards whose `Cargo.toml` has a `[workspace]`.
+/// The root of the repository: the nearest ancestor folder whose `Cargo.toml` has a `[workspace]`.
 ///
 /// # Errors
 /// Fails outside of the repository.
 pub fn root() -> Result<PathBuf> {
-    // Set by `cargo run`; the binary itself carries no path of the machine it was built on.
+    // Set by `cargo run`; the binary itself contains no path of the machine it was built on.
     let start = match std::env::var_os("CARGO_MANIFEST_DIR") {
         Some(folder) => PathBuf::from(folder),
         None => std::env::current_dir().context("cannot read the current folder")?,
@@ -38,7 +38,7 @@ pub fn dist(root: &Path) -> PathBuf {
     root.join("dist")
 }
 
-/// Where cargo puts optimised programs.
+/// The folder in which cargo puts optimised programs.
 #[must_use]
 pub fn release(root: &Path) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
@@ -46,7 +46,7 @@ pub fn release(root: &Path) -> PathBuf {
         .join("release")
 }
 
-/// The folder for what survives a clone: `$XDG_CACHE_HOME/espalier` or `~/.cache/espalier`.
+/// The cache folder, which outlives a clone: `$XDG_CACHE_HOME/espalier` or `~/.cache/espalier`.
 #[must_use]
 pub fn cache() -> PathBuf {
     std::env::var_os("XDG_CACHE_HOME")
@@ -57,7 +57,7 @@ pub fn cache() -> PathBuf {
         .join("espalier")
 }
 
-/// Where `cargo install` puts programs by default.
+/// The folder in which `cargo install` puts programs by default.
 #[must_use]
 pub fn cargo_bin() -> PathBuf {
     let root = std::env::var_os("CARGO_INSTALL_ROOT").or_else(|| std::env::var_os("CARGO_HOME"));

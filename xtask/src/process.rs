@@ -1,6 +1,6 @@
-//! Running other programs: one place for echo, time limits, captured output and error texts.
+//! Runs other programs: one place for echo, time limits, captured output and error texts.
 //!
-//! No child ever reads from standard input, so a run in the background cannot hang on a question.
+//! No child reads from standard input, so a run in the background cannot hang on a prompt.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
@@ -19,7 +19,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// The command line as one would type it, for messages.
+/// The command line as a user would type it, for messages.
 #[must_use]
 pub fn shown(command: &Command) -> String {
     let mut words = vec![command.get_program().to_string_lossy().into_owned()];
@@ -37,7 +37,7 @@ pub fn shown(command: &Command) -> String {
 /// Runs the command with its output shown.
 ///
 /// # Errors
-/// Fails where the program cannot be started or ends with a status other than 0.
+/// Fails if the program cannot be started or ends with a status other than 0.
 pub fn run(command: &mut Command) -> Result<()> {
     echo(command);
     let status = command.status().with_context(|| cannot_start(command))?;
@@ -62,7 +62,7 @@ pub fn capture(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Whether the command can be started and ends with status 0; its output is dropped.
+/// Whether the command can be started and ends with status 0; its output is discarded.
 #[must_use]
 pub fn succeeds(command: &mut Command) -> bool {
     command
@@ -72,7 +72,7 @@ pub fn succeeds(command: &mut Command) -> bool {
         .is_ok_and(|s| s.success())
 }
 
-/// Runs the command with its output shown, and ends it when `limit` has passed.
+/// Runs the command with its output shown, and kills it after `limit`.
 ///
 /// # Errors
 /// As [`run`], and when the limit was reached.
@@ -97,11 +97,11 @@ pub fn run_within(command: &mut Command, limit: Duration) -> Result<()> {
     }
 }
 
-/// Runs the command, shows its standard output line by line and hands every line to `on_line`.
-/// A status other than 0 is returned, not an error: the caller knows what it means.
+/// Runs the command, shows its standard output line by line and passes every line to `on_line`. A
+/// status other than 0 is returned, not an error: the caller interprets it.
 ///
 /// # Errors
-/// Fails where the program cannot be started or its output cannot be read.
+/// Fails if the program cannot be started or its output cannot be read.
 pub fn stream(command: &mut Command, mut on_line: impl FnMut(&str)) -> Result<ExitStatus> {
     echo(command);
     let mut child = command
@@ -111,7 +111,7 @@ pub fn stream(command: &mut Command, mut on_line: impl FnMut(&str)) -> Result<Ex
     if let Some(stdout) = child.stdout.take() {
         let mut reader = BufReader::new(stdout);
         let mut bytes = Vec::new();
-        // Bytes, not `lines()`: a test may print what is not UTF-8.
+        // Reads bytes instead of `lines()`: a test may print invalid UTF-8.
         while reader.read_until(b'\n', &mut bytes)? > 0 {
             let line = String::from_utf8_lossy(&bytes);
             print!("{line}");
@@ -140,10 +140,10 @@ pub fn on_path(program: &str) -> Option<PathBuf> {
         .next()
 }
 
-/// `path` with `folders` in front, for a child's search path.
+/// `path` with `folders` prepended, for a child's search path.
 ///
 /// # Errors
-/// Fails where a folder's name holds the separator of search paths.
+/// Fails if a folder's name contains the separator of search paths.
 pub fn prepend(folders: &[&Path], path: &OsStr) -> Result<OsString> {
     let front = folders.iter().map(|f| f.to_path_buf());
     std::env::join_paths(front.chain(std::env::split_paths(path)))

@@ -1,6 +1,6 @@
 //! A static file server for the built page, used by `demo` and by the browser tests.
 //!
-//! It answers on the loopback address only, from one folder only, and knows byte ranges,
+//! It listens on the loopback address only and serves one folder only. It supports byte ranges,
 //! validators and gzip, as a host of static pages does.
 //!
 //! ```no_run
@@ -36,7 +36,7 @@ impl Server {
     /// Serves `folder` at `127.0.0.1:port`; port 0 takes any free port.
     ///
     /// # Errors
-    /// Fails where `folder` does not exist or the port is in use, and says what to do.
+    /// Fails if `folder` does not exist or the port is in use; the error says what to do.
     pub fn start(folder: &Path, port: u16) -> Result<Self> {
         if !folder.is_dir() {
             bail!("there is no folder {} to serve", folder.display());
@@ -56,7 +56,7 @@ impl Server {
             tokio::net::TcpListener::from_std(listener)?
         };
         runtime.spawn(async move {
-            // Ends with the runtime only: accepting is tried again after a failure.
+            // Returns only when the runtime ends: accepting is retried after a failure.
             axum::serve(listener, app).await.ok();
         });
         Ok(Self {
@@ -71,7 +71,7 @@ impl Server {
         self.addr
     }
 
-    /// Address of the page, with a slash at its end.
+    /// Address of the page, with a trailing slash.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/", self.addr)
@@ -79,8 +79,8 @@ impl Server {
 }
 
 impl Server {
-    /// Ends it. Answers under way are not waited for: a client that reads no more must not hold up a
-    /// test.
+    /// Stops the server without waiting for open responses: a client that no longer reads must not
+    /// block a test.
     pub fn stop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -95,7 +95,7 @@ impl Drop for Server {
 }
 
 fn app(folder: &Path) -> Router {
-    // Weights and pictures do not get smaller; everything else is text or wasm.
+    // Weights and images do not compress; everything else is text or wasm.
     let worth_it = SizeAbove::new(512)
         .and(NotForContentType::new("application/octet-stream"))
         .and(NotForContentType::IMAGES);
@@ -106,7 +106,7 @@ fn app(folder: &Path) -> Router {
     Router::new()
         .fallback_service(ServeDir::new(folder))
         .layer(zip)
-        // A rebuilt page must show at the next reload.
+        // A reload must show a rebuilt page.
         .layer(header(CACHE_CONTROL, HeaderValue::from_static("no-cache")))
         // Pages of other sites may embed what is served here.
         .layer(header(
@@ -119,7 +119,7 @@ fn app(folder: &Path) -> Router {
         ))
 }
 
-/// Whether a server could listen on `port` now.
+/// Checks whether a server could listen on `port` now.
 ///
 /// # Errors
 /// As [`Server::start`] for a port in use.
@@ -150,7 +150,7 @@ mod tests {
 
     use super::*;
 
-    /// A served folder with a file outside of it.
+    /// A served folder with a file outside it.
     fn site() -> (tempfile::TempDir, Server) {
         let outer = tempfile::tempdir().unwrap();
         let dist = outer.path().join("dist");
@@ -163,7 +163,7 @@ mod tests {
         (outer, server)
     }
 
-    /// Head and body of one answer.
+    /// Head and body of one response.
     fn ask(server: &Server, path: &str, extra: &str) -> (String, Vec<u8>) {
         let mut socket = TcpStream::connect(server.addr()).unwrap();
         socket
@@ -233,7 +233,8 @@ mod tests {
 
     #[test]
     fn many_connections_at_once_are_all_answered() {
-        // As a browser opens them; kept open, so that none can wait for another to end.
+        // Many connections, as a browser opens them; kept open, so that none can wait for another
+        // to end.
         let (_dir, server) = site();
         let mut sockets: Vec<TcpStream> = (0..16)
             .map(|_| {

@@ -1,4 +1,4 @@
-//! Size budgets of the built programs: what a visitor downloads is part of the tests.
+//! Size budgets of the built programs, so that a larger download fails the checks.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use flate2::{Compression, write::GzEncoder};
 
-/// How the file name of a program begins, and its budget in kilobytes (1000 bytes) after gzip.
+/// Prefix of a program's file name, and its budget in kilobytes (1000 bytes) after gzip.
 ///
-/// The page itself must start at once; the CPU engine follows on every visit, the WebGPU engine
-/// only where a graphics card profits from it.
+/// The page itself must start at once; every visit fetches the CPU engine, and visits with a
+/// suitable graphics card also the WebGPU engine.
 const BUDGETS: [(&str, u64); 3] = [
     ("espalier-web", 470),
     ("worker_cpu", 1300),
@@ -29,8 +29,8 @@ struct Program {
 /// budget.
 ///
 /// # Errors
-/// Fails where there is no built page, and with `enforce` names every program that is over its
-/// budget, has none, or is missing.
+/// Fails if there is no built page; with `enforce` also if a program exceeds its budget, has none,
+/// or is missing, and names every such program.
 pub fn check(dist: &Path, enforce: bool) -> Result<()> {
     let programs = measure(dist)?;
     println!(
@@ -137,7 +137,7 @@ mod tests {
         }
     }
 
-    /// Every program, each `over` bytes above its budget.
+    /// All programs, each `over` bytes above its budget.
     fn all(over: u64) -> Vec<Program> {
         let file =
             |(start, kb): (&str, u64)| program(&format!("{start}-0123_bg.wasm"), kb * 1000 + over);

@@ -1,11 +1,12 @@
-//! Whether the built page is still what its sources say, so that a repeated command is quick.
+//! Detects whether the built page is up to date with its sources, so that a repeated command is
+//! quick.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// What the page is built from, relative to the repository.
+/// Sources of the page, relative to the repository.
 const SOURCES: [&str; 9] = [
     ".cargo",
     "Cargo.lock",
@@ -18,27 +19,27 @@ const SOURCES: [&str; 9] = [
     "web",
 ];
 
-/// Hidden, so that neither the server nor a host of static pages shows it.
+/// Hidden, so that neither our server nor a host of static pages serves it.
 const FILE: &str = ".stamp";
 
-/// Whether `dist` is what an earlier build with the same sources and `settings` left there.
+/// Whether `dist` is the unchanged result of a build with the same sources and `settings`.
 #[must_use]
 pub fn is_fresh(root: &Path, dist: &Path, settings: &str) -> bool {
     std::fs::read_to_string(dist.join(FILE))
         .is_ok_and(|kept| stamp(root, dist, settings).is_ok_and(|now| now == kept))
 }
 
-/// Notes that `dist` was just built from the sources as they are now.
+/// Records that `dist` was just built from the current sources.
 ///
 /// # Errors
-/// Fails where a file cannot be read or the note not be written.
+/// Fails if a file cannot be read or the stamp cannot be written.
 pub fn write(root: &Path, dist: &Path, settings: &str) -> Result<()> {
     std::fs::write(dist.join(FILE), stamp(root, dist, settings)?)
         .with_context(|| format!("cannot write to {}", dist.display()))
 }
 
-/// Sources, settings and result in one number each. The result is part of it: a file deleted from
-/// `dist` must come back.
+/// One hash of sources and settings, and one of the result. The result is included so that a file
+/// deleted from `dist` triggers a rebuild.
 fn stamp(root: &Path, dist: &Path, settings: &str) -> Result<String> {
     let mut sources = DefaultHasher::new();
     settings.hash(&mut sources);
@@ -54,7 +55,7 @@ fn stamp(root: &Path, dist: &Path, settings: &str) -> Result<String> {
     ))
 }
 
-/// Names and contents of `path` and all below it.
+/// Hashes the names and contents of `path` and everything below it.
 fn add(base: &Path, path: &Path, hasher: &mut DefaultHasher) -> Result<()> {
     if path.is_dir() {
         let mut entries: Vec<PathBuf> = std::fs::read_dir(path)?

@@ -1,9 +1,9 @@
-//! `cargo xtask study`: methods trained from the same start, on the same data, for the same steps,
-//! over several seeds, and what each is worth afterwards.
+//! `cargo xtask study`: trains methods from the same start, on the same data, for the same steps,
+//! over several seeds, and evaluates each of them.
 //!
 //! A seed fixes the weights that are not loaded, the order of the data and all augmentation, for
-//! every method alike. The study can be interrupted: runs that are there are continued, and what was
-//! measured is kept beside them.
+//! all methods alike. The study can be interrupted: existing runs are continued, and measured
+//! results are stored next to them.
 
 mod table;
 
@@ -20,7 +20,7 @@ use crate::process::{capture, command, run as execute};
 
 const DOCUMENT: &str = "docs/study.md";
 
-/// Ends the name of a method that is given boxes as further pairs.
+/// Suffix of a method's name that adds boxes as further pairs.
 const BOXES: &str = "+boxes";
 
 /// What to compare, on what, for how long.
@@ -87,10 +87,10 @@ fn further(text: &str) -> Result<(String, PathBuf), String> {
     Ok((task.to_owned(), path.into()))
 }
 
-/// Trains what is missing, measures all, prints the table and, if asked for, keeps it.
+/// Trains missing runs, evaluates all, prints the table and, with `--write`, stores it.
 ///
 /// # Errors
-/// Fails where a run or its measurement fails; runs that ended stay.
+/// Fails if a run or its evaluation fails; completed runs are kept.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     if options.seeds == 0 || options.methods.is_empty() {
         bail!("expected at least one seed and one method");
@@ -100,7 +100,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         execute(command("cargo").args(build).current_dir(root))?;
     }
     let mut found = Found::new();
-    // Whole seeds first, so that what an interrupted study has is comparable.
+    // Completes one seed before the next, so that an interrupted study has comparable results.
     for seed in 0..options.seeds {
         for method in &options.methods {
             let name = format!("{method}-seed{seed}");
@@ -161,13 +161,13 @@ fn fit(root: &Path, options: &Options, method: &str, seed: u64, name: &str) -> C
     fit
 }
 
-/// What a run is worth, one JSON object a task: as it was kept beside the run, or measured now.
+/// The metrics of a run, one JSON object per task: as stored next to the run, or measured now.
 fn measured(root: &Path, options: &Options, name: &str) -> Result<String> {
     let run = options.logs.join(name);
     let last = fs::read_to_string(run.join("last_checkpoint.txt"))
         .with_context(|| format!("{} has no checkpoint", run.display()))?;
     let evals = evals(root, options, &run);
-    // Measured again once anything that it depends on has changed.
+    // Measures again if anything that the result depends on has changed.
     let what = format!("{} {evals:?}", last.trim());
     let kept = run.join("study.jsonl");
     if let Some((of, lines)) = fs::read_to_string(&kept)
@@ -209,7 +209,7 @@ fn evals(root: &Path, options: &Options, run: &Path) -> Vec<Command> {
         .collect()
 }
 
-/// What the table belongs to.
+/// The settings of the study, for the document.
 fn circumstances(root: &Path, options: &Options) -> String {
     let start = options.init.as_ref().map_or("", |_| "--init … ");
     let more = if options.pairs.is_empty() {

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything, ending with one line of totals.
+//! `cargo xtask test`: runs all tests and ends with one line of totals.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,14 +11,14 @@ use crate::setup::{self, WasmTools, wasm_target::Choice};
 use crate::totals::Totals;
 use crate::{paths, web_build};
 
-/// Sets up, builds the page and runs all tests; with `browser`, those in Chromium too.
+/// Sets up, builds the page and runs all tests; with `browser`, also those in Chromium.
 ///
 /// Tests that need a browser are in test targets named `browser*` and marked as ignored, so that a
 /// plain `cargo test` works without one. They run here by themselves, one at a time.
 ///
 /// # Errors
-/// Fails where the set-up does. Tests and builds that fail are counted in the totals instead, so
-/// that one of them does not hide the others.
+/// Fails if the set-up fails. Failing tests and builds are counted in the totals instead, so that
+/// one of them does not hide the others.
 pub fn run(root: &Path, browser: bool) -> Result<Totals> {
     let tools = setup::wasm(root, Choice::Best)?;
     let chromium = if browser {
@@ -34,16 +34,17 @@ pub fn run(root: &Path, browser: bool) -> Result<Totals> {
     Ok(totals)
 }
 
-/// Variable that names the program of the command line for the tests that start it.
+/// Variable with the path of the trainer, for the tests that start it.
 const TRAINER: &str = "ESPALIER_TRAINER";
 
-/// Variable that names axe-core for the tests that look for barriers.
+/// Variable with the path of axe-core, for the accessibility tests.
 const AXE: &str = "ESPALIER_AXE";
 
-/// Every test that needs no browser, in one build: one selection of features, one compilation.
+/// All tests that need no browser, with one set of features and hence one compilation.
 fn native(root: &Path) -> Command {
     let mut cargo = command("cargo");
-    // Optimised: the tests train and embed, and the trainer that they call is built with them.
+    // Optimised: the tests train and embed, and the trainer that they call is built along with
+    // them.
     cargo
         .args(["test", "--release", "--workspace", "--no-fail-fast"])
         .env(TRAINER, paths::release(root).join("trainer"))
@@ -80,7 +81,7 @@ fn in_browser(root: &Path, tools: &WasmTools, chromium: &Browser) -> Result<Tota
 }
 
 /// Runs `cargo test` and adds up its summaries. A command that fails without a failed test did not
-/// build, and one without any test tests nothing: both count as one failure.
+/// build, and a command without any test checks nothing: both count as one failure.
 fn harness(cargo: &mut Command) -> Result<Totals> {
     let mut totals = Totals::default();
     let status = stream(cargo, |line| {
@@ -102,7 +103,7 @@ fn harness(cargo: &mut Command) -> Result<Totals> {
     Ok(totals)
 }
 
-/// Adds the browser's tests, which the run without a browser had counted as skipped.
+/// Adds the browser tests, which the run without a browser counted as skipped.
 fn with_browser(native: Totals, browser: Totals) -> Totals {
     Totals {
         passed: native.passed + browser.passed,

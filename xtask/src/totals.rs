@@ -1,12 +1,12 @@
-//! Counts of the test harness, read from the summaries that it prints.
+//! Test counts, read from the summaries of the test harness.
 
 use std::fmt;
 use std::ops::AddAssign;
 
-/// Tests by how they ended.
+/// Tests by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
-    /// Ended well.
+    /// Passed.
     pub passed: usize,
     /// Failed.
     pub failed: usize,
@@ -32,7 +32,7 @@ impl Totals {
         })
     }
 
-    /// Tests that really ran.
+    /// Number of tests that ran.
     #[must_use]
     pub fn ran(&self) -> usize {
         self.passed + self.failed

@@ -9,11 +9,11 @@ use crate::setup::target::TARGET;
 use crate::setup::{WasmTools, cargo_tool::CargoTool};
 use crate::{engines, models, offline, paths, sizes, stamp, wire};
 
-/// Builds the page into `dist/`, unless it is already what the sources say, and prints the sizes
-/// of its programs. Budgets hold for the release build only.
+/// Builds the page into `dist/` unless it is up to date, and prints the sizes of its programs.
+/// Budgets apply to the release build only.
 ///
 /// # Errors
-/// Fails where the build does, or where a program is larger than its budget.
+/// Fails if the build fails, or if a program exceeds its budget.
 pub fn build(root: &Path, tools: &WasmTools, release: bool) -> Result<()> {
     let dist = paths::dist(root);
     let settings = settings(root, tools, release)?;
@@ -32,14 +32,14 @@ pub fn build(root: &Path, tools: &WasmTools, release: bool) -> Result<()> {
     wire::check(&dist, release)
 }
 
-/// What decides about the result beside the sources.
+/// Everything besides the sources that determines the result.
 fn settings(root: &Path, tools: &WasmTools, release: bool) -> Result<String> {
     let compiler = capture(tools.command("rustc").arg("-V").current_dir(root))?;
     let optimiser = capture(tools.command("wasm-opt").arg("--version"))?;
     Ok(format!("release={release}\n{compiler}{optimiser}"))
 }
 
-/// trunk builds offline, so that it never downloads a tool of its own; the crates must be there.
+/// Fetches the crates first: trunk builds offline, so that it never downloads a tool of its own.
 fn fetch(root: &Path) -> Result<()> {
     run(command("cargo")
         .args(["fetch", "--quiet", "--target", TARGET])

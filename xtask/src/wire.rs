@@ -1,5 +1,5 @@
-//! What a visitor has to fetch, as it travels: texts and programs after gzip, weights as they are,
-//! since hosts of static files compress by type and weights have none.
+//! Transfer sizes of the page: texts and programs after gzip, weights uncompressed, since static
+//! hosts compress by file type and weights have no known type.
 
 use std::fs;
 use std::io::Write as _;
@@ -20,7 +20,7 @@ const ALL: Target = Target {
     most: 16.0,
 };
 
-/// Kilobytes of the widget before somebody presses it.
+/// Budget in kilobytes of the widget before a visitor activates it.
 const WIDGET_KB: u64 = 15;
 
 struct Target {
@@ -29,14 +29,14 @@ struct Target {
     most: f64,
 }
 
-/// A part of what is fetched, and its bytes on the way.
+/// A part of the download, and its transfer size in bytes.
 type Row = (&'static str, u64);
 
-/// Prints what a first answer and a whole visit cost and, with `enforce`, compares them with their
-/// budgets.
+/// Prints the transfer sizes of a first answer and of a whole visit and, with `enforce`, compares
+/// them with their budgets.
 ///
 /// # Errors
-/// Fails where there is no built page, or with `enforce` a sum is over its budget.
+/// Fails if there is no built page, or with `enforce` if a sum exceeds its budget.
 pub fn check(dist: &Path, enforce: bool) -> Result<()> {
     let mut faults = Vec::new();
     let widget = zipped(&dist.join(offline::WIDGET))?;
@@ -88,10 +88,10 @@ fn zipped(path: &Path) -> Result<u64> {
     Ok(encoder.finish()?.len() as u64)
 }
 
-/// Bytes of a file on the way.
+/// Transfer size of a file in bytes.
 ///
 /// # Errors
-/// Fails where the file cannot be read.
+/// Fails if the file cannot be read.
 pub fn travels(path: &Path) -> Result<u64> {
     let compressed = [
         "css", "html", "js", "json", "md", "svg", "tsv", "txt", "wasm",
@@ -111,7 +111,8 @@ fn json(path: &Path) -> Result<Value> {
     Ok(serde_json::from_slice(&bytes)?)
 }
 
-/// Bytes of the page itself: everything at the top of the folder but the demo's and the widget's.
+/// Transfer size of the page itself: all visible files at the top level of the folder, which
+/// excludes the demo and the widget.
 fn page(dist: &Path) -> Result<u64> {
     let mut sum = 0;
     for entry in fs::read_dir(dist)? {
@@ -143,7 +144,7 @@ fn engine(dist: &Path, name: &str) -> Result<u64> {
     .sum()
 }
 
-/// Bytes of the model's files of one part; those of the first shard, or the later ones.
+/// Transfer size of the model files of one part: of the first shard, or with `later` of the others.
 fn part(dist: &Path, part: &str, later: bool) -> Result<u64> {
     let folder = dist.join("models/default");
     let manifest = json(&folder.join("manifest.json"))?;
@@ -191,7 +192,7 @@ fn all(dist: &Path) -> Result<Vec<Row>> {
 mod tests {
     use super::*;
 
-    /// A built page whose image encoder is of so many bytes.
+    /// A built page with an image encoder of the given number of bytes.
     fn dist(tower: usize) -> tempfile::TempDir {
         let dist = tempfile::tempdir().unwrap();
         let write = |name: &str, bytes: &[u8]| {

@@ -1,4 +1,4 @@
-//! How scores become probabilities that mean what they say.
+//! Calibration: turns scores into probabilities that match observed frequencies.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,29 +7,29 @@ use super::files;
 use crate::bundle::BundleFiles;
 use crate::error::{CoreError, Result};
 
-/// Fitted on pictures that were not trained on.
+/// Calibration parameters, fitted on images held out from training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// Logits (cosine or minus distance) are multiplied by this before the softmax.
     pub scale: f64,
-    /// The stop is the deepest node at least this probable.
+    /// The path stops at the deepest node with at least this probability.
     pub threshold: f64,
-    /// For each depth of the taxonomy, the root's first, what the log-odds of its nodes are
-    /// multiplied by; 1 for depths that are not listed.
+    /// Factor on the log-odds of the nodes at each depth of the taxonomy, starting with the root; 1
+    /// for depths that are not listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<f64>,
-    /// Radii between which the confidence grows. Images unlike anything that the model was trained on lie
-    /// near the root: below the first radius the confidence is 0, above the second it is unchanged, and
-    /// between them it is scaled linearly.
+    /// Radii between which the confidence grows. Images unlike the training data lie near the root:
+    /// below the first radius the confidence is 0, above the second it is unchanged, and between
+    /// them it is scaled linearly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub radii: Option<[f64; 2]>,
-    /// A model of all that an embedding shows; in place of levels and radii where it is there.
+    /// Logistic model of a node's probability; if present, it replaces `levels` and `radii`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
 }
 
 impl Calibration {
-    /// One scale for all, and a stop where a node is more likely right than wrong.
+    /// One scale for all depths, and a stop at the deepest node with a probability of at least 0.5.
     #[must_use]
     pub fn of_scale(scale: f64) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl Calibration {
         }
     }
 
-    /// Read the calibration of a bundle.
+    /// Reads the calibration of a bundle.
     ///
     /// # Errors
     /// [`CoreError::Bundle`] when the file is missing or holds something else.
@@ -52,7 +52,7 @@ impl Calibration {
         })
     }
 
-    /// What makes no sense, if anything.
+    /// Description of the first invalid value, if any.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
         let positive = |v: &f64| v.is_finite() && *v > 0.0;
@@ -96,7 +96,7 @@ impl Calibration {
     }
 }
 
-/// A probability whose log-odds are multiplied by `slope`; 0 and 1 stay.
+/// Multiplies the log-odds of a probability by `slope`; 0 and 1 are unchanged.
 #[must_use]
 pub fn sharpen(p: f64, slope: f64) -> f64 {
     let (yes, no) = (p.powf(slope), (1.0 - p).max(0.0).powf(slope));

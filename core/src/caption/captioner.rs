@@ -1,4 +1,4 @@
-//! A bundle made ready to caption photos.
+//! A bundle loaded onto a device, ready to caption photos.
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
@@ -15,12 +15,12 @@ use crate::input::{Preprocess, to_planes};
 use crate::model::{DualConfig, ImageEncoder, Lift, TextEncoder};
 use crate::taxonomy::{NodeIx, Taxonomy};
 
-/// The part of a model that embeds pictures.
+/// The part of a model that embeds images.
 #[derive(Module, Debug)]
 pub struct ImageModel {
-    /// Picture encoder.
+    /// Image encoder.
     pub image: ImageEncoder,
-    /// From features to points.
+    /// Maps features to points.
     pub lift: Lift,
 }
 
@@ -29,13 +29,13 @@ pub struct ImageModel {
 pub struct TextModel {
     /// Text encoder.
     pub text: TextEncoder,
-    /// From features to points.
+    /// Maps features to points.
     pub lift: Lift,
-    /// Scale of the logits that the model was trained with.
+    /// Logit scale that the model was trained with.
     pub logit_scale: LogScalar,
 }
 
-/// What a photo's embedding says.
+/// Caption ladder and taxonomy path of a photo's embedding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Caption {
     /// From general to specific.
@@ -44,7 +44,7 @@ pub struct Caption {
     pub taxonomy: TaxonomyResult,
 }
 
-/// A bundle with its picture tower on a device.
+/// A bundle with its image encoder on a device.
 #[derive(Debug)]
 pub struct Captioner {
     info: ModelInfo,
@@ -57,7 +57,7 @@ pub struct Captioner {
     selftest: Option<(RgbImage, Vec<f32>)>,
 }
 
-/// Build the picture part of an architecture, without weights.
+/// Builds the image part of an architecture, without weights.
 pub fn image_model(config: &DualConfig, device: &Device) -> ImageModel {
     ImageModel {
         image: config.init_image(device),
@@ -65,7 +65,8 @@ pub fn image_model(config: &DualConfig, device: &Device) -> ImageModel {
     }
 }
 
-/// Rows of points on the host. Waits for the device without blocking, as a browser demands.
+/// Copies points to the host, one vector per row. Awaits the device, since a browser must not
+/// block.
 pub(super) async fn rows(points: Tensor<2>) -> Result<Vec<Vec<f32>>> {
     let [_, width] = points.dims();
     let data = points
@@ -83,7 +84,7 @@ pub(super) async fn rows(points: Tensor<2>) -> Result<Vec<Vec<f32>>> {
 }
 
 impl Captioner {
-    /// A picture tower with its weights, and the files of the other parts.
+    /// Combines an image encoder that has its weights with the files of the other parts.
     ///
     /// # Errors
     /// [`crate::CoreError::Bundle`] naming a missing file, a tensor error naming a tensor.
@@ -123,8 +124,7 @@ impl Captioner {
         })
     }
 
-    /// Take in further captions: the files of a later shard, see
-    /// [`crate::bundle::BundleFile::shard`].
+    /// Adds the captions of a later shard, see [`crate::bundle::BundleFile::shard`].
     ///
     /// # Errors
     /// As [`CaptionIndex::read`].
@@ -132,7 +132,7 @@ impl Captioner {
         self.index.grow(manifest, shard, bundle, &self.space)
     }
 
-    /// How a photo becomes the tower's input.
+    /// Preprocessing of a photo for the image encoder.
     #[must_use]
     pub fn preprocessing(&self) -> Preprocess {
         self.preprocess
@@ -150,7 +150,7 @@ impl Captioner {
         &self.space
     }
 
-    /// Texts that photos are captioned with.
+    /// Caption index.
     #[must_use]
     pub fn index(&self) -> &CaptionIndex {
         &self.index
@@ -164,10 +164,10 @@ impl Captioner {
 
     /// Embeddings of photos, `[n, d_embed]` row by row.
     ///
-    /// Waits for the device without blocking, as a browser demands.
+    /// Awaits the device, since a browser must not block.
     ///
     /// # Errors
-    /// [`CoreError::Image`] for a picture without pixels, [`CoreError::Device`] when the device
+    /// [`CoreError::Image`] for an image without pixels, [`CoreError::Device`] when the device
     /// fails.
     pub async fn embed(&self, photos: &[RgbImage]) -> Result<Vec<Vec<f32>>> {
         let inputs: Vec<RgbImage> = photos
@@ -180,8 +180,8 @@ impl Captioner {
         rows(self.model.lift.image(self.model.image.forward(images))).await
     }
 
-    /// Cosine between the stored and the computed embedding of the bundle's test picture; 1 for a
-    /// bundle without one. Anything below 0.995 means that this device computes wrongly.
+    /// Cosine between the stored and the computed embedding of the bundle's test image; 1 for a
+    /// bundle without one. A value below 0.995 means that this device computes wrong results.
     ///
     /// # Errors
     /// As [`embed`](Self::embed).
@@ -201,7 +201,7 @@ impl Captioner {
         self.ranked(embedding, self.classifier.path(&self.space, embedding))
     }
 
-    /// The same for a photo that is known to show something at or below a node.
+    /// Like [`rank`](Self::rank), for a photo that is known to show something at or below a node.
     ///
     /// # Errors
     /// [`crate::CoreError::Taxonomy`] for a node that the taxonomy lacks, or that has no label at
@@ -220,7 +220,7 @@ impl Captioner {
         }
     }
 
-    /// The way to a node, seen from a photo.
+    /// Path from the root to a node, with the photo's probability of each step.
     ///
     /// # Errors
     /// [`crate::CoreError::Taxonomy`] for a node that the taxonomy lacks.

@@ -1,19 +1,20 @@
-//! How likely a node of the taxonomy is, from all that a photo's embedding shows.
+//! Probability of a taxonomy node given a photo's embedding.
 //!
-//! A softmax knows only which label is nearest, not whether anything is near: a blurred photo, or one
-//! of a thing that is no label, gets shares as large as a clear one. Two more numbers tell them apart,
-//! the logit of the nearest label (Hendrycks et al. 2022, "Scaling Out-of-Distribution Detection for
-//! Real-World Settings") and the radius of the embedding. With the share at or below a node and how
-//! specific the node is they make a logistic model (Platt 1999).
+//! A softmax compares labels with each other; it does not show whether any label is near. A blurred
+//! photo, or a photo of something outside the labels, gets shares as large as a clear one. Two
+//! further inputs separate these cases: the logit of the nearest label (Hendrycks et al. 2022,
+//! "Scaling Out-of-Distribution Detection for Real-World Settings") and the radius of the
+//! embedding. Together with the share at or below a node and the specificity of the node, they are
+//! the inputs of a logistic model (Platt 1999).
 //!
-//! Two questions are asked of it, with weights of their own. What is said of a node should be right as
-//! often as it is said, so that model is fitted on photos of labels. Where a path stops should also hold
-//! for photos of things that are no label, which are fitted with it in the model that decides this: among
-//! known photos alone, nothing teaches that the nearest label may be the wrong one.
+//! The model has two sets of weights. The reported probability should be calibrated, so its weights
+//! are fitted on photos of labels. The decision where a path stops should also hold for photos of
+//! things outside the labels, so its weights are fitted on those photos as well: photos of labels
+//! alone contain no example in which the nearest label is wrong because none is right.
 
 use serde::{Deserialize, Serialize};
 
-/// Shares closer to 0 or 1 than this count as that far from it.
+/// Shares are clamped to at least this distance from 0 and 1.
 const LEAST_SHARE: f64 = 1e-5;
 
 /// Number of inputs of [`Evidence`].
@@ -22,19 +23,19 @@ pub const INPUTS: usize = 9;
 /// A logistic model of whether a photo shows a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Weights of what is said of a node, at most [`INPUTS`], in the order of [`Evidence::inputs`];
-    /// those that are missing are 0.
+    /// Weights of the reported probability, at most [`INPUTS`], in the order of
+    /// [`Evidence::inputs`]; missing weights are 0.
     pub weights: Vec<f64>,
-    /// The same of what decides where a path stops; `weights` where missing.
+    /// Weights of the decision where a path stops, in the same order; `weights` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_weights: Option<Vec<f64>>,
-    /// Mean and standard deviation, over the photos of the fit, of the largest scaled logit.
+    /// Mean and standard deviation of the largest scaled logit over the photos of the fit.
     pub best: [f64; 2],
     /// The same for the radius.
     pub radius: [f64; 2],
 }
 
-/// The two numbers of a photo that do not depend on the node.
+/// The inputs that depend on the photo but not on the node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
     /// Largest logit of a label, times the scale of the calibration.
@@ -44,11 +45,11 @@ pub struct Seen {
 }
 
 impl Evidence {
-    /// Inputs of the model for a node: log-odds of the softmax share at or below it, 1, the bits that
-    /// its labels leave open (`log2` of their number, in tens), and both numbers of the photo in
-    /// standard deviations; then the open bits times the log-odds, times themselves, and times each of
-    /// both numbers, since a nearest label that is far speaks against that label more than against what
-    /// lies above it.
+    /// Inputs of the model for a node: the log-odds of the softmax share at or below it; 1; the
+    /// open bits (`log2` of the number of labels at or below the node, divided by 10); and both
+    /// values of `seen`, standardised. Then the open bits times the log-odds, times themselves, and
+    /// times each value of `seen`: if even the nearest label is far, this is stronger evidence
+    /// against that label than against the nodes above it.
     #[must_use]
     pub fn inputs(&self, share: f64, labels_below: usize, seen: Seen) -> [f64; INPUTS] {
         let share = share.clamp(LEAST_SHARE, 1.0 - LEAST_SHARE);
@@ -70,21 +71,21 @@ impl Evidence {
         ]
     }
 
-    /// Probability that a photo of a label shows a node; in `(0, 1)`.
+    /// Probability that a photo of some label shows a node; in `(0, 1)`.
     #[must_use]
     pub fn probability(&self, share: f64, labels_below: usize, seen: Seen) -> f64 {
         logistic(&self.inputs(share, labels_below, seen), &self.weights)
     }
 
-    /// The same of a photo that may show no label at all: a path goes on where this reaches the
-    /// threshold.
+    /// Like [`probability`](Self::probability), for a photo that may show no label at all. A path
+    /// continues while this reaches the threshold.
     #[must_use]
     pub fn support(&self, share: f64, labels_below: usize, seen: Seen) -> f64 {
         let weights = self.stop_weights.as_ref().unwrap_or(&self.weights);
         logistic(&self.inputs(share, labels_below, seen), weights)
     }
 
-    /// What makes no sense, if anything.
+    /// Description of an invalid value, if any.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
         let sound = |weights: &Vec<f64>| {
@@ -138,7 +139,7 @@ mod tests {
     #[test]
     fn a_photo_that_nothing_is_near_is_less_likely_to_show_the_node() {
         let model = evidence();
-        // Two deviations below the mean: log-odds are less by 2.
+        // Two deviations below the mean lower the log-odds by 2.
         let expected = 1.0 / (1.0 + (-(4.0_f64.ln() - 2.0)).exp());
         assert!((model.probability(0.8, 1, seen(6.0)) - expected).abs() < 1e-12);
         assert!(model.probability(0.8, 64, seen(6.0)) > model.probability(0.8, 1, seen(6.0)));

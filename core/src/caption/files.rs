@@ -1,14 +1,14 @@
-//! Names of the files that a bundle consists of.
+//! Names of the files in a bundle.
 
-/// Name of the one tensor in a file of embeddings, `[n, d_embed]`.
+/// Name of the only tensor in a file of embeddings, `[n, d_embed]`.
 pub const EMBEDDINGS: &str = "embeddings";
-/// Weights of the picture tower.
+/// Weights of the image encoder.
 pub const IMAGE: &str = "image.safetensors";
-/// Weights of the text tower.
+/// Weights of the text encoder.
 pub const TEXT: &str = "text.safetensors";
-/// Merges of the text tower's vocabulary.
+/// BPE merges of the text encoder's vocabulary.
 pub const VOCABULARY: &str = "vocab.txt";
-/// Nouns that name no node, with their nodes; for typed words, and not every bundle has them.
+/// Nouns that are not names of nodes, each with its node. Used for typed words; optional.
 pub const NOUNS: &str = "nouns.tsv";
 /// Texts of the caption index, JSON.
 pub const CAPTIONS: &str = "captions.json";
@@ -20,7 +20,7 @@ pub const TAXONOMY: &str = "taxonomy.tsv";
 pub const LABEL_EMBEDDINGS: &str = "taxonomy.safetensors";
 /// Calibration, JSON.
 pub const CALIBRATION: &str = "calibration.json";
-/// The self-test's picture.
+/// Image of the self-test.
 pub const SELFTEST_PICTURE: &str = "selftest.png";
-/// The self-test's embedding, tensor [`EMBEDDINGS`].
+/// Embedding of the self-test, tensor [`EMBEDDINGS`].
 pub const SELFTEST_EMBEDDING: &str = "selftest.safetensors";

@@ -1,4 +1,4 @@
-//! The texts that a photo can be captioned with.
+//! Index of the captions that a photo can get.
 
 use std::collections::BTreeSet;
 
@@ -15,15 +15,16 @@ use crate::weights::Tensors;
 pub struct CaptionEntry {
     /// The caption.
     pub text: String,
-    /// Taxonomy node that it speaks of.
+    /// Taxonomy node that it describes.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub node: Option<String>,
-    /// 0 for a bare name, larger for more said about the picture than what it shows.
+    /// 0 for a bare name; larger for captions that describe more of the image than the object
+    /// shown.
     #[serde(default)]
     pub detail: u8,
 }
 
-/// Texts with their embeddings and radii, all of the same length.
+/// Texts with their embeddings and radii, in the same order.
 #[derive(Clone, Debug)]
 pub struct CaptionIndex {
     entries: Vec<CaptionEntry>,
@@ -32,7 +33,7 @@ pub struct CaptionIndex {
     width: usize,
 }
 
-/// Rows of the tensor [`EMBEDDINGS`] of a file, checked for their number and width.
+/// Rows of the tensor [`EMBEDDINGS`] of a file, after a check of their number and width.
 ///
 /// # Errors
 /// [`CoreError::TensorNames`] or [`CoreError::TensorShape`] when the file holds something else.
@@ -54,7 +55,7 @@ pub fn embedding_rows(tensors: &Tensors, rows: usize, width: usize) -> Result<&[
     Ok(&tensor.data)
 }
 
-/// Texts and their embeddings, row major, from two files of a bundle.
+/// Reads texts and their embeddings, row major, from two files of a bundle.
 fn read_pair(
     (texts, embeddings): (&str, &str),
     bundle: &BundleFiles,
@@ -71,7 +72,7 @@ fn read_pair(
 }
 
 impl CaptionIndex {
-    /// Index over texts and their embeddings `[n, width]`, row major.
+    /// Builds an index from texts and their embeddings `[n, width]`, row major.
     ///
     /// # Errors
     /// [`CoreError::Bundle`] when there is no text, a text is empty, or an embedding is not finite.
@@ -106,10 +107,10 @@ impl CaptionIndex {
         })
     }
 
-    /// Read the index of a bundle: the first shard, and of the later ones those that are there.
+    /// Reads the index of a bundle: the first shard, and those later shards that are present.
     ///
     /// # Errors
-    /// [`CoreError::Bundle`] or a tensor error naming what is wrong with which file.
+    /// [`CoreError::Bundle`] or a tensor error that names the file.
     pub fn read(manifest: &Manifest, bundle: &BundleFiles, space: &Space) -> Result<Self> {
         let width = manifest.model.d_embed;
         let first = (files::CAPTIONS, files::CAPTION_EMBEDDINGS);
@@ -127,10 +128,10 @@ impl CaptionIndex {
         Ok(index)
     }
 
-    /// Append the texts of a later shard.
+    /// Appends the texts of a later shard.
     ///
     /// # Errors
-    /// As [`read`](Self::read); the index is unchanged then.
+    /// As [`read`](Self::read); the index is then unchanged.
     pub fn grow(
         &mut self,
         manifest: &Manifest,
@@ -169,16 +170,16 @@ impl CaptionIndex {
         &self.radii
     }
 
-    /// Point of a text, by its place among [`entries`](Self::entries).
+    /// Point of a text, by its index in [`entries`](Self::entries).
     ///
     /// # Panics
-    /// For a place that the index does not have.
+    /// If the index is out of range.
     #[must_use]
     pub fn point(&self, place: usize) -> &[f32] {
         &self.embeddings[place * self.width..(place + 1) * self.width]
     }
 
-    /// Score of every text for a picture's embedding, larger is closer.
+    /// Score of every text for an image's embedding; larger is closer.
     #[must_use]
     pub fn scores(&self, space: &Space, picture: &[f32]) -> Vec<f64> {
         self.embeddings

@@ -1,10 +1,10 @@
-//! From scores and radii to rungs.
+//! Builds a ladder of captions from scores and radii.
 //!
-//! A ladder climbs down the photo's path in the taxonomy, one caption a node, and ends with
-//! captions that say more about the picture. Its radii never decrease: among all wordings of all
-//! nodes the longest chain of non-decreasing radius is taken, and of those the best-scoring one.
-//! A ladder begins within the evidence, at or above the node where the path stops, wherever that
-//! leaves enough rungs.
+//! A ladder follows the photo's path in the taxonomy downwards, with at most one caption per node,
+//! and ends with captions that describe more of the image. Its radii never decrease: among the
+//! captions of all nodes it is the longest chain of non-decreasing radius, and among the longest
+//! the one with the highest total score. If enough rungs remain, it begins at or above the node
+//! where the path stops, so that its first rung is supported by the evidence.
 
 use std::collections::BTreeSet;
 
@@ -13,13 +13,14 @@ use super::path::TaxonomyPath;
 use super::result::Rung;
 use crate::taxonomy::{NodeIx, Taxonomy};
 
-/// A path shorter than this is filled up from the whole index, see [`by_radius`].
+/// With fewer rungs than this, a ladder may begin anywhere on the path; if it is still too short,
+/// [`by_radius`] replaces it where that gives more rungs.
 const FEW: usize = 3;
 
-/// Thresholds of [`by_radius`] (notation 6.4).
+/// Number of thresholds of [`by_radius`] (notation 6.4).
 const STEPS: usize = 50;
 
-/// Rungs of a photo whose captions have the given scores.
+/// Builds the ladder of a photo from the scores of all captions.
 #[must_use]
 pub fn climb(
     index: &CaptionIndex,
@@ -52,8 +53,8 @@ pub fn climb(
         .collect()
 }
 
-/// The nodes of a path that are said: not the broadest, and of nodes with the same labels
-/// below only the most specific.
+/// The nodes of a path that can get a rung: nameable nodes with captions. Of nodes with the same
+/// labels below them, only the most specific is kept.
 fn telling(taxonomy: &Taxonomy, path: &TaxonomyPath, index: &CaptionIndex) -> Vec<NodeIx> {
     let captioned: BTreeSet<&str> = index
         .entries()
@@ -77,7 +78,7 @@ fn telling(taxonomy: &Taxonomy, path: &TaxonomyPath, index: &CaptionIndex) -> Ve
     nodes
 }
 
-/// Candidates for each rung, general to specific: the wordings of each telling node, then the
+/// Candidates for each rung, general to specific: the bare-name captions of each node, then the
 /// best-scoring caption of the last node for each level of detail.
 fn levels(
     index: &CaptionIndex,
@@ -106,9 +107,9 @@ fn levels(
     levels
 }
 
-/// One candidate a level at most, the first of them from one of the first `starts` levels, radii
-/// never decreasing, no text twice: the longest such chain, and of the longest the one with the
-/// largest sum of scores.
+/// The longest chain that takes at most one candidate per level, begins in one of the first
+/// `starts` levels, never decreases in radius and repeats no text. Of the longest chains, the one
+/// with the largest sum of scores.
 fn longest_chain(
     levels: &[Vec<usize>],
     radii: &[f64],
@@ -158,15 +159,15 @@ fn longest_chain(
 
 /// The best-scoring text within each of 50 growing radii, without repetition (notation 6.4).
 ///
-/// Radii and scores both never decrease, because a text displaces another only when it scores
-/// higher and has just come within reach.
+/// Radii and scores never decrease along the result: a text replaces the previous one only if it
+/// scores higher and was outside the previous radius.
 fn by_radius(index: &CaptionIndex, scores: &[f64]) -> Vec<usize> {
     let radii = index.radii();
     let lo = radii.iter().copied().fold(f64::INFINITY, f64::min);
     let hi = radii.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut chain: Vec<usize> = Vec::new();
     for step in 0..STEPS {
-        // The last threshold is the largest radius itself, not a rounding of it.
+        // The last threshold is exactly the largest radius, without rounding.
         let share = step as f64 / (STEPS - 1) as f64;
         let reach = if step + 1 == STEPS {
             hi
@@ -259,13 +260,13 @@ mod tests {
     #[test]
     fn a_ladder_begins_where_the_evidence_still_carries() {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
-        // Only `an animal` is carried; leaving it out would give one rung more.
+        // The evidence supports only `an animal`; a ladder without it would have one rung more.
         let index = index(&[0.4, 0.2, 0.3, 0.5, 0.45]);
         let mut path = path(&taxonomy);
         path.stop = 1;
         let rungs = climb(&index, &[0.0; 5], &taxonomy, &path);
         let texts: Vec<&str> = rungs.iter().map(|r| r.text.as_str()).collect();
-        // Two rungs are too few for a ladder, so the evidence gives way.
+        // Two rungs are too few for a ladder, so the start is no longer restricted to the evidence.
         assert_eq!(texts, ["a bird", "a penguin", "a penguin on the right"]);
         let index = self::index(&[0.25, 0.2, 0.3, 0.5, 0.45]);
         let rungs = climb(&index, &[0.0; 5], &taxonomy, &path);

@@ -1,4 +1,4 @@
-//! A photo becomes a ladder of captions, from general to specific, and a path in the taxonomy.
+//! Captions a photo: a ladder of captions from general to specific, and a path in the taxonomy.
 
 pub mod calibration;
 pub mod captioner;

@@ -1,7 +1,8 @@
-//! A bundle made ready piece by piece, as its files arrive.
+//! Opens a bundle incrementally, while its files arrive.
 //!
-//! A tower's weights go to the device file by file and each file is let go of, so that a large
-//! bundle is never in memory twice: at most one of its files beside what is on the device.
+//! The weights of the image encoder are moved to the device file by file, and each file is then
+//! freed. Besides the data on the device, at most one weight file is in memory, so a large bundle
+//! is never held twice.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +27,7 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// A bundle of which nothing but the manifest is there.
+    /// Starts with the manifest alone.
     ///
     /// # Errors
     /// As [`Manifest::parse`].
@@ -50,11 +51,11 @@ impl Opening {
         &self.manifest
     }
 
-    /// Take a file in. Files may come in any order.
+    /// Adds a file. Files may arrive in any order.
     ///
     /// # Errors
-    /// [`CoreError::Bundle`] naming the file when this bundle does not list it so; a tensor error
-    /// when it does not fit the model.
+    /// [`CoreError::Bundle`] naming the file if its manifest entry is not one of this bundle; a
+    /// tensor error if it does not fit the model.
     pub fn with(mut self, file: Checked) -> Result<Self> {
         let path = &file.file().path;
         let listed = self.manifest.file(path)?;
@@ -69,7 +70,7 @@ impl Opening {
         Ok(self)
     }
 
-    /// Weights that have been checked, to the device.
+    /// Moves checked weights to the device.
     fn weights(mut self, path: &str, bytes: &[u8]) -> Result<Self> {
         let read = Tensors::read(bytes).map_err(|e| fault(path, e.to_string()))?;
         self.model = self.loading.take(self.model, read, |_| false)?;
@@ -77,10 +78,12 @@ impl Opening {
         Ok(self)
     }
 
-    /// The bundle made ready; every file of the first shards but the text tower's must be there.
+    /// Completes the bundle. Every file of the first shards must be there, except the text
+    /// encoder's.
     ///
     /// # Errors
-    /// [`CoreError::Bundle`] naming a missing file, a tensor error naming what does not fit.
+    /// [`CoreError::Bundle`] naming a missing file, a tensor error naming a tensor that does not
+    /// fit.
     pub fn finish(mut self) -> Result<Captioner> {
         let files = std::mem::take(&mut self.files);
         self.assemble(&files)
@@ -117,7 +120,7 @@ fn fault(file: &str, reason: impl Into<String>) -> CoreError {
 }
 
 impl Captioner {
-    /// Make a bundle ready; `bundle` must hold the files of every part but the text tower.
+    /// Opens a bundle; `bundle` must hold the files of every part except the text encoder.
     ///
     /// # Errors
     /// [`CoreError::Bundle`] naming a missing file, a tensor error naming the file's tensor.

@@ -1,21 +1,21 @@
-//! What a walk through the embedding space passes: captions on the way from a photo to the root or
-//! to another photo (notation 6.10).
+//! Captions along a path through the embedding space, from a photo to the root or to another photo
+//! (notation 6.10).
 
 use serde::{Deserialize, Serialize};
 
 use super::captioner::Captioner;
 use crate::geometry::{Space, walk};
 
-/// A point of a walk.
+/// A point of the path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Passed {
-    /// Share of the way, from 0 at the start to 1 at the end.
+    /// Position on the path, from 0 at the start to 1 at the end.
     pub share: f64,
     /// Distance to the root.
     pub radius: f64,
-    /// The nearest caption; none where the root itself is nearer.
+    /// The nearest caption; `None` if the root is nearer.
     pub text: Option<String>,
-    /// Concept that the caption speaks of.
+    /// Taxonomy node that the caption describes.
     pub node: Option<String>,
     /// The point itself.
     #[serde(skip)]
@@ -23,8 +23,8 @@ pub struct Passed {
 }
 
 impl Captioner {
-    /// `steps` points, at least two, evenly along the way from a photo to another or to the root,
-    /// each with the caption that scores highest there.
+    /// Returns `steps` points (at least two), evenly spaced on the path from a photo to another
+    /// photo or to the root, each with the caption that scores highest there.
     #[must_use]
     pub fn walk(&self, from: &[f32], to: Option<&[f32]>, steps: usize) -> Vec<Passed> {
         let space = self.space();

@@ -1,4 +1,4 @@
-//! Where a photo lies in the taxonomy, and how far down the evidence carries.
+//! The path of a photo in the taxonomy, and the depth to which the evidence supports it.
 
 use super::calibration::Calibration;
 use super::evidence::{Evidence, Seen};
@@ -12,13 +12,13 @@ use crate::taxonomy::{NodeIx, Taxonomy, descend, roll_up};
 /// The path of a photo.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaxonomyPath {
-    /// Nodes from the root to a labelled leaf with their probabilities, which never grow.
+    /// Nodes from the root to a labelled leaf with their probabilities, which never increase.
     pub steps: Vec<(NodeIx, f32)>,
-    /// Index in `steps` of the deepest node that the evidence carries.
+    /// Index in `steps` of the deepest node that the evidence supports.
     pub stop: usize,
 }
 
-/// A photo among all nodes of a taxonomy.
+/// A photo's path and its probability of every node of a taxonomy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     /// Its path.
@@ -27,13 +27,13 @@ pub struct Place {
     pub p: Vec<f32>,
 }
 
-/// What is found of all nodes, in the order of [`Taxonomy::nodes`].
+/// Values for all nodes, in the order of [`Taxonomy::nodes`].
 struct Judged {
     /// Softmax shares at or below each node.
     shares: Vec<f32>,
     /// Probabilities.
     p: Vec<f32>,
-    /// How well each is supported: a path goes on where this reaches the threshold.
+    /// Support of each node: a path continues while this reaches the threshold.
     support: Vec<f32>,
 }
 
@@ -47,11 +47,11 @@ pub struct Classifier {
 }
 
 impl Classifier {
-    /// Classifier over label embeddings `[labelled, width]` in the order of
+    /// Creates a classifier from label embeddings `[labelled, width]` in the order of
     /// [`Taxonomy::labelled`].
     ///
     /// # Errors
-    /// [`CoreError::Bundle`] when an embedding is not finite or the calibration makes no sense.
+    /// [`CoreError::Bundle`] when an embedding is not finite or the calibration is invalid.
     pub fn new(
         taxonomy: Taxonomy,
         labels: Vec<f32>,
@@ -80,7 +80,7 @@ impl Classifier {
         })
     }
 
-    /// Read the classifier of a bundle.
+    /// Reads the classifier of a bundle.
     ///
     /// # Errors
     /// [`CoreError::Bundle`], [`CoreError::Taxonomy`] or a tensor error.
@@ -98,7 +98,7 @@ impl Classifier {
         &self.taxonomy
     }
 
-    /// Logit of every label, in the order of [`Taxonomy::labelled`], before the scale.
+    /// Logit of every label, in the order of [`Taxonomy::labelled`], before scaling.
     #[must_use]
     pub fn logits(&self, space: &Space, picture: &[f32]) -> Vec<f64> {
         self.labels
@@ -107,7 +107,7 @@ impl Classifier {
             .collect()
     }
 
-    /// A node by its id.
+    /// Finds a node by its id.
     ///
     /// # Errors
     /// [`CoreError::Taxonomy`] when the taxonomy lacks it.
@@ -119,9 +119,9 @@ impl Classifier {
         self.taxonomy.find(id).ok_or_else(unknown)
     }
 
-    /// Probability of every node that a photo shows it, with [`Taxonomy::nodes`]; none is above that
-    /// of a node it lies below. With `below`, only the labels at or below that node are asked: "it
-    /// is one of these; which?", and the picture counts as known.
+    /// Probability that a photo shows each node, in the order of [`Taxonomy::nodes`]; never larger
+    /// than the probability of an ancestor. With `below`, the photo is known to show something at
+    /// or below that node: only its labels take part, and the radius does not lower the confidence.
     #[must_use]
     pub fn probabilities(&self, space: &Space, picture: &[f32], below: Option<NodeIx>) -> Vec<f32> {
         self.judge(space, picture, below).p
@@ -140,7 +140,7 @@ impl Classifier {
         let leaves = softmax(&logits, self.calibration.scale);
         let shares = roll_up(&self.taxonomy, &leaves);
         let root = self.taxonomy.root();
-        // Among labels that are said to hold one that is right, nothing speaks of the others.
+        // The evidence model does not apply to a restricted set of labels: one of them is right.
         let evidence = self
             .calibration
             .evidence
@@ -167,7 +167,8 @@ impl Classifier {
                 }
             };
             let alone: Vec<f32> = shares.iter().enumerate().map(of).collect();
-            // Nodes are judged one by one; what lies below cannot be more likely all the same.
+            // Each node is evaluated on its own, so limit it to the smallest value of its
+            // ancestors.
             let least = |i: usize| {
                 let ix = NodeIx(i as u32);
                 let above = self.taxonomy.ancestors(ix).iter();
@@ -242,7 +243,7 @@ impl Classifier {
         self.labels.chunks(self.width)
     }
 
-    /// The same classifier without some of its labels; what it is asked of them stays in the taxonomy.
+    /// The same classifier without some of its labels. Their nodes stay in the taxonomy.
     ///
     /// # Errors
     /// [`CoreError::Bundle`] when no label is left.
@@ -254,7 +255,7 @@ impl Classifier {
         Self::new(taxonomy, labels, self.width, self.calibration.clone())
     }
 
-    /// How its scores become probabilities.
+    /// Maps scores to probabilities.
     #[must_use]
     pub fn calibration(&self) -> &Calibration {
         &self.calibration
@@ -263,13 +264,13 @@ impl Classifier {
     /// The same classifier with another calibration.
     ///
     /// # Errors
-    /// [`CoreError::Bundle`] when it makes no sense.
+    /// [`CoreError::Bundle`] when it is invalid.
     pub fn with_calibration(self, calibration: Calibration) -> Result<Self> {
         Self::new(self.taxonomy, self.labels, self.width, calibration)
     }
 }
 
-/// Softmax of `scale * logits`, free of overflow.
+/// Softmax of `scale * logits`, without overflow.
 #[must_use]
 pub fn softmax(logits: &[f64], scale: f64) -> Vec<f32> {
     let top = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);

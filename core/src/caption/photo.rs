@@ -1,4 +1,4 @@
-//! A photo file made ready to be embedded: the same steps for the page and the command line.
+//! Decodes a photo file for embedding, in the same steps for the page and the command line.
 
 use image::RgbImage;
 
@@ -7,10 +7,10 @@ use crate::bundle::sha256_hex;
 use crate::error::Result;
 use crate::input::{crop_box, decode};
 
-/// A decoded photo and what a result says about its file.
+/// A decoded photo and the facts about its file that a result reports.
 #[derive(Clone, Debug)]
 pub struct Photo {
-    /// Size of the whole photo, upright, and hash of its file.
+    /// Size of the whole upright photo, and hash of its file.
     pub info: PhotoInfo,
     /// All of its pixels, upright.
     pub picture: RgbImage,
@@ -35,9 +35,9 @@ impl Photo {
 
     /// Keeps the part inside a box: left, top, right, bottom as shares of the sides.
     ///
-    /// The part is cut out of the full-resolution photo, before anything is resized, so that a small
-    /// box has as much detail as the file holds. [`Photo::info`] stays that of the whole photo.
-    /// `None` if the box holds no pixel.
+    /// The part is cut out of the full-resolution photo, before anything is resized, so that a
+    /// small box has as much detail as the file holds. [`Photo::info`] stays that of the whole
+    /// photo. `None` if the box holds no pixel.
     #[must_use]
     pub fn part(self, region: [f32; 4]) -> Option<Self> {
         let picture = crop_box(&self.picture, region)?;

@@ -1,5 +1,6 @@
-//! The place of a typed text in a taxonomy: the node that its head names, or belongs to by a lexicon, else the one
-//! whose embedding is nearest. The page and `trainer eval --task words` both use these functions.
+//! Places a typed text in a taxonomy: at the node that its head names, or that the lexicon gives
+//! for its head, else at the node whose embedding is nearest. The page and
+//! `trainer eval --task words` both use these functions.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,7 @@ use super::path::Classifier;
 use crate::geometry::Space;
 use crate::taxonomy::{Lexicon, NodeIx, Taxonomy, by_head};
 
-/// Where a text lies.
+/// Place of a text in a taxonomy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextPlace {
     /// The node.
@@ -23,14 +24,16 @@ pub struct TextPlace {
 pub enum PlacedBy {
     /// The text, or its head, is a name of the node.
     Name,
-    /// Its head is a noun that belongs to the node.
+    /// The lexicon lists its head as a noun of the node.
     Noun,
     /// The node's embedding is the nearest.
     Embedding,
 }
 
-/// The node that a text belongs to; the root where no node has an embedding. `lexicon` knows nouns that name
-/// no node; `embedding` is that of the text, `nodes` are those of [`Taxonomy::nodes`] in their order, none where a node has none.
+/// The node that a text belongs to; the root if no node has an embedding.
+///
+/// `lexicon` lists nouns that are not names of nodes. `embedding` is the text's. `nodes` holds the
+/// embeddings of [`Taxonomy::nodes`] in their order, `None` for nodes without one.
 #[must_use]
 pub fn place_text(
     taxonomy: &Taxonomy,
@@ -52,8 +55,9 @@ pub fn place_text(
     TextPlace { node, by }
 }
 
-/// The node whose embedding has the largest [logit](Space::logit) with a text's: the similarity that the
-/// model was trained with. The first of equals; none where no node has an embedding.
+/// The node whose embedding has the largest [logit](Space::logit) with a text's embedding: the
+/// similarity that the model was trained with. The first one on ties; `None` if no node has an
+/// embedding.
 #[must_use]
 pub fn nearest_node(space: &Space, text: &[f32], nodes: &[Option<Vec<f32>>]) -> Option<NodeIx> {
     let mut best: Option<(NodeIx, f64)> = None;
@@ -67,9 +71,9 @@ pub fn nearest_node(space: &Space, text: &[f32], nodes: &[Option<Vec<f32>>]) -> 
     best.map(|(ix, _)| ix)
 }
 
-/// Embeddings of a bundle's taxonomy nodes, in the order of [`Taxonomy::nodes`]: for labels those of the
-/// classifier, for others that of the first caption that is a bare name; none where there is no such
-/// caption.
+/// Embeddings of a bundle's taxonomy nodes, in the order of [`Taxonomy::nodes`]. A label has the
+/// embedding of the classifier, another node that of its first bare-name caption, or `None` if it
+/// has no such caption.
 #[must_use]
 pub fn node_embeddings(classifier: &Classifier, index: &CaptionIndex) -> Vec<Option<Vec<f32>>> {
     let taxonomy = classifier.taxonomy();

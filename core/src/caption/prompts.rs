@@ -1,8 +1,8 @@
-//! How the name of a concept is put to a text tower.
+//! Prompts that present the name of a concept to a text encoder.
 
 use crate::words::with_article;
 
-/// The set of models that were trained on short captions; bundles name it in their provenance.
+/// Prompt set of models trained on short captions; bundles name it in their provenance.
 pub const SIMPLE: &str = "simple-1";
 
 /// The patterns of [`SIMPLE`]: `{}` is a name, `{a}` the name with its article.
@@ -14,7 +14,7 @@ pub const PATTERNS: [&str; 5] = [
     "this is {a}",
 ];
 
-/// A pattern with a name in it.
+/// Inserts a name into a pattern.
 ///
 /// ```
 /// use espalier_core::caption::prompts::prompt;

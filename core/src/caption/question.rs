@@ -1,4 +1,4 @@
-//! "Why not …?": what stands between a photo and a phrase that a visitor expected.
+//! "Why not …?": compares a photo with a phrase that a visitor expected.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,11 +15,11 @@ pub struct Question<'a> {
     pub phrase: &'a [f32],
     /// Point of the photo.
     pub photo: &'a [f32],
-    /// Where the phrase lies in the taxonomy, see [`place_text`](super::place_text).
+    /// Place of the phrase in the taxonomy, see [`place_text`](super::place_text).
     pub place: TextPlace,
 }
 
-/// Whether the cone of a phrase holds the photo; angles in radians.
+/// Test whether the photo lies in the cone of a phrase; angles in radians.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConeTest {
     /// Exterior angle at the phrase toward the photo, in `[0, pi]`.
@@ -29,41 +29,41 @@ pub struct ConeTest {
 }
 
 impl ConeTest {
-    /// Whether the photo lies within.
+    /// Whether the photo lies within the cone.
     #[must_use]
     pub fn holds(self) -> bool {
         self.angle <= self.aperture
     }
 }
 
-/// The answer.
+/// Result of the comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Score of photo and phrase, larger is closer.
     pub similarity: f64,
-    /// Captions of the index that are closer to the photo than the phrase is.
+    /// Number of captions in the index that are closer to the photo than the phrase is.
     pub closer: usize,
-    /// Captions of the index.
+    /// Number of captions in the index.
     pub captions: usize,
     /// Distance of the phrase to the root.
     pub radius: f64,
-    /// The cone test, in spaces that are trained with cones.
+    /// The cone test, in spaces whose models are trained with cones.
     pub cone: Option<ConeTest>,
-    /// Id of the concept that the phrase names or belongs to, or of the node whose point is nearest to it.
+    /// Id of the node at which the phrase is placed: by name, by lexicon or by nearest embedding.
     pub concept: String,
-    /// How it was found.
+    /// How that node was found.
     pub by: PlacedBy,
     /// Probability that the photo shows the concept.
     pub p: f64,
-    /// Id of the lowest node above both the concept and where the photo's path ends that a person would
-    /// name; the concept's own where the path leads through it.
+    /// Id of the lowest nameable node above both the concept and the end of the photo's path; the
+    /// id of the concept if the path leads through it.
     pub common: String,
     /// Probability of that node.
     pub common_p: f64,
 }
 
 impl Captioner {
-    /// Weigh a phrase against a photo; `classifier` is the bundle's own or a visitor's.
+    /// Compares a phrase with a photo; `classifier` is the bundle's own or a visitor's.
     #[must_use]
     pub fn weigh(&self, classifier: &Classifier, question: Question<'_>) -> Verdict {
         let Question {

@@ -1,4 +1,4 @@
-//! A result with all that it takes to compute it again elsewhere.
+//! A result with everything that is needed to reproduce it elsewhere.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,31 +10,32 @@ use crate::input::Preprocess;
 /// The value of [`Receipt::format`] that this version reads and writes.
 pub const FORMAT: &str = "espalier-receipt/1";
 
-/// A result and how it came about.
+/// A result and how it was computed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Receipt {
     /// [`FORMAT`].
     pub format: String,
-    /// What was said; its `model.sha256` is that of the manifest, which fixes every other file.
+    /// The result; its `model.sha256` is that of the manifest, which holds the hash of every other
+    /// file.
     pub result: CaptionResult,
-    /// How the photo became the tower's input.
+    /// Preprocessing of the photo for the image encoder.
     pub preprocessing: Preprocess,
-    /// Prompt set of the labels' embeddings, where the bundle says.
+    /// Prompt set of the labels' embeddings, if the bundle names one.
     #[serde(default)]
     pub prompts: Option<String>,
-    /// How the picture tower's weights were stored.
+    /// Storage type of the image encoder's weights.
     pub dtype: String,
-    /// Part of the photo that was read, `[x1, y1, x2, y2]` as shares of its sides; all of it where
-    /// there is none.
+    /// Part of the photo that was embedded, `[x1, y1, x2, y2]` as shares of its sides; the whole
+    /// photo if absent.
     #[serde(default)]
     pub region: Option<[f32; 4]>,
-    /// Node that the answer was kept at or below; the root where there is none.
+    /// Node at or below which the answer was restricted; the root if absent.
     #[serde(default)]
     pub below: Option<String>,
 }
 
 impl Receipt {
-    /// The receipt of a whole photo's result with a bundle.
+    /// Creates the receipt of a whole photo's result with a bundle.
     #[must_use]
     pub fn new(result: CaptionResult, manifest: &Manifest) -> Self {
         let tower = manifest.files_of(&[Part::Image]).next();
@@ -50,7 +51,7 @@ impl Receipt {
         }
     }
 
-    /// Read a receipt, or the bare result of a whole photo, for which the manifest has the rest.
+    /// Reads a receipt, or the bare result of a whole photo, completed from the manifest.
     ///
     /// # Errors
     /// [`CoreError::Config`] when it is neither.

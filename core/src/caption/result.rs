@@ -1,10 +1,10 @@
-//! The result of a photo, the same JSON from page, widget and command line.
+//! The result for a photo: the same JSON from page, widget and command line.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Which bundle gave a result.
+/// The bundle that computed a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelInfo {
     /// Name in the manifest.
@@ -15,7 +15,7 @@ pub struct ModelInfo {
     pub sha256: String,
 }
 
-/// Which picture a result is of.
+/// The photo that a result belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhotoInfo {
     /// Width in pixels, upright.
@@ -35,7 +35,7 @@ pub struct Rung {
     pub radius: f64,
     /// Score of photo and caption, larger is closer.
     pub similarity: f64,
-    /// Taxonomy node that the caption speaks of.
+    /// Taxonomy node that the caption describes.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub node: Option<String>,
 }
@@ -51,21 +51,21 @@ pub struct PathStep {
     pub p: f64,
 }
 
-/// Where a photo lies in the taxonomy.
+/// Place of a photo in the taxonomy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaxonomyResult {
     /// From the root downward.
     pub path: Vec<PathStep>,
-    /// The deepest node of the path that the evidence carries.
+    /// The deepest node of the path that the evidence supports.
     pub stop: String,
 }
 
-/// What Espalier says about a photo.
+/// Captions and taxonomy path of a photo.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CaptionResult {
     /// Bundle.
     pub model: ModelInfo,
-    /// Engine that computed the embedding.
+    /// Compute backend of the embedding.
     pub backend: String,
     /// Photo.
     pub image: PhotoInfo,
@@ -73,11 +73,11 @@ pub struct CaptionResult {
     pub ladder: Vec<Rung>,
     /// Place in the taxonomy.
     pub taxonomy: TaxonomyResult,
-    /// Milliseconds by stage.
+    /// Milliseconds per stage.
     pub timing_ms: BTreeMap<String, f64>,
 }
 
-/// The way from the root to a node of the taxonomy, seen from a photo.
+/// The path from the root to a node, with a photo's probability of each step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lineage {
     /// Node.

@@ -1,4 +1,4 @@
-//! The text tower of a bundle: phrases and names of concepts become points.
+//! The text encoder of a bundle: embeds phrases and names of concepts.
 
 use burn::tensor::{Device, Tensor};
 
@@ -14,10 +14,10 @@ use crate::model::{Lift, Tokens};
 use crate::taxonomy::Lexicon;
 use crate::weights::{self, Tensors};
 
-/// Texts that are encoded at a time; a browser gets a turn between two batches.
+/// Number of texts encoded at a time; a browser can do other work between two batches.
 const BATCH: usize = 32;
 
-/// A text tower on a device.
+/// A text encoder on a device.
 #[derive(Debug)]
 pub struct Texts {
     model: TextModel,
@@ -27,7 +27,7 @@ pub struct Texts {
     device: Device,
 }
 
-/// Nouns that a bundle places by their words; empty where it has no such file.
+/// Nouns that a bundle assigns to nodes; empty if it has no such file.
 ///
 /// # Errors
 /// [`crate::CoreError::Bundle`] naming the file and the line that cannot be read.
@@ -38,7 +38,7 @@ pub fn lexicon(manifest: &Manifest, bundle: &BundleFiles) -> Result<Lexicon> {
     }
 }
 
-/// The files of the text tower's weights.
+/// The files of the text encoder's weights.
 pub fn weights_of(manifest: &Manifest) -> impl Iterator<Item = &BundleFile> {
     let others = [files::VOCABULARY, files::NOUNS];
     let files = manifest.files_of(&[Part::Text]);
@@ -46,7 +46,7 @@ pub fn weights_of(manifest: &Manifest) -> impl Iterator<Item = &BundleFile> {
 }
 
 impl Texts {
-    /// Make the text tower ready; `bundle` must hold the files of its part.
+    /// Loads the text encoder; `bundle` must hold the files of its part.
     ///
     /// # Errors
     /// [`crate::CoreError::Bundle`] naming a missing file, a tensor error naming the file's tensor.
@@ -73,7 +73,7 @@ impl Texts {
         })
     }
 
-    /// Nouns that are placed by their words.
+    /// Nouns that are assigned to nodes.
     #[must_use]
     pub fn lexicon(&self) -> &Lexicon {
         &self.lexicon
@@ -97,8 +97,8 @@ impl Texts {
         Ok(found)
     }
 
-    /// Embeddings of concepts by name: the mean over the prompts of [`PATTERNS`], as bundles have
-    /// them (notation 6.1). `[n, d_embed]` row by row.
+    /// Embeddings of concepts by name: the mean over the prompts of [`PATTERNS`], as in bundles
+    /// (notation 6.1). `[n, d_embed]` row by row.
     ///
     /// # Errors
     /// [`crate::CoreError::Device`] when the device fails.

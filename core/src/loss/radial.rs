@@ -71,7 +71,7 @@ impl Default for RadialWeights {
 }
 
 impl PairTerm {
-    /// Term of pairs `apex -> other`, which should (`positive`) or should not lie inward of it.
+    /// Term of pairs `apex -> other`, which should (`positive`) or should not lie outward of it.
     fn of(self, apex: Tensor<3>, other: Tensor<3>, root: Tensor<3>, positive: bool) -> Tensor<3> {
         let xi = radial::exterior_angle(apex.clone(), other, root.clone());
         let sign = if positive { 1.0 } else { -1.0 };

@@ -1,8 +1,8 @@
 //! The built page in a real Chromium, driven from outside as a visitor would.
 //!
-//! [`WebDriver`] speaks the wire protocol, [`Recorder`] stands between the browser and everything
-//! it asks for, [`Site`] is the built page in a folder that a test may damage, and [`Browser`] puts
-//! the three together into what a test does: open, give a photo, wait for what comes of it.
+//! [`WebDriver`] speaks the wire protocol, [`Recorder`] is a proxy that records all requests of the
+//! browser, [`Site`] is the built page in a folder that a test may damage, and [`Browser`] combines
+//! the three: open the page, give it a photo, wait for the result.
 
 mod native;
 mod page;
@@ -22,7 +22,7 @@ pub use site::{DEFAULT, PARTS, Site, TINY};
 pub use visitor::Barrier;
 pub use webdriver::WebDriver;
 
-/// Whether the tests in Chromium are wanted; says so where they are not (`ESPALIER_BROWSER=0`).
+/// Whether the tests in Chromium are enabled; prints a note if they are not (`ESPALIER_BROWSER=0`).
 #[must_use]
 pub fn wanted() -> bool {
     let wanted = std::env::var_os("ESPALIER_BROWSER").is_none_or(|value| value != "0");

@@ -1,4 +1,4 @@
-//! What the command line says about the same photos.
+//! Results of the command line for the same photos.
 
 use std::path::{Path, PathBuf};
 
@@ -12,24 +12,24 @@ use crate::trainer;
 #[must_use]
 pub fn sample(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../static/samples/{name}.jpg"));
-    // A browser takes no path with dots in it.
+    // A browser rejects paths with dots.
     path.canonicalize().unwrap_or(path)
 }
 
-/// What `trainer caption` says about a photo with the model `tiny`; `more` are further arguments.
+/// Result of `trainer caption` for a photo with the model `tiny`; `more` are further arguments.
 ///
 /// # Panics
-/// When it says nothing.
+/// If it prints no result.
 #[must_use]
 pub fn natively(photo: &Path, more: &[&str]) -> CaptionResult {
     natively_by(&tiny(), photo, more)
 }
 
-/// What `trainer caption` says about a photo with the bundle in a folder; `more` are further
+/// Result of `trainer caption` for a photo with the bundle in a folder; `more` are further
 /// arguments.
 ///
 /// # Panics
-/// When it says nothing.
+/// If it prints no result.
 #[must_use]
 pub fn natively_by(bundle: &Path, photo: &Path, more: &[&str]) -> CaptionResult {
     let (bundle, photo) = (bundle.to_string_lossy(), photo.to_string_lossy());
@@ -41,8 +41,8 @@ pub fn natively_by(bundle: &Path, photo: &Path, more: &[&str]) -> CaptionResult 
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{photo}: {e}"))
 }
 
-/// A page that was opened by an address with a sample, once it has answered and shows its tree; in a
-/// browser without a graphics adapter.
+/// Opens the page with a sample in its address, in a browser without a graphics adapter, and waits
+/// until it has answered and shows its tree.
 ///
 /// # Panics
 /// When it does not answer.
@@ -51,7 +51,7 @@ pub fn started(query: &str) -> (Browser, Site, CaptionResult) {
     started_on(Gpu::None, query)
 }
 
-/// The same with a graphics adapter or without.
+/// The same with or without a graphics adapter.
 ///
 /// # Panics
 /// When it does not answer.

@@ -1,4 +1,4 @@
-//! What a visitor does with the page, and what comes of it.
+//! Actions of a visitor on the page, and their outcomes.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use tempfile::TempDir;
 
 use super::{Recorder, Seen, Site, WebDriver};
 
-/// How long an answer must stand: the first one may come before the finer captions have.
+/// How long an answer must stay unchanged: the first may appear before the finer captions arrive.
 const SETTLED: Duration = Duration::from_millis(800);
 
-/// How long an answer may take on the CPU engine, on a machine that has other things to do.
+/// Time limit of an answer on the CPU engine, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 /// The same on WebGPU, whose software adapter compiles for minutes.
 const GPU_PATIENCE: Duration = Duration::from_secs(420);
@@ -32,7 +32,7 @@ pub enum Gpu {
     Software,
 }
 
-/// Colours that the visitor's system asks for.
+/// Colour scheme that the visitor's system requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// Dark on light.
@@ -66,13 +66,13 @@ pub struct Answer {
 /// An error as the page shows it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ErrorCard {
-    /// Whose fault it is: `photo`, `bundle`, `network` …
+    /// Category of the cause: `photo`, `bundle`, `network` …
     pub cause: String,
-    /// Everything on the card.
+    /// The full text of the card.
     pub words: String,
 }
 
-/// What came of a photo.
+/// The outcome of giving a photo.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// A ladder and a path.
@@ -158,8 +158,8 @@ impl Browser {
         }
     }
 
-    /// Starts `FIREFOX` through `GECKODRIVER`, or the programs of these names on the path. Commands of
-    /// Chromium's own protocol ([`devtools`](Self::devtools) and what uses it) do not work in it.
+    /// Starts `FIREFOX` through `GECKODRIVER`, or the programs of these names on the path. Commands
+    /// of Chromium's own protocol ([`devtools`](Self::devtools) and its callers) do not work in it.
     ///
     /// # Panics
     /// When they do not start.
@@ -204,7 +204,7 @@ impl Browser {
         &self.recorder
     }
 
-    /// Folder of the browser's profile; the programs of this browser name it when they are started.
+    /// Folder of the browser's profile; the command lines of its processes contain this path.
     #[must_use]
     pub fn profile(&self) -> &Path {
         self.profile.path()
@@ -234,10 +234,10 @@ impl Browser {
         }
     }
 
-    /// Chooses a photo in the page's file input and waits for what comes of it.
+    /// Chooses a photo in the page's file input and waits for the outcome.
     ///
     /// # Panics
-    /// When nothing comes of it.
+    /// If there is no outcome in time.
     #[must_use]
     pub fn give(&self, photo: &Path) -> Outcome {
         let bytes = std::fs::read(photo).unwrap_or_else(|e| panic!("{}: {e}", photo.display()));
@@ -247,17 +247,17 @@ impl Browser {
         self.outcome(&sha256_hex(&bytes))
     }
 
-    /// Presses "Try again" on an error card and waits for what comes of it.
+    /// Presses "Try again" on an error card and waits for the outcome.
     ///
     /// # Panics
-    /// When there is no such button, or nothing comes of it.
+    /// If there is no such button, or no outcome in time.
     #[must_use]
     pub fn try_again(&self, photo: &Path) -> Outcome {
         let bytes = std::fs::read(photo).unwrap_or_else(|e| panic!("{}: {e}", photo.display()));
         self.forget_error();
         let retry = "[data-testid=retry]";
         let button = self.driver.find(retry);
-        // At once: a click does not wait for the end of a smooth scroll.
+        // Scrolls at once: a click does not wait for the end of a smooth scroll.
         let _ = self.driver.evaluate(&format!(
             "document.querySelector('{retry}')\
              .scrollIntoView({{ block: 'center', behavior: 'instant' }})"
@@ -266,7 +266,7 @@ impl Browser {
         self.outcome(&sha256_hex(&bytes))
     }
 
-    /// What a script says about the page.
+    /// The value that a script returns on the page.
     #[must_use]
     pub fn evaluate(&self, body: &str) -> Value {
         self.driver.evaluate(body)
@@ -290,17 +290,17 @@ impl Browser {
         self.driver.type_into(&input, &paths.join("\n"));
     }
 
-    /// Opens an address of the site that brings its own sample along, and waits for its answer.
+    /// Opens an address of the site that includes a sample, and waits for its answer.
     ///
     /// # Panics
-    /// When nothing comes of it.
+    /// If there is no outcome in time.
     #[must_use]
     pub fn open_sample(&self, site: &Site, query: &str) -> Outcome {
         self.open(site, query);
         self.answered(|_| true)
     }
 
-    /// Shows the page `width` pixels wide, in the colours asked for.
+    /// Shows the page `width` pixels wide, in the given colours.
     pub fn resize(&self, width: u32, look: Look) {
         let metrics = json!({
             "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600,
@@ -309,19 +309,19 @@ impl Browser {
             .devtools("Emulation.setDeviceMetricsOverride", &metrics);
         let colours = json!({ "features": [
             { "name": "prefers-color-scheme", "value": look.as_str() },
-            // The last frame of every transition, not one in the middle.
+            // Skips transitions, so that a screenshot shows their last frame.
             { "name": "prefers-reduced-motion", "value": "reduce" },
         ]});
         self.driver.devtools("Emulation.setEmulatedMedia", &colours);
     }
 
-    /// The whole page as a PNG, also what lies below the window's edge.
+    /// The whole page as a PNG, including the part below the window's edge.
     ///
     /// # Panics
-    /// When the browser gives no picture.
+    /// If the browser returns no image.
     #[must_use]
     pub fn screenshot(&self) -> Vec<u8> {
-        // Two frames, so that what was changed last has been drawn.
+        // Waits for two frames, so that the latest changes have been drawn.
         let _ = self.evaluate(
             "return new Promise((done) => \
              requestAnimationFrame(() => requestAnimationFrame(() => done(null))))",
@@ -336,8 +336,7 @@ impl Browser {
             .unwrap_or_else(|e| panic!("screenshot: {e}"))
     }
 
-    /// Marks the error on the screen as one that has been seen, so that it is not taken for the
-    /// next one.
+    /// Marks the error on the screen as seen, so that it is not mistaken for the next one.
     fn forget_error(&self) {
         let _ = self.evaluate(
             "document.querySelectorAll('[data-testid=error-card]')\
@@ -367,7 +366,7 @@ impl Browser {
                 serde_json::from_str::<CaptionResult>(text)
                     .unwrap_or_else(|e| panic!("the result: {e}: {text}"))
             });
-            // The answer to the photo before may still be on the screen.
+            // The answer to the previous photo may still be on the screen.
             if let Some(result) = result.filter(&wanted) {
                 match &steady {
                     Some((before, since)) if *before == result => {
@@ -396,7 +395,7 @@ impl Browser {
     }
 }
 
-/// The program that a variable names, or else the one of this name on the path.
+/// The program that a variable names, otherwise the program of this name on the path.
 fn program(variable: &str, name: &str) -> OsString {
     let found = || xtask::process::on_path(name).map(PathBuf::into_os_string);
     std::env::var_os(variable)

@@ -1,4 +1,4 @@
-//! Pages of others, which embed what was built: written by a test, served from a place of theirs.
+//! Pages of other sites that embed the built widget: written by a test, served from another origin.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use xtask::serve::Server;
 
 use super::{Browser, Recorder};
 
-/// How long anything may take that a test waits for.
+/// Time limit of anything that a test waits for.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// A folder of somebody else, served at an address of its own.
+/// A folder of another site, served from its own origin.
 pub struct Host {
     folder: TempDir,
     server: Server,
@@ -38,7 +38,7 @@ impl Host {
         format!("{}{path}", self.server.url())
     }
 
-    /// Where a file lies.
+    /// Path of a file in the folder.
     #[must_use]
     pub fn path(&self, path: &str) -> PathBuf {
         self.folder.path().join(path)
@@ -56,9 +56,10 @@ impl Host {
             .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     }
 
-    /// Writes a page whose policy is `policy` and whose body is `body`. It keeps what the elements
-    /// say in `window.heard` and what the browser refuses in `window.refused`; `page.js` and
-    /// `page.css` of it are files of its own, since a strict policy allows nothing inline.
+    /// Writes a page with the content security policy `policy` and the body `body`. It records the
+    /// events of the elements in `window.heard` and the browser's policy violations in
+    /// `window.refused`. Its `page.js` and `page.css` are separate files, since a strict policy
+    /// allows nothing inline.
     pub fn page(&self, path: &str, policy: &str, head: &str, body: &str) {
         let folder = Path::new(path).parent().map_or(String::new(), |folder| {
             let folder = folder.to_string_lossy();
@@ -86,7 +87,7 @@ impl Default for Host {
     }
 }
 
-/// Hears everything from the first moment on.
+/// Records all events from the start of the page.
 const SCRIPT: &str = r#"
 window.heard = [];
 window.refused = [];
@@ -104,7 +105,7 @@ new PerformanceObserver((list) => {
 }).observe({ type: "layout-shift", buffered: true });
 "#;
 
-/// What the docs tell to put into a page's own style sheet, and enough to scroll.
+/// The rules that the docs recommend for a page's own style sheet, and enough content to scroll.
 const STYLE: &str = "espalier-ladder { display: block; height: 26rem; overflow: hidden }\n\
     espalier-ladder img { width: 100%; height: 100% }\n\
     .after { height: 200rem }\n\
@@ -116,10 +117,10 @@ impl Browser {
         self.driver().open(url);
     }
 
-    /// Asks the page until a function's body returns something that is true.
+    /// Polls the page until a function's body returns a truthy value.
     ///
     /// # Panics
-    /// When it never does.
+    /// If it never does.
     pub fn wait_for(&self, what: &str, body: &str) -> Value {
         let begun = Instant::now();
         loop {
@@ -141,10 +142,10 @@ impl Browser {
         }
     }
 
-    /// Waits until a file was asked for whose address contains `part`.
+    /// Waits until a file whose address contains `part` is requested.
     ///
     /// # Panics
-    /// When it never is.
+    /// If it never is.
     pub fn wait_until_asked(&self, part: &str) {
         let begun = Instant::now();
         while self.asked(part) == 0 {
@@ -153,7 +154,7 @@ impl Browser {
         }
     }
 
-    /// Begins to note how long the page's thread is held by one task (the Long Tasks API).
+    /// Starts recording how long single tasks block the page's thread (the Long Tasks API).
     pub fn watch_turns(&self) {
         let _ = self.evaluate(
             "window.longestTurn = 0;\
@@ -165,15 +166,15 @@ impl Browser {
         );
     }
 
-    /// The longest since [`watch_turns`](Self::watch_turns) in milliseconds, 0 where none was longer
-    /// than 50.
+    /// The longest task since [`watch_turns`](Self::watch_turns) in milliseconds, 0 if none was
+    /// longer than 50.
     #[must_use]
     pub fn longest_turn(&self) -> f64 {
         let turn = self.evaluate("return window.longestTurn");
         turn.as_f64().unwrap_or(f64::INFINITY)
     }
 
-    /// Presses the button of an element's poster, where a pointer would.
+    /// Presses the button of an element's poster at its place on the screen.
     ///
     /// # Panics
     /// When there is none.
@@ -201,13 +202,13 @@ impl Browser {
         self.devtools("Input.dispatchMouseEvent", &event);
     }
 
-    /// What stands between the browser and everything it asks for.
+    /// The proxy between the browser and the network.
     #[must_use]
     pub fn network(&self) -> &Recorder {
         self.recorder()
     }
 
-    /// How often a file was asked for whose address contains `part`.
+    /// Number of requests for files whose address contains `part`.
     #[must_use]
     pub fn asked(&self, part: &str) -> usize {
         self.requests()
@@ -216,13 +217,13 @@ impl Browser {
             .count()
     }
 
-    /// The tab at hand.
+    /// The current tab.
     #[must_use]
     pub fn tab(&self) -> String {
         self.driver().window()
     }
 
-    /// Opens another tab and goes to it.
+    /// Opens another tab and switches to it.
     #[must_use]
     pub fn new_tab(&self) -> String {
         let tab = self.driver().new_window();
@@ -230,7 +231,7 @@ impl Browser {
         tab
     }
 
-    /// Goes to a tab.
+    /// Switches to a tab.
     pub fn go_to_tab(&self, tab: &str) {
         self.driver().go_to_window(tab);
     }

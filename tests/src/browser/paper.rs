@@ -1,4 +1,4 @@
-//! A paper's page that embeds the widget, and what its elements say.
+//! A paper's page that embeds the widget, and the events of its elements.
 
 use espalier_core::caption::CaptionResult;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{Browser, Host, Site};
 use crate::photos::{jpeg, landscape};
 
-/// The policy of a page that hosts the widget itself.
+/// The content security policy of a page that hosts the widget itself.
 pub const STRICT: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; \
     frame-src 'self'; img-src 'self' data:; style-src 'self'; worker-src 'self'";
 
@@ -25,10 +25,10 @@ pub fn paper(policy: &str, body: &str) -> Host {
     host
 }
 
-/// The widget's result is the command line's.
+/// Asserts that the widget's result equals that of the command line.
 ///
 /// # Panics
-/// Where it is not.
+/// If it does not.
 pub fn agree(widget: &Value, native: &CaptionResult) {
     let widget: CaptionResult =
         serde_json::from_value(widget.clone()).unwrap_or_else(|e| panic!("{e}"));
@@ -51,8 +51,8 @@ pub fn heard(browser: &Browser, name: &str) -> Vec<Value> {
     all.filter(|event| event["name"] == name).cloned().collect()
 }
 
-/// Waits until an element's result says what the command line says: the first one may come before
-/// the finer captions have.
+/// Waits until an element's result equals that of the command line: the first result may arrive
+/// before the finer captions.
 ///
 /// # Panics
 /// When it never does.

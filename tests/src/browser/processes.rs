@@ -1,4 +1,4 @@
-//! The browser's processes, as Linux shows them: which is which, and how much memory each took.
+//! The browser's processes, as reported by Linux: their kind and peak memory.
 
 use std::fs;
 use std::path::Path;
@@ -8,12 +8,12 @@ use std::process::Command;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
     id: u32,
-    /// Bytes that it had in memory at most.
+    /// Peak resident memory in bytes.
     pub peak: u64,
 }
 
 impl Process {
-    /// Ends it, as a crash would.
+    /// Kills it, as a crash would.
     pub fn kill(&self) {
         let ended = Command::new("kill")
             .args(["-9", &self.id.to_string()])
@@ -37,7 +37,7 @@ pub fn of_firefox(profile: &Path) -> Vec<Process> {
     })
 }
 
-/// Processes with a fitting command line that the browser with this profile started.
+/// Processes started by the browser with this profile whose command line satisfies `fits`.
 fn below(profile: &Path, fits: impl Fn(&str) -> bool) -> Vec<Process> {
     let Ok(all) = fs::read_dir("/proc") else {
         return Vec::new();
@@ -76,7 +76,7 @@ fn peak(id: u32) -> u64 {
     status(id, "VmHWM:").unwrap_or(0) * 1024
 }
 
-/// A process and those that started it.
+/// A process and its ancestors.
 fn ancestors(id: u32) -> Vec<u32> {
     let parent = |id: &u32| {
         let parent = status(*id, "PPid:")?;

@@ -1,5 +1,5 @@
-//! A proxy through which the browser reaches everything, so that a test sees every request that
-//! leaves it: those of the page, of its workers and of the browser itself.
+//! A proxy for all connections of the browser, so that a test sees every request that leaves it:
+//! those of the page, of its workers and of the browser itself.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -17,19 +17,19 @@ pub struct Seen {
     pub url: String,
     /// Bytes of the request without its body.
     pub head: usize,
-    /// Bytes of the body, as the head announces them.
+    /// Bytes of the body, as the headers declare them.
     pub body: Option<u64>,
 }
 
 impl Seen {
-    /// Whether it reads and cannot carry anything beyond its address and headers.
+    /// Whether the request only reads and carries no data beyond its address and headers.
     #[must_use]
     pub fn only_reads(&self) -> bool {
         self.method == "GET" && self.body.is_none()
     }
 }
 
-/// Answers `GET` from servers on this machine, refuses everything else, and notes all of it.
+/// Answers `GET` from servers on this machine, refuses everything else, and records all requests.
 pub struct Recorder {
     addr: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
@@ -58,26 +58,26 @@ impl Recorder {
                     return;
                 }
                 let (seen, held) = (Arc::clone(&seen), Arc::clone(&held));
-                // The browser may break off at any time.
+                // Ignores errors: the browser may close the connection at any time.
                 thread::spawn(move || serve(&connection, &seen, &held).ok());
             }
         });
         Ok(recorder)
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// Holds the answers to requests whose address contains `part` back half-way, until
-    /// [`release`](Self::release): a network that is slow at one file.
+    /// Pauses the responses to requests whose address contains `part` half-way, until
+    /// [`release`](Self::release). This simulates a network that is slow for one file.
     pub fn hold(&self, part: &str) {
         *self.held.lock().unwrap_or_else(PoisonError::into_inner) = Some(part.to_owned());
     }
 
-    /// Lets everything go that is held back.
+    /// Resumes all paused responses.
     pub fn release(&self) {
         *self.held.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -95,12 +95,12 @@ impl Recorder {
 impl Drop for Recorder {
     fn drop(&mut self) {
         self.stopped.store(true, Ordering::Relaxed);
-        // One last connection, so that the listener wakes up and sees the flag.
+        // Opens one last connection, so that the listener wakes up and sees the flag.
         TcpStream::connect(self.addr).ok();
     }
 }
 
-/// One connection, one request: the answer ends with the connection.
+/// Serves one request per connection: the response ends with the connection.
 fn serve(
     client: &TcpStream,
     seen: &Mutex<Vec<Seen>>,
@@ -151,7 +151,8 @@ fn serve(
     }
 }
 
-/// Bytes of the body: its length, the largest number where it comes in pieces, none without one.
+/// Bytes of the body: its declared length, the largest number if it is chunked, `None` without a
+/// body.
 fn announced(lines: &[String]) -> Option<u64> {
     lines.iter().skip(1).find_map(|line| {
         let (name, value) = line.split_once(':')?;
@@ -198,7 +199,7 @@ fn forward(
     server.write_all(request.as_bytes())?;
     let mut client = client;
     if is_held() {
-        // Enough that the head and some of the body are through.
+        // Enough for the head and some of the body.
         io::copy(&mut (&mut server).take(20_000), &mut client)?;
         while is_held() {
             thread::sleep(Duration::from_millis(20));

@@ -1,5 +1,5 @@
-//! The built page in a folder of its own, served at an address of its own, so that a test can
-//! damage its files without harming others and without a browser's cache helping out.
+//! The built page in a separate folder, served from a separate origin, so that a test can damage
+//! its files without affecting other tests and without hits in a browser's cache.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,9 +8,9 @@ use espalier_core::bundle::{Manifest, Part};
 use tempfile::TempDir;
 use xtask::serve::Server;
 
-/// The model whose answers tests rely on. The page loads it with `?model=tiny`.
+/// The model whose exact answers tests expect. The page loads it with `?model=tiny`.
 pub const TINY: &str = "tiny";
-/// The model that the page loads where its address names none.
+/// The model that the page loads if its address names none.
 pub const DEFAULT: &str = "default";
 
 /// The parts that the page fetches for a photo.
@@ -27,7 +27,7 @@ impl Site {
     /// Serves the page as it was built: the folder `ESPALIER_DIST`, or `dist` of the repository.
     ///
     /// # Panics
-    /// When it has not been built; says how to.
+    /// If it has not been built; the message says how to build it.
     #[must_use]
     pub fn built() -> Self {
         let folder = dist();
@@ -54,8 +54,8 @@ impl Site {
         }
     }
 
-    /// Copies the page into a folder of somebody else, with the model `tiny` as its default, as
-    /// `trainer export --site` makes a page with another model.
+    /// Copies the page into the folder of another site, with the model `tiny` as its default, as
+    /// `trainer export --site` does for a page with another model.
     ///
     /// # Panics
     /// When the page has not been built or cannot be copied.
@@ -82,18 +82,18 @@ impl Site {
             .unwrap_or_else(|e| panic!("{}: {e}", from.display()));
     }
 
-    /// Its address, with a slash at its end.
+    /// Its address, with a trailing slash.
     #[must_use]
     pub fn url(&self) -> String {
         self.server.url()
     }
 
-    /// Ends the server; whoever asks it for anything gets no answer from now on.
+    /// Stops the server; later requests get no response.
     pub fn stop(&mut self) {
         self.server.stop();
     }
 
-    /// The file that an address of this site leads to; none for an address of another site.
+    /// The file that an address of this site refers to; `None` for an address of another site.
     #[must_use]
     pub fn file_of(&self, url: &str) -> Option<PathBuf> {
         let path = url.strip_prefix(&self.url())?;

@@ -1,23 +1,24 @@
-//! What a visitor does beside giving a photo: press, type, turn, and what stands on the screen then.
+//! Further actions of a visitor (press, type, turn), the text on the screen, and accessibility
+//! checks.
 
 use serde::Deserialize;
 use serde_json::json;
 
 use super::Browser;
 
-/// A barrier that axe-core found.
+/// An accessibility violation that axe-core found.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Barrier {
     /// Its rule.
     pub id: String,
     /// `minor`, `moderate`, `serious` or `critical`.
     pub impact: Option<String>,
-    /// Where, as selectors.
+    /// Selectors of the affected elements.
     pub places: Vec<String>,
 }
 
 impl Barrier {
-    /// Whether it keeps somebody from using the page.
+    /// Whether it prevents somebody from using the page.
     #[must_use]
     pub fn is_serious(&self) -> bool {
         matches!(self.impact.as_deref(), Some("serious" | "critical"))
@@ -45,7 +46,7 @@ impl Browser {
             .to_owned()
     }
 
-    /// Presses the first element of a CSS selector, brought into view first.
+    /// Scrolls the first element of a CSS selector into view and presses it.
     pub fn press(&self, selector: &str) {
         let quoted = json!(selector);
         let _ = self.evaluate(&format!(
@@ -55,8 +56,8 @@ impl Browser {
         self.click(selector);
     }
 
-    /// Puts the focus on the first element of a CSS selector and presses keys there, one after the
-    /// other, as a keyboard does. Names are those of `KeyboardEvent.key`.
+    /// Focuses the first element of a CSS selector and presses keys there in sequence, as a
+    /// keyboard does. Names are those of `KeyboardEvent.key`.
     pub fn keys(&self, selector: &str, keys: &[&str]) {
         let quoted = json!(selector);
         let _ = self.evaluate(&format!("document.querySelector({quoted})?.focus()"));
@@ -65,7 +66,7 @@ impl Browser {
         }
     }
 
-    /// Presses one key where the focus is.
+    /// Presses one key on the focused element.
     pub fn key(&self, key: &str, shift: bool) {
         let code = key_code(key);
         let modifiers = u8::from(shift) * 8;
@@ -85,7 +86,7 @@ impl Browser {
         }
     }
 
-    /// Types a text into a field, as a visitor would: each change is heard.
+    /// Types a text into a field as a visitor does, with an event for each change.
     pub fn type_text(&self, selector: &str, text: &str) {
         let (selector, text) = (json!(selector), json!(text));
         let _ = self.evaluate(&format!(
@@ -95,15 +96,15 @@ impl Browser {
         ));
     }
 
-    /// Turns a slider to a value.
+    /// Sets a slider to a value.
     pub fn turn(&self, selector: &str, value: i64) {
         self.type_text(selector, &value.to_string());
     }
 
-    /// Barriers that axe-core finds on the page as it stands.
+    /// Accessibility violations that axe-core finds on the page in its present state.
     ///
     /// # Panics
-    /// When `ESPALIER_AXE` does not name axe-core, or it finds nothing to look at.
+    /// If `ESPALIER_AXE` does not name axe-core, or axe-core checks nothing.
     #[must_use]
     pub fn barriers(&self) -> Vec<Barrier> {
         let path = std::env::var_os("ESPALIER_AXE").unwrap_or_else(|| {
@@ -129,7 +130,7 @@ impl Browser {
     }
 }
 
-/// The code by which browsers know a key that is no letter.
+/// The key code of a key that is not a letter.
 fn key_code(key: &str) -> u32 {
     match key {
         "Tab" => 9,

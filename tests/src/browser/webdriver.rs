@@ -8,14 +8,14 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use ureq::Agent;
 
-/// The key under which the protocol puts the reference of an element.
+/// The key of an element reference in the protocol.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// A running chromedriver or geckodriver with one browser session; both end when it is dropped.
 pub struct WebDriver {
     process: Child,
     agent: Agent,
-    /// Address of the session, without a slash at its end.
+    /// Address of the session, without a trailing slash.
     session: String,
 }
 
@@ -23,7 +23,7 @@ impl WebDriver {
     /// Starts `chromedriver` and, with it, `chromium` with these arguments.
     ///
     /// # Panics
-    /// When one of them does not start; says what it wrote.
+    /// If one of them does not start; the message contains its output.
     #[must_use]
     pub fn start(chromedriver: &OsStr, chromium: &OsStr, arguments: &[String]) -> Self {
         let options = json!({
@@ -36,7 +36,7 @@ impl WebDriver {
     /// Starts `geckodriver` and, with it, `firefox` with these arguments and preferences.
     ///
     /// # Panics
-    /// When one of them does not start; says what it wrote.
+    /// If one of them does not start; the message contains its output.
     #[must_use]
     pub fn start_firefox(
         geckodriver: &OsStr,
@@ -55,7 +55,8 @@ impl WebDriver {
 
     /// Opens a session with these capabilities.
     fn session((process, port): (Child, u16), mut options: Value) -> Self {
-        // A proxy of the environment must not stand between a test and its own machine.
+        // Ignores proxies of the environment: they must not come between a test and its own
+        // machine.
         let agent: Agent = Agent::config_builder()
             .http_status_as_error(false)
             .proxy(None)
@@ -63,7 +64,7 @@ impl WebDriver {
             .build()
             .into();
         let driver = format!("http://127.0.0.1:{port}/session");
-        // In place before anything can fail, so that the program is ended in any case.
+        // Created before anything can fail, so that the process is always killed on drop.
         let mut started = Self {
             process,
             agent,
@@ -112,13 +113,13 @@ impl WebDriver {
         self.post(&format!("/element/{element}/click"), &json!({}));
     }
 
-    /// What the body of a JavaScript function returns on the page.
+    /// The return value of a JavaScript function body on the page.
     #[must_use]
     pub fn evaluate(&self, body: &str) -> Value {
         self.post("/execute/sync", &json!({ "script": body, "args": [] }))
     }
 
-    /// The window at hand.
+    /// The current window.
     #[must_use]
     pub fn window(&self) -> String {
         let sent = self.agent.get(format!("{}/window", self.session)).call();
@@ -130,14 +131,14 @@ impl WebDriver {
         answer["value"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// Opens another window, a tab, without going there.
+    /// Opens another window as a tab, without switching to it.
     #[must_use]
     pub fn new_window(&self) -> String {
         let made = self.post("/window/new", &json!({ "type": "tab" }));
         made["handle"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// Goes to a window.
+    /// Switches to a window.
     pub fn go_to_window(&self, handle: &str) {
         self.post("/window", &json!({ "handle": handle }));
     }
@@ -179,18 +180,19 @@ impl WebDriver {
 
 impl Drop for WebDriver {
     fn drop(&mut self) {
-        // Ends the browser too; if it hangs, the driver is ended all the same.
+        // Also ends the browser; if the browser hangs, the driver is killed anyway.
         self.agent.delete(&self.session).call().ok();
         self.process.kill().ok();
         self.process.wait().ok();
     }
 }
 
-/// Tries to start a driver. Chromedriver takes a free port of IPv6 and wants the same one of IPv4, which
-/// another program may have.
+/// Number of attempts to start a driver. Chromedriver takes a free port of IPv6 and needs the same
+/// port of IPv4, which another program may use.
 const TRIES: usize = 5;
 
-/// Starts a driver, which writes its port behind the words `announced`; the process and the port.
+/// Starts a driver, which prints its port after the words `announced`; returns the process and the
+/// port.
 fn spawn(driver: &OsStr, announced: &str) -> (Child, u16) {
     let mut said = String::new();
     for _ in 0..TRIES {
@@ -212,7 +214,7 @@ fn spawn(driver: &OsStr, announced: &str) -> (Child, u16) {
     );
 }
 
-/// Reads on which port a driver listens, or what it says before it ends without one.
+/// Reads the port that a driver listens on; the error is its output if it ends without one.
 fn port(process: &mut Child, announced: &str) -> Result<u16, String> {
     let stdout = process
         .stdout
@@ -223,7 +225,7 @@ fn port(process: &mut Child, announced: &str) -> Result<u16, String> {
     for line in lines.by_ref().map_while(Result::ok) {
         if let Some((_, port)) = line.split_once(announced) {
             let port = port.trim_end_matches('.').parse();
-            // Read on, so that it never waits for us to do so.
+            // Keeps reading, so that the driver never blocks on a full pipe.
             std::thread::spawn(move || lines.for_each(drop));
             return Ok(port.unwrap_or_else(|e| panic!("{line}: {e}")));
         }

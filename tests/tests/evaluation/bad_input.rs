@@ -1,4 +1,5 @@
-//! What cannot be evaluated is said with what was expected, and never a number of something else.
+//! Input that cannot be evaluated gives an error that says what was expected, never a misleading
+//! number.
 
 use espalier_tests::trainer;
 

@@ -1,4 +1,4 @@
-//! Against an implementation of its own in float64 (`tests/golden/gen_eval.py`).
+//! Comparison with an independent implementation in float64 (`tests/golden/gen_eval.py`).
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ fn golden() -> BTreeMap<String, f64> {
         .collect()
 }
 
-/// The twin of `numbers` in the generator.
+/// Counterpart of `numbers` in the generator.
 fn numbers(seed: usize, count: usize) -> Vec<f64> {
     let one = |at: usize| {
         let wave = (at as f64 * 12.9898 + seed as f64 * 78.233).sin() * 437.585453;
@@ -35,7 +35,7 @@ fn unit(row: &[f64]) -> Vec<f64> {
     row.iter().map(|v| v / norm).collect()
 }
 
-/// The twin of `cloud`, before rounding.
+/// Counterpart of `cloud` in the generator, before rounding.
 fn cloud(seed: usize, n: usize, width: usize, on_sphere: bool) -> Vec<Vec<f64>> {
     let all = numbers(seed, n * width);
     let rows = all.chunks(width);

@@ -1,4 +1,4 @@
-//! The gate of `trainer export` on models that were imported, with pictures of one's own as probe.
+//! The gate of `trainer export` on imported models, with the user's own images as probe.
 
 use std::path::Path;
 
@@ -53,7 +53,7 @@ fn imported_models_pass_or_are_refused_by_their_own_probe() {
                 "--json",
             ])
         };
-        // Nothing can gain more than a hundred points, so this gate never opens.
+        // No gain can exceed a hundred points, so this gate never opens.
         let refused = export("refused", "-101");
         assert_eq!(refused.code, Some(3), "{name}: {}", refused.said);
         assert!(refused.said.contains("--max-drop"), "{}", refused.said);

@@ -7,7 +7,7 @@ use espalier_tests::trainer;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Flags for what files of the MERU family leave unsaid at a width that none of them has.
+/// Head counts: files of the MERU family do not record them, and no published one has this width.
 const HEADS: [&str; 4] = ["--heads", "2", "--text-heads", "2"];
 
 /// Sources below `golden/checkpoints`, the name of what is expected of them, and flags.
@@ -26,7 +26,7 @@ pub fn golden(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// What came of a call.
+/// The outcome of a call.
 pub struct Called {
     pub code: Option<i32>,
     pub out: String,

@@ -57,8 +57,8 @@ impl Imports {
         Self { uses }
     }
 
-    /// The same between what lies side by side in a folder, given as a path below `src`: its folders, each
-    /// with all that is in it, and its files.
+    /// The same between the siblings in a folder, given as a path below `src`: its folders, each
+    /// with all of its contents, and its files.
     pub fn side_by_side(&self, folder: &[String]) -> Self {
         let child = |module: &Module| -> Option<Module> {
             let inside = module.starts_with(folder) && module.len() > folder.len();
@@ -79,7 +79,7 @@ impl Imports {
         self.uses.keys().map(above).collect()
     }
 
-    /// Groups of modules that reach each other, each sorted, those of one module left out.
+    /// Import cycles: groups of modules that reach each other, each sorted, without single modules.
     pub fn circles(&self) -> Vec<Vec<String>> {
         let reached: BTreeMap<&Module, BTreeSet<&Module>> = (self.uses.keys())
             .map(|module| (module, self.reached(module)))

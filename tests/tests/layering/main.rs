@@ -1,5 +1,5 @@
-//! The shape of the house: which package, folder and file may use which, what core must never reach,
-//! and that the documents name files that exist.
+//! Structure of the codebase: which package, folder and file may use which, what core must never
+//! depend on, and that the documents name only existing files.
 
 #![allow(clippy::unwrap_used)]
 
@@ -175,7 +175,7 @@ fn files_and_folders_import_one_another_in_one_direction() {
     }
 }
 
-/// The arrows that ARCHITECTURE.md draws between folders are those of the sources.
+/// ARCHITECTURE.md lists the same dependencies between folders as the sources.
 #[test]
 fn the_arrows_between_folders_are_written_down() {
     let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();

@@ -1,10 +1,10 @@
-//! How one layer of a configuration is put over another.
+//! Merges the layers of a configuration.
 
 use toml::{Table, Value};
 
 use crate::exit::usage;
 
-/// Put a layer over what lies below it, block by block.
+/// Merges a layer over the values of the lower layers, block by block.
 pub(super) fn merge(into: &mut Table, layer: Table) {
     for (key, value) in layer {
         match (into.get_mut(&key), value) {
@@ -16,8 +16,8 @@ pub(super) fn merge(into: &mut Table, layer: Table) {
     }
 }
 
-/// Apply one `block.key=value`; the value is TOML, a list without its brackets, or a bare word
-/// taken as a string.
+/// Applies one `block.key=value`. The value is TOML, a list without its brackets, or a bare word,
+/// which is read as a string.
 pub(super) fn set(table: &mut Table, pair: &str) -> anyhow::Result<()> {
     let (path, text) = pair
         .split_once('=')

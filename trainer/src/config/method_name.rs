@@ -48,7 +48,7 @@ impl MethodName {
         }
     }
 
-    /// What a sample must have.
+    /// Required content of a sample.
     #[must_use]
     pub fn needs(self, options: &LossConfig) -> Needs {
         match self {
@@ -60,7 +60,7 @@ impl MethodName {
         }
     }
 
-    /// What is trained.
+    /// Parts of the model that are trained.
     #[must_use]
     pub fn trains(self) -> Trains {
         match self {

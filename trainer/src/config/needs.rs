@@ -1,14 +1,14 @@
 //! What a training method needs of the data.
 
-/// What a method needs of a sample.
+/// What a method needs in a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// A picture and its caption.
+    /// An image and its caption.
     Captions,
     /// Also a box and its phrase.
     Boxes,
-    /// Texts from general to specific, of which the last describes the picture, if there is one.
+    /// Texts from general to specific; the last one describes the image, if there is one.
     Chains,
-    /// A picture and all of its boxes.
+    /// An image and all of its boxes.
     Parts,
 }

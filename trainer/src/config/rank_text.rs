@@ -1,4 +1,4 @@
-//! How the ranks of a lineage are put into words.
+//! How the ranks of a lineage are written as text.
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};

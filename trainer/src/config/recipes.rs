@@ -1,5 +1,5 @@
-//! Layers of configuration that are shipped: defaults of single methods, the papers' values, and
-//! the recipe of the shipped model.
+//! Shipped layers of configuration: defaults of single methods, the papers' values, and the recipe
+//! of the shipped model.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use toml::Table;
 
 use crate::exit::usage;
 
-/// Defaults of the method that a table names, where it has some of its own.
+/// Returns the defaults of the method that a table names, if it has its own.
 pub(super) fn method_layer(table: &Table) -> Option<&'static str> {
     match table.get("train")?.get("method")?.as_str()? {
         "re" | "ec" => Some(include_str!("../../configs/methods/re.toml")),
@@ -35,7 +35,7 @@ const SHIPPED: [(&str, &str); 2] = [
     ("tiny", include_str!("../../configs/tiny.toml")),
 ];
 
-/// The text that `--config` names: a recipe or a file.
+/// Returns the text that `--config` names: a recipe or a file.
 pub(super) fn layer_text(path: &Path) -> anyhow::Result<String> {
     let name = path.to_string_lossy();
     if let Some((_, text)) = SHIPPED.iter().find(|(known, _)| name == *known) {

@@ -1,18 +1,18 @@
-//! What the values of a configuration must be.
+//! Constraints on the values of a configuration.
 
 use super::TrainConfig;
 use super::needs::Needs;
 use crate::exit::usage;
 
 impl TrainConfig {
-    /// Whether the features of pictures are computed once and kept.
+    /// Whether the features of images are computed once and kept.
     #[must_use]
     pub fn keeps_features(&self) -> bool {
         self.train.lock_image && self.train.keep_features && self.fresh_pictures().is_none()
     }
 
-    /// Why a locked image encoder must see fresh pictures at every step; `None` where kept features
-    /// serve.
+    /// Reason why a locked image encoder must process new images at every step; `None` where kept
+    /// features are enough.
     #[must_use]
     pub fn fresh_pictures(&self) -> Option<&'static str> {
         let method = self.train.method;
@@ -29,13 +29,13 @@ impl TrainConfig {
         }
     }
 
-    /// Checks the ranges of values and what they ask of each other.
+    /// Checks the ranges of the values and their dependencies.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         let (t, o, d, l) = (&self.train, &self.optim, &self.dataset, &self.loss);
         let trains = t.method.trains();
         let vision = self.model.architecture().vision;
         let pure = vision.n_layers == 0;
-        // Inverted residuals take pictures of any size.
+        // Inverted residuals accept images of any size.
         let halves = vision.inverted.is_some()
             || (vision.image_size / vision.patch.max(1)).is_multiple_of(2);
         let learns_of_image = trains.image && !(t.lock_image && t.lock_projection);

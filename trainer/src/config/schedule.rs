@@ -17,16 +17,17 @@ pub enum Schedule {
     Constant,
 }
 
-/// First rate of one cycle, and the divisor from there to its last rate.
+/// Divisors of the one-cycle schedule: from the peak to the first rate, and from the first to the
+/// last.
 const ONE_CYCLE: (f64, f64) = (25.0, 1e4);
-/// Share of one cycle in which the rate grows.
+/// Share of the one-cycle schedule in which the rate grows.
 const GROWS: f64 = 0.3;
 
 impl Schedule {
-    /// Factor of the learning rate at step `n` (from 0) of `total`.
+    /// Returns the factor of the learning rate at step `n` (from 0) of `total`.
     ///
-    /// With a warm-up it is `n / warmup` at first, so that the very first step has rate 0; one
-    /// cycle has a warm-up of its own.
+    /// With a warm-up it starts as `n / warmup`, so the very first step has rate 0; one cycle has
+    /// its own warm-up.
     #[must_use]
     pub fn multiplier(self, n: u64, warmup: u64, total: u64) -> f64 {
         if self == Self::OneCycle {
@@ -44,7 +45,8 @@ impl Schedule {
     }
 }
 
-/// Torch's `OneCycleLR` with its defaults: the top is at step `0.3 total - 1`, the end at `total - 1`.
+/// Torch's `OneCycleLR` with its defaults: the peak is at step `0.3 total - 1`, the end at
+/// `total - 1`.
 fn one_cycle(n: u64, total: u64) -> f64 {
     let (first, last) = (1.0 / ONE_CYCLE.0, 1.0 / (ONE_CYCLE.0 * ONE_CYCLE.1));
     let along = |from: f64, to: f64, share: f64| {

@@ -7,7 +7,7 @@ pub struct Trains {
     pub image: bool,
     /// The projection of the image encoder.
     pub projection: bool,
-    /// The text tower.
+    /// The text encoder.
     pub text: bool,
     /// The scale of the contrast.
     pub scale: bool,

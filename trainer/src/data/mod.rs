@@ -1,21 +1,23 @@
 //! Datasets: from shards on disk to the batches of a training step.
 //!
-//! In the order of reading, each using only those before it:
-//! 1. [`records`]: what a dataset gives, record by record, what can be wrong with it, and the order of an
-//!    epoch as a pure function of the seed and the position.
-//! 2. [`formats`]: datasets as they are published. What the user names becomes shards and
-//!    [`records::source::Unit`]s from footers and headers alone; [`formats::open`] tells by the paths which
-//!    format it is.
-//! 3. [`batches`]: what a step is given; [`sampling`]: a [`batches::batch_spec::BatchSpec`] and worker
-//!    threads make [`batches::batch::Batch`]es ahead of the step, or read records in file order for an
-//!    evaluation.
-//! 4. [`features`]: with a locked image encoder, features of the pictures in place of their pixels.
-//! 5. [`benchmarks`]: what only evaluations read; missing files are listed in a [`records::ledger`].
-//! 6. [`nouns`]: all of WordNet's nouns, their places in a taxonomy, and which sense of a name is likely.
-//! 7. [`tools`]: what `trainer data` does.
+//! The modules in the order of reading; each uses only those before it:
+//! 1. [`records`]: the records of a dataset, their possible faults, and the order of an epoch as a
+//!    pure function of the seed and the position.
+//! 2. [`formats`]: published datasets. Resolves the paths given by the user to shards and
+//!    [`records::source::Unit`]s from footers and headers alone; [`formats::open`] detects the
+//!    format.
+//! 3. [`batches`]: the inputs of a training step; [`sampling`]: worker threads make
+//!    [`batches::batch::Batch`]es as defined by a [`batches::batch_spec::BatchSpec`] ahead of the
+//!    step, or read records in file order for an evaluation.
+//! 4. [`features`]: with a frozen image encoder, precomputed features that replace the images.
+//! 5. [`benchmarks`]: datasets used only by evaluations; missing files are listed in a
+//!    [`records::ledger`].
+//! 6. [`nouns`]: all nouns of WordNet, their positions in a taxonomy, and the likely senses of a
+//!    name.
+//! 7. [`tools`]: the implementation of `trainer data`.
 //!
-//! What is broken is skipped and counted ([`records::fault`]); what cannot be used at all is a typed
-//! [`records::error::DataError`].
+//! Broken records are skipped and counted ([`records::fault`]); data that cannot be used at all is
+//! reported as a typed [`records::error::DataError`].
 
 pub mod batches;
 pub mod benchmarks;

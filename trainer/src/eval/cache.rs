@@ -1,4 +1,4 @@
-//! Embeddings on disk, so that a picture is embedded once by a model.
+//! Embeddings on disk: a model embeds each image only once.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,20 +11,21 @@ use sha2::{Digest, Sha256};
 use super::Points;
 use crate::disk::write::write_atomic;
 
-/// Changes whenever what is stored, or how it is computed, does.
+/// Cache version: part of every key. Change it when the stored content, or the way it is computed,
+/// changes.
 const VERSION: &str = concat!("1 ", env!("CARGO_PKG_VERSION"));
 
-/// Names of the tensor and of the metadata entry of a file.
+/// Names of the tensor and of the metadata entry in a file.
 const POINTS: &str = "embeddings";
 const NOTES: &str = "notes";
 
-/// A folder of embeddings, or none.
+/// A folder of cached embeddings; without a folder nothing is stored.
 #[derive(Clone, Debug, Default)]
 pub struct Cache {
     folder: Option<PathBuf>,
 }
 
-/// SHA-256 of parts, each with its length before it, in hex.
+/// SHA-256 of the parts in hex; each part is preceded by its length.
 #[must_use]
 pub fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
@@ -35,15 +36,15 @@ pub fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// What tells whether files are still the same: names, sizes and times of change of the files that
-/// paths and globs name or that lie below them. Contents are not read.
+/// Fingerprint of files: names, sizes and modification times of the files that the paths and globs
+/// match, and of all files below matched folders. Does not read file contents.
 #[must_use]
 pub fn stamp(paths: &[PathBuf]) -> String {
     let mut open: Vec<PathBuf> = paths.to_vec();
     let mut seen = Vec::new();
     while let Some(path) = open.pop() {
         let Ok(about) = fs::metadata(&path) else {
-            // A glob stands for what it matches now.
+            // Expands a glob to its current matches.
             let matches = glob::glob(&path.to_string_lossy())
                 .into_iter()
                 .flatten()
@@ -72,7 +73,7 @@ pub fn stamp(paths: &[PathBuf]) -> String {
 }
 
 impl Cache {
-    /// A cache in a folder, which is made when something is kept; `None` keeps nothing.
+    /// A cache in a folder, created on the first write; `None` disables the cache.
     #[must_use]
     pub fn new(folder: Option<PathBuf>) -> Self {
         Self { folder }
@@ -82,7 +83,8 @@ impl Cache {
         Some(self.folder.as_ref()?.join(format!("{key}.safetensors")))
     }
 
-    /// What was kept under a key, with its notes. A file that cannot be read counts as none.
+    /// Returns the points stored under a key, with their notes. An unreadable file counts as
+    /// absent.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<(Points, String)> {
         let bytes = fs::read(self.file(key)?).ok()?;
@@ -95,7 +97,7 @@ impl Cache {
         (points.len() == rows).then(|| (points, stored.metadata.remove(NOTES).unwrap_or_default()))
     }
 
-    /// Keep points under a key; a whole file or none is written.
+    /// Stores points under a key. The write is atomic.
     ///
     /// # Errors
     /// When the folder cannot be written to.

@@ -1,12 +1,13 @@
-//! How scores become probabilities: numbers fitted on labelled pictures.
+//! Calibration of scores into probabilities, fitted on labelled images.
 
 use espalier_core::caption::evidence::INPUTS;
 use espalier_core::caption::path::softmax;
 
-/// Where the search for the scale of logits begins and ends, as natural logarithms.
+/// Search interval for the scale of the logits, as natural logarithms.
 const SCALES: (f64, f64) = (-2.0, 7.0);
 
-/// Where a function of `exp(x)` with a single minimum is smallest, by golden section.
+/// Minimiser of `cost(exp(x))` for a cost with a single minimum, by golden-section search over `x`.
+/// Returns `exp(x)`.
 fn smallest((mut lo, mut hi): (f64, f64), cost: impl Fn(f64) -> f64) -> f64 {
     let golden = (5.0_f64.sqrt() - 1.0) / 2.0;
     let cost = |log: f64| cost(log.exp());
@@ -26,7 +27,7 @@ fn smallest((mut lo, mut hi): (f64, f64), cost: impl Fn(f64) -> f64) -> f64 {
     f64::midpoint(lo, hi).exp()
 }
 
-/// The scale that makes the true labels most likely (temperature scaling).
+/// Scale that maximises the likelihood of the true labels (temperature scaling).
 #[must_use]
 pub fn fit_scale(logits: &[Vec<f64>], truth: &[usize]) -> f64 {
     smallest(SCALES, |scale| {
@@ -38,24 +39,24 @@ pub fn fit_scale(logits: &[Vec<f64>], truth: &[usize]) -> f64 {
     })
 }
 
-/// One judgement that a logistic model is fitted on.
+/// One sample for the fit of a logistic model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Case {
-    /// What the model sees.
+    /// Inputs of the model.
     pub inputs: [f64; INPUTS],
-    /// Whether it held.
+    /// Whether the outcome is positive.
     pub right: bool,
-    /// How much it counts, above 0.
+    /// Weight of the sample, above 0.
     pub weight: f64,
 }
 
-/// Pull of the weights toward where they start, against fits on few cases.
+/// Ridge penalty toward the starting weights; it stabilises fits on few cases.
 const RIDGE: f64 = 1e-3;
 /// Newton steps; the loss is convex and few are needed.
 const NEWTON: usize = 50;
 
-/// The weights of a logistic model that make what held most likely, by Newton's method with a weak
-/// pull toward `start`.
+/// Maximum-likelihood weights of a logistic model, by Newton's method with a weak ridge penalty
+/// toward `start`.
 #[must_use]
 pub fn fit_logistic(cases: &[Case], start: [f64; INPUTS]) -> [f64; INPUTS] {
     let total: f64 = cases.iter().map(|case| case.weight).sum();
@@ -97,7 +98,7 @@ pub fn fit_logistic(cases: &[Case], start: [f64; INPUTS]) -> [f64; INPUTS] {
     weights
 }
 
-/// The solution of `a x = b` for a symmetric positive definite matrix, by elimination.
+/// Solves `a x = b` for a symmetric positive definite matrix, by elimination.
 fn solve(mut a: [[f64; INPUTS]; INPUTS], mut b: [f64; INPUTS]) -> [f64; INPUTS] {
     for at in 0..INPUTS {
         let row = a[at];
@@ -122,7 +123,7 @@ fn solve(mut a: [[f64; INPUTS]; INPUTS], mut b: [f64; INPUTS]) -> [f64; INPUTS] 
 mod tests {
     use super::*;
 
-    /// Inputs or weights of which one is not 0.
+    /// Inputs or weights with a single nonzero entry.
     fn only(at: usize, value: f64) -> [f64; INPUTS] {
         std::array::from_fn(|i| if i == at { value } else { 0.0 })
     }

@@ -1,4 +1,4 @@
-//! Embeddings of labelled pictures, of texts, and of classes.
+//! Embeddings of labelled images, of texts, and of classes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use crate::data::{Dataset, EvalSet};
 use crate::model_file::Model;
 use crate::tensors::picture_tensor;
 
-/// Texts that are encoded at a time.
+/// Number of texts encoded at a time.
 const TEXTS: usize = 256;
-/// Classes whose prompts are encoded at a time.
+/// Number of classes whose prompts are encoded at a time.
 const CLASSES: usize = 512;
 
 /// Rows of a matrix on the host.
 ///
 /// # Errors
-/// When the device does not give it back.
+/// When the data cannot be read back from the device.
 pub fn rows(t: Tensor<2>) -> anyhow::Result<Vec<Vec<f32>>> {
     let [_, width] = t.dims();
     let data = t.into_data().convert::<f32>().try_into_vec::<f32>();
@@ -79,7 +79,8 @@ pub fn named(
     set: &str,
     device: &Device,
 ) -> anyhow::Result<Vec<Vec<f32>>> {
-    // Prompts of few classes at a time: those of all of them could fill the memory.
+    // Encodes the prompts of a few classes at a time: all of them together could exhaust the
+    // memory.
     let mut out = Vec::with_capacity(names.len());
     for names in names.chunks(CLASSES) {
         let prompts: Vec<Vec<String>> = names
@@ -102,7 +103,7 @@ pub fn named(
     Ok(out)
 }
 
-/// Points of taxonomy nodes by their first names, see [`named`].
+/// Points of taxonomy nodes by their first names; see [`named`].
 ///
 /// # Errors
 /// Bad usage for an unknown prompt set, or when the device fails.
@@ -146,16 +147,16 @@ pub fn space(model: &Model, device: &Device) -> anyhow::Result<Space> {
     })
 }
 
-/// Labelled pictures and their points.
+/// Labelled images and their points.
 #[derive(Clone, Debug, Default)]
 pub struct Labelled {
     /// Points, row by row.
     pub points: Vec<Vec<f32>>,
     /// Label of each.
     pub labels: Vec<NodeIx>,
-    /// Pictures without a label.
+    /// Images without a label.
     pub unlabelled: u64,
-    /// Pictures whose label the taxonomy does not know.
+    /// Images whose label is not in the taxonomy.
     pub unknown: u64,
     /// Records that could not be read.
     pub broken: u64,
@@ -173,21 +174,21 @@ pub fn labels_of(data: &dyn Dataset) -> BTreeSet<String> {
     labels
 }
 
-/// How labelled pictures are read.
+/// Options for reading labelled images.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
-    /// Pictures of a batch.
+    /// Images per batch.
     pub batch_size: usize,
-    /// Most pictures to read.
+    /// Maximum number of images to read.
     pub most: usize,
-    /// Share of broken records at which to stop.
+    /// Stops when the share of broken records exceeds this.
     pub max_broken: f64,
 }
 
-/// Embed the labelled pictures of a dataset.
+/// Embeds the labelled images of a dataset.
 ///
 /// # Errors
-/// [`crate::data::DataError`], also for more broken records than `max_broken`.
+/// [`crate::data::DataError`], also when the share of broken records exceeds `max_broken`.
 pub fn labelled(
     model: &Model,
     data: Arc<dyn Dataset>,

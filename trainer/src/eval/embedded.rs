@@ -1,4 +1,4 @@
-//! Pictures with their points, and what is known of them besides.
+//! Embedded images with their keys, captions and labels.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use crate::data::records::fault::CauseCount;
 use crate::data::records::ledger::Missing;
 use crate::data::{BrokenCounts, Cause, Ledger};
 
-/// What is known of embedded pictures besides their points; one entry a picture.
+/// Metadata of embedded images; one entry per image.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct About {
     /// Keys of the records.
@@ -37,22 +37,22 @@ impl About {
     }
 }
 
-/// Pictures with their points.
+/// Images with their points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Embedded {
     /// Points, row by row.
     pub points: Points,
-    /// What else is known.
+    /// Metadata of the images.
     pub about: About,
 }
 
-/// How pictures are shown to a model.
+/// Preprocessing options for images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct View {
-    /// How they become squares; `None` is the model's own way.
+    /// Resize mode; `None` uses the model's own.
     pub resize: Option<ResizeMode>,
-    /// Whether pixels are moved to `[-1, 1]` before the model normalises them itself (notation trap
-    /// 20).
+    /// Whether pixels are mapped to `[-1, 1]` before the model normalises them itself (notation
+    /// trap 20).
     pub double_norm: bool,
 }
 
@@ -68,14 +68,14 @@ impl From<Option<ResizeMode>> for View {
 /// Points of a list of files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listed {
-    /// The pictures that could be read.
+    /// The images that could be read.
     pub found: Rc<Embedded>,
     /// The row of each file of the list; `None` where it could not be read.
     pub row_of: Vec<Option<usize>>,
 }
 
 impl Listed {
-    /// Points of the pictures that could be read.
+    /// Points of the images that could be read.
     #[must_use]
     pub fn points(&self) -> &Points {
         &self.found.points
@@ -88,8 +88,8 @@ impl Listed {
         Some(self.found.points.row(row))
     }
 
-    /// Take files that could not be read out of a ledger that counted them as usable; each of
-    /// them stands for `items(file)` of its items.
+    /// Removes unreadable files from a ledger that counted them as usable; each of them counts for
+    /// `items(file)` items.
     pub fn settle(&self, ledger: &mut Ledger, items: impl Fn(usize) -> u64) {
         let lost: u64 = self
             .row_of

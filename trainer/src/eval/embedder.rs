@@ -1,4 +1,4 @@
-//! A model that embeds what tasks ask for, each thing once.
+//! A model that embeds the inputs of the tasks, each input once.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -21,20 +21,20 @@ use crate::exit::usage;
 use crate::model_file::Model;
 use crate::tensors::picture_tensor;
 
-/// How pictures are read.
+/// Options for reading images.
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// Pictures of a batch.
+    /// Images per batch.
     pub batch_size: usize,
-    /// Share of broken records at which to stop.
+    /// Stops when the share of broken records exceeds this.
     pub max_broken: f64,
-    /// What is done to pictures first.
+    /// Modification applied to images before preprocessing.
     pub change: Option<Change>,
-    /// Embeddings of former runs.
+    /// Cached embeddings of former runs.
     pub cache: Cache,
 }
 
-/// What is taken of a picture.
+/// Kind of output computed for an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// Its point in the embedding space.
@@ -44,7 +44,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// What keys of the cache begin with.
+    /// Prefix of the cache keys.
     fn word(self) -> &'static str {
         match self {
             Self::Point => "pictures",
@@ -53,7 +53,7 @@ impl Kind {
     }
 }
 
-/// A model on a device with what it has embedded so far.
+/// A model on a device, with the embeddings computed so far.
 pub struct Embedder<'a> {
     /// The model.
     pub model: &'a Model,
@@ -66,7 +66,7 @@ pub struct Embedder<'a> {
 }
 
 impl<'a> Embedder<'a> {
-    /// Nothing is embedded yet.
+    /// An embedder without any embeddings yet.
     #[must_use]
     pub fn new(model: &'a Model, device: &'a Device, reading: Reading) -> Self {
         Self {
@@ -80,8 +80,8 @@ impl<'a> Embedder<'a> {
         }
     }
 
-    /// The same with a classifier over pooled features. Pictures go through the encoder once, for
-    /// the classifier and for the embedding space.
+    /// Adds a classifier over pooled features. Images go through the encoder once for both the
+    /// classifier and the embedding space.
     #[must_use]
     pub fn with_classifier(mut self, classifier: Option<Classifier>) -> Self {
         self.classifier = classifier;
@@ -106,14 +106,14 @@ impl<'a> Embedder<'a> {
         Ok(self.space.get_or_init(|| space))
     }
 
-    /// What the model multiplies its logits by.
+    /// Factor by which the model multiplies its logits.
     #[must_use]
     pub fn logit_scale(&self) -> f64 {
         let scale = self.model.encoder.logit_scale.value();
         f64::from(scale.into_scalar::<f32>())
     }
 
-    /// Points kept under a key, or made and kept.
+    /// Returns the points cached under a key, or computes and caches them.
     fn points(
         &self,
         parts: &[&str],
@@ -137,10 +137,10 @@ impl<'a> Embedder<'a> {
         Ok(points)
     }
 
-    /// Points of texts, row by row; a text that comes again is not embedded again.
+    /// Points of texts, row by row; a repeated text is embedded once.
     ///
     /// # Errors
-    /// When the device fails, or gives numbers that are none.
+    /// When the device fails, or an embedding is not finite.
     pub fn texts(&self, texts: &[String]) -> anyhow::Result<Points> {
         let mut places: HashMap<&str, usize> = HashMap::new();
         let mut unique: Vec<String> = Vec::new();
@@ -158,7 +158,7 @@ impl<'a> Embedder<'a> {
         Ok(points.select(&rows))
     }
 
-    /// Points of classes through a prompt set (notation 6.1).
+    /// Points of classes with a prompt set (notation 6.1).
     ///
     /// # Errors
     /// Bad usage for an unknown set, or when the device fails.
@@ -171,7 +171,7 @@ impl<'a> Embedder<'a> {
         self.points(&parts, || embed::named(self.model, names, set, self.device))
     }
 
-    /// Preparation of pictures with this way of resizing; `None` is the model's own.
+    /// Preprocessing with this resize mode; `None` uses the model's own.
     #[must_use]
     pub fn preprocess(&self, resize: Option<ResizeMode>) -> Preprocess {
         let own = self.model.preprocess;
@@ -181,10 +181,11 @@ impl<'a> Embedder<'a> {
         }
     }
 
-    /// Every readable picture of a dataset that lies in `paths`.
+    /// Embeds every readable image of a dataset that is stored in `paths`.
     ///
     /// # Errors
-    /// [`crate::data::DataError`], also for more broken records than allowed; a failing device.
+    /// [`crate::data::DataError`], also when there are more broken records than allowed; a failing
+    /// device.
     pub fn dataset(
         &self,
         data: Arc<dyn Dataset>,
@@ -196,11 +197,11 @@ impl<'a> Embedder<'a> {
         self.pictures(data, &[&stamp, &fingerprint], view.into(), Kind::Point)
     }
 
-    /// The classifier's logits of every readable picture of a dataset that lies in `paths`: one row
-    /// a picture, in the order of [`dataset`](Self::dataset), one column a class.
+    /// The classifier's logits of every readable image of a dataset that is stored in `paths`: one
+    /// row per image, in the order of [`dataset`](Self::dataset), one column per class.
     ///
     /// # Errors
-    /// As for [`dataset`](Self::dataset), and bad usage where there is no classifier.
+    /// As for [`dataset`](Self::dataset), and bad usage without a classifier.
     pub fn logits(
         &self,
         data: Arc<dyn Dataset>,
@@ -218,7 +219,7 @@ impl<'a> Embedder<'a> {
         self.mapped(&pooled.points, |features| classifier.forward(features))
     }
 
-    /// Rows through a function on the device, some at a time.
+    /// Maps rows on the device, a batch at a time.
     fn mapped(
         &self,
         rows: &Points,
@@ -236,7 +237,7 @@ impl<'a> Embedder<'a> {
         finite(Points::from_rows(&out))
     }
 
-    /// The pictures of a list of files and boxes, those that can be read.
+    /// Embeds the readable images of a list of files and boxes.
     ///
     /// # Errors
     /// As for [`Self::dataset`].
@@ -284,7 +285,7 @@ impl<'a> Embedder<'a> {
             }
             None => {
                 let found = if kind == Kind::Point && self.classifier.is_some() {
-                    // What the classifier needs too is computed once.
+                    // Computes the pooled features once for the classifier and the embedding.
                     let pooled = self.pictures(data, stamps, view, Kind::Pooled)?;
                     self.lifted(&pooled)?
                 } else {
@@ -305,7 +306,7 @@ impl<'a> Embedder<'a> {
         Ok(found)
     }
 
-    /// Fails for more broken records than allowed, also among those of a former run.
+    /// Fails when there are more broken records than allowed; applies to cached results too.
     fn judge(&self, counts: &BrokenCounts) -> Result<(), DataError> {
         let limit = self.reading.max_broken;
         if counts.fraction() > limit {
@@ -350,10 +351,10 @@ impl<'a> Embedder<'a> {
     }
 }
 
-/// Points that are all numbers.
+/// Returns the points if all coordinates are finite.
 ///
 /// # Errors
-/// Naming the first row that is not: a model that diverged has no metrics.
+/// Names the first row that is not finite: a model that diverged has no metrics.
 fn finite(points: Points) -> anyhow::Result<Points> {
     match points.not_finite() {
         None => Ok(points),

@@ -1,10 +1,10 @@
-//! How far wrong answers are in the taxonomy (notation 6.3).
+//! Distance of wrong answers from the truth in the taxonomy (notation 6.3).
 
 use std::collections::BTreeMap;
 
 use espalier_core::taxonomy::{NodeIx, Taxonomy, metrics};
 
-/// Mean tree scores of the first answers.
+/// Mean tree scores of the top-1 answers.
 #[must_use]
 pub fn scores(
     taxonomy: &Taxonomy,

@@ -1,4 +1,4 @@
-//! Hierarchical text-image matching over a whole set of pictures (notation 6.4 and 6.7).
+//! Hierarchical text-image matching over a set of images (notation 6.4 and 6.7).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,20 +10,20 @@ use super::metrics::steps::{Match, Pool, Radii, compare, f1};
 use super::ordering::kendall_tau;
 use super::search;
 
-/// How the walk from the root is taken.
+/// Parameters of the walk from the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Walk {
-    /// Where its radii come from.
+    /// Source of the radii.
     pub radii: Radii,
     /// Number of radii.
     pub steps: usize,
-    /// Whether the first of them is left out.
+    /// Whether the first radius is left out.
     pub drop_first: bool,
 }
 
 impl Walk {
-    /// As published for a space: per picture from the origin in hyperbolic ones, over the global
-    /// range of radii on the sphere; 50 radii, the first counted.
+    /// The published walk for a space: radii per image from the origin in hyperbolic spaces, over
+    /// the global range of radii on the sphere; 50 radii, including the first.
     #[must_use]
     pub fn published(space: &Space) -> Self {
         let radii = match space {
@@ -38,18 +38,18 @@ impl Walk {
     }
 }
 
-/// Chains of texts and the pictures that they belong to.
+/// Chains of texts and the images that they belong to.
 #[derive(Clone, Copy, Debug)]
 pub struct Chains<'a> {
     /// Texts of each chain, general to specific, all of one length.
     pub texts: &'a [Vec<String>],
     /// Their points, chain after chain.
     pub points: &'a Points,
-    /// The chains of each picture.
+    /// The chains of each image.
     pub of_picture: &'a [Vec<usize>],
 }
 
-/// The texts that each picture's walk names, in order and without neighbours that are the same.
+/// Texts named by each image's walk, in order, without repeated neighbours.
 #[must_use]
 pub fn walks(space: &Space, pictures: &Points, chains: Chains<'_>, walk: Walk) -> Vec<Vec<usize>> {
     let radii = chains.points.rows().map(|p| space.radius(p)).collect();
@@ -64,7 +64,7 @@ pub fn walks(space: &Space, pictures: &Points, chains: Chains<'_>, walk: Walk) -
     })
 }
 
-/// `precision`, `recall` and `f1` (the harmonic mean of their means) over pictures that have a chain;
+/// `precision`, `recall` and `f1` (the harmonic mean of their means) over images that have a chain;
 /// `d_corr` (tau_d) over chains.
 #[must_use]
 pub fn metrics(

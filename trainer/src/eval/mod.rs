@@ -1,16 +1,17 @@
-//! What a model is worth: embeddings first, then numbers from embeddings.
+//! Evaluation of models: embeddings first, then metrics of embeddings.
 //!
 //! In order of reading:
-//! 1. [`task`]: what a task is; [`tasks`]: all of them, a file each; [`options`]: what they are told.
-//! 2. [`embedder`]: a model that embeds each thing once, with a [`cache`] on disk; [`embedded`]: what
-//!    it gives; [`embed`]: the passes through the towers; [`prompts`]: named sets of texts for a
-//!    class; [`stored`]: embeddings that people bring along; [`points`]: rows on the host.
-//! 3. [`search`]: scores of many points against many, the one place that ranks.
+//! 1. [`task`]: definition of a task; [`tasks`]: all of them, one file each; [`options`]: their
+//!    options.
+//! 2. [`embedder`]: a model that embeds each input once, with a [`cache`] on disk; [`embedded`]:
+//!    its results; [`embed`]: forward passes of the encoders; [`prompts`]: named prompt sets for
+//!    classes; [`stored`]: precomputed embeddings; [`points`]: rows on the host.
+//! 3. [`search`]: scores of many points against many; all ranking happens here.
 //! 4. [`metrics`]: mathematics of ranks, radii and histograms; [`matching`], [`zero_shot`],
 //!    [`hierarchy`], [`ordering`]: metrics that need a space or a taxonomy.
-//! 5. [`record`]: the result; [`published`]: what papers report beside it; [`protocols`]: how many
-//!    pictures and classes benchmarks have; [`suite`]: all benchmarks of a folder; [`report`]: tables
-//!    and a page.
+//! 5. [`record`]: the result; [`published`]: values from papers for comparison; [`protocols`]:
+//!    number of images and classes of each benchmark; [`suite`]: all benchmarks of a folder;
+//!    [`report`]: tables and a page.
 
 pub mod cache;
 pub mod calibrate;

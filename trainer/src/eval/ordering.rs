@@ -1,11 +1,11 @@
-//! Whether texts lie the farther from the root, the more specific they are (notation 6.4).
+//! Whether more specific texts lie farther from the root (notation 6.4).
 
 use std::collections::BTreeMap;
 
 use espalier_core::geometry::Space;
 
-/// Kendall's tau between radii and their order, in `[-1, 1]`: pairs in order minus pairs out of
-/// order, over all pairs. Ties count as neither.
+/// Kendall's tau between radii and their order, in `[-1, 1]`: concordant minus discordant pairs,
+/// over all pairs. Ties count as neither.
 ///
 /// Without ties this is the published statistic, which compares an argsort with `1 .. n`.
 #[must_use]
@@ -25,9 +25,9 @@ pub fn kendall_tau(radii: &[f64]) -> f64 {
     sum / f64::from(pairs.max(1))
 }
 
-/// `tau_d`, the mean over chains, and the share of chains that are wholly in order.
+/// `tau_d`, the mean over chains, and the share of chains that are fully in order.
 ///
-/// `points` holds the chains' texts one after the other, `tiers` a chain.
+/// `points` holds the texts of all chains one after the other, `tiers` per chain.
 #[must_use]
 pub fn metrics(space: &Space, points: &[Vec<f32>], tiers: usize) -> BTreeMap<String, f64> {
     let taus: Vec<f64> = points

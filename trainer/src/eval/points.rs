@@ -8,7 +8,7 @@ pub struct Points {
 }
 
 impl Points {
-    /// Points from their rows one after the other; a rest that fills no row is left out.
+    /// Points from concatenated rows; an incomplete last row is dropped.
     #[must_use]
     pub fn new(width: usize, mut data: Vec<f32>) -> Self {
         let whole = data.len().checked_div(width).unwrap_or(0) * width;
@@ -34,7 +34,7 @@ impl Points {
         self.len() == 0
     }
 
-    /// Coordinates of a point.
+    /// Number of coordinates of a point.
     #[must_use]
     pub fn width(&self) -> usize {
         self.width
@@ -57,11 +57,11 @@ impl Points {
 
     /// All points in order.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f32]> {
-        // Width 0 means that there is no data either.
+        // Width 0 implies that there is no data.
         self.data.chunks_exact(self.width.max(1))
     }
 
-    /// The points at some places, in that order; a place may come twice.
+    /// The points at the given indices, in that order; an index may repeat.
     #[must_use]
     pub fn select(&self, places: &[usize]) -> Self {
         let data = places.iter().flat_map(|at| self.row(*at)).copied();
@@ -71,7 +71,7 @@ impl Points {
         }
     }
 
-    /// The first row that holds a number that is none, if there is one.
+    /// Index of the first row with a value that is not finite.
     #[must_use]
     pub fn not_finite(&self) -> Option<usize> {
         let at = self.data.iter().position(|v| !v.is_finite())?;

@@ -1,11 +1,11 @@
 //! Named, versioned sets of prompts (notation 6.1). `{}` is a class name, `{a}` the name with its
-//! article; `[x|y]` stands for either, and a pattern becomes one prompt a choice.
+//! article; `[x|y]` lists alternatives, and a pattern expands to one prompt per alternative.
 
 use espalier_core::caption::prompts::prompt;
 
 use crate::exit::usage;
 
-/// The set that stands for a dataset's own, or for [`SIMPLE`] where it has none.
+/// Selects the dataset's own set, or [`SIMPLE`] if it has none.
 pub const AUTO: &str = "auto";
 pub use espalier_core::caption::prompts::SIMPLE;
 
@@ -29,7 +29,7 @@ const OPENAI_80: &[&str] = &[
     "itap of [a|the|my] {}.",
 ];
 
-/// Prompt sets by name, with the datasets whose own they are.
+/// Prompt sets by name, with the datasets that use each set by default.
 const SETS: &[(&str, &[&str], &[&str])] = &[
     (SIMPLE, &espalier_core::caption::prompts::PATTERNS, &[]),
     ("plain-1", &["{}"], &[]),
@@ -127,7 +127,7 @@ const SETS: &[(&str, &[&str], &[&str])] = &[
     ("meru-sst2", &["a {} review of a movie."], &["sst2"]),
 ];
 
-/// Every prompt that a pattern stands for.
+/// Expands a pattern to all its prompts.
 fn expand(pattern: &str) -> Vec<String> {
     let Some((before, rest)) = pattern.split_once('[') else {
         return vec![pattern.to_owned()];
@@ -147,7 +147,7 @@ pub fn names() -> Vec<&'static str> {
     SETS.iter().map(|(name, _, _)| *name).collect()
 }
 
-/// The set that a name means; [`AUTO`] is the dataset's own.
+/// Resolves the name of a set; [`AUTO`] selects the dataset's own.
 #[must_use]
 pub fn resolve<'a>(set: &'a str, dataset: Option<&str>) -> &'a str {
     if set != AUTO {
@@ -159,10 +159,10 @@ pub fn resolve<'a>(set: &'a str, dataset: Option<&str>) -> &'a str {
     own.map_or(SIMPLE, |(name, _, _)| name)
 }
 
-/// The prompts of a set, unfilled.
+/// The prompts of a set with their placeholders.
 ///
 /// # Errors
-/// Bad usage for an unknown set, with those that exist.
+/// Bad usage for an unknown set; the message lists the known sets.
 pub fn templates(set: &str) -> anyhow::Result<Vec<String>> {
     let (_, patterns, _) = SETS.iter().find(|(n, _, _)| *n == set).ok_or_else(|| {
         usage(format!(
@@ -179,7 +179,7 @@ pub fn templates(set: &str) -> anyhow::Result<Vec<String>> {
 /// The prompts of a set for one class name.
 ///
 /// # Errors
-/// Bad usage for an unknown set, with those that exist.
+/// Bad usage for an unknown set; the message lists the known sets.
 pub fn fill(set: &str, name: &str) -> anyhow::Result<Vec<String>> {
     let patterns = templates(set)?;
     Ok(patterns.iter().map(|p| prompt(p, name)).collect())

@@ -1,17 +1,17 @@
-//! The classification benchmarks of the papers: how many classes and test pictures each has, and how
-//! it must lie (notation 6.1).
+//! The classification benchmarks of the papers: their numbers of classes and test images, and their
+//! layout on disk (notation 6.1).
 
 use super::task::Place;
 use crate::data::Ledger;
 
-/// A benchmark of labelled pictures.
+/// A benchmark of labelled images.
 #[derive(Clone, Copy, Debug)]
 pub struct Protocol {
-    /// Its name, its folder and where it comes from.
+    /// Its name, folder and source.
     pub place: Place,
-    /// Classes that there are.
+    /// Number of classes.
     pub classes: usize,
-    /// Pictures that are judged.
+    /// Number of test images.
     pub pictures: u64,
 }
 
@@ -27,7 +27,7 @@ const fn of(dataset: &'static str, classes: usize, pictures: u64, get: &'static 
     }
 }
 
-/// All of them, in the order of the papers' tables.
+/// All benchmarks, in the order of the papers' tables.
 pub const ALL: [Protocol; 20] = [
     of(
         "imagenet",
@@ -159,7 +159,7 @@ pub const ALL: [Protocol; 20] = [
     ),
 ];
 
-/// The places of all of them.
+/// The places of all benchmarks.
 pub static PLACES: [Place; ALL.len()] = {
     let mut places = [ALL[0].place; ALL.len()];
     let mut at = 0;
@@ -177,7 +177,8 @@ impl Protocol {
         ALL.iter().find(|p| p.place.dataset == dataset)
     }
 
-    /// Count what the data lacks of the benchmark: `records` pictures with `classes` labels.
+    /// Records the difference between the data and the benchmark: the data has `records` images
+    /// with `classes` labels.
     pub fn count(&self, ledger: &mut Ledger, records: u64, classes: usize) {
         let absent = self.pictures.saturating_sub(records);
         ledger.absent("picture of the benchmark that is not there", absent);

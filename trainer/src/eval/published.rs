@@ -1,9 +1,9 @@
-//! What papers report, to print beside what was found.
+//! Values reported by papers, printed next to ours.
 
 use super::record::{Compared, Record};
 
-/// Values copied from the papers' tables: task, benchmark, method, architecture (`*` for any that
-/// the paper leaves open), metric, value, source.
+/// Values copied from the papers' tables: task, benchmark, method, architecture (`*` for any, if
+/// the paper does not specify it), metric, value, source.
 const TABLE: &str = include_str!("published.tsv");
 
 /// Published values of a record's task, benchmark, method and architecture.

@@ -1,4 +1,4 @@
-//! One JSON object a task.
+//! One JSON object per task.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub struct Record {
     pub benchmark: Option<String>,
     /// Method that the model was trained with.
     pub model: String,
-    /// Architecture, where it is one of the named ones.
+    /// Architecture, if it is a named one.
     #[serde(default)]
     pub architecture: Option<String>,
     /// The weights file.
@@ -32,31 +32,31 @@ pub struct Record {
     pub prompts: String,
     /// Engine.
     pub backend: String,
-    /// Labelled pictures, chains of texts, queries or pairs that were judged.
+    /// Number of labelled images, chains of texts, queries or pairs that were evaluated.
     pub n: usize,
-    /// Those that were not, by reason.
+    /// Number of items that were left out, by reason.
     pub left_out: BTreeMap<String, u64>,
-    /// Classes or items to choose from; 0 where there is no choice.
+    /// Number of classes or items to choose from; 0 if there is no choice.
     pub classes: usize,
-    /// Seed; of these tasks only those that say so use it.
+    /// Seed; only tasks that document it use it.
     pub seed: u64,
     /// Settings that change the numbers.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
-    /// What of the benchmark was there.
+    /// Which part of the benchmark was available.
     #[serde(default)]
     pub ledger: Option<Ledger>,
-    /// Values, in `[0, 1]` unless a distance, a radius or a correlation.
+    /// Values, in `[0, 1]` unless they are a distance, a radius or a correlation.
     pub metrics: BTreeMap<String, f64>,
-    /// Curves of precision over recall, by what is found.
+    /// Precision-recall curves by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub curves: BTreeMap<String, Vec<Point>>,
-    /// What papers report for this task, benchmark and model.
+    /// Values that papers report for this task, benchmark and model.
     #[serde(default)]
     pub published: Vec<Compared>,
 }
 
-/// A value of a paper beside ours.
+/// A value of a paper and ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compared {
     /// Metric.

@@ -1,4 +1,4 @@
-//! Where paths stop, and whether what is said there holds.
+//! Where paths stop, and whether the probabilities reported there are correct.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use crate::data::records::changed::Change;
 
 use super::calibrate::{Case, fit_logistic, fit_scale};
 
-/// A path stops at the deepest node with at least this support: in three answers of four it must hold
-/// where half of the photos show no label, since a stop that is too deep misleads and one that is too
-/// high is only vague.
+/// A path stops at the deepest node with at least this support: three of four stops must be right
+/// when half of the photos show no known label. The value is high because a stop that is too deep
+/// misleads, while one that is too shallow is only vague.
 const THRESHOLD: f64 = 0.75;
-/// Parts into which the labels are cut, each held out in turn so that its photos show no label.
+/// Number of folds of the labels; each is held out in turn, so that its photos show no known label.
 const PARTS: usize = 5;
-/// Plain photos below which no evidence is fitted.
+/// Minimum number of plain photos for a fit of the evidence.
 const FEW: usize = 50;
-/// Coverages at which the risk is reported.
+/// Number of coverages at which the risk is reported.
 const COVERAGES: usize = 10;
 
 /// One node of a photo's path.
@@ -28,25 +28,25 @@ const COVERAGES: usize = 10;
 pub struct Step {
     /// Its depth in the taxonomy.
     pub depth: u32,
-    /// How likely it is said to be.
+    /// Its reported probability.
     pub said: f64,
-    /// Whether it is the true node or above it.
+    /// Whether it is the true node or an ancestor of it.
     pub right: bool,
-    /// Whether it tells anything: not so the root and what lies above most labels.
+    /// Whether it is informative; the root and nodes above most labels are not.
     pub tells: bool,
 }
 
-/// A photo's path against the truth.
+/// A photo's path compared with the truth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Walk {
     /// From the root to a label; at least one.
     pub steps: Vec<Step>,
-    /// Where the path stops.
+    /// Index of the step at which the path stops.
     pub stop: usize,
 }
 
 impl Walk {
-    /// The path of a point in whose photo `truth` is.
+    /// The path of a point whose photo shows `truth`.
     #[must_use]
     pub fn new(classifier: &Classifier, space: &Space, point: &[f32], truth: NodeIx) -> Self {
         let taxonomy = classifier.taxonomy();
@@ -72,24 +72,24 @@ impl Walk {
     }
 }
 
-/// What a picture of a calibration is.
+/// Kind of an image in a calibration set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A photo as it was taken.
     Plain,
     /// A corrupted copy.
     Corrupted(Change),
-    /// A generated picture that shows nothing.
+    /// A generated outlier image, which shows no object.
     Outlier,
 }
 
-/// What a model of the evidence is for, and so how much each kind of picture counts in its fit. Most
-/// photos are ordinary ones; the others are there so that they are told apart, and count less.
+/// Purpose of a model of the evidence; it determines the weight of each kind of image in the fit.
+/// Most photos are ordinary. The other kinds are there to be told apart from them, and count less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
-    /// What is said of a node.
+    /// The reported probability of a node.
     Said,
-    /// Where a path stops.
+    /// The decision where a path stops.
     Stop,
 }
 
@@ -103,7 +103,7 @@ impl Purpose {
         }
     }
 
-    /// Of a photo whose label is held out.
+    /// Weight of a photo whose label is held out.
     const fn weight_of_unknown(self) -> f64 {
         match self {
             Self::Said => 0.0,
@@ -112,14 +112,14 @@ impl Purpose {
     }
 }
 
-/// A photo's embedding and what the photo shows.
+/// A photo's embedding with its true node.
 #[derive(Clone, Copy, Debug)]
 pub struct Picture<'a> {
     /// Its point.
     pub point: &'a [f32],
-    /// The node that it shows; none for an outlier, which shows nothing below the root.
+    /// The node that it shows; `None` for an outlier, which shows nothing below the root.
     pub truth: Option<NodeIx>,
-    /// Whether it is the photo as it was taken.
+    /// Whether it is a plain photo, a corrupted copy or an outlier.
     pub kind: Kind,
     /// Number of the photo; copies of a photo share it, so that they fall into the same half.
     pub photo: usize,
@@ -142,7 +142,7 @@ impl<'a> Picture<'a> {
     }
 }
 
-/// Paths of pictures that show something.
+/// Paths of images with a true node.
 #[must_use]
 pub fn walks(classifier: &Classifier, space: &Space, pictures: &[Picture<'_>]) -> Vec<Walk> {
     let one = |picture: &Picture<'_>| {
@@ -152,12 +152,13 @@ pub fn walks(classifier: &Classifier, space: &Space, pictures: &[Picture<'_>]) -
     pictures.iter().filter_map(one).collect()
 }
 
-/// A calibration of pictures with known labels: the scale of the logits from the labels of plain
-/// photos, then logistic models of the [`Evidence`] for the nodes of paths: of what is said, and of where
-/// paths stop, of photos whose labels are held out too. `classifier` makes one of a calibration.
+/// Fits a calibration to images with known labels: first the scale of the logits on the labels of
+/// plain photos, then two logistic models of the [`Evidence`] for the nodes of paths, one for the
+/// reported probabilities and one for the stops. The fit of the stops also uses photos whose labels
+/// are held out. `classifier` builds a classifier from a calibration.
 ///
 /// # Errors
-/// Of `classifier`.
+/// Those of `classifier`.
 pub fn fit(
     classifier: impl Fn(Calibration) -> Result<Classifier>,
     space: &Space,
@@ -184,8 +185,8 @@ pub fn fit(
     Ok(calibration)
 }
 
-/// The logistic models of the nodes on the paths of pictures; none for few pictures, or where all
-/// look the same.
+/// The logistic models for the nodes on the paths of images; `None` for too few images, or if all
+/// of them have the same evidence.
 fn evidence(
     scaled: &Classifier,
     space: &Space,
@@ -240,7 +241,7 @@ fn evidence(
     Ok(model.fault().is_none().then_some(model))
 }
 
-/// The numbers of a picture that do not depend on the node.
+/// Evidence of an image that does not depend on the node.
 fn seen(classifier: &Classifier, space: &Space, picture: &Picture<'_>) -> Seen {
     let logits = classifier.logits(space, picture.point).into_iter();
     Seen {
@@ -249,7 +250,7 @@ fn seen(classifier: &Classifier, space: &Space, picture: &Picture<'_>) -> Seen {
     }
 }
 
-/// A node of a picture's path, and whether the picture shows it.
+/// A node of an image's path, and whether the image shows it.
 struct Judgement {
     inputs: [f64; INPUTS],
     right: bool,
@@ -265,7 +266,7 @@ impl Judgement {
     }
 }
 
-/// The nodes of a picture's path below the root; `model` knows what is usual of photos.
+/// The nodes of an image's path below the root; `model` holds the statistics of ordinary photos.
 fn judgements(
     model: &Evidence,
     scaled: &Classifier,
@@ -286,7 +287,8 @@ fn judgements(
     })
 }
 
-/// The same of plain photos, each by a classifier that lacks its label and a share of the others.
+/// As [`judgements`], for plain photos, each with a classifier that lacks its label and a share of
+/// the others.
 fn held_out(
     model: &Evidence,
     scaled: &Classifier,
@@ -306,19 +308,19 @@ fn held_out(
     Ok(found)
 }
 
-/// Mean and standard deviation of some numbers; none where they do not differ.
+/// Mean and standard deviation; `None` if the values do not differ.
 fn spread(values: impl Iterator<Item = f64> + Clone) -> Option<[f64; 2]> {
     let mean_of = mean(values.clone());
     let deviation = mean(values.map(|v| (v - mean_of).powi(2))).sqrt();
     (deviation > 1e-9).then_some([mean_of, deviation])
 }
 
-/// Two-fold cross-fitting: each half of the photos is judged by the calibration of the other half.
-/// Returns the paths of the pictures that show something, with their kinds, and the calibration fitted
-/// on all pictures.
+/// Two-fold cross-fitting: each half of the photos is evaluated with the calibration of the other
+/// half. Returns the paths of the images with a true node, with their kinds, and the calibration
+/// fitted on all images.
 ///
 /// # Errors
-/// Of `classifier`.
+/// Those of `classifier`.
 pub fn cross_fit(
     classifier: impl Fn(Calibration) -> Result<Classifier>,
     space: &Space,
@@ -349,8 +351,8 @@ fn share(steps: &[Step], of: impl Fn(&Step) -> bool) -> f64 {
     mean(steps.iter().map(|s| f64::from(u8::from(of(s)))))
 }
 
-/// Mean distance, over ten equal bins of what is said weighed by their size, between what is said
-/// and how often it is right.
+/// Expected calibration error: mean distance between the reported probability and the accuracy,
+/// over ten equal bins weighted by their size.
 fn calibration_error(steps: &[Step]) -> f64 {
     let mut bins = [0.0_f64; 10];
     for step in steps {
@@ -360,7 +362,7 @@ fn calibration_error(steps: &[Step]) -> f64 {
     bins.iter().map(|gap| gap.abs()).sum::<f64>() / steps.len().max(1) as f64
 }
 
-/// Share of wrong answers among the `COVERAGES` tenths that are most certain, and the mean of that
+/// Share of wrong answers among the most certain tenths (`COVERAGES` of them), and the mean of that
 /// share over all coverages.
 fn risks(leaves: &[Step], metrics: &mut BTreeMap<String, f64>) {
     let mut sorted = leaves.to_vec();
@@ -380,7 +382,7 @@ fn risks(leaves: &[Step], metrics: &mut BTreeMap<String, f64>) {
     metrics.insert("risk_mean".to_owned(), mean(curve.into_iter()));
 }
 
-/// What holds of photos of known labels.
+/// Metrics of photos with known labels.
 #[must_use]
 pub fn known(walks: &[Walk]) -> BTreeMap<String, f64> {
     let stops: Vec<Step> = walks.iter().map(Walk::stopped).collect();
@@ -408,9 +410,9 @@ pub fn known(walks: &[Walk]) -> BTreeMap<String, f64> {
     metrics
 }
 
-/// What holds of photos whose label is not among those to choose from, `threshold` being that of
-/// the stop: the path with its stop beside one that always goes to a label, and one that names a
-/// label or nothing.
+/// Metrics of photos whose label is not among the choices; `threshold` is that of the stop.
+/// Compares the path with its stop, one that always goes to a label, and one that names a label or
+/// nothing.
 #[must_use]
 pub fn unknown(walks: &[Walk], threshold: f64) -> BTreeMap<String, f64> {
     let stops: Vec<Step> = walks.iter().map(Walk::stopped).collect();

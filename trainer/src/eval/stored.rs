@@ -1,4 +1,4 @@
-//! Embeddings that people bring along: the files of `trainer embed`.
+//! Precomputed embeddings: the files written by `trainer embed`.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,31 +10,31 @@ use espalier_core::weights::Tensors;
 use super::Points;
 use crate::exit::usage;
 
-/// Metadata entries beside the tensor.
+/// Metadata entry with the names of the rows.
 pub const NAMES: &str = "names";
 /// The space of the points, as JSON of [`Space`].
 pub const SPACE: &str = "space";
-/// The weights that made them.
+/// Metadata entry with the hash of the weights that computed the embeddings.
 pub const MODEL: &str = "model_sha256";
 
-/// Points of a file.
+/// Points read from a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
     /// Points, row by row.
     pub points: Points,
-    /// Names of the rows, where the file has them.
+    /// Names of the rows, if the file has them.
     pub names: Option<Vec<String>>,
-    /// Their space, where the file tells it.
+    /// Their space, if the file records it.
     pub space: Option<Space>,
-    /// Hash of the weights that made them, empty where the file does not tell it.
+    /// Hash of the weights that computed them; empty if the file does not record it.
     pub model: String,
 }
 
 impl Stored {
-    /// Read a file: a tensor `embeddings` [n, d] and, in the metadata, `names` and `space`.
+    /// Reads a file: a tensor `embeddings` `[n, d]` and, in the metadata, `names` and `space`.
     ///
     /// # Errors
-    /// Bad usage when there is no such file, or it holds something else.
+    /// Bad usage when there is no such file, or its content is different.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         let wrong = |found: String| {
             usage(format!(
@@ -79,7 +79,7 @@ impl Stored {
         })
     }
 
-    /// The row of each name, the first of several.
+    /// The row of each name; for repeated names, the first.
     #[must_use]
     pub fn by_name(&self) -> HashMap<&str, usize> {
         let mut rows = HashMap::new();
@@ -90,7 +90,7 @@ impl Stored {
     }
 }
 
-/// The space that two files share; cosine of what is stored where neither tells one.
+/// The space that two files share; cosine of the stored coordinates if neither records one.
 ///
 /// # Errors
 /// Bad usage when widths, weights or spaces differ.
@@ -117,7 +117,7 @@ pub fn shared(a: &Stored, b: &Stored) -> anyhow::Result<Space> {
     }
 }
 
-/// Rows scaled to length 1, for files that tell no space.
+/// Rows scaled to length 1, for files without a space.
 #[must_use]
 pub fn unit(points: &Points) -> Points {
     let data = points.rows().flat_map(|row| {

@@ -1,4 +1,4 @@
-//! The benchmarks of the papers in one folder: which are there, which are not and how to get them.
+//! The benchmarks of the papers in one folder: which are available, and how to get the others.
 
 use std::path::{Path, PathBuf};
 
@@ -20,11 +20,11 @@ pub struct Planned {
     pub task: &'static dyn Task,
     /// The benchmark.
     pub place: Place,
-    /// Where it lies, or would.
+    /// Path of its data, which may be absent.
     pub path: PathBuf,
 }
 
-/// Tasks on benchmarks below `folder`: those whose data is there, and those whose data is not.
+/// Tasks on benchmarks below `folder`: those whose data is available, and those whose data is not.
 #[must_use]
 pub fn plan(folder: &Path) -> (Vec<Planned>, Vec<Planned>) {
     let all = tasks::ALL
@@ -38,7 +38,7 @@ pub fn plan(folder: &Path) -> (Vec<Planned>, Vec<Planned>) {
     .partition(|planned| planned.path.exists())
 }
 
-/// What the suite did not find, a line each, for people.
+/// Lists the missing benchmarks, one per line, for people.
 #[must_use]
 pub fn missing(absent: &[Planned]) -> String {
     let line = |p: &Planned| {
@@ -54,7 +54,7 @@ pub fn missing(absent: &[Planned]) -> String {
     lines.join("\n")
 }
 
-/// Files that a benchmark brings for the options that it needs, by their name in its folder.
+/// Finds the file of a benchmark's folder that serves as the default of an option, by its name.
 ///
 /// - `classnames.tsv`: [`super::Options::class_names`]
 /// - `taxonomy.tsv` or `imagenet_isa.txt`: [`super::Options::taxonomy`]

@@ -1,4 +1,4 @@
-//! What a task of `trainer eval` is.
+//! Definition of the tasks of `trainer eval`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,47 +11,47 @@ use super::options::{Options, Resize};
 use crate::data::Ledger;
 use crate::exit::usage;
 
-/// A benchmark where the suite looks for it.
+/// A benchmark and its location in the suite.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// Name of the benchmark, as in the table of published values.
     pub dataset: &'static str,
     /// Folder or file below the suite's `--data`.
     pub path: &'static str,
-    /// Where it comes from and how it must lie.
+    /// Its source and the expected layout.
     pub get: &'static str,
 }
 
-/// One task: what it needs, how it runs, what it reports.
+/// One task: its input, its run and its report.
 pub trait Task: Sync {
     /// Name on the command line and in results.
     fn name(&self) -> &'static str;
 
-    /// What it measures, in a line.
+    /// Its metrics, in a line.
     fn about(&self) -> &'static str;
 
-    /// What `--data` must be, in a sentence.
+    /// The expected `--data`, in a sentence.
     fn needs(&self) -> &'static str;
 
-    /// Benchmarks that the suite of the papers runs it on.
+    /// Benchmarks that the papers' suite runs it on.
     fn places(&self) -> &'static [Place];
 
-    /// Run it.
+    /// Runs it.
     ///
     /// # Errors
     /// Bad usage or data (exit code 2), or a failing device (1).
     fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome>;
 }
 
-/// What a task runs on.
+/// Input of a task.
 pub struct Context<'a> {
-    /// The model; some tasks do with embeddings alone.
+    /// The model; some tasks only need embeddings.
     pub embedder: Option<&'a Embedder<'a>>,
     /// Options of the command line.
     pub options: &'a Options,
-    /// Data as named.
+    /// Data as given on the command line.
     pub data: &'a [PathBuf],
-    /// Name of the benchmark, where it is known.
+    /// Name of the benchmark, if known.
     pub dataset: Option<&'a str>,
 }
 
@@ -59,7 +59,7 @@ impl Context<'_> {
     /// The model.
     ///
     /// # Errors
-    /// Bad usage where none was given.
+    /// Bad usage without a model.
     pub fn model(&self) -> anyhow::Result<&Embedder<'_>> {
         self.embedder
             .ok_or_else(|| usage("expected --checkpoint, found none"))
@@ -68,7 +68,7 @@ impl Context<'_> {
     /// The one path of the data.
     ///
     /// # Errors
-    /// Bad usage where there are none or several.
+    /// Bad usage if there are none or several.
     pub fn path(&self) -> anyhow::Result<&Path> {
         match self.data {
             [one] => Ok(one),
@@ -79,8 +79,8 @@ impl Context<'_> {
         }
     }
 
-    /// How pictures are resized: as asked for, else as the papers of the MERU family do in this
-    /// task (notation 6.0), else as the model itself has it.
+    /// Resize mode of images: the requested one, else that of the papers of the MERU family for
+    /// this task (notation 6.0), else the model's own.
     #[must_use]
     pub fn resize(&self, published: ResizeMode) -> Option<ResizeMode> {
         match self.options.resize {
@@ -88,7 +88,7 @@ impl Context<'_> {
             Resize::Squeeze => Some(ResizeMode::Squeeze),
             Resize::Pad => Some(ResizeMode::WhitePad),
             Resize::Model => None,
-            // An encoder that was pretrained with another crop keeps it whatever the task.
+            // An encoder that was pretrained with another crop keeps it in every task.
             Resize::Auto if self.own_resize() == Some(ResizeMode::InnerCrop) => None,
             Resize::Auto => {
                 let method = self.embedder.map(|e| e.model.card.method.as_str());
@@ -100,7 +100,7 @@ impl Context<'_> {
         }
     }
 
-    /// The model's own way to a square.
+    /// The model's own resize mode.
     fn own_resize(&self) -> Option<ResizeMode> {
         self.embedder.map(|e| e.preprocess(None).resize)
     }
@@ -119,43 +119,43 @@ impl Context<'_> {
     }
 }
 
-/// A wrong answer that is given often, for the report.
+/// A frequent wrong answer, for the report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Confusion {
     /// Name of the true class.
     pub truth: String,
     /// Name of the answer.
     pub answer: String,
-    /// Name of their nearest common ancestor, where there is a taxonomy.
+    /// Name of their nearest common ancestor, if there is a taxonomy.
     pub ancestor: String,
     /// Its depth; small means that the answer is far off.
     pub depth: u32,
-    /// How often.
+    /// Number of occurrences.
     pub count: usize,
-    /// Keys of records that were answered so.
+    /// Keys of records with this answer.
     pub examples: Vec<String>,
 }
 
-/// What a task found.
+/// Results of a task.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// Name of the benchmark, where the data itself tells it.
+    /// Name of the benchmark, if the data itself determines it.
     pub dataset: Option<String>,
-    /// Items judged.
+    /// Number of items evaluated.
     pub n: usize,
-    /// Classes or items to choose from.
+    /// Number of classes or items to choose from.
     pub classes: usize,
-    /// Prompt set; empty where there are no prompts.
+    /// Prompt set; empty if there are no prompts.
     pub prompts: String,
     /// Items left out, by reason.
     pub left_out: BTreeMap<String, u64>,
-    /// What of the benchmark was there.
+    /// Which part of the benchmark was available.
     pub ledger: Option<Ledger>,
     /// Settings that change the numbers.
     pub settings: BTreeMap<String, String>,
     /// Values.
     pub metrics: BTreeMap<String, f64>,
-    /// Curves of precision over recall, by what is found.
+    /// Precision-recall curves by name.
     pub curves: BTreeMap<String, Vec<Point>>,
     /// Frequent wrong answers.
     pub confusions: Vec<Confusion>,
@@ -166,7 +166,7 @@ pub fn settings<const N: usize>(pairs: [(&str, String); N]) -> BTreeMap<String, 
     pairs.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
-/// The word of a setting on the command line.
+/// Name of a value on the command line.
 pub fn word(value: &impl clap::ValueEnum) -> String {
     let word = value.to_possible_value();
     word.map_or_else(String::new, |v| v.get_name().to_owned())

@@ -9,24 +9,24 @@ use super::Points;
 use super::embed::Labelled;
 use super::search::{Ranked, top_k};
 
-/// Ranking of the classes for each picture: indices into `classes`, best first, at most five.
+/// Ranking of the classes for each image: indices into `classes`, best first, at most five.
 #[must_use]
 pub fn rank(space: &Space, pictures: &[Vec<f32>], classes: &[Vec<f32>]) -> Vec<Vec<usize>> {
     let (pictures, classes) = (Points::from_rows(pictures), Points::from_rows(classes));
     answers(&top_k(space, &pictures, &classes, 5))
 }
 
-/// The ranked classes of each picture.
+/// The ranked classes of each image.
 #[must_use]
 pub fn answers(ranked: &Ranked) -> Vec<Vec<usize>> {
     let one = |i: usize| ranked.items(i).iter().map(|c| *c as usize).collect();
     (0..ranked.len()).map(one).collect()
 }
 
-/// `acc1`, `acc5` over pictures and `mean_per_class_recall` over classes.
+/// `acc1`, `acc5` over images and `mean_per_class_recall` over classes.
 ///
 /// The mean runs over classes that are true or predicted at least once; a class that is predicted
-/// and never true counts 0 (notation 6.1).
+/// but never true counts 0 (notation 6.1).
 #[must_use]
 pub fn metrics(ranked: &[Vec<usize>], truth: &[usize], classes: usize) -> BTreeMap<String, f64> {
     let n = truth.len().max(1) as f64;
@@ -63,7 +63,7 @@ pub fn metrics(ranked: &[Vec<usize>], truth: &[usize], classes: usize) -> BTreeM
     ])
 }
 
-/// The classes of some labelled pictures, ascending: those that occur.
+/// The classes that occur among labelled images, ascending.
 #[must_use]
 pub fn classes_of(pictures: &Labelled) -> Vec<NodeIx> {
     let mut classes = pictures.labels.clone();

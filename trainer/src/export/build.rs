@@ -1,4 +1,4 @@
-//! The files of a bundle, in memory, and the folder that they become.
+//! The files of a bundle in memory, and their export to a folder.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,11 +23,11 @@ use crate::model_file::{MERGES, Model};
 /// Prompt set of a bundle's label embeddings.
 pub const PROMPTS: &str = "simple-1";
 
-/// Terms of use of weights that were trained here.
+/// Terms of use of weights trained with this program.
 const OWN_WEIGHTS: &str = "MIT OR Apache-2.0, within the terms of the data they were trained on \
     (see provenance)";
 
-/// Terms of use of what a bundle of this model holds. Imported weights keep their own.
+/// Terms of use of a bundle's contents. Imported weights keep their own.
 fn licence(model: &Model) -> String {
     let weights = match &model.card.origin {
         None => OWN_WEIGHTS.to_owned(),
@@ -43,7 +43,7 @@ fn licence(model: &Model) -> String {
     )
 }
 
-/// What a bundle is made of.
+/// Contents of a bundle.
 pub struct Contents<'a> {
     /// Model with its weights in `f32`.
     pub model: &'a Model,
@@ -51,7 +51,7 @@ pub struct Contents<'a> {
     pub taxonomy: &'a Taxonomy,
     /// Captions.
     pub captions: Vec<CaptionEntry>,
-    /// Nouns that name no node; the bundle has no such file where there are none.
+    /// Nouns that name no node; if there are none, the bundle has no such file.
     pub nouns: &'a Lexicon,
     /// How tensors are stored.
     pub dtype: ExportDtype,
@@ -83,7 +83,7 @@ fn embeddings(points: &[Vec<f32>]) -> Tensors {
 }
 
 impl Bundle {
-    /// Put a bundle together; its calibration is the model's own logit scale until
+    /// Builds a bundle; its calibration is the model's own logit scale until
     /// [`set_calibration`](Self::set_calibration).
     ///
     /// # Errors
@@ -98,7 +98,8 @@ impl Bundle {
             name,
             version,
         } = contents;
-        // Norms cost time and bytes, and rounding is measured on the convolutions that will run.
+        // Folds the norms: they cost time and bytes, and the rounding error must be measured on the
+        // convolutions that will run.
         let mut config = model.card.config.clone();
         config.vision = config.vision.folded();
         let space: Space = embed::space(model, device)?;
@@ -134,7 +135,7 @@ impl Bundle {
             },
             files: Vec::new(),
         };
-        // In the order of fetching: captions and taxonomy are small and say most.
+        // In download order: captions and taxonomy are small and most useful.
         for (shard, captions) in pieces::of_captions(captions, taxonomy)
             .into_iter()
             .enumerate()
@@ -192,7 +193,7 @@ impl Bundle {
                 },
             );
         }
-        // The test's answer is what these very weights say, not what they were before rounding.
+        // The expected embedding comes from the stored weights, not from those before rounding.
         let stored =
             crate::model_file::from_bundle(bundle.manifest.clone(), &bundle.checked()?, device)?;
         let input = stored.preprocess.apply(&selftest::picture())?;
@@ -246,7 +247,7 @@ impl Bundle {
         }
     }
 
-    /// Replace the calibration.
+    /// Replaces the calibration.
     ///
     /// # Errors
     /// When it cannot be written as JSON.
@@ -260,7 +261,7 @@ impl Bundle {
         Ok(())
     }
 
-    /// The manifest as it is written.
+    /// The manifest as written to disk.
     ///
     /// # Errors
     /// When it cannot be written as JSON.
@@ -270,10 +271,10 @@ impl Bundle {
         Ok(bytes)
     }
 
-    /// The files as a reader sees them.
+    /// The files as a reader receives them.
     ///
     /// # Errors
-    /// Never for a bundle that this type put together.
+    /// Never for a bundle built by this type.
     pub fn checked(&self) -> anyhow::Result<BundleFiles> {
         let mut out = BundleFiles::default();
         for (path, bytes) in &self.files {
@@ -282,7 +283,7 @@ impl Bundle {
         Ok(out)
     }
 
-    /// Write the folder, the manifest last: a folder with a manifest is whole.
+    /// Writes the folder, the manifest last: a folder with a manifest is complete.
     ///
     /// # Errors
     /// Bad usage when there is a bundle already and `force` is off; a failing disk.

@@ -1,4 +1,4 @@
-//! The calibration of a bundle: on plain photos, corrupted copies of them, and outliers.
+//! Calibration of a bundle on plain photos, corrupted copies of them, and outliers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use crate::eval::stop::{self, Kind, Picture};
 use crate::model_file::Model;
 use crate::tensors::picture_tensor;
 
-/// Generated outlier images.
+/// Number of generated outlier images.
 const OUTLIERS: usize = 128;
-/// Index of the first outlier image that no run is trained on.
+/// Index of the first outlier image that is never used in training.
 const UNSEEN: u64 = 1 << 32;
-/// Images that are encoded at a time.
+/// Number of images encoded at a time.
 const BATCH: usize = 32;
 
-/// Points of a kind of picture and what they show.
+/// Points of one kind of images, with their true nodes.
 struct Embedded {
     kind: Kind,
     points: Vec<Vec<f32>>,
@@ -50,12 +50,12 @@ impl Embedded {
     }
 }
 
-/// Embed generated images that show nothing.
+/// Embeds generated outlier images.
 fn outliers(model: &Model, device: &Device) -> anyhow::Result<Embedded> {
     let side = model.preprocess.size;
     let mut points = Vec::new();
     for from in (0..OUTLIERS).step_by(BATCH) {
-        // Not the ones that a run trains on, which are the first of the pool.
+        // Skips the first images of the pool, which are used in training.
         let part = (from..OUTLIERS.min(from + BATCH)).map(|i| UNSEEN + i as u64);
         let images: Vec<_> = part.map(|index| nothing::of_pool(side, index)).collect();
         let part = Pictures::pack(side, &images.iter().collect::<Vec<_>>());
@@ -69,9 +69,9 @@ fn outliers(model: &Model, device: &Device) -> anyhow::Result<Embedded> {
     })
 }
 
-/// Calibration of a bundle and how well it does: each half of the photos judged by what the other
-/// half teaches. Beside the metrics of plain photos, `stop_right_KIND` and `stop_said_KIND` of each
-/// kind of corruption.
+/// Calibration of a bundle with its two-fold cross-fitted metrics: each half of the photos is
+/// evaluated with the calibration of the other half. Besides the metrics of plain photos, returns
+/// `stop_right_KIND` and `stop_said_KIND` for each kind of corruption.
 ///
 /// # Errors
 /// When a photo or the device fails.

@@ -8,7 +8,7 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use crate::exit::usage;
 use crate::words::with_article;
 
-/// What more can be said of where a thing is.
+/// Positions that a caption can add to an object.
 const PLACES: [&str; 7] = [
     "in the middle",
     "on the left",
@@ -19,8 +19,8 @@ const PLACES: [&str; 7] = [
     "in the distance",
 ];
 
-/// The name that reads best after an article: the first, unless another one says with it what kind
-/// of thing that is, as "placental mammal" does for "placental".
+/// The name that reads best after an article: the first, unless another one adds the kind of the
+/// object, as "placental mammal" does for "placental".
 fn spoken(taxonomy: &Taxonomy, ix: NodeIx) -> &str {
     let (first, node) = (taxonomy.name(ix), taxonomy.node(ix));
     let is_kind = |last: &str| {
@@ -34,9 +34,9 @@ fn spoken(taxonomy: &Taxonomy, ix: NodeIx) -> &str {
     node.names.iter().find(says_kind).map_or(first, |name| name)
 }
 
-/// Captions of every node of a taxonomy that a person would name: one name of it, so that a ladder and
-/// the tree speak of the same thing in the same words, and with `with_places` for labels where in the
-/// picture it is.
+/// Captions of every node of a taxonomy that a person would name. Each node has one name, so that a
+/// ladder and the tree use the same words. `with_places` adds captions with positions in the image
+/// for labels.
 #[must_use]
 pub fn of_taxonomy(taxonomy: &Taxonomy, with_places: bool) -> Vec<CaptionEntry> {
     let mut out = Vec::new();
@@ -64,10 +64,11 @@ pub fn of_taxonomy(taxonomy: &Taxonomy, with_places: bool) -> Vec<CaptionEntry> 
     out
 }
 
-/// Captions from a file: JSON lines with `text`, `node`, `detail`, or one plain caption a line.
+/// Captions from a file: JSON lines with `text`, `node`, `detail`, or one plain caption per line.
 ///
 /// # Errors
-/// Bad usage naming the line that cannot be read, or a node that the taxonomy lacks.
+/// Bad usage for a line that cannot be read (the message names it), or a node that the taxonomy
+/// lacks.
 pub fn from_file(path: &Path, taxonomy: &Taxonomy) -> anyhow::Result<Vec<CaptionEntry>> {
     let at = |line: usize, what: String| usage(format!("{}, line {line}: {what}", path.display()));
     let text = std::fs::read_to_string(path)

@@ -1,4 +1,4 @@
-//! The model card that goes with a bundle.
+//! The model card of a bundle.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,17 +9,17 @@ use espalier_core::nn::StageConfig;
 
 use super::gate::Gate;
 
-/// What a card says beside the manifest.
+/// Content of a card besides the manifest.
 pub struct Facts<'a> {
     /// The gate's table, if there was one.
     pub gate: Option<&'a Gate>,
-    /// What the probe was.
+    /// Description of the probe.
     pub probe: &'a str,
-    /// Markdown by whoever exports: data, use, failures.
+    /// Markdown by the exporter: data, use, failures.
     pub notes: &'a str,
 }
 
-/// A card in the convention of model cards: front matter, then what a reader must know.
+/// Writes a card in the convention of model cards: front matter, then the text.
 #[must_use]
 pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
     let m = manifest;
@@ -85,7 +85,7 @@ pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
     out
 }
 
-/// A picture tower in words.
+/// Describes an image encoder.
 fn tower(vision: &VitConfig) -> String {
     let size = vision.image_size;
     let layers = format!("{} layers of width {}", vision.n_layers, vision.d_model);
@@ -119,7 +119,7 @@ fn tower(vision: &VitConfig) -> String {
     }
 }
 
-/// How often paths hold where they stop, and the risk of labels by coverage.
+/// Accuracy of paths at their stops, and the risk of labels by coverage.
 fn stops(metrics: &BTreeMap<String, f64>) -> String {
     let get = |name: &str| metrics.get(name).copied();
     let (Some(right), Some(said), Some(depth)) =
@@ -145,7 +145,7 @@ fn stops(metrics: &BTreeMap<String, f64>) -> String {
     out
 }
 
-/// The same for corrupted copies of the pictures, where the metrics have them.
+/// The same for corrupted copies of the images, if the metrics have them.
 fn corrupted(metrics: &BTreeMap<String, f64>) -> String {
     let mut rows = String::new();
     for (name, right) in metrics {

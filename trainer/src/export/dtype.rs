@@ -1,4 +1,4 @@
-//! How the tensors of a bundle are stored.
+//! Storage formats of a bundle's tensors.
 
 use std::collections::BTreeMap;
 
@@ -19,18 +19,18 @@ pub enum ExportDtype {
     Fp32,
 }
 
-/// A file of tensors as it is stored.
+/// A stored file of tensors.
 pub(super) struct Stored {
     /// Its bytes.
     pub(super) bytes: Vec<u8>,
-    /// Word for what it holds.
+    /// Name of its data type.
     pub(super) dtype: &'static str,
-    /// Length of its content where that was deflated.
+    /// Length of the uncompressed content, if the file is deflated.
     pub(super) unpacked: Option<u64>,
 }
 
 impl Stored {
-    /// A file that is stored as it is.
+    /// A file that is stored uncompressed.
     pub(super) fn plain(dtype: &'static str, bytes: Vec<u8>) -> Self {
         Self {
             bytes,
@@ -40,18 +40,19 @@ impl Stored {
     }
 }
 
-/// Kernels of inverted residuals with fewer numbers than this keep 8 bits.
+/// Kernels of inverted residuals with fewer values than this keep 8 bits.
 const SMALL: usize = 1 << 15;
-/// Embeddings of at least so many numbers take the levels of the towers: the errors of single numbers
+/// Embeddings of at least this width take the levels of the encoders: the errors of single values
 /// cancel out in a cosine. Narrower ones keep 8 bits.
 const WIDE: usize = 256;
 
-/// Largest value of a kernel of inverted residuals where `q6` is asked for; none for other tensors.
+/// Largest quantised value of a kernel of inverted residuals for `q6`; `None` for other tensors.
 ///
-/// How much a layer bears was measured on EfficientNet-Lite0, layer by layer, as the divergence of the
-/// classifier's probabilities from those of 32-bit floats. Depthwise and small kernels bear least and are
-/// few. A block that is added to its own input can be wrong without much harm, above all in its first
-/// convolution; what a block without such a sum loses is lost for good.
+/// The sensitivity of each layer was measured on EfficientNet-Lite0, layer by layer, as the
+/// divergence of the classifier's probabilities from those of 32-bit floats. Depthwise and small
+/// kernels are the most sensitive, and they are few. A residual block tolerates large errors, above
+/// all in its first convolution; a block without a skip connection does not, because its errors are
+/// not bypassed.
 fn kernel(name: &str, tensor: &HostTensor, tower: &Tensors) -> Option<i8> {
     let layer = name.strip_prefix("visual._")?.strip_suffix(".weight")?;
     if tensor.shape.len() != 4 {
@@ -76,8 +77,8 @@ fn kernel(name: &str, tensor: &HostTensor, tower: &Tensors) -> Option<i8> {
 }
 
 impl ExportDtype {
-    /// Its word in a manifest, and the largest value of a matrix of a tower; none where that stays in
-    /// 32-bit floats.
+    /// Its name in a manifest, and the largest quantised value of an encoder matrix; `None` if
+    /// matrices stay in 32-bit floats.
     fn levels(self) -> (&'static str, Option<i8>) {
         match self {
             Self::Q8 => ("q8", Some(q8::Q8)),
@@ -86,7 +87,7 @@ impl ExportDtype {
         }
     }
 
-    /// A file of tensors; few levels leave something that deflating saves.
+    /// Writes a file of tensors; with few levels, deflating reduces its size.
     fn file(
         self,
         tensors: &Tensors,
@@ -103,7 +104,7 @@ impl ExportDtype {
         })
     }
 
-    /// A file of embeddings, `[count, d_embed]` each.
+    /// Writes a file of embeddings, `[count, d_embed]` each.
     pub(super) fn embeddings(self, tensors: &Tensors) -> anyhow::Result<Stored> {
         let is_narrow = |t: &HostTensor| t.shape.get(1).is_none_or(|width| *width < WIDE);
         match self {
@@ -112,7 +113,7 @@ impl ExportDtype {
         }
     }
 
-    /// The files of a tower.
+    /// The files of an encoder.
     pub(super) fn tower(self, tensors: Tensors) -> anyhow::Result<Vec<Stored>> {
         let most = self.levels().1;
         let chosen: BTreeMap<String, i8> = tensors

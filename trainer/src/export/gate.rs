@@ -1,4 +1,4 @@
-//! What quantising costs, and whether that is too much.
+//! Measures the accuracy lost by quantising, and refuses a bundle that loses too much.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,14 +12,14 @@ use crate::eval::{hierarchy, zero_shot};
 use crate::exit::Refused;
 use crate::model_file::Model;
 
-/// Pictures whose ladders are compared.
+/// Number of images whose ladders are compared.
 const LADDERS: usize = 300;
 
 /// A model's answers on the probe.
 pub struct Side<'a> {
     /// The model.
     pub model: &'a Model,
-    /// The probe's pictures in its space.
+    /// The probe's images in its space.
     pub pictures: Labelled,
     /// The classes of the probe in its space.
     pub classes: Vec<Vec<f32>>,
@@ -28,11 +28,11 @@ pub struct Side<'a> {
 /// One row of the table: value before, value after.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What is compared.
+    /// Name of the metric.
     pub name: String,
-    /// In `f32`; not there for an agreement between the two.
+    /// Value in `f32`; `None` for an agreement between the two.
     pub full: Option<f64>,
-    /// Quantised, or the agreement.
+    /// Value of the quantised model, or the agreement.
     pub quantised: f64,
 }
 
@@ -41,9 +41,9 @@ pub struct Row {
 pub struct Gate {
     /// Its rows.
     pub rows: Vec<Row>,
-    /// Loss of top-1, in points of a hundred; negative for a gain.
+    /// Loss of top-1 accuracy in percentage points; negative for a gain.
     pub drop: f64,
-    /// Pictures of the probe.
+    /// Number of images in the probe.
     pub pictures: usize,
 }
 
@@ -84,7 +84,7 @@ impl Side<'_> {
 }
 
 impl Gate {
-    /// Compare a bundle with the model in `f32` on the same pictures and classes.
+    /// Compares a bundle with the model in `f32` on the same images and classes.
     ///
     /// # Errors
     /// When the device fails.
@@ -154,7 +154,7 @@ impl Gate {
         out
     }
 
-    /// Refuse a bundle that loses more than `max_drop` points of top-1.
+    /// Refuses a bundle that loses more than `max_drop` percentage points of top-1.
     ///
     /// # Errors
     /// [`Refused`], exit code 3.

@@ -1,4 +1,4 @@
-//! From a checkpoint to a bundle: quantise, compare, and only then write.
+//! Export of a checkpoint to a bundle: quantise, compare, then write.
 
 pub mod build;
 pub mod calibrate;

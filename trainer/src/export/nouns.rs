@@ -1,4 +1,4 @@
-//! The nouns of a bundle: words that people type and that name no node.
+//! The nouns of a bundle: words that people type but that name no node.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -7,8 +7,8 @@ use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use crate::data::nouns::noun_senses::NounSenses;
 use crate::data::nouns::wordnet::Nouns;
 
-/// Every noun of a table for a physical thing, with the deepest node that people would name at or above
-/// its likeliest sense. Names of nodes are left out, and so are proper names.
+/// Every noun of a table for a physical thing, with the deepest node that people would name at or
+/// above its most likely sense. Names of nodes and proper names are left out.
 #[must_use]
 pub fn of_taxonomy(taxonomy: &Taxonomy, nouns: &Nouns) -> Lexicon {
     let senses = NounSenses::new(taxonomy, nouns);
@@ -70,7 +70,8 @@ mod tests {
             (place("puppy"), place("horse")),
             (Some("dog"), Some("animal"))
         );
-        // No thing, a proper name, and the name of a node, which is found without a lexicon.
+        // An abstract noun, a proper name, and the name of a node, which is found without a
+        // lexicon.
         assert_eq!(
             (place("happiness"), place("Rex"), place("dog")),
             (None, None, None)

@@ -1,7 +1,7 @@
-//! Large parts of a bundle cut into files that arrive, and can be checked and kept, one by one.
+//! Splits large parts of a bundle into files that are downloaded, checked and stored separately.
 //!
-//! A tower is cut so that a broken download loses little and a page never holds a tower twice; the
-//! captions are cut so that the general ones, which say most, come first.
+//! Encoders are split so that a broken download loses little and a page never holds an encoder
+//! twice. Captions are split so that the general ones, which are most useful, come first.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use espalier_core::caption::CaptionEntry;
 use espalier_core::taxonomy::Taxonomy;
 use espalier_core::weights::{HostTensor, Tensors};
 
-/// Bytes of a tower's file, more only where a single tensor is larger.
+/// Maximum size of an encoder's file in bytes; exceeded only by a single larger tensor.
 pub const PIECE: usize = 3 << 20;
 
-/// Most captions of the first shard.
+/// Maximum number of captions in the first shard.
 const FIRST: usize = 256;
 
-/// Most captions of each later shard.
+/// Maximum number of captions in each later shard.
 const LATER: usize = 8192;
 
 /// Name of piece `number` of the file `first`: itself, then `image-1.safetensors` and so on.
@@ -28,7 +28,8 @@ pub fn name(first: &str, number: usize) -> String {
     }
 }
 
-/// Tensors in files of about `limit` bytes, each whole; `stored` says how many bytes one takes.
+/// Splits tensors into files of about `limit` bytes, without splitting a tensor; `stored` returns
+/// the stored size of one in bytes.
 #[must_use]
 pub fn of_tensors(
     tensors: Tensors,
@@ -54,8 +55,8 @@ pub fn of_tensors(
     pieces
 }
 
-/// Captions in shards, the general ones first: by how much they say beyond a name, then by how deep
-/// in the taxonomy their node lies. The first shard holds bare names only, if there are any.
+/// Captions in shards, the general ones first: by detail beyond a name, then by the depth of their
+/// node in the taxonomy. The first shard holds bare names only, if there are any.
 #[must_use]
 pub fn of_captions(mut captions: Vec<CaptionEntry>, taxonomy: &Taxonomy) -> Vec<Vec<CaptionEntry>> {
     let depth = |caption: &CaptionEntry| {

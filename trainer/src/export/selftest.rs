@@ -1,12 +1,12 @@
-//! The picture that a bundle is tested with when it is loaded.
+//! The image that a bundle is tested with when it is loaded.
 
 use std::io::Cursor;
 
 use anyhow::Context;
 use image::{ImageFormat, Rgb, RgbImage};
 
-/// A drawn picture, 96 x 72: sky, ground, a disc and a striped block. Colour gradients, edges and
-/// an aspect ratio other than 1 exercise the whole path from decoding to the tower.
+/// A drawn image, 96 x 72: sky, ground, a disc and a striped block. Colour gradients, edges and an
+/// aspect ratio other than 1 exercise the whole path from decoding to the encoder.
 #[must_use]
 pub fn picture() -> RgbImage {
     RgbImage::from_fn(96, 72, |x, y| {
@@ -23,7 +23,7 @@ pub fn picture() -> RgbImage {
     })
 }
 
-/// The picture as a PNG file.
+/// The image as a PNG file.
 ///
 /// # Errors
 /// When it cannot be encoded.

@@ -1,6 +1,6 @@
-//! A page, its widget, a model and an example of a project page as one folder of static files.
+//! A page, its widget, a model and an example project page as one folder of static files.
 //!
-//! Every address in it is relative, so any host serves it from any place below its root.
+//! All its addresses are relative, so any host can serve it from any path.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,30 +16,30 @@ use sha2::{Digest, Sha384};
 use crate::disk::write::write_atomic;
 use crate::exit::usage;
 
-/// Where a site has its model.
+/// Folder of the model in a site.
 const MODEL: &str = "models/default";
 
-/// Scripts of the widget, of which the first is the one that pages name.
+/// Entry script of the widget.
 const WIDGET: &str = "widget/espalier-ladder.js";
 
-/// What tells a built page from another folder.
+/// Files that identify a built page.
 const SIGNS: [&str; 4] = ["index.html", "engines.json", "sw.js", WIDGET];
 
-/// A folder to become a site, and the page to make it of; both have been looked at.
+/// The target folder of a site and the built page to copy; both have been checked.
 #[derive(Debug)]
 pub struct Site {
     folder: PathBuf,
     page: PathBuf,
 }
 
-/// What to put into a page that embeds the widget.
+/// The code for embedding the widget in a page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Embed {
     /// Folder of the site.
     pub site: PathBuf,
     /// Bytes of all its files.
     pub bytes: u64,
-    /// Address that it is made for.
+    /// Address of the site.
     pub url: String,
     /// Two lines of HTML.
     pub snippet: String,
@@ -48,10 +48,10 @@ pub struct Embed {
 }
 
 impl Site {
-    /// Look at both folders before anything is computed.
+    /// Checks both folders before anything is computed.
     ///
     /// # Errors
-    /// Bad usage where there is no built page, or a site is there and `force` is off.
+    /// Bad usage if there is no built page, or if the folder is not empty and `force` is off.
     pub fn plan(folder: &Path, page: Option<&Path>, force: bool) -> anyhow::Result<Self> {
         let page = match page {
             Some(given) if is_page(given) => given.to_owned(),
@@ -72,10 +72,10 @@ impl Site {
         })
     }
 
-    /// Put the site together from the page and a bundle.
+    /// Builds the site from the page and a bundle.
     ///
     /// # Errors
-    /// A file that cannot be read or written; a bundle that is not whole.
+    /// A file that cannot be read or written; an incomplete bundle.
     pub fn write(&self, bundle: &Path, url: &str) -> anyhow::Result<Embed> {
         let manifest = fs::read(bundle.join("manifest.json"))
             .map_err(|e| usage(format!("{}/manifest.json: {e}", bundle.display())))?;
@@ -97,7 +97,7 @@ impl Site {
         if let Ok(card) = fs::read(bundle.join("README.md")) {
             write_atomic(&model.join("README.md"), &card)?;
         }
-        // Last: a folder with a manifest is whole.
+        // Last: a folder with a manifest is complete.
         write_atomic(&model.join("manifest.json"), &manifest)?;
         self.embed(url)
     }
@@ -133,7 +133,7 @@ impl Site {
 }
 
 impl Embed {
-    /// Say on standard output how a page embeds the widget of this site.
+    /// Prints how a page embeds the widget of this site.
     pub fn print(&self, json: bool) {
         if json {
             println!("{}", serde_json::json!({ "site": self }));
@@ -156,7 +156,7 @@ fn is_page(folder: &Path) -> bool {
     SIGNS.iter().all(|name| folder.join(name).is_file())
 }
 
-/// The built page of this program: `page/` where it was installed, `dist/` in the repository.
+/// The built page of this program: `page/` in an installation, `dist/` in the repository.
 fn find_page() -> Option<PathBuf> {
     let program = std::env::current_exe().ok();
     let above = program.iter().flat_map(|path| path.ancestors().skip(1));

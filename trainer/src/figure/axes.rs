@@ -32,7 +32,7 @@ pub fn below(canvas: &mut Canvas, scale: &Scale, y: f64, name: &str, ticks: usiz
     canvas.text(&Text::new([middle, y + TICK + 21.0], name).anchor(Anchor::Middle));
 }
 
-/// A vertical axis at `x` with its name above it, read as any other text.
+/// A vertical axis at `x` with its name above it, written horizontally.
 pub fn left(canvas: &mut Canvas, scale: &Scale, x: f64, name: &str, ticks: usize) {
     let theme = canvas.theme();
     let paint = Paint::stroke(theme.muted(), THIN);

@@ -1,4 +1,4 @@
-//! Shapes in, an SVG out.
+//! A canvas that collects shapes and writes them as SVG.
 
 use super::font::{self, Weight};
 use super::number::number;
@@ -8,10 +8,10 @@ use super::size::BODY;
 use super::text::{Anchor, Text};
 use super::theme::Theme;
 
-/// What a browser without the first ones shows texts with; all have the same widths.
+/// Fallback fonts of a browser without the first ones; all have the same widths.
 const FAMILIES: &str = "Arimo, 'Liberation Sans', Arial, Helvetica, sans-serif";
 
-/// A figure in the making; y runs downward.
+/// A figure under construction; y points downward.
 #[derive(Clone, Debug)]
 pub struct Canvas {
     width: f64,
@@ -22,7 +22,7 @@ pub struct Canvas {
 }
 
 impl Canvas {
-    /// An empty figure; `title` is what screen readers say of it.
+    /// An empty figure; `title` is its description for screen readers.
     #[must_use]
     pub fn new(width: f64, height: f64, theme: Theme, title: &str) -> Self {
         let mut canvas = Self {
@@ -49,7 +49,7 @@ impl Canvas {
         self.theme
     }
 
-    /// All characters that are drawn.
+    /// All characters drawn so far.
     #[must_use]
     pub fn texts(&self) -> &str {
         &self.texts
@@ -69,7 +69,7 @@ impl Canvas {
         ));
     }
 
-    /// A line through points, not closed.
+    /// An open line through points.
     pub fn polyline(&mut self, points: &[[f64; 2]], paint: Paint) {
         let points = listed(points);
         let paint = paint.attributes();
@@ -78,14 +78,14 @@ impl Canvas {
         ));
     }
 
-    /// A closed shape.
+    /// A closed polygon.
     pub fn polygon(&mut self, points: &[[f64; 2]], paint: Paint) {
         let points = listed(points);
         let paint = paint.attributes();
         self.push(&format!("<polygon points=\"{points}\"{paint}/>"));
     }
 
-    /// A part of a circle of radius `r`, the shorter one, turning right or left.
+    /// The shorter arc of a circle of radius `r`, turning right or left.
     pub fn arc(&mut self, a: [f64; 2], b: [f64; 2], r: f64, right: bool, paint: Paint) {
         let [x1, y1, x2, y2] = [a[0], a[1], b[0], b[1]].map(number);
         let (r, sweep) = (number(r), u8::from(right));
@@ -190,7 +190,7 @@ fn listed(points: &[[f64; 2]]) -> String {
     each.join(" ")
 }
 
-/// A text inside an element; characters that XML cannot hold are left out.
+/// Escapes a text for an element; characters that XML cannot contain are left out.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

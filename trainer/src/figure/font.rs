@@ -1,7 +1,8 @@
-//! The embedded font: how wide texts are, where lines break, which characters it has.
+//! The embedded font: text widths, line breaks and available characters.
 //!
-//! A subset of Arimo, whose widths are those of Arial and Helvetica. An SVG therefore looks the same
-//! wherever one of them or a copy is installed, without carrying the font, and its text stays text.
+//! A subset of Arimo, whose widths are those of Arial and Helvetica. An SVG therefore looks the
+//! same wherever one of them or a copy is installed. It does not embed the font, and its text stays
+//! text.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -44,7 +45,7 @@ impl Widths {
                 }
             }
         }
-        // Characters of other fonts are wide as often as not.
+        // Characters of other fonts are often wide.
         Self { known, other: 1.0 }
     }
 }
@@ -72,7 +73,7 @@ pub fn covers(text: &str) -> bool {
         .all(|c| known.contains_key(&c) || c.is_control())
 }
 
-/// The text, or as much of its beginning as fits with an ellipsis behind.
+/// The text, truncated with an ellipsis if it does not fit.
 #[must_use]
 pub fn fit(text: &str, size: f64, weight: Weight, room: f64) -> String {
     if width(text, size, weight) <= room {
@@ -89,8 +90,8 @@ pub fn fit(text: &str, size: f64, weight: Weight, room: f64) -> String {
     format!("{}…", out.trim_end())
 }
 
-/// Lines of at most `room` each and at most `most` of them; the last one is cut where the text is
-/// longer.
+/// Breaks a text into at most `most` lines of width `room`; the last one is truncated if the text
+/// is longer.
 #[must_use]
 pub fn wrap(text: &str, size: f64, weight: Weight, room: f64, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -99,7 +100,7 @@ pub fn wrap(text: &str, size: f64, weight: Weight, room: f64, most: usize) -> Ve
             None => lines.push(word.to_owned()),
             Some(line) => {
                 let longer = format!("{line} {word}");
-                // What has no line of its own any more stays on the last one, to be cut there.
+                // The rest stays on the last line, which is truncated.
                 if width(&longer, size, weight) <= room || lines.len() + 1 >= most {
                     lines.push(longer);
                 } else {
@@ -112,8 +113,8 @@ pub fn wrap(text: &str, size: f64, weight: Weight, room: f64, most: usize) -> Ve
     lines.iter().map(cut).collect()
 }
 
-/// The fonts that texts are drawn with: the embedded ones, and those of the machine behind them
-/// only where a text needs them.
+/// The fonts for rendering texts: the embedded ones, and the system's fonts only if a text needs
+/// them.
 #[must_use]
 pub fn database(text: &str) -> fontdb::Database {
     let mut fonts = fontdb::Database::new();
@@ -122,7 +123,7 @@ pub fn database(text: &str) -> fontdb::Database {
     if !covers(text) {
         fonts.load_system_fonts();
     }
-    // Last, because reading the machine's fonts sets its own choice.
+    // Last, because loading the system's fonts sets its own default families.
     fonts.set_sans_serif_family(FAMILY);
     fonts
 }

@@ -1,8 +1,8 @@
-//! Labels beside their points, where there is room.
+//! Placement of labels next to their points.
 
 use super::font::{self, Weight};
 
-/// A label that wants a place.
+/// A label to be placed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wish {
     /// The point that it names.
@@ -17,17 +17,17 @@ pub struct Wish {
     pub gap: f64,
 }
 
-/// A label that got one.
+/// A placed label.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placed {
-    /// Index of the wish.
+    /// Index of the wish in the input.
     pub wish: usize,
-    /// Left end and middle of the height.
+    /// Left end and vertical centre.
     pub at: [f64; 2],
     /// Left, top, right, bottom.
     pub area: [f64; 4],
-    /// Where a line from the point to the label ends; none where they are so near that the eye
-    /// needs no line.
+    /// End of a leader line from the point to the label; `None` if they are so close that no line
+    /// is needed.
     pub leader: Option<[f64; 2]>,
 }
 
@@ -44,13 +44,13 @@ const SIDES: [[f64; 2]; 8] = [
     [-1.0, 1.0],
 ];
 
-/// Distances that are tried, in gaps.
+/// Distances that are tried, in multiples of the gap.
 const REACH: [f64; 5] = [1.0, 2.0, 3.5, 5.5, 8.0];
 
-/// Distance between a point's gap and its label from which on a line joins them.
+/// Distance between a point's gap and its label above which a leader line joins them.
 const NEAR: f64 = 4.0;
 
-/// What covering a point costs, in steps of [`REACH`].
+/// Cost of covering a point, in steps of [`REACH`].
 const COVERING: usize = 2;
 
 fn area(wish: &Wish, side: [f64; 2], reach: f64) -> [f64; 4] {
@@ -85,7 +85,7 @@ fn cross([a, b]: Segment, [c, d]: Segment) -> bool {
     side(a, b, c) * side(a, b, d) < 0.0 && side(c, d, a) * side(c, d, b) < 0.0
 }
 
-/// Whether a segment meets an area.
+/// Whether a segment intersects an area.
 fn meets([a, b]: Segment, area: [f64; 4]) -> bool {
     let [left, top, right, bottom] = area;
     let inside = |p: [f64; 2]| p[0] > left && p[0] < right && p[1] > top && p[1] < bottom;
@@ -96,11 +96,12 @@ fn meets([a, b]: Segment, area: [f64; 4]) -> bool {
     inside(a) || inside(b) || diagonals.iter().any(|d| cross([a, b], *d))
 }
 
-/// Give each wish, the most important first, a place inside `frame` that overlaps no label and no
-/// leader line, near its point and over few other points; wishes without a free place get none.
+/// Places each wish, the most important first, inside `frame`, near its point and over few other
+/// points, without overlapping another label or leader line. Wishes without a free place are left
+/// out.
 ///
-/// `points` are middles and radii of what should not be covered; a place that covers more than
-/// `most_covered` of them is not free.
+/// `points` are centres and radii of marks that should not be covered; a place that covers more
+/// than `most_covered` of them is not free.
 #[must_use]
 pub fn place(
     wishes: &[Wish],
@@ -159,18 +160,19 @@ fn touches(area: [f64; 4], p: [f64; 2], r: f64) -> bool {
     (p[0] - nearest[0]).hypot(p[1] - nearest[1]) < r
 }
 
-/// The place of a label's edge that is nearest to its point.
+/// The point on a label's edge that is nearest to its point.
 fn end(area: [f64; 4], p: [f64; 2]) -> [f64; 2] {
     [p[0].clamp(area[0], area[2]), p[1].clamp(area[1], area[3])]
 }
 
-/// Move places apart along a line so that neighbours are at least half the sum of their sizes
-/// away, staying in order, near where they were and within `[low, high]` where there is room.
+/// Moves places apart along a line so that neighbours are at least half the sum of their sizes
+/// apart. Places keep their order, stay near their original position, and lie within `[low, high]`
+/// if there is room.
 ///
 /// `wanted` must be in ascending order.
 #[must_use]
 pub fn spread(wanted: &[f64], sizes: &[f64], low: f64, high: f64) -> Vec<f64> {
-    // Blocks of places that touch, each where the mean of its members is best off.
+    // Blocks of touching places, each at the position that is best for the mean of its members.
     struct Block {
         middle: f64,
         size: f64,
@@ -198,7 +200,7 @@ pub fn spread(wanted: &[f64], sizes: &[f64], low: f64, high: f64) -> Vec<f64> {
             let mut members = last.members;
             members.append(&mut block.members);
             let size = last.size + block.size;
-            // Each member wishes the block to be where its own place comes out right.
+            // Position of the block at which this member is at its wanted place.
             let mut before = 0.0;
             let mut sum = 0.0;
             for m in &members {

@@ -1,14 +1,14 @@
-//! Drawing: what a figure is made of, and nothing about what it shows.
+//! Drawing primitives of figures, independent of their content.
 //!
-//! A [`Canvas`] collects lines, shapes, texts and pictures and becomes an SVG; a PNG is that SVG
-//! rendered ([`save()`]), so that the two cannot differ. Written here rather than taken from a
-//! plotting library: those draw each output with another backend and measure text with the fonts of
-//! the machine, and none places labels by what is free.
+//! A [`Canvas`] collects lines, shapes, texts and images and becomes an SVG; a PNG is that SVG
+//! rendered ([`save()`]), so that the two cannot differ. It does not use a plotting library: those
+//! draw each output with another backend, measure text with the system's fonts, and do not place
+//! labels in free space.
 //!
 //! - [`canvas`], [`paint`], [`text`]: what is drawn. [`size`]: sizes of texts and columns. [`theme`]: colours. [`font`]: widths, lines and cuts of texts in the embedded font.
-//! - [`scale`], [`axes`]: from values to places, round ticks, thin axes.
+//! - [`scale`], [`axes`]: mapping of values to positions, round ticks, thin axes.
 //! - [`labels`]: labels beside their points without overlaps.
-//! - [`photo`]: small copies of photos.
+//! - [`photo`]: thumbnails of photos.
 
 pub mod axes;
 pub mod canvas;

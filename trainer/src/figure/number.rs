@@ -1,6 +1,6 @@
-//! Numbers as an SVG has them.
+//! Number formatting for SVG.
 
-/// Two decimals at most; what is not finite cannot be drawn and becomes 0.
+/// At most two decimals; a value that is not finite cannot be drawn and becomes 0.
 pub(super) fn number(v: f64) -> String {
     if !v.is_finite() {
         return "0".into();

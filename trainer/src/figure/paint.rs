@@ -1,11 +1,11 @@
-//! How shapes are painted.
+//! Fill and stroke of shapes.
 
 use std::fmt::Write as _;
 
 use super::number::number;
 use super::theme::Colour;
 
-/// How a shape is painted.
+/// Fill and stroke of a shape.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paint {
     fill: Colour,
@@ -40,14 +40,14 @@ impl Paint {
         }
     }
 
-    /// With an outline too.
+    /// Adds an outline.
     #[must_use]
     pub fn outlined(mut self, stroke: Colour, width: f64) -> Self {
         (self.stroke, self.width) = (stroke, width);
         self
     }
 
-    /// Let through what is behind; 1 hides it.
+    /// Sets the opacity; 1 is opaque.
     #[must_use]
     pub fn opacity(mut self, opacity: f64) -> Self {
         self.opacity = opacity;

@@ -1,4 +1,4 @@
-//! Small copies of photos inside a figure.
+//! Thumbnails of photos inside a figure.
 
 use anyhow::Context;
 use base64::Engine;
@@ -7,10 +7,10 @@ use image::codecs::jpeg::JpegEncoder;
 use image::imageops::{self, FilterType};
 use image::{ImageEncoder, RgbImage};
 
-/// Longer side of the copy: 300 dots an inch for an inch and a bit.
+/// Longer side of the thumbnail: 300 dots per inch for slightly more than an inch.
 const SIDE: u32 = 360;
 
-/// Quality of the JPEG: its blocks do not show at this size.
+/// Quality of the JPEG: its blocks are not visible at this size.
 const QUALITY: u8 = 88;
 
 /// A small JPEG with a name.
@@ -23,10 +23,10 @@ pub struct Thumbnail {
 }
 
 impl Thumbnail {
-    /// A copy of a photo, never larger than the photo.
+    /// A thumbnail of a photo, never larger than the photo.
     ///
     /// # Errors
-    /// When the encoder fails, which it does for a picture without pixels.
+    /// When the encoder fails, as it does for an image without pixels.
     pub fn new(name: impl Into<String>, photo: &RgbImage) -> anyhow::Result<Self> {
         let name = name.into();
         let (width, height) = photo.dimensions();
@@ -46,7 +46,7 @@ impl Thumbnail {
         })
     }
 
-    /// What the photo is called.
+    /// Name of the photo.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -58,7 +58,7 @@ impl Thumbnail {
         f64::from(self.width) / f64::from(self.height.max(1))
     }
 
-    /// Width and height inside a box, the aspect kept.
+    /// Width and height that fit into a box, keeping the aspect ratio.
     #[must_use]
     pub fn within(&self, width: f64, height: f64) -> [f64; 2] {
         if self.aspect() * height > width {
@@ -68,7 +68,7 @@ impl Thumbnail {
         }
     }
 
-    /// The file as a `data:` address.
+    /// The file as a `data:` URL.
     #[must_use]
     pub fn data_uri(&self) -> String {
         format!(

@@ -1,4 +1,4 @@
-//! A figure becomes a file: SVG, or PNG rendered from that SVG.
+//! Writes a figure to a file: SVG, or PNG rendered from that SVG.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::font;
 use crate::disk::write::write_atomic;
 use crate::exit::usage;
 
-/// Largest side of a PNG in pixels; what is larger is a slip of the keyboard.
+/// Largest side of a PNG in pixels; a larger value is most likely a typing error.
 const LARGEST: f64 = 20_000.0;
 
 /// Kind of file.
@@ -20,7 +20,7 @@ enum Kind {
     Png,
 }
 
-/// Where a figure goes, checked before anything is computed.
+/// Output file of a figure, checked before anything is computed.
 #[derive(Clone, Debug)]
 pub struct Output {
     path: PathBuf,
@@ -29,10 +29,10 @@ pub struct Output {
 }
 
 impl Output {
-    /// A file by its ending; a PNG has `scale` pixels for each unit of the SVG.
+    /// An output file by its extension; a PNG has `scale` pixels per unit of the SVG.
     ///
     /// # Errors
-    /// Bad usage for another ending, a folder that is not there, a scale that makes no picture.
+    /// Bad usage for another extension, a missing folder, or an invalid scale.
     pub fn new(path: &Path, scale: f64) -> anyhow::Result<Self> {
         let ending = path.extension().unwrap_or_default().to_string_lossy();
         let kind = match ending.to_lowercase().as_str() {
@@ -78,7 +78,7 @@ impl Output {
     }
 }
 
-/// Write a figure, whole or not at all; a file that is there is replaced.
+/// Writes a figure atomically; replaces an existing file.
 ///
 /// # Errors
 /// When the file cannot be written, or the figure is too large for a PNG.

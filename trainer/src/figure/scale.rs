@@ -1,6 +1,6 @@
-//! From values to places, and round numbers along the way.
+//! Mapping of values to positions, and round tick values.
 
-/// A linear map from an interval of values to one of places.
+/// A linear map from an interval of values to an interval of positions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     from: [f64; 2],
@@ -19,7 +19,7 @@ impl Scale {
         Self { from, to }
     }
 
-    /// Place of a value.
+    /// Position of a value.
     #[must_use]
     pub fn at(&self, value: f64) -> f64 {
         let share = (value - self.from[0]) / (self.from[1] - self.from[0]);
@@ -32,13 +32,13 @@ impl Scale {
         self.from
     }
 
-    /// The places' interval.
+    /// The positions' interval.
     #[must_use]
     pub fn range(&self) -> [f64; 2] {
         self.to
     }
 
-    /// Round values within the interval, about `count` of them, with the decimals they need.
+    /// About `count` round values within the interval, with the number of decimals they need.
     #[must_use]
     pub fn ticks(&self, count: usize) -> Vec<(f64, String)> {
         let [low, high] = self.from;
@@ -68,7 +68,7 @@ fn round_step(raw: f64) -> f64 {
     found.unwrap_or(&10.0) * power
 }
 
-/// Smallest and largest of values; none for no finite value.
+/// Smallest and largest of the finite values; `None` if there are none.
 #[must_use]
 pub fn bounds(values: impl IntoIterator<Item = f64>) -> Option<[f64; 2]> {
     values

@@ -1,10 +1,10 @@
-//! Lines of text before they are drawn.
+//! Lines of text, not yet drawn.
 
 use super::font::Weight;
 use super::size::BODY;
 use super::theme::Colour;
 
-/// Which point of a text its place means.
+/// Anchor of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Anchor {
     /// Left end.
@@ -30,7 +30,7 @@ pub struct Text {
 }
 
 impl Text {
-    /// A text at a place, left-aligned, in the theme's ink.
+    /// A left-aligned text at a position, in the theme's ink.
     #[must_use]
     pub fn new(at: [f64; 2], text: impl Into<String>) -> Self {
         Self {
@@ -52,35 +52,35 @@ impl Text {
         self
     }
 
-    /// Bold.
+    /// Makes it bold.
     #[must_use]
     pub fn bold(mut self) -> Self {
         self.weight = Weight::Bold;
         self
     }
 
-    /// Colour.
+    /// Sets the colour.
     #[must_use]
     pub fn colour(mut self, colour: Colour) -> Self {
         self.colour = Some(colour);
         self
     }
 
-    /// Which point of the text is at its place.
+    /// Sets the anchor.
     #[must_use]
     pub fn anchor(mut self, anchor: Anchor) -> Self {
         self.anchor = anchor;
         self
     }
 
-    /// Read from below to above.
+    /// Rotates it to read from bottom to top.
     #[must_use]
     pub fn upward(mut self) -> Self {
         self.upward = true;
         self
     }
 
-    /// With a rim of the background's colour, over lines and points.
+    /// Adds a rim of the background's colour, for text over lines and points.
     #[must_use]
     pub fn halo(mut self) -> Self {
         self.halo = true;

@@ -12,11 +12,11 @@ pub enum Theme {
     Dark,
 }
 
-/// A colour as SVG writes it.
+/// A colour in SVG notation.
 pub type Colour = &'static str;
 
-/// The palette of Okabe and Ito (2008) without its yellow, which white swallows: told apart with
-/// every common kind of colour blindness.
+/// The palette of Okabe and Ito (2008) without its yellow, which is hard to see on white. Its
+/// colours are distinguishable with every common kind of colour blindness.
 const ON_LIGHT: [Colour; 6] = [
     "#0072b2", "#d55e00", "#009e73", "#b0558a", "#3d9bd4", "#c98500",
 ];
@@ -36,7 +36,7 @@ impl Theme {
         }
     }
 
-    /// Text and what matters most.
+    /// Text and the most important marks.
     #[must_use]
     pub fn ink(self) -> Colour {
         match self {
@@ -63,7 +63,7 @@ impl Theme {
         }
     }
 
-    /// Colour of a series; they repeat after six.
+    /// Colour of a series; the colours repeat after six.
     #[must_use]
     pub fn series(self, at: usize) -> Colour {
         let colours = match self {

@@ -1,7 +1,8 @@
 //! Checkpoints: everything that is needed to continue on the next unseen sample.
 //!
-//! A checkpoint is written under a temporary name, flushed and renamed, and only then named in
-//! `last_checkpoint.txt`: a process killed at any moment leaves the last whole one usable.
+//! A checkpoint is written under a temporary name, flushed and renamed. Only then is it named in
+//! `last_checkpoint.txt`. A process killed at any moment therefore leaves the last complete
+//! checkpoint usable.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,36 +22,36 @@ use crate::disk::write::write_atomic;
 use crate::exit::usage;
 use crate::model_file::ModelCard;
 
-/// Where a run is.
+/// Progress of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
-    /// Steps done.
+    /// Number of completed steps.
     pub step: u64,
-    /// Samples seen.
+    /// Number of samples seen.
     pub samples: u64,
-    /// Where the data continues.
+    /// Position in the data at which training continues.
     pub position: Position,
     /// Fingerprint of the data that the position belongs to.
     pub data: String,
-    /// Seed of everything random; with `step` and `position` it is the whole state of chance.
+    /// Seed of all random numbers; with `step` and `position` it is the whole random state.
     pub seed: u64,
 }
 
 /// The model of a checkpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct Content<'a> {
-    /// Its weights.
+    /// Weights of the model.
     pub model: &'a DualEncoder,
-    /// What it says of itself.
+    /// Metadata of the model.
     pub card: &'a ModelCard,
     /// Content of the `classifier.safetensors` that goes with it, if there is one.
     pub classifier: Option<&'a [u8]>,
 }
 
-/// Write a checkpoint below `folder` and let all but the newest `keep` go.
+/// Writes a checkpoint below `folder` and deletes all but the newest `keep`.
 ///
 /// # Errors
-/// When a file cannot be written; the checkpoints before stay as they were.
+/// When a file cannot be written; earlier checkpoints stay unchanged.
 pub fn save(
     folder: &Path,
     content: Content<'_>,
@@ -80,7 +81,7 @@ pub fn save(
     write_atomic(&tmp.join(OPTIM), &optim)?;
     write_atomic(&tmp.join(STATE), &serde_json::to_vec_pretty(state)?)?;
     if path.exists() {
-        // A resumed run reaches a step again; what it writes is the same.
+        // A resumed run reaches the same step again and writes the same content.
         fs::remove_dir_all(&path).with_context(|| format!("replacing {}", path.display()))?;
     }
     fs::rename(&tmp, &path).with_context(|| format!("naming {}", path.display()))?;
@@ -91,10 +92,10 @@ pub fn save(
     Ok(path)
 }
 
-/// State of a checkpoint.
+/// Reads the state of a checkpoint.
 ///
 /// # Errors
-/// Bad usage when the folder is no whole checkpoint.
+/// Bad usage when the folder is not a complete checkpoint.
 pub fn read_state(path: &Path) -> anyhow::Result<State> {
     let file = path.join(STATE);
     let bytes = fs::read(&file).map_err(|e| {
@@ -106,7 +107,7 @@ pub fn read_state(path: &Path) -> anyhow::Result<State> {
     serde_json::from_slice(&bytes).map_err(|e| usage(format!("{}: {e}", file.display())))
 }
 
-/// The optimiser with the state of a checkpoint.
+/// Loads the state of a checkpoint into the optimiser.
 ///
 /// # Errors
 /// When the file cannot be read.

@@ -1,30 +1,32 @@
-//! Features of classes of which there is no photo, drawn from what a classifier knows.
+//! Synthetic features for classes without photos, sampled from the weights of a classifier.
 //!
 //! The rows `w_c` of a linear classifier are discriminants. If the features of each class are
 //! Gaussian with one covariance `S` for all classes, the best discriminants are
-//! `w_c = S^-1 mu_c` up to what all classes share (Fisher 1936, "The Use of Multiple Measurements in
+//! `w_c = S^-1 mu_c` up to a term shared by all classes (Fisher 1936, "The Use of Multiple
+//! Measurements in
 //! Taxonomic Problems"; Hastie, Tibshirani and Friedman 2009, "The Elements of Statistical
-//! Learning", eq. 4.10). Solved for the means: `mu_c = m + g S (w_c - w)`, with `m` the mean of all
-//! features, `w` that of all rows, and `g = 1`. A drawn feature is `x ~ N(mu_c, n^2 S)`.
+//! Learning", eq. 4.10). Solved for the means: `mu_c = m + g S (w_c - w)`, where `m` is the mean of
+//! all features, `w` is the mean of all rows, and `g = 1`. A feature is sampled as `x ~ N(mu_c, n^2
+//! S)`.
 
 use burn::tensor::{Device, Tensor, TensorData};
 
 use crate::data::records::random::Random;
 
-/// Rows that are multiplied at a time.
+/// Number of rows that are multiplied at a time.
 const BLOCK: usize = 4096;
-/// Share of the mean variance that is added to each variance, so that a feature that never changes
-/// leaves the covariance positive definite.
+/// Share of the mean variance that is added to each variance. It keeps the covariance positive
+/// definite when a feature is constant.
 const RIDGE: f64 = 1e-6;
 
-/// Settings of the draw.
+/// Settings of the sampling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Drawing {
     /// Share of the diagonal in the covariance, in [0, 1].
     pub(super) shrinkage: f64,
-    /// `g`: distance of the means from their mean.
+    /// `g`: factor on the distance of the class means from the overall mean.
     pub(super) spread: f64,
-    /// `n`: standard deviation of the noise, in those of the classes.
+    /// `n`: standard deviation of the noise, as a multiple of that within the classes.
     pub(super) noise: f64,
 }
 
@@ -36,16 +38,18 @@ pub(super) struct Covariance {
     mean: Vec<f64>,
     /// `[width, width]`
     values: Vec<f64>,
-    /// Whether it is that within classes; else that of all features around their mean.
+    /// Whether this is the covariance within classes; otherwise the covariance around the overall
+    /// mean.
     pub(super) within: bool,
     /// Whether some feature is below 0.
     negative: bool,
 }
 
 impl Covariance {
-    /// The covariance of features within their classes: scatter around the class means divided by
-    /// rows less classes. With fewer degrees of freedom than numbers in a feature it would have no
-    /// full rank; then it is that of all features around their mean.
+    /// Estimates the covariance of features within their classes: the scatter around the class
+    /// means divided by the number of rows minus the number of classes. If these degrees of freedom
+    /// are fewer than the width of a feature, the covariance would not have full rank; the
+    /// covariance of all features around their mean is then used instead.
     ///
     /// `values [rows, width]`, `classes [rows]` below `count`; at least 2 rows.
     pub(super) fn estimate(
@@ -108,7 +112,7 @@ impl Covariance {
         })
     }
 
-    /// The same with a share of it replaced by its diagonal.
+    /// Returns the covariance shrunk towards its diagonal by `share`.
     fn shrunk(mut self, share: f64) -> Self {
         let width = self.width;
         let variances = (0..width).map(|i| self.values[i * width + i]);
@@ -129,8 +133,8 @@ fn numbers(tensor: Tensor<2>) -> anyhow::Result<Vec<f32>> {
     data.map_err(|e| anyhow::anyhow!("numbers cannot be read back from the device: {e:?}"))
 }
 
-/// The lower triangle `L` with `L L^T = a` of a symmetric positive definite matrix (Cholesky), with
-/// zeros above the diagonal; `None` where it is not positive definite.
+/// Returns the lower triangle `L` with `L L^T = a` of a symmetric positive definite matrix
+/// (Cholesky), with zeros above the diagonal; `None` where the matrix is not positive definite.
 ///
 /// `a [n, n]` row major
 pub(super) fn cholesky(a: &[f64], n: usize) -> Option<Vec<f64>> {
@@ -156,14 +160,14 @@ pub(super) fn cholesky(a: &[f64], n: usize) -> Option<Vec<f64>> {
 pub(super) struct ClassFeatures {
     /// `[classes, width]`
     means: Tensor<2>,
-    /// `n L^T`, `[width, width]`: standard normal rows times this are the noise.
+    /// `n L^T`, `[width, width]`: standard normal rows times this matrix give the noise.
     noise: Tensor<2>,
-    /// Whether draws are cut at 0, as features behind ReLU6 are.
+    /// Whether samples are clamped at 0, as features behind ReLU6 are.
     positive: bool,
 }
 
 impl ClassFeatures {
-    /// The Gaussians of a classifier with `rows [classes, width]`.
+    /// Computes the Gaussians of a classifier with `rows [classes, width]`.
     pub(super) fn new(
         covariance: Covariance,
         rows: Tensor<2>,
@@ -193,7 +197,7 @@ impl ClassFeatures {
         })
     }
 
-    /// Draw `count` features, `[count, width]`, each of a class drawn uniformly from `classes`.
+    /// Samples `count` features, `[count, width]`, each of a class drawn uniformly from `classes`.
     pub(super) fn draw(&self, count: usize, classes: &[usize], random: &mut Random) -> Tensor<2> {
         let [_, width] = self.means.dims();
         let most = u32::try_from(classes.len()).unwrap_or(u32::MAX);

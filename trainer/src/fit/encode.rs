@@ -1,4 +1,4 @@
-//! The locked image encoder as a source of features, and the features of a run.
+//! The frozen image encoder that computes features, and the kept features of a run.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -22,7 +22,7 @@ use crate::disk::cache::cache_folder;
 use crate::model_file::{self, ModelCard};
 use crate::tensors::picture_tensor;
 
-/// An image encoder without its projection, as it is in evaluation.
+/// An image encoder without its projection, in evaluation mode.
 pub(super) struct LockedEncoder {
     image: ImageEncoder,
     device: Device,
@@ -32,7 +32,7 @@ pub(super) struct LockedEncoder {
 }
 
 impl LockedEncoder {
-    /// The encoder of a model on `device`, which has no autodiff; `threads` share a batch.
+    /// Creates the encoder of a model on `device`, which has no autodiff; `threads` share a batch.
     fn new(
         model: &DualEncoder,
         config: &DualConfig,
@@ -105,9 +105,9 @@ impl Encoder for LockedEncoder {
 
 /// How the features of a run are computed.
 pub(super) struct Pass<'a> {
-    /// How batches of pictures would be made.
+    /// How batches of images would be made.
     pub(super) spec: &'a BatchSpec,
-    /// Most records, for a rehearsal.
+    /// Largest number of records, for a rehearsal.
     pub(super) most: Option<u64>,
     /// Set when the run is interrupted.
     pub(super) stop: &'a AtomicBool,
@@ -119,12 +119,12 @@ pub(super) struct RunFeatures {
     pub(super) train: KeptData,
     /// The validation data.
     pub(super) validation: Option<KeptData>,
-    /// Pictures of nothing, where the loss uses them.
+    /// Features of outlier images, where the loss uses them.
     pub(super) outliers: Option<Arc<FeatureRows>>,
 }
 
 impl RunFeatures {
-    /// How batches of kept features are made: nothing is augmented any more.
+    /// How batches of kept features are made: without augmentation.
     pub(super) fn spec(rows: &Arc<FeatureRows>, spec: BatchSpec) -> BatchSpec {
         BatchSpec {
             features: Some(Arc::clone(rows)),
@@ -137,7 +137,7 @@ impl RunFeatures {
 }
 
 impl Run {
-    /// Compute or read the features of all pictures of the run, where it keeps them.
+    /// Computes or reads the features of all images of the run, where the run keeps them.
     pub(super) fn features(
         &self,
         model: &DualEncoder,
@@ -176,7 +176,7 @@ impl Run {
                 augmented: spec.clone(),
             },
             crops: spec.needs == Needs::Boxes,
-            // A rehearsal writes nothing, but uses what is there.
+            // A rehearsal writes nothing, but uses existing files.
             folder: Some(folder.clone()),
             writes: most.is_none(),
             most,

@@ -13,17 +13,17 @@ use crate::data::batches::text_batch::NounBatch;
 use crate::data::{Batch, ImageBatch, Pictures, Scenes};
 use crate::tensors::{feature_tensor, picture_tensor};
 
-/// What the image encoder is given.
+/// Input of the image encoder.
 #[derive(Clone, Debug)]
 pub enum ImageTensor {
-    /// Pictures in `[0, 1]`, `[n, 3, s, s]`.
+    /// Images in `[0, 1]`, `[n, 3, s, s]`.
     Pictures(Tensor<4>),
-    /// Pooled features that a locked encoder computed before, `[n, d_model]`.
+    /// Pooled features precomputed by a locked encoder, `[n, d_model]`.
     Features(Tensor<2>),
 }
 
 impl ImageTensor {
-    /// Number of pictures.
+    /// Number of images.
     #[must_use]
     pub fn rows(&self) -> usize {
         match self {
@@ -32,7 +32,7 @@ impl ImageTensor {
         }
     }
 
-    /// These and others of the same kind behind them.
+    /// Appends others of the same kind.
     #[must_use]
     pub fn followed_by(self, others: Self) -> Self {
         match (self, others) {
@@ -46,9 +46,9 @@ impl ImageTensor {
 /// Tensors of one training step.
 #[derive(Clone, Debug)]
 pub struct StepInputs {
-    /// Pictures or their features, `b` of them; `b` is 0 where the dataset has none.
+    /// Images or their features, `b` of them; `b` is 0 where the dataset has none.
     pub images: ImageTensor,
-    /// As many box crops, or their features.
+    /// The same number of box crops, or their features.
     pub box_images: Option<ImageTensor>,
     /// Captions.
     pub captions: Tokens,
@@ -56,26 +56,26 @@ pub struct StepInputs {
     pub phrases: Option<Tokens>,
     /// Texts from general to specific.
     pub chains: Option<ChainInputs>,
-    /// Boxes of scenes and what they are parts of.
+    /// Boxes of scenes and the wholes that they are parts of.
     pub scenes: Option<SceneInputs>,
-    /// Texts of all labels, and which of them the pictures show.
+    /// Texts of all labels, and which labels the images show.
     pub labels: Option<LabelInputs>,
     /// General texts, then as many that are more specific.
     pub order: Option<Tokens>,
     /// Nouns and the nodes that they belong to.
     pub nouns: Option<NounInputs>,
-    /// Where texts of nodes should lie, `[nodes, d_embed]`.
+    /// Target directions for the texts of nodes, `[nodes, d_embed]`.
     pub anchors: Option<Tensor<2>>,
-    /// Patches that the picture tower sees, `[k]`; all where not set.
+    /// Patches that the image encoder sees, `[k]`; all patches if `None`.
     pub keep: Option<Tensor<1, Int>>,
 }
 
-/// What a step sees of the pictures of its batch; by default everything.
+/// What a step sees of the images of its batch; by default everything.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
-    /// Patches to train on; all where not set.
+    /// Patches to train on; all patches if `None`.
     pub patches: Option<Vec<i32>>,
-    /// Whether pictures are brought to half their side.
+    /// Whether images are resized to half their side.
     pub halved: bool,
 }
 
@@ -86,9 +86,9 @@ pub struct LabelInputs {
     pub texts: Tokens,
     /// Rows of the nodes that these texts name, `[l]`.
     pub nodes: Tensor<1, Int>,
-    /// What the pictures of the samples should say, `[b, l]`.
+    /// Target probabilities of the labels for the images, `[b, l]`.
     pub targets: Tensor<2>,
-    /// Pictures of nothing and what each of them should say, `[1, l]`.
+    /// Outlier images and the target of each of them, `[1, l]`.
     pub nothing: Option<(ImageTensor, Tensor<2>)>,
     /// Soft targets of a classifier.
     pub distill: Option<DistillInputs>,
@@ -97,12 +97,11 @@ pub struct LabelInputs {
 /// Soft targets of a classifier on the device.
 #[derive(Clone, Debug)]
 pub struct DistillInputs {
-    /// The first `k` of the labels are those that the classifier knows.
+    /// The classifier knows the first `k` of the labels.
     pub labels: usize,
-    /// Probabilities of these for pictures, then crops, `[n b, k]`.
+    /// Probabilities of these labels for images, then crops, `[n b, k]`.
     pub targets: Tensor<2>,
-    /// Features that were drawn from the classifier, `[m, d_model]`, and their probabilities,
-    /// `[m, k]`.
+    /// Features sampled from the classifier, `[m, d_model]`, and their probabilities, `[m, k]`.
     pub drawn: Option<(Tensor<2>, Tensor<2>)>,
 }
 
@@ -128,16 +127,17 @@ pub struct NounInputs {
     pub nouns: Tokens,
     /// Names of `m` nodes.
     pub nodes: Tokens,
-    /// Share of each node in what a noun should be near: `[n, m]`, or where the run has anchors
-    /// `[n + m, nodes]`, the nodes' own names behind the nouns.
+    /// Target share of each node for a noun: `[n, m]`, or where the run has anchors
+    /// `[n + m, nodes]`, with the nodes' own names after the nouns.
     pub targets: Tensor<2>,
-    /// Rows of nouns and, at the same places, of nodes above them, `[k]` each; `k` may be 0.
+    /// Rows of nouns and, at the same positions, of nodes above them, `[k]` each; `k` may be 0.
     pub below: [Tensor<1, Int>; 2],
-    /// How general nouns are, then the nodes, `[n + m, 1]`.
+    /// Generality of the nouns, then of the nodes, `[n + m, 1]`.
     pub generality: Tensor<2>,
 }
 
-/// Shares of all nodes for nouns, then for the names of nodes, which are all of their own node's.
+/// Target shares of all nodes for nouns, then for the names of nodes, whose share is all on their
+/// own node.
 fn shares_of_all(batch: &NounBatch, nodes: usize) -> Vec<f32> {
     let columns = batch.nodes.rows;
     let mut targets = vec![0.0; (batch.nouns.rows + columns) * nodes];
@@ -179,11 +179,11 @@ fn noun_inputs(batch: &NounBatch, anchors: Option<&Anchors>, device: &Device) ->
 /// Chains of texts on the device.
 #[derive(Clone, Debug)]
 pub struct ChainInputs {
-    /// Texts of a chain.
+    /// Number of texts of a chain.
     pub tiers: usize,
-    /// Positives, `b * tiers` texts, as many negatives, and the text of the root.
+    /// `b * tiers` positive texts, as many negatives, and the text of the root.
     pub texts: Tokens,
-    /// Whether the batch has pictures of the last texts.
+    /// Whether the batch has images for the last text of each chain.
     pub has_images: bool,
 }
 
@@ -192,11 +192,11 @@ pub struct ChainInputs {
 pub struct SceneInputs {
     /// Crops of all boxes, `[m, 3, s, s]`.
     pub boxes: Tensor<4>,
-    /// Rows of wholes against boxes, `[b + m, m]`.
+    /// Relations of wholes (rows) to boxes (columns), `[b + m, m]`.
     pub relations: Relations,
 }
 
-/// A matrix that is true at the given places.
+/// A matrix that is true at the given positions.
 fn mask(
     places: &[(usize, usize)],
     rows: usize,
@@ -223,7 +223,7 @@ fn scene_inputs(scenes: &Scenes, batch: usize, device: &Device) -> SceneInputs {
 }
 
 impl StepInputs {
-    /// Move a batch to the device; `root` is the text of the root of chains.
+    /// Moves a batch to the device; `root` is the text of the root of chains.
     #[must_use]
     pub fn new(batch: &Batch, seen: Seen, root: &TokenBatch, device: &Device) -> Self {
         let pictures = |p: &Pictures| {

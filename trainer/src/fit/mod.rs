@@ -1,4 +1,4 @@
-//! Training: a method, a stream of batches, an optimiser and a folder for what comes out.
+//! Training: a method, a stream of batches, an optimiser and an output folder.
 
 pub mod checkpoint;
 mod class_features;

@@ -1,21 +1,22 @@
 //! Groups of classes that a classifier confuses.
 //!
-//! A step compares a choice of labels only. Classes drawn one by one are mostly easy to tell apart; a
-//! class beside those that look like it teaches what separates them (hard negatives).
+//! A step compares only a subset of the labels. Classes drawn one by one are mostly easy to
+//! separate. Drawing a class together with similar classes trains the model on what separates them
+//! (hard negatives).
 
 use burn::tensor::Tensor;
 
 use crate::data::records::random::Random;
 
-/// Classes of a group: one, and those nearest to it.
+/// Size of a group: a class and those nearest to it.
 const GROUP: usize = 8;
 
-/// For each class the classes of its group, itself first.
+/// For each class, the classes of its group, starting with itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Neighbours(Vec<Vec<usize>>);
 
 impl Neighbours {
-    /// Groups of `classes` by the cosine of their centred rows of the classifier.
+    /// Groups `classes` by the cosine of their centred classifier rows.
     ///
     /// `rows [all classes, d]`
     pub(super) fn new(rows: Tensor<2>, classes: &[usize]) -> anyhow::Result<Self> {
@@ -48,7 +49,7 @@ impl Neighbours {
         Ok(Self(classes.iter().map(group).collect()))
     }
 
-    /// The classes of random groups, at most `most` and at least one group.
+    /// Draws the classes of random groups: at most `most` classes, but at least one group.
     pub(super) fn draw(&self, most: usize, random: &mut Random) -> Vec<usize> {
         let mut chosen = std::collections::BTreeSet::new();
         for _ in 0..(most / GROUP).max(1) {

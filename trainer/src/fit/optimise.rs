@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::config::{DecayGroups, OptimConfig};
 
-/// Parameters that do not decay, by the end of their path.
+/// Parameters without weight decay, as a pattern for the end of their path.
 fn without_decay(groups: DecayGroups) -> &'static str {
     match groups {
         DecayGroups::Code => r"(^|\.)(logit_scale|curv|visual_alpha|textual_alpha)\.log$",
@@ -15,7 +15,7 @@ fn without_decay(groups: DecayGroups) -> &'static str {
     }
 }
 
-/// AdamW with the decay groups of a configuration (notation 4).
+/// Creates AdamW with the decay groups of a configuration (notation 4).
 ///
 /// # Errors
 /// Never for the fixed patterns of this module; the pattern's own error otherwise.
@@ -33,10 +33,10 @@ pub fn optimizer(config: &OptimConfig) -> anyhow::Result<ModuleOptimizer> {
         .with_group(exempt, adamw.with_weight_decay(0.0).build(), None))
 }
 
-/// Give every parameter an id that depends on its path alone.
+/// Gives every parameter an id that depends only on its path.
 ///
-/// The optimiser keys its state by these ids. Burn draws them at random, so without this the state
-/// of a checkpoint would fit no model of a later process.
+/// The optimiser keys its state by these ids. Burn draws them at random, so without stable ids the
+/// state of a checkpoint would not match a model in a later process.
 pub fn with_stable_ids<M: Module>(module: M) -> M {
     struct Namer(Vec<String>);
     impl ModuleMapper for Namer {
@@ -57,7 +57,7 @@ pub fn with_stable_ids<M: Module>(module: M) -> M {
     module.map(&mut Namer(Vec::new()))
 }
 
-/// Scale the gradient so that its norm is at most `limit` (0: no limit); returns the norm before.
+/// Scales the gradient to a norm of at most `limit` (0: no limit); returns the norm before scaling.
 pub fn clip_norm<M: Module>(
     module: &M,
     grads: GradientsParams,
@@ -93,7 +93,7 @@ pub fn clip_norm<M: Module>(
     if norm.squares.is_empty() {
         return (grads, 0.0);
     }
-    // One read for all parameters: a device is waited for once.
+    // Reads the norm of all parameters at once, to synchronise with the device only once.
     let norm = f64::from(
         Tensor::cat(norm.squares, 0)
             .sum()

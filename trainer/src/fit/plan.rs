@@ -1,4 +1,4 @@
-//! A run as it was asked for, and what follows from its configuration.
+//! A requested run and the values derived from its configuration.
 
 use std::path::PathBuf;
 
@@ -16,22 +16,22 @@ use crate::config::Trains;
 use crate::data::BatchSpec;
 use crate::data::records::boxes::default_min_box_px;
 
-/// Threads that share a pass when a run is to give the same bits everywhere.
+/// Threads that share an accumulation step when a run must give the same bits on every machine.
 const PIECES: usize = 2;
 
-/// A run ready to go.
+/// A run that is ready to start.
 pub struct Run {
     /// Its configuration, all keys resolved.
     pub config: TrainConfig,
-    /// What it learns from.
+    /// Training data.
     pub source: Source,
-    /// What it is measured on at every checkpoint.
+    /// Validation data, measured at every checkpoint.
     pub validation: Option<Source>,
     /// `logs/<name>`.
     pub folder: PathBuf,
-    /// Device without autodiff.
+    /// Device, without autodiff.
     pub device: Device,
-    /// Threads that towers run best on, where the configuration names no number.
+    /// Best number of threads for the encoders, used where the configuration gives none.
     pub tower_threads: usize,
     /// Checkpoint to continue from.
     pub resume: Option<PathBuf>,
@@ -46,12 +46,12 @@ pub struct Outcome {
     pub step: u64,
     /// Whether it was interrupted before its last step.
     pub interrupted: bool,
-    /// The last step's report.
+    /// Report of the last step.
     pub last: Option<StepReport>,
 }
 
 impl Run {
-    /// Architecture: the preset with the space that the method lives in.
+    /// Architecture: the preset with the embedding space of the method.
     pub(super) fn architecture(&self) -> DualConfig {
         let named = self.config.model.architecture();
         let lift = self.method().lift(named.d_embed);
@@ -62,7 +62,7 @@ impl Run {
         self.config.train.method.build(&self.config.loss)
     }
 
-    /// What is trained: what the method trains but for towers that are locked.
+    /// Trained parts: what the method trains, except locked encoders.
     pub(super) fn trains(&self) -> Trains {
         let (t, method) = (&self.config.train, self.config.train.method.trains());
         Trains {
@@ -115,7 +115,7 @@ impl Run {
         tokenizer.encode_batch(&[text], architecture.text.context)
     }
 
-    /// Steps between checkpoints: as configured, else a tenth of the run within 20 to 500.
+    /// Steps between checkpoints: as configured, otherwise a tenth of the run, clamped to 20..=500.
     pub(super) fn save_every(&self, total: u64) -> u64 {
         match self.config.train.save_frequency {
             0 => (total / 10).clamp(20, 500),
@@ -123,12 +123,12 @@ impl Run {
         }
     }
 
-    /// Steps until the entailment counts in full: as configured, at most half of the run.
+    /// Steps until the entailment term has its full weight: as configured, at most half of the run.
     pub(super) fn entail_ramp(&self, total: u64) -> u64 {
         self.config.train.entail_ramp.min(total / 2)
     }
 
-    /// How a batch is cut for the towers.
+    /// How a batch is split for the encoders.
     pub(super) fn pieces(&self) -> Pieces {
         let t = &self.config.train;
         Pieces {
@@ -143,7 +143,7 @@ impl Run {
         }
     }
 
-    /// What steps are made with.
+    /// Creates what the training steps need.
     pub(super) fn task(
         &self,
         (model, frozen): (DualEncoder, Option<TextEncoder>),

@@ -1,5 +1,4 @@
-//! What a run says while it goes on: a bar on a terminal, plain lines in a pipe, JSON lines on
-//! disk.
+//! Progress output of a run: a bar on a terminal, plain lines in a pipe, JSON lines on disk.
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -18,10 +17,10 @@ use crate::memory;
 /// Name of the file of metrics in the folder of a run.
 pub const METRICS: &str = "metrics.jsonl";
 
-/// Name of the file of what a run said.
+/// Name of the log file in the folder of a run.
 pub const LOG: &str = "out.log";
 
-/// Time between two plain lines.
+/// Time between two progress lines.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// One line of metrics.
@@ -31,7 +30,7 @@ pub struct Line {
     pub step: u64,
     /// Epoch, from 0.
     pub epoch: u64,
-    /// Records of the epoch passed, so that consecutive lines show that none comes twice.
+    /// Number of records of the epoch that were read; it shows that no record comes twice.
     pub index: u64,
     /// Samples seen since the run began.
     pub samples: u64,
@@ -57,8 +56,8 @@ pub struct Reporter {
     last_line: Option<Instant>,
 }
 
-/// Keep the lines of a metrics file up to `step`: a run that was killed wrote more of them than
-/// its last checkpoint covers, and repeats those steps.
+/// Keeps the lines of a metrics file up to `step`. A killed run may have written lines beyond its
+/// last checkpoint, and the resumed run repeats those steps.
 fn keep_until(path: &Path, step: u64) -> anyhow::Result<()> {
     let Ok(text) = std::fs::read_to_string(path) else {
         return Ok(());
@@ -77,12 +76,12 @@ fn keep_until(path: &Path, step: u64) -> anyhow::Result<()> {
 }
 
 impl Reporter {
-    /// Count the time of the steps from now on.
+    /// Restarts the clock that measures the speed of the steps.
     pub fn restart_clock(&mut self) {
         self.started = Instant::now();
     }
 
-    /// Begin to report at step `first` of `total`; `pictures` are encoded in a step.
+    /// Starts reporting at step `first` of `total`; a step encodes `pictures` images.
     ///
     /// # Errors
     /// When the files cannot be written.
@@ -118,7 +117,7 @@ impl Reporter {
         })
     }
 
-    /// Say a sentence, on the terminal and in the log.
+    /// Prints a sentence on the terminal and writes it to the log.
     ///
     /// # Errors
     /// When the log cannot be written.
@@ -127,7 +126,7 @@ impl Reporter {
         writeln!(self.log, "{sentence}").context("writing out.log")
     }
 
-    /// Report a step; `write` adds it to `metrics.jsonl` and to the event file.
+    /// Reports a step; with `write`, also adds it to `metrics.jsonl` and to the event file.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -183,13 +182,13 @@ impl Reporter {
         Ok(())
     }
 
-    /// Take the bar off the terminal.
+    /// Removes the progress bar from the terminal.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// Seconds as `1:02:03` or `2:03`.
+/// Formats seconds as `1:02:03` or `2:03`.
 #[must_use]
 pub fn clock(seconds: f64) -> String {
     let s = seconds.max(0.0).round() as u64;

@@ -1,4 +1,4 @@
-//! The loop of a run: from its folder and configuration to its last checkpoint.
+//! The run from its folder and configuration to its last checkpoint.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ use crate::data::{BatchSpec, BatchStream, Dataset, Position};
 use crate::exit::usage;
 use crate::model_file::{MERGES, ModelCard};
 
-/// Data that batches are made of: pictures, or their kept features.
+/// Data that batches are made from: images, or their kept features.
 pub(super) struct Begun {
     pub(super) data: Arc<dyn Dataset>,
     pub(super) spec: BatchSpec,
@@ -74,11 +74,11 @@ impl Begun {
 }
 
 impl Run {
-    /// Train to the last step, or until `stop` is set.
+    /// Trains to the last step, or until `stop` is set.
     ///
     /// # Errors
     /// Bad configuration or data (exit code 2), or a failure while running; checkpoints written
-    /// before stay.
+    /// before the failure are kept.
     pub fn go(&self, stop: &AtomicBool) -> anyhow::Result<Outcome> {
         let data = Arc::clone(&self.source.data);
         let architecture = self.architecture();
@@ -190,8 +190,8 @@ impl Run {
         Ok(())
     }
 
-    /// One step on the real data at the real size, nothing written; returns its report and the
-    /// seconds of the second of two such steps.
+    /// Runs two steps on the real data at the real size and writes nothing; returns the report and
+    /// the seconds of the second step, the number of records and the total number of steps.
     ///
     /// # Errors
     /// As [`go`](Self::go).
@@ -215,7 +215,7 @@ impl Run {
         let model = self.build(&architecture, &mut card)?;
         let root = self.root(&tokenizer, &architecture);
         let spec = self.spec(&architecture);
-        // Enough records for two batches, also where some of them cannot be used.
+        // Enough records for two batches, even if some of them cannot be used.
         let most = Some(4 * spec.batch_size as u64);
         let never = AtomicBool::new(false);
         let pass = Pass {
@@ -236,7 +236,7 @@ impl Run {
         for step in 0..2 {
             let mut batch = stream.next().context("the data ended")??;
             texts.apply(&mut batch, step)?;
-            // The first step pays for allocations and, on a GPU, for compiling kernels.
+            // The first step includes allocations and, on a GPU, the compilation of kernels.
             let begun = Instant::now();
             (task, report) = task.step(&batch, step, 0.0);
             seconds = begun.elapsed().as_secs_f64();
@@ -245,7 +245,7 @@ impl Run {
     }
 }
 
-/// Folder of a run; its parts are created.
+/// Returns the folder of a run, after creating it and its subfolders.
 ///
 /// # Errors
 /// Bad usage when the run exists and is not to be resumed.

@@ -1,4 +1,4 @@
-//! What a run learns from, opened once: its data, its taxonomy, its chains of texts.
+//! Inputs of a run, opened once: data, taxonomy and chains of texts.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use crate::data::records::lineage::Lineages;
 use crate::data::{Dataset, Grit, Hierarcaps, Labels, Mixture, OpenImages, Synthetic};
 use crate::exit::usage;
 
-/// Side of the pictures of the synthetic set.
+/// Side of the images of the synthetic set.
 const SYNTHETIC_SIDE: u32 = 64;
 
-/// The data of a run and what is read beside it.
+/// The data of a run and its companion files.
 pub struct Source {
     /// Records.
     pub data: Arc<dyn Dataset>,
     /// Taxonomy of their labels.
     pub taxonomy: Taxonomy,
-    /// Chains of the labels, for methods that need chains of records that have none.
+    /// Chains of the labels, for methods that need chains when the records have none.
     pub lineages: Option<Arc<Lineages>>,
 }
 
-/// The taxonomy of a configuration.
+/// Reads the taxonomy of a configuration.
 ///
 /// # Errors
 /// Bad usage when the file cannot be read, a taxonomy error naming the line.
@@ -38,14 +38,14 @@ pub fn taxonomy(config: &TrainConfig) -> anyhow::Result<Taxonomy> {
     }
 }
 
-/// Whether the records are texts alone.
+/// Whether the records are texts only.
 fn is_text(config: &TrainConfig) -> bool {
     let d = &config.dataset;
     d.kind == DatasetKind::Hierarcaps
         || d.kind == DatasetKind::Taxonomy && open::taxonomy_file(&d.data).is_some()
 }
 
-/// Refuse a method whose needs the kind of data cannot meet.
+/// Rejects a method if this kind of data does not meet its needs.
 fn check(config: &TrainConfig, needs: Needs) -> anyhow::Result<()> {
     let wanted = match needs {
         Needs::Chains => return Ok(()),
@@ -64,7 +64,7 @@ fn check(config: &TrainConfig, needs: Needs) -> anyhow::Result<()> {
 }
 
 impl Source {
-    /// Open what a configuration names; headers and small files only.
+    /// Opens the files of a configuration; reads only headers and small files.
     ///
     /// # Errors
     /// Bad usage when the method cannot use such data, [`crate::data::DataError`] or a taxonomy

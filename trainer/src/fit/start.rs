@@ -14,8 +14,8 @@ use crate::exit::usage;
 use crate::model_file::{self, ModelCard, Origin};
 
 impl Run {
-    /// The model to start from, and its text tower as it is before training where the method needs
-    /// that.
+    /// Builds the model to start from, and a frozen copy of the initial text encoder where the
+    /// method needs it.
     pub(super) fn build(
         &self,
         architecture: &DualConfig,
@@ -36,7 +36,7 @@ impl Run {
             if self.resume.is_some() {
                 card.step = started.step;
             }
-            // Its preprocessing and terms hold on; a root that was measured before does not.
+            // Its preprocessing and terms still apply; a root measured earlier does not.
             let origin = started.origin;
             card.origin = origin.map(|origin| Origin {
                 root: None,
@@ -60,8 +60,9 @@ impl Run {
         Ok((model, frozen))
     }
 
-    /// With several passes a batch is computed twice, first without a graph. Norms that use the
-    /// statistics of the batch would then use those of another part, and gradients would be wrong.
+    /// Rejects batch-statistics norms with several accumulation steps. A batch is then computed
+    /// twice, first without a graph. Such norms would use the statistics of another part, and the
+    /// gradients would be wrong.
     fn check_norms(&self, architecture: &DualConfig) -> anyhow::Result<()> {
         let inverted = architecture.vision.inverted.as_ref();
         let by_batch = inverted.is_some_and(|config| config.norms == Norms::Batch);
@@ -76,15 +77,15 @@ impl Run {
         Ok(())
     }
 
-    /// The classifier file of the checkpoint that the run starts from. Every checkpoint of the run
-    /// takes it along, so that it is not lost.
+    /// Reads the classifier file of the checkpoint that the run starts from. Every checkpoint of
+    /// the run keeps a copy of it.
     pub(super) fn classifier(&self) -> anyhow::Result<Option<Vec<u8>>> {
         let from = self.resume.as_ref().or(self.config.model.init.as_ref());
         from.map_or(Ok(None), |path| classifier_file::bytes(path))
     }
 
-    /// A model of this architecture with the weights of a file, or random ones; and the file's
-    /// card.
+    /// Builds a model of this architecture with the weights of a file, or with random ones; also
+    /// returns the file's card.
     fn start(
         &self,
         architecture: &DualConfig,
@@ -108,7 +109,7 @@ impl Run {
                 architecture
             )));
         }
-        // Another method: the towers carry over, the space begins anew.
+        // Another method: keeps the encoders and starts with a new embedding space.
         model.image = start.encoder.image;
         model.text = start.encoder.text;
         Ok((model, Some(start.card)))

@@ -14,7 +14,7 @@ use crate::config::Trains;
 use crate::data::Batch;
 use crate::data::records::random::{Purpose, Random};
 
-/// The model, its optimiser and what they are trained with.
+/// The model, its optimiser and the settings of the training steps.
 pub struct Task {
     /// Model on an autodiff device.
     pub model: DualEncoder,
@@ -22,7 +22,8 @@ pub struct Task {
     pub optimizer: ModuleOptimizer,
     /// Method.
     pub method: Box<dyn Method>,
-    /// The text tower as it was before training, without autodiff, where the method needs it.
+    /// Frozen copy of the text encoder from before training, without autodiff, where the method
+    /// needs it.
     pub frozen: Option<TextEncoder>,
     /// Tokens of the text of the root of chains.
     pub root: TokenBatch,
@@ -30,23 +31,23 @@ pub struct Task {
     pub device: Device,
     /// Largest gradient norm; 0 for none.
     pub grad_clip_norm: f64,
-    /// Share of the patches that are seen.
+    /// Share of the patches that the image encoder sees.
     pub patch_keep: f64,
-    /// Steps, from the first, on pictures of half the side.
+    /// Number of first steps that use images of half the side.
     pub half_steps: u64,
-    /// Patches of a picture.
+    /// Number of patches of an image.
     pub patches: usize,
-    /// What is trained.
+    /// Trained parts.
     pub trains: Trains,
-    /// How a batch is cut for the towers.
+    /// How a batch is split for the encoders.
     pub pieces: Pieces,
-    /// Steps over which the weight of the entailment grows from 0; 0 for none.
+    /// Steps over which the weight of the entailment term grows from 0; 0 for none.
     pub entail_ramp: u64,
-    /// Seed of the choice of patches.
+    /// Seed for the choice of patches.
     pub seed: u64,
 }
 
-/// What a step found, named values in a fixed order.
+/// Results of a step: named values in a fixed order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepReport {
     /// Loss, terms of the loss, gradient norm.
@@ -76,7 +77,7 @@ fn read(t: Tensor<1>) -> f64 {
 }
 
 impl Task {
-    /// The patches of a step, ascending; `None` when all are seen.
+    /// Patches that a step uses, ascending; `None` when it uses all.
     fn patches_of(&self, step: u64) -> Option<Vec<i32>> {
         let keep = ((self.patches as f64 * self.patch_keep).round() as usize).max(1);
         if keep >= self.patches {
@@ -89,10 +90,10 @@ impl Task {
         Some(all)
     }
 
-    /// Train on one batch at learning rate `lr`.
+    /// Trains on one batch at learning rate `lr`.
     ///
-    /// When a value is not finite the model is left as it was, so that the last good weights can
-    /// be kept; see [`StepReport::broken`].
+    /// When a value is not finite, the model stays unchanged, so that the last good weights can be
+    /// saved; see [`StepReport::broken`].
     pub fn step(mut self, batch: &Batch, step: u64, lr: f64) -> (Self, StepReport) {
         self.model = self.model.clamped();
         let ramp = if step < self.entail_ramp {
@@ -119,10 +120,11 @@ impl Task {
         (self, report)
     }
 
-    /// The loss on a batch with all patches and the full weight of the entailment; nothing learns.
+    /// Computes the loss on a batch with all patches and the full weight of the entailment term,
+    /// without training.
     #[must_use]
     pub fn evaluate(&self, batch: &Batch) -> StepReport {
-        // Of several passes no graph is kept.
+        // With several accumulation steps no graph is kept.
         let pieces = Pieces {
             passes: self.pieces.passes.max(2),
             ..self.pieces
@@ -132,7 +134,7 @@ impl Task {
         StepReport { values }
     }
 
-    /// The loss of a batch; its value and its terms' by name.
+    /// Computes the loss of a batch; also returns the values of the loss and its terms by name.
     fn loss(
         &self,
         batch: &Batch,
@@ -156,7 +158,7 @@ impl Task {
 
     /// The learned scalars by name.
     pub fn scalars(&self) -> Vec<(&'static str, f64)> {
-        // Of the factors of a product, the mean.
+        // The mean over the factors of a product space.
         let value = |s: &LogScalar| read(s.value().inner().mean());
         let mut out = vec![("logit_scale", value(&self.model.logit_scale))];
         let (curv, visual, textual) = match &self.model.lift {

@@ -1,4 +1,4 @@
-//! The loop of a run: step after step, what is said of each, checkpoints, the end.
+//! The training loop: steps, reports, checkpoints and the end of the run.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,13 +16,13 @@ use crate::data::{Batch, BatchStream};
 use crate::memory;
 use crate::model_file::ModelCard;
 
-/// A run under way.
+/// A run in progress.
 pub(super) struct Steps<'a> {
     pub(super) run: &'a Run,
     pub(super) task: Task,
     pub(super) state: State,
     pub(super) card: ModelCard,
-    /// Content of the classifier file that every checkpoint takes along, if there is one.
+    /// Content of the classifier file that is copied into every checkpoint, if there is one.
     pub(super) classifier: Option<Vec<u8>>,
     pub(super) stream: BatchStream,
     pub(super) texts: StepTexts,
@@ -34,12 +34,12 @@ pub(super) struct Steps<'a> {
     pub(super) saved: Option<PathBuf>,
     /// Records skipped since the process began.
     pub(super) skipped: u64,
-    /// Steps that were done before the process began.
+    /// Steps completed before the process began.
     pub(super) first: u64,
 }
 
 impl Steps<'_> {
-    /// To the last step, or until `stop` is set.
+    /// Trains to the last step, or until `stop` is set.
     pub(super) fn go(mut self, stop: &AtomicBool) -> anyhow::Result<Outcome> {
         let optim = &self.run.config.optim;
         let save_every = self.run.save_every(self.total);
@@ -65,13 +65,13 @@ impl Steps<'_> {
             if saves {
                 self.save()?;
             }
-            // Only now, so that what was learned is kept.
+            // Returns a validation error only after the checkpoint is saved.
             measured?;
         }
         self.finish(last, begun)
     }
 
-    /// What the validation finds where a checkpoint is due; nothing elsewhere.
+    /// Measures the validation data if a checkpoint is due; otherwise returns no values.
     fn measured(&self, due: bool) -> anyhow::Result<Vec<(String, f64)>> {
         match &self.validation {
             Some(validation) if due => validation.measure(&self.task),
@@ -79,7 +79,7 @@ impl Steps<'_> {
         }
     }
 
-    /// Stop at a value that is not finite; the step has changed nothing.
+    /// Stops the run at a value that is not finite; the step has not changed the model.
     fn refuse_broken(&self, found: &StepReport, batch: &Batch) -> anyhow::Result<()> {
         if found.broken().is_empty() {
             return Ok(());

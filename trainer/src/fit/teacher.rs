@@ -1,4 +1,4 @@
-//! The classifier that came with the image encoder, as a teacher.
+//! Distillation teacher: the classifier that came with the image encoder.
 
 use std::sync::Arc;
 
@@ -20,18 +20,18 @@ use crate::exit::usage;
 use crate::model_file;
 use crate::tensors::feature_tensor;
 
-/// Features whose logits are computed at a time.
+/// Number of features whose logits are computed at a time.
 const BLOCK: usize = 4096;
-/// Draws by which a run reports how sure the classifier is of them.
+/// Number of samples on which a run reports the confidence of the classifier.
 const PROBE: usize = 512;
 
-/// A classifier that says what pictures show, from the same features as the model.
+/// A classifier of images that uses the same features as the model.
 pub(super) struct Teacher {
     classifier: Classifier,
     device: Device,
-    /// Gaussians of the classes, groups of the classes that are drawn, and draws of a step.
+    /// Gaussians of the classes, groups of similar classes, and number of samples per step.
     drawn: Option<(ClassFeatures, Neighbours, usize)>,
-    /// Directions of the taxonomy's nodes, where the loss asks for them.
+    /// Directions of the taxonomy's nodes, where the loss uses them.
     anchors: Option<Arc<Anchors>>,
     seed: u64,
 }
@@ -41,7 +41,7 @@ fn numbers(tensor: Tensor<2>) -> anyhow::Result<Vec<f32>> {
     data.map_err(|e| anyhow::anyhow!("numbers cannot be read back from the device: {e:?}"))
 }
 
-/// Mean over rows of logits of the largest probability.
+/// Largest probability of each row of logits, averaged over rows.
 fn sureness(logits: &[f32], classes: usize) -> f64 {
     let sure = |row: &[f32]| {
         let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -66,7 +66,7 @@ impl Teacher {
         )
     }
 
-    /// What the classifier says of a batch and of the features that are drawn for its step.
+    /// Computes the logits of a batch and of the features sampled for its step.
     pub(super) fn look(&self, batch: &Batch, step: u64) -> anyhow::Result<Taught> {
         let mut logits = Vec::new();
         for images in [Some(&batch.images), batch.box_images.as_ref()] {
@@ -93,12 +93,12 @@ impl Teacher {
         Ok(Taught { logits, drawn })
     }
 
-    /// Where texts of nodes should lie, where the loss asks for it.
+    /// Target directions for the texts of nodes, where the loss uses them.
     pub(super) fn anchors(&self) -> Option<Arc<Anchors>> {
         self.anchors.clone()
     }
 
-    /// Prepare to draw features of the classes of labels.
+    /// Prepares to sample features of the classes of labels.
     fn with_draws(
         mut self,
         rows: &FeatureRows,
@@ -149,9 +149,9 @@ impl Teacher {
 }
 
 impl Run {
-    /// Where texts of nodes should lie: the centred rows of the classifier, projected as features are by
-    /// the checkpoint that the run began with, and their means. The projection may learn; the directions
-    /// stay.
+    /// Computes the target directions for the texts of nodes. These are the centred rows of the
+    /// classifier, projected as features are by the checkpoint that the run began with, and their
+    /// means. The projection may be trained; the directions stay fixed.
     fn anchors(&self, classifier: &Classifier) -> anyhow::Result<Anchors> {
         let init = self.config.model.init.as_ref();
         let init = init.context("loss.anchor: expected --init, found none")?;
@@ -167,8 +167,8 @@ impl Run {
         Ok(Anchors::new(taxonomy, classes, &numbers(projected)?, width))
     }
 
-    /// The classifier of the checkpoint that the run starts from, where the loss distils it, and how
-    /// its classes fit the labels. `rows` are the kept features of the training data.
+    /// Reads the classifier of the checkpoint that the run starts from, where the loss distils it,
+    /// and maps its classes to the labels. `rows` are the kept features of the training data.
     pub(super) fn teacher(
         &self,
         rows: Option<&FeatureRows>,

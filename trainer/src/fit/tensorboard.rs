@@ -1,7 +1,8 @@
 //! Scalars of a run in TensorBoard's event files.
 //!
-//! The crates that write them bring protobuf and an image library of years ago; four messages with
-//! seven fields are less. Format: records of length, masked CRC-32C of the length, payload, masked
+//! The crates that write these files depend on protobuf and on an old image library; four messages
+//! with seven fields are less code. Format: records of length, masked CRC-32C of the length,
+//! payload, masked
 //! CRC-32C of the payload (`tensorflow/core/lib/io/record_writer`), each payload an `Event`
 //! (`tensorflow/core/util/event.proto`).
 
@@ -28,7 +29,7 @@ mod summary {
     pub const SIMPLE_VALUE: u64 = 2;
 }
 
-/// A protobuf message while it is written.
+/// A protobuf message under construction.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
@@ -67,7 +68,7 @@ impl Message {
     }
 }
 
-/// The checksum of the format, rotated so that a checksum of checksums differs from its parts.
+/// Checksum of the format, rotated so that a checksum of checksums differs from its parts.
 fn masked(bytes: &[u8]) -> [u8; 4] {
     crc32c::crc32c(bytes)
         .rotate_right(15)
@@ -85,11 +86,11 @@ fn record(payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// One event file; a resumed run begins a new one.
+/// One event file; a resumed run starts a new one.
 pub struct EventFile(File);
 
 impl EventFile {
-    /// Begin a file in `folder` for a process that continues after step `first`.
+    /// Creates a file in `folder` for a process that continues after step `first`.
     ///
     /// # Errors
     /// When the folder or the file cannot be written.
@@ -111,7 +112,8 @@ impl EventFile {
                 .bytes(event::FILE_VERSION, b"brain.Event:2"),
         )?;
         if first > 0 {
-            // A start (status 1) at a step: what an earlier process wrote from there on is dropped.
+            // A session start (status 1) at a step: readers drop what an earlier process wrote from
+            // there on.
             let start = Message::default().int(1, 1);
             events.write(
                 &Message::default()
@@ -123,7 +125,7 @@ impl EventFile {
         Ok(events)
     }
 
-    /// Write the values of a step.
+    /// Writes the values of a step.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -148,7 +150,8 @@ impl EventFile {
     }
 
     fn write(&mut self, event: &Message) -> anyhow::Result<()> {
-        // In one call, so that a killed process leaves at most one cut record, which readers skip.
+        // Writes in one call: a killed process leaves at most one truncated record, which readers
+        // skip.
         self.0
             .write_all(&record(&event.0))
             .context("writing to tensorboard/")

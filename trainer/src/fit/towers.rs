@@ -1,11 +1,11 @@
-//! Both towers over a batch in pieces, each piece with a graph of its own.
+//! Computes both encoders over a batch in micro-batches, each with its own autodiff graph.
 //!
-//! The loss sees the features of the whole batch as leaves of its graph. The gradients of these features
-//! are then backpropagated piece by piece. Pieces run in parallel, one thread each. With several passes
-//! (gradient accumulation) the features are first computed without a graph, and each pass computes its
-//! own again with one, so that the activations of only one pass exist at a time (Gao et al. 2021,
-//! "Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup"). The gradient is that of
-//! the whole batch in both cases.
+//! The features of the whole batch are leaves of the loss's graph. The gradients of these features
+//! are then backpropagated for one micro-batch at a time. Micro-batches run in parallel, one per
+//! thread. With several passes (gradient accumulation) the features are first computed without a
+//! graph, and each pass recomputes its own with a graph, so that the activations of only one pass
+//! exist at a time (Gao et al. 2021, "Scaling Deep Contrastive Learning Batch Size under Memory
+//! Limited Setup"). In both cases the result is the gradient of the whole batch.
 
 use std::cell::{OnceCell, RefCell};
 use std::panic::resume_unwind;
@@ -20,20 +20,20 @@ use super::inputs::ImageTensor;
 use crate::config::Precision;
 use crate::config::Trains;
 
-/// How a batch is cut for the towers.
+/// How a batch is split into micro-batches for the encoders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pieces {
-    /// Threads, at least 1, that share the rows of a pass.
+    /// Number of threads, at least 1, that share the rows of a pass.
     pub threads: usize,
-    /// Passes, at least 1, one after the other.
+    /// Number of sequential passes (accumulation steps), at least 1.
     pub passes: usize,
-    /// What a piece is computed in.
+    /// Precision of the computation.
     pub precision: Precision,
-    /// Whether a piece's activations are computed anew in its backward pass.
+    /// Whether the backward pass recomputes the activations of a micro-batch.
     pub checkpointing: bool,
 }
 
-/// What a tower reads, without a graph.
+/// Input of an encoder, without a graph.
 #[derive(Clone)]
 enum Input {
     Images(Tensor<4>, Option<Tensor<1, Int>>),
@@ -77,7 +77,7 @@ impl Input {
     }
 }
 
-/// What goes into a tower, in the type that it computes in.
+/// Casts the input of an encoder to the type that it computes in.
 fn narrowed<const D: usize>(input: Tensor<D>, precision: Precision) -> Tensor<D> {
     match precision {
         Precision::Fp32 => input,
@@ -85,36 +85,36 @@ fn narrowed<const D: usize>(input: Tensor<D>, precision: Precision) -> Tensor<D>
     }
 }
 
-/// One use of a tower in a step.
+/// One use of an encoder in a step.
 struct Call {
     input: Input,
     /// Features, a leaf of the loss's graph.
     leaf: Tensor<2>,
-    /// The same in pieces that remember how they were made, one a thread and `None` where a thread
-    /// had no rows; empty where they are made anew.
+    /// The same features as micro-batches with their graphs, one per thread, `None` where a thread
+    /// had no rows; empty where they are recomputed.
     pieces: Vec<Option<Tensor<2>>>,
 }
 
-/// Rows of piece `at` of `of`: where they begin and how many they are, even to one.
+/// Start and number of rows of micro-batch `at` of `of`; the sizes differ by at most one.
 fn share(rows: usize, at: usize, of: usize) -> (usize, usize) {
     let from = rows * at / of;
     (from, rows * (at + 1) / of - from)
 }
 
-/// The towers of one training step.
+/// The encoders of one training step.
 pub struct Towers<'a> {
     model: &'a DualEncoder,
     trains: Trains,
     how: Pieces,
-    /// One a thread; without a graph where there are several passes.
+    /// One copy of the model per thread; without a graph where there are several passes.
     forks: Vec<DualEncoder>,
-    /// The same without a graph, for a locked image encoder.
+    /// The same copies without a graph, for a locked image encoder.
     locked: OnceCell<Vec<DualEncoder>>,
     calls: RefCell<Vec<Call>>,
 }
 
 impl<'a> Towers<'a> {
-    /// Towers of a model in training.
+    /// Creates the encoders of a model in training.
     #[must_use]
     pub fn new(model: &'a DualEncoder, trains: Trains, how: Pieces) -> Self {
         let one = || {
@@ -131,7 +131,7 @@ impl<'a> Towers<'a> {
         }
     }
 
-    /// Features of pictures.
+    /// Features of images.
     ///
     /// # Shapes
     /// `[n, 3, s, s]` or pooled features `[n, d_model] -> [n, d_embed]`; `keep [k]` as in
@@ -150,7 +150,8 @@ impl<'a> Towers<'a> {
         }
     }
 
-    /// Pooled features by the locked encoder, as in evaluation: nothing of it learns or changes.
+    /// Pooled features by the locked encoder in evaluation mode: nothing in it is trained or
+    /// changes.
     fn pooled(&self, images: Tensor<4>, keep: Option<Tensor<1, Int>>) -> Tensor<2> {
         let precision = self.how.precision;
         let locked = self.locked.get_or_init(|| {
@@ -215,7 +216,7 @@ impl<'a> Towers<'a> {
         leaf
     }
 
-    /// The gradient of all parameters, from that of the loss's graph.
+    /// Returns the gradient of all parameters, from the gradient of the loss's graph.
     #[must_use]
     pub fn gradient(self, of_loss: Gradients) -> GradientsParams {
         let with_grad = |call: Call| call.leaf.grad(&of_loss).map(|grad| (call, grad));
@@ -252,8 +253,8 @@ impl<'a> Towers<'a> {
 }
 
 impl Call {
-    /// A number whose gradient is that of the loss through piece `at` of `of`; none for a piece
-    /// without rows.
+    /// Returns a scalar whose gradient is that of the loss through micro-batch `at` of `of`; `None`
+    /// for a micro-batch without rows.
     fn back(
         &self,
         grad: &Tensor<2>,
@@ -271,7 +272,7 @@ impl Call {
     }
 }
 
-/// What each thread makes of its fork, in the order of threads.
+/// Runs the work on each copy of the model in its own thread; returns the results in order.
 fn on_threads<T: Send>(
     forks: &[DualEncoder],
     work: impl Fn(usize, &DualEncoder) -> T + Sync,
@@ -290,7 +291,7 @@ fn on_threads<T: Send>(
     })
 }
 
-/// A copy of a model whose parameters are leaves of a graph of their own.
+/// Copies a model; the parameters of the copy are leaves of their own graph.
 fn fork(model: &DualEncoder, how: Pieces) -> DualEncoder {
     struct Leaves(Pieces);
     impl ModuleMapper for Leaves {
@@ -314,7 +315,7 @@ fn fork(model: &DualEncoder, how: Pieces) -> DualEncoder {
     model.clone().map(&mut Leaves(how))
 }
 
-/// Gradients in the type of the weights that they move.
+/// Casts gradients to the type of the weights that they update.
 fn in_f32(grads: GradientsParams, module: &DualEncoder, precision: Precision) -> GradientsParams {
     struct Widen(GradientsParams);
     impl ModuleVisitor for Widen {

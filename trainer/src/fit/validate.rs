@@ -1,4 +1,4 @@
-//! What the loss is on other data while a run goes on.
+//! Measures the loss on validation data during a run.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::step::Task;
 use crate::data::records::order::records_of_epoch;
 use crate::data::{BatchSpec, BatchStream, Dataset, Position};
 
-/// Batches that are the same at every look.
+/// Validation batches, the same at every measurement.
 pub(super) struct Validation {
     data: Arc<dyn Dataset>,
     tokenizer: Arc<Tokenizer>,
@@ -18,8 +18,8 @@ pub(super) struct Validation {
 }
 
 impl Validation {
-    /// The first `batches` of some data, as many as it has, made as `spec` says but without
-    /// augmentation.
+    /// Reads the first `batches` batches of some data, or as many as it has, made as in `spec` but
+    /// without augmentation.
     pub(super) fn new(
         data: Arc<dyn Dataset>,
         tokenizer: Arc<Tokenizer>,
@@ -41,10 +41,10 @@ impl Validation {
         }
     }
 
-    /// The loss and its terms, means over the batches, named `val_loss` and so on.
+    /// Computes the loss and its terms, means over the batches, named `val_loss` and so on.
     ///
     /// # Errors
-    /// As [`BatchStream::start`]; when the data breaks.
+    /// As [`BatchStream::start`]; when the data is invalid.
     pub(super) fn measure(&self, task: &Task) -> anyhow::Result<Vec<(String, f64)>> {
         let (data, tokenizer) = (Arc::clone(&self.data), Arc::clone(&self.tokenizer));
         let stream = BatchStream::start(data, tokenizer, self.spec.clone(), Position::default());

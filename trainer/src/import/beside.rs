@@ -1,4 +1,4 @@
-//! What lies beside the weights, and what it says: configurations, merges, a README.
+//! Sidecar files of the weights: configurations, merges, a README.
 
 use espalier_core::input::{Tokenizer, merges_prefix};
 use serde_json::json;
@@ -12,7 +12,7 @@ use crate::exit::usage;
 use crate::layout::{Layout, Measured};
 use crate::model_file::MERGES;
 
-/// What files beside the weights say.
+/// Reads the values that the sidecar files state.
 pub(super) fn said(layout: Layout, files: &Files, measured: &Measured) -> anyhow::Result<Said> {
     match layout {
         Layout::HuggingFace => {
@@ -36,12 +36,12 @@ pub(super) fn said(layout: Layout, files: &Files, measured: &Measured) -> anyhow
             None => Ok(family::clip(layout.title())),
         },
         Layout::Meru => Ok(family::meru(measured)),
-        // Its shapes say everything, see `efficientnet`.
+        // Its shapes determine everything, see `efficientnet`.
         Layout::EfficientnetLite => Ok(Said::default()),
     }
 }
 
-/// What `--preprocess` means.
+/// Resolves the value of `--preprocess`.
 pub(super) fn named_preprocessing(flags: &Flags) -> anyhow::Result<Pixels> {
     let Some(path) = &flags.preprocess else {
         return Ok(Pixels::default());
@@ -62,7 +62,7 @@ pub(super) fn named_preprocessing(flags: &Flags) -> anyhow::Result<Pixels> {
     })
 }
 
-/// The tokenizer is CLIP's, at full size or cut; merges beside the weights must agree.
+/// Checks that the tokenizer is CLIP's, at full size or truncated; sidecar merges must agree.
 pub(super) fn check_vocabulary(files: &Files, vocab: usize) -> anyhow::Result<Choice> {
     Tokenizer::from_merges(MERGES, vocab)?;
     let by = match files.text("merges.txt")? {
@@ -89,8 +89,8 @@ pub(super) fn check_vocabulary(files: &Files, vocab: usize) -> anyhow::Result<Ch
     })
 }
 
-/// The value behind `license:` in the front matter of a README; where that is `other`, the one
-/// behind `license_name:`.
+/// Returns the value of `license:` in the front matter of a README; where that is `other`, the
+/// value of `license_name:`.
 pub(super) fn licence_of(readme: &str) -> Option<String> {
     let matter = readme.strip_prefix("---")?.split("\n---").next()?;
     let value = |key: &str| {

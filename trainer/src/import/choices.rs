@@ -1,4 +1,4 @@
-//! Choices and who made them; those that nobody made are asked for, all at once.
+//! Choices of an import and their origins; all missing choices are reported to the user at once.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -7,28 +7,29 @@ use super::said::Maybe;
 use crate::exit::usage;
 use crate::layout::Layout;
 
-/// One choice and who made it.
+/// One choice and its origin.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Choice {
-    /// What is chosen.
+    /// Name of the choice.
     pub what: &'static str,
-    /// What it is.
+    /// Its value.
     pub value: Value,
-    /// By a key of a file, a family, shapes, or a flag.
+    /// Origin: a key of a file, a family, shapes, or a flag.
     pub by: String,
 }
 
 /// Choices so far.
 #[derive(Default)]
 pub(super) struct Choices {
-    /// Those that were made.
+    /// Choices with a value.
     pub(super) taken: Vec<Choice>,
-    /// Those that nobody made, in words.
+    /// Descriptions of the missing choices.
     pub(super) asked: Vec<String>,
 }
 
 impl Choices {
-    /// The value by flag, else as said, else as measured; asked for where there is none.
+    /// Takes the value of the flag, else the stated one, else the measured one; records a missing
+    /// choice if there is none.
     pub(super) fn take<T: Serialize>(
         &mut self,
         what: &'static str,
@@ -60,7 +61,7 @@ impl Choices {
         Some(value)
     }
 
-    /// A size, which has no flag.
+    /// Takes a size, which has no flag.
     pub(super) fn size(
         &mut self,
         what: &'static str,
@@ -71,7 +72,7 @@ impl Choices {
     }
 }
 
-/// Bad usage that lists what nobody said.
+/// Bad usage that lists the missing choices.
 pub(super) fn asked(layout: Layout, asked: &[String]) -> anyhow::Error {
     usage(format!(
         "{} weights: neither the file nor one beside it says\n  {}",

@@ -1,4 +1,4 @@
-//! Tensor by tensor into ours: what fits, what is missing, left over or misshapen, and the numbers.
+//! Converts tensors to our names and shapes; reports missing, unused and misshapen tensors.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use super::store::Store;
 use crate::exit::usage;
 use crate::layout::{Layout, Piece, bring};
 
-/// Names that a message lists before it says how many more there are.
+/// Number of names that a message lists before it gives only the count of the rest.
 const LISTED: usize = 20;
 
 /// A tensor that fits.
@@ -41,18 +41,18 @@ pub struct Match {
     pub applied: Vec<Applied>,
     /// Needed and not in the file, by their names there.
     pub missing: Vec<String>,
-    /// In the file and of no use.
+    /// In the file but not used.
     pub unused: Vec<String>,
     /// Of another shape.
     pub misshapen: Vec<Misshapen>,
-    /// In the file and known to say nothing: masks, counters, sizes.
+    /// In the file and known to carry no information: masks, counters, sizes.
     pub ignored: Vec<String>,
-    /// Kept for the way back though the model does not use them.
+    /// Kept for the conversion back, although the model does not use them.
     pub kept: Vec<String>,
 }
 
 impl Match {
-    /// Compare a file with the table of an architecture.
+    /// Compares a file with the table of an architecture.
     #[must_use]
     pub fn of(store: &Store, layout: Layout, lift: LiftKind, pieces: &[Piece]) -> Self {
         let mut found = Self::default();
@@ -98,13 +98,13 @@ impl Match {
         found
     }
 
-    /// Whether every tensor fits and none is left over.
+    /// Whether every tensor fits and none is unused.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.missing.is_empty() && self.unused.is_empty() && self.misshapen.is_empty()
     }
 
-    /// What does not fit, for a reader.
+    /// Describes what does not fit, as text for the user.
     #[must_use]
     pub fn faults(&self) -> String {
         let misshapen = self
@@ -138,7 +138,7 @@ fn same_shape(found: &[usize], wanted: &[usize]) -> bool {
     found == wanted || (wanted.is_empty() && found == [1])
 }
 
-/// The numbers of all tensors, ours.
+/// Reads the numbers of all tensors, converted to our layout.
 ///
 /// # Errors
 /// Bad usage naming the tensor that cannot be read.

@@ -1,5 +1,5 @@
-//! EfficientNet-Lite: an image encoder with a classifier. What the file lacks (text encoder,
-//! projection, space) begins with random numbers.
+//! EfficientNet-Lite: an image encoder with a classifier. Parts that the file lacks (text encoder,
+//! projection, space) start from random numbers.
 
 use std::collections::BTreeMap;
 
@@ -21,39 +21,39 @@ use crate::model_file::{ModelCard, Origin, preprocess};
 
 /// Our name of the projection of pooled features.
 const PROJECTION: &str = "visual_proj.weight";
-/// Architectures that are told apart by their shapes.
+/// Architectures that can be distinguished by their shapes.
 const PRESETS: [Preset; 3] = [
     Preset::EfficientnetLite0,
     Preset::EfficientnetLite1,
     Preset::EfficientnetLite2,
 ];
 
-/// What the model is called in reports until it is trained.
+/// Name of the method in reports until the model is trained.
 const METHOD: &str = "untrained";
 
-/// What the user says beside the file.
+/// Settings from the user in addition to the file.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// Labels of the classifier, in class order; without them it is left out.
     pub labels: Option<Vec<String>>,
-    /// Seed of everything that the file lacks.
+    /// Seed of the parts that the file lacks.
     pub seed: u64,
     /// Whether norms keep their running statistics in training.
     pub frozen_norms: bool,
-    /// Width of the embeddings; the preset's where not given.
+    /// Width of the embeddings; the preset's if not given.
     pub d_embed: Option<usize>,
-    /// Side of pictures in pixels; the preset's where not given.
+    /// Side of images in pixels; the preset's if not given.
     pub image_size: Option<usize>,
     /// Method, terms of use and text of the root, as for other families.
     pub about: super::pipeline::About,
 }
 
-/// How far an import came before its tensors are read.
+/// Plan of an import, before its tensors are read.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What the checkpoint will say of itself.
+    /// Metadata of the new checkpoint.
     pub card: ModelCard,
-    /// Who made which choice.
+    /// Choices and their origins.
     pub choices: Vec<Choice>,
     /// How the tensors fit.
     pub matched: Match,
@@ -75,7 +75,7 @@ pub fn is_one(store: &Store) -> bool {
     Layout::of(store.names()) == Some(Layout::EfficientnetLite)
 }
 
-/// The preset whose tensors fit a file best.
+/// Returns the preset whose tensors fit a file best.
 fn closest(store: &Store) -> (Preset, DualConfig) {
     let fitting = |preset: &Preset| {
         let config = preset.config();
@@ -91,11 +91,12 @@ fn closest(store: &Store) -> (Preset, DualConfig) {
     (preset, preset.config())
 }
 
-/// Find out which encoder a file holds and how it fits, without reading its tensors.
+/// Determines which encoder a file holds and how it fits, without reading its tensors.
 ///
 /// # Errors
-/// Bad usage: a classifier with another number of classes than there are labels, or a configuration
-/// that cannot be built. Tensors that do not fit are no error yet, see [`Match::is_whole`].
+/// Bad usage: a classifier whose number of classes differs from the number of labels, or a
+/// configuration that cannot be built. Tensors that do not fit are not an error yet, see
+/// [`Match::is_whole`].
 pub fn plan(files: &Files, store: &mut Store, wanted: Wanted) -> anyhow::Result<Plan> {
     let (preset, mut config) = closest(store);
     if let (true, Some(inverted)) = (wanted.frozen_norms, &mut config.vision.inverted) {
@@ -206,8 +207,8 @@ fn choices(preset: Preset, config: &DualConfig, wanted: &Wanted, classes: usize)
     ]
 }
 
-/// Read the tensors of a plan that fits, and draw those that the file lacks. With a classifier, the
-/// projection of images begins as the classifier's leading directions.
+/// Reads the tensors of a plan that fits, and samples those that the file lacks. With a classifier,
+/// the projection of images is initialised with the classifier's leading directions.
 ///
 /// # Errors
 /// Bad usage: tensors that do not fit (all of them named), numbers that cannot be read or are not
@@ -249,7 +250,8 @@ pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Imported> {
     })
 }
 
-/// The CPU where the program has it, so that a seed gives the same numbers on every machine.
+/// Uses the CPU where the program supports it, so that a seed gives the same numbers on every
+/// machine.
 fn drawing_device() -> anyhow::Result<Device> {
     Backend::Flex.device().or_else(|_| Backend::Auto.device())
 }

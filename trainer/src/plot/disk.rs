@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::data::records::random::{Purpose, Random};
 
-/// Branches that get a colour of their own.
+/// Number of branches with a colour of their own.
 const BRANCHES: usize = 6;
 
 /// How points come into the disk.
@@ -40,7 +40,7 @@ pub struct Dot {
     pub id: String,
     /// First name of the node, or of the photo's label.
     pub name: String,
-    /// Place in the disk.
+    /// Position in the disk.
     pub at: [f64; 2],
     /// Distance to the root in the model, in units of the curvature.
     pub radius: f64,
@@ -57,17 +57,17 @@ pub struct Dot {
 pub struct Disk {
     /// Model.
     pub model: String,
-    /// Factor of a product that is shown.
+    /// The factor of a product that is shown.
     pub factor: Option<usize>,
-    /// How points came into the disk.
+    /// How points were mapped to the disk.
     pub by: By,
     /// What lies in the middle.
     pub centre: Centre,
-    /// Share of the mean squared distance that HoroPCA kept.
+    /// Share of the mean squared distance that HoroPCA preserved.
     pub kept: Option<f64>,
     /// Names of the coloured branches.
     pub branches: Vec<String>,
-    /// Place of the model's root; none where CO-SNE has put another point in the middle.
+    /// Position of the model's root; `None` if CO-SNE has put another point in the middle.
     pub root: Option<[f64; 2]>,
     /// Nodes of the taxonomy.
     pub nodes: Vec<Dot>,
@@ -89,14 +89,14 @@ pub fn broadest(taxonomy: &Taxonomy, most: usize) -> Vec<NodeIx> {
     nodes
 }
 
-/// Share of the labels that a branch has at least.
+/// Minimum share of the labels in a branch.
 const BROAD: f64 = 0.03;
 
-/// Share of a node's labels that its broad children hold where it is split.
+/// Minimum share of a node's labels that its broad children must hold for the node to be split.
 const COVERED: f64 = 0.8;
 
-/// Nodes that part a taxonomy into at most six branches: the root, split again and again where most
-/// labels are, as long as broad children take over nearly all of them. Broadest first.
+/// Nodes that divide a taxonomy into at most six branches, broadest first. Starts with the root and
+/// repeatedly splits the broadest node whose broad children fit and hold nearly all its labels.
 #[must_use]
 pub fn branches(taxonomy: &Taxonomy) -> Vec<NodeIx> {
     let below = |ix: &NodeIx| taxonomy.labelled_below(*ix).len();
@@ -105,7 +105,7 @@ pub fn branches(taxonomy: &Taxonomy) -> Vec<NodeIx> {
     let mut front = vec![taxonomy.root()];
     loop {
         front.sort_by_key(|ix| (std::cmp::Reverse(below(ix)), *ix));
-        // The broadest whose children still fit.
+        // The broadest branch whose children still fit.
         let split = front.iter().enumerate().find_map(|(at, ix)| {
             let children = taxonomy.children(*ix).iter();
             let told: Vec<NodeIx> = children.filter(|c| below(c) >= least).copied().collect();
@@ -119,7 +119,7 @@ pub fn branches(taxonomy: &Taxonomy) -> Vec<NodeIx> {
         };
         front.remove(at);
         for child in children {
-            // With several parents a node may lie in a branch already.
+            // A node with several parents may already be in a branch.
             if branch_of(taxonomy, &front, child).is_none() {
                 front.push(child);
             }
@@ -127,7 +127,7 @@ pub fn branches(taxonomy: &Taxonomy) -> Vec<NodeIx> {
     }
 }
 
-/// The branch that a node belongs to: the first that is it or lies above it.
+/// The branch of a node: the first branch that equals the node or is its ancestor.
 #[must_use]
 pub fn branch_of(taxonomy: &Taxonomy, branches: &[NodeIx], node: NodeIx) -> Option<usize> {
     branches
@@ -135,16 +135,16 @@ pub fn branch_of(taxonomy: &Taxonomy, branches: &[NodeIx], node: NodeIx) -> Opti
         .position(|b| *b == node || taxonomy.is_ancestor(*b, node))
 }
 
-/// How a disk is made.
+/// Parameters of a disk.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// How points come into the disk.
+    /// How points are mapped to the disk.
     pub by: By,
     /// What lies in the middle.
     pub centre: Centre,
     /// Factor of a product, for the record.
     pub factor: Option<usize>,
-    /// Seed of the places where CO-SNE starts.
+    /// Seed of the initial positions of CO-SNE.
     pub seed: u64,
 }
 
@@ -159,11 +159,11 @@ pub struct Photo {
     pub point: Vec<f32>,
 }
 
-/// A point near the middle for each of `n`, normally distributed with deviation 0.01.
+/// `n` points near the middle, normally distributed with standard deviation 0.01.
 fn starts(n: usize, seed: u64) -> Vec<[f64; 2]> {
     let mut random = Random::new(seed, Purpose::Figure, 0, 0);
     let mut normal = || {
-        // Box and Muller; 1 - u is never zero.
+        // Box-Muller transform; 1 - u is never zero.
         let u = 1.0 - f64::from(random.uniform());
         let (sine, cosine) = (std::f64::consts::TAU * f64::from(random.uniform())).sin_cos();
         [cosine, sine].map(|v| 0.01 * v * (-2.0 * u.ln()).sqrt())
@@ -171,7 +171,7 @@ fn starts(n: usize, seed: u64) -> Vec<[f64; 2]> {
     (0..n).map(|_| normal()).collect()
 }
 
-/// Bring points of the ball into the disk; the share that HoroPCA kept.
+/// Maps points of the ball to the disk; also returns the share that HoroPCA preserved.
 fn project(points: &[Vec<f64>], settings: Settings) -> (Vec<[f64; 2]>, Option<f64>) {
     match settings.by {
         By::Horopca => {
@@ -185,7 +185,7 @@ fn project(points: &[Vec<f64>], settings: Settings) -> (Vec<[f64; 2]>, Option<f6
     }
 }
 
-/// Put nodes, whose points in the Lorentz model of curvature `-c` are given, and photos into the
+/// Maps nodes, given by their points in the Lorentz model of curvature `-c`, and photos to the
 /// disk.
 #[must_use]
 pub fn disk(
@@ -199,8 +199,8 @@ pub fn disk(
     let all = points.iter().chain(photos.iter().map(|p| &p.point));
     let mut ball: Vec<Vec<f64>> = all.map(|x| from_lorentz(x, c)).collect();
     let radii: Vec<f64> = ball.iter().map(|p| radius(p)).collect();
-    // HoroPCA takes the root along as a point like any other. In CO-SNE, which has no map that could
-    // be applied to it, the term of the norms makes it the middle.
+    // HoroPCA maps the root like any other point. CO-SNE has no map that could be applied to it;
+    // there its norm term makes the root the middle.
     let root = vec![0.0; ball.first().map_or(0, Vec::len)];
     if settings.by == By::Horopca {
         ball.push(root);
@@ -247,7 +247,7 @@ pub fn disk(
     }
 }
 
-/// The nearest node above along first parents that is shown.
+/// The nearest ancestor along first parents that is shown.
 fn nearest_kept(taxonomy: &Taxonomy, index: &BTreeMap<NodeIx, usize>, ix: NodeIx) -> Option<usize> {
     let path = taxonomy.path_to(ix);
     let above = path.iter().rev().skip(1);
@@ -274,7 +274,8 @@ mod tests {
     fn branches_part_a_taxonomy_into_at_most_six() {
         let taxonomy = shapes();
         let found = branches(&taxonomy);
-        // Shape, two families, four shapes with four colours each: sixteen would be too many.
+        // Shape, two families, four shapes with four colours each: sixteen branches would be too
+        // many.
         assert_eq!(found.len(), 4);
         assert!(
             found

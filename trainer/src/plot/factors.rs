@@ -1,4 +1,4 @@
-//! Which factors of a product two concepts use, and their composition (notation 6.11).
+//! The factors of a product used by two concepts and by their composition (notation 6.11).
 
 use serde::Serialize;
 
@@ -11,22 +11,23 @@ pub struct Activation {
     pub text: String,
     /// Euclidean norm of each factor.
     pub norms: Vec<f64>,
-    /// The factor with the largest one.
+    /// The factor with the largest norm.
     pub strongest: usize,
 }
 
-/// The numbers of the figure.
+/// Data of the figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct Factors {
     /// Model.
     pub model: String,
     /// First concept, second concept, composition.
     pub texts: [Activation; 3],
-    /// Factor-wise larger norm of the two concepts.
+    /// Factor-wise maximum of the norms of the two concepts.
     pub largest: Vec<f64>,
-    /// Correlation of the composition with that, in `[-1, 1]`; none where either is constant.
+    /// Correlation of the composition with that maximum, in `[-1, 1]`; `None` if either is
+    /// constant.
     pub correlation: Option<f64>,
-    /// Mean over the factors of the difference between the composition and that.
+    /// Mean over the factors of the difference between the composition and that maximum.
     pub mean_difference: f64,
 }
 
@@ -54,7 +55,7 @@ fn correlation(a: &[f64], b: &[f64]) -> Option<f64> {
     (below > 0.0).then(|| ab / below)
 }
 
-/// Compare the factors of two concepts with those of their composition.
+/// Compares the factors of two concepts with those of their composition.
 #[must_use]
 pub fn factors(model: &str, curvatures: &[f64], texts: [&str; 3], points: [&[f32]; 3]) -> Factors {
     let [a, b, both] = [0, 1, 2].map(|i| activation(texts[i], curvatures, points[i]));

@@ -1,12 +1,12 @@
-//! Bins that choose themselves, and smooth curves over them (notation 6.11).
+//! Automatic histogram bins, and smooth curves over them (notation 6.11).
 
-/// Most bins of a figure; more cannot be told apart in a column.
+/// Maximum number of bins in a figure; more cannot be distinguished in a column.
 const MOST_BINS: usize = 80;
 
-/// Places of a smooth curve.
+/// Number of samples of a smooth curve.
 const CURVE: usize = 160;
 
-/// Value below which a given share of sorted values lies, with linear interpolation.
+/// Quantile of sorted values, with linear interpolation.
 #[must_use]
 pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else {
@@ -17,9 +17,9 @@ pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     below + (above - below) * at.fract()
 }
 
-/// Width of the bins for one series, NumPy's `auto`: the smaller of the Freedman-Diaconis width
-/// `2 IQR n^(-1/3)` and the Sturges width `range / (log2 n + 1)`; only the latter where the former
-/// is zero.
+/// Bin width for one series, NumPy's `auto`: the smaller of the Freedman-Diaconis width
+/// `2 IQR n^(-1/3)` and the Sturges width `range / (log2 n + 1)`; only the latter if the former is
+/// zero.
 fn auto_width(sorted: &[f64]) -> f64 {
     let n = sorted.len() as f64;
     let range = quantile(sorted, 1.0) - quantile(sorted, 0.0);
@@ -32,10 +32,10 @@ fn auto_width(sorted: &[f64]) -> f64 {
     }
 }
 
-/// Edges of bins for several series together: the narrowest of their automatic widths, so that no
-/// series loses detail beside a broader one.
+/// Common bin edges for several series: uses the narrowest of their automatic widths, so that no
+/// series loses detail next to a broader one.
 ///
-/// Series must be sorted and hold a value each; equal values get one bin around them.
+/// Each series must be sorted and not empty; equal values get one bin around them.
 #[must_use]
 pub fn edges(series: &[Vec<f64>]) -> Vec<f64> {
     let low = series.iter().map(|s| quantile(s, 0.0));
@@ -53,7 +53,7 @@ pub fn edges(series: &[Vec<f64>]) -> Vec<f64> {
         .collect()
 }
 
-/// Percent of the values in each bin; the last bin holds its right edge too.
+/// Percentage of the values in each bin; the last bin includes its right edge.
 #[must_use]
 pub fn percents(values: &[f64], edges: &[f64]) -> Vec<f64> {
     let bins = edges.len().saturating_sub(1);
@@ -68,9 +68,9 @@ pub fn percents(values: &[f64], edges: &[f64]) -> Vec<f64> {
     out
 }
 
-/// A Gaussian kernel density with Scott's bandwidth `sd n^(-1/5)`, as percent for a bin of width
-/// `bin`: places and values, to three bandwidths beyond the values but not beyond the bounds. Empty
-/// where all values are equal.
+/// A Gaussian kernel density with Scott's bandwidth `sd n^(-1/5)`, as percentages for a bin of
+/// width `bin`: positions and values, up to three bandwidths beyond the values but within the
+/// bounds. Empty if all values are equal.
 #[must_use]
 pub fn smooth(sorted: &[f64], bin: f64, bounds: [f64; 2]) -> Vec<[f64; 2]> {
     let n = sorted.len() as f64;

@@ -3,7 +3,7 @@
 use espalier_core::caption::{PathStep, Rung, TaxonomyResult};
 use serde::Serialize;
 
-/// The numbers of the figure.
+/// Data of the figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ladder {
     /// Model.
@@ -19,8 +19,8 @@ pub struct Ladder {
 }
 
 impl Ladder {
-    /// The part of the path that is drawn: of neighbours that are equally certain to the percent
-    /// only the last, unless the path stops there.
+    /// The part of the path that is drawn: of neighbours with equal probability in percent only the
+    /// last, unless the path stops there.
     #[must_use]
     pub fn telling(&self) -> Vec<&PathStep> {
         let path = &self.taxonomy.path;

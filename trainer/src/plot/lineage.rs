@@ -14,17 +14,17 @@ pub struct Item {
     pub id: String,
     /// First name.
     pub name: String,
-    /// What was embedded.
+    /// The text that was embedded.
     pub text: String,
-    /// Steps below the first node of the lineage.
+    /// Depth below the first node of the lineage.
     pub rank: usize,
-    /// Whether it lies on the lineage.
+    /// Whether it is on the lineage.
     pub on_lineage: bool,
-    /// Its place.
+    /// Its position.
     pub at: [f64; 2],
 }
 
-/// The numbers of the figure.
+/// Data of the figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct Umap {
     /// Model.
@@ -35,8 +35,8 @@ pub struct Umap {
     pub items: Vec<Item>,
 }
 
-/// The nodes of a lineage and their siblings, without places: every node of the path from the root
-/// that parts from others, and the other children of its parent.
+/// The nodes of a lineage and their siblings, without positions: every node of the path from the
+/// root, and the other children of its parent.
 #[must_use]
 pub fn items(taxonomy: &Taxonomy, label: NodeIx, text: RankText) -> Vec<Item> {
     let path = taxonomy.path_to(label);
@@ -61,7 +61,7 @@ pub fn items(taxonomy: &Taxonomy, label: NodeIx, text: RankText) -> Vec<Item> {
         lineage.push(item(pair[1], above, rank + 1, true));
         for child in taxonomy.children(pair[0]) {
             let id = &taxonomy.node(*child).id;
-            // A node with two parents is a sibling once.
+            // A node with two parents is listed as a sibling once.
             if *child != pair[1] && !siblings.iter().any(|s| s.id == *id) {
                 siblings.push(item(*child, above, rank + 1, false));
             }
@@ -72,8 +72,8 @@ pub fn items(taxonomy: &Taxonomy, label: NodeIx, text: RankText) -> Vec<Item> {
     lineage
 }
 
-/// The model's own distance: chord on the sphere, as Euclidean UMAP of unit vectors; else the one
-/// that it was trained with.
+/// Distance for UMAP: the chord on the sphere, as in Euclidean UMAP of unit vectors; otherwise the
+/// distance that the model was trained with.
 fn distance(space: &Space, x: &[f32], y: &[f32]) -> f64 {
     match space {
         Space::Sphere { .. } => {
@@ -84,7 +84,7 @@ fn distance(space: &Space, x: &[f32], y: &[f32]) -> f64 {
     }
 }
 
-/// Give items places by UMAP of their points.
+/// Positions items by UMAP of their points.
 #[must_use]
 pub fn place(
     model: &str,

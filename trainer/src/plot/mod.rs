@@ -1,9 +1,9 @@
-//! The numbers behind the papers' figures, and the figures (notation 6.10, 6.11).
+//! The papers' figures and their data (notation 6.10, 6.11).
 //!
-//! Each kind of figure is a structure that can be printed as JSON, made by a function without I/O
-//! from points and names, and drawn by the file of the same name in [`draw`]. What they are made of
-//! is read by [`subject`] (a model with what its bundle knows) and [`scenes`] (pictures, texts and
-//! boxes of a dataset with their points).
+//! Each kind of figure is a structure that can be printed as JSON. A function without I/O makes it
+//! from points and names, and the file of the same name in [`draw`] draws it. The inputs are read
+//! by [`subject`] (a model with the contents of its bundle) and [`scenes`] (images, texts and boxes
+//! of a dataset with their points).
 
 pub mod disk;
 pub mod draw;

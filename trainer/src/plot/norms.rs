@@ -1,4 +1,4 @@
-//! How far from the root pictures, texts and their parts lie (notation 6.11).
+//! Distances of images, texts and their parts from the root (notation 6.11).
 
 use espalier_core::geometry::Space;
 use serde::Serialize;
@@ -6,15 +6,15 @@ use serde::Serialize;
 use super::histogram::{edges, percents, quantile, smooth};
 use super::scenes::Scene;
 
-/// What is measured of a point; it differs by space, as in the papers.
+/// The measured quantity of a point; it differs by space, as in the papers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
-    /// Euclidean norm of the space components, of a Lorentz model.
+    /// Euclidean norm of the space components, for a Lorentz model.
     SpaceNorm,
-    /// Sum over the factors of the distances to the origin, of a product.
+    /// Sum over the factors of the distances to the origin, for a product.
     SummedDistance,
-    /// Chord to the root, of a model on the sphere.
+    /// Chord to the root, for a model on the sphere.
     Radius,
 }
 
@@ -54,7 +54,7 @@ pub fn norm(x: &[f32]) -> f64 {
     square.sqrt()
 }
 
-/// The factors of a point of a product, each with minus its curvature.
+/// The factors of a point of a product, each with its negated curvature.
 pub fn factors<'a>(
     curvatures: &'a [f64],
     point: &'a [f32],
@@ -74,9 +74,9 @@ pub struct Series {
     pub median: f64,
     /// Mean.
     pub mean: f64,
-    /// Percent of the items in each bin.
+    /// Percentage of the items in each bin.
     pub percents: Vec<f64>,
-    /// Smooth curve over the bins: value, percent.
+    /// Smooth curve over the bins: value, percentage.
     pub curve: Vec<[f64; 2]>,
 }
 
@@ -89,22 +89,22 @@ pub struct FactorSeries {
     pub percentiles: Vec<[f64; 3]>,
 }
 
-/// The numbers of the figure.
+/// Data of the figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct Norms {
     /// Model.
     pub model: String,
-    /// What was measured.
+    /// The measured quantity.
     pub measure: Measure,
     /// Edges of the bins.
     pub edges: Vec<f64>,
-    /// Kinds of items that the data has.
+    /// Kinds of items in the data.
     pub series: Vec<Series>,
     /// Distances by factor; empty unless the space is a product.
     pub factors: Vec<FactorSeries>,
 }
 
-/// Points by kind of item, kinds without a point left out.
+/// Points by kind of item; kinds without points are left out.
 fn kinds(scenes: &[Scene]) -> Vec<(&'static str, Vec<&[f32]>)> {
     let boxes = || scenes.iter().flat_map(|s| &s.boxes);
     let captioned = scenes.iter().filter(|s| !s.caption.trim().is_empty());
@@ -123,7 +123,7 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// Measure the pictures, captions and boxes of scenes.
+/// Measures the images, captions and boxes of scenes.
 #[must_use]
 pub fn norms(model: &str, space: &Space, scenes: &[Scene]) -> Norms {
     let kinds = kinds(scenes);

@@ -1,11 +1,11 @@
-//! Precision and recall of finding parts by their whole (notation 6.8).
+//! Precision and recall of retrieving parts by their whole (notation 6.8).
 //!
-//! A model of visual hierarchies puts a whole nearer to the root than its parts, so that parts lie
+//! A model of visual hierarchies puts a whole nearer to the root than its parts. The parts lie
 //! straight outward from it, where `beta1` is `pi`.
 //!
-//! Queries are whole pictures, candidates the boxes of all of them. A box is right for a query where
-//! its label occurs in the query's picture. Pairs are ranked by the angle that visual hierarchies
-//! train, `beta1 = pi - oxy(query, box)`, or by the cosine where the space is a sphere.
+//! Queries are whole images, candidates are the boxes of all of them. A box is relevant for a query
+//! if its label occurs in the query's image. Pairs are ranked by the angle that visual hierarchies
+//! train, `beta1 = pi - oxy(query, box)`, or by the cosine if the space is a sphere.
 
 use std::collections::BTreeSet;
 use std::f64::consts::PI;
@@ -21,19 +21,19 @@ use crate::eval::metrics::curve::Point;
 use crate::eval::tasks::parts;
 use crate::exit::usage;
 
-/// Metric with the area under the curve of a result.
+/// Metric of a result with the area under the curve.
 const AP: &str = "average_precision";
 
-/// Points of a curve that are kept.
+/// Maximum number of points kept per curve.
 const POINTS: usize = 200;
 
-/// What pairs are ranked by.
+/// Score by which pairs are ranked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Score {
     /// Interior angle at the whole, in `[0, pi]`.
     Beta1,
-    /// Cosine, pairs below 0 never found.
+    /// Cosine; pairs below 0 are never retrieved.
     Cosine,
 }
 
@@ -42,7 +42,7 @@ pub enum Score {
 pub struct Curve {
     /// Model.
     pub model: String,
-    /// What pairs were ranked by.
+    /// Score by which pairs were ranked.
     pub score: Score,
     /// Area under the curve, every pair counted.
     pub average_precision: f64,
@@ -50,16 +50,16 @@ pub struct Curve {
     pub points: Vec<Point>,
 }
 
-/// The numbers of the figure.
+/// Data of the figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct Pr {
-    /// Wholes.
+    /// Number of wholes.
     pub queries: usize,
-    /// Parts.
+    /// Number of parts.
     pub candidates: usize,
-    /// Share of all pairs that are right: the precision of chance.
+    /// Share of all pairs that are relevant: the precision of chance.
     pub chance: f64,
-    /// One a model.
+    /// One curve per model.
     pub curves: Vec<Curve>,
 }
 
@@ -83,7 +83,7 @@ fn labels(scene: &Scene) -> BTreeSet<&str> {
     scene.boxes.iter().map(|b| b.label.as_str()).collect()
 }
 
-/// All pairs of a whole and a part: score and whether it is right.
+/// All pairs of a whole and a part: score and relevance.
 fn pairs(score: Score, space: &Space, scenes: &[Scene]) -> Vec<(f64, bool)> {
     let mut out = Vec::new();
     for query in scenes.iter().filter(|s| !s.boxes.is_empty()) {
@@ -96,8 +96,8 @@ fn pairs(score: Score, space: &Space, scenes: &[Scene]) -> Vec<(f64, bool)> {
     out
 }
 
-/// Every point of the curve and the area under it: the sum of precisions over rises of recall.
-/// Pairs of equal score are found together.
+/// All points of the curve and the area under it: the sum of precision times the increase in
+/// recall. Pairs of equal score are retrieved together.
 fn sweep(mut pairs: Vec<(f64, bool)>, least: f64) -> (Vec<Point>, f64) {
     let right = pairs.iter().filter(|p| p.1).count() as f64;
     pairs.retain(|p| p.0 >= least);
@@ -122,7 +122,7 @@ fn sweep(mut pairs: Vec<(f64, bool)>, least: f64) -> (Vec<Point>, f64) {
     (points, area)
 }
 
-/// At most [`POINTS`] of a curve, evenly spread over recall, both ends among them.
+/// At most [`POINTS`] points of a curve, evenly spread over recall, including both ends.
 fn thinned(points: Vec<Point>) -> Vec<Point> {
     let last = points.len().saturating_sub(1);
     let mut next = 0.0;
@@ -148,10 +148,10 @@ pub fn curve(model: &str, space: &Space, scenes: &[Scene]) -> Curve {
     }
 }
 
-/// The figure of results of `trainer eval --task parts`, a curve each.
+/// The figure for results of `trainer eval --task parts`, one curve each.
 ///
 /// # Errors
-/// Bad usage naming the file that cannot be read or holds no curve.
+/// Bad usage for a file that cannot be read or holds no curve; the message names it.
 pub fn of_results(files: &[PathBuf]) -> anyhow::Result<Pr> {
     let mut out = Pr {
         queries: 0,
@@ -173,7 +173,7 @@ pub fn of_results(files: &[PathBuf]) -> anyhow::Result<Pr> {
             let Some(points) = record.curves.get(parts::CURVE) else {
                 continue;
             };
-            // Where every pair is found, precision is what chance would have.
+            // If every pair is retrieved, precision equals chance.
             let chance = points.last().map_or(0.0, |p| p.precision);
             (out.queries, out.candidates, out.chance) = (record.n, record.classes, chance);
             let cosine = record
@@ -199,7 +199,7 @@ pub fn of_results(files: &[PathBuf]) -> anyhow::Result<Pr> {
     Ok(out)
 }
 
-/// The number of queries, of candidates, and the share of pairs that are right.
+/// The number of queries, of candidates, and the share of relevant pairs.
 #[must_use]
 pub fn size(scenes: &[Scene]) -> (usize, usize, f64) {
     let queries = || scenes.iter().filter(|s| !s.boxes.is_empty());

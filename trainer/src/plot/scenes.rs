@@ -1,4 +1,4 @@
-//! Pictures, captions and boxes of a dataset with their points.
+//! Images, captions and boxes of a dataset with their points.
 
 use std::sync::Arc;
 
@@ -11,47 +11,47 @@ use super::subject::Subject;
 /// A box with its points.
 #[derive(Clone, Debug)]
 pub struct Boxed {
-    /// What it shows, in words.
+    /// Its phrase.
     pub phrase: String,
-    /// Label of what it shows: the dataset's, else the phrase.
+    /// Its label: the dataset's, otherwise the phrase.
     pub label: String,
-    /// Point of the cutting.
+    /// Point of the crop.
     pub picture: Vec<f32>,
     /// Point of the phrase.
     pub text: Vec<f32>,
-    /// A small copy, where wanted.
+    /// A thumbnail, if requested.
     pub copy: Option<Thumbnail>,
 }
 
-/// A picture with its points.
+/// An image with its points.
 #[derive(Clone, Debug)]
 pub struct Scene {
     /// Key in the dataset.
     pub key: String,
-    /// Caption; blank where the dataset has none.
+    /// Caption; blank if the dataset has none.
     pub caption: String,
-    /// Point of the picture.
+    /// Point of the image.
     pub picture: Vec<f32>,
     /// Point of the caption.
     pub text: Vec<f32>,
     /// Its boxes.
     pub boxes: Vec<Boxed>,
-    /// A small copy, where wanted.
+    /// A thumbnail, if requested.
     pub copy: Option<Thumbnail>,
 }
 
-/// What is read.
+/// Options for reading.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
-    /// Most pictures.
+    /// Maximum number of images.
     pub most: usize,
-    /// Share of broken records at which to stop.
+    /// Stops when the share of broken records exceeds this.
     pub max_broken: f64,
-    /// Whether to keep small copies.
+    /// Whether to keep thumbnails.
     pub copies: bool,
 }
 
-/// The first pictures of a dataset, embedded; `progress` is told how many there are after each group.
+/// Embeds the first images of a dataset; calls `progress` with their number after each group.
 ///
 /// # Errors
 /// [`crate::data::DataError`] for data that cannot be used, or when the device fails.
@@ -77,7 +77,7 @@ fn copy(wanted: bool, name: &str, picture: &image::RgbImage) -> anyhow::Result<O
     wanted.then(|| Thumbnail::new(name, picture)).transpose()
 }
 
-/// Points of a group of pictures, of all their boxes and of all their texts, three passes in all.
+/// Points of a group of images, of all their boxes and of all their texts, in three forward passes.
 fn embed(
     subject: &Subject,
     wholes: Vec<cuttings::Whole>,

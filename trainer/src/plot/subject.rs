@@ -1,4 +1,4 @@
-//! A model with what is known of its texts, and photos for it.
+//! A model with the texts of its bundle, and photos for it.
 
 use std::fs;
 use std::path::Path;
@@ -15,17 +15,17 @@ use crate::eval::embed;
 use crate::exit::usage;
 use crate::model_file::{self, Model, is_bundle, read_bundle};
 
-/// Pictures that are encoded at a time.
+/// Number of images encoded at a time.
 const BATCH: usize = 64;
 
 /// A model, its space, and the texts and taxonomy of its bundle if it is one.
 #[derive(Debug)]
 pub struct Subject {
-    /// Both towers.
+    /// Both encoders.
     pub model: Model,
     /// Space of the embeddings.
     pub space: Space,
-    /// What to call it.
+    /// Display name.
     pub name: String,
     /// Captions of its bundle.
     pub captions: Vec<String>,
@@ -35,10 +35,10 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Open a run, a checkpoint, a weights file or a bundle.
+    /// Opens a run, a checkpoint, a weights file or a bundle.
     ///
     /// # Errors
-    /// Bad usage where there is none, a bundle or tensor error where it is damaged.
+    /// Bad usage if there is none, a bundle or tensor error if it is damaged.
     pub fn open(path: &Path, device: &Device) -> anyhow::Result<Self> {
         let model = model_file::open(path, device)?;
         let method = model.card.method.clone();
@@ -73,7 +73,7 @@ impl Subject {
         })
     }
 
-    /// Where the model computes.
+    /// The device of the model.
     #[must_use]
     pub fn device(&self) -> &Device {
         &self.device
@@ -87,7 +87,7 @@ impl Subject {
         finite(embed::texts(&self.model, texts, &self.device)?)
     }
 
-    /// Points of pictures that are ready for the model.
+    /// Points of preprocessed images.
     ///
     /// # Errors
     /// When the device fails.
@@ -116,7 +116,7 @@ impl Subject {
     }
 }
 
-/// A photo, upright.
+/// Reads a photo, with its orientation applied.
 ///
 /// # Errors
 /// Bad usage for a file that cannot be read or is no photo, naming it.
@@ -125,7 +125,7 @@ pub fn read_photo(path: &Path) -> anyhow::Result<RgbImage> {
     decode(&bytes).map_err(|e| usage(format!("{}: {e}", path.display())))
 }
 
-/// Lines of a file of texts that are not blank.
+/// Non-blank lines of a file of texts.
 ///
 /// # Errors
 /// Bad usage for a file that cannot be read or has none.

@@ -1,30 +1,30 @@
-//! What a walk through the embedding space passes: from a photo to the root, or to another photo
-//! (notation 6.10).
+//! The candidates that a walk through the embedding space passes: from a photo to the root, or to
+//! another photo (notation 6.10).
 
 use espalier_core::geometry::{Space, walk};
 use serde::Serialize;
 
 use crate::figure::Thumbnail;
 
-/// Something that a walk can pass.
+/// A candidate of a walk.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// The text, or what the picture is called.
+    /// The text, or the name of the image.
     pub name: String,
     /// Its point.
     pub point: Vec<f32>,
-    /// A small copy, of pictures.
+    /// A thumbnail, for images.
     pub copy: Option<Thumbnail>,
 }
 
-/// Where a walk goes and what it may pass.
+/// The route of a walk and its options.
 #[derive(Clone, Copy, Debug)]
 pub struct Route<'a> {
-    /// Where it begins.
+    /// Its start.
     pub from: &'a [f32],
-    /// Where it ends; the root where there is none.
+    /// Its end; the root if `None`.
     pub to: Option<&'a [f32]>,
-    /// Points of the walk, at least 2.
+    /// Number of points of the walk, at least 2.
     pub steps: usize,
     /// Whether a candidate must entail the point that it is retrieved for (MERU).
     pub entailment: bool,
@@ -33,16 +33,16 @@ pub struct Route<'a> {
 /// A candidate that a walk passes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stop {
-    /// The text, or what the picture is called.
+    /// The text, or the name of the image.
     pub name: String,
-    /// Whether it is a picture.
+    /// Whether it is an image.
     pub picture: bool,
-    /// Index among the candidates; none for the root.
+    /// Index among the candidates; `None` for the root.
     #[serde(skip)]
     pub candidate: Option<usize>,
-    /// Share of the way at which it is the best for the first time, 0 at the start.
+    /// Fraction of the route at which it is the best for the first time, 0 at the start.
     pub share: f64,
-    /// Number of points of the walk that it is the best for.
+    /// Number of points of the walk for which it is the best.
     pub steps: usize,
     /// Its distance to the root.
     pub radius: f64,
@@ -50,26 +50,26 @@ pub struct Stop {
     pub score: f64,
 }
 
-/// The numbers of the figure.
+/// Data of the figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct Traversal {
     /// Model.
     pub model: String,
-    /// Photo that the walk begins at.
+    /// Photo at the start of the walk.
     pub from: String,
-    /// Photo that it ends at; the root where there is none.
+    /// Photo at its end; the root if `None`.
     pub to: Option<String>,
-    /// Points of the walk.
+    /// Number of points of the walk.
     pub steps: usize,
-    /// Candidates, without the root.
+    /// Number of candidates, without the root.
     pub candidates: usize,
     /// Whether candidates had to entail their point.
     pub entailment: bool,
-    /// What is passed, in order, nothing twice.
+    /// The stops in order, without repetition.
     pub stops: Vec<Stop>,
 }
 
-/// What the root is called.
+/// Name of the root.
 pub const ROOT: &str = "[root]";
 
 /// The point of the root.
@@ -80,10 +80,10 @@ fn root(space: &Space, width: usize) -> Vec<f32> {
     }
 }
 
-/// Walk along a route and note what is nearest at each point, each candidate once.
+/// Walks along a route and records the best candidate at each point, each candidate once.
 ///
-/// The score is the model's ([`Space::score`]); the root is a candidate too, and the one that need
-/// not entail anything.
+/// The score is the model's ([`Space::score`]). The root is a candidate too; it is the only one
+/// that need not entail the point.
 #[must_use]
 pub fn stops(space: &Space, candidates: &[Candidate], route: Route<'_>) -> Vec<Stop> {
     let root = root(space, route.from.len());
@@ -100,7 +100,7 @@ pub fn stops(space: &Space, candidates: &[Candidate], route: Route<'_>) -> Vec<S
             continue;
         };
         let name = candidate.map_or(ROOT, |i| &candidates[i].name);
-        // Two candidates may have one text.
+        // Two candidates may have the same text.
         match found.iter_mut().find(|s| s.name == name) {
             Some(known) => known.steps += 1,
             None => found.push(Stop {

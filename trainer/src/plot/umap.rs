@@ -1,26 +1,26 @@
 //! UMAP (McInnes et al. 2018) of a few thousand points from their distances.
 //!
-//! Written here because the crates that exist draw from an unseeded source and update places from
-//! several threads at once, so that no figure comes out twice. Exact neighbours and one thread are
-//! quick enough for the numbers of points that a figure can show. The steps are those of the paper
-//! and of its reference implementation with its defaults: 15 neighbours, `min_dist` 0.1, spread 1,
-//! learning rate 1, 5 negative samples, 500 epochs.
+//! Implemented here because the existing crates draw from an unseeded source and update positions
+//! from several threads at once, so their figures are not reproducible. Exact neighbours and one
+//! thread are fast enough for the number of points that a figure can show. The steps are those of
+//! the paper and of its reference implementation with its defaults: 15 neighbours, `min_dist` 0.1,
+//! spread 1, learning rate 1,
 
 use crate::data::records::random::{Purpose, Random};
 
-/// Neighbours of a point.
+/// Number of neighbours of a point.
 pub const NEIGHBOURS: usize = 15;
 
-/// Fewest points that have a shape.
+/// Minimum number of points.
 pub const FEWEST: usize = 4;
 
 const EPOCHS: usize = 500;
 const NEGATIVES: usize = 5;
-/// Halvings in the search for the width of a neighbourhood.
+/// Number of bisection steps in the search for the width of a neighbourhood.
 const SEARCH: usize = 64;
 /// Largest move of a coordinate in one step.
 const CLIP: f64 = 4.0;
-/// Side of the square that places start in.
+/// Side of the square of the initial positions.
 const START: f64 = 10.0;
 
 /// `a` and `b` of `1 / (1 + a d^(2 b))`, the curve that fits
@@ -28,7 +28,7 @@ const START: f64 = 10.0;
 const A: f64 = 1.576_943_460_575_499_3;
 const B: f64 = 0.895_060_878_123_644_8;
 
-/// An edge of the graph: both ends and how certain it is.
+/// An edge of the graph: both ends and its weight.
 struct Edge {
     ends: [usize; 2],
     weight: f64,
@@ -71,7 +71,7 @@ fn memberships(distances: &[f64]) -> Vec<f64> {
     of(sigma.max(1e-3 * mean).max(f64::MIN_POSITIVE)).collect()
 }
 
-/// The graph of neighbourhoods, joined by `a + b - a b`.
+/// The graph of neighbourhoods, symmetrised by `a + b - a b`.
 fn graph(distances: &[Vec<f64>]) -> Vec<Edge> {
     let n = distances.len();
     let k = (NEIGHBOURS - 1).min(n - 1);
@@ -99,7 +99,7 @@ fn graph(distances: &[Vec<f64>]) -> Vec<Edge> {
     edges
 }
 
-/// Places to start from: two eigenvectors of the graph's normalised Laplacian, scaled to a square,
+/// Initial positions: two eigenvectors of the graph's normalised Laplacian, scaled to a square,
 /// with a little noise so that no two points coincide.
 fn spectral(edges: &[Edge], n: usize, random: &mut Random) -> Vec<[f64; 2]> {
     let mut degree = vec![1e-12; n];
@@ -112,7 +112,7 @@ fn spectral(edges: &[Edge], n: usize, random: &mut Random) -> Vec<[f64; 2]> {
     for _ in 0..400 {
         for at in 0..2 {
             let from = &vectors[at];
-            // I + D^(-1/2) W D^(-1/2) has the Laplacian's vectors, the smoothest ones on top.
+            // I + D^(-1/2) W D^(-1/2) has the Laplacian's eigenvectors, the smoothest first.
             let mut next = from.clone();
             for Edge {
                 ends: [i, j],
@@ -145,7 +145,7 @@ fn spectral(edges: &[Edge], n: usize, random: &mut Random) -> Vec<[f64; 2]> {
         .collect()
 }
 
-/// Take away the part along `direction` and make the rest a unit vector.
+/// Removes the component along `direction` and normalises the rest.
 fn without(v: &mut [f64], direction: &[f64]) {
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
     let along = dot(v, direction) / dot(direction, direction).max(1e-300);
@@ -156,7 +156,7 @@ fn without(v: &mut [f64], direction: &[f64]) {
     v.iter_mut().for_each(|v| *v /= norm);
 }
 
-/// Places of points in the plane, from a symmetric matrix of at least [`FEWEST`] rows of their
+/// Positions of points in the plane, from a symmetric matrix of at least [`FEWEST`] rows of their
 /// distances.
 #[must_use]
 pub fn umap(distances: &[Vec<f64>], seed: u64) -> Vec<[f64; 2]> {
@@ -168,7 +168,7 @@ pub fn umap(distances: &[Vec<f64>], seed: u64) -> Vec<[f64; 2]> {
     let edges = graph(distances);
     let mut places = spectral(&edges, n, &mut random);
     let top = edges.iter().map(|e| e.weight).fold(0.0, f64::max);
-    // An edge is due every `top / weight` epochs.
+    // An edge is sampled every `top / weight` epochs.
     let mut due: Vec<f64> = edges.iter().map(|e| top / e.weight).collect();
     for epoch in 0..EPOCHS {
         let rate = 1.0 - epoch as f64 / EPOCHS as f64;
@@ -191,7 +191,7 @@ pub fn umap(distances: &[Vec<f64>], seed: u64) -> Vec<[f64; 2]> {
     places
 }
 
-/// From the second point to the first, and the square of their distance.
+/// Vector from the second point to the first, and the square of its length.
 fn between(places: &[[f64; 2]], i: usize, j: usize) -> ([f64; 2], f64) {
     let ([a, b], [c, d]) = (places[i], places[j]);
     let away = [a - c, b - d];

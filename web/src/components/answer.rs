@@ -16,10 +16,10 @@ use crate::state::session::Answer;
 use crate::ui_error::UiError;
 use crate::words::{guess_sentence, in_time, sentence};
 
-/// An answer.
+/// Displays an answer.
 #[component]
 pub fn AnswerView(
-    /// What to draw.
+    /// The answer to display.
     answer: Arc<Answer>,
 ) -> impl IntoView {
     let (shell, bench) = (use_shell(), use_bench());
@@ -105,10 +105,10 @@ pub fn AnswerView(
     }
 }
 
-/// What the part says.
+/// Displays the answer for the selected part of the photo.
 #[component]
 fn PartAnswer(
-    /// The part.
+    /// The selected part.
     picked: Picked,
 ) -> impl IntoView {
     let bench = use_bench();

@@ -1,4 +1,4 @@
-//! Below photo and answer: the tree, the space, questions, and what can be taken away.
+//! The area below photo and answer: the tree, the space, questions and exports.
 
 use leptos::prelude::*;
 
@@ -10,12 +10,12 @@ use super::tree::TreePanel;
 use super::why_not::WhyNot;
 use crate::bench::use_bench;
 
-/// The bench; before there is a photo only where it was asked for.
+/// The bench; shown once there is an answer, or earlier on request.
 #[component]
 pub fn BenchView() -> impl IntoView {
     let bench = use_bench();
     let answered = Memo::new(move |_| bench.answer().is_some());
-    // Once open it stays, so that the tree keeps what is unfolded while the next photo is read.
+    // Stays open once shown, so that the tree keeps its expanded rows while the next photo is read.
     let shown = Memo::new(move |before: Option<&bool>| {
         answered.get() || bench.open.get() || before.copied().unwrap_or(false)
     });

@@ -1,4 +1,4 @@
-//! A card to share: the photo, the sentence and the ladder on one picture, drawn here.
+//! Draws a card to share: the photo, the sentence and the ladder in one image.
 
 use espalier_core::caption::CaptionResult;
 use wasm_bindgen_futures::JsFuture;
@@ -7,13 +7,13 @@ use web_sys::{Blob, CanvasRenderingContext2d, HtmlImageElement};
 use crate::photo::{Photo, canvas, context, png};
 use crate::words::beyond_evidence;
 
-/// Width and height of the card, as previews of links are shown.
+/// Width and height of the card in pixels, the usual size of link previews.
 const SIZE: (f64, f64) = (1200.0, 630.0);
-/// Width of the photo on it.
+/// Width of the photo on the card.
 const PHOTO: f64 = 520.0;
-/// Margin around the words.
+/// Margin around the text.
 const MARGIN: f64 = 56.0;
-/// Rungs at most.
+/// Maximum number of rungs.
 const RUNGS: usize = 6;
 
 const WALL: &str = "#f4efe6";
@@ -25,11 +25,11 @@ const SERIF: &str =
     "'Iowan Old Style', 'Palatino Linotype', Palatino, 'URW Palladio L', P052, Georgia, serif";
 const SANS: &str = "system-ui, sans-serif";
 
-/// Draws the card; none where the browser draws nothing.
+/// Draws the card; `None` if the browser cannot draw it.
 pub async fn card(photo: &Photo, result: &CaptionResult, said: &str) -> Option<Blob> {
     let image = HtmlImageElement::new().ok()?;
     image.set_src(photo.url());
-    // A photo that the browser cannot show leaves its place empty.
+    // If the browser cannot show the photo, its area stays empty.
     let shown = JsFuture::from(image.decode()).await.is_ok();
     let canvas = canvas(SIZE.0, SIZE.1)?;
     let pen = context(&canvas)?;
@@ -58,7 +58,7 @@ pub async fn card(photo: &Photo, result: &CaptionResult, said: &str) -> Option<B
     png(&canvas).await.ok()
 }
 
-/// The photo, filling its side of the card.
+/// Draws the photo, cropped to fill its side of the card.
 fn cover(pen: &CanvasRenderingContext2d, image: &HtmlImageElement) {
     let (width, height) = (
         f64::from(image.natural_width()),
@@ -79,7 +79,7 @@ fn cover(pen: &CanvasRenderingContext2d, image: &HtmlImageElement) {
     );
 }
 
-/// The rungs along a trunk, as on the page.
+/// Draws the rungs along a trunk, as on the page.
 fn ladder(pen: &CanvasRenderingContext2d, result: &CaptionResult, at: (f64, f64), width: f64) {
     const STEP: f64 = 46.0;
     let (x, top) = at;
@@ -98,7 +98,7 @@ fn ladder(pen: &CanvasRenderingContext2d, result: &CaptionResult, at: (f64, f64)
         pen.set_stroke_style_str(WOOD);
         pen.set_line_width(3.0);
         pen.begin_path();
-        // From the rung before, so that the trunk is one.
+        // Starts at the previous rung, so that the trunk is continuous.
         pen.move_to(x, if place == 0 { y - 8.0 } else { y - 26.0 });
         pen.line_to(x, y + STEP - 26.0);
         pen.quadratic_curve_to(x, y + STEP - 14.0, x + 12.0, y + STEP - 14.0);
@@ -126,7 +126,8 @@ fn ladder(pen: &CanvasRenderingContext2d, result: &CaptionResult, at: (f64, f64)
     }
 }
 
-/// A text in lines of at most this width; the last one ends in an ellipsis where there is more.
+/// Wraps a text into at most `most` lines of this width; the last line ends with an ellipsis if the
+/// text is cut.
 fn wrapped(pen: &CanvasRenderingContext2d, text: &str, width: f64, most: usize) -> Vec<String> {
     let fits = |line: &str| pen.measure_text(line).is_ok_and(|m| m.width() <= width);
     let mut lines: Vec<String> = Vec::new();

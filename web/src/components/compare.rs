@@ -22,7 +22,7 @@ use crate::words::sentence;
 /// Name of the list of models that the build writes.
 const MODELS: &str = "models.json";
 
-/// A way to other models that lie beside the page; nothing where there is none.
+/// Offers the other models installed beside the page; empty if there are none.
 #[component]
 fn Picker() -> impl IntoView {
     let bench = use_bench();
@@ -43,7 +43,7 @@ fn Picker() -> impl IntoView {
     } else {
         link.models
     });
-    // A page of its own: what is chosen is in its address.
+    // Opens a new page, whose address holds the choice.
     let address = move || {
         let (base, _) = bench.shell.addresses();
         let link = Link {
@@ -73,7 +73,7 @@ fn Picker() -> impl IntoView {
             </label>
         }
     };
-    // Models are on the screen as the address names them; a choice changes nothing until it is opened.
+    // The address determines the displayed models; a choice has no effect until its link is opened.
     let shown = chosen.get_untracked();
     let comparison = Memo::new(move |_| names.with(|names| Comparison::of(names, &shown)));
     view! {
@@ -96,8 +96,8 @@ fn Picker() -> impl IntoView {
     }
 }
 
-/// A link to this page with the default model and the small one. It opens the page anew, so that a
-/// photo of the visitor's own has to be given again; a sample comes along in the address.
+/// A link to this page with the default model and the small one. It reloads the page, so visitors
+/// have to give their own photo again; a sample is part of the address.
 #[component]
 fn BothModels() -> impl IntoView {
     let bench = use_bench();
@@ -131,7 +131,7 @@ fn BothModels() -> impl IntoView {
     }
 }
 
-/// The ladders of the other models that the address names, and a choice among all.
+/// The ladders of the other models that the address names, and a choice among all models.
 #[component]
 pub fn Compare() -> impl IntoView {
     view! {
@@ -179,8 +179,8 @@ fn Column(
     shell: Shell,
 ) -> impl IntoView {
     let bench = use_bench();
-    // Follows the photo once the page's own model has read it, so that two engines do not fetch and
-    // compute at once.
+    // Takes the photo only after the page's own model has read it, so that two engines do not fetch
+    // and compute at once.
     let read = Memo::new(move |_| bench.answer().map(|answer| answer.photo));
     Effect::new(move |before: Option<Option<PhotoId>>| {
         let now = read.get();

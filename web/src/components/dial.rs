@@ -16,7 +16,7 @@ pub fn DialView(
     let bench = use_bench();
     let path = StoredValue::new(taxonomy);
     let dial = Memo::new(move |_| path.with_value(|taxonomy| bench.dial(taxonomy)));
-    // Where the evidence stops above all levels, there is a place to the left of them.
+    // If the evidence stops above all levels, the slider has an extra position (-1) to their left.
     let least = move || {
         if dial.with(Dial::evidence).is_none() {
             -1

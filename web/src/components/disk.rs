@@ -1,4 +1,5 @@
-//! The disk on a canvas: drag to move, wheel with a key or buttons to enlarge, press to select.
+//! The disk on a canvas: drag to move, Ctrl or Cmd with the wheel or buttons to zoom, click to
+//! select.
 
 use std::sync::Arc;
 
@@ -14,28 +15,28 @@ use crate::bench::use_bench;
 use crate::state::sketch::Sketch;
 use crate::state::view::{Place, View};
 
-/// How near to a node a pointer has to be, in shares of half the canvas.
+/// Maximum distance of the pointer to hit a node, as a fraction of half the canvas.
 const NEAR: f64 = 0.055;
 
-/// How far a pointer may move and still have pressed rather than dragged, likewise.
+/// Maximum pointer movement of a click; more is a drag. As a fraction of half the canvas.
 const STILL: f64 = 0.012;
 
 /// The disk and its controls.
 #[component]
 pub fn DiskView(
-    /// What is drawn.
+    /// The scene to display.
     scene: Scene,
 ) -> impl IntoView {
     let bench = use_bench();
     let canvas = NodeRef::<Canvas>::new();
     let hover = RwSignal::new(None::<NodeIx>);
-    // Where a drag began and where it was last.
+    // Start and last position of a drag.
     let drag = RwSignal::new(None::<(Place, Place)>);
     let size = RwSignal::new(0_u32);
 
     let sketch = Memo::new(move |_| {
         let (drawn, tree) = (scene.drawn.get()?, bench.shown()?);
-        // A tree just changed has no places yet.
+        // After a change of the tree, its positions are not known yet.
         let fits = drawn.tree == bench.which.get() && drawn.nodes.len() == tree.nodes().len();
         fits.then(|| Arc::new(Sketch::of(&tree, &drawn.nodes)))
     });
@@ -65,7 +66,7 @@ pub fn DiskView(
         }
     };
     Effect::new(move |_| draw());
-    // The canvas is drawn anew at another size, and in other colours.
+    // Redraws the canvas when its size or the colour scheme changes.
     let resized = window_event_listener(ev::resize, move |_| size.update(|n| *n += 1));
     let colours = window()
         .match_media("(prefers-color-scheme: dark)")
@@ -129,7 +130,7 @@ pub fn DiskView(
             bench.select(&tree.node(node).id);
         }
     };
-    // Without a key the wheel goes on scrolling the page.
+    // Without Ctrl or Cmd, the wheel scrolls the page as usual.
     let wheel = move |event: WheelEvent| {
         if event.ctrl_key() || event.meta_key() {
             event.prevent_default();
@@ -207,7 +208,7 @@ pub fn DiskView(
     }
 }
 
-/// The node nearest to a place that is seen, if it is near enough.
+/// Returns the node nearest to a view position, if it is close enough.
 fn nearest(picture: &Picture, place: Place) -> Option<NodeIx> {
     let drawn: &Arc<Drawn> = &picture.drawn;
     let tree: &Arc<Taxonomy> = &picture.tree;

@@ -13,32 +13,32 @@ use crate::photo::context;
 use crate::state::sketch::Sketch;
 use crate::state::view::{Place, View};
 
-/// Labels that are written at most.
+/// Maximum number of labels.
 const LABELS: usize = 16;
 
-/// Everything that a picture of the disk is made of.
+/// All inputs of a drawing of the disk.
 pub struct Picture {
-    /// Where everything lies.
+    /// Positions of the nodes and the photo.
     pub drawn: Arc<Drawn>,
     /// The taxonomy.
     pub tree: Arc<Taxonomy>,
-    /// What does not change while the disk is moved.
+    /// The parts that do not change while the disk is moved.
     pub sketch: Arc<Sketch>,
-    /// How it is looked at.
+    /// The view transform.
     pub view: View,
     /// The photo's path.
     pub path: Vec<NodeIx>,
-    /// The node that is looked at.
+    /// The selected node.
     pub selected: Option<NodeIx>,
     /// The node under the pointer.
     pub hover: Option<NodeIx>,
     /// The walk.
     pub walk: Arc<Vec<Step>>,
-    /// The step of it that is looked at.
+    /// Index of the current step of the walk.
     pub step: usize,
 }
 
-/// Colours of the page, as they are now.
+/// Current colours of the page.
 pub struct Colours {
     wire: String,
     wood: String,
@@ -51,7 +51,7 @@ pub struct Colours {
 }
 
 impl Colours {
-    /// Reads the custom properties of the page.
+    /// Reads the colours from the page's CSS custom properties.
     #[must_use]
     pub fn read() -> Self {
         let style = document()
@@ -74,10 +74,10 @@ impl Colours {
     }
 }
 
-/// Room that the word beside the photo's point takes, in CSS pixels.
+/// Width reserved for the text beside the photo's point, in CSS pixels.
 const WORD: f64 = 44.0;
 
-/// A brush that knows where the disk lies on the canvas.
+/// Drawing context with the position and scale of the disk on the canvas.
 struct Brush<'a> {
     pen: CanvasRenderingContext2d,
     half: [f64; 2],
@@ -86,7 +86,7 @@ struct Brush<'a> {
     colours: &'a Colours,
 }
 
-/// Paints a picture.
+/// Paints the disk.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -175,8 +175,8 @@ impl Brush<'_> {
         self.pen.set_global_alpha(1.0);
     }
 
-    /// All dots of one colour are one path: a fill for each of thousands would take longer than a
-    /// frame.
+    /// Draws all dots of one colour as one path: thousands of separate fills would take longer than
+    /// a frame.
     fn nodes(&self) {
         let picture = self.picture;
         let sketch = &picture.sketch;
@@ -233,7 +233,7 @@ impl Brush<'_> {
         let at = self.on_canvas(photo);
         self.dot(at, 7.5, &self.colours.ground);
         self.dot(at, 5.5, &self.colours.brick);
-        // On the other side of its point where the canvas ends before the word does.
+        // Writes to the left of the point if the text would exceed the canvas on the right.
         let ends = at[0] + WORD > 2.0 * self.half[0];
         let from = if ends { at[0] - WORD - 8.0 } else { at[0] };
         self.write("photo", [from, at[1]], &self.colours.brick, 600);
@@ -250,7 +250,7 @@ impl Brush<'_> {
         let _ = self.pen.fill_text(text, x + 8.0, y + 4.0);
     }
 
-    /// Names of what matters first, as long as they do not lie on one another.
+    /// Writes the names of nodes in order of priority; skips names that would overlap others.
     fn labels(&self) {
         let picture = self.picture;
         let special = picture.hover.into_iter().chain(picture.selected);

@@ -1,4 +1,4 @@
-//! Which engine runs, why not the other, and what it lacks.
+//! Shows which engine runs, why the other one is not used, and what is missing.
 
 use leptos::prelude::*;
 
@@ -7,10 +7,10 @@ use crate::shell::use_shell;
 use crate::state::choice::PassedOver;
 use crate::words::in_time;
 
-/// One line, and what stands behind it where numbers are wanted.
+/// One line, with details if numbers are switched on.
 #[component]
 pub fn EngineLine(
-    /// The engine at work.
+    /// The running engine.
     info: EngineInfo,
 ) -> impl IntoView {
     let shell = use_shell();

@@ -1,4 +1,4 @@
-//! An error in words: what happened, what to do, and one way on.
+//! An error as text: what happened, what to do, and one action.
 
 use leptos::prelude::*;
 
@@ -6,10 +6,10 @@ use crate::shell::use_shell;
 use crate::state::session::Event;
 use crate::ui_error::{Cause, UiError};
 
-/// The card. It is announced by the status line, which is why it is no alert itself.
+/// The card. It is not an ARIA alert, because the status line already announces the error.
 #[component]
 pub fn ErrorCard(
-    /// What to tell.
+    /// The error to show.
     error: UiError,
 ) -> impl IntoView {
     let shell = use_shell();

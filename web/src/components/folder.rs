@@ -17,7 +17,7 @@ use crate::state::batch::{Batch, Item, Standing};
 use crate::state::session::Event;
 use crate::ui_error::UiError;
 
-/// The photos and their files; copied freely.
+/// The photos and their files; cheap to copy.
 #[derive(Clone, Copy)]
 pub struct Folder {
     bench: Bench,
@@ -27,7 +27,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// No photos.
+    /// Creates an empty folder and reads its photos whenever the engine is ready.
     #[must_use]
     pub fn new(bench: Bench) -> Self {
         let folder = Self {
@@ -44,13 +44,13 @@ impl Folder {
         folder
     }
 
-    /// The shell that reads them.
+    /// Returns the shell that reads the photos.
     #[must_use]
     pub fn shell(self) -> Shell {
         self.bench.shell
     }
 
-    /// Begins with some photos; those of before are forgotten.
+    /// Starts with new photos and drops the previous ones.
     pub fn begin(self, files: Vec<File>) {
         let named: Vec<(PhotoId, File)> = files
             .into_iter()
@@ -177,9 +177,9 @@ pub fn FolderTable() -> impl IntoView {
 fn Line(
     /// The photos.
     folder: Folder,
-    /// Where its node is shown.
+    /// The bench that shows its node.
     bench: Bench,
-    /// Which of them.
+    /// Number of the photo.
     id: PhotoId,
 ) -> impl IntoView {
     let item = Memo::new(move |_| {
@@ -225,7 +225,7 @@ fn radius_words(item: &Item) -> String {
     }
 }
 
-/// The last steps of a path; the first ones are the same for every photo.
+/// Formats the last steps of a path; the first ones are the same for every photo.
 fn tail(names: &[&str]) -> String {
     const LAST: usize = 4;
     let from = names.len().saturating_sub(LAST);

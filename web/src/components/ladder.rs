@@ -1,4 +1,4 @@
-//! The ladder: captions from general to specific, trained along the wires of a wall.
+//! The ladder: captions from general to specific, drawn as branches of an espaliered tree.
 
 use espalier_core::caption::{CaptionResult, Rung};
 use leptos::prelude::*;
@@ -7,14 +7,14 @@ use crate::bench::use_bench;
 use crate::shell::use_shell;
 use crate::words::beyond_evidence;
 
-/// The rungs as an ordered list. A rung's branch is the longer the further out its caption lies;
-/// its leaf is hollow where it says more than the evidence carries. The dial folds away what is
-/// more specific than it allows.
+/// The rungs as an ordered list. The length of a rung's branch grows with the radius of its
+/// caption; its leaf is hollow if it is more specific than the evidence supports. The dial hides
+/// rungs that are more specific than its level.
 #[component]
 pub fn Ladder(
-    /// What was read.
+    /// The result.
     result: CaptionResult,
-    /// Whether it is that of a part of the photo, which the dial does not turn.
+    /// Whether the dial has no effect: for a part of the photo, or for another model.
     #[prop(optional)]
     part: bool,
 ) -> impl IntoView {
@@ -106,7 +106,8 @@ pub fn Ladder(
     }
 }
 
-/// Length of each rung's branch in [0, 1], by its radius; evenly where radii are all the same.
+/// Returns the length of each rung's branch in [0, 1], from its radius; evenly spaced if all radii
+/// are equal.
 fn reaches(rungs: &[Rung]) -> Vec<f64> {
     let first = rungs.first().map_or(0.0, |rung| rung.radius);
     let span = rungs.last().map_or(0.0, |rung| rung.radius) - first;
@@ -119,7 +120,7 @@ fn reaches(rungs: &[Rung]) -> Vec<f64> {
             #[expect(clippy::cast_precision_loss, reason = "a handful of rungs")]
             let even = place as f64 / steps;
             if span > 1e-6 {
-                // Half by radius, half by place: two captions at nearly the same radius stay apart.
+                // Half by radius, half by index: keeps captions at nearly the same radius apart.
                 0.5 * ((rung.radius - first) / span) + 0.5 * even
             } else {
                 even

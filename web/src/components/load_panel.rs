@@ -1,4 +1,5 @@
-//! Under the photo: the size before anything is fetched, one bar while it is, the engine after.
+//! The panel below the photo: the download size before a load, a progress bar during it, and the
+//! engine after it.
 
 use leptos::prelude::*;
 
@@ -51,7 +52,7 @@ fn Offer() -> impl IntoView {
 /// The bar.
 #[component]
 fn Moving(
-    /// What to say where the session says nothing closer.
+    /// Text to show while no engine is loading.
     words: &'static str,
 ) -> impl IntoView {
     let shell = use_shell();
@@ -66,7 +67,7 @@ fn Moving(
             .map_or_else(|| words.to_owned(), |(on, bar)| doing(on, &bar))
     };
     let bytes = move || bar.with(|bar| bar.as_ref().and_then(|(_, bar)| in_bytes(bar)));
-    // Without a value the browser draws a bar that moves without saying how far.
+    // Without a value the browser draws an indeterminate bar.
     let value = move || {
         bar.with(|bar| bar.as_ref().and_then(|(_, bar)| bar.fraction()))
             .map(|part| format!("{part:.4}"))

@@ -1,4 +1,5 @@
-//! The session drawn. Every component derives from it; none keeps a state of its own that matters.
+//! The components that display the session. They derive from it and keep no essential state of
+//! their own.
 
 mod answer;
 mod bench;

@@ -1,4 +1,4 @@
-//! The concept that is looked at: its names, its id, and what can be done with it.
+//! The selected concept: its names, its id, and the actions on it.
 
 use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
@@ -93,7 +93,7 @@ pub fn NodeCard() -> impl IntoView {
     }
 }
 
-/// What the card shows.
+/// Content of the card.
 #[derive(Clone, PartialEq)]
 struct Looked {
     id: String,

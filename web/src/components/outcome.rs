@@ -1,4 +1,4 @@
-//! The column of words: nothing, then waiting, then the answer or an error.
+//! The text column: empty, then waiting, then the answer or an error.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::shell::use_shell;
 use crate::state::session::{Answer, Engine, Session, Work};
 use crate::ui_error::UiError;
 
-/// What stands beside the photo.
+/// Content beside the photo.
 #[derive(Clone, PartialEq)]
 enum Shows {
     Nothing,
@@ -20,7 +20,7 @@ enum Shows {
 }
 
 impl Shows {
-    /// Tells one kind of content from another within a turn.
+    /// Returns a key that distinguishes kinds of content within a turn.
     const fn kind(&self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
@@ -71,10 +71,10 @@ pub fn Outcome() -> impl IntoView {
     }
 }
 
-/// The shape of an answer that is still to come.
+/// Placeholder for a pending answer.
 #[component]
 fn Wait(
-    /// What is being waited for.
+    /// Text that explains the wait.
     words: &'static str,
 ) -> impl IntoView {
     view! {

@@ -1,4 +1,4 @@
-//! A tree that the visitor brings: read and embedded in this browser, and kept in it.
+//! A tree supplied by the visitor: read, embedded and stored in this browser.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::ui_error::UiError;
 /// Key of the text in the browser's storage.
 const KEY: &str = "espalier-own-tree";
 
-/// Bytes of a tree that is still kept.
+/// Maximum size in bytes of a tree that is stored.
 const ROOM: usize = 400_000;
 
-/// What the example says.
+/// Text of the example.
 const EXAMPLE: &str = "tableware\n  cup\n  plate\n  bowl\nvehicle\n  car\n  bicycle\ninstrument\n  cello\n  guitar\nanimal\n  cat\n  raccoon\n  bird\n    owl\n    duck";
 
 /// The fold with the field.

@@ -1,4 +1,4 @@
-//! The place in the taxonomy: from the root to the stop, and below it what was not carried.
+//! The place in the taxonomy: from the root to the stop, and below it the unsupported steps.
 
 use espalier_core::caption::TaxonomyResult;
 use leptos::prelude::*;
@@ -7,13 +7,13 @@ use crate::bench::use_bench;
 use crate::shell::use_shell;
 use crate::words::how_sure;
 
-/// Probability from which a step is beyond doubt and needs no bar.
+/// Minimum probability at which a step counts as certain and needs no bar.
 const BEYOND_DOUBT: f64 = 0.95;
 
-/// Probability up to which a step below the stop has nothing to show a bar for.
+/// Probability below which a step below the stop gets no bar.
 const NEXT_TO_NOTHING: f64 = 0.05;
 
-/// The path as an ordered list with a bar for each step that is open to doubt.
+/// The path as an ordered list with a bar for each uncertain step.
 #[component]
 pub fn Path(
     /// Path and stop.
@@ -30,14 +30,14 @@ pub fn Path(
         .enumerate()
         .map(|(place, step)| {
             let is_stop = stop == Some(place);
-            // The parent of the stop keeps its bar, so that the fall can be seen.
+            // The parent of the stop keeps its bar, so that the drop in probability is visible.
             let is_plain =
                 step.p >= BEYOND_DOUBT && stop.is_some_and(|stop| place + 1 < stop);
             let below = stop.is_none_or(|stop| place > stop);
             let is_faint = below && step.p < NEXT_TO_NOTHING;
             let sure = how_sure(step.p);
             let number = format!("{:.3}", step.p);
-            // Crumbs say nothing of themselves unless numbers are wanted.
+            // Crumbs have no label unless numbers are switched on.
             let is_crumb = is_plain || is_faint;
             let label = move || match (shell.numbers.get(), is_crumb) {
                 (true, _) => Some(number.clone()),

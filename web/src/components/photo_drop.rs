@@ -1,5 +1,5 @@
-//! The photo and the ways to give one: drop it anywhere, choose it, take it, paste it, name its
-//! address, or give several.
+//! The photo and the ways to supply one: drop it anywhere, choose, take or paste it, enter its
+//! address, or supply several.
 
 use leptos::ev;
 use leptos::prelude::*;
@@ -15,17 +15,18 @@ use crate::photo::{Given, carried, linked, pictures};
 use crate::shell::use_shell;
 use crate::ui_error::UiError;
 
-/// Formats that core reads. Named one by one, phones hand their photos over in one of them.
+/// Formats that core reads. Listed one by one, because phones then convert their photos to one of
+/// them.
 const FORMATS: &str = "image/jpeg,image/png,image/webp,image/gif,image/bmp";
 
-/// Takes what a visitor gave: one photo is shown, several become a table.
+/// Handles a visitor's input: shows a single photo, lists several in a table.
 #[derive(Clone, Copy)]
 pub struct Taking {
     folder: Folder,
 }
 
 impl Taking {
-    /// Takes what was given.
+    /// Handles the input or its error.
     pub fn take(self, given: Result<Given, UiError>) {
         let shell = self.folder.shell();
         match given {
@@ -100,10 +101,10 @@ pub fn PhotoDrop() -> impl IntoView {
     }
 }
 
-/// The rarer ways: an address, a whole folder.
+/// Less common inputs: an address, a whole folder.
 #[component]
 fn More(
-    /// Where photos go.
+    /// The handler of photos.
     taking: Taking,
 ) -> impl IntoView {
     let address = RwSignal::new(String::new());
@@ -161,7 +162,7 @@ fn More(
     }
 }
 
-/// What stands in the frame before there is a photo.
+/// Content of the frame before there is a photo.
 #[component]
 fn Invitation() -> impl IntoView {
     view! {
@@ -177,16 +178,16 @@ fn chosen(taking: Taking, event: &DomEvent) {
         .target()
         .and_then(|target| target.dyn_into::<HtmlInputElement>().ok());
     let Some(input) = input else { return };
-    // No file: the dialogue was closed without a choice.
+    // Without a file, the dialogue was closed without a choice.
     let files = pictures(input.files());
     if !files.is_empty() {
         taking.take(Ok(Given::Files(files)));
     }
-    // So that the same file may be chosen again.
+    // Allows the same file to be chosen again.
     input.set_value("");
 }
 
-/// Whether an event happened where a text can be typed.
+/// Returns whether the target of an event accepts text input.
 fn in_a_field(target: Option<EventTarget>) -> bool {
     let element = target.and_then(|target| target.dyn_into::<HtmlElement>().ok());
     element.is_some_and(|element| {
@@ -194,15 +195,15 @@ fn in_a_field(target: Option<EventTarget>) -> bool {
     })
 }
 
-/// Drop and paste work on the whole page, not only where the frame is.
+/// Listens for drop and paste on the whole page, not only on the frame.
 fn listen(taking: Taking, over: RwSignal<bool>) {
     let dragged = window_event_listener(ev::dragover, move |event| {
-        // Without this the browser would leave the page and open the file.
+        // Otherwise the browser would leave the page and open the file.
         event.prevent_default();
         over.set(true);
     });
     let left = window_event_listener(ev::dragleave, move |event| {
-        // Leaving the window, not one element for the next.
+        // The pointer leaves the window, not just one element for another.
         if event
             .related_target()
             .and_then(|to| to.dyn_into::<Element>().ok())
@@ -223,7 +224,7 @@ fn listen(taking: Taking, over: RwSignal<bool>) {
         let shell = taking.folder.shell();
         match carried(event.clipboard_data(), "pasted") {
             Ok(given) => taking.take(Ok(given)),
-            // A stray paste must not wipe an answer away.
+            // An accidental paste must not discard an answer.
             Err(error) if shell.photo.with_untracked(Option::is_none) => taking.take(Err(error)),
             Err(_) => {}
         }

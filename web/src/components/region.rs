@@ -17,17 +17,17 @@ use crate::state::region::Region;
 use crate::state::session::Answer;
 use crate::ui_error::UiError;
 
-/// How long a box rests before it is read.
+/// Delay after the last change of the box before it is read.
 const REST: Duration = Duration::from_millis(260);
 
-/// The part of the photo that is looked at.
+/// The selected part of the photo.
 #[derive(Clone, Copy)]
 pub struct Picked {
-    /// The box; none while the whole photo is looked at.
+    /// The box; `None` if the whole photo is selected.
     pub region: RwSignal<Option<Region>>,
-    /// What the part says.
+    /// The answer for the part.
     pub answer: RwSignal<Option<Result<Rc<Answer>, UiError>>, LocalStorage>,
-    /// The last reading that was asked for; answers to older ones come too late.
+    /// Number of the latest query; answers to older ones are discarded.
     latest: RwSignal<Option<PhotoId>>,
 }
 
@@ -49,7 +49,7 @@ impl Picked {
     }
 }
 
-/// The button that begins and ends looking at a part.
+/// The button that starts and ends the selection of a part.
 #[component]
 pub fn Part() -> impl IntoView {
     let bench = use_bench();
@@ -73,7 +73,7 @@ pub fn Part() -> impl IntoView {
     }
 }
 
-/// Reads the part once it rests, and forgets it with its photo.
+/// Reads the part once the box is stable, and clears it when the photo changes.
 fn follow(bench: Bench, picked: Picked) {
     let shell = bench.shell;
     Effect::new(move |before: Option<Option<PhotoId>>| {
@@ -131,12 +131,12 @@ fn read(bench: Bench, picked: Picked, region: Region) {
     });
 }
 
-/// The photo. The browser turns it upright, as the engine does.
+/// The photo. The browser rotates it upright, as the engine does.
 #[component]
 pub fn Shown(
-    /// Address of the file inside this page.
+    /// Object URL of the file.
     url: String,
-    /// What it is, for those who do not see it.
+    /// Alternative text.
     alt: String,
 ) -> impl IntoView {
     let shell = use_shell();
@@ -186,12 +186,12 @@ pub fn Shown(
 /// The box, and the sheet that it is drawn on.
 #[component]
 fn PartBox(
-    /// What it picks.
+    /// The selected part.
     picked: Picked,
 ) -> impl IntoView {
     let sheet = NodeRef::<Div>::new();
     let handle = NodeRef::<Div>::new();
-    // Where a drag began, and the box that it moves, if it began inside of one.
+    // Start of a drag, and the box that it moves if it started inside one.
     let drag = RwSignal::new(None::<((f64, f64), Option<Region>)>);
     Effect::new(move |_| {
         if let Some(handle) = handle.get() {

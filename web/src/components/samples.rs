@@ -1,5 +1,5 @@
-//! The sample photos. They stand in the HTML, as links that work before any code has arrived; here
-//! they are read without leaving the page.
+//! The sample photos. The HTML contains them as links that work before any code has loaded; this
+//! module reads them without leaving the page.
 
 use gloo_net::http::Request;
 use js_sys::{Array, Uint8Array};
@@ -14,13 +14,13 @@ use crate::shell::Shell;
 use crate::state::link::SAMPLES;
 use crate::ui_error::UiError;
 
-/// Reads a sample when it is pressed.
+/// Reads a sample when it is clicked.
 pub fn listen(shell: Shell) {
     let pressed = window_event_listener(ev::click, move |event| {
         let target = event.target().and_then(|t| t.dyn_into::<Element>().ok());
         let link = target.and_then(|t| t.closest("[data-sample]").ok().flatten());
         let name = link.and_then(|link| link.get_attribute("data-sample"));
-        // With a modifier the visitor wants a new tab, and gets one.
+        // A click with a modifier key opens a new tab as usual.
         let plain = !(event.ctrl_key() || event.meta_key() || event.shift_key());
         if let Some(name) = name.filter(|name| plain && SAMPLES.contains(&name.as_str())) {
             event.prevent_default();
@@ -30,7 +30,7 @@ pub fn listen(shell: Shell) {
     on_cleanup(move || pressed.remove());
 }
 
-/// What a sample shows, in the words that the HTML has for it.
+/// Returns the alternative text of a sample from the HTML.
 #[must_use]
 pub fn alt_of(name: &str) -> Option<String> {
     let image = document().query_selector(&format!("[data-sample=\"{name}\"] img"));
@@ -38,7 +38,7 @@ pub fn alt_of(name: &str) -> Option<String> {
     (!words.is_empty()).then_some(words)
 }
 
-/// Fetches a sample from beside the page and takes it as the photo.
+/// Fetches a sample from the page's server and uses it as the photo.
 pub fn read(shell: Shell, name: String) {
     spawn_local(async move {
         let (base, _) = shell.addresses();

@@ -1,4 +1,4 @@
-//! What the disk, its painter and the walk share.
+//! State shared by the disk, its painter and the walk.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::messages::ask::{Step, Which};
 use crate::messages::photo_id::PhotoId;
 use crate::state::view::View;
 
-/// Where everything lies.
+/// Positions of the nodes and the photo.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawn {
     /// The tree that is drawn.
@@ -17,21 +17,22 @@ pub struct Drawn {
     pub nodes: Vec<Option<[f64; 2]>>,
     /// Place of the photo.
     pub photo: Option<[f64; 2]>,
-    /// Share of the mean squared distance that the disk keeps.
+    /// Fraction of the nodes' squared tangent vectors, without the direction that all share, that
+    /// the disk keeps, in `[0, 1]`.
     pub kept: f64,
 }
 
-/// What the disk shows; shared by its parts.
+/// Display state of the disk; cheap to copy.
 #[derive(Clone, Copy)]
 pub struct Scene {
-    /// Where everything lies.
+    /// Positions of the nodes and the photo.
     pub drawn: RwSignal<Option<Arc<Drawn>>>,
-    /// How it is looked at.
+    /// The view transform.
     pub view: RwSignal<View>,
     /// The walk, once there is one.
     pub steps: RwSignal<Arc<Vec<Step>>>,
-    /// The step of the walk that is looked at.
+    /// Index of the current step of the walk.
     pub step: RwSignal<usize>,
-    /// Where the walk goes; the root where there is none.
+    /// The target of the walk; `None` means the root.
     pub to: RwSignal<Option<PhotoId>>,
 }

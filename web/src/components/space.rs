@@ -23,7 +23,7 @@ pub fn SpacePanel() -> impl IntoView {
         step: RwSignal::new(0),
         to: RwSignal::new(None),
     };
-    // Asked when the photo has its place in the tree, so that both are about the same photo.
+    // Queried once the photo has its place in the tree, so that both refer to the same photo.
     let about = Memo::new(move |_| bench.placed.get().map(|placed| (placed.photo, placed.tree)));
     Effect::new(move |_| {
         let Some((photo, tree)) = about.get() else {
@@ -99,13 +99,13 @@ pub fn SpacePanel() -> impl IntoView {
     }
 }
 
-/// Concepts that are told as the nearest.
+/// Number of nearest concepts shown.
 const NEAREST: usize = 6;
 
-/// The disk in words: which concepts lie nearest to the photo in it.
+/// The disk as text: the concepts nearest to the photo.
 #[component]
 fn Near(
-    /// What is drawn.
+    /// The scene to describe.
     scene: Scene,
 ) -> impl IntoView {
     let bench = use_bench();
@@ -140,7 +140,7 @@ fn Near(
     }
 }
 
-/// Which factors of a product the photo lights up.
+/// The photo's distance to the root in each factor of a product space, as bars.
 #[component]
 fn Factors() -> impl IntoView {
     let bench = use_bench();

@@ -1,4 +1,4 @@
-//! What is going on, for those who listen: one sentence per change.
+//! Status for screen readers: one sentence per change.
 
 use leptos::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::shell::use_shell;
 use crate::state::session::{Engine, Session, Work};
 use crate::words::sentence;
 
-/// A live region that nobody sees.
+/// A visually hidden ARIA live region.
 #[component]
 pub fn Status() -> impl IntoView {
     let (shell, bench) = (use_shell(), use_bench());

@@ -1,4 +1,4 @@
-//! What this browser keeps for Espalier, and the way to be rid of it.
+//! Shows the data that Espalier stores in this browser, and deletes it on request.
 
 use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
@@ -8,10 +8,10 @@ use crate::load::progress::in_megabytes;
 use crate::shell::Shell;
 use crate::state::session::Engine;
 
-/// The panel. It stands at the foot of the page, outside of what a photo changes.
+/// The panel. It is at the foot of the page, where photos change nothing.
 #[component]
 pub fn StoragePanel(
-    /// The page's session, of which a model that has arrived is of interest here.
+    /// The page's shell; the panel watches whether its model is loaded.
     shell: Shell,
 ) -> impl IntoView {
     let found = RwSignal::new(Kept::default());
@@ -21,7 +21,7 @@ pub fn StoragePanel(
             .session
             .with(|session| matches!(session.engine, Engine::Ready(_)));
         if ready {
-            // Asked once there is something worth keeping.
+            // Requests persistent storage once there is data worth keeping.
             spawn_local(async move {
                 kept::make_lasting().await;
                 found.set(kept::look().await);
@@ -95,7 +95,7 @@ pub fn StoragePanel(
     }
 }
 
-/// All that is kept in one or two sentences.
+/// Summarises the stored data in a few sentences.
 fn sum(kept: &Kept) -> String {
     if kept.models.is_empty() && !kept.program {
         return "Nothing is kept. No photo ever is.".to_owned();

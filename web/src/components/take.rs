@@ -1,4 +1,4 @@
-//! What can be taken away: the result as JSON and CSV, a card as PNG, a link.
+//! Exports: the result as JSON and CSV, a card as PNG, a link.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::state::batch::Batch;
 use crate::state::session::Answer;
 use crate::words::sentence;
 
-/// What came of the last press.
+/// Outcome of the last export.
 #[derive(Clone, Copy, PartialEq)]
 enum Came {
     Nothing,
@@ -32,7 +32,7 @@ impl Came {
     }
 }
 
-/// The panel; only where there is an answer.
+/// The panel; shown only if there is an answer.
 #[component]
 pub fn TakePanel() -> impl IntoView {
     let bench = use_bench();
@@ -41,7 +41,7 @@ pub fn TakePanel() -> impl IntoView {
 
 #[component]
 fn Take(
-    /// What is taken.
+    /// The answer to export.
     answer: Arc<Answer>,
 ) -> impl IntoView {
     let bench = use_bench();

@@ -1,4 +1,4 @@
-//! The taxonomy as a tree that can be walked by keys, with a bar for each concept.
+//! The taxonomy as a tree with keyboard navigation and a bar for each concept.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ pub fn TreePanel() -> impl IntoView {
     }
 }
 
-/// What the tree is narrowed to, and the way out.
+/// The node that the tree is restricted to, and the button that lifts the restriction.
 #[component]
 fn Below() -> impl IntoView {
     let bench = use_bench();
@@ -90,7 +90,7 @@ fn Below() -> impl IntoView {
     }
 }
 
-/// Numbers that go with nodes, by their place in the taxonomy.
+/// Numbers and marks of the nodes; `p` is in the order of the taxonomy, `counts` is by node id.
 #[derive(Clone, Default, PartialEq)]
 struct Figures {
     p: Option<Vec<f32>>,
@@ -179,7 +179,7 @@ fn Rows(
     }
 }
 
-/// Puts the browser's focus where the outline has it, once the rows are drawn.
+/// Moves the browser's focus to the outline's focused row, once the rows are rendered.
 fn follow_focus(bench: Bench) {
     request_animation_frame(move || {
         let key = bench
@@ -192,7 +192,7 @@ fn follow_focus(bench: Bench) {
     });
 }
 
-/// The framework knows no attribute for the level of a row.
+/// Sets the level of a row, for which the framework has no attribute.
 fn at_level(row: Element, level: usize) {
     let _ = row.set_attribute("aria-level", &level.to_string());
 }

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::bench::use_bench;
 use crate::state::search::{Hit, find};
 
-/// The field and what it finds.
+/// The search field and its results.
 #[component]
 pub fn TreeSearch() -> impl IntoView {
     let bench = use_bench();

@@ -6,10 +6,10 @@ use super::scene::Scene;
 use crate::bench::use_bench;
 use crate::messages::photo_id::PhotoId;
 
-/// The slider and what it passes.
+/// The slider and the captions along the walk.
 #[component]
 pub fn WalkView(
-    /// What is drawn.
+    /// The scene to display.
     scene: Scene,
 ) -> impl IntoView {
     let bench = use_bench();

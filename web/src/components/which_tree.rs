@@ -1,4 +1,4 @@
-//! The change from one tree to the other.
+//! The switch between the two trees.
 
 use leptos::prelude::*;
 
@@ -6,7 +6,7 @@ use crate::bench::Bench;
 use crate::messages::ask::Which;
 use crate::state::outline::Outline;
 
-/// Changes the tree that is shown.
+/// Switches the displayed tree.
 pub fn choose(bench: Bench, which: Which) {
     if bench.which.get_untracked() == which {
         return;

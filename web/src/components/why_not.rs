@@ -1,4 +1,4 @@
-//! "Why not …?": any phrase against the photo, by the text tower.
+//! "Why not …?": compares any phrase with the photo, through the text encoder.
 
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ use crate::messages::ask::{Ask, AskAnswer};
 use crate::ui_error::UiError;
 use crate::words::verdict_sentences;
 
-/// A question answered.
+/// A phrase and its verdict.
 #[derive(Clone, PartialEq)]
 struct Asked {
     phrase: String,
@@ -20,7 +20,7 @@ struct Asked {
     said: Vec<String>,
 }
 
-/// The field and its answer.
+/// The input field and its answer.
 #[component]
 pub fn WhyNot() -> impl IntoView {
     let bench = use_bench();
@@ -29,7 +29,7 @@ pub fn WhyNot() -> impl IntoView {
     let busy = RwSignal::new(None::<(u64, u64)>);
     let asked = RwSignal::new(None::<Result<Asked, UiError>>);
     let fetched = RwSignal::new(false);
-    // A verdict is about its photo.
+    // A verdict applies to one photo only.
     let photo = Memo::new(move |_| bench.answer().map(|answer| answer.photo));
     Effect::new(move |_| {
         let _ = photo.get();
@@ -135,10 +135,10 @@ pub fn WhyNot() -> impl IntoView {
     }
 }
 
-/// The answer in sentences, and its numbers where they are wanted.
+/// The answer as sentences, with its numbers if they are switched on.
 #[component]
 fn Verdicts(
-    /// What was asked and answered.
+    /// The phrase and its verdict.
     asked: Asked,
 ) -> impl IntoView {
     let bench = use_bench();

@@ -1,13 +1,14 @@
-//! How much of a photo has been sent: counted at every door through which a page can send something.
+//! Shows how much of a photo has been sent, counted at every API through which a page can send
+//! data.
 
 use gloo_timers::callback::Interval;
 use js_sys::Reflect;
 use leptos::prelude::*;
 
-/// Milliseconds between two looks at the counter.
+/// Milliseconds between two reads of the counter.
 const EVERY_MS: u32 = 500;
 
-/// What `sent.js` has counted, on this page and in its workers.
+/// The counts of `sent.js`, for this page and its workers.
 #[derive(Clone, Copy, Default, PartialEq)]
 struct Sent {
     requests: f64,
@@ -23,7 +24,7 @@ fn counted() -> Option<Sent> {
     })
 }
 
-/// One line. Where nothing counts, it promises nothing.
+/// One line; empty if there is no counter.
 #[component]
 pub fn Wire() -> impl IntoView {
     let sent = RwSignal::new(counted());

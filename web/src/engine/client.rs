@@ -1,4 +1,4 @@
-//! The page's end of the wire: owns one worker at a time and turns what it does into events.
+//! The page's side of the protocol: owns one worker at a time and turns its messages into events.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use crate::messages::protocol::{Backend, Request, Response};
 use crate::state::session::Event;
 use crate::ui_error::UiError;
 
-/// What happens to an event of the worker.
+/// Handler of the worker's events.
 pub type Sink = Rc<dyn Fn(Event)>;
 
 /// A running worker and the closures that listen to it.
@@ -25,8 +25,8 @@ struct Running {
 }
 
 impl Running {
-    /// Ends the worker. First the handlers go, so that nothing that is already on its way is taken
-    /// for word of the next worker.
+    /// Terminates the worker. Removes the handlers first, so that late messages are not attributed
+    /// to the next worker.
     fn hush(&self) {
         self.worker.set_onmessage(None);
         self.worker.set_onerror(None);
@@ -35,14 +35,14 @@ impl Running {
     }
 }
 
-/// Starts, feeds and ends workers.
+/// Starts and terminates workers and sends them requests.
 #[derive(Default)]
 pub struct Client {
     running: RefCell<Option<Running>>,
 }
 
 impl Client {
-    /// Ends the worker at work, if there is one, and starts the worker of `backend`. `folder` is the
+    /// Terminates the current worker, if any, and starts the worker of `backend`. `folder` is the
     /// address of the engines' folder.
     ///
     /// # Errors
@@ -78,16 +78,16 @@ impl Client {
         Ok(())
     }
 
-    /// Ends the worker at work, if there is one; its memory is freed with it.
+    /// Terminates the current worker, if any, which frees its memory.
     pub fn stop(&self) {
         if let Some(running) = self.running.borrow_mut().take() {
             running.hush();
-            // The call may come out of one of its own closures, which must outlive the call.
+            // This call may come from one of its own closures, which must outlive the call.
             spawn_local(async move { drop(running) });
         }
     }
 
-    /// Sends a request; a photo's bytes are handed over, not copied.
+    /// Sends a request; a photo's bytes are transferred, not copied.
     ///
     /// # Errors
     /// When there is no worker or the browser refuses the message.
@@ -107,7 +107,8 @@ impl Client {
     }
 }
 
-/// A worker whose script cannot be loaded sends a bare event; one that broke while running says why.
+/// Converts an error event. A script that cannot be loaded causes an event without a message; a
+/// failure at run time has one.
 fn in_error(error: &ErrorEvent) -> UiError {
     let message = Reflect::get(error, &"message".into())
         .ok()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use js_sys::{Function, Reflect};
 use wasm_bindgen::JsCast as _;
 
-/// Milliseconds since the worker began.
+/// Returns the milliseconds since the worker started; 0 without a clock.
 #[must_use]
 pub fn now() -> f64 {
     let clock = Reflect::get(&js_sys::global(), &"performance".into()).ok();
@@ -24,7 +24,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that starts now.
+    /// Starts a clock.
     #[must_use]
     pub fn start() -> Self {
         let start = now();
@@ -35,14 +35,14 @@ impl Clock {
         }
     }
 
-    /// Ends a stage.
+    /// Ends a stage and records its time.
     pub fn lap(&mut self, stage: &str) {
         let now = now();
         self.laps.insert(stage.to_owned(), round(now - self.last));
         self.last = now;
     }
 
-    /// The times of all stages, and of the whole as `total`.
+    /// Returns the times of all stages in milliseconds, and the overall time as `total`.
     #[must_use]
     pub fn stop(mut self) -> BTreeMap<String, f64> {
         self.laps
@@ -51,7 +51,8 @@ impl Clock {
     }
 }
 
-/// Browsers blur their clocks; more than a tenth of a millisecond would be made up.
+/// Rounds to a tenth of a millisecond: browsers coarsen their clocks, so further digits would be
+/// meaningless.
 fn round(milliseconds: f64) -> f64 {
     (milliseconds * 10.0).round() / 10.0
 }

@@ -1,4 +1,4 @@
-//! What a worker knows and what it answers with: a model, and the photos that it read lately.
+//! The worker's model and the photos that it has read recently.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,8 +12,8 @@ use crate::messages::protocol::{Backend, Response};
 use crate::narration::{narrate, place_sentence};
 use crate::ui_error::{Cause, UiError};
 
-/// Photos whose embeddings are kept, so that they can be asked about again: a folder of them, or
-/// those of several elements of a page that share one worker.
+/// Maximum number of photos whose embeddings are kept for later queries, for example those of a
+/// folder, or of several elements of a page that share one worker.
 const KEPT: usize = 1024;
 
 /// A photo that was read.
@@ -26,7 +26,7 @@ struct Read {
     caption: Caption,
 }
 
-/// A model made ready, and what was read with it.
+/// A loaded model and the photos read with it.
 pub struct Desk {
     backend: Backend,
     manifest: Manifest,
@@ -35,7 +35,7 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// A desk with nothing on it yet.
+    /// Creates a desk without photos.
     #[must_use]
     pub fn new(backend: Backend, manifest: Manifest, captioner: Captioner) -> Self {
         Self {
@@ -46,21 +46,20 @@ impl Desk {
         }
     }
 
-    /// Reads a photo: the same decoding, the same preprocessing and the same ranking as the command
-    /// line's.
+    /// Reads a photo, with the same decoding, preprocessing and ranking as the command line.
     ///
     /// # Errors
-    /// A photo that cannot be read, a device that fails.
+    /// When the photo cannot be read or the device fails.
     pub async fn caption(&mut self, id: PhotoId, photo: &[u8]) -> Result<Response, UiError> {
         let json = self.read(id, photo, None).await?;
         Ok(Response::Result { id, json })
     }
 
-    /// Reads a photo, or the part of it with these edges (left, top, right, bottom, as shares of the
-    /// sides), and gives the result as JSON.
+    /// Reads a photo, or the region with these edges (left, top, right, bottom, as fractions of the
+    /// sides), and returns the result as JSON.
     ///
     /// # Errors
-    /// As [`caption`](Self::caption), and a part without a pixel.
+    /// As [`caption`](Self::caption), and when the region holds no pixel.
     pub async fn read(
         &mut self,
         id: PhotoId,
@@ -95,24 +94,24 @@ impl Desk {
         json
     }
 
-    /// The model.
+    /// Returns the model.
     #[must_use]
     pub fn captioner(&self) -> &Captioner {
         &self.captioner
     }
 
-    /// The embedding of a photo that was read lately.
+    /// Returns the embedding of a recently read photo.
     ///
     /// # Errors
-    /// A photo that is no longer known.
+    /// When the photo is no longer kept.
     pub fn point(&self, id: PhotoId) -> Result<&[f32], UiError> {
         Ok(&self.read[self.find(id)?].embedding)
     }
 
-    /// Ranks a photo that was read lately, at or below a node.
+    /// Ranks a recently read photo again, at or below a node if one is given.
     ///
     /// # Errors
-    /// A photo that is no longer known, a node that the taxonomy lacks.
+    /// When the photo is no longer kept, or the taxonomy lacks the node.
     pub fn rank(&mut self, id: PhotoId, below: Option<String>) -> Result<Response, UiError> {
         let at = self.find(id)?;
         let embedding = &self.read[at].embedding;
@@ -126,10 +125,10 @@ impl Desk {
         Ok(Response::Result { id, json })
     }
 
-    /// Puts a result into words.
+    /// Turns a result into text.
     ///
     /// # Errors
-    /// Something that is no result.
+    /// When the JSON is not a result.
     pub fn phrase(&self, id: PhotoId, json: &str) -> Result<Response, UiError> {
         let result: CaptionResult = serde_json::from_str(json).map_err(mixed)?;
         let tree = self.captioner.classifier().taxonomy();
@@ -144,10 +143,10 @@ impl Desk {
         Ok(Response::Phrased { id, told })
     }
 
-    /// Where a node lies, seen from a photo that was read lately.
+    /// Locates a node relative to a recently read photo.
     ///
     /// # Errors
-    /// A photo that is no longer known, a node that the taxonomy lacks.
+    /// When the photo is no longer kept, or the taxonomy lacks the node.
     pub fn place(&self, id: PhotoId, node: &str) -> Result<Response, UiError> {
         let read = &self.read[self.find(id)?];
         let place = self
@@ -162,11 +161,11 @@ impl Desk {
         })
     }
 
-    /// Takes in a later shard of the captions, and gives new answers to the photos that it changes
-    /// them for.
+    /// Adds a later shard of the captions and returns new answers for the photos whose answers
+    /// change.
     ///
     /// # Errors
-    /// Files that do not fit the bundle.
+    /// When the files do not fit the bundle.
     pub fn grow(&mut self, shard: u32, files: &BundleFiles) -> Result<Vec<Response>, UiError> {
         self.captioner
             .grow(&self.manifest, shard, files)
@@ -216,7 +215,7 @@ fn mixed(error: serde_json::Error) -> UiError {
     UiError::mixed_versions(error.to_string())
 }
 
-/// A node that was asked for and is not there: neither model nor engine is at fault.
+/// Converts the error about a missing node. The request is at fault, not the model or the engine.
 fn asked(error: espalier_core::CoreError) -> UiError {
     UiError::new(
         Cause::Photo,

@@ -5,21 +5,22 @@ use burn::tensor::Device;
 use crate::messages::protocol::Backend;
 use crate::ui_error::{Cause, UiError};
 
-/// Opens the device of `backend`. `lost` is called if the graphics device goes away later.
+/// Opens the device of `backend`. `lost` is called if the graphics device is lost later.
 ///
 /// # Errors
-/// When this worker was built without that engine, or the browser gives no device.
+/// When this worker was built without that engine, or the browser provides no device.
 pub async fn open(backend: Backend, lost: fn(String)) -> Result<Device, UiError> {
     match backend {
         #[cfg(feature = "cpu")]
         Backend::Cpu => {
-            // The CPU cannot go away.
+            // The CPU cannot be lost.
             let _ = lost;
             Ok(Device::flex())
         }
         #[cfg(feature = "webgpu")]
         Backend::WebGpu => {
-            // Asynchronously and before the first tensor: a browser gives no device otherwise.
+            // Must happen asynchronously and before the first tensor; otherwise a browser provides
+            // no device.
             let (device, setup) = Device::wgpu_options()
                 .init_with_setup_async()
                 .await

@@ -1,5 +1,5 @@
-//! Where a worker looks into questions: the points of the photos that it has read, the text tower once
-//! it was asked for, the visitor's own tree, and the disk.
+//! Answers queries in the worker, from the embeddings of the photos that it has read, the text
+//! encoder once loaded, the visitor's own tree, and the disk.
 
 use std::collections::HashMap;
 
@@ -18,26 +18,26 @@ use crate::messages::ask::{Ask, AskAnswer, Step, Which};
 use crate::messages::photo_id::PhotoId;
 use crate::ui_error::{Cause, UiError};
 
-/// How far from the centre the farthest node is drawn, as a hyperbolic distance.
+/// Hyperbolic distance from the centre at which the farthest node is drawn.
 const REACH: f64 = 3.0;
 
-/// Points of a walk.
+/// Number of points of a walk.
 const STEPS: usize = 41;
 
-/// Names that a visitor's own tree may have.
+/// Maximum number of names in a visitor's own tree.
 const MOST_NAMES: usize = 3_000;
 
-/// Names that are embedded before progress is told.
+/// Number of names embedded per batch; progress is reported after each.
 const NAMES_AT_ONCE: usize = 8;
 
-/// A taxonomy with the points of its nodes.
+/// A taxonomy with the embeddings of its nodes.
 struct Tree {
     classifier: Classifier,
-    /// One for each node; none where no text speaks of it.
+    /// One embedding per node; `None` if no text describes the node.
     points: Vec<Option<Vec<f32>>>,
 }
 
-/// What questions are answered from, beside the photos on the desk.
+/// The data needed to answer queries, apart from the photos on the `Desk`.
 pub struct Inquiry {
     found: Found,
     device: Device,
@@ -51,7 +51,7 @@ fn told(error: espalier_core::CoreError) -> UiError {
 }
 
 impl Inquiry {
-    /// An inquiry into a model that was found and is on a device.
+    /// Creates an inquiry for a model on a device.
     pub fn new(found: Found, device: Device) -> Self {
         Self {
             found,
@@ -62,11 +62,11 @@ impl Inquiry {
         }
     }
 
-    /// Answers a question; `photo` are the bytes that came with it, `report` is told of bytes that
-    /// arrive and of bytes in all.
+    /// Answers a query. `photo` holds the bytes that came with it; `report` receives the bytes that
+    /// have arrived and the total.
     ///
     /// # Errors
-    /// What to tell the visitor.
+    /// The error to show to the visitor.
     pub async fn answer(
         &mut self,
         desk: &mut Desk,
@@ -186,7 +186,7 @@ impl Inquiry {
         let labels = taxonomy.labelled().iter();
         let labels: Vec<f32> = labels.flat_map(|ix| points[ix.index()].clone()).collect();
         let width = points.first().map_or(0, Vec::len);
-        // Its levels belong to the depths of the bundle's own tree.
+        // The levels are calibrated for the depths of the bundle's own tree.
         let calibration = Calibration {
             levels: Vec::new(),
             ..desk.captioner().classifier().calibration().clone()
@@ -199,8 +199,8 @@ impl Inquiry {
         Ok(AskAnswer::Planted { tsv })
     }
 
-    /// Points of a taxonomy's nodes: those of labels, and for the others that of the first caption
-    /// that is a bare name of theirs.
+    /// Returns the embeddings of a taxonomy's nodes. In the bundle's taxonomy, a node that is not a
+    /// label has the embedding of the first caption that is just a name of it.
     fn points(&self, desk: &Desk, tree: Which) -> Result<Vec<Option<Vec<f32>>>, UiError> {
         if let (Which::Own, Some(own)) = (tree, &self.own) {
             return Ok(own.points.clone());
@@ -258,7 +258,7 @@ impl Inquiry {
     }
 }
 
-/// Whether a worker that met this error is of no further use.
+/// Returns whether the worker can no longer be used after this error.
 #[must_use]
 pub fn is_fatal(error: &UiError) -> bool {
     matches!(error.cause, Cause::Gpu | Cause::Engine)

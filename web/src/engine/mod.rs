@@ -1,4 +1,4 @@
-//! The engine and the way to it: the page's end and the worker's end.
+//! The engine: the client on the page and the worker that it talks to.
 
 #[cfg(target_arch = "wasm32")]
 pub mod client;

@@ -1,4 +1,4 @@
-//! Asking the browser for its graphics adapter.
+//! Asks the browser for its graphics adapter.
 
 use futures::FutureExt as _;
 use gloo_timers::future::TimeoutFuture;
@@ -8,10 +8,10 @@ use wasm_bindgen_futures::JsFuture;
 
 use crate::state::choice::{Missing, Probe};
 
-/// Milliseconds after which the browser counts as not answering; some never do.
+/// Timeout for the browser's answer in milliseconds; some browsers never answer.
 const PATIENCE_MS: u32 = 5_000;
 
-/// What the browser offers.
+/// Returns the kind of adapter that the browser offers.
 pub async fn probe() -> Probe {
     let answer = ask().fuse();
     let patience = TimeoutFuture::new(PATIENCE_MS).fuse();
@@ -23,7 +23,7 @@ pub async fn probe() -> Probe {
 }
 
 async fn ask() -> Probe {
-    // Through reflection, since the bindings of WebGPU are not stable yet.
+    // Uses reflection because the bindings of WebGPU are not stable yet.
     let Some(gpu) = get(&js_sys::global(), "navigator").and_then(|n| get(&n, "gpu")) else {
         return Probe::Missing(Missing::NoWebGpu);
     };
@@ -37,7 +37,7 @@ async fn ask() -> Probe {
         .filter(|word| !word.is_empty())
         .collect::<Vec<_>>()
         .join(" ");
-    // Where it stands has moved between versions of the standard.
+    // The flag has moved between versions of the standard.
     let fallback = [&info, &adapter]
         .iter()
         .any(|at| get(at, "isFallbackAdapter").is_some_and(|flag| flag.is_truthy()));
@@ -65,7 +65,7 @@ async fn request_adapter(gpu: &JsValue) -> Option<JsValue> {
     adapter.is_truthy().then_some(adapter)
 }
 
-/// A property that is neither undefined nor null.
+/// Returns a property unless it is undefined or null.
 fn get(of: &JsValue, key: &str) -> Option<JsValue> {
     Reflect::get(of, &key.into())
         .ok()

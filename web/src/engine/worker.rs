@@ -1,4 +1,4 @@
-//! The worker's end of the wire: owns the model and answers one request after the other.
+//! The worker's side of the protocol: owns the model and answers one request after the other.
 
 use std::collections::VecDeque;
 
@@ -21,16 +21,16 @@ use crate::messages::ask::{Ask, AskId, Reply};
 use crate::messages::protocol::{Backend, EngineInfo, Progress, Request, Response, Stage};
 use crate::ui_error::{Cause, UiError};
 
-/// Cosine below which a device computes wrongly.
+/// Minimum cosine of the self-test; below it, the device counts as computing wrongly.
 const TRUSTED: f32 = 0.995;
 
-/// A model at work.
+/// A loaded model.
 struct Open {
     desk: Desk,
     inquiry: Inquiry,
 }
 
-/// What there is to do.
+/// A task of the worker.
 enum Job {
     /// A request and, for a photo, its bytes.
     Asked(Request, Option<Vec<u8>>),
@@ -44,7 +44,7 @@ impl Job {
     }
 }
 
-/// Listens for requests until the worker is ended. Called once, by the worker's program.
+/// Handles requests until the worker is terminated. Called once, by the worker's program.
 pub fn serve(backend: Backend) {
     std::panic::set_hook(Box::new(|panic| {
         lost(panic.payload_as_str().unwrap_or("panic").to_owned());
@@ -67,7 +67,7 @@ pub fn serve(backend: Backend) {
     say(&Response::Booted);
 }
 
-/// The loop: a photo that has been overtaken by a newer one is answered, but not read.
+/// Runs the worker's loop. A photo that is superseded by a newer one is answered but not read.
 async fn work(backend: Backend, own: UnboundedSender<Job>, mut inbox: UnboundedReceiver<Job>) {
     let mut open: Option<Open> = None;
     let mut waiting: VecDeque<Job> = VecDeque::new();
@@ -78,8 +78,7 @@ async fn work(backend: Backend, own: UnboundedSender<Job>, mut inbox: UnboundedR
                 None => return,
             }
         }
-        // Messages that came while the engine was busy are delivered only when the event loop gets
-        // a turn.
+        // Yields to the event loop, which then delivers the messages that came in the meantime.
         TimeoutFuture::new(0).await;
         while let Ok(job) = inbox.try_recv() {
             waiting.push_back(job);
@@ -131,7 +130,7 @@ async fn answer(open: Option<&mut Open>, request: Request, photo: Vec<u8>) -> Re
             return failed(UiError::mixed_versions("a second model"));
         }
     };
-    // A photo at fault leaves the engine fit for the next one; a device at fault does not.
+    // After a faulty photo the engine stays usable; after a device error it does not.
     result.unwrap_or_else(|error| Response::Failed {
         id: Some(id),
         fatal: error.cause != Cause::Photo,
@@ -139,7 +138,7 @@ async fn answer(open: Option<&mut Open>, request: Request, photo: Vec<u8>) -> Re
     })
 }
 
-/// Answers a question; an engine that broke over it is told to be lost.
+/// Answers a query. Also reports the engine as failed if the error is fatal.
 async fn reply(open: Option<&mut Open>, id: AskId, ask: Ask, photo: &[u8]) {
     let report = |loaded, total| {
         let reply = Reply::Fetching { loaded, total };
@@ -163,8 +162,8 @@ fn too_early() -> UiError {
     UiError::mixed_versions("a photo came before the model was asked for")
 }
 
-/// Fetches a model and makes it ready. Files of the picture tower go to the device as they come and
-/// are let go of, so that a large one is never held twice.
+/// Fetches a model and prepares it. Files of the image encoder are moved to the device and dropped
+/// as they arrive, so that a large model is never held twice.
 async fn load(backend: Backend, manifest_url: &str) -> Result<(Found, Open, EngineInfo), UiError> {
     let told = |error| UiError::from(&error);
     step(Stage::Manifest);
@@ -186,13 +185,13 @@ async fn load(backend: Backend, manifest_url: &str) -> Result<(Found, Open, Engi
     let captioner = opening.finish().map_err(told)?;
     let begun = now();
     let cosine = captioner.self_test().await.map_err(told)?;
-    // Written so that a cosine that is not a number fails too.
+    // A NaN fails too.
     if cosine.is_nan() || cosine < TRUSTED {
         return Err(UiError::wrong_self_test(cosine, TRUSTED));
     }
     let mut warm_ms = now() - begun;
     if backend == Backend::WebGpu {
-        // The first picture compiled the kernels; the second tells how long one takes.
+        // The first image compiled the kernels; the second gives the time per image.
         step(Stage::WarmUp);
         let begun = now();
         captioner.self_test().await.map_err(told)?;
@@ -214,8 +213,8 @@ async fn load(backend: Backend, manifest_url: &str) -> Result<(Found, Open, Engi
     Ok((found, open, info))
 }
 
-/// Fetches what makes answers finer, while photos are already being read. A visitor who is offline
-/// by now keeps the general captions; the rest comes at the next visit.
+/// Fetches the finer captions while photos are already being read. If the visitor is offline by
+/// then, the general captions stay in use and the rest is fetched at the next visit.
 async fn finer(found: Found, own: UnboundedSender<Job>) {
     let files = found.manifest.finer_of(&[Part::Captions]);
     for shard in files.chunk_by(|a, b| a.shard == b.shard) {
@@ -250,13 +249,13 @@ fn failed(error: UiError) -> Response {
     }
 }
 
-/// Tells the page that the engine is gone: a panic, or a graphics device that went away.
+/// Reports to the page that the engine is lost: a panic, or a lost graphics device.
 fn lost(said: String) {
     say(&failed(UiError::died(said)));
 }
 
 fn say(response: &Response) {
-    // Neither can fail in a worker: the types serialise, and text can be posted.
+    // Cannot fail in a worker: the types are serialisable, and text can be posted.
     if let (Some(scope), Ok(text)) = (scope(), serde_json::to_string(response)) {
         let _ = scope.post_message(&text.into());
     }

@@ -1,4 +1,4 @@
-//! A model's files: from the cache where they are kept, else from the server, checked either way.
+//! Loads a model's files from the cache or else from the server, and verifies them in either case.
 
 use espalier_core::bundle::{BundleFile, Checked, Manifest};
 use web_sys::RequestCache;
@@ -10,12 +10,12 @@ use super::turn::Turn;
 use crate::messages::protocol::{Progress, Stage};
 use crate::ui_error::UiError;
 
-/// A model that has been found: its list of files is here, the files come one by one.
+/// A model whose manifest has been read; its files are loaded one by one.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// The manifest as it came.
+    /// The manifest as raw bytes.
     pub bytes: Vec<u8>,
-    /// The same, read.
+    /// The parsed manifest.
     pub manifest: Manifest,
     base: String,
     store: Store,
@@ -25,10 +25,10 @@ impl Found {
     /// Reads the manifest at `manifest_url`.
     ///
     /// # Errors
-    /// What the visitor should know: there is none, or it is damaged.
+    /// When the manifest cannot be fetched or is damaged.
     pub async fn at(manifest_url: &str) -> Result<Self, UiError> {
         const NAME: &str = "manifest.json";
-        // Asked for anew each time: it alone says which version of the other files is wanted.
+        // Revalidated each time: only the manifest determines the version of the other files.
         let wanted = Wanted {
             url: manifest_url,
             name: NAME,
@@ -46,12 +46,12 @@ impl Found {
         })
     }
 
-    /// Hands every file that a first answer needs to `take`, one after the other; `report` is told
-    /// of every step.
+    /// Passes every file needed for a first answer to `take`, one after the other. `report`
+    /// receives the progress.
     ///
     /// # Errors
-    /// What the visitor should know: which file is missing, cut short or damaged, that the
-    /// connection broke, or what `take` says.
+    /// When a file is missing, truncated or damaged (named in the error), when the connection
+    /// broke, or when `take` fails.
     pub async fn first(
         &self,
         mut report: impl FnMut(Progress),
@@ -69,7 +69,7 @@ impl Found {
                 });
             };
             step(before);
-            // A file longer than it should be is refused later; the bar must not show it.
+            // A file that is too long is rejected later; the bar must not exceed its share.
             let checked = self
                 .file(file, |held| step(before + held.min(file.bytes)))
                 .await?;
@@ -80,8 +80,8 @@ impl Found {
         Ok(())
     }
 
-    /// One file, checked. It is kept for the next visit where the browser lets us; where storage is
-    /// full this visit goes on without.
+    /// Loads one file and verifies it. Stores it for the next visit if the browser allows it; full
+    /// storage is not an error.
     ///
     /// # Errors
     /// As [`first`](Self::first).
@@ -94,7 +94,7 @@ impl Found {
         if let Some(kept) = self.kept(file, &url).await {
             return Ok(kept);
         }
-        // Another tab may be fetching the very same; then it is here when our turn comes.
+        // Another tab may be fetching the same file; it is then cached when the lock is granted.
         let _turn = Turn::wait(&file.sha256).await;
         if let Some(kept) = self.kept(file, &url).await {
             return Ok(kept);
@@ -115,7 +115,7 @@ impl Found {
         }
     }
 
-    /// Lets go of what an earlier version of this model left in the cache.
+    /// Deletes cached files of earlier versions of this model.
     pub async fn sweep(&self) {
         let keep = self.manifest.files.iter();
         let keep: Vec<_> = keep
@@ -125,8 +125,8 @@ impl Found {
     }
 }
 
-/// A file from the server. One that fails its check is fetched once more past the browser's HTTP
-/// cache, which may still hold the file of an older model under the same name.
+/// Fetches a file from the server and verifies it. On failure, fetches it once more past the
+/// browser's HTTP cache, which may hold an older model's file under the same name.
 async fn fetched(
     file: &BundleFile,
     url: &str,
@@ -149,7 +149,7 @@ async fn fetched(
     }
 }
 
-/// The address up to and with its last slash; a query part is left out.
+/// Returns the address up to and including its last slash, without query or fragment.
 pub(super) fn folder(url: &str) -> &str {
     let path = url.split(['?', '#']).next().unwrap_or(url);
     path.rfind('/').map_or(path, |slash| &path[..=slash])

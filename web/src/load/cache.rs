@@ -1,21 +1,21 @@
-//! Files of a model kept in the browser's Cache API, under their hash.
+//! Caches model files in the browser's Cache API, keyed by address and hash.
 //!
-//! Only what has passed its check is put in, and it is checked again when it is taken out, so that
-//! a half-written or stale entry can never be used. Nothing here is an error: without a cache
-//! (private mode, full storage, an address that is not secure) files are fetched each time.
+//! Files are verified before they are stored and again when they are read, so a half-written or
+//! stale entry is never used. No function here fails: without a cache (private mode, full storage,
+//! insecure address) files are fetched each time.
 
 use js_sys::{Array, Reflect, Uint8Array};
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Cache, CacheStorage, Headers, Response, ResponseInit};
 
-/// Name of the cache; its number changes when the way of storing does.
+/// Name of the cache; its number changes with the storage format.
 pub const NAME: &str = "espalier-models-1";
 
-/// Header under which an entry says its length.
+/// Header that holds the length of an entry.
 pub const LENGTH: &str = "Content-Length";
 
-/// The browser's cache, if it gives one.
+/// The browser's cache, if available.
 #[derive(Clone, Debug)]
 pub struct Store(Option<Cache>);
 
@@ -25,7 +25,7 @@ impl Store {
         Self(open().await)
     }
 
-    /// Bytes kept under a file's address and hash.
+    /// Returns the bytes stored under a file's address and hash.
     pub async fn get(&self, url: &str, sha256: &str) -> Option<Vec<u8>> {
         let cache = self.0.as_ref()?;
         let found = JsFuture::from(cache.match_with_str(&key(url, sha256)))
@@ -36,7 +36,7 @@ impl Store {
         Some(Uint8Array::new(&buffer).to_vec())
     }
 
-    /// Keeps checked bytes. A failure (storage full, for example) is not an error.
+    /// Stores verified bytes. Ignores failures, for example full storage.
     pub async fn put(&self, url: &str, sha256: &str, bytes: &[u8]) {
         let Some(cache) = &self.0 else { return };
         let body = Uint8Array::from(bytes);
@@ -51,15 +51,15 @@ impl Store {
         }
     }
 
-    /// Drops an entry that failed its check.
+    /// Deletes an entry that failed its check.
     pub async fn forget(&self, url: &str, sha256: &str) {
         if let Some(cache) = &self.0 {
             let _ = JsFuture::from(cache.delete_with_str(&key(url, sha256))).await;
         }
     }
 
-    /// Drops every file of the folder at `base` that the manifest in use does not list, so that an
-    /// updated model does not leave its predecessor behind. `keep` holds addresses with hashes.
+    /// Deletes every file of the folder at `base` that is not in `keep` (pairs of address and
+    /// hash). This removes the files of earlier versions of the model.
     pub async fn sweep(&self, base: &str, keep: &[(String, String)]) {
         let Some(cache) = &self.0 else { return };
         let Ok(keys) = JsFuture::from(cache.keys()).await else {
@@ -90,8 +90,7 @@ async fn open() -> Option<Cache> {
         .ok()
 }
 
-/// The browser's caches, for page and worker alike; there are none on addresses that are not
-/// secure.
+/// Returns the browser's cache storage, in the page or in a worker; `None` on insecure addresses.
 #[must_use]
 pub fn storage() -> Option<CacheStorage> {
     let caches = Reflect::get(&js_sys::global(), &"caches".into()).ok()?;

@@ -1,4 +1,4 @@
-//! Fetching a file with its bytes counted, and going on where a broken connection stopped.
+//! Fetches a file, reports progress in bytes, and resumes after a broken connection.
 
 use futures::FutureExt as _;
 use gloo_net::http::{Request, Response};
@@ -10,31 +10,30 @@ use web_sys::{ReadableStreamDefaultReader, RequestCache};
 
 use crate::ui_error::UiError;
 
-/// Tries per file, the first one included.
+/// Attempts per file, including the first.
 const TRIES: u32 = 4;
-/// Milliseconds before the second try; doubled for each further one.
+/// Milliseconds before the second attempt; doubled for each further one.
 const PAUSE_MS: u32 = 400;
 /// Milliseconds without a byte after which a connection counts as broken.
 const STALL_MS: u32 = 20_000;
 
-/// What to fetch.
+/// A file to fetch.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     /// Absolute address.
     pub url: &'a str,
-    /// Name for messages.
+    /// Name shown in messages.
     pub name: &'a str,
-    /// Expected length in bytes, where it is known.
+    /// Expected length in bytes; 0 if unknown.
     pub bytes: u64,
     /// How to treat the browser's HTTP cache, which may hold an older version.
     pub cache: RequestCache,
 }
 
-/// Fetches a whole file. `arrived` is called with the number of bytes held so far.
+/// Fetches a whole file. `arrived` is called with the number of bytes received so far.
 ///
 /// # Errors
-/// What the visitor should know: the file is not on the server, or the connection broke
-/// [`TRIES`] times in a row.
+/// When the file is not on the server, or the connection broke in all [`TRIES`] attempts.
 pub async fn whole(wanted: Wanted<'_>, mut arrived: impl FnMut(u64)) -> Result<Vec<u8>, UiError> {
     let mut held = Vec::with_capacity(usize::try_from(wanted.bytes).unwrap_or(0));
     let mut pause = PAUSE_MS;
@@ -77,11 +76,11 @@ async fn attempt(
         .await
         .map_err(|error| Fault::Broken(error.to_string()))?;
     match response.status() {
-        // The rest of what is held already.
+        // The remainder of a partial file.
         206 => {}
-        // The whole, from its start, whatever was asked for.
+        // The whole file: the server may ignore the requested range.
         200 => held.clear(),
-        // Overloaded or restarting: the same request may do later.
+        // The server is overloaded or restarting: the same request may succeed later.
         status @ (408 | 425 | 429 | 500..) => {
             return Err(Fault::Broken(format!("the server answered {status}")));
         }
@@ -97,7 +96,7 @@ async fn drain(
 ) -> Result<(), Fault> {
     let broken = |error: JsValue| Fault::Broken(in_words(&error));
     let Some(body) = response.body() else {
-        // An empty answer: length and hash will be found wrong and named.
+        // An empty response: the later check of length and hash reports it.
         return Ok(());
     };
     let reader: ReadableStreamDefaultReader = body.get_reader().unchecked_into();
@@ -125,7 +124,7 @@ async fn drain(
     }
 }
 
-/// What a thrown JavaScript value says.
+/// Returns the message of a thrown JavaScript value.
 #[must_use]
 pub fn in_words(error: &JsValue) -> String {
     error

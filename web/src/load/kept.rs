@@ -1,4 +1,4 @@
-//! What this browser keeps of Espalier, how much it is, and how to be rid of it.
+//! Lists, measures and deletes the data that Espalier stores in this browser.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,23 @@ use web_sys::{Cache, Request, Response};
 
 use super::cache::{LENGTH, NAME, storage};
 
-/// Start of the names of the caches that the service worker keeps the program in.
+/// Prefix of the names of the service worker's caches for the program.
 const PROGRAM: &str = "espalier-app-";
 
-/// What is kept.
+/// The stored data.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Kept {
     /// Bytes of each model's files, by the address of its folder.
     pub models: BTreeMap<String, u64>,
-    /// Whether the program is kept too, so that the page opens without a network.
+    /// Whether the program is stored too, so that the page opens offline.
     pub program: bool,
-    /// Bytes that the browser counts for this site, where it says.
+    /// Storage used by this site in bytes, if the browser reports it.
     pub used: Option<u64>,
-    /// Whether the browser promises not to clear it by itself.
+    /// Whether the storage is persistent: the browser does not evict it by itself.
     pub lasting: bool,
 }
 
-/// Looks at what is kept.
+/// Inspects the stored data.
 pub async fn look() -> Kept {
     let names = names().await;
     let manager = manager();
@@ -43,7 +43,7 @@ pub async fn look() -> Kept {
     }
 }
 
-/// Asks the browser not to clear what is kept by itself. Some ask the visitor.
+/// Requests persistent storage and returns whether it was granted. Some browsers ask the visitor.
 pub async fn make_lasting() -> bool {
     match manager() {
         Some(manager) => ask(&manager, "persist").await,
@@ -56,10 +56,10 @@ pub async fn delete_models() {
     delete(|name| name == NAME).await;
 }
 
-/// Deletes everything, the program that the service worker keeps included.
+/// Deletes all stored data, including the service worker's copy of the program.
 pub async fn delete_all() {
     delete(|name| name == NAME || name.starts_with(PROGRAM)).await;
-    // The service worker would otherwise stay with nothing to hand out, until the page changes.
+    // Otherwise the service worker would stay registered with empty caches.
     let workers = global("serviceWorker");
     let registered = match &workers {
         Some(workers) => call(workers, "getRegistration").await,
@@ -73,13 +73,13 @@ pub async fn delete_all() {
 async fn delete(which: impl Fn(&str) -> bool) {
     let Some(caches) = storage() else { return };
     for name in names().await.into_iter().filter(|name| which(name)) {
-        // A cache that something still holds keeps its bytes after it is deleted, its entries do not.
+        // A cache that is still in use keeps its bytes after deletion, so delete its entries first.
         let _ = empty(&name).await;
         let _ = JsFuture::from(caches.delete(&name)).await;
     }
 }
 
-/// Deletes the entries of a cache; none where that is refused.
+/// Deletes the entries of a cache; `None` if the browser refuses access.
 async fn empty(name: &str) -> Option<()> {
     let (cache, keys) = entries(name).await?;
     for request in keys.iter().filter_map(|key| key.dyn_into::<Request>().ok()) {
@@ -88,7 +88,7 @@ async fn empty(name: &str) -> Option<()> {
     Some(())
 }
 
-/// A cache and the requests that it has answers to.
+/// Returns a cache and the requests stored in it.
 async fn entries(name: &str) -> Option<(Cache, Array)> {
     let opened = JsFuture::from(storage()?.open(name)).await.ok()?;
     let cache: Cache = opened.dyn_into().ok()?;
@@ -110,7 +110,7 @@ async fn names() -> Vec<String> {
 }
 
 async fn models() -> Option<BTreeMap<String, u64>> {
-    // Opening a cache would make it.
+    // Opening a missing cache would create it.
     if !names().await.iter().any(|name| name == NAME) {
         return None;
     }
@@ -138,7 +138,8 @@ fn manager() -> Option<JsValue> {
     global("storage")
 }
 
-/// A property of the browser's `navigator`, through reflection: not every browser has it.
+/// Returns a property of the browser's `navigator`. Uses reflection because not every browser has
+/// it.
 fn global(name: &str) -> Option<JsValue> {
     let get = |of: &JsValue, key: &str| {
         Reflect::get(of, &key.into())

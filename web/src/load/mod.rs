@@ -1,4 +1,4 @@
-//! From a manifest's address to checked bytes in memory, with honest progress on the way.
+//! Loads a model from its manifest's address into verified bytes, and reports the progress.
 
 #[cfg(target_arch = "wasm32")]
 pub mod bundle;
@@ -23,11 +23,11 @@ pub mod turn;
 
 use espalier_core::bundle::Part;
 
-/// The parts that an answer needs. The text tower is not among them: it is of use only to a
-/// visitor who types.
+/// The parts needed for an answer. The text encoder is not among them: it is needed only when a
+/// visitor types.
 pub const PARTS: [Part; 4] = [Part::Image, Part::Captions, Part::Taxonomy, Part::Selftest];
 
-/// Name of the model that the page loads where its address names none.
+/// Name of the model that the page loads if its address names none.
 pub const DEFAULT_MODEL: &str = "default";
 
 /// Name of the small model, for comparison.
@@ -39,5 +39,5 @@ pub fn manifest_of(model: &str) -> String {
     format!("models/{model}/manifest.json")
 }
 
-/// Where the engines lie and how large they are, written by the build.
+/// File with the location and sizes of the engines, written by the build.
 pub const ENGINES: &str = "engines.json";

@@ -1,5 +1,5 @@
-//! Sizes told before anything heavy is fetched: the manifest and the list of engines are a few
-//! kilobytes.
+//! Reads the download sizes before anything large is fetched, from the manifest and the list of
+//! engines (a few kilobytes).
 
 use espalier_core::bundle::{Manifest, Part};
 use gloo_net::http::Request;
@@ -11,7 +11,7 @@ use super::{ENGINES, PARTS};
 /// One engine in the list that the build writes.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct EngineFile {
-    /// Bytes of its wasm, as it is before any compression on the way.
+    /// Bytes of its wasm, before any transfer compression.
     pub bytes: u64,
 }
 
@@ -27,8 +27,8 @@ pub struct Engines {
     pub worker_gpu: EngineFile,
 }
 
-/// Reads both lists. What cannot be read counts as unknown: the bar then has no total for that
-/// part, and the worker, which needs the manifest for its work, says what is wrong with it.
+/// Reads both lists. Sizes that cannot be read count as unknown: the bar then has no total for that
+/// part. The worker reads the manifest again and reports its errors.
 pub async fn read(base: &str, manifest_url: &str) -> (Plan, Engines) {
     let engines: Engines = match bytes(&format!("{base}{ENGINES}")).await {
         Some(list) => serde_json::from_slice(&list).unwrap_or_default(),

@@ -1,6 +1,6 @@
-//! One honest bar: bytes of the engine and of the model, summed.
+//! Progress bar of a load: bytes of the engine and of the model, summed.
 //!
-//! The contract, held by the tests: the total is fixed before the bar first moves, the bar never
+//! Invariants, checked by the tests: the total is fixed before the bar first moves; the bar never
 //! goes back, never passes its end, and reaches it exactly when the engine is ready.
 
 use crate::messages::protocol::{Progress, Stage};
@@ -25,7 +25,7 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// A bar at its start.
+    /// Creates an empty bar.
     #[must_use]
     pub const fn new(sizes: Sizes) -> Self {
         Self {
@@ -37,14 +37,14 @@ impl Bar {
         }
     }
 
-    /// Takes one report in. Reports may come late, twice or out of order; the bar does not mind.
+    /// Applies one progress report. Late, repeated or out-of-order reports are harmless.
     pub fn advance(&mut self, progress: &Progress) {
         match progress.stage {
             Stage::Engine => {
                 self.engine = self.engine.max(progress.loaded).min(self.sizes.engine);
             }
             stage => {
-                // Code that runs has arrived, whatever the count says.
+                // Later stages imply that the engine has arrived completely.
                 self.engine = self.sizes.engine;
                 if stage == Stage::Model && self.sizes.model == 0 {
                     self.sizes.model = progress.total;
@@ -62,25 +62,25 @@ impl Bar {
         }
     }
 
-    /// What the worker is busy with.
+    /// Returns the current stage of the worker.
     #[must_use]
     pub const fn stage(&self) -> Stage {
         self.stage
     }
 
-    /// The file on its way.
+    /// Returns the file being fetched.
     #[must_use]
     pub fn file(&self) -> Option<&str> {
         self.file.as_deref()
     }
 
-    /// Bytes that have arrived.
+    /// Returns the number of bytes that have arrived.
     #[must_use]
     pub const fn loaded(&self) -> u64 {
         self.engine + self.model
     }
 
-    /// Bytes in all; none until the model's size is known.
+    /// Returns the total number of bytes; `None` until the model's size is known.
     #[must_use]
     pub const fn total(&self) -> Option<u64> {
         if self.sizes.model == 0 {
@@ -90,7 +90,7 @@ impl Bar {
         }
     }
 
-    /// The part that has arrived, in [0, 1]; none until the total is known.
+    /// Returns the fraction that has arrived, in [0, 1]; `None` until the total is known.
     #[must_use]
     pub fn fraction(&self) -> Option<f64> {
         #[expect(
@@ -102,7 +102,8 @@ impl Bar {
     }
 }
 
-/// `1234567` → `1.2 MB`; decimal units, as file managers and browsers count.
+/// Formats a number of bytes, `1234567` → `1.2 MB`, in decimal units as file managers and browsers
+/// do.
 #[must_use]
 pub fn in_megabytes(bytes: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]

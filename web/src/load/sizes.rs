@@ -1,9 +1,9 @@
-//! How much there is to fetch.
+//! Download sizes.
 
 use super::progress::Sizes;
 use crate::messages::protocol::Backend;
 
-/// Sizes of both engines and of the model, as far as they are known.
+/// Sizes of both engines and of the model; 0 where unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// Bytes of the CPU engine's wasm.
@@ -12,12 +12,12 @@ pub struct Plan {
     pub gpu: u64,
     /// Bytes of the model's files.
     pub model: u64,
-    /// Bytes of its text tower, which is fetched only for what a visitor types.
+    /// Bytes of the model's text encoder, which is fetched only when a visitor types.
     pub text: u64,
 }
 
 impl Plan {
-    /// What has to arrive before `backend` can answer.
+    /// Returns the sizes that have to be fetched before `backend` can answer.
     #[must_use]
     pub const fn sizes(self, backend: Backend) -> Sizes {
         let engine = match backend {

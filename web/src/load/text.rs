@@ -1,14 +1,15 @@
-//! The text tower of the model at work, fetched when a visitor first types.
+//! Loads the text encoder of the current model when a visitor first types.
 
 use espalier_core::bundle::{BundleFiles, Part};
 
 use super::bundle::Found;
 use crate::ui_error::UiError;
 
-/// The files of the text tower; `report` is told of bytes that have arrived and of all bytes.
+/// Fetches the files of the text encoder. `report` receives the bytes that have arrived and the
+/// total.
 ///
 /// # Errors
-/// As for the other parts, and when the model has no text tower.
+/// As for the other parts, and when the model has no text encoder.
 pub async fn load(found: &Found, mut report: impl FnMut(u64, u64)) -> Result<BundleFiles, UiError> {
     let total = found.manifest.bytes_of(&[Part::Text]);
     if total == 0 {

@@ -1,5 +1,5 @@
-//! The taxonomy of a model on the page itself: a few kilobytes, so that it can be walked before
-//! anything heavy is fetched.
+//! Loads a model's taxonomy in the page itself. It is a few kilobytes, so it can be browsed before
+//! anything large is fetched.
 
 use espalier_core::bundle::Manifest;
 use espalier_core::caption::files;
@@ -11,7 +11,7 @@ use crate::ui_error::UiError;
 /// Fetches and reads the taxonomy of the model whose manifest lies at `manifest_url`.
 ///
 /// # Errors
-/// Which file is missing or not as it should be.
+/// When a file is missing or invalid; the error names it.
 pub async fn load(manifest_url: &str) -> Result<Taxonomy, UiError> {
     let manifest = bytes(manifest_url, "manifest.json").await?;
     let manifest = Manifest::parse(&manifest)
@@ -22,7 +22,7 @@ pub async fn load(manifest_url: &str) -> Result<Taxonomy, UiError> {
     let folder = manifest_url
         .rfind('/')
         .map_or("", |at| &manifest_url[..=at]);
-    // The hash in the address keeps a cache from answering with the file of an older model.
+    // The hash in the address prevents a cache from returning the file of an older model.
     let url = format!("{folder}{}?sha256={}", file.path, file.sha256);
     let text = String::from_utf8(bytes(&url, &file.path).await?)
         .map_err(|error| UiError::in_file(&file.path, &error.to_string()))?;

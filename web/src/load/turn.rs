@@ -1,4 +1,4 @@
-//! One at a time across tabs: the browser's locks.
+//! Mutual exclusion across tabs, through the browser's Web Locks.
 
 use futures::FutureExt as _;
 use futures::channel::oneshot;
@@ -7,17 +7,17 @@ use js_sys::{Function, Promise, Reflect};
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 
-/// Milliseconds to wait for another tab before going on beside it: a tab may have been put to sleep
-/// in the middle of its turn.
+/// Milliseconds to wait for another tab before proceeding without the lock: the browser may have
+/// suspended the tab that holds it.
 const PATIENCE_MS: u32 = 30_000;
 
-/// A turn; over when dropped.
+/// A held lock; released when dropped.
 #[derive(Debug)]
 pub struct Turn(Option<Function>);
 
 impl Turn {
-    /// Waits until no other tab of this site has the turn called `name`. Without locks in the
-    /// browser, or when another tab keeps its turn too long, it is our turn at once.
+    /// Waits until no other tab of this site holds the lock `name`. Returns at once if the browser
+    /// has no locks, and after `PATIENCE_MS` if another tab still holds the lock.
     pub async fn wait(name: &str) -> Self {
         let (ours, granted) = oneshot::channel::<()>();
         let Some(over) = request(name, ours) else {
@@ -43,9 +43,9 @@ impl Drop for Turn {
     }
 }
 
-/// Asks for the lock; the function returned gives it back, or gives up waiting for it.
+/// Requests the lock. The returned function releases it, or cancels the wait for it.
 fn request(name: &str, ours: oneshot::Sender<()>) -> Option<Function> {
-    // Through reflection: page and worker keep it in different objects.
+    // Uses reflection because page and worker have different types of `navigator`.
     let get = |of: &JsValue, key: &str| {
         Reflect::get(of, &key.into())
             .ok()
@@ -56,7 +56,7 @@ fn request(name: &str, ours: oneshot::Sender<()>) -> Option<Function> {
     let mut over = None;
     let held = Promise::new(&mut |resolve, _| over = Some(resolve));
     let granted = Closure::once_into_js(move |_lock: JsValue| -> JsValue {
-        // Nobody listens any more where waiting took too long.
+        // Fails if the wait has timed out; nobody receives it then.
         let _ = ours.send(());
         held.into()
     });

@@ -1,8 +1,8 @@
-//! What the page asks of a worker beyond a photo's first answer.
+//! Follow-up queries of the page about photos and taxonomies.
 //!
-//! A worker keeps the points of the photos that it has read, so that none of these questions needs a
-//! second encode. Every [`Ask`] is answered by one [`Reply::Done`] or [`Reply::Failed`], perhaps
-//! after some [`Reply::Fetching`].
+//! A worker keeps the embeddings of the photos that it has read, so no query needs a second encode.
+//! Every [`Ask`] is answered by one [`Reply::Done`] or [`Reply::Failed`]; progress messages
+//! ([`Reply::Fetching`]) may precede it.
 
 use espalier_core::caption::{Passed, TaxonomyResult, Verdict};
 use serde::{Deserialize, Serialize};
@@ -10,84 +10,84 @@ use serde::{Deserialize, Serialize};
 use super::photo_id::PhotoId;
 use crate::ui_error::UiError;
 
-/// Number of a question, counted up by the page; replies carry it back.
+/// Number of a query, assigned by the page in increasing order; replies carry it back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AskId(pub u64);
 
-/// Which taxonomy is meant.
+/// Selects a taxonomy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Which {
-    /// The one of the bundle.
+    /// The taxonomy of the bundle.
     #[default]
     Bundle,
-    /// The one that the visitor brought.
+    /// The taxonomy that the visitor supplied.
     Own,
 }
 
-/// A question.
+/// A query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ask {
-    /// Read a photo whose bytes travel beside this message, or a part of it. Unlike a caption, it
-    /// is never overtaken by the next one.
+    /// Reads a photo, or a part of it. The photo's bytes travel beside this message. Unlike
+    /// `Request::Caption`, it is never superseded by a newer photo.
     Read {
-        /// Number under which its point is kept.
+        /// Number under which the embedding is kept.
         photo: PhotoId,
-        /// `x1, y1, x2, y2` in shares of width and height of the upright photo; all of it where
-        /// there is none.
+        /// `x1, y1, x2, y2` as fractions of the width and height of the upright photo; `None` means
+        /// the whole photo.
         region: Option<[f32; 4]>,
     },
-    /// Where a photo lies among all nodes of a taxonomy.
+    /// Classifies a photo against all nodes of a taxonomy.
     Place {
         /// The photo.
         photo: PhotoId,
         /// The taxonomy.
         tree: Which,
-        /// Id of the node whose labels alone are asked.
+        /// Id of the node whose labels are considered; `None` means all labels.
         below: Option<String>,
     },
-    /// Fetch the text tower and keep it.
+    /// Fetches the text encoder and keeps it.
     TextTower,
-    /// What stands between a photo and a phrase.
+    /// Explains how far a phrase is from describing a photo.
     WhyNot {
         /// The photo.
         photo: PhotoId,
         /// The taxonomy.
         tree: Which,
-        /// What the visitor typed.
+        /// The phrase that the visitor typed.
         phrase: String,
     },
-    /// Read a tree that the visitor brought, and embed its names.
+    /// Reads a tree supplied by the visitor and embeds its names.
     Plant {
-        /// The tree in one of the forms that core reads.
+        /// The tree in one of the formats that core reads.
         text: String,
     },
-    /// Places of all nodes of a taxonomy in the disk, and of some photos.
+    /// Computes the disk positions of all nodes of a taxonomy and of some photos.
     Disk {
         /// The taxonomy.
         tree: Which,
         /// The photos.
         photos: Vec<PhotoId>,
     },
-    /// The captions on the way from a photo to the root, or to another photo.
+    /// Finds the captions along the path from a photo to the root, or to another photo.
     Walk {
-        /// Where it begins.
+        /// The photo at the start.
         from: PhotoId,
-        /// Where it ends; the root where there is none.
+        /// The photo at the end; `None` means the root.
         to: Option<PhotoId>,
-        /// The taxonomy in whose disk the way is drawn.
+        /// The taxonomy in whose disk the path is drawn.
         tree: Which,
     },
 }
 
-/// A point of a walk, and its place in the disk.
+/// A point of a walk, and its position in the disk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// What is passed.
+    /// The point, with its nearest caption.
     pub passed: Passed,
-    /// Where.
+    /// Position in the disk.
     pub at: [f64; 2],
 }
 
@@ -95,73 +95,74 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AskAnswer {
-    /// Of [`Ask::Read`].
+    /// Answer to [`Ask::Read`].
     Read {
         /// The result JSON, as for a caption.
         json: String,
         /// Distance of the photo to the root.
         radius: f64,
     },
-    /// Of [`Ask::Place`].
+    /// Answer to [`Ask::Place`].
     Place {
         /// Probability of every node, in the order of the taxonomy's file.
         p: Vec<f32>,
-        /// The path and its stop.
+        /// The path and the node at which it stops.
         path: TaxonomyResult,
         /// Distance of the photo to the root.
         radius: f64,
-        /// Distance to the root in each factor of a product; empty elsewhere.
+        /// Distance to the root in each factor of a product space; empty for other spaces.
         factors: Vec<f64>,
     },
-    /// Of [`Ask::TextTower`].
+    /// Answer to [`Ask::TextTower`].
     TextTower,
-    /// Of [`Ask::WhyNot`].
+    /// Answer to [`Ask::WhyNot`].
     WhyNot {
-        /// What was asked.
+        /// The phrase of the query.
         phrase: String,
-        /// What came of it.
+        /// The verdict on it.
         verdict: Verdict,
     },
-    /// Of [`Ask::Plant`].
+    /// Answer to [`Ask::Plant`].
     Planted {
-        /// The tree in the form of a bundle's taxonomy.
+        /// The tree in the format of a bundle's taxonomy.
         tsv: String,
     },
-    /// Of [`Ask::Disk`].
+    /// Answer to [`Ask::Disk`].
     Disk {
-        /// Place of every node; none where no text speaks of it.
+        /// Position of every node; `None` if no text describes the node.
         nodes: Vec<Option<[f64; 2]>>,
-        /// Places of the photos; none where the worker no longer knows one.
+        /// Positions of the photos; `None` if the worker no longer keeps the photo.
         photos: Vec<Option<[f64; 2]>>,
-        /// Share of what tells the nodes apart that the directions keep.
+        /// Fraction of the nodes' squared tangent vectors, without the direction that all share,
+        /// that the two axes of the disk keep, in `[0, 1]`.
         kept: f64,
     },
-    /// Of [`Ask::Walk`].
+    /// Answer to [`Ask::Walk`].
     Walk {
-        /// Evenly spaced, from the start.
+        /// The points, evenly spaced, in order from the start.
         steps: Vec<Step>,
     },
 }
 
-/// What a worker says to a question.
+/// Reply of a worker to a query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// Something has to be fetched first.
+    /// Files have to be fetched first.
     Fetching {
         /// Bytes that have arrived.
         loaded: u64,
-        /// Bytes in all.
+        /// Total number of bytes.
         total: u64,
     },
     /// The answer.
     Done {
-        /// It.
+        /// The answer itself.
         told: AskAnswer,
     },
-    /// There is none.
+    /// The query failed.
     Failed {
-        /// Why.
+        /// The reason.
         error: UiError,
     },
 }

@@ -1,4 +1,4 @@
-//! What the page and an engine's worker say to each other: the wire, and nothing that acts on it.
+//! Messages between the page and an engine's worker: data types only, no behaviour.
 
 pub mod ask;
 pub mod narration;

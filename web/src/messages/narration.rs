@@ -1,32 +1,33 @@
-//! A result in words, as the widget shows it.
+//! A result as text, as the widget shows it.
 
 use serde::{Deserialize, Serialize};
 
-/// What is said where the path is cut at one of its nodes.
+/// Text for a path that is cut at one of its nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
-    /// Place of the node in the path.
+    /// Index of the node in the path.
     pub place: usize,
-    /// The node.
+    /// Id of the node.
     pub stop: String,
-    /// How sure it is, as an adverb.
+    /// Certainty of the node, as an adverb.
     pub sure: String,
     /// The answer as one sentence.
     pub sentence: String,
-    /// What is worth a guess below it.
+    /// Sentence with a guess below the node, if one is likely enough.
     pub guess: Option<String>,
-    /// Of each rung, whether it says more than that.
+    /// For each rung, whether it is more specific than the node.
     pub beyond: Vec<bool>,
 }
 
-/// A result in words.
+/// A result as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Narration {
-    /// What is said where nobody turns the dial.
+    /// The sentence for the default position of the dial.
     pub sentence: String,
-    /// What is said at each place of the dial, from general to specific.
+    /// The text for a cut at each node of the path, from general to specific.
     pub cuts: Vec<Cut>,
-    /// The one of `cuts` where the evidence stops; none where it carries to none of them.
+    /// Index in `cuts` of the node where the evidence stops; `None` if that node is not on the
+    /// path.
     pub stop: Option<usize>,
     /// The receipt of the result, JSON.
     pub receipt: String,

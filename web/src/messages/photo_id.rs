@@ -1,8 +1,8 @@
-//! Which photo a message is about.
+//! Identifies the photo that a message is about.
 
 use serde::{Deserialize, Serialize};
 
-/// Number of a photo, counted up by the page; answers carry it back.
+/// Number of a photo, assigned by the page in increasing order; answers carry it back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PhotoId(pub u64);

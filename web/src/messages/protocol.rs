@@ -1,13 +1,14 @@
-//! What the page and an engine's worker say to each other.
+//! The message protocol between the page and an engine's worker.
 //!
-//! Every message is one JSON text; a photo travels beside its request as a transferred
-//! `ArrayBuffer`, so that it is neither copied nor turned into text. Every [`Request`] is answered:
-//! `Load` by [`Response::Ready`], `Caption` by [`Response::Result`] or [`Response::Superseded`],
-//! `Rank` by [`Response::Result`], `Phrase` by [`Response::Phrased`], `Place` by [`Response::Placed`],
-//! `Ask` as [`super::ask`] says, and each of them by [`Response::Failed`] where it cannot be. A photo that was read while finer
-//! captions were still on their way gets a [`Response::Finer`] when they have come.
-//! `worker.js` speaks the same language for what happens before and after the Rust code runs, and
-//! the widget's `engine.js` at the other end.
+//! Every message is one JSON text. A photo travels beside its request as a transferred
+//! `ArrayBuffer`, which avoids copying and text encoding. Every [`Request`] is answered: `Load` by
+//! [`Response::Ready`], `Caption` by [`Response::Result`] or [`Response::Superseded`], `Rank` by
+//! [`Response::Result`], `Phrase` by [`Response::Phrased`], `Place` by [`Response::Placed`], and
+//! `Ask` as described in [`super::ask`]. [`Response::Failed`] may answer any of them. A photo that
+//! was read before the finer captions arrived gets a [`Response::Finer`] when they do.
+//!
+//! `worker.js` uses the same protocol for events before and after the Rust code runs; the widget's
+//! `engine.js` uses it in place of the page.
 
 use espalier_core::caption::Lineage;
 use serde::{Deserialize, Serialize};
@@ -21,14 +22,14 @@ use crate::ui_error::UiError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
-    /// Rust kernels with wasm SIMD on the processor; works everywhere.
+    /// Rust kernels with wasm SIMD on the CPU; works everywhere.
     Cpu,
-    /// Kernels on the graphics processor through WebGPU.
+    /// Kernels on the GPU through WebGPU.
     WebGpu,
 }
 
 impl Backend {
-    /// The word of the result's `backend` field and of `?backend=`.
+    /// Returns the value used in the result's `backend` field and in `?backend=`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -37,7 +38,7 @@ impl Backend {
         }
     }
 
-    /// Name of the program that `worker.js` starts for it.
+    /// Returns the name of the program that `worker.js` starts for this engine.
     #[must_use]
     pub const fn program(self) -> &'static str {
         match self {
@@ -46,7 +47,7 @@ impl Backend {
         }
     }
 
-    /// As it is called in a sentence.
+    /// Returns the name used in sentences.
     #[must_use]
     pub const fn in_words(self) -> &'static str {
         match self {
@@ -56,7 +57,7 @@ impl Backend {
     }
 }
 
-/// What a worker is busy with before it is ready, in the order in which it happens.
+/// Stages of a worker's start, in chronological order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
@@ -66,26 +67,26 @@ pub enum Stage {
     Manifest,
     /// The model's files are fetched and their hashes checked.
     Model,
-    /// The stored picture is embedded and compared with its known vector.
+    /// The stored image is embedded and compared with its known vector.
     SelfTest,
-    /// One picture is read for nothing, so that the first real one is not the slow one.
+    /// One extra image is embedded, so that the first photo does not pay the start-up cost.
     WarmUp,
 }
 
-/// How far a worker has come.
+/// Progress of a worker's start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
-    /// What is being done.
+    /// The current stage.
     pub stage: Stage,
     /// Bytes of this stage that have arrived.
     pub loaded: u64,
-    /// Bytes of this stage in all; 0 where the worker cannot know.
+    /// Total bytes of this stage; 0 if unknown to the worker.
     pub total: u64,
     /// The file being fetched.
     pub file: Option<String>,
 }
 
-/// An engine that passed its self-test, and the model in it.
+/// An engine that passed its self-test, and its model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EngineInfo {
     /// Which engine.
@@ -96,9 +97,10 @@ pub struct EngineInfo {
     pub version: String,
     /// Hash of the model's manifest, hexadecimal.
     pub sha256: String,
-    /// Cosine between the stored picture's vector and the one computed here, in [-1, 1].
+    /// Cosine similarity between the stored image's known vector and the one computed here, in
+    /// [-1, 1].
     pub self_test: f32,
-    /// Time of one warm photo, in milliseconds.
+    /// Time to embed one image after warm-up, in milliseconds.
     pub warm_ms: f64,
 }
 
@@ -106,42 +108,42 @@ pub struct EngineInfo {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Request {
-    /// Fetch the model and make ready.
+    /// Fetches the model and prepares the engine.
     Load {
         /// Absolute address of `manifest.json`; the files lie beside it.
         manifest_url: String,
     },
-    /// Read a photo; its bytes travel beside this message.
+    /// Reads a photo; its bytes travel beside this message.
     Caption {
         /// Number to answer with.
         id: PhotoId,
     },
-    /// Rank a photo again that was read lately, without looking at it again.
+    /// Ranks a recently read photo again from its kept embedding.
     Rank {
         /// The photo.
         id: PhotoId,
-        /// Node that it is known to lie at or below; none for all of the taxonomy.
+        /// Node at or below which the photo is known to lie; `None` means the whole taxonomy.
         below: Option<String>,
     },
-    /// Put a result into words, as the page does.
+    /// Turns a result into text, as the page does.
     Phrase {
         /// The photo.
         id: PhotoId,
-        /// Its result, as it was answered.
+        /// The photo's result JSON, as it was answered.
         json: String,
     },
-    /// Say where a node of the taxonomy lies, seen from a photo that was read lately.
+    /// Locates a node of the taxonomy relative to a recently read photo.
     Place {
         /// The photo.
         id: PhotoId,
         /// The node.
         node: String,
     },
-    /// Answer a question; a photo's bytes may travel beside this message.
+    /// Answers a query; a photo's bytes may travel beside this message.
     Ask {
         /// Number to answer with.
         id: AskId,
-        /// The question.
+        /// The query.
         ask: Ask,
     },
 }
@@ -150,43 +152,43 @@ pub enum Request {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Response {
-    /// The worker's code runs and listens.
+    /// The worker's code runs and accepts messages.
     Booted,
-    /// Something moved.
+    /// The start has progressed.
     Progress(Progress),
     /// The model is loaded, tested and warm.
     Ready(EngineInfo),
-    /// The answer to a photo: the result JSON as text, shown and copied as it is.
+    /// The answer to a photo: the result JSON as text, shown and copied unchanged.
     Result {
         /// The photo.
         id: PhotoId,
         /// The result of `PRODUCT`'s schema, pretty-printed.
         json: String,
     },
-    /// A finer answer to a photo that was answered before, asked for by nobody.
+    /// A finer answer to a photo that was answered before, sent without a request.
     Finer {
         /// The photo.
         id: PhotoId,
-        /// As of [`Response::Result`].
+        /// As in [`Response::Result`].
         json: String,
     },
-    /// Captions that would have made answers finer cannot be used; the general ones still answer.
+    /// The finer captions could not be loaded; answers use the general ones.
     Coarse {
-        /// Why.
+        /// The reason.
         error: UiError,
     },
-    /// A result in words.
+    /// A result as text.
     Phrased {
         /// The photo.
         id: PhotoId,
-        /// The words.
+        /// The text.
         told: Narration,
     },
-    /// Where a node lies.
+    /// The location of a node.
     Placed {
         /// The photo.
         id: PhotoId,
-        /// The node, the way to it and what it shares with the photo's own.
+        /// The node, the path to it and the part that it shares with the photo's own path.
         place: Lineage,
         /// The same as a sentence.
         sentence: String,
@@ -196,20 +198,20 @@ pub enum Response {
         /// The photo.
         id: PhotoId,
     },
-    /// Something went wrong.
+    /// A request failed, or the engine did.
     Failed {
-        /// The photo that it went wrong with; none where it was the engine or the model.
+        /// The photo concerned; `None` if the engine or the model failed.
         id: Option<PhotoId>,
-        /// Whether the worker is of no further use.
+        /// Whether the worker can no longer be used.
         fatal: bool,
-        /// What to tell the visitor.
+        /// The error to show to the visitor.
         error: UiError,
     },
-    /// Something about a question.
+    /// A reply to a query.
     Told {
-        /// The question.
+        /// The query.
         id: AskId,
-        /// What.
+        /// The reply.
         reply: Reply,
     },
 }
@@ -314,7 +316,7 @@ mod tests {
 
     #[test]
     fn the_loader_script_speaks_the_same_language() {
-        // As `worker.js` writes them, with its own values filled in.
+        // Messages as `worker.js` writes them, with sample values.
         let progress = r#"{"type":"progress","stage":"engine","loaded":9,"total":0,"file":"worker_cpu_bg.wasm"}"#;
         assert_eq!(
             serde_json::from_str::<Response>(progress).unwrap(),
@@ -334,7 +336,7 @@ mod tests {
                 error: UiError::new(Cause::Engine, "w", "t").with_detail("d")
             }
         );
-        // The keys and words above are those that the script really uses.
+        // Checks that the script uses the keys and values above.
         let script = include_str!("../../worker.js");
         for word in [
             r#"type: "progress""#,
@@ -360,7 +362,7 @@ mod tests {
 
     #[test]
     fn the_widget_speaks_the_same_language() {
-        // Requests as `engine.js` writes them, with its own values filled in.
+        // Requests as `engine.js` writes them, with sample values.
         for request in [
             r#"{"type":"load","manifest_url":"https://a.example/m/manifest.json"}"#,
             r#"{"type":"caption","id":1}"#,

@@ -1,4 +1,4 @@
-//! Folder mode: many photos, read one after the other, as a table and as counts in the tree.
+//! Folder mode: reads many photos one after the other and shows a table and counts in the tree.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,24 +7,24 @@ use espalier_core::caption::CaptionResult;
 
 use crate::messages::photo_id::PhotoId;
 
-/// Photos that are taken at most; more would fill a phone's memory with names and points alone.
+/// Maximum number of photos; more would fill a phone's memory with names and embeddings alone.
 pub const MOST: usize = 2_000;
 
-/// Where one photo stands.
+/// State of one photo.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Standing {
     /// Not read yet.
     Waiting,
-    /// With the engine.
+    /// Being read by the engine.
     Reading,
     /// Read.
     Read {
-        /// What it says.
+        /// The result.
         result: Box<CaptionResult>,
         /// Distance of the photo to the root.
         radius: f64,
     },
-    /// Not readable.
+    /// Not readable, with the reason.
     Failed(String),
 }
 
@@ -35,12 +35,12 @@ pub struct Item {
     pub id: PhotoId,
     /// Name of its file.
     pub name: String,
-    /// Where it stands.
+    /// Its state.
     pub standing: Standing,
 }
 
 impl Item {
-    /// Its result, once it is read.
+    /// Returns the result, once the photo is read.
     #[must_use]
     pub fn result(&self) -> Option<&CaptionResult> {
         match &self.standing {
@@ -49,7 +49,7 @@ impl Item {
         }
     }
 
-    /// Name of the node where its evidence stops.
+    /// Returns the name of the node where the evidence stops.
     #[must_use]
     pub fn stop_name(&self) -> Option<&str> {
         let taxonomy = &self.result()?.taxonomy;
@@ -57,7 +57,7 @@ impl Item {
         stop.map(|step| step.name.as_str())
     }
 
-    /// Names of its path down to the stop.
+    /// Returns the names on the path from the root down to the stop.
     #[must_use]
     pub fn path_names(&self) -> Vec<&str> {
         let Some(result) = self.result() else {
@@ -70,7 +70,7 @@ impl Item {
     }
 }
 
-/// Photos in the order in which they were given.
+/// Photos in the order in which the visitor gave them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
     items: Vec<Item>,
@@ -79,7 +79,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// A batch of named photos.
+    /// Creates a batch of named photos.
     #[must_use]
     pub fn new(photos: Vec<(PhotoId, String)>) -> Self {
         let left_out = photos.len().saturating_sub(MOST);
@@ -94,20 +94,20 @@ impl Batch {
         }
     }
 
-    /// Its photos.
+    /// Returns the photos.
     #[must_use]
     pub fn items(&self) -> &[Item] {
         &self.items
     }
 
-    /// Whether a photo waits and none is being read.
+    /// Returns whether a photo is waiting and none is being read.
     #[must_use]
     pub fn is_due(&self) -> bool {
         let stands = |standing| self.items.iter().any(|item| item.standing == standing);
         stands(Standing::Waiting) && !stands(Standing::Reading)
     }
 
-    /// The next photo to read, unless one is being read; it counts as being read from now on.
+    /// Returns the next photo to read and marks it as being read; `None` while one is being read.
     pub fn begin_next(&mut self) -> Option<PhotoId> {
         if !self.is_due() {
             return None;
@@ -118,7 +118,7 @@ impl Batch {
         Some(item.id)
     }
 
-    /// Takes in what came of a photo.
+    /// Records the outcome of a photo.
     pub fn settle(&mut self, id: PhotoId, outcome: Result<(CaptionResult, f64), String>) {
         if let Some(item) = self.items.iter_mut().find(|item| item.id == id) {
             item.standing = match outcome {
@@ -131,7 +131,7 @@ impl Batch {
         }
     }
 
-    /// How many are settled, and how many there are.
+    /// Returns the number of photos that are read or failed, and the total.
     #[must_use]
     pub fn progress(&self) -> (usize, usize) {
         let open = |item: &&Item| matches!(item.standing, Standing::Waiting | Standing::Reading);
@@ -139,7 +139,7 @@ impl Batch {
         (self.items.len() - open, self.items.len())
     }
 
-    /// How many photos carry each node: those whose path passes it at or above its stop.
+    /// Counts, for each node, the photos whose path contains it at or above the stop.
     #[must_use]
     pub fn counts(&self) -> BTreeMap<String, u32> {
         let mut counts = BTreeMap::new();
@@ -153,7 +153,7 @@ impl Batch {
         counts
     }
 
-    /// The table, one photo a line, as spreadsheets read it.
+    /// Returns the table as CSV, one line per photo that is read or failed.
     #[must_use]
     pub fn to_csv(&self) -> String {
         let mut text =
@@ -189,7 +189,7 @@ impl Batch {
     }
 }
 
-/// A cell, quoted where it has to be; a leading sign of a formula is defused.
+/// Formats a CSV cell: quotes it if necessary and neutralises a leading formula sign.
 #[must_use]
 pub fn quoted(cell: &str) -> String {
     let number = cell.parse::<f64>().is_ok();

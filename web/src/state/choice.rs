@@ -1,23 +1,23 @@
-//! Which engine to use, and in words why not the other.
+//! Chooses the engine, and explains why the other one is not used.
 
 use crate::messages::protocol::Backend;
 use crate::ui_error::UiError;
 
-/// What the page's address asks for: `?backend=auto|webgpu|cpu`.
+/// The engine requested by the page's address: `?backend=auto|webgpu|cpu`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Preference {
-    /// The graphics processor if there is a real one, else the CPU.
+    /// WebGPU if there is a hardware adapter, else the CPU.
     #[default]
     Auto,
-    /// The CPU, without asking for anything else.
+    /// The CPU, without probing for an adapter.
     Cpu,
     /// WebGPU even on a software adapter.
     WebGpu,
 }
 
 impl Preference {
-    /// Reads the query part of the address, with or without its question mark. Words that are not
-    /// known count as `auto`.
+    /// Reads the query part of the address, with or without its question mark. Unknown values count
+    /// as `auto`.
     #[must_use]
     pub fn from_query(query: &str) -> Self {
         let value = query
@@ -32,23 +32,23 @@ impl Preference {
     }
 }
 
-/// What the browser answered when asked for a graphics adapter.
+/// The browser's answer to the request for a graphics adapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Probe {
-    /// A real graphics processor.
+    /// A hardware adapter, with its name.
     Hardware(String),
-    /// An adapter that computes on the CPU.
+    /// A software adapter, which computes on the CPU, with its name.
     Software(String),
-    /// No adapter, and why.
+    /// No adapter, with the reason.
     Missing(Missing),
-    /// The browser was not asked, since the answer would not matter.
+    /// The browser was not asked, because the answer would not matter.
     NotAsked,
 }
 
 /// Why there is no adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// The browser has no WebGPU, or hides it from pages without a secure address.
+    /// The browser has no WebGPU, or hides it from pages at insecure addresses.
     NoWebGpu,
     /// The browser has WebGPU and offers no adapter on this device.
     NoAdapter,
@@ -56,21 +56,21 @@ pub enum Missing {
     NoAnswer,
 }
 
-/// Why the graphics processor is not used.
+/// Why WebGPU is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PassedOver {
-    /// There is none to use.
+    /// There is no adapter.
     Missing(Missing),
-    /// Only one that is slower than the CPU engine.
+    /// Only a software adapter, which is slower than the CPU engine.
     Software(String),
-    /// An earlier page was ended by its browser while it started.
+    /// The browser killed an earlier page while WebGPU started.
     Crashed,
-    /// It was tried and failed.
+    /// WebGPU was tried and failed.
     Failed(UiError),
 }
 
 impl PassedOver {
-    /// One sentence for the page.
+    /// Returns the reason as text for the page.
     #[must_use]
     pub fn in_words(&self) -> String {
         match self {
@@ -99,10 +99,10 @@ impl PassedOver {
     }
 }
 
-/// The engine to start.
+/// Returns the engine to start.
 ///
 /// # Errors
-/// The reason why the graphics processor is passed over; the CPU engine it is then.
+/// The reason why WebGPU is not used; the caller then starts the CPU engine.
 pub fn choose(preference: Preference, probe: &Probe) -> Result<Backend, PassedOver> {
     match (preference, probe) {
         (Preference::Cpu, _) | (_, Probe::NotAsked) => Ok(Backend::Cpu),

@@ -1,27 +1,27 @@
-//! The dial from general to specific: the same path, cut higher or lower, without a new encode.
+//! The dial from general to specific: cuts the same path higher or lower, without a new encode.
 
 use espalier_core::caption::{CaptionResult, PathStep, TaxonomyResult};
 use espalier_core::taxonomy::Taxonomy;
 
-/// The levels of a path that a dial can stand at.
+/// The levels of a path that the dial can be set to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dial {
-    /// Places in the path, general to specific; at least one unless the path is empty.
+    /// Indices in the path, general to specific; at least one unless the path is empty.
     levels: Vec<usize>,
-    /// Index in `levels` of the place where the evidence stops; none where it stops above all.
+    /// Index in `levels` where the evidence stops; `None` if it stops above all of them.
     evidence: Option<usize>,
 }
 
 impl Dial {
-    /// The dial of a result: the steps that a person would name. Without the taxonomy that is all but
-    /// the root.
+    /// Creates the dial of a result from the steps that a person would name. Without the taxonomy,
+    /// these are all steps except the root.
     #[must_use]
     pub fn of(taxonomy: &TaxonomyResult, tree: Option<&Taxonomy>) -> Self {
         let path = &taxonomy.path;
         let mut levels: Vec<usize> = (1..path.len())
             .filter(|place| is_said(&path[*place], tree))
             .collect();
-        // Of steps with the same labels below only the most specific is worth a place.
+        // Of successive steps with the same labels below them, keeps only the most specific.
         if let Some(tree) = tree {
             let below = |place: &usize| {
                 let found = tree.find(&path[*place].id);
@@ -39,39 +39,39 @@ impl Dial {
         Self { levels, evidence }
     }
 
-    /// Number of places it can stand at.
+    /// Returns the number of levels.
     #[must_use]
     pub fn len(&self) -> usize {
         self.levels.len()
     }
 
-    /// Whether there is nothing to turn.
+    /// Returns whether there are no levels.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.levels.is_empty()
     }
 
-    /// The level where the evidence stops; none where it stops above all of them.
+    /// Returns the level where the evidence stops; `None` if it stops above all of them.
     #[must_use]
     pub fn evidence(&self) -> Option<usize> {
         self.evidence
     }
 
-    /// Place in the path of a level.
+    /// Returns the index in the path of a level.
     #[must_use]
     pub fn place(&self, level: usize) -> Option<usize> {
         self.levels.get(level).copied()
     }
 
-    /// Places in the path from the most general level to this one.
+    /// Returns the path indices from the most general level to this one.
     #[must_use]
     pub fn upto(&self, level: Option<usize>) -> &[usize] {
         let end = level.map_or(0, |level| (level + 1).min(self.levels.len()));
         &self.levels[..end]
     }
 
-    /// Which rungs a dial at `level` shows: those that speak of nothing more specific. A rung that
-    /// names no node of the path belongs to the one before it.
+    /// Returns, for each rung, whether a dial at `level` shows it: rungs that are not more specific
+    /// than the level. A rung that names no node of the path follows the rung before it.
     #[must_use]
     pub fn shows(&self, result: &CaptionResult, level: usize) -> Vec<bool> {
         let path = &result.taxonomy.path;
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn broad_steps_and_steps_that_add_nothing_are_no_levels() {
         let dial = dial("b");
-        // entity and object hold all labels, the fauna of the air holds just the birds.
+        // entity and object cover all labels; the fauna of the air covers only the birds.
         assert_eq!(dial.levels, [2, 4, 5]);
         assert_eq!(dial.evidence(), Some(1));
         assert_eq!(dial.upto(dial.evidence()), [2, 4]);
@@ -144,7 +144,7 @@ mod tests {
     fn evidence_above_every_level_is_no_level() {
         assert_eq!(dial("o").evidence(), None);
         assert_eq!(dial("o").upto(None), [0_usize; 0]);
-        // Stopping at a step that adds nothing is stopping above the next one.
+        // A stop at a skipped step counts as a stop above the next level.
         assert_eq!(dial("f").evidence(), Some(0));
     }
 

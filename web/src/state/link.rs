@@ -1,18 +1,18 @@
-//! What of the page's state a link carries: model, node, sample and dial. Never a photo.
+//! Encodes parts of the page's state in a link: model, node, sample and dial. Never a photo.
 
 use super::choice::Preference;
 
-/// Names of the sample photos, as files of `samples/` are called.
+/// Names of the sample photos, as in the file names of `samples/`.
 pub const SAMPLES: [&str; 8] = [
     "cat", "car", "coffee", "cello", "clock", "barn", "raccoon", "galaxies",
 ];
 
-/// The part of an address behind its question mark, understood.
+/// The parsed query of an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Link {
-    /// Which engine.
+    /// The requested engine.
     pub backend: Preference,
-    /// Names of models; the first is the page's, the others stand beside it.
+    /// Names of models; the first is the page's own, the others are shown beside it.
     pub models: Vec<String>,
     /// First digits of the hash of the model that the link was made with.
     pub made_with: Option<String>,
@@ -20,18 +20,18 @@ pub struct Link {
     pub node: Option<String>,
     /// A sample photo to read.
     pub sample: Option<String>,
-    /// Level of the dial.
+    /// Level of the dial; `None` is where the evidence stops.
     pub level: Option<usize>,
 }
 
-/// Digits of a model's hash that a link carries.
+/// Number of digits of a model's hash in a link.
 pub const DIGITS: usize = 12;
 
-/// Models that are shown side by side at most.
+/// Maximum number of models shown side by side.
 pub const MOST_MODELS: usize = 4;
 
 impl Link {
-    /// Reads a query, with or without its question mark. What is not understood counts as not said.
+    /// Parses a query, with or without its question mark. Ignores invalid and unknown parameters.
     #[must_use]
     pub fn from_query(query: &str) -> Self {
         let mut link = Self {
@@ -60,7 +60,7 @@ impl Link {
         link
     }
 
-    /// The query that says this, with its question mark; empty where there is nothing to say.
+    /// Returns the query with its question mark; empty if no parameter is set.
     #[must_use]
     pub fn to_query(&self) -> String {
         let mut pairs = Vec::new();
@@ -92,13 +92,14 @@ impl Link {
     }
 }
 
-/// A name of a folder of models: nothing that leads out of it.
+/// Returns whether this is a valid model folder name; rejects names that could leave the folder of
+/// models.
 fn is_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     !name.is_empty() && !name.starts_with('.') && name.chars().all(fits)
 }
 
-/// Percent-encoding of everything but letters, digits and a few signs.
+/// Percent-encodes everything except ASCII letters, digits and `-_.~`.
 fn encoded(text: &str) -> String {
     text.bytes()
         .map(|byte| match byte {

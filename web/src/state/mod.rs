@@ -1,4 +1,4 @@
-//! The page's state: pure, and tested without a browser.
+//! The page's state: pure code, tested without a browser.
 
 pub mod batch;
 pub mod choice;

@@ -1,15 +1,15 @@
-//! Which comparison of models the page offers, given the models that lie beside it.
+//! Decides which comparison of models the page offers, given the models installed beside it.
 
 use crate::load::{DEFAULT_MODEL, SMALL_MODEL};
 
-/// What a visitor can do with the models beside the page.
+/// The comparison that a visitor is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// Nothing: there is one model, or both are on the screen already.
+    /// No comparison: there is one model, or both are on the screen already.
     None,
     /// A link that shows the default model and the small one side by side.
     Both,
-    /// A choice among all models, because there are others than these two.
+    /// A choice among all models, because there are models other than these two.
     Choice,
 }
 

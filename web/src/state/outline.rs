@@ -1,50 +1,50 @@
-//! The taxonomy as an outline: what is unfolded, where the focus is, and what a key does.
+//! The taxonomy as an outline: expanded rows, focus and keyboard navigation.
 //!
-//! As in WordNet a concept may have several parents, so that it has several rows; a row is therefore
-//! known by the way that leads to it.
+//! As in WordNet, a concept may have several parents and thus several rows. A row is therefore
+//! identified by its path from the root.
 
 use std::collections::BTreeSet;
 
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
-/// The way from the root to a row, both included.
+/// The path from the root to a row, both included.
 pub type Way = Vec<NodeIx>;
 
 /// A visible row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The way to it.
+    /// The path to it.
     pub way: Way,
-    /// Whether it is unfolded; none for a node without children.
+    /// Whether it is expanded; `None` for a node without children.
     pub open: Option<bool>,
-    /// Its place among its siblings, from 1.
+    /// Position among its siblings, from 1.
     pub place: usize,
-    /// Its siblings, itself included.
+    /// Number of siblings, including itself.
     pub siblings: usize,
 }
 
 impl Row {
-    /// Its node.
+    /// Returns the node of the row.
     #[must_use]
     pub fn node(&self) -> NodeIx {
         self.way.last().copied().unwrap_or(NodeIx(0))
     }
 
-    /// A name for the row that is the same as long as the taxonomy is.
+    /// Returns a key of the row that is stable for a given taxonomy.
     #[must_use]
     pub fn key(&self) -> String {
         key_of(&self.way)
     }
 }
 
-/// A name for the row at the end of a way.
+/// Returns the key of the row at the end of a path.
 #[must_use]
 pub fn key_of(way: &[NodeIx]) -> String {
     let steps: Vec<String> = way.iter().map(|ix| ix.0.to_string()).collect();
     steps.join("-")
 }
 
-/// What is unfolded, and where the focus is.
+/// Expanded rows and the focus.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
     open: BTreeSet<Way>,
@@ -52,7 +52,7 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// An outline with its root unfolded.
+    /// Creates an outline with the root expanded.
     #[must_use]
     pub fn new(tree: &Taxonomy) -> Self {
         let root = vec![tree.root()];
@@ -62,25 +62,25 @@ impl Outline {
         }
     }
 
-    /// The row that the focus is on.
+    /// Returns the path of the row that has the focus.
     #[must_use]
     pub fn focus(&self) -> &[NodeIx] {
         &self.focus
     }
 
-    /// Puts the focus on a row.
+    /// Moves the focus to a row.
     pub fn set_focus(&mut self, way: Way) {
         self.focus = way;
     }
 
-    /// Folds or unfolds a row.
+    /// Collapses or expands a row.
     pub fn toggle(&mut self, way: &[NodeIx]) {
         if !self.open.remove(way) {
             self.open.insert(way.to_vec());
         }
     }
 
-    /// Unfolds everything above a row and puts the focus on it.
+    /// Expands all ancestors of a row and moves the focus to it.
     pub fn reveal(&mut self, way: Way) {
         for end in 1..way.len() {
             self.open.insert(way[..end].to_vec());
@@ -88,14 +88,14 @@ impl Outline {
         self.focus = way;
     }
 
-    /// Folds everything and unfolds one way; the focus goes to its row `focus`.
+    /// Collapses everything, expands one path and moves the focus to its row at index `focus`.
     pub fn show_only(&mut self, way: &[NodeIx], focus: usize) {
         self.open.clear();
         self.reveal(way.to_vec());
         self.focus = way[..(focus + 1).min(way.len())].to_vec();
     }
 
-    /// All visible rows, top to bottom; siblings by falling `weight`, then by name.
+    /// Returns all visible rows, top to bottom; siblings by descending `weight`, then by name.
     #[must_use]
     pub fn rows(&self, tree: &Taxonomy, weight: impl Fn(NodeIx) -> f32) -> Vec<Row> {
         let mut rows = Vec::new();
@@ -134,9 +134,9 @@ impl Outline {
         }
     }
 
-    /// Takes a key; true where it meant something. `rows` are the visible rows.
+    /// Handles a key; returns whether it has a meaning here. `rows` are the visible rows.
     ///
-    /// As the ARIA practices for trees say, and page up and down for the siblings.
+    /// Follows the ARIA practices for tree views; page up and down move between siblings.
     pub fn key(&mut self, tree: &Taxonomy, rows: &[Row], key: &str) -> bool {
         let at = rows.iter().position(|row| row.way == self.focus);
         let at = at.unwrap_or(0);

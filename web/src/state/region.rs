@@ -1,11 +1,11 @@
-//! A box on a photo: drawn with a pointer, or moved and resized by keys.
+//! A box on a photo, drawn with a pointer or moved and resized by keys.
 
-/// Smallest side, as a share of the photo's.
+/// Minimum side of a box, as a fraction of the photo's side.
 const SMALLEST: f64 = 0.04;
-/// How far a key moves, as a share of the photo's side.
+/// Step of an arrow key, as a fraction of the photo's side.
 const STEP: f64 = 0.02;
 
-/// A box in shares of the photo's width and height.
+/// A box, in fractions of the photo's width and height.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Region {
     /// Left edge.
@@ -30,7 +30,7 @@ impl Default for Region {
 }
 
 impl Region {
-    /// The box between two points, at least as large as the smallest and inside of the photo.
+    /// Returns the box between two points, clamped to the photo and to the minimum size.
     #[must_use]
     pub fn between(a: (f64, f64), b: (f64, f64)) -> Self {
         let side = |a: f64, b: f64| {
@@ -44,8 +44,8 @@ impl Region {
         Self { x1, y1, x2, y2 }
     }
 
-    /// The box after a key: arrows move it, with shift they move its lower right corner. None for a
-    /// key that means nothing here.
+    /// Returns the box after a key press: arrows move it, with shift they move its lower right
+    /// corner. `None` for other keys.
     #[must_use]
     pub fn key(self, key: &str, shift: bool) -> Option<Self> {
         let (dx, dy) = match key {
@@ -63,7 +63,7 @@ impl Region {
         Some(self.moved(dx, dy))
     }
 
-    /// The box moved, as far as the photo's edges let it.
+    /// Returns the box moved by `dx` and `dy`, stopped at the photo's edges.
     #[must_use]
     pub fn moved(self, dx: f64, dy: f64) -> Self {
         let dx = dx.clamp(-self.x1, 1.0 - self.x2);
@@ -76,14 +76,14 @@ impl Region {
         }
     }
 
-    /// As the command line takes it.
+    /// Returns `x1, y1, x2, y2`, as the command line expects them.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "shares of a photo's side")]
     pub fn corners(self) -> [f32; 4] {
         [self.x1, self.y1, self.x2, self.y2].map(|v| v as f32)
     }
 
-    /// As it is told to those who do not see it.
+    /// Describes the box for screen readers.
     #[must_use]
     pub fn in_words(self) -> String {
         let percent = |v: f64| (v * 100.0).round();

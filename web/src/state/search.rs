@@ -1,20 +1,20 @@
-//! Finding a concept by a name, a synonym or its id.
+//! Searches concepts by name, synonym or id.
 
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
-/// Results at most.
+/// Maximum number of results.
 pub const MOST: usize = 12;
 
 /// A concept that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// It.
+    /// The concept.
     pub node: NodeIx,
-    /// The name or id that was found; the concept's first name where it is that.
+    /// The name, synonym or id that matched.
     pub by: String,
 }
 
-/// How well a text matches what is sought: the smaller the better; none where it does not.
+/// Ranks how well a text matches the query, smaller is better; `None` without a match.
 fn rank(text: &str, sought: &str) -> Option<u8> {
     let text = text.to_lowercase();
     let words = || text.split([' ', '-', '_']);
@@ -31,8 +31,9 @@ fn rank(text: &str, sought: &str) -> Option<u8> {
     }
 }
 
-/// The concepts that match best, at most [`MOST`]: the whole name before its beginning, that before
-/// the beginning of a later word, that before any part; first names before synonyms.
+/// Returns the concepts that match best, at most [`MOST`]. Ranks exact matches before prefixes,
+/// prefixes before those of later words, and these before substrings; then first names before
+/// synonyms.
 #[must_use]
 pub fn find(tree: &Taxonomy, sought: &str) -> Vec<Hit> {
     let sought = sought.trim().to_lowercase();

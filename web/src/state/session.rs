@@ -1,10 +1,10 @@
-//! What the page is doing, as one value, and the only function that changes it.
+//! The page's state as one value, and the only function that changes it.
 //!
-//! [`Session::next`] is pure: it takes an [`Event`] and returns what to do as [`Command`]s; the
-//! shell (`crate::shell`) carries those out and feeds what comes of them back. Two small
-//! machines run side by side: the [`Engine`] (off → probing → loading → ready) and the
-//! [`Work`] on the photo (none → waiting → running → done), because a photo may be chosen at any
-//! time and waits for the engine where it must.
+//! [`Session::next`] is pure: it takes an [`Event`] and returns [`Command`]s. The shell
+//! (`crate::shell`) executes them and feeds the outcomes back as events. There are two state
+//! machines: the [`Engine`] (off → probing → loading → ready) and the [`Work`] on the photo (none →
+//! waiting → running → done). They are separate because a photo may be chosen at any time and may
+//! have to wait for the engine.
 
 use std::sync::Arc;
 
@@ -17,48 +17,48 @@ use crate::messages::photo_id::PhotoId;
 use crate::messages::protocol::{Backend, EngineInfo, Progress, Response, Stage};
 use crate::ui_error::UiError;
 
-/// Where the engine stands.
+/// State of the engine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Engine {
-    /// Nothing was asked of it yet, or it was stopped.
+    /// Not requested yet, or stopped.
     Off,
-    /// Sizes are being read and the browser is being asked for a graphics adapter.
+    /// Reading the sizes and asking the browser for a graphics adapter.
     Probing,
-    /// A worker runs and is on its way to ready.
+    /// A worker is starting.
     Loading {
         /// Which engine.
         backend: Backend,
-        /// How far.
+        /// The progress.
         bar: Bar,
     },
-    /// A worker waits for photos.
+    /// A worker is ready for photos.
     Ready(EngineInfo),
     /// No engine could be made ready.
     Failed(UiError),
 }
 
-/// Where the photo stands.
+/// State of the photo.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
     /// No photo yet.
     None,
     /// Shown, and waiting for the engine.
     Waiting(PhotoId),
-    /// With the engine.
+    /// Being read by the engine.
     Running(PhotoId),
     /// Read.
     Done(Arc<Answer>),
-    /// Not read.
+    /// Could not be read.
     Failed {
-        /// The photo; none where none could be taken from what was dropped or pasted.
+        /// The photo; `None` if the dropped or pasted data held none.
         photo: Option<PhotoId>,
-        /// Why.
+        /// The reason.
         error: UiError,
     },
 }
 
 impl Work {
-    /// Whether there is a photo, or was an attempt at one.
+    /// Returns whether there is a photo, or an attempt to give one failed.
     #[must_use]
     pub const fn is_some(&self) -> bool {
         !matches!(self, Self::None)
@@ -70,41 +70,41 @@ impl Work {
 pub struct Answer {
     /// The photo.
     pub photo: PhotoId,
-    /// The result, for the page to draw.
+    /// The parsed result, for display.
     pub result: CaptionResult,
     /// The result exactly as the engine wrote it, for the visitor to copy.
     pub json: String,
 }
 
-/// Everything that can happen to a session.
+/// An event in a session.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// Sizes became known.
+    /// The sizes are known.
     Planned(Plan),
-    /// The visitor asked for the model.
+    /// The visitor requested the model.
     LoadWanted,
-    /// The visitor gave a photo.
+    /// The visitor chose a photo.
     PhotoChosen(PhotoId),
-    /// What the visitor gave holds no photo.
+    /// The data from the visitor holds no photo.
     PhotoRefused(UiError),
     /// The visitor asked to try again.
     Retry,
-    /// The visitor has had enough of waiting for the model.
+    /// The visitor cancelled the load of the model.
     CancelWanted,
-    /// An earlier page was ended by its browser while this engine started.
+    /// The browser killed an earlier page while this engine started.
     CrashedBefore(Backend),
     /// The browser answered about its graphics adapter.
     Probed(Probe),
-    /// The worker said something.
+    /// The worker sent a message.
     Said(Response),
-    /// The worker broke without a word of its own.
+    /// The worker failed without sending an error message.
     Died(UiError),
     /// The worker has been silent for longer than [`Session::patience`].
     Silent,
 }
 
 impl Event {
-    /// Whether the visitor did it.
+    /// Returns whether the visitor caused the event.
     const fn is_of_visitor(&self) -> bool {
         matches!(
             self,
@@ -117,47 +117,47 @@ impl Event {
     }
 }
 
-/// What the shell has to do.
+/// An action for the shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Wait until the sizes are known and, where `adapter` is set, ask the browser for a graphics
+    /// Wait until the sizes are known and, if `adapter` is set, ask the browser for a graphics
     /// adapter.
     Probe {
-        /// Whether the answer matters.
+        /// Whether to ask for an adapter.
         adapter: bool,
     },
-    /// End the worker, if there is one, and start this one.
+    /// Terminate the worker, if there is one, and start this one.
     Start(Backend),
     /// Send `Load`.
     Load,
     /// Send the photo.
     Send(PhotoId),
-    /// End the worker.
+    /// Terminate the worker.
     Stop,
 }
 
 /// The state of the page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
-    /// Which engine the address asks for.
+    /// The engine requested by the page's address.
     pub preference: Preference,
     /// Known sizes.
     pub plan: Plan,
     /// The engine.
     pub engine: Engine,
-    /// Why the graphics processor is not used, once that is so.
+    /// Why WebGPU is not used, once that is decided.
     pub passed_over: Option<PassedOver>,
-    /// Why answers stay general, where the captions that make them finer did not come.
+    /// Why answers stay general, if the finer captions could not be loaded.
     pub coarse: Option<UiError>,
     /// The photo.
     pub work: Work,
-    /// How often the visitor has asked for something or an answer has become finer; the same error
-    /// twice is two errors.
+    /// Number of visitor actions and of finer answers so far. It distinguishes two occurrences of
+    /// the same error.
     pub turn: u64,
 }
 
 impl Session {
-    /// A page just opened.
+    /// Creates the session of a page that was just opened.
     #[must_use]
     pub const fn new(preference: Preference) -> Self {
         Self {
@@ -176,15 +176,15 @@ impl Session {
         }
     }
 
-    /// Takes one event in and says what to do. Events that make no sense in the state at hand
-    /// (a late message, a second press) change nothing.
+    /// Applies one event and returns the commands to execute. Ignores events that do not fit the
+    /// current state (a late message, a second press).
     pub fn next(&mut self, event: Event) -> Vec<Command> {
         if event.is_of_visitor() {
             self.turn += 1;
         }
         match event {
             Event::Planned(plan) => {
-                // A bar that is already on the screen keeps its total.
+                // A bar that is already shown keeps its total.
                 self.plan = plan;
                 Vec::new()
             }
@@ -197,7 +197,7 @@ impl Session {
             Event::Retry => self.retry(),
             Event::CancelWanted => self.cancel(),
             Event::CrashedBefore(backend) => {
-                // The CPU engine is the smallest there is: nothing to step down to.
+                // There is no fallback below the CPU engine.
                 if backend == Backend::WebGpu {
                     self.passed_over = Some(PassedOver::Crashed);
                 }
@@ -213,10 +213,11 @@ impl Session {
         }
     }
 
-    /// Seconds that the worker may be silent in the state at hand; none where silence is normal.
+    /// Returns the time in seconds that the worker may be silent in the current state; `None` where
+    /// silence is normal.
     ///
-    /// A graphics processor compiles its kernels at the first picture: seconds on a real one, and
-    /// minutes on a software adapter, which is only ever used where the address forces it.
+    /// WebGPU compiles its kernels at the first image. This takes seconds on a hardware adapter and
+    /// minutes on a software adapter, which is used only if the address forces it.
     #[must_use]
     pub const fn patience(&self) -> Option<u64> {
         let gpu = match self.preference {
@@ -274,7 +275,7 @@ impl Session {
         }
     }
 
-    /// Ends a load. What has arrived whole is kept, so that the next one goes on from there.
+    /// Cancels a load. Files that have arrived completely stay cached for the next load.
     fn cancel(&mut self) -> Vec<Command> {
         if !matches!(self.engine, Engine::Probing | Engine::Loading { .. }) {
             return Vec::new();
@@ -323,7 +324,7 @@ impl Session {
                 Vec::new()
             }
             Response::Finer { id, json } if self.is_done(id) => {
-                // A turn of its own, so that the answer is drawn anew.
+                // Counts as a turn, so that the answer is redrawn.
                 self.turn += 1;
                 self.answered(id, json);
                 Vec::new()
@@ -387,9 +388,9 @@ impl Session {
         };
     }
 
-    /// The engine is gone. The graphics processor gives way to the CPU, in mid-flight where need
-    /// be; the CPU engine is started again by the next photo, not by itself, so that a photo that
-    /// kills it cannot kill it for ever.
+    /// Handles the loss of the engine. WebGPU falls back to the CPU engine, which then reads a
+    /// photo that was in progress. The CPU engine is restarted only by the next photo, so that a
+    /// photo that crashes it does not cause an endless loop.
     fn lost(&mut self, error: UiError) -> Vec<Command> {
         let backend = match &self.engine {
             Engine::Loading { backend, .. } => *backend,

@@ -1,42 +1,42 @@
-//! What of the disk stays the same while it is moved: the lines of the taxonomy, the sizes of its
-//! nodes, and which names matter most. Computed once, because the disk is painted at every move of
-//! the pointer and a taxonomy may have thousands of nodes.
+//! The parts of the disk that do not change while it is moved: the lines of the taxonomy, the sizes
+//! of its nodes, and the priority of their names. Computed once, because the disk is repainted at
+//! every pointer move and a taxonomy may have thousands of nodes.
 
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
 use super::view::{Place, View};
 
-/// Straight pieces of a hyperbolic line. Circles through the rim would be long near it.
+/// Straight segments per hyperbolic line. Circles through the rim would be long near it.
 const PIECES: usize = 6;
 
-/// Nodes up to which dots and lines have their full size and strength.
+/// Number of nodes up to which dots and lines have full size and strength.
 const FEW: f64 = 400.0;
 
-/// A line of the taxonomy, from the nearest node above that has a place.
+/// A line of the taxonomy, from the nearest ancestor that has a position to a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// The lower node.
     pub node: NodeIx,
-    /// Places that the line leads through, the upper node first.
+    /// Points along the line, the upper node first.
     pub way: [Place; PIECES + 1],
 }
 
-/// The unchanging part of a picture of the disk.
+/// The part of a drawing of the disk that does not change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sketch {
-    /// One line for each node that has a place and is not the root.
+    /// One line for each node that has a position and an ancestor with a position.
     pub lines: Vec<Line>,
     /// Radius of each node's dot in CSS pixels, in the order of the taxonomy.
     pub radii: Vec<f64>,
-    /// Nodes that have a place, broad ones first.
+    /// Nodes that have a position, those with most labels below them first.
     pub broad: Vec<NodeIx>,
-    /// How strongly nodes and lines off the path are drawn, from 0 to 1: the more there are, the
-    /// fainter each of them is, so that the path stays visible.
+    /// Opacity of nodes and lines off the path, from 0 to 1. It falls with the number of nodes, so
+    /// that the path stays visible.
     pub strength: f64,
 }
 
 impl Sketch {
-    /// Works out what is drawn of `tree` with its nodes at `places`, in the order of the tree.
+    /// Computes the sketch of `tree` with its nodes at `places`, in the order of the tree.
     #[must_use]
     pub fn of(tree: &Taxonomy, places: &[Option<Place>]) -> Self {
         let place = |ix: &NodeIx| places.get(ix.index()).copied().flatten();
@@ -70,7 +70,7 @@ impl Sketch {
     }
 }
 
-/// Places on the hyperbolic line between two places, evenly in hyperbolic length.
+/// Returns points on the geodesic between two points, evenly spaced in hyperbolic length.
 fn hyperbolic(from: Place, to: Place) -> [Place; PIECES + 1] {
     let here = View::default().centred(from);
     let [x, y] = here.seen(to);
@@ -81,7 +81,7 @@ fn hyperbolic(from: Place, to: Place) -> [Place; PIECES + 1] {
         }
         #[expect(clippy::cast_precision_loss, reason = "a few pieces")]
         let share = piece as f64 / PIECES as f64;
-        // tanh(share * atanh(far)), which stays finite at the rim.
+        // tanh(share * atanh(far)), in a form that stays finite at the rim.
         let (ahead, behind) = ((1.0 + far).powf(share), (1.0 - far).max(0.0).powf(share));
         let length = (ahead - behind) / (ahead + behind);
         here.meant([x / far * length, y / far * length])
@@ -107,7 +107,7 @@ mod tests {
     fn lines_lead_from_the_nearest_node_above_that_has_a_place() {
         let tree = Taxonomy::from_tsv(TREE).unwrap();
         let (root, dog) = ([0.0, 0.0], [0.3, 0.4]);
-        // The animal has no place, the cat neither.
+        // The animal and the cat have no position.
         let sketch = Sketch::of(&tree, &[Some(root), None, Some(dog), None]);
         assert_eq!(sketch.lines.len(), 1);
         let line = &sketch.lines[0];

@@ -1,16 +1,16 @@
-//! How the disk is looked at: moved by an isometry of the hyperbolic plane, enlarged about its
+//! View transform of the disk: an isometry of the hyperbolic plane, then magnification about the
 //! centre.
 
-/// Largest enlargement.
+/// Maximum magnification.
 const CLOSEST: f64 = 24.0;
-/// Points are kept inside of this radius.
+/// Maximum Euclidean radius; points are clamped to it.
 const RIM: f64 = 0.999_999;
 
-/// A place in the disk.
+/// A point in the disk.
 pub type Place = [f64; 2];
 
-/// A view: an isometry of the disk, `z -> (a z + b) / (conj(b) z + conj(a))` with places as complex
-/// numbers and `|a|^2 - |b|^2 = 1`, and an enlargement.
+/// A view: an isometry of the disk, `z -> (a z + b) / (conj(b) z + conj(a))` with points as complex
+/// numbers and `|a|^2 - |b|^2 = 1`, and a magnification.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
     a: Place,
@@ -55,7 +55,7 @@ fn inside([x, y]: Place) -> Place {
 }
 
 impl View {
-    /// The isometry that takes the origin to `to` along a line.
+    /// Returns the hyperbolic translation that maps the origin to `to`.
     fn taking_origin(to: Place) -> Self {
         let [x, y] = inside(to);
         let scale = (1.0 - x * x - y * y).sqrt().recip();
@@ -74,7 +74,8 @@ impl View {
         }
     }
 
-    /// First `self`, then `next`; the enlargement stays. Kept an isometry against rounding.
+    /// Composes two isometries: first `self`, then `next`. Keeps the magnification of `self`.
+    /// Renormalises the coefficients against rounding errors.
     fn then(self, next: Self) -> Self {
         let a = plus(times(next.a, self.a), times(next.b, conj(self.b)));
         let b = plus(times(next.a, self.b), times(next.b, conj(self.a)));
@@ -93,25 +94,25 @@ impl View {
         inside(over(above, below))
     }
 
-    /// How much is enlarged.
+    /// Returns the magnification.
     #[must_use]
     pub fn zoom(&self) -> f64 {
         self.zoom
     }
 
-    /// Where a place of the disk is seen; the disk's rim is seen at distance [`View::zoom`].
+    /// Maps a point of the disk to its view position; the rim lies at distance [`View::zoom`].
     #[must_use]
     pub fn seen(&self, p: Place) -> Place {
         self.moved(p).map(|v| v * self.zoom)
     }
 
-    /// The place that is seen here; the inverse of [`View::seen`] inside of the disk.
+    /// Maps a view position to a point of the disk; inverts [`View::seen`] inside the disk.
     #[must_use]
     pub fn meant(&self, seen: Place) -> Place {
         self.inverse().moved(inside(seen.map(|v| v / self.zoom)))
     }
 
-    /// The view in which what is seen at `from` is seen at `to`, as by dragging.
+    /// Returns the view after a drag from `from` to `to`, both view positions.
     #[must_use]
     pub fn dragged(self, from: Place, to: Place) -> Self {
         let [from, to] = [from, to].map(|seen| inside(seen.map(|v| v / self.zoom)));
@@ -119,7 +120,7 @@ impl View {
             .then(Self::taking_origin(to))
     }
 
-    /// A view enlarged about its middle.
+    /// Returns the view magnified about its centre by the factor `by`, within limits.
     #[must_use]
     pub fn zoomed(self, by: f64) -> Self {
         Self {
@@ -128,7 +129,7 @@ impl View {
         }
     }
 
-    /// A view with this place in the middle, turned as the disk itself.
+    /// Returns the view with this point at the centre and without rotation.
     #[must_use]
     pub fn centred(self, place: Place) -> Self {
         Self {

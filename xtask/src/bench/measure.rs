@@ -1,4 +1,4 @@
-//! What the benchmarks have in common: options, results of programs, medians.
+//! Shared parts of the benchmarks: options, program output, medians.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -63,7 +63,7 @@ pub(super) fn outcome(program: &mut Command) -> Result<Value> {
     serde_json::from_str(line).with_context(|| format!("expected a JSON object, found `{line}`"))
 }
 
-/// The middle value, or the mean of both middle ones; NaN of none.
+/// The median; the mean of the two middle values for an even count, NaN for an empty list.
 pub(super) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

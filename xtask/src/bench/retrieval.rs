@@ -1,4 +1,4 @@
-//! Retrieval over embeddings that are there, beside NumPy and FAISS: time and peak memory.
+//! Retrieval over precomputed embeddings, compared with NumPy and FAISS: time and peak memory.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,13 +14,13 @@ use crate::process::{command, run as execute};
 
 const PEER: &str = "benches/peers/numpy_retrieval.py";
 
-/// The peers, by their key in what the script prints.
+/// The peers, by their key in the output of the script.
 const PEERS: [(&str, &str); 2] = [("numpy", "NumPy"), ("faiss", "FAISS, flat")];
 
-/// Runs all three in turn; the text for the document.
+/// Runs all three in turn; returns the text for the document.
 ///
 /// # Errors
-/// Fails where one of them cannot be built or run, or where they do not find the same.
+/// Fails if one of them cannot be built or run, or if their results differ.
 pub(super) fn run(root: &Path, options: &Options) -> Result<String> {
     let mut build = command("cargo");
     build.args(["build", "--release", "--workspace", "--bins"]);
@@ -53,13 +53,13 @@ pub(super) fn run(root: &Path, options: &Options) -> Result<String> {
     ))
 }
 
-/// One number of every round of a program.
+/// The values of one key in every round of a program.
 fn each(found: &Value, program: &str, key: &str) -> Vec<f64> {
     let rounds = found[program].as_array().into_iter().flatten();
     rounds.filter_map(|round| round[key].as_f64()).collect()
 }
 
-/// The peers beside ours, as a Markdown table; `None` where ours is not there.
+/// The peers compared with ours, as a Markdown table; `None` if our values are missing.
 fn table(found: &Value) -> Option<String> {
     let (seconds, memory) = (
         each(found, "ours", "seconds"),

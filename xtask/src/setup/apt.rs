@@ -1,5 +1,5 @@
-//! Debian and Ubuntu packages: installed as root or through sudo, with a list to install by hand
-//! where neither is possible.
+//! Debian and Ubuntu packages: installed as root or through sudo; otherwise the error lists what to
+//! install by hand.
 
 use std::process::Command;
 use std::sync::OnceLock;
@@ -8,10 +8,10 @@ use anyhow::{Context, Result, bail};
 
 use crate::process::{capture, command, on_path, run, succeeds};
 
-/// Installs those of `packages` that are missing. Silent where none is.
+/// Installs the missing ones of `packages`. Silent if none is missing.
 ///
 /// # Errors
-/// Names the packages and why they could not be installed.
+/// The error names the packages and why they could not be installed.
 pub fn ensure(packages: &[&str]) -> Result<()> {
     let missing: Vec<&str> = packages.iter().copied().filter(|p| !installed(p)).collect();
     if missing.is_empty() {
@@ -25,10 +25,10 @@ pub fn ensure(packages: &[&str]) -> Result<()> {
     })
 }
 
-/// A command that runs with root's rights.
+/// A command that runs as root.
 ///
 /// # Errors
-/// Fails for a user who is not root where there is no sudo.
+/// Fails if the user is not root and there is no sudo.
 pub fn as_root(program: &str) -> Result<Command> {
     if capture(command("id").arg("-u"))?.trim() == "0" {
         return Ok(command(program));
@@ -58,8 +58,8 @@ fn install(packages: &[&str]) -> Result<()> {
         .args(packages))
 }
 
-/// Fetches the package lists, the first time that this run needs them. An update that fails is
-/// told and survived: the lists at hand may do.
+/// Fetches the package lists once per run. A failed update is only reported: the present lists may
+/// suffice.
 fn update_once() -> Result<()> {
     static DONE: OnceLock<()> = OnceLock::new();
     if DONE.set(()).is_ok() && !succeeds(as_root("apt-get")?.args(["update", "-qq"])) {

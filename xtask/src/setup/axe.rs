@@ -1,7 +1,7 @@
-//! axe-core, which looks for barriers in the built page during the browser tests.
+//! axe-core, which checks the accessibility of the built page during the browser tests.
 //!
-//! Taken from npm's registry by npm and kept in the cache folder; its licence (MPL-2.0) is that of a
-//! tool that is run, not of anything shipped.
+//! Installed from npm's registry by npm and stored in the cache folder. Its licence (MPL-2.0) is
+//! that of a tool that is run, not of anything shipped.
 
 use std::path::{Path, PathBuf};
 
@@ -22,10 +22,10 @@ fn place() -> PathBuf {
         .join(FILE)
 }
 
-/// Path of axe-core, fetched where it is missing.
+/// Path of axe-core, which is fetched if missing.
 ///
 /// # Errors
-/// Says what to install where there is no npm, or that the registry gave nothing.
+/// The error says what to install if there is no npm, or that the registry returned nothing.
 pub fn ensure() -> Result<PathBuf> {
     let place = place();
     if place.is_file() {
@@ -47,7 +47,7 @@ pub fn ensure() -> Result<PathBuf> {
     Ok(place)
 }
 
-/// Takes the one file out of the package.
+/// Extracts the one file from the package.
 fn unpack(folder: &Path, place: &Path) -> Result<()> {
     run(command("tar")
         .arg("xzf")

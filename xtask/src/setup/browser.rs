@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use super::apt;
 use crate::process::{command, on_path, succeeds};
 
-/// Names under which Chromium is found, in order.
+/// Names of the Chromium program, in search order.
 const CHROMIUM: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 /// The two programs that a browser test starts.
@@ -19,7 +19,7 @@ pub struct Browser {
     pub chromedriver: PathBuf,
 }
 
-/// Finds Chromium and chromedriver, installing Debian's packages where one is missing.
+/// Finds Chromium and chromedriver; installs Debian's packages if one is missing.
 ///
 /// # Errors
 /// Says what to install by hand.
@@ -43,7 +43,7 @@ fn find() -> Option<Browser> {
     })
 }
 
-/// Ubuntu's `chromium-browser` is on the path but only tells to install a snap, so try it.
+/// Starts the program to check it: Ubuntu's `chromium-browser` only asks to install a snap.
 fn working(name: &str) -> Option<PathBuf> {
     on_path(name).filter(|program| succeeds(command(program).arg("--version")))
 }

@@ -17,26 +17,26 @@ pub struct CargoTool {
     program: &'static str,
     /// Version to install.
     version: String,
-    /// How much of the version a program at hand must share.
+    /// How closely an installed program must match the version.
     matching: Match,
     /// Features instead of the default ones.
     features: Option<&'static str>,
-    /// Build without heavy optimisation: the program only starts others.
+    /// Builds without heavy optimisation: the program only starts others.
     light: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Match {
-    /// The same version to the last digit.
+    /// Exactly the same version.
     Exact,
-    /// The same `major.minor`, and as new a patch or newer.
+    /// The same `major.minor`, and the same or a newer patch.
     Patch,
     /// Any version.
     Any,
 }
 
 impl CargoTool {
-    /// wasm-bindgen's program must equal the library in `Cargo.lock` to the last digit.
+    /// wasm-bindgen's program, which must have exactly the library's version in `Cargo.lock`.
     #[must_use]
     pub fn wasm_bindgen(version: &str) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl CargoTool {
         }
     }
 
-    /// The bundler. Without its `update_check` it never asks the network for a newer version.
+    /// The bundler. Without its `update_check` feature it never looks for a newer version online.
     #[must_use]
     pub fn trunk() -> Self {
         Self {
@@ -62,7 +62,7 @@ impl CargoTool {
         }
     }
 
-    /// The spelling checker of `ci`.
+    /// The spelling checker used by `ci`.
     #[must_use]
     pub fn typos() -> Self {
         Self {
@@ -75,7 +75,7 @@ impl CargoTool {
         }
     }
 
-    /// The checker of licences, sources and advisories of `ci`.
+    /// The checker of licences, sources and advisories used by `ci`.
     #[must_use]
     pub fn deny() -> Self {
         Self {
@@ -88,7 +88,7 @@ impl CargoTool {
         }
     }
 
-    /// What drives Firefox by the WebDriver protocol.
+    /// The WebDriver server of Firefox.
     #[must_use]
     pub fn geckodriver() -> Self {
         Self {
@@ -104,7 +104,7 @@ impl CargoTool {
     /// The program at the wanted version: found, or installed from crates.io.
     ///
     /// # Errors
-    /// Says which command failed.
+    /// The error names the command that failed.
     pub fn ensure(&self, root: &Path) -> Result<PathBuf> {
         if let Some(program) = self.find() {
             return Ok(program);
@@ -122,7 +122,7 @@ impl CargoTool {
         })
     }
 
-    /// The program where a fitting version is at hand.
+    /// The program, if a matching version is installed.
     #[must_use]
     pub fn find(&self) -> Option<PathBuf> {
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -135,7 +135,7 @@ impl CargoTool {
         .find(|program| capture(command(program).arg("--version")).is_ok_and(|out| self.fits(&out)))
     }
 
-    /// Whether the output of `--version` names a fitting version.
+    /// Whether the output of `--version` names a matching version.
     fn fits(&self, output: &str) -> bool {
         let Some(found) = output.split_whitespace().nth(1) else {
             return false;
@@ -156,7 +156,8 @@ impl CargoTool {
     fn install(&self, root: &Path) -> Result<()> {
         let locked = run(self.install_command(root, true).current_dir(root));
         let Err(locked) = locked else { return Ok(()) };
-        // A package's own lock file can name versions that a registry no longer or not yet has.
+        // A package's lock file can name versions that the registry no longer has or does not have
+        // yet.
         eprintln!("{locked:#}; trying once more with the newest fitting dependencies");
         if let Err(free) = run(self.install_command(root, false).current_dir(root)) {
             bail!("cannot install {}: {free:#}", self.package);
@@ -177,7 +178,7 @@ impl CargoTool {
         if self.would_replace_another() {
             cmd.arg("--root").arg(own_root());
         }
-        // A shared target folder or flags for our own code are no business of a tool.
+        // A tool must not use a shared target folder or the flags for our own code.
         for name in [
             "CARGO_TARGET_DIR",
             "RUSTFLAGS",
@@ -202,7 +203,7 @@ impl CargoTool {
     }
 }
 
-/// Where our programs go when the user has other versions of them.
+/// Install folder for our programs when the user has other versions of them.
 fn own_root() -> PathBuf {
     paths::cache().join("tools")
 }

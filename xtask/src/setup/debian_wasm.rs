@@ -37,7 +37,8 @@ codegen-units = 1
 /// Installs the packages, links the toolchain and builds its `std`.
 ///
 /// # Errors
-/// Names the step that failed; packages that cannot be installed are listed for doing it by hand.
+/// The error names the step that failed; packages that cannot be installed are listed for manual
+/// installation.
 pub fn install() -> Result<()> {
     eprintln!("setting up Debian's Rust for the web (about five minutes, once)");
     apt::ensure(&PACKAGES)?;
@@ -48,7 +49,8 @@ pub fn install() -> Result<()> {
     install_std(&libraries)
 }
 
-/// The compiler calls its linker `rust-lld`; Debian names it by version.
+/// Creates the name `rust-lld`, under which the compiler calls its linker; Debian's name has a
+/// version.
 fn name_the_linker() -> Result<()> {
     if on_path("rust-lld").is_some() {
         return Ok(());
@@ -89,7 +91,8 @@ fn build_std(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(libraries)
 }
 
-/// The packaged sources of what `std` depends on; their folder carries the compiler's version.
+/// The packaged sources of the dependencies of `std`; the folder name contains the compiler's
+/// version.
 fn vendor_folder() -> Result<PathBuf> {
     let output = capture(command(Path::new(PREFIX).join("bin/rustc")).arg("-V"))?;
     let version = output
@@ -127,7 +130,7 @@ fn cargo_build_std(folder: &Path, offline: bool) -> Result<()> {
     run(&mut cargo)
 }
 
-/// The built libraries, without the empty one that only pulled them in.
+/// The built libraries, without the empty crate that only depends on them.
 fn libraries_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in
@@ -152,7 +155,7 @@ fn install_std(libraries: &[PathBuf]) -> Result<()> {
         .join("lib/rustlib")
         .join(TARGET)
         .join("lib");
-    // Libraries of an older compiler beside the new ones would make `std` ambiguous.
+    // Removes libraries of an older compiler, which would make `std` ambiguous.
     run(apt::as_root("rm")?.arg("-rf").arg(&folder))?;
     run(apt::as_root("mkdir")?.arg("-p").arg(&folder))?;
     run(apt::as_root("cp")?.args(libraries).arg(&folder))

@@ -8,7 +8,7 @@ use super::apt;
 use super::cargo_tool::CargoTool;
 use crate::process::{command, on_path, succeeds};
 
-/// Names under which Firefox is found, in order. Debian has the release with extended support.
+/// Names of the Firefox program, in search order. Debian has the release with extended support.
 const FIREFOX: [&str; 2] = ["firefox-esr", "firefox"];
 
 /// Firefox and the program that drives it.
@@ -16,11 +16,11 @@ const FIREFOX: [&str; 2] = ["firefox-esr", "firefox"];
 pub struct Firefox {
     /// Firefox itself.
     pub firefox: PathBuf,
-    /// Its WebDriver. Debian has no package of it, so it comes from crates.io.
+    /// Its WebDriver. Debian has no package for it, so it comes from crates.io.
     pub geckodriver: PathBuf,
 }
 
-/// Finds Firefox and geckodriver, installing what is missing.
+/// Finds Firefox and geckodriver; installs what is missing.
 ///
 /// # Errors
 /// Says what to install by hand.
@@ -38,7 +38,7 @@ pub fn ensure(root: &Path) -> Result<Firefox> {
     })
 }
 
-/// The first of the names that starts: on Ubuntu `firefox` may only tell to install a snap.
+/// The first name that starts: on Ubuntu `firefox` may only ask to install a snap.
 fn find() -> Option<PathBuf> {
     let starts = |program: &PathBuf| succeeds(command(program).arg("--version"));
     FIREFOX.iter().filter_map(|name| on_path(name)).find(starts)

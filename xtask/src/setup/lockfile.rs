@@ -6,10 +6,10 @@ use anyhow::{Context, Result, bail};
 
 use crate::process::{capture, command};
 
-/// The locked version of `package`; writes `Cargo.lock` first where there is none.
+/// The locked version of `package`; writes `Cargo.lock` first if there is none.
 ///
 /// # Errors
-/// Fails where the lock file cannot be made or read, or names `package` never or twice.
+/// Fails if the lock file cannot be written or read, or does not list `package` exactly once.
 pub fn version_of(root: &Path, package: &str) -> Result<String> {
     let file = root.join("Cargo.lock");
     if !file.exists() {

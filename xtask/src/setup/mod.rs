@@ -1,7 +1,7 @@
 //! Installs what is missing on a fresh machine, and nothing else.
 //!
-//! Every installer first checks; where nothing is missing it is quick and silent. Programs of
-//! other versions that the user has are never replaced: ours then go to a folder of our own.
+//! Every installer checks first; if nothing is missing it is quick and silent. Other versions of
+//! programs that the user has are never replaced: ours then go to a separate folder.
 
 pub mod apt;
 pub mod axe;
@@ -26,14 +26,14 @@ use cargo_tool::CargoTool;
 /// Everything that a build for the browser needs, found or installed.
 #[derive(Clone, Debug)]
 pub struct WasmTools {
-    /// Toolchain that can link for wasm32, where it is not the active one.
+    /// Toolchain that can link for wasm32, if it is not the active one.
     pub toolchain: Option<String>,
-    /// Search path on which trunk, wasm-bindgen and wasm-opt are the wanted versions.
+    /// Search path on which trunk, wasm-bindgen and wasm-opt have the wanted versions.
     pub path: OsString,
 }
 
 impl WasmTools {
-    /// A command that sees these tools and this toolchain.
+    /// A command that uses these tools and this toolchain.
     ///
     /// `RUSTFLAGS` would replace the wasm flags of `.cargo/config.toml`, `CARGO` would name the
     /// native toolchain's cargo, and trunk rejects the usual values of `NO_COLOR`.
@@ -54,7 +54,7 @@ impl WasmTools {
 /// The wasm32 target, wasm-bindgen, trunk and wasm-opt.
 ///
 /// # Errors
-/// Says what could not be installed and how to do it by hand.
+/// The error says what could not be installed and how to install it by hand.
 pub fn wasm(root: &Path, choice: wasm_target::Choice) -> Result<WasmTools> {
     let toolchain = wasm_target::ensure(root, choice)?;
     let bindgen = CargoTool::wasm_bindgen(&lockfile::version_of(root, "wasm-bindgen")?);
@@ -71,7 +71,8 @@ pub fn wasm(root: &Path, choice: wasm_target::Choice) -> Result<WasmTools> {
     Ok(WasmTools { toolchain, path })
 }
 
-/// The programs that check texts, licences and advisories in `ci`, which skips them if missing.
+/// Installs the programs that check texts, licences and advisories in `ci`; `ci` skips missing
+/// ones.
 ///
 /// # Errors
 /// Says what could not be installed.

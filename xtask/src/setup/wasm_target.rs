@@ -9,10 +9,10 @@ use super::debian_wasm;
 use super::target::TARGET;
 use crate::process::{capture, command, run_within};
 
-/// A server that does not answer must not hold up the fallback.
+/// Time limit for rustup: a server that does not answer must not delay the fallback.
 const RUSTUP_LIMIT: Duration = Duration::from_secs(180);
 
-/// Formats a number, so the probe needs `std` and an allocator, not only `core`.
+/// The probe formats a number, so that it needs `std` and an allocator, not only `core`.
 const PROBE: &str = r#"
 #[unsafe(no_mangle)]
 pub extern "C" fn digits(n: u32) -> usize { format!("{n}").len() }
@@ -28,17 +28,17 @@ pub enum Choice {
     Debian,
 }
 
-/// Makes sure that some toolchain compiles and links for wasm32, and returns its name where it is
-/// not the active one.
+/// Ensures that a toolchain compiles and links for wasm32, and returns its name if it is not the
+/// active one.
 ///
 /// # Errors
-/// Tells why neither rustup's nor Debian's target can be used.
+/// The error explains why neither rustup's nor Debian's target can be used.
 pub fn ensure(root: &Path, choice: Choice) -> Result<Option<String>> {
     if choice == Choice::Best {
         if probe(root, None).is_ok() {
             return Ok(None);
         }
-        // A fallback that an earlier run made spares the wait for rustup's server.
+        // An existing fallback from an earlier run avoids the wait for rustup's server.
         if probe(root, Some(debian_wasm::TOOLCHAIN)).is_ok() {
             return Ok(Some(debian_wasm::TOOLCHAIN.to_owned()));
         }
@@ -73,14 +73,14 @@ fn debian(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Compiles and links a tiny library with `std`: the only proof that a target is whole.
+/// Compiles and links a tiny library with `std`: the only proof that a target is complete.
 fn probe(root: &Path, toolchain: Option<&str>) -> Result<()> {
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
     let source = folder.path().join("probe.rs");
     std::fs::write(&source, PROBE)?;
     let mut rustc = command("rustc");
     rustc
-        // In the repository, so that its rust-toolchain.toml decides which toolchain is active.
+        // Runs in the repository, so that its rust-toolchain.toml selects the active toolchain.
         .current_dir(root)
         .args([
             "--edition",

@@ -1,4 +1,4 @@
-//! The tables of a study: what each method is worth, and by how much it differs from the first.
+//! The tables of a study: the metrics of each method, and the differences from the first method.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,16 +6,16 @@ use std::fmt::Write as _;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-/// Values that are no result: what chance would give.
+/// Metrics that are not results, such as the value by chance.
 const ASIDE: [&str; 1] = ["chance"];
 
-/// Values by task and metric, of each method the seeds' values.
+/// Values by task and metric, then by method, one per seed.
 pub(super) type Found = BTreeMap<(String, String), BTreeMap<String, Vec<f64>>>;
 
-/// Adds the metrics of a run, one JSON object a task.
+/// Adds the metrics of a run, one JSON object per task.
 ///
 /// # Errors
-/// Fails where a line is no JSON object.
+/// Fails if a line is not a JSON object.
 pub(super) fn collect(found: &mut Found, method: &str, lines: &str) -> Result<()> {
     for line in lines.lines() {
         let record: Value = serde_json::from_str(line)
@@ -32,7 +32,7 @@ pub(super) fn collect(found: &mut Found, method: &str, lines: &str) -> Result<()
     Ok(())
 }
 
-/// Mean and sample standard deviation; the latter none of a single value.
+/// Mean and sample standard deviation; `None` for the latter if there is only one value.
 fn mean_and_spread(values: &[f64]) -> (f64, Option<f64>) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -43,7 +43,7 @@ fn mean_and_spread(values: &[f64]) -> (f64, Option<f64>) {
     )
 }
 
-/// Rows of metrics, columns of `methods`, what `cell` makes of a method's values.
+/// A table with metrics as rows and `methods` as columns; `cell` formats a method's values.
 fn grid<'a>(
     found: &Found,
     methods: impl Iterator<Item = &'a String> + Clone,
@@ -69,7 +69,7 @@ fn grid<'a>(
     table
 }
 
-/// One row a metric, one column a method: mean ± standard deviation.
+/// One row per metric, one column per method: mean ± standard deviation.
 pub(super) fn values(found: &Found, methods: &[String]) -> String {
     grid(found, methods.iter(), |values, method| {
         Some(match mean_and_spread(values.get(method)?) {
@@ -79,8 +79,8 @@ pub(super) fn values(found: &Found, methods: &[String]) -> String {
     })
 }
 
-/// The same for each method less the first one, seed by seed: mean ± standard error. Seeds share
-/// their start and their data, so what they have in common drops out. Empty where there is nothing to
+/// The difference of each method from the first one, paired by seed: mean ± standard error. Seeds
+/// share their start and their data, so common variation cancels. Empty if there is nothing to
 /// compare.
 pub(super) fn differences(found: &Found, methods: &[String]) -> String {
     let Some((first, others)) = methods
@@ -147,7 +147,7 @@ mod tests {
             ];
             differences(&found(&values), &methods())
         };
-        // The methods' spreads are large, that of their difference is small.
+        // The methods' spreads are large, but the spread of their difference is small.
         let table = of([0.15, 0.37]);
         assert!(
             table.ends_with("| zero-shot | `acc1` | **+0.0600 ± 0.0100** |\n"),

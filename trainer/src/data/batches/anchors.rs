@@ -1,8 +1,8 @@
-//! Where the texts of taxonomy nodes should lie: the directions that a classifier gives its classes.
+//! Target directions for the texts of taxonomy nodes, from the class directions of a classifier.
 //!
-//! A label lies in the direction of its class. A node above labels lies in the mean direction of
-//! those, as the mean of the classes that a general word names. So a text that is no label has a place
-//! too, from the first step on, and none of the places moves while the texts learn them.
+//! A label has the direction of its class. A node above labels has the mean direction of their
+//! classes, since a general word names all of them. Texts that are not labels thus have a target
+//! from the first step on, and the targets stay fixed during training.
 
 use std::collections::HashMap;
 
@@ -13,13 +13,14 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy};
 pub struct Anchors {
     /// Width of the embedding.
     pub width: usize,
-    /// `[nodes, width]`, in the order of [`Taxonomy::nodes`]: rows of length 1, or of zeros where no
+    /// `[nodes, width]`, in the order of [`Taxonomy::nodes`]: rows of length 1, or of zeros if no
     /// class lies at or below a node.
     pub values: Vec<f32>,
 }
 
 impl Anchors {
-    /// `classes` are synset ids, `rows [classes, width]` their directions, of length 1.
+    /// Creates the anchors from synset ids `classes` and their directions `rows [classes, width]`,
+    /// of length 1.
     #[must_use]
     pub fn new(taxonomy: &Taxonomy, classes: &[String], rows: &[f32], width: usize) -> Self {
         let rows: HashMap<&str, &[f32]> = classes
@@ -42,13 +43,13 @@ impl Anchors {
         Self { width, values }
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.values.len() / self.width.max(1)
     }
 
-    /// Direction of a node, `[width]`.
+    /// Returns the direction of a node, `[width]`.
     #[must_use]
     pub fn of(&self, node: NodeIx) -> &[f32] {
         &self.values[node.index() * self.width..][..self.width]

@@ -1,4 +1,4 @@
-//! What a training step is given.
+//! Inputs of a training step.
 
 use std::sync::Arc;
 
@@ -13,32 +13,31 @@ use crate::data::records::order::Position;
 /// The texts of a batch of chains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chains {
-    /// Texts of a chain.
+    /// Number of texts per chain.
     pub tiers: usize,
-    /// Tokens of the positives, `b * tiers` rows, chain by chain, then of the negatives in the same
-    /// order.
+    /// Tokens of the positives, `b * tiers` rows, chain by chain; then those of the negatives in
+    /// the same order.
     pub texts: TokenBatch,
 }
 
-/// Wholes and parts of a batch. Rows of pictures are numbered through: first the scenes, as many as
-/// the batch has samples, then all their boxes.
+/// Wholes and parts of a batch. Image rows are numbered consecutively: first the scenes, one per
+/// sample, then all their boxes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scenes {
     /// Crops of the boxes.
     pub boxes: Pictures,
     /// Pairs to train on: row of the whole, number of the box.
     pub pairs: Vec<(usize, usize)>,
-    /// All known relations, the pairs among them, and each box with itself.
+    /// All known relations, including the pairs and each box with itself.
     pub entails: Vec<(usize, usize)>,
 }
 
 /// The samples of one training step.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// Pictures, `[b, 3, s, s]`, or their features, `[b, d]`; none where the dataset has no
-    /// pictures.
+    /// Images, `[b, 3, s, s]`, or their features, `[b, d]`; none where the dataset has no images.
     pub images: ImageBatch,
-    /// One crop of each picture, like `images`; `None` if the method needs no boxes.
+    /// One crop of each image, like `images`; `None` if the method needs no boxes.
     pub box_images: Option<ImageBatch>,
     /// Tokens of the captions, padded to the longest of the batch.
     pub captions: TokenBatch,
@@ -46,23 +45,24 @@ pub struct Batch {
     pub phrases: Option<TokenBatch>,
     /// Texts from general to specific, if the method needs them.
     pub chains: Option<Chains>,
-    /// Boxes and what they are parts of, if the method needs them.
+    /// Boxes and the wholes that they are parts of, if the method needs them.
     pub scenes: Option<Scenes>,
-    /// Texts of all labels and what the pictures should say of them, where the loss asks for it;
-    /// drawn for the step, not with the records.
+    /// Texts of labels and the target distributions of the images, where the loss needs them; drawn
+    /// for the step, not with the records.
     pub labels: Option<LabelBatch>,
-    /// General texts, then as many that are more specific, drawn for the step like the labels.
+    /// General texts, then as many more specific ones, drawn for the step like the labels.
     pub order: Option<TokenBatch>,
-    /// Nouns and the nodes that they belong to, where the loss asks for them; drawn like the labels.
+    /// Nouns and their nodes, where the loss needs them; drawn like the labels.
     pub nouns: Option<NounBatch>,
-    /// Where texts of nodes should lie, where the loss asks for it; the same at every step.
+    /// Target directions of the texts of nodes, where the loss needs them; the same at every step.
     pub anchors: Option<Arc<Anchors>>,
     /// Keys of the records.
     pub keys: Vec<String>,
-    /// Label of the box of each sample; without boxes, of the first box that has one.
+    /// Label of the box of each sample; for samples without a chosen box, that of the first
+    /// labelled box.
     pub synsets: Vec<Option<String>>,
-    /// Where to continue after this batch.
+    /// Position at which to continue after this batch.
     pub position_after: Position,
-    /// Records looked at for this batch and what was skipped among them.
+    /// Counts of records read for this batch and of those skipped.
     pub skipped: BrokenCounts,
 }

@@ -1,4 +1,4 @@
-//! How batches of a dataset are made.
+//! Settings for making batches of a dataset.
 
 use std::sync::Arc;
 
@@ -10,52 +10,52 @@ use crate::data::records::error::{DataError, Result};
 use crate::data::records::lineage::Lineages;
 use crate::data::records::order::ShuffleBudget;
 
-/// How to make batches of a dataset.
+/// Settings for making batches of a dataset.
 #[derive(Clone, Debug)]
 pub struct BatchSpec {
-    /// Samples of a batch, at least 1.
+    /// Samples per batch, at least 1.
     pub batch_size: usize,
-    /// Side of the square pictures, in pixels, at least 1.
+    /// Side of the square input images, in pixels, at least 1.
     pub image_size: u32,
-    /// Most tokens of a text, start and end included, at least 2.
+    /// Maximum number of tokens of a text, including start and end, at least 2.
     pub context: usize,
-    /// What the method needs of a sample; samples without it are skipped.
+    /// Inputs that the method needs from a sample; samples without them are skipped.
     pub needs: Needs,
-    /// Chains of texts of labels, for records that have a label and no chain of their own.
+    /// Chains of texts of labels, for records with a label but without a chain of their own.
     pub lineages: Option<Arc<Lineages>>,
-    /// Boxes of other pictures with the same label that each box brings a pair with.
+    /// Maximum number of boxes of other images with the same label that each box is paired with.
     pub cross_image: usize,
-    /// Random crop of pictures and boxes; `None` takes the middle of each.
+    /// Random crop of images and boxes; `None` uses the centre of each.
     pub augment: Option<RandomCrop>,
-    /// Whether every other record is seen in a mirror, where no text of it speaks of sides.
+    /// Whether records are flipped horizontally with probability 1/2, unless a text mentions sides.
     pub mirror: bool,
-    /// Probability that a picture or box is blurred, compressed or darkened, in [0, 1].
+    /// Probability that an image or box is blurred, compressed or darkened, in [0, 1].
     pub worn: f32,
-    /// Whether a picture is first centred on a white square, as the reference's training
-    /// pictures are (notation 4, 5.2). Without it the ends of long pictures and boxes are cropped
-    /// away. Prepared shards are square already.
+    /// Whether an image is first centred on a white square, as in the reference's training
+    /// (notation 4, 5.2). Without it, the ends of elongated images and boxes are cropped away.
+    /// Prepared shards are already square.
     pub white_pad: bool,
-    /// Boxes are used if their area exceeds the square of this, in whole pixels of the stored
-    /// picture; see [`default_min_box_px`](crate::data::records::boxes::default_min_box_px). Crops of prepared
-    /// shards were selected already.
+    /// Boxes are used if their area exceeds the square of this value, in whole pixels of the stored
+    /// image; see [`default_min_box_px`](crate::data::records::boxes::default_min_box_px). Crops of
+    /// prepared shards were already selected.
     pub min_box_px: f64,
-    /// Seed of order, choice of boxes and augmentation.
+    /// Seed of the order, the choice of boxes and the augmentation.
     pub seed: u64,
-    /// Threads that decode, crop and tokenise; 0 counts as 1. Has no influence on the batches.
+    /// Threads that decode, crop and tokenise; 0 counts as 1. Does not affect the batches.
     pub workers: usize,
-    /// Batches that are made ahead of the step, at least 1.
+    /// Number of batches prepared ahead of the step, at least 1.
     pub prefetch: usize,
     /// Fraction of broken records above which the run stops, in [0, 1].
     pub max_broken: f64,
-    /// How much is shuffled together.
+    /// Limits of the data that is shuffled together.
     pub shuffle: ShuffleBudget,
-    /// Features that stand in for the pictures of the dataset, where it keeps them.
+    /// Precomputed features that replace the images of the dataset, where it has them.
     pub features: Option<Arc<FeatureRows>>,
 }
 
 impl BatchSpec {
-    /// The training recipe of notation 4 for `image_size`: random crops of the white-padded
-    /// picture, boxes needed, seed 0, two workers, two batches ahead, 1 % broken.
+    /// Returns the training recipe of notation 4 for `image_size`: random crops of the white-padded
+    /// image, boxes needed, seed 0, two workers, two batches ahead, 1 % broken.
     #[must_use]
     pub fn new(batch_size: usize, image_size: u32, context: usize) -> Self {
         Self {
@@ -79,10 +79,10 @@ impl BatchSpec {
         }
     }
 
-    /// Checks the ranges stated at the fields.
+    /// Checks the ranges documented at the fields.
     ///
     /// # Errors
-    /// The first field that is out of its range.
+    /// If a field is out of its range; names the first one.
     pub fn check(&self) -> Result<()> {
         let checks: [(&'static str, bool, &'static str, String); 6] = [
             (

@@ -1,9 +1,10 @@
-//! Soft targets of a step: the probabilities that a classifier gives to the labels.
+//! Soft targets of a step: the probabilities that a classifier assigns to the labels.
 //!
 //! The student learns the teacher's distribution over the labels (Hinton et al. 2015, "Distilling
-//! the Knowledge in a Neural Network"). Texts of all labels at every step would cost more than the
-//! rest of it, so both distributions are taken over a choice of labels: those that the teacher finds
-//! most likely for a picture of the batch, and random others (a sampled softmax).
+//! the Knowledge in a Neural Network"). Encoding the texts of all labels at every step would cost
+//! more than the rest of the step. Both distributions are therefore computed over a subset of
+//! labels: those that the teacher considers most likely for an image of the batch, and random
+//! others (a sampled softmax).
 
 use std::collections::HashMap;
 
@@ -11,42 +12,42 @@ use espalier_core::taxonomy::Taxonomy;
 
 use crate::data::batches::feature_rows::Features;
 
-/// Share of the labels of a step that the teacher chooses; the others are random.
+/// Fraction of the labels of a step chosen by the teacher; the others are random.
 pub const BY_TEACHER: (usize, usize) = (3, 4);
 
-/// What the classifier says of the pictures of a batch.
+/// Classifier outputs for a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Taught {
-    /// `[rows, classes]`: logits of the pictures, then of their crops.
+    /// `[rows, classes]`: logits of the images, then of their crops.
     pub logits: Vec<f32>,
-    /// Features that were drawn from the classifier, and its logits of them.
+    /// Features drawn from the classifier, and its logits for them.
     pub drawn: Option<(Features, Vec<f32>)>,
 }
 
 /// Soft targets over the labels of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DistillBatch {
-    /// The first so many labels of the step are those that the teacher knows.
+    /// Number of labels that the teacher knows; they come first among the labels of the step.
     pub labels: usize,
-    /// `[rows, labels]`, rows with a sum of 1: pictures, then crops.
+    /// `[rows, labels]`, each row sums to 1: images, then crops.
     pub targets: Vec<f32>,
-    /// Features that were drawn from the classifier, and their targets.
+    /// Features drawn from the classifier, and their targets.
     pub drawn: Option<(Features, Vec<f32>)>,
 }
 
-/// How labels and classes fit together.
+/// Mapping between the labels of a taxonomy and the classes of a teacher.
 #[derive(Clone, Debug)]
 pub struct Distill {
     /// Class of each label of the taxonomy; `None` where the teacher does not know it.
     class_of: Vec<Option<usize>>,
     classes: usize,
     temperature: f32,
-    /// Most labels of a step; 0 for all.
+    /// Maximum number of labels per step; 0 for all.
     most: usize,
 }
 
-/// Softmax of some logits of a row at a temperature: the distribution over all classes, renormalised
-/// over those that are named.
+/// Softmax of selected logits of a row at a temperature: the distribution over all classes,
+/// renormalised over the selected ones.
 fn softmax(row: &[f32], classes: &[usize], temperature: f32) -> Vec<f32> {
     let logits = classes.iter().map(|class| row[*class] / temperature);
     let largest = logits.clone().fold(f32::NEG_INFINITY, f32::max);
@@ -56,11 +57,11 @@ fn softmax(row: &[f32], classes: &[usize], temperature: f32) -> Vec<f32> {
 }
 
 impl Distill {
-    /// Match the labels of a taxonomy with the classes of a teacher, by synset id. Also returns what
-    /// to say about those that are missing on either side, if any are.
+    /// Matches the labels of a taxonomy with the classes of a teacher by synset id. Also returns a
+    /// message about unmatched labels or classes, if there are any.
     ///
     /// # Errors
-    /// In words, where fewer than two labels match.
+    /// If fewer than two labels match; the error is a message.
     pub fn new(
         taxonomy: &Taxonomy,
         classes: &[String],
@@ -100,12 +101,12 @@ impl Distill {
         Ok((distill, said))
     }
 
-    /// Whether the teacher knows a label.
+    /// Returns whether the teacher knows a label.
     pub(crate) fn knows(&self, label: usize) -> bool {
         self.class_of[label].is_some()
     }
 
-    /// Most labels of a step, of `count`.
+    /// Returns the maximum number of labels per step, of `count` labels.
     pub(crate) fn most(&self, count: usize) -> usize {
         match self.most {
             0 => count,
@@ -113,8 +114,8 @@ impl Distill {
         }
     }
 
-    /// The labels that the teacher chooses for a step of `most`: those with the largest probability
-    /// in any row, the largest first.
+    /// Returns the labels that the teacher chooses for a step of `most` labels: those with the
+    /// largest probability in any row, in descending order.
     pub(crate) fn likely(&self, taught: &Taught, most: usize) -> Vec<usize> {
         let known: Vec<(usize, usize)> = (0..)
             .zip(&self.class_of)
@@ -139,7 +140,7 @@ impl Distill {
         order.into_iter().map(|at| known[at].0).collect()
     }
 
-    /// Targets over the labels of a step, of which those that the teacher knows come first.
+    /// Computes the targets over the labels of a step; labels that the teacher knows come first.
     pub(crate) fn targets(&self, taught: Taught, chosen: &[usize]) -> DistillBatch {
         let classes: Vec<usize> = chosen.iter().map_while(|at| self.class_of[*at]).collect();
         let of = |logits: &[f32]| -> Vec<f32> {
@@ -165,7 +166,7 @@ mod tests {
     const TREE: &str = "synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\na\tape\tr\t1\n\
                         b\tbee\tr\t1\nc\tcat\tr\t1\nd\tdog\tr\t1\n";
 
-    /// The classifier knows `c`, `a`, `b` and a class that is no label, in this order.
+    /// The classifier has the classes `c`, `a`, `b` and one that is not a label, in this order.
     fn distill(temperature: f64, most: usize) -> Distill {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let classes = ["c", "a", "x", "b"].map(str::to_owned);
@@ -192,14 +193,14 @@ mod tests {
     #[test]
     fn targets_are_renormalised_over_the_chosen_labels() {
         let ln = |v: f32| v.ln();
-        // Probabilities .5 of c, .3 of a, .1 of the class that is no label, .1 of b.
+        // Probabilities .5 of c, .3 of a, .1 of the class that is not a label, .1 of b.
         let row = [ln(0.5), ln(0.3), ln(0.1), ln(0.1)];
         let chosen = [place("a"), place("b"), place("d")];
         let found = distill(1.0, 0).targets(taught(&row), &chosen);
         assert_eq!(found.labels, 2);
         assert!((found.targets[0] - 0.75).abs() < 1e-6);
         assert!((found.targets[1] - 0.25).abs() < 1e-6);
-        // At temperature 2 probabilities are in the ratio of their square roots.
+        // At temperature 2, the probabilities are in the ratio of their square roots.
         let soft = distill(2.0, 0).targets(taught(&row), &chosen).targets;
         assert!((soft[0] / soft[1] - 3.0_f32.sqrt()).abs() < 1e-5);
     }

@@ -1,27 +1,27 @@
-//! Features in memory.
+//! Image features held in memory.
 
 use std::fmt;
 
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 
-/// Pooled features of some pictures, one row each.
+/// Pooled features of images, one row each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Features {
     /// Number of rows.
     pub count: usize,
-    /// Numbers of a row.
+    /// Number of values per row.
     pub width: usize,
     /// `[count, width]`, row by row.
     pub values: Vec<f32>,
 }
 
-/// All rows of a dataset in half precision: 216,000 rows of 1,280 numbers take 553 MB.
+/// All feature rows of a dataset in half precision: 216,000 rows of 1,280 numbers take 553 MB.
 pub struct FeatureRows {
     width: usize,
     count: usize,
-    /// Each with the number of its first row. One block a file, so that memory never grows by
-    /// copying all rows.
+    /// Blocks of rows, each with the index of its first row. There is one block per file, which
+    /// avoids the memory peak of copying all rows.
     blocks: Vec<(usize, Vec<f16>)>,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Debug for FeatureRows {
 }
 
 impl FeatureRows {
-    /// No rows yet; `width` is at least 1.
+    /// Creates an empty table; `width` is at least 1.
     #[must_use]
     pub fn new(width: usize) -> Self {
         Self {
@@ -42,19 +42,19 @@ impl FeatureRows {
         }
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Numbers of a row.
+    /// Returns the number of values per row.
     #[must_use]
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Append rows; what fills no whole row is dropped. Returns the number of the first.
+    /// Appends rows and returns the index of the first one. An incomplete last row is dropped.
     pub fn push(&mut self, mut values: Vec<f16>) -> usize {
         let (first, rows) = (self.count, values.len() / self.width);
         values.truncate(rows * self.width);
@@ -65,7 +65,7 @@ impl FeatureRows {
         first
     }
 
-    /// A row; empty where there is no such row.
+    /// Returns a row; empty if the row does not exist.
     #[must_use]
     pub fn row(&self, at: usize) -> &[f16] {
         let block = self.blocks.partition_point(|(first, _)| *first <= at);
@@ -76,7 +76,7 @@ impl FeatureRows {
         values.get(from..from + self.width).unwrap_or_default()
     }
 
-    /// The named rows in `f32`, in that order; a row that is not there is all zeros.
+    /// Returns the given rows in `f32`, in that order; a missing row is all zeros.
     #[must_use]
     pub fn gather(&self, rows: &[u32]) -> Features {
         let mut values = vec![0.0; rows.len() * self.width];

@@ -1,16 +1,16 @@
-//! Images of a batch: pixels, or features that were computed of them before.
+//! Images of a batch: pixels or precomputed features.
 
 use image::RgbImage;
 
 use crate::data::batches::feature_rows::Features;
 
-/// Square pictures of one size, 8 bits per value.
+/// Square images of one size, 8 bits per value.
 ///
-/// Kept in bytes because several batches wait at a time: in f32 a batch of 768 pairs of 224 px
-/// would take 925 MB instead of 231.
+/// Stored as bytes because several batches are queued at a time: in f32 a batch of 768 pairs of 224
+/// px would take 925 MB instead of 231.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pictures {
-    /// Number of pictures.
+    /// Number of images.
     pub count: usize,
     /// Side in pixels.
     pub size: usize,
@@ -19,7 +19,7 @@ pub struct Pictures {
 }
 
 impl Pictures {
-    /// Packs pictures of `size` x `size`.
+    /// Packs images of `size` x `size`.
     #[must_use]
     pub fn pack(size: u32, pictures: &[&RgbImage]) -> Self {
         let count = pictures.len();
@@ -36,7 +36,8 @@ impl Pictures {
         }
     }
 
-    /// `[count, 3, size, size]` in [0, 1]: the values of [`espalier_core::input::to_planes`].
+    /// Returns `[count, 3, size, size]` in [0, 1]: the values of
+    /// [`espalier_core::input::to_planes`].
     #[must_use]
     pub fn to_planes(&self) -> Vec<f32> {
         self.bytes
@@ -46,17 +47,17 @@ impl Pictures {
     }
 }
 
-/// What the image encoder is given: pictures, or features that were computed of them before.
+/// Input of the image encoder: images or precomputed features.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ImageBatch {
-    /// Pictures.
+    /// Images.
     Pictures(Pictures),
     /// Pooled features.
     Features(Features),
 }
 
 impl ImageBatch {
-    /// Number of pictures.
+    /// Returns the number of images.
     #[must_use]
     pub fn count(&self) -> usize {
         match self {
@@ -65,7 +66,7 @@ impl ImageBatch {
         }
     }
 
-    /// The pictures; `None` where features stand in for them.
+    /// Returns the images; `None` if the batch holds features.
     #[must_use]
     pub fn pictures(&self) -> Option<&Pictures> {
         match self {
@@ -74,7 +75,7 @@ impl ImageBatch {
         }
     }
 
-    /// The features, where they stand in for pictures.
+    /// Returns the features; `None` if the batch holds images.
     #[must_use]
     pub fn features(&self) -> Option<&Features> {
         match self {

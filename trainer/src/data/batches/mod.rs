@@ -1,4 +1,4 @@
-//! What a training step is given.
+//! Inputs of a training step.
 
 pub mod anchors;
 pub mod batch;

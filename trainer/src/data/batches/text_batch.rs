@@ -11,39 +11,39 @@ use crate::data::batches::image_batch::ImageBatch;
 pub struct LabelBatch {
     /// One text of each of `l` labels.
     pub texts: TokenBatch,
-    /// `[l]`: the nodes that these texts name.
+    /// `[l]`: the nodes named by these texts.
     pub nodes: Vec<NodeIx>,
-    /// `[b, l]`: what the pictures of the batch should say; rows sum to 1, or are 0 where a sample
-    /// has no label of the taxonomy.
+    /// `[b, l]`: target distributions of the images of the batch; rows sum to 1, or are 0 where a
+    /// sample has no label of the taxonomy.
     pub targets: Vec<f32>,
-    /// Pictures of nothing, where the loss asks for them.
+    /// Outlier images, where the loss needs them.
     pub nothing: Option<NothingBatch>,
-    /// Probabilities of the classifier that is distilled, where the loss asks for them.
+    /// Class probabilities of the distilled classifier, where the loss needs them.
     pub distill: Option<DistillBatch>,
 }
 
-/// Pictures of nothing and what they should say.
+/// Outlier images and their target distribution.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NothingBatch {
-    /// The pictures, or their features.
+    /// The outlier images, or their features.
     pub images: ImageBatch,
-    /// `[l]`: the same for each of them, with a sum of 1.
+    /// `[l]`: the target distribution of every outlier image, with a sum of 1.
     pub target: Vec<f32>,
 }
 
-/// Texts of a step and how they belong together.
+/// Noun and node texts of a step and their relations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NounBatch {
-    /// `n` nouns.
+    /// Tokens of `n` nouns.
     pub nouns: TokenBatch,
-    /// Names of `m` nodes, each node once.
+    /// Tokens of the names of `m` nodes, each node once.
     pub nodes: TokenBatch,
-    /// `[m]`: the nodes that these texts name.
+    /// `[m]`: the nodes named by these texts.
     pub columns: Vec<NodeIx>,
-    /// `[n, m]`: share of each node in what a noun should be near; rows sum to 1.
+    /// `[n, m]`: target weight of each node for a noun; rows sum to 1.
     pub targets: Vec<f32>,
-    /// Rows of nouns and columns of nodes that lie above them, the node itself excluded.
+    /// Pairs of a noun row and the column of a node above it, the noun's own node excluded.
     pub below: Vec<(usize, usize)>,
-    /// `[n + m]`: how general the nouns are, then the nodes ([`crate::data::nouns::generality`]).
+    /// `[n + m]`: generality of the nouns, then of the nodes ([`crate::data::nouns::generality`]).
     pub generality: Vec<f32>,
 }

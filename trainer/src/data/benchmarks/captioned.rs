@@ -1,4 +1,4 @@
-//! Pictures with several captions each: COCO's caption JSON and Karpathy's split files (notation
+//! Images with several captions each: COCO's caption JSON and Karpathy's split files (notation
 //! 5.7).
 
 use std::collections::{BTreeMap, HashMap};
@@ -13,20 +13,20 @@ use crate::data::formats::picture_index::PictureIndex;
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::ledger::Ledger;
 
-/// A benchmark of pictures and captions.
+/// A benchmark of images and captions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Captioned {
-    /// Name of the benchmark where the file's name tells it.
+    /// Name of the benchmark, if it can be derived from the file name.
     pub dataset: Option<&'static str>,
-    /// Names of the pictures as their index gives them.
+    /// Image names as given in the index.
     pub names: Vec<String>,
-    /// Their files; `None` where there is none.
+    /// Image files; `None` where the file is missing.
     pub files: Vec<Option<PathBuf>>,
     /// Captions.
     pub captions: Vec<String>,
-    /// The picture of each caption.
+    /// Index of the image of each caption.
     pub picture_of: Vec<u32>,
-    /// What is there and what is not; items are pictures.
+    /// Counts of available and missing items; items are images.
     pub ledger: Ledger,
 }
 
@@ -58,16 +58,16 @@ struct Annotation {
 }
 
 impl Captioned {
-    /// Whether a path is such a file, or a folder with one.
+    /// Returns whether a path is such a file, or a folder with one.
     #[must_use]
     pub fn is_one(path: &Path) -> bool {
         json_file(path).is_ok_and(|file| file.extension().is_some_and(|e| e == "json"))
     }
 
-    /// Read the index and look for its pictures; `split` picks one of a Karpathy file's.
+    /// Reads the index and locates its images; `split` selects a split of a Karpathy file.
     ///
     /// # Errors
-    /// If the file cannot be read, has another form, or lists no picture with a caption.
+    /// If the file cannot be read, has an unexpected layout, or lists no image with a caption.
     pub fn open(path: &Path, images: Option<&Path>, split: &str) -> Result<Self> {
         let file = json_file(path)?;
         let bytes = fs::read(&file).map_err(DataError::io(&file))?;
@@ -93,7 +93,7 @@ impl Captioned {
         Ok(data)
     }
 
-    /// Note a picture and whether its file is there; its place.
+    /// Records an image and whether its file exists; returns its index.
     fn picture(&mut self, name: String, pictures: &PictureIndex) -> u32 {
         let file = pictures.find(&name).map(Path::to_path_buf);
         match file {

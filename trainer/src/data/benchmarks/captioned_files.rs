@@ -1,4 +1,4 @@
-//! Where the caption file and the pictures of a benchmark lie.
+//! Locates the caption file and the images of a benchmark.
 
 use std::path::{Path, PathBuf};
 
@@ -6,12 +6,13 @@ use crate::data::formats::open_images::files;
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::paths::folder_of;
 
-/// What lies where, for messages.
+/// Expected file layout, for error messages.
 pub const WANTED: &str = "a COCO captions JSON (images[id, file_name], annotations[image_id, \
     caption]) or a Karpathy split JSON (images[filename, split, sentences[raw]]), given itself or \
     in a folder, its pictures in --images DIR or below the same folder";
 
-/// The one JSON file that a path means: itself, or the one below it whose name says captions.
+/// Returns the JSON file that a path refers to: the path itself, or the only one below it with a
+/// caption file's name.
 pub(crate) fn json_file(path: &Path) -> Result<PathBuf> {
     if path.is_file() {
         return Ok(path.to_owned());
@@ -24,7 +25,7 @@ pub(crate) fn json_file(path: &Path) -> Result<PathBuf> {
         name.ends_with(".json") && words.iter().any(|w| name.contains(w))
     };
     let all = files(path)?;
-    // Of COCO's annotation files, those of the validation pictures.
+    // Of COCO's annotation files, those of the validation images are preferred.
     for words in [
         &["captions_val"][..],
         &["dataset_flickr30k", "dataset_coco"],
@@ -48,7 +49,7 @@ pub(crate) fn json_file(path: &Path) -> Result<PathBuf> {
     ))
 }
 
-/// Benchmarks whose files have names of their own.
+/// Recognises benchmarks by their file names.
 pub(crate) fn known(file: &Path) -> Option<&'static str> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let names = [
@@ -62,8 +63,8 @@ pub(crate) fn known(file: &Path) -> Option<&'static str> {
         .map(|(_, dataset)| *dataset)
 }
 
-/// Where to look for pictures: the folder that was named, else where the JSON lies; the folder of
-/// COCO's annotations has the pictures beside it.
+/// Returns the folders to search for images: the folder given by the user, or else the folder of
+/// the JSON. For COCO's `annotations` folder, the images are in its parent folder.
 pub(crate) fn roots(path: &Path, file: &Path, images: Option<&Path>) -> Vec<PathBuf> {
     if let Some(images) = images {
         return vec![images.to_owned()];

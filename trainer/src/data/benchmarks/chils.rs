@@ -1,12 +1,12 @@
-//! Label sets of two levels, as CHILS lists them: a JSON object from a superclass to its subclasses
-//! (notation 6.6).
+//! Two-level label sets in the format of CHILS: a JSON object that maps each superclass to its
+//! subclasses (notation 6.6).
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::data::records::error::{DataError, Result};
 
-/// What lies where, for messages.
+/// Expected file layout, for error messages.
 pub const WANTED: &str =
     "a CHILS label list: a JSON object {\"superclass\": [\"subclass\", ..], ..}";
 
@@ -18,10 +18,10 @@ pub struct TwoLevels {
 }
 
 impl TwoLevels {
-    /// Read a label list.
+    /// Reads a label list.
     ///
     /// # Errors
-    /// If it cannot be read or lists no pair.
+    /// If it cannot be read or has no pair.
     pub fn open(path: &Path) -> Result<Self> {
         let text = std::fs::read(path).map_err(DataError::io(path))?;
         let below: BTreeMap<String, Vec<String>> = serde_json::from_slice(&text)
@@ -32,7 +32,7 @@ impl TwoLevels {
         Ok(Self { below })
     }
 
-    /// All names, superclasses and subclasses, each once, sorted.
+    /// Returns all names, superclasses and subclasses, without duplicates, sorted.
     #[must_use]
     pub fn labels(&self) -> Vec<String> {
         let mut labels: Vec<String> = self.below.keys().cloned().collect();
@@ -42,7 +42,7 @@ impl TwoLevels {
         labels
     }
 
-    /// The superclass of a subclass, the first of several.
+    /// Returns the superclass of a subclass, the first if there are several.
     #[must_use]
     pub fn above(&self, subclass: &str) -> Option<&str> {
         let holds = |list: &&Vec<String>| list.iter().any(|s| s == subclass);

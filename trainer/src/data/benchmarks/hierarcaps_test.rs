@@ -1,5 +1,5 @@
-//! HierarCaps' test set: a CSV of captions from general to specific and the pictures they belong to
-//! (notation 5.4).
+//! HierarCaps' test set: a CSV of captions from general to specific, and their images (notation
+//! 5.4).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,27 +9,28 @@ use crate::data::records::error::{DataError, Result};
 use crate::data::records::ledger::Ledger;
 use crate::data::records::paths::folder_of;
 
-/// What lies where, for messages.
+/// Expected file layout, for error messages.
 pub const WANTED: &str = "hierarcaps_test.csv with the columns captions (texts joined by =>) and \
     image_url, its pictures (COCO val2014) in --images DIR or below the same folder, found by the \
     number at the end of their names";
 
-/// Chains of texts with their pictures.
+/// Chains of texts with their images.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HierarcapsTest {
     /// Texts of each row, general to specific, all of one length.
     pub chains: Vec<Vec<String>>,
-    /// Picture of each row, a place in [`HierarcapsTest::pictures`]; `None` where it has none.
+    /// Image of each row, an index into [`HierarcapsTest::pictures`]; `None` if the image is
+    /// missing.
     pub picture_of: Vec<Option<usize>>,
-    /// Files of the pictures that are there, each once.
+    /// Available image files, without duplicates.
     pub pictures: Vec<PathBuf>,
-    /// What is there; items are rows with their pictures.
+    /// Counts of available and missing items; items are rows with their images.
     pub ledger: Ledger,
-    /// What is there of the texts alone.
+    /// The same counts for the texts alone.
     pub rows: Ledger,
 }
 
-/// The CSV that a path means: itself, or the one in it.
+/// Returns the CSV that a path refers to: the path itself, or the one in it.
 fn csv_file(path: &Path) -> Result<PathBuf> {
     if path.is_file() {
         return Ok(path.to_owned());
@@ -53,7 +54,7 @@ fn reader(file: &Path) -> Result<csv::Reader<Box<dyn std::io::Read>>> {
 }
 
 impl HierarcapsTest {
-    /// Whether a path is such a CSV (by its columns), or a folder with one.
+    /// Returns whether a path is such a CSV (by its columns), or a folder with one.
     #[must_use]
     pub fn is_one(path: &Path) -> bool {
         let columns = csv_file(path)
@@ -68,10 +69,10 @@ impl HierarcapsTest {
         columns.unwrap_or(false)
     }
 
-    /// Read the rows and look for their pictures.
+    /// Reads the rows and locates their images.
     ///
     /// # Errors
-    /// If the file cannot be read, lacks a column, or has no whole row.
+    /// If the file cannot be read or lacks a column, or there is no valid row.
     pub fn open(path: &Path, images: Option<&Path>) -> Result<Self> {
         let file = csv_file(path)?;
         let beside = folder_of(&file);
@@ -115,7 +116,7 @@ impl HierarcapsTest {
         Ok(data)
     }
 
-    /// Count a row that cannot be used, with or without its picture.
+    /// Counts an unusable row, with or without its image.
     fn broken(&mut self, cause: &str, name: &str) {
         self.ledger.miss(cause, name);
         self.rows.miss(cause, name);
@@ -140,7 +141,7 @@ impl HierarcapsTest {
             self.ledger
                 .note("one text in two neighbouring tiers", 1, name);
         }
-        // The last run of digits of the last part of the address.
+        // The last run of digits in the last segment of the URL.
         let file = url.rsplit('/').next().unwrap_or_default();
         let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
         let picture = last_number(stem).and_then(|n| pictures.numbered(n));

@@ -1,4 +1,4 @@
-//! HyperLex: pairs of words with how much one is a type of the other (notation 5.7).
+//! HyperLex: pairs of words with a score of how much one is a type of the other (notation 5.7).
 
 use std::path::{Path, PathBuf};
 
@@ -6,20 +6,20 @@ use crate::data::formats::open_images::files;
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::ledger::Ledger;
 
-/// What lies where, for messages.
+/// Expected file layout, for error messages.
 pub const WANTED: &str = "HyperLex as published: blank-separated text whose first line begins with \
     WORD1 WORD2 POS TYPE AVG_SCORE, or a folder with hyperlex-all.txt";
 
-/// Pairs and what people said of them.
+/// Pairs with their human ratings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hyperlex {
     /// Pairs in the order of the file.
     pub pairs: Vec<Pair>,
-    /// What is there; items are pairs.
+    /// Counts of available and missing items; items are pairs.
     pub ledger: Ledger,
 }
 
-/// "Is `specific` a type of `general`?"
+/// One pair: "Is `specific` a type of `general`?"
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
     /// The first word.
@@ -28,7 +28,7 @@ pub struct Pair {
     pub general: String,
     /// Part of speech: `N` or `V`.
     pub pos: String,
-    /// Mean answer, 0 to 6.
+    /// Mean rating, 0 to 6.
     pub score: f64,
 }
 
@@ -54,10 +54,10 @@ fn text_file(path: &Path) -> Result<PathBuf> {
 }
 
 impl Hyperlex {
-    /// Read a file or the file of a folder.
+    /// Reads a file, or the file in a folder.
     ///
     /// # Errors
-    /// If it cannot be read, has another header, or holds no pair.
+    /// If it cannot be read, has a wrong header, or has no pair.
     pub fn open(path: &Path) -> Result<Self> {
         let file = text_file(path)?;
         let text = std::fs::read_to_string(&file).map_err(DataError::io(&file))?;

@@ -1,4 +1,4 @@
-//! Files that only an evaluation reads.
+//! Datasets used only by evaluations.
 
 pub mod captioned;
 pub(crate) mod captioned_files;

@@ -1,4 +1,4 @@
-//! SugarCrepe: a picture, a caption and a caption made wrong (notation 5.7).
+//! SugarCrepe: an image, its caption and a wrong caption (notation 5.7).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub const KINDS: [&str; 7] = [
     "swap_obj",
 ];
 
-/// What lies where, for messages.
+/// Expected file layout, for error messages.
 pub const WANTED: &str = "a folder with SugarCrepe's add_att.json, add_obj.json, replace_att.json, \
     replace_obj.json, replace_rel.json, swap_att.json and swap_obj.json, its pictures (COCO \
     val2017) in --images DIR or below the same folder";
@@ -28,22 +28,22 @@ pub const WANTED: &str = "a folder with SugarCrepe's add_att.json, add_obj.json,
 /// One question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// The picture, a place in [`SugarCrepe::pictures`].
+    /// Index of the image in [`SugarCrepe::pictures`].
     pub picture: usize,
-    /// The caption that fits.
+    /// The caption that matches.
     pub caption: String,
-    /// The one that does not.
+    /// The caption that does not match.
     pub negative: String,
 }
 
 /// The questions by kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SugarCrepe {
-    /// Questions of each kind that was found.
+    /// Questions of each kind whose file exists.
     pub kinds: BTreeMap<String, Vec<Question>>,
-    /// Pictures, each once.
+    /// Image files, without duplicates.
     pub pictures: Vec<PathBuf>,
-    /// What is there; items are questions.
+    /// Counts of available and missing items; items are questions.
     pub ledger: Ledger,
 }
 
@@ -55,10 +55,10 @@ struct Entry {
 }
 
 impl SugarCrepe {
-    /// Read the files of a folder that are there.
+    /// Reads the benchmark files that exist in a folder.
     ///
     /// # Errors
-    /// If none is there or one has another form.
+    /// If none exists or one has an unexpected layout.
     pub fn open(folder: &Path, images: Option<&Path>) -> Result<Self> {
         if !folder.is_dir() {
             return Err(DataError::layout(folder, WANTED, "no such folder"));
@@ -71,7 +71,7 @@ impl SugarCrepe {
         let mut data = Self::default();
         let mut places: BTreeMap<PathBuf, usize> = BTreeMap::new();
         for kind in KINDS {
-            // The published repository keeps them in a folder of their own.
+            // The published repository keeps them in a subfolder.
             let places_of = [format!("{kind}.json"), format!("data/{kind}.json")];
             let Some(file) = places_of
                 .iter()

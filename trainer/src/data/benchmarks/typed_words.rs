@@ -1,7 +1,7 @@
-//! Typed words with their right places in a taxonomy, to measure a text encoder with.
+//! Typed words with their correct nodes in a taxonomy, to evaluate a text encoder.
 //!
-//! Columns `text` and `node`, separated by a tab; `node` holds the ids of the right nodes, separated by
-//! `|`. Any one of them is right.
+//! The columns `text` and `node` are separated by a tab; `node` holds the ids of the correct nodes,
+//! separated by `|`. Any one of them counts as correct.
 
 use std::path::Path;
 
@@ -9,24 +9,25 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
 use crate::data::records::error::{DataError, Result};
 
-/// What the file must be, for messages.
+/// Expected file format, for error messages.
 pub const WANTED: &str = "a tab-separated table of typed words with the header text, node, where node holds \
      ids of the taxonomy separated by |";
 
-/// A text and where it belongs.
+/// A text and its correct nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypedWord {
-    /// What somebody types.
+    /// The text as a user types it.
     pub text: String,
-    /// The right nodes; at least one.
+    /// The correct nodes; at least one.
     pub nodes: Vec<NodeIx>,
 }
 
 /// Reads a table.
 ///
 /// # Errors
-/// [`DataError`] where the file cannot be read; with the line for another header, a wrong number of
-/// columns, an empty text, a text given twice, or an id that the taxonomy does not have; for no row.
+/// [`DataError`] if the file cannot be read. Also, with the line, for a wrong header, a wrong
+/// number of columns, an empty text, a duplicate text, or an id that the taxonomy does not have;
+/// and if there are no rows.
 pub fn open(path: &Path, taxonomy: &Taxonomy) -> Result<Vec<TypedWord>> {
     if !path.is_file() {
         return Err(DataError::layout(path, WANTED, "no such file"));
@@ -35,7 +36,7 @@ pub fn open(path: &Path, taxonomy: &Taxonomy) -> Result<Vec<TypedWord>> {
     parse(&text, taxonomy).map_err(|found| DataError::layout(path, WANTED, found))
 }
 
-/// The error is what was found instead, with its line.
+/// Parses a table; the error is what was found instead, with its line.
 fn parse(text: &str, taxonomy: &Taxonomy) -> std::result::Result<Vec<TypedWord>, String> {
     let mut lines = (1_usize..).zip(text.trim_start_matches('\u{feff}').lines());
     let header = lines.next().map_or("", |(_, line)| line);

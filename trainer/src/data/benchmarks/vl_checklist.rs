@@ -1,4 +1,4 @@
-//! VL-CheckList: pictures with a text that fits and one that does not, by kind (notation 5.7).
+//! VL-CheckList: images with a matching and a wrong text, by kind (notation 5.7).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,22 +8,23 @@ use crate::data::formats::picture_index::PictureIndex;
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::ledger::Ledger;
 
-/// What lies where, for messages.
+/// Expected file layout, for error messages.
 pub const WANTED: &str = "VL-CheckList's corpus files (*.yaml with ANNO_PATH, IMG_ROOT and TYPE), \
     the JSON lists that they name, and the pictures in --images DIR, under IMG_ROOT, or below the \
     same folder";
 
-/// Questions of one list that are used: published as 2000 texts, two a picture (notation 6.9).
+/// Maximum number of questions used per list: published as 2000 texts, two per image (notation
+/// 6.9).
 pub const MOST: usize = 1000;
 
 /// One question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// The picture, a place in [`VlChecklist::pictures`].
+    /// Index of the image in [`VlChecklist::pictures`].
     pub picture: usize,
-    /// The text that fits.
+    /// The text that matches.
     pub positive: String,
-    /// The one that does not.
+    /// The text that does not match.
     pub negative: String,
 }
 
@@ -34,7 +35,7 @@ pub struct List {
     pub corpus: String,
     /// Kind: `Object/Location/center` and so on.
     pub kind: String,
-    /// Questions with their picture.
+    /// Questions whose image exists.
     pub questions: Vec<Question>,
 }
 
@@ -43,13 +44,13 @@ pub struct List {
 pub struct VlChecklist {
     /// Lists in the order of their files.
     pub lists: Vec<List>,
-    /// Pictures, each once.
+    /// Image files, without duplicates.
     pub pictures: Vec<PathBuf>,
-    /// What is there; items are questions.
+    /// Counts of available and missing items; items are questions.
     pub ledger: Ledger,
 }
 
-/// The plain `KEY: value` lines of a corpus file; lists under a key become its values.
+/// Parses the plain `KEY: value` lines of a corpus file; lists under a key become its values.
 fn yaml(text: &str) -> BTreeMap<String, Vec<String>> {
     let clean = |v: &str| {
         let v = v.split(" #").next().unwrap_or_default().trim();
@@ -71,15 +72,15 @@ fn yaml(text: &str) -> BTreeMap<String, Vec<String>> {
     found
 }
 
-/// A list file: `[[picture, {"POS": [..], "NEG": [..]}], ..]`.
+/// Contents of a list file: `[[picture, {"POS": [..], "NEG": [..]}], ..]`.
 type Entries = Vec<(String, BTreeMap<String, Vec<String>>)>;
 
 impl VlChecklist {
-    /// Read the corpora of a folder (or one corpus file).
+    /// Reads the corpora of a folder (or one corpus file).
     ///
     /// # Errors
-    /// If there is no corpus file, one names a list that is not there, or no question has its
-    /// picture.
+    /// If there is no corpus file, a corpus file names a missing list, or no question has an
+    /// existing image.
     pub fn open(path: &Path, images: Option<&Path>) -> Result<Self> {
         let all = if path.is_dir() {
             files(path)?
@@ -140,7 +141,7 @@ impl VlChecklist {
         Ok(data)
     }
 
-    /// The list that a corpus file names: beside itself or below the folder.
+    /// Locates a list that a corpus file names: beside the corpus file or below the folder.
     fn list_file(corpus: &Path, folder: &Path, name: &str) -> Result<PathBuf> {
         let beside = corpus.parent().unwrap_or(folder).join(name);
         let tried = [folder.join(name), beside];
@@ -189,7 +190,8 @@ impl VlChecklist {
     }
 }
 
-/// The kind of a list: the corpus' `TYPE`, completed by the list's own name where that tells more.
+/// Returns the kind of a list: the corpus' `TYPE`, or a more specific kind derived from the list's
+/// file name.
 fn kind(of: &str, file: &Path) -> String {
     let stem = file
         .file_stem()

@@ -1,4 +1,4 @@
-//! What identifies a record whose features are kept: its pixels as stored, and its boxes.
+//! Content hash of a record with precomputed features: its stored image bytes and its boxes.
 
 use sha2::{Digest, Sha256};
 
@@ -8,7 +8,7 @@ use crate::data::records::fault::{Broken, Fault};
 use crate::data::records::picture::Picture;
 use crate::data::records::source::Record;
 
-/// Hashes of a record that can be read, without its texts.
+/// Hashes of a readable record, without its texts.
 pub(super) struct Content {
     photo: [u8; 32],
     boxes: [u8; 32],
@@ -29,7 +29,7 @@ fn digest(picture: &Picture) -> Result<[u8; 32], Fault> {
 }
 
 impl Content {
-    /// Reads the bytes of the pictures; nothing is decoded.
+    /// Hashes the bytes of the images without decoding them.
     pub(super) fn of(record: &Record) -> Result<Self, Broken> {
         let fault = |fault: Fault| fault.of(&record.key);
         let photo = digest(&record.picture).map_err(fault)?;
@@ -50,7 +50,7 @@ impl Content {
         })
     }
 
-    /// What the features of a subject depend on.
+    /// Returns the content that the features of a subject depend on.
     pub(super) fn key(&self, subject: Subject) -> Vec<u8> {
         match subject {
             Subject::Photo => self.photo.to_vec(),
@@ -58,7 +58,7 @@ impl Content {
         }
     }
 
-    /// Seed of the augmentation.
+    /// Returns the seed of the augmentation.
     pub(super) fn seed(&self) -> u64 {
         let mut first = [0; 8];
         first.copy_from_slice(&self.photo[..8]);

@@ -1,9 +1,9 @@
-//! One file of kept features: one view of some consecutive records.
+//! One file of precomputed features: one view of some consecutive records.
 //!
 //! The file is safetensors with the tensor `features [rows, width]` in F16. Its metadata has the
-//! entry `records`, JSON: for each record what its rows are. The name is a hash of everything that
-//! the features depend on, so a file never has to be changed, and several runs can share it. A file
-//! appears whole or not at all.
+//! entry `records`, JSON: for each record, the subjects of its rows. The file name is a hash of
+//! everything that the features depend on. Files are therefore never modified, and several runs can
+//! share them. Files are written atomically.
 
 use std::collections::HashMap;
 use std::fs;
@@ -22,10 +22,10 @@ use crate::disk::write::write_atomic;
 const FEATURES: &str = "features";
 const RECORDS: &str = "records";
 
-/// Changes whenever what is stored, or how it is computed, does.
+/// Must change whenever the stored content or its computation changes.
 const VERSION: &str = "1";
 
-/// Path of a file: a hash of all that its features depend on.
+/// Returns the path of a file: a hash of everything that its features depend on.
 pub(super) fn path<'a>(folder: &Path, parts: impl IntoIterator<Item = &'a [u8]>) -> PathBuf {
     let mut hash = Sha256::new();
     for part in std::iter::once(VERSION.as_bytes()).chain(parts) {
@@ -36,10 +36,10 @@ pub(super) fn path<'a>(folder: &Path, parts: impl IntoIterator<Item = &'a [u8]>)
     folder.join(&name[..2]).join(format!("{name}.safetensors"))
 }
 
-/// What a file holds of one record.
+/// Contents of a file for one record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Entry {
-    /// One row for each of these: 0 for the photo, or places among the boxes of the record.
+    /// One row for each of these: 0 for the photo, or indices of the record's boxes.
     Rows(Vec<u32>),
     /// No row: the record cannot be used.
     Broken(Cause, String),
@@ -62,7 +62,7 @@ impl Stored {
         entries.iter().map(count).sum()
     }
 
-    /// Read a file; `None` where there is none, or one that does not fit and is to be made anew.
+    /// Reads a file; `None` if it is missing, or does not match and has to be recomputed.
     pub(super) fn read(path: &Path, records: usize, width: usize) -> Option<Self> {
         let bytes = fs::read(path).ok()?;
         let (_, header) = SafeTensors::read_metadata(&bytes).ok()?;
@@ -79,7 +79,7 @@ impl Stored {
         Some(Self { entries, values })
     }
 
-    /// Write a file, whole or not at all.
+    /// Writes a file atomically.
     pub(super) fn write(&self, path: &Path, width: usize) -> anyhow::Result<()> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)
@@ -91,7 +91,7 @@ impl Stored {
         let records = serde_json::to_string(&self.entries)?;
         let metadata = HashMap::from([(RECORDS.to_owned(), records)]);
         let bytes = safetensors::serialize([(FEATURES, tensor)], Some(metadata))?;
-        // Two runs may write the same file at once: each under a name of its own first.
+        // Two runs may write the same file at once; each writes to its own temporary name first.
         let mut own = path.as_os_str().to_owned();
         own.push(format!(".{}", std::process::id()));
         let own = PathBuf::from(own);

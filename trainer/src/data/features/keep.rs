@@ -1,8 +1,8 @@
-//! A dataset with the features of its pictures in place of the pictures.
+//! A dataset in which precomputed features replace the images.
 //!
-//! Features that were computed before are read from the cache folder; the others are computed and
-//! written there, a file for every few hundred records, so that what an interrupted run has computed
-//! is not computed again.
+//! Features that are in the cache folder are read from it. The others are computed and written
+//! there, one file per few hundred records, so that an interrupted run does not have to repeat its
+//! work.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,57 +26,57 @@ use crate::data::records::fault::{Broken, Fault};
 use crate::data::records::picture::{Kept, Picture};
 use crate::data::records::source::{Dataset, Record, Records, Unit};
 
-/// Records of a file.
+/// Records per file.
 const RECORDS: usize = 256;
-/// Records that are decoded before the encoder gets their pictures.
+/// Number of records decoded before their images are passed to the encoder.
 const BLOCK: usize = 16;
-/// Time between two lines about the progress.
+/// Minimum time between two progress messages.
 const SAY_EVERY: Duration = Duration::from_secs(10);
 
-/// The locked image encoder.
+/// The frozen image encoder.
 pub trait Encoder: Sync {
-    /// Numbers of a feature.
+    /// Returns the number of values of a feature.
     fn width(&self) -> usize;
 
-    /// What tells whether two encoders give the same features: a hash of the weights.
+    /// Returns a hash of the weights; equal for encoders that compute the same features.
     fn identity(&self) -> &str;
 
-    /// Pooled features of pictures, `[count, width]` row by row.
+    /// Computes the pooled features of images, `[count, width]` row by row.
     ///
     /// # Errors
     /// When the device fails.
     fn encode(&self, pictures: &Pictures) -> anyhow::Result<Vec<f32>>;
 }
 
-/// What to keep and where.
+/// Settings for precomputing features.
 pub struct Keeping<'a> {
     /// The encoder.
     pub encoder: &'a dyn Encoder,
-    /// Views of each picture and crop.
+    /// Views of each image and crop.
     pub views: ViewSpec,
-    /// Whether the crops of boxes are kept too.
+    /// Whether the crops of boxes are encoded too.
     pub crops: bool,
-    /// Folder of the files; `None` keeps features in memory alone.
+    /// Folder of the files; `None` keeps features only in memory.
     pub folder: Option<PathBuf>,
-    /// Whether files are written too; else they are only read.
+    /// Whether files are written as well as read.
     pub writes: bool,
-    /// Most records; `None` for all. The others are left out of the dataset.
+    /// Maximum number of records; `None` for all. The others are left out of the dataset.
     pub most: Option<u64>,
     /// Set when the run is interrupted.
     pub stop: &'a AtomicBool,
 }
 
-/// What was kept.
+/// Result of [`keep`].
 pub struct KeptData {
-    /// The dataset; its records have features in place of pictures.
+    /// The dataset; its records have features instead of images.
     pub data: Arc<dyn Dataset>,
     /// The features.
     pub rows: Arc<FeatureRows>,
-    /// Features that were computed now; the others had been computed before.
+    /// Number of features computed in this call; the others were read from files.
     pub computed: usize,
 }
 
-/// A record that can be read, without the pixels.
+/// A readable record, without the pixels.
 struct Probe {
     record: Record,
     content: Content,
@@ -90,7 +90,7 @@ struct Layer {
     found: Option<Stored>,
 }
 
-/// Pictures and entries of some records for each layer that is missing.
+/// Images and entries of some records for each missing layer.
 type Block = Vec<(Vec<Entry>, Pictures)>;
 
 struct Keeper<'a, 'b> {
@@ -105,10 +105,12 @@ struct Keeper<'a, 'b> {
     say: &'b mut dyn FnMut(&str) -> anyhow::Result<()>,
 }
 
-/// Keep the features of a dataset. `say` is told how it goes on, at most every ten seconds.
+/// Precomputes the features of a dataset. Reports progress through `say`, at most every ten
+/// seconds.
 ///
 /// # Errors
-/// When it is interrupted, a file cannot be written or the device fails; files that are written stay.
+/// If the run is interrupted, a file cannot be written or the device fails. Files already written
+/// are kept.
 pub fn keep(
     inner: &Arc<dyn Dataset>,
     how: &Keeping<'_>,
@@ -150,7 +152,7 @@ pub fn keep(
 }
 
 impl Keeper<'_, '_> {
-    /// The records of a unit with their features.
+    /// Returns the records of a unit with their features.
     fn unit(&mut self, unit: usize, count: usize) -> anyhow::Result<Vec<Result<Record, Broken>>> {
         let loaded = match self.inner.load(unit) {
             Ok(loaded) if count > 0 => loaded,
@@ -201,7 +203,8 @@ impl Keeper<'_, '_> {
                 });
             }
         }
-        // Views of one subject belong together: their rows are those of the same pictures.
+        // The views of a subject must have rows for the same images; layers that differ are
+        // recomputed.
         let views = self.how.views.views.max(1) as usize;
         for group in layers.chunks_mut(views) {
             let first = group[0].found.as_ref().map(|stored| stored.entries.clone());
@@ -225,7 +228,7 @@ impl Keeper<'_, '_> {
         Ok(records)
     }
 
-    /// Path of a layer: a hash of all that its features depend on.
+    /// Returns the path of a layer: a hash of everything that its features depend on.
     fn path(
         &self,
         subject: Subject,
@@ -244,7 +247,7 @@ impl Keeper<'_, '_> {
         Some(file::path(folder, parts.into_iter().chain(contents)))
     }
 
-    /// Decode on worker threads, encode here, write a file for each layer that is missing.
+    /// Decodes on worker threads, encodes on this thread, and writes a file for each missing layer.
     fn compute(
         &mut self,
         loaded: &dyn Records,
@@ -308,7 +311,7 @@ impl Keeper<'_, '_> {
             scope.spawn(move || {
                 let blocks = probes.chunks(BLOCK).enumerate();
                 for (at, probes) in blocks.map(|(at, p)| (rows.start + at * BLOCK, p)) {
-                    // The other side hangs up when it fails.
+                    // The receiver is dropped when the encoding side fails.
                     if stop.load(Ordering::Relaxed) || send.send(block((at, probes))).is_err() {
                         return;
                     }
@@ -351,7 +354,7 @@ impl Keeper<'_, '_> {
         Ok(())
     }
 
-    /// Put the rows of all views of a subject into memory and name them in the records.
+    /// Copies the rows of all views of a subject into memory and references them in the records.
     fn place(
         &mut self,
         group: &[Layer],
@@ -407,7 +410,7 @@ impl Keeper<'_, '_> {
     }
 }
 
-/// A record that says what it showed but holds no pixels.
+/// Removes the pixels of a record, but keeps whether it has an image.
 fn without_pixels(mut record: Record) -> Record {
     if !matches!(record.picture, Picture::None) {
         record.picture = Picture::Encoded(Vec::new());
@@ -420,7 +423,7 @@ fn without_pixels(mut record: Record) -> Record {
     record
 }
 
-/// Records in memory, with features in place of pictures.
+/// Records in memory, with features instead of images.
 struct WithFeatures {
     inner: Arc<dyn Dataset>,
     units: Vec<Unit>,

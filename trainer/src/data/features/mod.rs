@@ -1,10 +1,10 @@
-//! Kept features: what a locked image encoder makes of the photos and box crops of a dataset is
-//! computed once and used by every further step and run (LiT, Zhai et al. 2022).
+//! Precomputed features: the outputs of a frozen image encoder for the photos and box crops of a
+//! dataset are computed once and reused by all later steps and runs (LiT, Zhai et al. 2022).
 //!
-//! [`keep`] turns a dataset into one whose records name rows of features in place of pictures
-//! ([`ViewSpec`] says which pictures are encoded). Files in the cache folder
-//! are found by a hash of the encoder's weights, the settings and the bytes of the pictures, so they
-//! never have to be deleted to stay correct.
+//! [`keep`] turns a dataset into one whose records reference rows of features instead of images
+//! ([`ViewSpec`] defines which views are encoded). Files in the cache folder are identified by a
+//! hash of the encoder's weights, the settings and the bytes of the images, so they never become
+//! stale.
 
 mod content;
 mod file;

@@ -1,4 +1,4 @@
-//! Features of generated pictures that show nothing, computed once.
+//! Features of generated outlier images, computed once.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use crate::data::batches::feature_rows::FeatureRows;
 use crate::data::batches::image_batch::Pictures;
 use crate::data::sampling::nothing;
 
-/// Pictures of the pool: of these, each step draws some.
+/// Number of outlier images in the pool; each step draws some of them.
 const POOL: usize = 512;
-/// Pictures that are encoded at a time.
+/// Number of images encoded at a time.
 const BATCH: usize = 32;
 
-/// The features of a fixed pool of pictures of nothing of `side` pixels.
+/// Computes or reads the features of a fixed pool of outlier images of `side` pixels.
 ///
 /// # Errors
-/// When a file cannot be written or the device fails.
+/// If a file cannot be written or the device fails.
 pub fn keep_outliers(
     encoder: &dyn Encoder,
     side: u32,

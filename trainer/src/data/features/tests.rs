@@ -1,4 +1,4 @@
-//! What is kept, what is computed again, and what batches get.
+//! Tests of caching, of recomputation, and of batches with precomputed features.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,11 +14,11 @@ use crate::data::{
 };
 use crate::model_file::MERGES;
 
-/// An encoder whose feature is the mean of each channel, 0 to 6, and a constant.
+/// An encoder whose feature consists of the mean of each channel, scaled to [0, 6], and a constant.
 struct Means {
     identity: String,
     pictures: AtomicUsize,
-    /// Interrupts the run after so many calls.
+    /// Interrupts the run after this many calls.
     calls_left: AtomicUsize,
     stop: AtomicBool,
 }
@@ -119,7 +119,7 @@ fn what_was_computed_is_not_computed_again() {
     let first = Means::new("a");
     let photos = kept(&first, &data, Some(dir.path()), 1, false).unwrap();
     assert_eq!((photos.computed, photos.rows.count()), (300, 300));
-    // With boxes the photos are there already; a second view is new.
+    // With boxes, the features of the photos already exist; a second view is new.
     let crops = kept(&first, &data, Some(dir.path()), 1, true).unwrap();
     assert!(crops.computed > 0);
     assert_eq!(crops.rows.count(), 300 + crops.computed);
@@ -134,7 +134,7 @@ fn what_was_computed_is_not_computed_again() {
     for row in 0..same.rows.count() {
         assert_eq!(same.rows.row(row), views.rows.row(row));
     }
-    // Other weights, other pictures: nothing fits.
+    // Other weights or other images: no cached file matches.
     let other = kept(&Means::new("b"), &data, Some(dir.path()), 1, false).unwrap();
     assert_eq!(other.computed, 300);
     let other = kept(
@@ -152,7 +152,7 @@ fn an_interrupt_keeps_the_files_that_were_whole() {
     let dir = tempfile::tempdir().unwrap();
     let data = synthetic(600, 0);
     let encoder = Means::new("a");
-    // The second file has begun: 256 records are 16 calls.
+    // Stops within the second file: 256 records take 16 calls.
     encoder.calls_left.store(20, Ordering::Relaxed);
     let error = kept(&encoder, &data, Some(dir.path()), 1, false);
     let error = error.err().unwrap().to_string();
@@ -221,7 +221,7 @@ fn batches_have_features_and_resume_on_the_same_ones() {
             .chunks(4)
             .all(|row| row[3] == 1.0 && row[0] <= 6.0)
     );
-    // In the course of six epochs a photo is seen in its two views and in no others.
+    // Over six epochs, a photo appears in exactly its two views.
     let mut seen: BTreeMap<String, BTreeSet<Vec<u32>>> = BTreeMap::new();
     for batch in batches(&found, Position::default(), 48) {
         let rows = batch.images.features().unwrap().values.chunks(4);

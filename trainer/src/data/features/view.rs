@@ -1,4 +1,4 @@
-//! The fixed views of a record whose features are kept.
+//! The fixed views of a record with precomputed features.
 
 use espalier_core::input::Preprocess;
 use image::RgbImage;
@@ -13,8 +13,8 @@ use crate::data::records::random::{Purpose, Random};
 use crate::data::records::source::Record;
 use crate::data::sampling::draw::{cut, square};
 
-/// Which pictures of a record a file is about. They lie in files of their own, so that a method
-/// without boxes uses the photos of one with boxes.
+/// Which images of a record a file covers. They are in separate files, so that a method without
+/// boxes can reuse the photo features of one with boxes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     /// The whole photo.
@@ -23,20 +23,21 @@ pub(super) enum Subject {
     Crops,
 }
 
-/// How views are made.
+/// Settings of the views.
 #[derive(Clone, Debug)]
 pub struct ViewSpec {
-    /// View 0: the crop of evaluation, without change.
+    /// View 0: the evaluation crop, without augmentation.
     pub evaluation: Preprocess,
-    /// Number of views of each picture and crop, at least 1.
+    /// Number of views of each image and crop, at least 1.
     pub views: u32,
-    /// Views 1 and later: random crops, mirrored and corrupted as batches of pictures would be. Also
-    /// says which boxes are large enough.
+    /// Views 1 and later: random crops, flipped and corrupted as in batches of images. Also defines
+    /// which boxes are large enough.
     pub augmented: BatchSpec,
 }
 
 impl ViewSpec {
-    /// What the features of a view depend on besides the encoder and the pictures.
+    /// Returns the settings that the features of a view depend on, besides the encoder and the
+    /// images.
     pub(super) fn key(&self, subject: Subject, view: u32) -> String {
         let a = &self.augmented;
         let how = if view == 0 {
@@ -50,17 +51,17 @@ impl ViewSpec {
     }
 }
 
-/// A record with its photo decoded and its usable boxes cut out.
+/// A record with its photo decoded and its usable boxes cropped.
 pub(super) struct Opened {
     photo: RgbImage,
-    /// Each with its place among the boxes of the record.
+    /// Each crop with the index of its box in the record.
     crops: Vec<(u32, RgbImage)>,
     mirrors: bool,
     seed: u64,
 }
 
 impl Opened {
-    /// Decode a record; `seed` stands for its content.
+    /// Decodes a record; `seed` is derived from its content.
     pub(super) fn new(
         record: &Record,
         spec: &ViewSpec,
@@ -89,7 +90,7 @@ impl Opened {
         })
     }
 
-    /// Places of what a subject shows: 0 for the photo, or places among the boxes.
+    /// Returns the items of a subject: 0 for the photo, or indices of the boxes.
     pub(super) fn items(&self, subject: Subject) -> Vec<u32> {
         match subject {
             Subject::Photo => vec![0],
@@ -97,8 +98,8 @@ impl Opened {
         }
     }
 
-    /// A view of the photo or of all crops, ready for the encoder. It depends on the content of the
-    /// record and on the settings alone, not on the seed of a run, so that runs can share it.
+    /// Renders a view of the photo or of all crops as encoder input. It depends only on the content
+    /// of the record and the settings, not on the seed of a run, so that runs can share it.
     pub(super) fn view(
         &self,
         subject: Subject,

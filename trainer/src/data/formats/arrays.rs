@@ -1,5 +1,4 @@
-//! Test pictures that are published as arrays of bytes: CIFAR-10 and CIFAR-100 (binary version),
-//! STL-10, MNIST.
+//! Test images published as byte arrays: CIFAR-10 and CIFAR-100 (binary version), STL-10, MNIST.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,18 +12,18 @@ use crate::data::records::picture::Picture;
 use crate::data::records::source::{Record, Records};
 use crate::data::records::table::Table;
 
-/// What lies where, for messages.
+/// Expected file layout, for error messages.
 pub const WANTED: &str = "CIFAR's binary version (test_batch.bin with batches.meta.txt, or test.bin with \
     fine_label_names.txt), STL-10's (test_X.bin, test_y.bin, class_names.txt), or MNIST's \
     (t10k-images-idx3-ubyte, t10k-labels-idx1-ubyte)";
 
-/// Where the labels of an array are.
+/// Location of the labels of an array.
 #[derive(Clone, Copy)]
 enum Labels {
-    /// The last of so many bytes before each picture.
+    /// The last of this many bytes before each image.
     Before(usize),
-    /// One byte a picture in a file of their own, behind a head of so many bytes; the first class
-    /// has the given number.
+    /// One byte per image in a separate file, after a header of the given number of bytes. The
+    /// first class has the given number.
     Beside {
         file: &'static str,
         head: usize,
@@ -32,19 +31,19 @@ enum Labels {
     },
 }
 
-/// One published form.
+/// One published array format.
 #[derive(Clone, Copy)]
 struct Form {
     pictures: &'static str,
-    /// Bytes before the first picture.
+    /// Bytes of the header before the first image.
     head: usize,
     labels: Labels,
-    /// File of the names of classes, one a line; digits where there is none.
+    /// File with the names of the classes, one per line; without it, the names are digits.
     names: Option<&'static str>,
     side: u32,
-    /// Planes of a picture: 3, or 1 for grey.
+    /// Colour planes of an image: 3, or 1 for grey.
     planes: usize,
-    /// Whether a plane goes down its columns.
+    /// Whether a plane is stored column by column.
     columns_first: bool,
 }
 
@@ -96,7 +95,7 @@ const FORMS: [Form; 4] = [
 ];
 
 impl Form {
-    /// The form whose files a folder holds.
+    /// Returns the format whose files a folder holds.
     fn of(folder: &Path) -> Option<&'static Self> {
         let there = |form: &&Self| {
             let beside = match form.labels {
@@ -115,7 +114,7 @@ impl Form {
         (self.side * self.side) as usize
     }
 
-    /// Bytes of a record: label bytes before the picture, and the picture.
+    /// Returns the bytes of a record: label bytes before the image, and the image.
     fn stride(&self) -> usize {
         let before = match self.labels {
             Labels::Before(bytes) => bytes,
@@ -128,22 +127,22 @@ impl Form {
         RgbImage::from_fn(self.side, self.side, |x, y| {
             let (row, column) = if self.columns_first { (x, y) } else { (y, x) };
             let at = (row * self.side + column) as usize;
-            // A grey picture shows its one plane in all three colours.
+            // A grey image uses its single plane for all three channels.
             Rgb([0, 1, 2].map(|c| planes[c.min(self.planes - 1) * self.pixels() + at]))
         })
     }
 }
 
-/// Whether a folder holds one of them.
+/// Returns whether a folder holds one of the formats.
 #[must_use]
 pub fn is_one(folder: &Path) -> bool {
     Form::of(folder).is_some()
 }
 
-/// Open the test pictures of a folder.
+/// Opens the test images of a folder.
 ///
 /// # Errors
-/// If a file cannot be read, holds no whole picture, or there are not as many labels as pictures.
+/// If a file cannot be read or holds no image, or the numbers of labels and images differ.
 pub fn open(folder: &Path) -> Result<Table> {
     let form = Form::of(folder).ok_or_else(|| DataError::layout(folder, WANTED, "other files"))?;
     let read = |path: PathBuf| fs::read(&path).map_err(DataError::io(&path));
@@ -158,7 +157,7 @@ pub fn open(folder: &Path) -> Result<Table> {
     };
     let file = folder.join(form.pictures);
     let bytes = read(file.clone())?;
-    // A cut last picture is a broken record.
+    // A truncated last image is a broken record.
     let records = bytes
         .len()
         .saturating_sub(form.head)
@@ -202,7 +201,8 @@ struct Rows {
 }
 
 impl Rows {
-    /// The number of a record's class and the bytes of its picture; `None` where it is cut.
+    /// Returns the class index of a record and the bytes of its image; `None` where it is
+    /// truncated.
     fn row(&self, row: usize) -> Option<(Option<u8>, &[u8])> {
         let (form, stride) = (&self.form, self.form.stride());
         let start = form.head + row * stride;
@@ -305,7 +305,7 @@ mod tests {
         };
         let record = with(&[2]).unwrap().load(0).unwrap().read(0).unwrap();
         assert_eq!(record.synsets, ["bird"]);
-        // The fastest index is the row.
+        // The row index varies fastest.
         let picture = record.picture.decode().unwrap();
         assert_eq!(picture.get_pixel(5, 3).0, [3, 103, 203]);
         let cause = |labels| {

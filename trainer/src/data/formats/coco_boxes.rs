@@ -1,4 +1,4 @@
-//! COCO's boxes: `instances_*.json` with pictures below the same folder (notation 6.8).
+//! COCO's boxes: `instances_*.json` with images below the same folder (notation 6.8).
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -17,7 +17,7 @@ use crate::data::records::picture::Picture;
 use crate::data::records::source::{Record, Records};
 use crate::data::records::table::Table;
 
-/// What lies where, for messages.
+/// Expected file layout, for error messages.
 pub const WANTED: &str = "COCO's instances JSON (images[id, file_name, width, height], \
     annotations[image_id, category_id, bbox, iscrowd], categories[id, name]), given itself or in a folder, \
     its pictures below the same folder";
@@ -43,7 +43,7 @@ struct Annotation {
     category_id: u64,
     /// Left, top, width, height in pixels.
     bbox: [f64; 4],
-    /// 1 for a group that one box surrounds.
+    /// 1 for a group enclosed by a single box.
     #[serde(default)]
     iscrowd: u8,
 }
@@ -54,8 +54,8 @@ struct Category {
     name: String,
 }
 
-/// The JSON that a path means: itself, or the one below it named as COCO names those of the
-/// validation pictures, else the only one named `instances_*.json`.
+/// Returns the JSON that a path refers to: the path itself, or the file below it with COCO's name
+/// for the validation instances, or else the only file named `instances_*.json`.
 fn json_file(path: &Path) -> Option<PathBuf> {
     let name = |p: &Path| {
         p.file_name()
@@ -80,7 +80,7 @@ fn json_file(path: &Path) -> Option<PathBuf> {
         .cloned()
 }
 
-/// Whether a path is such a JSON, or a folder with one.
+/// Returns whether a path is such a JSON, or a folder with one.
 #[must_use]
 pub fn is_one(path: &Path) -> bool {
     json_file(path).is_some()
@@ -93,16 +93,17 @@ struct Scene {
     tally: BoxTally,
 }
 
-/// Read the index and look for its pictures; groups that one box surrounds are left out.
+/// Reads the index and locates its images; groups enclosed by a single box are skipped.
 ///
 /// # Errors
-/// If the file cannot be read or has another form, or no annotation has its picture and category.
+/// If the file cannot be read or has an unexpected layout, or no annotation has an existing image
+/// and category.
 pub fn open(path: &Path) -> Result<Table> {
     let file = json_file(path).ok_or_else(|| DataError::layout(path, WANTED, "no such file"))?;
     let bytes = fs::read(&file).map_err(DataError::io(&file))?;
     let index: Index = serde_json::from_slice(&bytes)
         .map_err(|e| DataError::layout(&file, WANTED, e.to_string()))?;
-    // COCO's annotations lie in a folder beside those of the pictures.
+    // COCO's annotations are in a sibling folder of the image folders.
     let folder = folder_of(&file);
     let beside = folder.parent().filter(|_| folder.ends_with("annotations"));
     let root = match beside {
@@ -175,7 +176,7 @@ impl Records for Scenes {
         let mut shown: Vec<&str> = boxes.iter().map(|b| b.phrase.as_str()).collect();
         shown.sort_unstable();
         shown.dedup();
-        // There is no caption; what is seen stands in for it.
+        // There is no caption; the list of labels replaces it.
         let caption = shown.join(", ");
         Ok(Record {
             boxes,

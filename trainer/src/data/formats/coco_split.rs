@@ -1,5 +1,5 @@
-//! The split of COCO's categories for open vocabularies: 48 base categories, which detectors are
-//! trained on, and 17 novel ones, which they are not (Bansal et al., 2018). The other 15 are left out.
+//! The open-vocabulary split of COCO's categories: 48 base categories, which detectors are trained
+//! on, and 17 novel ones, which they are not (Bansal et al., 2018). The other 15 are not used.
 
 /// Categories whose boxes are training data.
 pub const BASE: [&str; 48] = [
@@ -53,7 +53,7 @@ pub const BASE: [&str; 48] = [
     "toothbrush",
 ];
 
-/// Categories that are known by name alone.
+/// Categories without boxes in the training data.
 pub const NOVEL: [&str; 17] = [
     "airplane",
     "bus",

@@ -1,5 +1,5 @@
-//! Boxes of other pictures with the same label (notation 2.9), from the records that are shuffled
-//! together: more than a batch holds, and in memory already.
+//! Boxes of other images with the same label (notation 2.9). They come from the records that are
+//! shuffled together: these are more than one batch and already in memory.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::data::records::order::Slot;
 use crate::data::records::random::Random;
 use crate::data::records::source::Record;
 
-/// Where the boxes of each label are.
+/// Boxes by label.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Companions(BTreeMap<String, Vec<Place>>);
 
@@ -18,12 +18,12 @@ pub(crate) struct Companions(BTreeMap<String, Vec<Place>>);
 pub(crate) struct Place {
     /// The record.
     pub(crate) slot: Slot,
-    /// Which of its boxes.
+    /// Index of the box in the record.
     pub(crate) at: usize,
 }
 
 impl Companions {
-    /// The labelled boxes of records; broken ones have none.
+    /// Collects the labelled boxes of records; broken records have none.
     pub(crate) fn of(records: impl Iterator<Item = (Slot, Result<Record, Broken>)>) -> Self {
         let mut found: BTreeMap<String, Vec<Place>> = BTreeMap::new();
         for (slot, record) in records {
@@ -38,7 +38,7 @@ impl Companions {
         Self(found)
     }
 
-    /// At most `most` boxes with a label, of other records than `own`, in random order.
+    /// Picks at most `most` boxes with a label from records other than `own`, in random order.
     pub(crate) fn pick(
         &self,
         label: &str,
@@ -48,8 +48,8 @@ impl Companions {
     ) -> Vec<Place> {
         let all = self.0.get(label).map_or(&[][..], Vec::as_slice);
         let mut picked: Vec<Place> = Vec::new();
-        // Drawn with replacement and a bounded number of times: a label may have thousands of
-        // boxes, or none but those of `own`.
+        // Draws with replacement and a bounded number of attempts: a label may have thousands of
+        // boxes, or none except those of `own`.
         for _ in 0..4 * most {
             if picked.len() == most || all.is_empty() {
                 break;

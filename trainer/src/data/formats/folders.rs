@@ -1,5 +1,5 @@
-//! Pictures in folders, the folder's name their label: class folders, and the folders of
-//! iNaturalist and of BioCLIP's evaluation sets (notation 5.6).
+//! Images in folders whose names are the labels: class folders, and the folders of iNaturalist and
+//! of BioCLIP's evaluation sets (notation 5.6).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,10 +10,10 @@ use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::picture::Picture;
 use crate::data::records::source::{Dataset, Record, Records, Unit};
 
-/// Extensions that are taken for pictures.
+/// Extensions of image files.
 const PICTURES: [&str; 7] = ["jpg", "jpeg", "png", "webp", "bmp", "gif", "tif"];
 
-/// Ranks in the name of such a folder, behind its number.
+/// Number of ranks in the name of a lineage folder, after its number.
 const RANKS: usize = 7;
 
 /// A folder of class folders.
@@ -28,14 +28,14 @@ struct Class {
     pictures: Vec<PathBuf>,
 }
 
-/// The label of a class folder: `00123_Animalia_…_species` is the lineage joined by `/`, anything
-/// else is the name itself.
+/// Returns the label of a class folder: for `00123_Animalia_…_species` the lineage joined by `/`,
+/// otherwise the name itself.
 fn label(name: &str) -> String {
     let mut parts = name.split('_');
     let number = parts.next().unwrap_or_default();
     let ranks: Vec<&str> = parts.collect();
     let numbered = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
-    // A species name may itself hold the separator ("sp. nov_2").
+    // A species name may itself contain the separator ("sp. nov_2").
     if numbered && ranks.len() >= RANKS {
         let (above, species) = ranks.split_at(RANKS - 1);
         return format!("{}/{}", above.join("/"), species.join("_"));
@@ -64,7 +64,7 @@ fn sorted(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 impl Folders {
-    /// Whether a folder holds class folders rather than shards.
+    /// Returns whether a folder holds class folders rather than shards.
     #[must_use]
     pub fn is_one(path: &Path) -> bool {
         let Ok(entries) = sorted(path) else {
@@ -74,10 +74,10 @@ impl Folders {
         folders.any(|folder| sorted(folder).is_ok_and(|files| files.iter().any(|f| is_picture(f))))
     }
 
-    /// Opens folders of class folders; lists names only.
+    /// Opens folders of class folders. Only lists file names.
     ///
     /// # Errors
-    /// If a folder cannot be read or there is not one picture.
+    /// If a folder cannot be read or there are no images.
     pub fn open(paths: &[PathBuf]) -> Result<Self> {
         let mut classes: BTreeMap<PathBuf, Class> = BTreeMap::new();
         for path in paths {
@@ -109,7 +109,7 @@ impl Folders {
                 shard,
                 part: 0,
                 records: u32::try_from(class.pictures.len()).unwrap_or(u32::MAX),
-                // Pictures are read one by one.
+                // Images are read one by one.
                 bytes: 0,
             })
             .collect();
@@ -122,7 +122,7 @@ impl Folders {
 }
 
 impl Folders {
-    /// Every picture with the label of its folder, in order.
+    /// Iterates over all images with the label of their folder, in order.
     pub fn pictures(&self) -> impl Iterator<Item = (&str, &Path)> {
         self.classes.iter().flat_map(|class| {
             let of = |p| (class.label.as_str(), PathBuf::as_path(p));

@@ -1,4 +1,4 @@
-//! GRIT: image-text-box records in parquet shards and in two forms of tar shards.
+//! GRIT: image-text-box records in parquet shards and in two tar layouts.
 
 use std::path::{Path, PathBuf};
 
@@ -15,17 +15,17 @@ struct Shard {
     path: PathBuf,
     name: String,
     container: Container,
-    /// Why nothing in it can be read, where that is so: one broken record.
+    /// Set if nothing in the shard can be read; counts as one broken record.
     unreadable: Option<Broken>,
 }
 
-/// A set of shards whose footers and headers were read.
+/// A set of shards of which only footers and headers have been read.
 pub struct Grit {
     shards: Vec<Shard>,
     units: Vec<Unit>,
 }
 
-/// What one shard contributes.
+/// Contents of one opened shard.
 struct Opened {
     parts: Vec<(u32, u64)>,
     whole: u64,
@@ -33,17 +33,18 @@ struct Opened {
 }
 
 impl Grit {
-    /// Opens the shards that `paths` name: files, folders and globs (see
-    /// [`paths::expand`]). Reads footers and headers only.
+    /// Opens the shards that `paths` name: files, folders and globs (see [`paths::expand`]). Reads
+    /// footers and headers only.
     ///
-    /// A shard that is cut or unreadable counts as one broken record beside its whole ones.
+    /// A truncated or unreadable shard counts as one broken record in addition to its complete
+    /// ones.
     ///
     /// # Errors
-    /// If a path leads to no shard, a shard lacks columns, members or keys, or there is not one
-    /// whole record.
+    /// If a path leads to no shard, a shard lacks columns, members or keys, or there is no complete
+    /// record.
     pub fn open(paths: &[PathBuf]) -> Result<Self> {
         let found = paths::expand(paths)?;
-        // All results first, so that the error that is reported does not depend on timing.
+        // Collects all results first, so that the reported error does not depend on timing.
         let opened: Vec<Result<Opened>> = found
             .par_iter()
             .map(|(path, container)| open_shard(path, *container))
@@ -88,7 +89,7 @@ impl Grit {
         Ok(Self { shards, units })
     }
 
-    /// Number of shards.
+    /// Returns the number of shards.
     #[must_use]
     pub fn shards(&self) -> usize {
         self.shards.len()
@@ -117,7 +118,7 @@ fn open_shard(path: &Path, container: Container) -> Result<Opened> {
             let records = u32::try_from(shard.records()).unwrap_or(u32::MAX);
             let whole = shard.whole_records() as u64;
             Ok(Opened {
-                // Only places are held in memory, pictures are read one by one.
+                // Only member offsets are held in memory; images are read one by one.
                 parts: vec![(records, 0)],
                 whole,
                 unreadable: if whole == 0 {
@@ -160,7 +161,7 @@ impl Dataset for Grit {
     }
 }
 
-/// The one broken record of a shard that cannot be read.
+/// The single broken record of an unreadable shard.
 struct Unreadable(Broken);
 
 impl Records for Unreadable {

@@ -1,7 +1,7 @@
-//! HierarCaps: chains of captions with contradictions, one a row (notation 5.4).
+//! HierarCaps: chains of captions with contradictions, one per row (notation 5.4).
 //!
 //! CSV, plain or gzipped, with the columns `positive` and `negative`, each four texts joined by
-//! `=>` from general to specific. Read whole: the largest such file has 73,000 rows.
+//! `=>` from general to specific. The file is read as a whole: the largest has 73,000 rows.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,14 +15,14 @@ use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::lineage::TextChain;
 use crate::data::records::source::{Dataset, Record, Records, Unit};
 
-/// Texts of a chain.
+/// Texts per chain.
 const TIERS: usize = 4;
 /// Rows that are shuffled and counted as one unit.
 const ROWS: usize = 4096;
-/// What stands between two texts.
+/// Separator between two texts.
 const ARROW: &str = "=>";
 
-/// A row: its chain, or why it has none.
+/// The chain of a row, or the reason why it has none.
 type Row = std::result::Result<TextChain, Fault>;
 
 /// One or more CSV files.
@@ -33,10 +33,10 @@ pub struct Hierarcaps {
 }
 
 impl Hierarcaps {
-    /// Opens the files that `paths` name; `drop_tier` (1 to 4) leaves a tier out, 0 none.
+    /// Opens the files that `paths` name. `drop_tier` (1 to 4) drops a tier, 0 drops none.
     ///
     /// # Errors
-    /// If a file cannot be read, lacks a column, or there is no whole row.
+    /// If a file cannot be read or lacks a column, or there is no valid row.
     pub fn open(paths: &[PathBuf], drop_tier: usize) -> Result<Self> {
         let mut data = Self {
             names: Vec::new(),
@@ -78,7 +78,7 @@ fn texts(field: &str) -> Vec<String> {
         .collect()
 }
 
-/// A row's chain.
+/// Parses the chain of a row.
 fn chain(positive: &str, negative: &str, drop_tier: usize) -> Row {
     let side = |name: &str, field: &str| {
         let mut found = texts(field);
@@ -132,7 +132,7 @@ fn read(path: &Path, drop_tier: usize) -> Result<Vec<Row>> {
                 record.get(negative).unwrap_or_default(),
                 drop_tier,
             ),
-            // What follows a cut or damaged stretch cannot be found again.
+            // Reading cannot be resumed after a truncated or damaged section.
             Err(e) if e.is_io_error() => {
                 rows.push(Err(Fault::new(Cause::ShardEndsEarly, e.to_string())));
                 break;

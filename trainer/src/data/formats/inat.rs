@@ -1,5 +1,5 @@
-//! iNaturalist 2021: a COCO-like JSON of pictures, categories with their ranks, and annotations
-//! (notation 5.6). Its folders alone are read by [`crate::data::formats::folders`].
+//! iNaturalist 2021: a COCO-like JSON of images, categories with their ranks, and annotations
+//! (notation 5.6). Folders without the JSON are read by [`crate::data::formats::folders`].
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::data::records::error::{DataError, Result};
 use crate::data::records::paths::folder_of;
 use crate::data::records::table::Table;
 
-/// What lies where, for messages.
+/// Expected file layout, for error messages.
 pub const WANTED: &str = "iNaturalist's val.json (images[id, file_name], annotations[image_id, \
     category_id], categories[id, kingdom .. genus, specific_epithet]) with its pictures below the same \
     folder";
@@ -66,14 +66,14 @@ impl Category {
     }
 }
 
-/// The JSON that a path means: itself, or the `val.json` in it.
+/// Returns the JSON that a path refers to: the path itself, or the `val.json` in it.
 fn json_file(path: &Path) -> Option<PathBuf> {
     let is_json = |p: &Path| p.is_file() && p.extension().is_some_and(|e| e == "json");
     let tried = [path.to_owned(), path.join("val.json")];
     tried.into_iter().find(|p| is_json(p))
 }
 
-/// Whether a path is such a JSON, or a folder with one.
+/// Returns whether a path is such a JSON, or a folder with one.
 #[must_use]
 pub fn is_one(path: &Path) -> bool {
     let read = |file: PathBuf| fs::read(file).ok();
@@ -82,10 +82,10 @@ pub fn is_one(path: &Path) -> bool {
     })
 }
 
-/// Read the index and look for its pictures, whose label is their lineage, ranks joined by `/`.
+/// Reads the index and locates its images. Their label is the lineage, ranks joined by `/`.
 ///
 /// # Errors
-/// If the file cannot be read or has another form.
+/// If the file cannot be read or has an unexpected layout.
 pub fn open(path: &Path) -> Result<Table> {
     let file = json_file(path).ok_or_else(|| DataError::layout(path, WANTED, "no such file"))?;
     let bytes = fs::read(&file).map_err(DataError::io(&file))?;

@@ -1,10 +1,10 @@
-//! The labels of a taxonomy as records without pictures, for methods that train on texts alone.
+//! The labels of a taxonomy as records without images, for methods that train on texts only.
 
 use crate::data::records::fault::Broken;
 use crate::data::records::picture::Picture;
 use crate::data::records::source::{Dataset, Record, Records, Unit};
 
-/// One record a label.
+/// A dataset with one record per label.
 pub struct Labels {
     name: String,
     ids: Vec<String>,
@@ -12,7 +12,7 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// Records of labels `ids` of the taxonomy file `name`.
+    /// Creates records for the labels `ids` of the taxonomy file `name`.
     #[must_use]
     pub fn new(name: String, ids: Vec<String>) -> Self {
         let units = [Unit {

@@ -1,4 +1,4 @@
-//! Picture files that an index names, each with its label.
+//! Image files listed in an index, each with its label.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,21 +9,21 @@ use crate::data::records::picture::Picture;
 use crate::data::records::source::{Record, Records};
 use crate::data::records::table::Table;
 
-/// One picture of an index.
+/// One image of an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
     /// Its name in the index.
     pub key: String,
-    /// Its file; `None` where it is not there, which makes it a broken record.
+    /// Path of the file; `None` if it is missing, which makes it a broken record.
     pub file: Option<PathBuf>,
     /// Its label: a name, or a lineage joined by `/`.
     pub label: String,
-    /// A name for people, where the index has another than the label.
+    /// The common name, where the index has one besides the label.
     pub common: String,
 }
 
 impl Listed {
-    /// A picture by its name in an index, its file and its label.
+    /// Creates an entry from the image's name in an index, its file and its label.
     pub fn new(key: impl Into<String>, file: Option<&Path>, label: impl Into<String>) -> Self {
         Self {
             key: key.into(),
@@ -33,7 +33,7 @@ impl Listed {
         }
     }
 
-    /// The common name, else the last name of the label.
+    /// Returns the common name, or else the last name of the label.
     fn caption(&self) -> String {
         if self.common.is_empty() {
             let last = self.label.rsplit('/').next().unwrap_or(&self.label);
@@ -44,7 +44,7 @@ impl Listed {
     }
 }
 
-/// The rows of an index as a dataset; `name` stands for it in reports.
+/// Wraps the rows of an index as a dataset; `name` stands for it in reports.
 #[must_use]
 pub fn table(name: impl Into<String>, rows: Vec<Listed>) -> Table {
     Table::new(name.into(), rows.len(), Arc::new(Rows(rows)))

@@ -1,8 +1,8 @@
-//! Labelled pictures in a CSV: BioCLIP's evaluation metadata, the tables that RCME writes for its
-//! pictures and for its test of order, and plain lists `filepath,class` (notation 5.6).
+//! Labelled images in a CSV: BioCLIP's evaluation metadata, RCME's tables of its images and of its
+//! ordering test, and plain lists `filepath,class` (notation 5.6).
 //!
-//! A path may end with a condition, `photos.csv?source=NIPS 2017`: only rows whose column `source` has
-//! this value are read.
+//! A path may end with a condition, `photos.csv?source=NIPS 2017`: only rows whose column `source`
+//! has this value are read.
 
 use std::path::{Path, PathBuf};
 
@@ -14,12 +14,12 @@ use crate::data::records::error::{DataError, Result};
 use crate::data::records::paths::folder_of;
 use crate::data::records::table::Table;
 
-/// What lies where, for messages.
+/// Expected file layout, for error messages.
 pub const WANTED: &str = "a CSV with a column filepath (or relative_path, image_filename, img_fn) and the \
     ranks kingdom .. species, a chain `captions` joined by =>, or a column class (or label, synset), its pictures \
     below the same folder";
 
-/// Columns with the place of a picture, the most telling first.
+/// Columns that may hold the path of an image, in order of preference.
 const PLACES: [&str; 5] = [
     "filepath",
     "relative_path",
@@ -28,17 +28,17 @@ const PLACES: [&str; 5] = [
     "path",
 ];
 
-/// Columns with a label that is no lineage.
+/// Columns with a label that is not a lineage.
 const LABELS: [&str; 3] = ["class", "label", "synset"];
 
 /// Separator of the texts of a chain.
 const ARROW: &str = "=>";
 
-/// What a row's label is made of, by column.
+/// Columns that form the label of a row.
 enum Labels {
-    /// A name a rank.
+    /// One name per rank.
     Ranks([usize; 7]),
-    /// Texts from general to specific, each the one before with one name more.
+    /// Texts from general to specific; each extends the previous one by one name.
     Chain(usize),
     /// The label itself.
     Plain(usize),
@@ -51,13 +51,13 @@ struct Columns {
     names: Vec<String>,
 }
 
-/// The rows that are wanted: those with a value in a column.
+/// Row filter: keeps rows with a given value in a column.
 struct Condition {
     column: String,
     value: String,
 }
 
-/// A path without its condition, and the condition where it ends with one.
+/// Splits a path into the path itself and its condition, if it ends with one.
 fn conditioned(path: &Path) -> (PathBuf, Option<Condition>) {
     let text = path.to_string_lossy();
     let parts = text.split_once('?').filter(|_| !path.exists());
@@ -76,7 +76,8 @@ fn conditioned(path: &Path) -> (PathBuf, Option<Condition>) {
 impl Columns {
     fn of(header: &csv::StringRecord) -> Option<Self> {
         let at = |name: &str| header.iter().position(|h| h.trim() == name);
-        // BioCLIP calls the rank `cls` and keeps `class` for the label; others call the rank `class`.
+        // BioCLIP names the rank `cls` and uses `class` for the label; others name the rank
+        // `class`.
         let rank = |name: &&str| match *name {
             "class" => at("cls").or_else(|| at("class")),
             name => at(name),
@@ -95,7 +96,7 @@ impl Columns {
     }
 }
 
-/// The CSV that a path means: itself, or the `metadata.csv` in it.
+/// Returns the CSV that a path refers to: the path itself, or the `metadata.csv` in it.
 fn csv_file(path: &Path) -> Option<PathBuf> {
     let is_csv = |p: &Path| p.is_file() && p.extension().is_some_and(|e| e == "csv");
     let (path, _) = conditioned(path);
@@ -115,13 +116,13 @@ fn columns(file: &Path) -> std::result::Result<(csv::Reader<std::fs::File>, Colu
     Ok((rows, columns))
 }
 
-/// Whether a path is such a CSV, or a folder with one.
+/// Returns whether a path is such a CSV, or a folder with one.
 #[must_use]
 pub fn is_one(path: &Path) -> bool {
     csv_file(path).is_some_and(|file| !path.is_dir() || columns(&file).is_ok())
 }
 
-/// The lineage of seven ranks; the genus is no part of the epithet.
+/// Builds the lineage of seven ranks; removes the genus from the species epithet.
 fn lineage(names: [&str; 7]) -> String {
     let mut names = names.map(str::trim);
     if let Some(epithet) = names[6].strip_prefix(names[5])
@@ -133,7 +134,8 @@ fn lineage(names: [&str; 7]) -> String {
     names.join("/")
 }
 
-/// The lineage whose texts, each rank's names joined by blanks, are this chain.
+/// Recovers the lineage from a chain of texts in which each text joins the names of all ranks so
+/// far by blanks.
 fn chained(chain: &str) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
     let mut before = "";
@@ -145,7 +147,7 @@ fn chained(chain: &str) -> Option<String> {
     Some(names.join("/"))
 }
 
-/// Read the CSV and look for its pictures.
+/// Reads the CSV and locates its images.
 ///
 /// # Errors
 /// If the file cannot be read, lacks columns, or has no row.

@@ -1,4 +1,4 @@
-//! Datasets as they are published, each read into [records](super::records).
+//! Published dataset formats, each read into [records](super::records).
 
 pub mod arrays;
 pub mod coco_boxes;

@@ -1,5 +1,5 @@
-//! From the paths that a user names to the one dataset or taxonomy that they mean; the same for
-//! every command.
+//! Resolves the paths that a user names to one dataset or taxonomy, in the same way for every
+//! command.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,13 +27,13 @@ pub const SHIPPED: [(&str, &str); 2] = [
     ),
 ];
 
-/// The text of the shipped taxonomy with a short name.
+/// Returns the text of the shipped taxonomy with a short name.
 fn shipped(name: &Path) -> Option<&'static str> {
     let found = SHIPPED.iter().find(|(short, _)| name == Path::new(short));
     found.map(|(_, text)| *text)
 }
 
-/// The taxonomy that is itself the data, if the data is one TSV file.
+/// Returns the taxonomy that is itself the data, if the data is one TSV file.
 #[must_use]
 pub fn taxonomy_file(data: &[PathBuf]) -> Option<&Path> {
     match data {
@@ -42,11 +42,12 @@ pub fn taxonomy_file(data: &[PathBuf]) -> Option<&Path> {
     }
 }
 
-/// The taxonomy of a flag, a file or the short name of a [shipped one](SHIPPED), else the data where
-/// that is one, else the first shipped one. A file with such a name is meant by `./imagenet`.
+/// Loads the taxonomy given by a flag (a file or the short name of a [shipped one](SHIPPED)), or
+/// else the data if that is a taxonomy, or else the first shipped one. A file that has a short name
+/// is given as `./imagenet`.
 ///
 /// # Errors
-/// Bad usage when the file cannot be read, a taxonomy error naming the line.
+/// Bad usage when the file cannot be read; a taxonomy error that names the line.
 pub fn taxonomy(flag: Option<&Path>, data: &[PathBuf]) -> anyhow::Result<Taxonomy> {
     let Some(path) = flag.or_else(|| taxonomy_file(data)) else {
         return Ok(Taxonomy::from_tsv(SHIPPED[0].1)?);
@@ -64,27 +65,28 @@ pub fn taxonomy(flag: Option<&Path>, data: &[PathBuf]) -> anyhow::Result<Taxonom
     Ok(Taxonomy::from_tsv(&text)?)
 }
 
-/// Labelled pictures with what part of their dataset they are.
+/// Labelled images with the name of their split.
 pub struct Labelled {
-    /// The pictures.
+    /// The images.
     pub data: Arc<dyn Dataset>,
-    /// The split or range that was taken, where the data has several.
+    /// The split or range that was read, where the data has several.
     pub split: Option<String>,
 }
 
-/// Labelled pictures: class folders, arrays of bytes, iNaturalist's JSON, CSV files, or shards. Lists of
-/// splits are not looked for: which split is meant is for [`benchmark`] to know.
+/// Opens labelled images: class folders, byte arrays, iNaturalist's JSON, CSV files, or shards.
+/// Does not look for split lists: only [`benchmark`] knows which split is meant.
 ///
 /// # Errors
-/// [`DataError`] naming what is wrong with which file.
+/// [`DataError`] that names the file and the problem.
 pub fn labelled(paths: &[PathBuf]) -> Result<Arc<dyn Dataset>> {
     Ok(read(paths, None)?.data)
 }
 
-/// The split `split` of labelled pictures, or what the benchmark `dataset` judges of it.
+/// Opens the split `split` of labelled images, or the part of it that the benchmark `dataset`
+/// evaluates.
 ///
 /// # Errors
-/// [`DataError`] naming what is wrong with which file.
+/// [`DataError`] that names the file and the problem.
 pub fn benchmark(paths: &[PathBuf], dataset: Option<&str>, split: &str) -> Result<Labelled> {
     let found = read(paths, Some((dataset, split)))?;
     if found.split.is_none() && split != splits::TEST {
@@ -124,10 +126,10 @@ fn read(paths: &[PathBuf], of: Option<(Option<&str>, &str)>) -> Result<Labelled>
     Ok(whole(Arc::new(Grit::open(paths)?)))
 }
 
-/// Pictures with boxes: folders of OpenImages, COCO's instances, or shards.
+/// Opens images with boxes: folders of OpenImages, COCO's instances, or shards.
 ///
 /// # Errors
-/// [`DataError`] naming what is wrong with which file.
+/// [`DataError`] that names the file and the problem.
 pub fn scenes(paths: &[PathBuf]) -> Result<Arc<dyn Dataset>> {
     if let [one] = paths
         && coco_boxes::is_one(one)

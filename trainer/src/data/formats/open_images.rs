@@ -1,4 +1,4 @@
-//! OpenImages: pictures in folders, boxes in CSV files (notation 5.5).
+//! OpenImages: images in folders, boxes in CSV files (notation 5.5).
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -12,9 +12,9 @@ use crate::data::records::picture::Picture;
 use crate::data::records::source::{Record, Records};
 use crate::data::records::table::Table;
 
-/// End of the names of box files.
+/// Suffix of the names of box files.
 const BOXES: &str = "annotations-bbox.csv";
-/// Names of labels: `LabelName,DisplayName`, without a header.
+/// File of label names: `LabelName,DisplayName`, without a header.
 const NAMES: &str = "class-descriptions-boxable.csv";
 /// Columns that are read. The order of the coordinates is x, x, y, y.
 const COLUMNS: [&str; 6] = ["ImageID", "LabelName", "XMin", "XMax", "YMin", "YMax"];
@@ -26,7 +26,7 @@ struct Scene {
     inverted: u64,
 }
 
-/// All files below a folder, sorted.
+/// Returns all files below a folder, sorted.
 pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_owned()];
@@ -70,21 +70,21 @@ fn rows(path: &Path, header: bool) -> Result<(csv::StringRecord, Vec<csv::String
     Ok((names, rows))
 }
 
-/// Pictures with their boxes.
+/// Images with boxes.
 pub struct OpenImages;
 
 impl OpenImages {
-    /// Whether a folder holds box files.
+    /// Returns whether a folder holds box files.
     #[must_use]
     pub fn is_one(path: &Path) -> bool {
         path.is_dir() && files(path).is_ok_and(|all| all.iter().any(|f| ends_with(f, BOXES)))
     }
 
-    /// Opens folders with box files, a file of label names and pictures `<ImageID>.jpg` anywhere
+    /// Opens folders with box files, a file of label names and images `<ImageID>.jpg` anywhere
     /// below them.
     ///
     /// # Errors
-    /// If a file cannot be read, a column is missing, or no box has its picture.
+    /// If a file cannot be read, a column is missing, or no box has an existing image.
     pub fn open(folders: &[PathBuf]) -> Result<Table> {
         let mut all = Vec::new();
         for folder in folders {
@@ -190,7 +190,7 @@ impl Records for Scenes {
         let mut shown: Vec<&str> = boxes.iter().map(|b| b.phrase.as_str()).collect();
         shown.sort_unstable();
         shown.dedup();
-        // There is no caption; what is seen stands in for it.
+        // There is no caption; the list of labels replaces it.
         let caption = shown.join(", ");
         Ok(Record {
             synsets: scene

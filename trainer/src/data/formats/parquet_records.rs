@@ -10,7 +10,7 @@ use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::picture::Picture;
 use crate::data::records::source::{Record, Records};
 
-/// Column that holds the picture.
+/// Column that holds the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PictureColumn {
     /// `image`, a struct with `bytes`.
@@ -32,16 +32,16 @@ struct Columns {
 /// A row group in memory.
 pub struct ParquetRecords {
     batches: Vec<Columns>,
-    /// Rows before each batch, and their sum.
+    /// Number of rows before each batch, and their total.
     starts: Vec<usize>,
     part: u32,
 }
 
 impl ParquetRecords {
-    /// Takes the batches of row group `part`.
+    /// Wraps the batches of row group `part`.
     ///
     /// # Errors
-    /// If a column that was checked when the shard was opened is not in it.
+    /// If a column that was checked when the shard was opened is missing.
     pub(crate) fn new(
         batches: &[RecordBatch],
         picture: PictureColumn,
@@ -154,7 +154,7 @@ impl Records for ParquetRecords {
     }
 }
 
-/// The text in a row; `None` for null.
+/// Returns the text in a row; `None` for null.
 fn text(column: &ArrayRef, row: usize) -> Result<Option<&str>, Fault> {
     if column.is_null(row) {
         return Ok(None);
@@ -170,13 +170,13 @@ fn text(column: &ArrayRef, row: usize) -> Result<Option<&str>, Fault> {
     }
 }
 
-/// The list in a row; `None` for null.
+/// Returns the list in a row; `None` for null.
 fn list(column: &dyn Array, row: usize) -> Option<ArrayRef> {
     let lists: &ListArray = column.as_list_opt()?;
     lists.is_valid(row).then(|| lists.value(row))
 }
 
-/// The entries in a row; a null list is empty, a null number is not a number.
+/// Returns the entries in a row; a null list becomes empty, a null number becomes NaN.
 fn entries(column: &ArrayRef, row: usize) -> Vec<Entry> {
     let Some(lists) = list(column, row) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Parquet shards with GRIT's columns and the picture inside (notation 5.1).
+//! Parquet shards with GRIT's columns and embedded images (notation 5.1).
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -13,7 +13,7 @@ use crate::data::formats::parquet_records::{ParquetRecords, PictureColumn};
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::{Cause, Fault};
 
-/// Rows of one Arrow batch: small enough that the bytes of its pictures stay far below the 2 GiB
+/// Rows of one Arrow batch: small enough that the bytes of its images stay far below the 2 GiB
 /// that one Arrow buffer can hold.
 const BATCH_ROWS: usize = 512;
 const MAGIC: &[u8; 4] = b"PAR1";
@@ -23,16 +23,16 @@ const MAGIC: &[u8; 4] = b"PAR1";
 pub struct RowGroup {
     /// Number of records.
     pub rows: u64,
-    /// Bytes once decompressed.
+    /// Uncompressed size in bytes.
     pub bytes: u64,
 }
 
-/// What the footer of a shard says.
+/// Contents of the footer of a shard.
 #[derive(Debug)]
 pub enum Footer {
-    /// Its row groups.
+    /// The row groups of the shard.
     RowGroups(Vec<RowGroup>),
-    /// The file is cut or no parquet file.
+    /// The file is truncated or not a parquet file.
     Unreadable(Fault),
 }
 
@@ -82,13 +82,14 @@ pub fn load(path: &Path, part: u32) -> Result<ParquetRecords, Fault> {
 
 type Builder = ParquetRecordBatchReaderBuilder<File>;
 
-/// The reader of a shard with its checked columns; a fault where the file is no whole shard.
+/// Creates the reader of a shard with its checked columns; a fault if the file is not a complete
+/// shard.
 fn builder(path: &Path) -> Result<Result<(Builder, PictureColumn), Fault>> {
     let mut file = File::open(path).map_err(DataError::io(path))?;
     if let Some(fault) = check_ends(&mut file).map_err(DataError::io(path))? {
         return Ok(Err(fault));
     }
-    // Types as stored: without this an Arrow schema in the footer could ask for any of Arrow's
+    // Use the types as stored. Otherwise an Arrow schema in the footer could select any of Arrow's
     // many representations of the same list or text.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let builder = match Builder::try_new_with_options(file, options) {
@@ -99,7 +100,7 @@ fn builder(path: &Path) -> Result<Result<(Builder, PictureColumn), Fault>> {
     Ok(Ok((builder, picture)))
 }
 
-/// A parquet file begins and ends with the same four bytes.
+/// Checks both ends of the file: a parquet file begins and ends with the same four bytes.
 fn check_ends(file: &mut File) -> std::io::Result<Option<Fault>> {
     let len = file.metadata()?.len();
     if len < 12 {
@@ -139,8 +140,8 @@ fn is_boxes(data_type: &DataType) -> bool {
     )
 }
 
-/// Checks that the needed columns are there with types that can be read. `key` and `synsets` may
-/// be absent; other columns are not read.
+/// Checks that the required columns exist with readable types. `key` and `synsets` may be absent;
+/// other columns are not read.
 fn check_columns(path: &Path, schema: &Schema) -> Result<PictureColumn> {
     let found = || {
         schema
@@ -205,7 +206,7 @@ fn check_columns(path: &Path, schema: &Schema) -> Result<PictureColumn> {
     let (name, data_type) = match (column("image"), column("jpg")) {
         (Some(image), _) => ("image", image),
         (None, Some(jpg)) => ("jpg", jpg),
-        // Checked above.
+        // Excluded by the check above.
         (None, None) => ("image", &DataType::Null),
     };
     match data_type {
@@ -222,7 +223,7 @@ fn check_columns(path: &Path, schema: &Schema) -> Result<PictureColumn> {
     }
 }
 
-/// The columns to read, in parquet's dotted paths.
+/// Returns the columns to read, as parquet's dotted paths.
 fn projected(schema: &Schema, picture: PictureColumn) -> Vec<&'static str> {
     let picture = match picture {
         PictureColumn::Struct => "image.bytes",

@@ -1,4 +1,4 @@
-//! Where the pictures are that an index file names.
+//! Locations of the images that an index file names.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use crate::data::formats::folders::is_picture;
 use crate::data::formats::open_images::files;
 use crate::data::records::error::Result;
 
-/// Pictures below some folders, by name and by number.
+/// Image files below given folders, by name and by number.
 #[derive(Clone, Debug, Default)]
 pub struct PictureIndex {
     names: HashMap<String, Vec<PathBuf>>,
@@ -15,7 +15,7 @@ pub struct PictureIndex {
     count: usize,
 }
 
-/// The integer value of the last run of digits of a name (notation 5.4).
+/// Returns the integer value of the last run of digits of a name (notation 5.4).
 #[must_use]
 pub fn last_number(name: &str) -> Option<u64> {
     let end = name.rfind(|c: char| c.is_ascii_digit())? + 1;
@@ -32,7 +32,7 @@ fn base(name: &str) -> &str {
 }
 
 impl PictureIndex {
-    /// Look through folders and all below them.
+    /// Indexes the given folders recursively.
     ///
     /// # Errors
     /// If a folder cannot be read.
@@ -56,20 +56,20 @@ impl PictureIndex {
         Ok(index)
     }
 
-    /// Number of pictures.
+    /// Returns the number of images.
     #[must_use]
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no images.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The picture with this name; of several the one whose folders agree with those in the name,
-    /// else the first.
+    /// Returns the image with this name. If there are several, returns the one whose folders match
+    /// those in the name, or else the first.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Path> {
         let all = self.names.get(base(name))?;
@@ -77,7 +77,7 @@ impl PictureIndex {
         agrees.or(all.first()).map(PathBuf::as_path)
     }
 
-    /// The picture whose name without extension ends in this number.
+    /// Returns the image whose name without extension ends in this number.
     #[must_use]
     pub fn numbered(&self, number: u64) -> Option<&Path> {
         self.numbers.get(&number).map(PathBuf::as_path)

@@ -1,26 +1,26 @@
-//! The order in which TensorFlow Datasets keeps the examples of a split, for benchmarks whose test
-//! pictures are a range of it (notation 6.1): by the MD5 of the split's name and the example's key,
-//! read as one large number. Which examples `train[10000:15000]` holds follows from file names
-//! alone.
+//! The order in which TensorFlow Datasets stores the examples of a split, for benchmarks whose test
+//! images are a range of it (notation 6.1). Examples are sorted by the MD5 of the split's name and
+//! the example's key, read as one large number. The contents of `train[10000:15000]` therefore
+//! follow from file names alone.
 
 use std::ops::Range;
 
 use md5::{Digest, Md5};
 
-/// Test pictures that are a range of a split in its order.
+/// Test images that are a range of a split in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
     /// Name of the benchmark.
     pub dataset: &'static str,
-    /// Split that is cut, as its authors name it.
+    /// The split that is sliced, as its authors name it.
     pub split: &'static str,
-    /// Pictures of the whole split.
+    /// Number of images of the whole split.
     pub whole: usize,
-    /// Those that are judged, by their places.
+    /// Positions of the test images.
     pub range: Range<usize>,
 }
 
-/// Every benchmark of this kind. Percents of a split are rounded to the nearest example.
+/// All benchmarks of this kind. Percentages of a split are rounded to the nearest example.
 pub const SLICES: [Slice; 3] = [
     Slice {
         dataset: "eurosat",
@@ -43,19 +43,19 @@ pub const SLICES: [Slice; 3] = [
 ];
 
 impl Slice {
-    /// The slice of a benchmark, if it is one of them.
+    /// Returns the slice of a benchmark, if it is one of them.
     #[must_use]
     pub fn of(dataset: &str) -> Option<&'static Self> {
         SLICES.iter().find(|slice| slice.dataset == dataset)
     }
 
-    /// As TensorFlow Datasets writes it.
+    /// Formats the slice as TensorFlow Datasets writes it.
     #[must_use]
     pub fn words(&self) -> String {
         format!("{}[{}:{}]", self.split, self.range.start, self.range.end)
     }
 
-    /// The judged ones of all items in their order.
+    /// Selects the slice from all items, in the order of TensorFlow Datasets.
     pub fn cut<T>(&self, items: Vec<T>, key: impl Fn(&T) -> String) -> Vec<T> {
         let hashed = |item: T| {
             let mut hash = Md5::new();

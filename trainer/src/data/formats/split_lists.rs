@@ -1,22 +1,22 @@
-//! Published lists of the pictures of a split, a line each.
+//! Published lists of the images of a split, one per line.
 
 use std::path::{Path, PathBuf};
 
-/// A split that is a list of pictures, one a line.
+/// A split given as a list of images, one per line.
 pub(crate) struct List {
-    /// File of the list; `{}` is the split.
+    /// Path of the list; `{}` is replaced by the split.
     file: &'static str,
-    /// Names of the splits `train`, `val` and `test` in it, where they are others.
+    /// The list's own names of the splits `train`, `val` and `test`.
     splits: [&'static str; 3],
-    /// Folder of the pictures.
+    /// Folder of the images.
     pub(crate) pictures: &'static str,
-    /// File of the picture below it, and label, of a line.
+    /// Parses a line into the path of the image below this folder, and its label.
     pub(crate) row: fn(&str) -> Option<(String, String)>,
 }
 
 const SPLITS: [&str; 3] = ["train", "val", "test"];
 
-/// Every dataset of this kind.
+/// All datasets of this kind.
 pub(crate) const LISTS: [List; 5] = [
     // Food-101: `apple_pie/1011328`.
     List {
@@ -74,7 +74,7 @@ pub(crate) const LISTS: [List; 5] = [
 ];
 
 impl List {
-    /// Its file in a folder.
+    /// Returns the path of the list in a folder.
     pub(crate) fn path(&self, folder: &Path, split: &str) -> PathBuf {
         let at = SPLITS.iter().position(|known| *known == split);
         let name = at.map_or(split, |at| self.splits[at]);

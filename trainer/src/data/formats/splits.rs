@@ -1,5 +1,5 @@
-//! Test splits as they are published with their pictures: lists of file names, a JSON of scenes, or a
-//! range of a known order (notation 6.1).
+//! Published test splits: lists of file names, a JSON of scenes, or a range of a known order
+//! (notation 6.1).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,42 +14,43 @@ use crate::data::formats::split_lists::{LISTS, List};
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::table::Table;
 
-/// What lies where, for messages.
+/// Expected file layout, for error messages.
 pub const WANTED: &str = "the published list of a split: meta/test.txt (Food-101), \
     images_variant_test.txt (FGVC-Aircraft), labels/test1.txt (DTD), annotations/test.txt (Oxford pets), \
     Testing_01.txt (SUN397), images.txt with train_test_split.txt (CUB-200-2011), \
     scenes/CLEVR_val_scenes.json (CLEVR)";
 
-/// The split that benchmarks judge.
+/// The split that benchmarks evaluate.
 pub const TEST: &str = "test";
 
-/// Files of CUB-200-2011: numbered pictures, and whether each is for training.
+/// Files of CUB-200-2011: image numbers and names, and the train/test flag of each image.
 const CUB: [&str; 2] = ["images.txt", "train_test_split.txt"];
 
-/// Scenes of CLEVR, whose class is the number of their objects.
+/// Returns the path of CLEVR's scene file; the class of a scene is its number of objects.
 fn clevr_file(folder: &Path, split: &str) -> PathBuf {
-    // The test scenes are not public; the benchmark is judged on those for validation.
+    // The test scenes are not public; the benchmark uses the validation scenes.
     let split = if split == TEST { "val" } else { split };
     folder.join(format!("scenes/CLEVR_{split}_scenes.json"))
 }
 
-/// The folder, or the one folder `data` or `SUN397` in it that publishers put theirs in.
+/// Returns the folders to search: the folder itself and its subfolders `data` and `SUN397`, which
+/// some publishers use.
 fn homes(folder: &Path) -> [PathBuf; 3] {
     ["", "data", "SUN397"].map(|inner| folder.join(inner))
 }
 
 /// A split of a published dataset.
 pub struct Split {
-    /// Its pictures.
+    /// The images.
     pub data: Table,
-    /// What was taken, for the record.
+    /// Description of the split or range that was read, for reports.
     pub words: String,
 }
 
 fn lines(path: &Path) -> Result<Vec<String>> {
     let text = fs::read_to_string(path).map_err(DataError::io(path))?;
     let kept = text.lines().map(str::trim).filter(|l| !l.is_empty());
-    // Comments at the head of Oxford pets' lists.
+    // Skips the comments at the head of Oxford pets' lists.
     Ok(kept
         .filter(|l| !l.starts_with('#'))
         .map(str::to_owned)
@@ -112,7 +113,7 @@ fn clevr(folder: &Path, file: &Path) -> Result<Vec<Listed>> {
         .map_err(|e| DataError::layout(file, WANTED, e.to_string()))?;
     let row = |scene: Scene| {
         let name = scene.image_filename;
-        // `CLEVR_val_000000.png` lies in `images/val/`.
+        // `CLEVR_val_000000.png` is in `images/val/`.
         let split = name.split('_').nth(1).unwrap_or_default();
         let path = found(folder.join("images").join(split).join(&name));
         Listed::new(name, path.as_deref(), scene.objects.len().to_string())
@@ -120,11 +121,11 @@ fn clevr(folder: &Path, file: &Path) -> Result<Vec<Listed>> {
     Ok(scenes.scenes.into_iter().map(row).collect())
 }
 
-/// The judged range of rows, where the benchmark is one and all of its split is there.
+/// Selects the benchmark's range of rows, if there is one and its whole split is present.
 fn cut(slice: Option<&Slice>, rows: Vec<Listed>, words: &str) -> (Vec<Listed>, String) {
     let key = |row: &Listed| {
         let name = row.key.rsplit(['/', '\\']).next().unwrap_or(&row.key);
-        // CLEVR's key is the name of the file; those of class folders begin with the class.
+        // The key of CLEVR is the file name; keys of class folders begin with the class.
         if row.key.contains(['/', '\\']) {
             format!("{}_{name}", row.label)
         } else {
@@ -141,24 +142,26 @@ fn cut(slice: Option<&Slice>, rows: Vec<Listed>, words: &str) -> (Vec<Listed>, S
     }
 }
 
-/// The pictures of `split` (`train`, `val` or `test`) in a folder as published, or the range of them
-/// that the benchmark `dataset` judges; `None` where the folder has neither.
+/// Opens the images of `split` (`train`, `val` or `test`) in a folder as published, or the range of
+/// them that the benchmark `dataset` evaluates; `None` if the folder has no published split.
 ///
 /// # Errors
-/// If a list cannot be read or has another form.
+/// If a list cannot be read or has an unexpected layout.
 pub fn open(folder: &Path, dataset: Option<&str>, split: &str) -> Result<Option<Split>> {
-    // What is judged is test data; other splits of the same pictures are taken whole.
+    // Benchmarks evaluate test data; other splits of the same images are used whole.
     let slice = dataset.and_then(Slice::of).filter(|_| split == TEST);
     let of = |file: &Path, rows: Vec<Listed>| {
         let (rows, words) = cut(slice, rows, split);
-        // With the split, so that what is kept of one is never taken for another.
+        // Includes the split in the name, so that precomputed features of different splits are kept
+        // apart.
         let data = table(format!("{} ({words})", file.display()), rows);
         Ok(Some(Split { data, words }))
     };
     for home in homes(folder) {
         for list in &LISTS {
             let file = list.path(&home, split);
-            // A list is one only with its pictures: other datasets have files of such names too.
+            // A list counts only together with its images: other datasets also have files with such
+            // names.
             if file.is_file() && home.join(list.pictures).is_dir() {
                 return of(&file, of_list(list, &home, &file)?);
             }
@@ -187,7 +190,7 @@ mod tests {
     use super::*;
     use crate::data::records::source::Dataset;
 
-    /// Labels of the split in order, with a mark for pictures that are not there.
+    /// Labels of the split in order, with a mark for images that are not there.
     fn labels(files: &[(&str, &str)], split: &str) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
         for (name, content) in files {
@@ -289,7 +292,7 @@ mod tests {
 
     #[test]
     fn the_judged_range_of_a_split_follows_from_names_alone() {
-        // By Python's hashlib on the same names.
+        // Expected values computed with Python's hashlib on the same names.
         let rows: Vec<Listed> = ('A'..='J')
             .flat_map(|class| (1..=2700).map(move |i| (class, i)))
             .map(|(c, i)| Listed::new(format!("x/{c}/{c}_{i}.jpg"), None, c))
@@ -299,7 +302,7 @@ mod tests {
         assert_eq!((judged.len(), words.as_str()), (5000, "train[10000:15000]"));
         assert_eq!(judged[0].key, "x/A/A_1305.jpg");
         assert_eq!(judged[4999].key, "x/G/G_1981.jpg");
-        // A part of it is no split of it, and is said to be none.
+        // An incomplete split is used whole, and the description says so.
         let (judged, words) = cut(slice, rows[..40].to_vec(), "test");
         assert_eq!(judged.len(), 40);
         assert_eq!(

@@ -1,7 +1,7 @@
-//! A small learnable hierarchy made on the fly: coloured shapes on plain backgrounds.
+//! A small learnable hierarchy generated on the fly: coloured shapes on plain backgrounds.
 //!
-//! Needs no file, so tests and first runs have a dataset whose captions, boxes and taxonomy are
-//! true by construction. Every record is a pure function of `(seed, index)`.
+//! It needs no files: tests and first runs get a dataset whose captions, boxes and taxonomy are
+//! correct by construction. Every record is a pure function of `(seed, index)`.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use crate::data::records::picture::Picture;
 use crate::data::records::random::{Purpose, Random};
 use crate::data::records::source::{Dataset, Record, Records, Unit};
 
-/// Records of a unit.
+/// Records per unit.
 const UNIT: u64 = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Shape {
         }
     }
 
-    /// The node between the shape and the root.
+    /// Returns the node between the shape and the root.
     fn family(self) -> &'static str {
         match self {
             Self::Circle | Self::Ring => "round shape",
@@ -44,7 +44,7 @@ impl Shape {
         }
     }
 
-    /// Whether the point at `(u, v)`, in [-1, 1] across the box, belongs to it.
+    /// Returns whether the point `(u, v)`, in [-1, 1] across the box, is inside the shape.
     fn covers(self, u: f32, v: f32) -> bool {
         let radius = u.hypot(v);
         match self {
@@ -69,13 +69,13 @@ const BACKGROUNDS: [[u8; 3]; 4] = [
     [120, 150, 170],
 ];
 
-/// Identifier of a node in [`taxonomy_tsv`], made of its name.
+/// Returns the identifier of a node in [`taxonomy_tsv`], derived from its name.
 fn id(name: &str) -> String {
     name.replace(' ', "_")
 }
 
-/// The taxonomy of the labels, as a table of `synset, names, hypernyms, labelled`: shape, two
-/// families, four shapes, sixteen coloured shapes, which are the labels.
+/// Returns the taxonomy of the labels as a table of `synset, names, hypernyms, labelled`: shape,
+/// two families, four shapes, and sixteen coloured shapes, which are the labels.
 #[must_use]
 pub fn taxonomy_tsv() -> String {
     let mut out = String::from("synset\tnames\thypernyms\tlabelled\n");
@@ -97,7 +97,7 @@ pub fn taxonomy_tsv() -> String {
     out
 }
 
-/// The dataset: records `0..records` of a seed, square pictures.
+/// The dataset: records `0..records` of a seed, with square images.
 #[derive(Clone, Debug)]
 pub struct Synthetic {
     seed: u64,
@@ -106,7 +106,7 @@ pub struct Synthetic {
 }
 
 impl Synthetic {
-    /// `records` records with pictures of `size` pixels, at least 8.
+    /// Creates `records` records with images of `size` pixels, at least 8.
     #[must_use]
     pub fn new(records: u64, size: u32, seed: u64) -> Self {
         let count = |part: u64| u32::try_from((records - part * UNIT).min(UNIT)).unwrap_or(0);
@@ -158,7 +158,7 @@ impl Records for Made {
     }
 }
 
-/// A shape in the picture; pixels, right and bottom exclusive.
+/// A shape in the image: position in pixels, right and bottom exclusive.
 struct Placed {
     shape: Shape,
     colour: usize,
@@ -173,7 +173,7 @@ impl Placed {
     }
 }
 
-/// Places a shape of a quarter to a half of the picture in the columns `from..to`.
+/// Places a shape of a quarter to a half of the image size in the columns `from..to`.
 fn place(random: &mut Random, size: u32, from: u32, to: u32) -> Placed {
     let largest = (size / 2).min(to - from).max(2);
     let least = (size / 4).clamp(2, largest);

@@ -1,4 +1,4 @@
-//! The members of a tar, grouped into records, without reading their contents.
+//! Index of the members of a tar, grouped into records, without reading their contents.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -15,12 +15,12 @@ use crate::data::records::picture::Stored;
 pub struct MemberGroup {
     /// The key.
     pub key: String,
-    /// Extension (everything after the first dot, in lower case) and place of each member.
+    /// Extension (everything after the first dot, in lower case) and byte range of each member.
     pub members: Vec<(String, Stored)>,
 }
 
 impl MemberGroup {
-    /// The member with this extension.
+    /// Returns the member with this extension.
     #[must_use]
     pub fn get(&self, extension: &str) -> Option<&Stored> {
         self.members
@@ -29,25 +29,25 @@ impl MemberGroup {
             .map(|(_, stored)| stored)
     }
 
-    /// Whether there is a member with this extension.
+    /// Returns whether there is a member with this extension.
     #[must_use]
     pub fn has(&self, extension: &str) -> bool {
         self.get(extension).is_some()
     }
 }
 
-/// What a walk over the headers of a tar found.
+/// Result of scanning the headers of a tar.
 #[derive(Debug)]
 pub struct TarIndex {
-    /// All groups whose members lie in the file.
+    /// All groups whose members are inside the file.
     pub groups: Vec<MemberGroup>,
-    /// Why the walk ended before the end of the archive, where it did.
+    /// The reason why the scan ended before the end of the archive, if it did.
     pub cut: Option<Fault>,
-    /// Key of the member at which it ended, where its header could still be read.
+    /// Key of the member at which the scan ended, if its header could be read.
     pub cut_key: Option<String>,
 }
 
-/// A file that notices when it is read at its end.
+/// A file reader that records when a read reaches the end of the file.
 struct Watched<'a> {
     file: &'a File,
     at_end: &'a Cell<bool>,
@@ -69,10 +69,10 @@ impl Seek for Watched<'_> {
     }
 }
 
-/// Walks over the headers of a tar, seeking over the data.
+/// Scans the headers of a tar and seeks over the data.
 ///
-/// A whole archive ends with a block of zeros. One that is cut, wherever that is, runs into the
-/// end of the file instead; its whole members are kept. The same goes for a damaged header.
+/// A complete archive ends with a block of zeros. For a truncated archive the scan reaches the end
+/// of the file instead; its complete members are kept. A damaged header is handled the same way.
 ///
 /// # Errors
 /// Only if the file cannot be opened.
@@ -136,7 +136,8 @@ pub fn index(path: &Path) -> std::io::Result<TarIndex> {
     })
 }
 
-/// Key and extension of a member; `None` for hidden files and names without extension.
+/// Splits a member name into key and extension; `None` for hidden files and names without
+/// extension.
 fn split(name: &str) -> Option<(&str, &str)> {
     let name = name.strip_prefix("./").unwrap_or(name);
     let base = name.rfind('/').map_or(0, |slash| slash + 1);

@@ -11,15 +11,15 @@ use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::picture::{Picture, Stored};
 use crate::data::records::source::{Record, Records};
 
-/// Extensions under which img2dataset's form holds its picture.
+/// Image extensions in img2dataset's layout.
 const PICTURES: [&str; 6] = ["jpg", "jpeg", "png", "webp", "bmp", "gif"];
 const WANTED: &str = "<key>.jpg|.png|.webp, <key>.json, <key>.txt (img2dataset) or <key>.child.jpg, \
                       <key>.child.txt, <key>.numparents.txt, <key>.parent000.jpg (prepared)";
 const WANTED_KEYS: [&str; 2] = ["noun_chunks", "ref_exps"];
-/// Records looked at before a shard is said to lack keys.
+/// Number of records inspected before a shard is reported to lack keys.
 const PROBES: usize = 8;
 
-/// The two forms of tar shards.
+/// The two layouts of tar shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// `<key>.jpg`, `<key>.txt`, `<key>.json`: boxes by coordinates.
@@ -43,19 +43,19 @@ fn picture_of(group: &MemberGroup) -> Option<&Stored> {
     PICTURES.iter().find_map(|extension| group.get(extension))
 }
 
-/// A tar shard with the places of its members; contents are read on demand.
+/// A tar shard with the offsets of its members; contents are read on demand.
 pub struct TarShard {
     form: Form,
     groups: Vec<MemberGroup>,
-    /// The record at which the file was cut, counted as one more record.
+    /// The record at which the file was truncated, counted as one additional record.
     tail: Option<Broken>,
 }
 
 impl TarShard {
-    /// Walks over the headers of a tar.
+    /// Indexes a tar by its headers.
     ///
     /// # Errors
-    /// If the file cannot be opened, or is whole and follows none of the known forms.
+    /// If the file cannot be opened, or is complete and matches no known layout.
     pub fn open(path: &Path) -> Result<Self> {
         let found = tar_index::index(path).map_err(DataError::io(path))?;
         let mut groups = found.groups;
@@ -63,7 +63,7 @@ impl TarShard {
             if found.cut.is_none() && !groups.is_empty() {
                 return Err(unknown_form(path, &groups));
             }
-            // Nothing whole in it: one broken record, or an empty archive.
+            // No complete record: one broken record, or an empty archive.
             let key = found.cut_key.unwrap_or_else(|| "first".to_owned());
             let tail = found.cut.map(|fault| fault.of(key));
             return Ok(Self {
@@ -92,19 +92,19 @@ impl TarShard {
         Ok(Self { form, groups, tail })
     }
 
-    /// Number of records; a cut counts as one, broken.
+    /// Returns the number of records; a truncation counts as one broken record.
     #[must_use]
     pub fn records(&self) -> usize {
         self.groups.len() + usize::from(self.tail.is_some())
     }
 
-    /// Number of whole records.
+    /// Returns the number of complete records.
     #[must_use]
     pub fn whole_records(&self) -> usize {
         self.groups.len()
     }
 
-    /// What is wrong with the end of the shard.
+    /// Returns the fault at the end of the shard, if there is one.
     #[must_use]
     pub fn tail(&self) -> Option<&Broken> {
         self.tail.as_ref()
@@ -127,8 +127,8 @@ impl Records for TarShard {
     }
 }
 
-/// Whether the last group before a cut has all its members: as many kinds as the first record of
-/// the shard, or all the crops that it announces.
+/// Returns whether the last group before a truncation is complete: it has the same kinds of members
+/// as the first record of the shard, or all the crops that it announces.
 fn is_whole(form: Form, last: &MemberGroup, first: &MemberGroup) -> bool {
     match form {
         Form::Raw => {
@@ -168,8 +168,8 @@ fn unknown_form(path: &Path, groups: &[MemberGroup]) -> DataError {
     }
 }
 
-/// Looks at the `.json` of the first records: none of them having the keys of boxes is a mistake
-/// in the whole shard, not in a record.
+/// Checks the `.json` of the first records. If none of them has the keys of boxes, the whole shard
+/// is at fault, not a single record.
 fn check_keys(path: &Path, groups: &[MemberGroup]) -> Result<()> {
     let mut lacking = None;
     for group in groups.iter().filter(|group| group.has("json")).take(PROBES) {
@@ -221,7 +221,7 @@ fn read_raw(group: &MemberGroup) -> Result<Record, Fault> {
     let picture = picture_of(group)
         .ok_or_else(|| Fault::new(Cause::MissingPicture, "no .jpg, .png or .webp member"))?;
     let json = json_of(group)?;
-    // Offsets count in the caption of the .json; the .txt holds the same text.
+    // Offsets refer to the caption in the .json; the .txt holds the same text.
     let caption = match json.get("caption") {
         Some(Value::String(caption)) => caption.clone(),
         _ => match group.get("txt") {
@@ -259,7 +259,7 @@ fn wrong(key: &str, wanted: &str, found: &Value) -> Fault {
     )
 }
 
-/// The value of a key; some exporters write nested lists as a text of JSON.
+/// Returns the value of a key; some exporters write nested lists as JSON strings.
 fn nested(json: &Value, key: &str) -> Result<Value, Fault> {
     match json.get(key) {
         Some(Value::String(text)) => {
@@ -313,7 +313,7 @@ fn strings(json: &Value, key: &str) -> Result<Vec<String>, Fault> {
         .ok_or_else(|| wrong(key, WANTED, &value))
 }
 
-/// Number of crops that a prepared record announces.
+/// Returns the number of crops that a prepared record announces.
 fn count_of(group: &MemberGroup) -> Result<usize, Fault> {
     const NAME: &str = "numparents.txt";
     let text = text_of(group.get(NAME).ok_or_else(|| missing(NAME))?, NAME)?;

@@ -1,7 +1,7 @@
-//! How general a name is: how many nouns lie at or below what it means.
+//! Generality of a name: the number of nouns at or below its synset.
 //!
-//! Among nouns as the raters of HyperLex met them, this number alone tells much of whether one word is
-//! a type of another: a word with many nouns below it is seldom a type of one with few.
+//! On noun pairs rated as in HyperLex, this number alone is a strong predictor of whether one word
+//! is a type of another: a word with many nouns below it is seldom a type of one with few.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use espalier_core::taxonomy::{Attachment, Hypernyms, NodeIx, Taxonomy};
 use crate::data::nouns::noun_senses::NounSenses;
 use crate::data::nouns::wordnet::Nouns;
 
-/// Size of a noun below a label, where a label has 1: photos are not told farther apart than labels,
-/// words are.
+/// Size of a noun below a label; a label has size 1. Images are not distinguished more finely than
+/// labels, but words are.
 const BELOW_LABEL: f64 = 0.6;
 
 /// Sizes of all nouns.
@@ -24,8 +24,8 @@ pub struct Generality<'a> {
 }
 
 impl<'a> Generality<'a> {
-    /// Counts the nouns at and below each noun, along all hypernyms. All labels of the taxonomy have
-    /// the size 1, whatever lies below them.
+    /// Counts the nouns at and below each noun, along all hypernyms. All labels of the taxonomy
+    /// have size 1, regardless of the nouns below them.
     #[must_use]
     pub fn new(taxonomy: &'a Taxonomy, nouns: &'a Nouns, senses: &'a NounSenses<'a>) -> Self {
         let mut sizes = vec![0.0; nouns.len()];
@@ -51,7 +51,8 @@ impl<'a> Generality<'a> {
         }
     }
 
-    /// Of a node of the taxonomy: 0 of a label, and more the more nouns lie below.
+    /// Returns the generality of a taxonomy node: 0 for a label, otherwise the logarithm of its
+    /// size.
     #[must_use]
     pub fn of_node(&self, node: NodeIx) -> f32 {
         let found = self.nouns.find(&self.taxonomy.node(node).id);
@@ -64,8 +65,8 @@ impl<'a> Generality<'a> {
         }
     }
 
-    /// Of a name: the logarithm of the mean size of its senses, weighed by how likely each is meant;
-    /// 0 for a name that no noun has.
+    /// Returns the generality of a name: the logarithm of the mean size of its senses, weighted by
+    /// their probability; 0 for a name that is not a noun.
     #[must_use]
     pub fn of_name(&self, name: &str) -> f32 {
         let senses = self.senses.of(name);
@@ -112,14 +113,14 @@ mod tests {
         near(generality.of_name("entity"), 6.0);
         near(generality.of_name("animal"), 4.0);
         near(generality.of_name("horse"), 1.0);
-        // A label is no more general than another one, whatever lies below it.
+        // All labels are equally general, regardless of the nouns below them.
         near(generality.of_name("dog"), 1.0);
         near(generality.of_name("puppy"), BELOW_LABEL as f32);
         near(generality.of_name("nobody knows it"), 1.0);
         let node = |id| generality.of_node(taxonomy.find(id).unwrap());
         near(node("n2"), 4.0);
         near(node("n3"), 1.0);
-        // Not in the table: by its labels.
+        // Not in the table: its size is the number of its labels.
         near(node("other"), 2.0);
         let of_both = |sense: f32| (1.0 - sense) * BELOW_LABEL as f32 + sense;
         let idea = senses.weight("pup", nouns.find("n6").unwrap()) as f32;

@@ -1,4 +1,4 @@
-//! WordNet's nouns: their names, senses, and how general they are.
+//! WordNet's nouns: their names, senses and generality.
 
 pub mod generality;
 pub mod noun_senses;

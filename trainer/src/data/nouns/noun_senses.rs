@@ -1,16 +1,16 @@
-//! Which sense of a name a photo is likely to show, and where in a taxonomy it lies.
+//! Probability of each sense of a name in a photo, and the position of senses in a taxonomy.
 //!
-//! WordNet's table of nouns has no counts, so a preference is made of what it has. The weight of a
-//! sense is the product of
-//! - 1 for a physical thing (at or below WordNet's `physical entity`), [`ABSTRACT`] for the rest: nobody
-//!   photographs the act of drinking to excess when a beverage is meant;
-//! - the square of the depth of the deepest taxonomy node at or above the sense (at least 1): a sense near
-//!   many labels is closer to what the taxonomy is about;
-//! - [`FARTHER`] to the power of the edges up to that node: the watermelon that lies right below the fruits
-//!   is rather meant than the plant far below the vascular ones;
+//! WordNet's table of nouns has no frequency counts, so a preference is derived from the available
+//! data. The weight of a sense is the product of
+//! - 1 for a physical thing (at or below WordNet's `physical entity`), [`ABSTRACT`] for the rest: a
+//!   photo shows a beverage, not the act of drinking to excess;
+//! - the square of the depth of the deepest taxonomy node at or above the sense (at least 1): a
+//!   sense near many labels is closer to the subject of the taxonomy;
+//! - [`FARTHER`] to the power of the number of edges up to that node: the watermelon directly below
+//!   the fruits is more likely than the plant far below the vascular plants;
 //! - `1 / r` where the name is the r-th one of its synset: the first name is the usual one;
-//! - [`OTHER_CASE`] where the name differs from the synset's in case: `turkey` is rather the bird than the
-//!   country.
+//! - [`OTHER_CASE`] where the name differs from the synset's in case: `turkey` is more likely the
+//!   bird than the country.
 //!
 //! The weights of a name's senses sum to 1.
 
@@ -21,13 +21,13 @@ use crate::data::nouns::wordnet::{NounIx, Nouns};
 /// Id of WordNet's `physical entity`.
 const PHYSICAL: &str = "n00001930";
 
-/// Weight of a sense that is no physical thing.
+/// Weight of a sense that is not a physical thing.
 pub const ABSTRACT: f64 = 0.02;
 
 /// Factor for every edge from a sense up to the taxonomy.
 pub const FARTHER: f64 = 0.7;
 
-/// Weight of a sense whose name is written in another case.
+/// Weight of a sense whose name is written in a different case.
 pub const OTHER_CASE: f64 = 0.25;
 
 /// A sense of a name.
@@ -35,22 +35,22 @@ pub const OTHER_CASE: f64 = 0.25;
 pub struct Sense {
     /// The synset.
     pub noun: NounIx,
-    /// Its share among the senses of the name, in `(0, 1]`.
+    /// Weight of the sense among all senses of the name, in `(0, 1]`.
     pub weight: f64,
 }
 
-/// All nouns with their places in a taxonomy.
+/// All nouns with their positions in a taxonomy.
 #[derive(Debug)]
 pub struct NounSenses<'a> {
     nouns: &'a Nouns,
     physical: Option<NounIx>,
     places: Vec<Vec<Attachment>>,
-    /// Product of the factors that depend on the synset alone.
+    /// Product of the factors that depend only on the synset.
     base: Vec<f64>,
 }
 
 impl<'a> NounSenses<'a> {
-    /// Places every noun in a taxonomy.
+    /// Attaches every noun to a taxonomy.
     #[must_use]
     pub fn new(taxonomy: &Taxonomy, nouns: &'a Nouns) -> Self {
         let physical = nouns.find(PHYSICAL);
@@ -73,22 +73,23 @@ impl<'a> NounSenses<'a> {
         }
     }
 
-    /// Whether a noun is a physical thing; so are all nouns of a table that does not say.
+    /// Returns whether a noun is a physical thing; always true for a table without `physical
+    /// entity`.
     #[must_use]
     pub fn is_physical(&self, noun: NounIx) -> bool {
         let physical = self.physical;
         physical.is_none_or(|above| self.nouns.is_at_or_below(noun, above))
     }
 
-    /// The deepest taxonomy nodes at or above a noun, with the path up to each; empty for a place of
-    /// another table.
+    /// Returns the deepest taxonomy nodes at or above a noun, with the path up to each; empty for
+    /// an index of another table.
     #[must_use]
     pub fn places(&self, noun: NounIx) -> &[Attachment] {
         self.places.get(noun.0).map_or(&[], Vec::as_slice)
     }
 
-    /// The senses of a name, the likeliest first, of equals the first in the file; empty for a name that
-    /// no noun has.
+    /// Returns the senses of a name, most likely first, ties in file order; empty for a name that
+    /// is not a noun.
     #[must_use]
     pub fn of(&self, name: &str) -> Vec<Sense> {
         let senses = self.nouns.senses(name).iter();
@@ -105,7 +106,7 @@ impl<'a> NounSenses<'a> {
         weighed
     }
 
-    /// Share of a synset among the senses of a name; 0 where it does not have that name.
+    /// Returns the weight of a synset among the senses of a name; 0 if it does not have that name.
     #[must_use]
     pub fn weight(&self, name: &str, noun: NounIx) -> f64 {
         let senses = self.of(name);
@@ -164,8 +165,8 @@ mod tests {
                 ids.collect::<Vec<_>>(),
                 ["n00000005", "n00000003", "n00000006", "n00000002"]
             );
-            // Depths 3, 2, 1 and 0 (counted as 1); an edge up but for the second; ranks 1, 2, 1 and 2;
-            // another case; an abstraction.
+            // Depths 3, 2, 1 and 0 (counted as 1); one edge up, except for the second; ranks 1, 2,
+            // 1 and 2; the third has another case, the fourth is an abstraction.
             let raw = [
                 9.0 * FARTHER,
                 4.0 / 2.0,

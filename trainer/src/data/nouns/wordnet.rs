@@ -1,7 +1,8 @@
-//! All nouns of WordNet: a table of synsets with their names, what lies above them, and their glosses.
+//! All nouns of WordNet: a table of synsets with their names, hypernyms and glosses.
 //!
-//! Columns `synset`, `names` (separated by `|`, the usual one first), `hypernyms` (separated by `|`) and
-//! `gloss`, separated by tabs, plain or compressed with gzip. One row, the root, has no hypernym.
+//! The columns `synset`, `names` (separated by `|`, the usual one first), `hypernyms` (separated by
+//! `|`) and `gloss` are separated by tabs. The file is plain or compressed with gzip. One row, the
+//! root, has no hypernym.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -12,7 +13,7 @@ use flate2::read::MultiGzDecoder;
 
 use crate::data::records::error::{DataError, Result};
 
-/// What the file must be, for messages.
+/// Expected file format, for error messages.
 pub const WANTED: &str = "a table of nouns: tab-separated, plain or gzip, with the header \
     synset, names, hypernyms, gloss";
 
@@ -21,23 +22,23 @@ const COLUMNS: [&str; 4] = ["synset", "names", "hypernyms", "gloss"];
 /// The first two bytes of a gzip file (RFC 1952, section 2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Marks of WordNet's files for where an adjective may stand; they are no part of a name.
+/// WordNet's markers of adjective positions; they are not part of a name.
 const MARKERS: [&str; 3] = ["(a)", "(p)", "(ip)"];
 
-/// Place of a synset in [`Nouns`].
+/// Index of a synset in [`Nouns`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NounIx(pub usize);
 
-/// A set of names for the same thing.
+/// A synset: a set of names with the same meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Noun {
     /// Id, such as `n02121620`.
     pub id: String,
     /// Names, the usual one first; at least one, with blanks for underscores.
     pub names: Vec<String>,
-    /// Places of the synsets right above, in the order of the file.
+    /// Indices of the direct hypernyms, in the order of the file.
     above: Vec<usize>,
-    /// What the names mean.
+    /// Definition of the synset.
     pub gloss: String,
 }
 
@@ -63,9 +64,9 @@ impl Nouns {
     /// Reads a table, plain or compressed.
     ///
     /// # Errors
-    /// [`DataError`] where the file cannot be read or unpacked; with the line for another header, a
-    /// wrong number of columns, an empty id or name, an id given twice, a hypernym that is missing, and
-    /// for no root or several.
+    /// [`DataError`] if the file cannot be read or decompressed. Also, with the line, for a wrong
+    /// header, a wrong number of columns, an empty id or name, a duplicate id or a missing
+    /// hypernym; and if there is no root or more than one.
     pub fn open(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(DataError::io(path))?;
         let text = if bytes.starts_with(&GZIP) {
@@ -83,7 +84,7 @@ impl Nouns {
         Self::parse(&text).map_err(|found| DataError::layout(path, WANTED, found))
     }
 
-    /// The error is what was found instead, with its line.
+    /// Parses a table; the error is what was found instead, with its line.
     fn parse(text: &str) -> std::result::Result<Self, String> {
         let text = text.trim_start_matches('\u{feff}');
         let mut lines = (1_usize..).zip(text.lines());
@@ -123,7 +124,7 @@ impl Nouns {
         }
     }
 
-    /// Adds a row without its hypernyms; the error is what is wrong with it.
+    /// Adds a row without its hypernyms; the error describes the defect.
     fn add(&mut self, id: &str, names: &str, gloss: &str) -> std::result::Result<(), String> {
         let ix = NounIx(self.nouns.len());
         let names: Vec<String> = names.split('|').map(clean).collect();
@@ -151,19 +152,19 @@ impl Nouns {
         Ok(())
     }
 
-    /// Number of synsets.
+    /// Returns the number of synsets.
     #[must_use]
     pub fn len(&self) -> usize {
         self.nouns.len()
     }
 
-    /// Whether there is none; never so for a table that was read.
+    /// Returns whether there are no synsets.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nouns.is_empty()
     }
 
-    /// All synsets with their places, in the order of the file.
+    /// Iterates over all synsets with their indices, in the order of the file.
     pub fn iter(&self) -> impl Iterator<Item = (NounIx, &Noun)> {
         self.nouns
             .iter()
@@ -171,27 +172,27 @@ impl Nouns {
             .map(|(i, noun)| (NounIx(i), noun))
     }
 
-    /// A synset; none for a place of another table.
+    /// Returns a synset; `None` for an index of another table.
     #[must_use]
     pub fn get(&self, ix: NounIx) -> Option<&Noun> {
         self.nouns.get(ix.0)
     }
 
-    /// The synset with an id.
+    /// Returns the synset with an id.
     #[must_use]
     pub fn find(&self, id: &str) -> Option<NounIx> {
         self.by_id.get(id).copied()
     }
 
-    /// The synsets that have a name, case aside, in the order of the file. That order says nothing of
-    /// how usual a sense is; see [`crate::data::nouns::noun_senses`] for weights.
+    /// Returns the synsets that have a name, ignoring case, in the order of the file. This order
+    /// does not reflect how common a sense is; see [`crate::data::nouns::noun_senses`] for weights.
     #[must_use]
     pub fn senses(&self, name: &str) -> &[NounIx] {
         let senses = self.by_name.get(&clean(name).to_lowercase());
         senses.map_or(&[], Vec::as_slice)
     }
 
-    /// Whether `above` lies at or above `ix`, along any hypernym.
+    /// Returns whether `above` is at or above `ix`, along any hypernym.
     #[must_use]
     pub fn is_at_or_below(&self, ix: NounIx, above: NounIx) -> bool {
         let (mut seen, mut open) = (std::collections::BTreeSet::new(), vec![ix.0]);
@@ -207,7 +208,7 @@ impl Nouns {
     }
 }
 
-/// A name as people write it: blanks for underscores, no marker, no blanks around.
+/// Normalises a name: blanks for underscores, no marker, no surrounding blanks.
 fn clean(name: &str) -> String {
     let name = name.trim();
     let bare = MARKERS.iter().find_map(|marker| name.strip_suffix(marker));

@@ -1,4 +1,5 @@
-//! Boxes of a caption: character offsets to phrases, coordinates to pixels (notation 5.1, 5.2).
+//! Boxes of a caption: converts character offsets to phrases and coordinates to pixels (notation
+//! 5.1, 5.2).
 
 use std::collections::BTreeSet;
 use std::ops::AddAssign;
@@ -7,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::records::picture::Picture;
 
-/// One stored entry: `[char_start, char_end, x1, y1, x2, y2, score]`, the score optional.
+/// One stored entry: `[char_start, char_end, x1, y1, x2, y2, score]`; the score is optional.
 pub type Entry = Vec<f64>;
 
-/// Where a box comes from.
+/// Source of a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -18,16 +19,16 @@ pub enum Origin {
     NounChunk,
     /// A longer referring expression of the caption.
     RefExp,
-    /// A prepared shard, which does not say.
+    /// A box of a prepared shard, which does not record its source.
     Prepared,
 }
 
-/// What a box shows.
+/// Image region of a box.
 #[derive(Clone, Debug)]
 pub enum Region {
-    /// Left, top, right, bottom relative to the picture, in [0, 1], left < right, top < bottom.
+    /// Left, top, right, bottom relative to the image, in [0, 1], left < right, top < bottom.
     Relative([f64; 4]),
-    /// A crop of its own.
+    /// A separate crop.
     Crop(Picture),
 }
 
@@ -36,23 +37,23 @@ pub enum Region {
 pub struct GroundedBox {
     /// The phrase, not blank.
     pub phrase: String,
-    /// What it shows.
+    /// The image region.
     pub region: Region,
-    /// Where it comes from.
+    /// The source of the box.
     pub origin: Origin,
-    /// Label of what is boxed, where the dataset has one.
+    /// Label of the boxed object, where the dataset has one.
     pub synset: Option<String>,
 }
 
 impl GroundedBox {
-    /// What is in the box: its label, else its phrase.
+    /// Returns the label of the box, or its phrase if it has no label.
     #[must_use]
     pub fn label(&self) -> &str {
         self.synset.as_ref().unwrap_or(&self.phrase)
     }
 }
 
-/// What was met while reading the boxes of records.
+/// Counts of entries and irregularities found while reading the boxes of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoxTally {
     /// Entries of `noun_chunks`.
@@ -61,9 +62,9 @@ pub struct BoxTally {
     pub ref_exps: u64,
     /// Boxes of prepared shards.
     pub prepared: u64,
-    /// Phrases that the record already had (skipped).
+    /// Phrases that occurred earlier in the same record (skipped).
     pub repeated_phrase: u64,
-    /// Offsets past the end of the caption (cut, as slicing in Python does).
+    /// Offsets past the end of the caption (clamped, as Python slicing does).
     pub offset_past_the_end: u64,
     /// Entries whose phrase is blank (skipped).
     pub blank_phrase: u64,
@@ -71,11 +72,12 @@ pub struct BoxTally {
     pub too_few_numbers: u64,
     /// Entries with a number that is not finite (skipped).
     pub not_finite: u64,
-    /// Boxes that leave the picture (clamped to it).
+    /// Boxes that extend beyond the image (clamped to it).
     pub outside: u64,
-    /// Boxes whose right is not right of their left, or bottom not below top (skipped).
+    /// Boxes with right <= left or bottom <= top (skipped).
     pub inverted: u64,
-    /// Records whose synsets are not as many as their noun chunks (synsets of boxes ignored).
+    /// Records whose number of synsets differs from their number of noun chunks (synsets of boxes
+    /// ignored).
     pub synsets_misaligned: u64,
 }
 
@@ -97,9 +99,9 @@ impl AddAssign for BoxTally {
 
 /// Reads the boxes of one record: noun chunks first, then referring expressions.
 ///
-/// A phrase that the record already had is skipped, even when the box of its first mention could
-/// not be used (notation trap 9). A referring expression with exactly the box of a noun chunk
-/// names the same thing and takes over its synset.
+/// A phrase that occurred earlier in the record is skipped, even when the box of its first mention
+/// could not be used (notation trap 9). A referring expression with exactly the box of a noun chunk
+/// refers to the same object and takes over its synset.
 #[must_use]
 pub fn ground(
     caption: &str,
@@ -183,13 +185,13 @@ impl<'a> CharSlices<'a> {
         Self { text, starts }
     }
 
-    /// `text[int(start)..int(end)]` in characters, with the tolerance of a Python slice: offsets
-    /// past the end are cut, negative ones count from the end. The flag says that one was past
-    /// the end or negative.
+    /// Returns `text[int(start)..int(end)]` in characters, with Python slice semantics: offsets
+    /// past the end are clamped, negative ones count from the end. The flag is true if an offset
+    /// was past the end or negative.
     fn slice(&self, start: f64, end: f64) -> (&'a str, bool) {
         let len = (self.starts.len() - 1) as i64;
         let resolve = |offset: f64| {
-            // Saturates for huge values, truncates towards zero as int() does.
+            // Saturates for huge values and truncates towards zero, as int() does.
             let offset = offset as i64;
             let from_start = if offset < 0 {
                 offset.saturating_add(len)
@@ -211,9 +213,10 @@ impl<'a> CharSlices<'a> {
     }
 }
 
-/// Pixels of a relative box: `int(x * width)`, `int(y * height)`, truncated (notation 5.2).
+/// Converts a relative box to pixels: `int(x * width)`, `int(y * height)`, truncated (notation
+/// 5.2).
 ///
-/// Left, top, right, bottom; right and bottom are exclusive.
+/// Returns left, top, right, bottom; right and bottom are exclusive.
 #[must_use]
 pub fn pixel_box(rel: [f64; 4], width: u32, height: u32) -> [u32; 4] {
     let pixel = |v: f64, size: u32| ((v * f64::from(size)) as u32).min(size);
@@ -225,20 +228,20 @@ pub fn pixel_box(rel: [f64; 4], width: u32, height: u32) -> [u32; 4] {
     ]
 }
 
-/// Whether a box is large enough: its area in whole pixels exceeds `min_px` squared, strictly.
+/// Returns whether the box area in whole pixels is strictly greater than `min_px` squared.
 #[must_use]
 pub fn large_enough([left, top, right, bottom]: [u32; 4], min_px: f64) -> bool {
     let area = u64::from(right.saturating_sub(left)) * u64::from(bottom.saturating_sub(top));
     area as f64 > min_px * min_px
 }
 
-/// Smallest box side in pixels of the stored picture when boxes are cropped on the fly for a
-/// model that sees `image_size` pixels.
+/// Returns the smallest usable box side, in pixels of the stored image, when boxes are cropped on
+/// the fly for a model with an input of `image_size` pixels.
 ///
-/// The limit of 32 px (notation 5.2) is meant for models that see 224 px: a crop below it would
-/// be enlarged more than seven times and hold hardly any detail. A model that sees fewer pixels
-/// needs fewer, so the limit shrinks in proportion and the enlargement stays the same; otherwise
-/// every 32 px picture would be lost to a 64 px model that sees all of it.
+/// The limit of 32 px (notation 5.2) is meant for 224 px inputs: a smaller crop would be enlarged
+/// more than seven times and contain hardly any detail. The limit shrinks in proportion to the
+/// input size, which keeps the enlargement the same. Without this, a 64 px model would lose every
+/// 32 px image, although it can use all of its pixels.
 #[must_use]
 pub fn default_min_box_px(image_size: u32) -> f64 {
     PREPARED_MIN_BOX_PX * f64::from(image_size) / 224.0

@@ -1,4 +1,4 @@
-//! Pictures as a camera in a hurry takes them: what a model bears is measured on these.
+//! Image corruptions of careless photography, used to measure the robustness of a model.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::picture::Picture;
 use crate::data::records::source::{Dataset, Record, Records, Unit};
 
-/// Standard deviation of the blur as a share of the shorter side: a pixel and a quarter of 64.
+/// Standard deviation of the blur as a fraction of the shorter side: 1.25 pixels for 64.
 const BLUR: f32 = 0.02;
-/// Quality of the JPEG: blocks are plain to see.
+/// JPEG quality: low enough for clearly visible block artefacts.
 const QUALITY: u8 = 10;
-/// What is left of the light, in stored values.
+/// Factor applied to the stored values when darkening.
 const LIGHT: f32 = 0.25;
 
-/// What is done to pictures before a model sees them.
+/// Corruption applied to images before a model sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Change {
     /// Out of focus: a Gaussian of 2 % of the shorter side.
@@ -31,14 +31,14 @@ pub enum Change {
     Dark,
 }
 
-/// Changes that leave what is said of a picture true, places in it included.
+/// Corruptions that keep all texts of an image true, including statements about positions.
 const TRUE_TO_TEXT: [Change; 3] = [Change::Blur, Change::Jpeg, Change::Dark];
 
-/// A picture changed in one of the ways that leave its texts true, by any share of what a model is
-/// measured on. Takes two draws of [0, 1).
+/// Applies a random label-preserving corruption at a random strength, up to the strength used for
+/// evaluation. Takes two draws from [0, 1).
 ///
 /// # Errors
-/// Of [`Change::apply`].
+/// Fails as [`Change::apply`] does.
 pub(crate) fn worn(picture: RgbImage, mut uniform: impl FnMut() -> f32) -> Result<RgbImage, Fault> {
     let which = (uniform() * TRUE_TO_TEXT.len() as f32) as usize;
     let change = TRUE_TO_TEXT[which.min(TRUE_TO_TEXT.len() - 1)];
@@ -46,16 +46,17 @@ pub(crate) fn worn(picture: RgbImage, mut uniform: impl FnMut() -> f32) -> Resul
 }
 
 impl Change {
-    /// A changed picture; `share` in [0, 1] is how much of the change it bears, of which a turn has
-    /// only the whole.
+    /// Returns the corrupted image; `share` in [0, 1] is the strength. [`Change::Turn`] ignores it
+    /// and always turns by 90 degrees.
     ///
     /// # Errors
-    /// When it cannot be compressed, which pictures of a side above 65,535 pixels cannot be.
+    /// If JPEG encoding fails, for example for an image with a side above 65,535 pixels.
     pub fn apply(self, mut picture: RgbImage, share: f32) -> Result<Picture, Fault> {
         let pixels = match self {
             Self::Blur => {
                 let sigma = share * BLUR * picture.width().min(picture.height()) as f32;
-                // Below this no neighbour counts, and the weights of a kernel near 0 overflow.
+                // Below this, neighbours have no effect, and kernel weights overflow for sigma near
+                // 0.
                 if sigma < 0.05 {
                     picture
                 } else {
@@ -82,8 +83,8 @@ impl Change {
         Ok(Picture::Decoded(pixels))
     }
 
-    /// A dataset whose whole pictures are changed; its boxes mean what they meant only where the
-    /// picture keeps its shape.
+    /// Wraps a dataset so that its whole images are corrupted. The boxes remain valid only for
+    /// corruptions that keep the image geometry.
     #[must_use]
     pub fn of(self, data: Arc<dyn Dataset>) -> Arc<dyn Dataset> {
         Arc::new(Changed { data, change: self })
@@ -149,7 +150,7 @@ mod tests {
         change.apply(picture(), 1.0).unwrap().decode().unwrap()
     }
 
-    /// Mean difference of neighbours in a row.
+    /// Mean difference of horizontally adjacent pixels.
     fn edges(picture: &RgbImage) -> f64 {
         let row = |y| (1..picture.width()).map(move |x| (x, y));
         let all = (0..picture.height()).flat_map(row);
@@ -163,7 +164,7 @@ mod tests {
     fn each_change_does_what_it_says() {
         let turned = changed(Change::Turn);
         assert_eq!(turned.dimensions(), (20, 40));
-        // The lower left corner comes to the upper left.
+        // The lower left corner moves to the upper left.
         assert_eq!(turned.get_pixel(0, 0), picture().get_pixel(0, 19));
         assert_eq!(changed(Change::Dark).get_pixel(0, 0).0, [50, 10, 3]);
         assert!(edges(&changed(Change::Blur)) < 0.98 * edges(&picture()));
@@ -186,7 +187,7 @@ mod tests {
                 "{change:?} {none} {most} {whole}"
             );
         }
-        // Every change has its turn, up to the last draw.
+        // Every corruption is selected, up to the last draw.
         let mut sums = [0.0, 0.4, 0.999].map(|first| {
             let mut draws = [first, 0.999].into_iter();
             let worn = worn(picture(), || draws.next().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Typed errors of the data side: what was wanted, what was found, where, what to do.
+//! Typed errors of the data side: what was expected, what was found, where, and how to fix it.
 
 use std::path::PathBuf;
 
@@ -9,14 +9,15 @@ use crate::data::records::fault::BrokenCounts;
 /// Result with [`DataError`].
 pub type Result<T, E = DataError> = std::result::Result<T, E>;
 
-/// Everything that can stop the data side as a whole.
+/// Errors that stop the whole data pipeline.
 ///
-/// One unreadable record is no such error: it is a [`Fault`](crate::data::records::fault::Fault), skipped and
-/// counted. [`DataError::exit_code`] gives the exit code of the command.
+/// A single unreadable record is not such an error: it is a
+/// [`Fault`](crate::data::records::fault::Fault), which is skipped and counted.
+/// [`DataError::exit_code`] returns the exit code of the command.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DataError {
-    /// A path that leads nowhere.
+    /// A path that does not exist.
     #[error(
         "no such file or folder: {}; wanted .parquet or .tar shards, a folder of them, or a glob \
          such as 'data/*.parquet'", path.display()
@@ -26,25 +27,25 @@ pub enum DataError {
         path: PathBuf,
     },
 
-    /// A file that is no shard by its name.
+    /// A file whose extension is not that of a shard.
     #[error("{}: wanted a .parquet or .tar shard, found {found}", path.display())]
     UnknownKind {
         /// The path as given.
         path: PathBuf,
-        /// The extension, or that there is none.
+        /// The extension, or a note that there is none.
         found: String,
     },
 
-    /// A folder or glob without a shard, or no path at all.
+    /// A folder or glob without a shard, or an empty list of paths.
     #[error("{place}: wanted .parquet or .tar shards, found {found}")]
     NothingFound {
         /// The folder or glob as given.
         place: String,
-        /// What is there instead.
+        /// What was found instead.
         found: String,
     },
 
-    /// A glob that cannot be understood.
+    /// An invalid glob.
     #[error("glob '{pattern}': {reason}")]
     Pattern {
         /// The glob as given.
@@ -53,18 +54,18 @@ pub enum DataError {
         reason: String,
     },
 
-    /// A benchmark's file that has another form, or a folder without it.
+    /// A benchmark file with an unexpected layout, or a folder that lacks the file.
     #[error("{place}: wanted {wanted}; found {found}")]
     Layout {
         /// The file or folder.
         place: String,
-        /// What it should be.
+        /// The expected layout.
         wanted: String,
-        /// What is there instead.
+        /// What was found instead.
         found: String,
     },
 
-    /// A parquet shard without a column that is needed.
+    /// A parquet shard that lacks required columns.
     #[error(
         "{}: missing column {}; wanted columns {}; found columns {}",
         file.display(), missing.join(", "), wanted.join(", "), found.join(", ")
@@ -72,15 +73,15 @@ pub enum DataError {
     Columns {
         /// The shard.
         file: PathBuf,
-        /// Columns that a shard must have.
+        /// Required columns.
         wanted: Vec<String>,
-        /// Those that it lacks.
+        /// Required columns that are missing.
         missing: Vec<String>,
-        /// Those that it has.
+        /// Columns of the shard.
         found: Vec<String>,
     },
 
-    /// A parquet column of another type.
+    /// A parquet column with an unsupported type.
     #[error("{}: column {column}: wanted {wanted}, found {found}", file.display())]
     ColumnType {
         /// The shard.
@@ -89,22 +90,22 @@ pub enum DataError {
         column: String,
         /// Types that can be read.
         wanted: String,
-        /// Its type.
+        /// The type found.
         found: String,
     },
 
-    /// A tar shard whose members follow none of the known forms.
+    /// A tar shard whose members match no known layout.
     #[error("{}: wanted members {wanted}; found {found}", file.display())]
     Members {
         /// The shard.
         file: PathBuf,
-        /// Members of the known forms.
+        /// Members of the known layouts.
         wanted: String,
         /// Members of its first records.
         found: String,
     },
 
-    /// A tar shard whose `.json` members lack keys that are needed.
+    /// A tar shard whose `.json` members lack required keys.
     #[error(
         "{}: the .json of {record} lacks {}; wanted keys {}; found keys {}",
         file.display(), missing.join(", "), wanted.join(", "), found.join(", ")
@@ -112,22 +113,22 @@ pub enum DataError {
     JsonKeys {
         /// The shard.
         file: PathBuf,
-        /// Key of the record that was looked at.
+        /// Key of the inspected record.
         record: String,
-        /// Keys that the `.json` must have.
+        /// Required keys of the `.json`.
         wanted: Vec<String>,
-        /// Those that it lacks.
+        /// Required keys that are missing.
         missing: Vec<String>,
-        /// Those that it has.
+        /// Keys of the `.json`.
         found: Vec<String>,
     },
 
-    /// Shards were found and hold nothing.
+    /// Shards without any complete record.
     #[error("no whole record in {shards} shard(s){detail}")]
     NoRecords {
         /// Number of shards.
         shards: usize,
-        /// Why, where it is known.
+        /// The reason, where it is known.
         detail: String,
     },
 
@@ -137,11 +138,11 @@ pub enum DataError {
          lower --batch-size or give more data\n{counts}", counts.seen
     )]
     TooFewUsable {
-        /// Usable records that were found.
+        /// Usable records found.
         usable: u64,
         /// Records that a batch needs.
         batch_size: usize,
-        /// What was skipped and why.
+        /// Counts of skipped records by cause.
         counts: Box<BrokenCounts>,
     },
 
@@ -151,24 +152,24 @@ pub enum DataError {
         counts.broken(), counts.seen, 100.0 * counts.fraction(), 100.0 * limit
     )]
     TooManyBroken {
-        /// Fraction that is allowed.
+        /// Allowed fraction.
         limit: f64,
-        /// What was skipped and why.
+        /// Counts of skipped records by cause.
         counts: Box<BrokenCounts>,
     },
 
-    /// A setting of the batcher that makes no sense.
+    /// An invalid setting of the batcher.
     #[error("{field} must be {expected}, found {found}")]
     Setting {
         /// Name of the setting.
         field: &'static str,
-        /// What is allowed.
+        /// Allowed values.
         expected: &'static str,
-        /// What was given.
+        /// The given value.
         found: String,
     },
 
-    /// A position that lies beyond the data, for example after the shards changed.
+    /// A position beyond the end of the data, for example after the shards changed.
     #[error(
         "the run stopped at record {index} of epoch {epoch}, but the data holds {records} records; \
          resume with the data that the run was started with"
@@ -182,12 +183,12 @@ pub enum DataError {
         records: u64,
     },
 
-    /// An output folder that was begun with other input.
+    /// An output folder that was started with different input.
     #[error("{}: {reason}", folder.display())]
     OtherOutput {
         /// The output folder.
         folder: PathBuf,
-        /// What does not fit and what to do.
+        /// The mismatch and how to resolve it.
         reason: String,
     },
 
@@ -196,18 +197,18 @@ pub enum DataError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system error.
         #[source]
         source: std::io::Error,
     },
 
-    /// A worker thread that failed.
+    /// A failed worker thread.
     #[error("a data worker failed: {0}")]
     Worker(String),
 }
 
 impl DataError {
-    /// 1 for failures while running, 2 for data or settings that cannot be used.
+    /// Returns 1 for run-time failures, 2 for unusable data or settings.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -216,7 +217,7 @@ impl DataError {
         }
     }
 
-    /// [`DataError::Layout`] of a path.
+    /// Creates [`DataError::Layout`] for a path.
     pub(crate) fn layout(
         place: &std::path::Path,
         wanted: impl Into<String>,
@@ -229,7 +230,7 @@ impl DataError {
         }
     }
 
-    /// [`DataError::Io`] for a closure given to `map_err`.
+    /// Returns a closure for `map_err` that creates [`DataError::Io`].
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }

@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// The shard is cut: it ends before its end.
+    /// The shard is truncated.
     ShardEndsEarly,
     /// The shard, or this part of it, cannot be read.
     ShardDamaged,
-    /// There is no picture.
+    /// There is no image.
     MissingPicture,
-    /// The bytes are no picture, or a cut or unsupported one.
+    /// The bytes are not an image, or the image is truncated or unsupported.
     UnreadablePicture,
     /// There is no caption, or a blank one.
     MissingCaption,
@@ -25,12 +25,12 @@ pub enum Cause {
     UnreadableMetadata,
     /// A member that the record should have is not there.
     MissingMember,
-    /// A chain of texts with another number of tiers.
+    /// A chain of texts with a wrong number of tiers.
     WrongTiers,
 }
 
 impl Cause {
-    /// In words, as printed in reports.
+    /// Returns the description printed in reports.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -53,17 +53,17 @@ impl fmt::Display for Cause {
     }
 }
 
-/// A cause with its particulars.
+/// A cause with its details.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Why.
+    /// The cause.
     pub cause: Cause,
-    /// What exactly, for the example in a report.
+    /// Details, for the example in a report.
     pub detail: String,
 }
 
 impl Fault {
-    /// A fault with its particulars.
+    /// Creates a fault with its details.
     pub fn new(cause: Cause, detail: impl Into<String>) -> Self {
         Self {
             cause,
@@ -71,7 +71,7 @@ impl Fault {
         }
     }
 
-    /// The same fault, of the record `key`.
+    /// Attaches the fault to the record `key`.
     #[must_use]
     pub fn of(self, key: impl Into<String>) -> Broken {
         Broken {
@@ -86,42 +86,42 @@ impl Fault {
 pub struct Broken {
     /// Key of the record, as far as it is known.
     pub key: String,
-    /// Why.
+    /// Why it cannot be used.
     pub fault: Fault,
 }
 
-/// The first record that was broken by a cause.
+/// The first record broken by a cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Example {
-    /// Shard it lies in.
+    /// Shard of the record.
     pub file: String,
-    /// Its key.
+    /// Key of the record.
     pub key: String,
     /// What exactly is wrong.
     pub detail: String,
 }
 
-/// How many records a cause has broken.
+/// Number of records broken by a cause, with an example.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CauseCount {
     /// Number of records.
     pub count: u64,
-    /// The first of them.
+    /// The first such record.
     pub example: Example,
 }
 
-/// What was looked at and what was skipped.
+/// Counts of records read and records skipped.
 ///
-/// A record without a usable box is not broken: it is counted apart and does not count against
+/// A record without a usable box is not broken: it is counted separately and does not count towards
 /// `--max-broken`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BrokenCounts {
-    /// Records looked at, broken ones included.
+    /// Records read, including broken ones.
     pub seen: u64,
-    /// Sound records that were skipped because the method needs a box and none was usable.
+    /// Valid records skipped because the method needs a box and none was usable.
     pub no_usable_box: u64,
-    /// Sound records that were skipped because the method needs a label with a chain of texts
-    /// above it and they have none.
+    /// Valid records skipped because the method needs a label with a chain of texts above it and
+    /// the record has none.
     #[serde(default)]
     pub no_chain: u64,
     /// Broken records by cause.
@@ -129,7 +129,7 @@ pub struct BrokenCounts {
 }
 
 impl BrokenCounts {
-    /// Counts one broken record of the shard `file`; the caller counts it as seen.
+    /// Counts one broken record of the shard `file`. The caller increments `seen`.
     pub fn add(&mut self, file: &str, broken: &Broken) {
         self.by_cause
             .entry(broken.fault.cause)
@@ -144,7 +144,7 @@ impl BrokenCounts {
             });
     }
 
-    /// Adds later counts; examples that are already there stay.
+    /// Adds the counts of a later part; existing examples are kept.
     pub fn merge(&mut self, later: &Self) {
         self.seen += later.seen;
         self.no_usable_box += later.no_usable_box;
@@ -157,13 +157,13 @@ impl BrokenCounts {
         }
     }
 
-    /// Number of broken records.
+    /// Returns the number of broken records.
     #[must_use]
     pub fn broken(&self) -> u64 {
         self.by_cause.values().map(|entry| entry.count).sum()
     }
 
-    /// Broken records among those seen, in [0, 1]; 0 when none was seen.
+    /// Returns the fraction of broken records among those seen, in [0, 1]; 0 when none was seen.
     #[must_use]
     pub fn fraction(&self) -> f64 {
         if self.seen == 0 {
@@ -174,7 +174,7 @@ impl BrokenCounts {
     }
 }
 
-/// One line per cause with its example, then the records without a usable box.
+/// Prints one line per cause with its example, then the number of records without a usable box.
 impl fmt::Display for BrokenCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut lines = Vec::new();

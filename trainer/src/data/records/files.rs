@@ -1,4 +1,4 @@
-//! Picture files, or boxes of them, as a dataset: one record a file or box, in the given order.
+//! Image files, or boxes within them, as a dataset: one record per file or box, in the given order.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,12 +11,12 @@ use crate::data::records::picture::Picture;
 use crate::data::records::source::{Record, Records};
 use crate::data::records::table::Table;
 
-/// One picture of the list.
+/// One image of the list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// Its file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Left, top, right and bottom as shares of width and height, where a part is meant.
+    /// Left, top, right and bottom as fractions of width and height; `None` for the whole image.
     pub region: Option<[f32; 4]>,
 }
 
@@ -26,8 +26,8 @@ impl From<PathBuf> for Item {
     }
 }
 
-/// A dataset of these pictures; `name` stands for it in reports. The key of a record is its place in
-/// the list.
+/// Creates a dataset of these images; `name` stands for it in reports. The key of a record is its
+/// index in the list.
 #[must_use]
 pub fn table(name: String, items: Vec<Item>) -> Table {
     Table::new(name, items.len(), Arc::new(Rows(items)))

@@ -1,29 +1,30 @@
-//! What of a benchmark is there: how many items its index lists, how many can be used, and why the
-//! others cannot.
+//! Availability of a benchmark: how many items its index lists, how many are usable, and why the
+//! others are not.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Items that are missing for one reason.
+/// Items that are unavailable for one reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
-    /// How many.
+    /// Number of items.
     pub count: u64,
     /// The first of them.
     pub example: String,
 }
 
-/// The count of a benchmark's items.
+/// Item counts of a benchmark.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
-    /// Items that the benchmark has, by its own index.
+    /// Items listed by the benchmark's own index.
     pub expected: u64,
-    /// Items that were judged.
+    /// Items that are usable.
     pub found: u64,
-    /// The others by cause.
+    /// Unusable items by cause.
     pub missing: BTreeMap<String, Missing>,
-    /// What is odd and was still used, by kind: duplicate ids, ties, texts without a partner.
+    /// Irregular items that were used anyway, by kind: duplicate ids, ties, texts without a
+    /// partner.
     pub odd: BTreeMap<String, Missing>,
 }
 
@@ -39,36 +40,36 @@ fn add(to: &mut BTreeMap<String, Missing>, cause: &str, count: u64, example: &st
 }
 
 impl Ledger {
-    /// Count items that can be used.
+    /// Counts usable items.
     pub fn usable(&mut self, count: u64) {
         self.expected += count;
         self.found += count;
     }
 
-    /// Count one item that cannot be used.
+    /// Counts one unusable item.
     pub fn miss(&mut self, cause: &str, example: &str) {
         self.expected += 1;
         add(&mut self.missing, cause, 1, example);
     }
 
-    /// Count items that the benchmark has and the data has not.
+    /// Counts items that the benchmark lists but the data lacks.
     pub fn absent(&mut self, cause: &str, count: u64) {
         self.expected += count;
         add(&mut self.missing, cause, count, "");
     }
 
-    /// Items counted as usable turn out not to be.
+    /// Moves items that were counted as usable to the missing ones.
     pub fn lose(&mut self, cause: &str, count: u64, example: &str) {
         self.found = self.found.saturating_sub(count);
         add(&mut self.missing, cause, count, example);
     }
 
-    /// Count something odd that was used all the same.
+    /// Counts irregular items that were used anyway.
     pub fn note(&mut self, kind: &str, count: u64, example: &str) {
         add(&mut self.odd, kind, count, example);
     }
 
-    /// Whether every item is there.
+    /// Returns whether every expected item is usable.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.found == self.expected

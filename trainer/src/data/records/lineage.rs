@@ -8,22 +8,22 @@ use crate::config::RankText;
 use crate::data::records::random::Random;
 use crate::exit::usage;
 
-/// Texts from general to specific, each with a text that it must be told from.
+/// Texts from general to specific, each with a negative text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextChain {
     /// `P_1 .. P_n`.
     pub positives: Vec<String>,
-    /// As many; what the one at a tier contradicts is said by [`NegativeKind`].
+    /// Negatives, as many as positives; [`NegativeKind`] defines which positive each contradicts.
     pub negatives: Vec<String>,
 }
 
-/// What the negative of a tier contradicts.
+/// Which positive the negative of a tier contradicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NegativeKind {
-    /// The positive of the same tier; it follows from the tier above (RE).
+    /// The positive of the same tier; the negative is still consistent with the tier above (RE).
     SameTier,
-    /// The positive of the tier above: it lies below a sibling of it, as deep as the positive of
-    /// its own tier (RCME).
+    /// The positive of the tier above: the negative lies below a sibling of that positive, as deep
+    /// as the positive of its own tier (RCME).
     BelowSibling,
 }
 
@@ -37,11 +37,12 @@ pub struct Lineages {
     tiers: usize,
 }
 
-/// Tiers where none are asked for: as many as the shortest path offers, within these.
+/// Limits of the number of tiers when none is configured: the length of the shortest path, clamped
+/// to this range.
 const TIERS: std::ops::RangeInclusive<usize> = 3..=7;
 
-/// The nodes of the path to a label that something can be told from: all that do not lie above
-/// every label, as the root does.
+/// Returns the nodes on the path to a label that discriminate between labels: all nodes that are
+/// not above every label (the root is).
 fn inner(taxonomy: &Taxonomy, label: NodeIx) -> Vec<NodeIx> {
     let all = taxonomy.labelled().len();
     let path = taxonomy.path_to(label);
@@ -51,7 +52,7 @@ fn inner(taxonomy: &Taxonomy, label: NodeIx) -> Vec<NodeIx> {
         .collect()
 }
 
-/// Of nodes above the same labels only the last.
+/// Keeps the last of consecutive nodes that are above the same labels.
 fn telling(taxonomy: &Taxonomy, path: &[NodeIx]) -> Vec<NodeIx> {
     let below = |ix: &NodeIx| taxonomy.labelled_below(*ix).len();
     let next = path.iter().skip(1).map(Some).chain([None]);
@@ -62,7 +63,7 @@ fn telling(taxonomy: &Taxonomy, path: &[NodeIx]) -> Vec<NodeIx> {
         .collect()
 }
 
-/// `count` of the nodes, evenly spread, the first and the last among them.
+/// Selects `count` of the nodes, evenly spaced, including the first and the last.
 fn spread(nodes: &[NodeIx], count: usize) -> Vec<NodeIx> {
     let last = nodes.len() - 1;
     (0..count)
@@ -71,13 +72,15 @@ fn spread(nodes: &[NodeIx], count: usize) -> Vec<NodeIx> {
 }
 
 impl Lineages {
-    /// Chains of `tiers` nodes for every label; 0 takes as many as every label has, within 3 to 7.
+    /// Builds chains of `tiers` nodes for every label; 0 uses the length of the shortest path,
+    /// clamped to 3 to 7.
     ///
-    /// A chain leaves out nodes above all labels and, where there are enough without them, nodes
-    /// above exactly the labels of the next one. Labels whose path is shorter have no chain.
+    /// A chain leaves out nodes above all labels. Where enough nodes remain, it also leaves out
+    /// nodes that are above exactly the same labels as the next node. Labels with a shorter path
+    /// have no chain.
     ///
     /// # Errors
-    /// Bad usage when not one label has a path that long.
+    /// Bad usage if `tiers` is below 2 or no label has a path that long.
     pub fn new(
         taxonomy: Taxonomy,
         tiers: usize,
@@ -126,13 +129,13 @@ impl Lineages {
         })
     }
 
-    /// Number of texts of a chain.
+    /// Returns the number of texts of a chain.
     #[must_use]
     pub fn tiers(&self) -> usize {
         self.tiers
     }
 
-    /// Ids of the labels that have a chain.
+    /// Returns the ids of the labels that have a chain.
     #[must_use]
     pub fn labels(&self) -> Vec<String> {
         let ids = self.chains.keys();
@@ -147,15 +150,15 @@ impl Lineages {
         }
     }
 
-    /// The texts of a label without negatives.
+    /// Returns the texts of a label without negatives.
     #[must_use]
     pub fn positives(&self, id: &str) -> Option<Vec<String>> {
         let label = self.taxonomy.find(id)?;
         Some(self.texts(self.chains.get(&label)?))
     }
 
-    /// The chain of another label that parts from `chain` at `tier`, or above it where the node
-    /// there has no sibling.
+    /// Draws the chain of another label that branches off from `chain` at `tier`, or at a higher
+    /// tier where the node has no sibling.
     fn parting(&self, chain: &[NodeIx], tier: usize, random: &mut Random) -> Option<&[NodeIx]> {
         (0..=tier).rev().find_map(|at| {
             let parent = match at {
@@ -177,8 +180,8 @@ impl Lineages {
         })
     }
 
-    /// The chain of a label with negatives drawn anew; none for labels without a chain or without
-    /// another label to be told from.
+    /// Returns the chain of a label with newly drawn negatives; `None` for labels without a chain
+    /// or without another label to contrast with.
     #[must_use]
     pub fn draw(&self, id: &str, random: &mut Random) -> Option<TextChain> {
         let label = self.taxonomy.find(id)?;

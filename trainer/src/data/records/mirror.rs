@@ -1,4 +1,4 @@
-//! Records seen in a mirror, where what is said of them stays true.
+//! Horizontal flips of records, where the texts stay true.
 
 use image::RgbImage;
 use image::imageops::flip_horizontal_in_place;
@@ -8,7 +8,7 @@ use crate::data::records::fault::Fault;
 use crate::data::records::picture::Picture;
 use crate::data::records::source::Record;
 
-/// Words that a mirror makes wrong.
+/// Words that a horizontal flip makes wrong.
 const SIDES: [&str; 6] = [
     "left",
     "right",
@@ -18,7 +18,7 @@ const SIDES: [&str; 6] = [
     "counterclockwise",
 ];
 
-/// Whether a text speaks of sides.
+/// Returns whether a text contains a word of direction.
 fn sided(text: &str) -> bool {
     text.split(|c: char| !c.is_alphabetic())
         .any(|word| SIDES.iter().any(|side| word.eq_ignore_ascii_case(side)))
@@ -30,16 +30,17 @@ fn flipped(picture: &Picture) -> Result<RgbImage, Fault> {
     Ok(pixels)
 }
 
-/// Whether a text of the record speaks of left or right.
+/// Returns whether a text of the record mentions left or right.
 pub(crate) fn speaks_of_sides(record: &Record) -> bool {
     let phrases = record.boxes.iter().map(|found| found.phrase.as_str());
     phrases.chain([record.caption.as_str()]).any(sided)
 }
 
-/// The record with its picture and boxes mirrored; as it is where a text speaks of left or right.
+/// Flips the image and boxes of a record horizontally; leaves it unchanged if a text mentions left
+/// or right.
 ///
 /// # Errors
-/// Of pictures that cannot be read.
+/// If an image cannot be read.
 pub(crate) fn mirrored(mut record: Record) -> Result<Record, Fault> {
     if speaks_of_sides(&record) {
         return Ok(record);

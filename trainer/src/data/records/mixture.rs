@@ -5,19 +5,19 @@ use std::sync::Arc;
 use crate::data::records::fault::Broken;
 use crate::data::records::source::{Dataset, Records, Unit};
 
-/// Datasets that are shuffled together; each record of one with weight `w` is taken `w` times an
-/// epoch on average.
+/// Datasets that are shuffled together. Each record of a dataset with weight `w` is drawn `w` times
+/// per epoch on average.
 pub struct Mixture {
     sources: Vec<(Arc<dyn Dataset>, f64)>,
     units: Vec<Unit>,
-    /// Source and place in it of each unit.
+    /// Source of each unit and the unit's index in it.
     places: Vec<(usize, usize)>,
     /// First shard of each source.
     shards: Vec<u32>,
 }
 
 impl Mixture {
-    /// A mixture of datasets with their weights, which are finite and above 0.
+    /// Creates a mixture of datasets with their weights, which must be finite and above 0.
     #[must_use]
     pub fn new(sources: Vec<(Arc<dyn Dataset>, f64)>) -> Self {
         let (mut units, mut places, mut shards) = (Vec::new(), Vec::new(), Vec::new());

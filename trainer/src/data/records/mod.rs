@@ -1,4 +1,5 @@
-//! What a dataset is made of: records with pictures, boxes and texts, their order, and what can be wrong with them.
+//! Components of a dataset: records with images, boxes and texts, their order, and the possible
+//! faults.
 
 pub mod boxes;
 pub mod changed;

@@ -1,39 +1,40 @@
 //! The order of an epoch: a pure function of `(seed, epoch, units)` and the units' weights.
 //!
-//! Units (parquet row groups, tars) are permuted as a whole; consecutive units are then merged
-//! into groups as large as the [`ShuffleBudget`] allows and the records of a group are permuted
-//! among each other. Of a unit whose weight is not 1 every record is taken as often as the whole
-//! part of the weight says, and others once more, drawn anew in each epoch, for the rest. Reading therefore holds one group in memory, and a [`Position`] is all that
-//! is needed to continue: no generator has to be replayed.
+//! Units (parquet row groups, tars) are permuted as a whole; consecutive units are then merged into
+//! groups as large as the [`ShuffleBudget`] allows, and the records of a group are permuted among
+//! each other. In a unit with weight `w` other than 1, every record is taken `floor(w)` times; the
+//! fractional part is met by a random subset of records, drawn anew in each epoch. Reading
+//! therefore holds one group in memory, and a [`Position`] is enough to continue: no generator has
+//! to be replayed.
 
 use serde::{Deserialize, Serialize};
 
 use crate::data::records::random::{Purpose, Random};
 use crate::data::records::source::Dataset;
 
-/// Where a run stands in its data: the next record that was not yet taken.
+/// Position of a run in its data: the next record that was not yet taken.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 pub struct Position {
-    /// Passes over the data that are complete.
+    /// Completed passes over the data.
     pub epoch: u64,
-    /// Records of this pass that were taken, used or skipped.
+    /// Records of this pass taken so far, used or skipped.
     pub index: u64,
 }
 
-/// How much is shuffled together, and so held in memory.
+/// Limits of the data that is shuffled together, and thus held in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShuffleBudget {
-    /// Records of a group; more only when a single unit has more.
+    /// Most records of a group; exceeded only when a single unit has more.
     pub records: u64,
-    /// Bytes that the loaded units of a group may take; more only when a single unit takes more.
+    /// Most bytes of the loaded units of a group; exceeded only when a single unit takes more.
     pub bytes: u64,
 }
 
 impl Default for ShuffleBudget {
-    /// 16,384 records and 512 MiB: four times the reference's buffer of 4,000 (notation 4), and
-    /// small enough for a machine with 2 GiB to spare.
+    /// Returns 16,384 records and 512 MiB: four times the reference's buffer of 4,000 (notation 4),
+    /// and small enough for a machine with 2 GiB of free memory.
     fn default() -> Self {
         Self {
             records: 16_384,
@@ -47,7 +48,7 @@ impl Default for ShuffleBudget {
 pub struct Group {
     /// Indices of the units.
     pub units: Vec<u32>,
-    /// Index in the epoch of the first record.
+    /// Index of the first record in the epoch.
     pub first: u64,
     /// Number of records.
     pub records: u64,
@@ -56,9 +57,9 @@ pub struct Group {
 /// A record within a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot {
-    /// Which of [`Group::units`].
+    /// Index into [`Group::units`].
     pub member: u32,
-    /// Which record of that unit.
+    /// Index of the record in that unit.
     pub row: u32,
 }
 
@@ -70,19 +71,19 @@ pub struct EpochOrder {
     groups: Vec<Group>,
 }
 
-/// Records of a unit that an epoch takes.
+/// Returns the number of records that an epoch takes from a unit.
 fn taken(data: &dyn Dataset, unit: usize) -> u64 {
     (f64::from(data.units()[unit].records) * data.weight(unit)).round() as u64
 }
 
-/// Records of an epoch over all units.
+/// Returns the number of records of an epoch over all units.
 #[must_use]
 pub fn records_of_epoch(data: &dyn Dataset) -> u64 {
     (0..data.units().len()).map(|unit| taken(data, unit)).sum()
 }
 
 impl EpochOrder {
-    /// The order of `epoch` over the units of a dataset.
+    /// Computes the order of `epoch` over the units of a dataset.
     #[must_use]
     pub fn new(data: &dyn Dataset, seed: u64, epoch: u64, budget: ShuffleBudget) -> Self {
         let mut order: Vec<u32> = (0_u32..)
@@ -122,7 +123,7 @@ impl EpochOrder {
         }
     }
 
-    /// Number of records in the epoch.
+    /// Returns the number of records in the epoch.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.groups
@@ -130,7 +131,7 @@ impl EpochOrder {
             .map_or(0, |group| group.first + group.records)
     }
 
-    /// The group that holds record `index` of the epoch, `None` past the end.
+    /// Returns the number of the group that holds record `index` of the epoch, `None` past the end.
     #[must_use]
     pub fn group_of(&self, index: u64) -> Option<usize> {
         (index < self.records()).then(|| {
@@ -139,7 +140,7 @@ impl EpochOrder {
         })
     }
 
-    /// Group `number`.
+    /// Returns group `number`.
     ///
     /// # Panics
     /// If `number` is not from [`EpochOrder::group_of`].
@@ -148,10 +149,11 @@ impl EpochOrder {
         &self.groups[number]
     }
 
-    /// The records of group `number` in the order in which they are taken.
+    /// Returns the records of group `number` in the order in which they are taken.
     ///
     /// # Panics
-    /// If `number` is not from [`EpochOrder::group_of`] or `data` is not that of `new`.
+    /// If `number` is not from [`EpochOrder::group_of`] or `data` differs from the dataset given to
+    /// `new`.
     #[must_use]
     pub fn slots(&self, number: usize, data: &dyn Dataset) -> Vec<Slot> {
         let group = &self.groups[number];
@@ -166,7 +168,7 @@ impl EpochOrder {
         slots
     }
 
-    /// The rows of a unit that this epoch takes, in no particular order.
+    /// Returns the rows of a unit that this epoch takes, in no particular order.
     fn rows(&self, unit: u32, data: &dyn Dataset) -> Vec<u32> {
         let records = data.units()[unit as usize].records;
         let taken = taken(data, unit as usize);
@@ -190,7 +192,7 @@ mod tests {
     use crate::data::records::fault::Broken;
     use crate::data::records::source::{Records, Unit};
 
-    /// Units without records behind them.
+    /// A dataset of units without records.
     struct Units(Vec<Unit>);
 
     impl Dataset for Units {

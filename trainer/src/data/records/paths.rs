@@ -1,4 +1,4 @@
-//! `--data PATH…`: files, folders and globs, mixed, to a list of shards.
+//! Resolves `--data PATH…` (files, folders and globs, mixed) to a list of shards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::data::records::error::{DataError, Result};
 
-/// The two containers, told apart by extension.
+/// The two container formats, distinguished by extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Container {
     /// `.parquet`
@@ -16,7 +16,7 @@ pub enum Container {
 }
 
 impl Container {
-    /// By the extension of a file, in any case.
+    /// Detects the container by the extension of a file, ignoring case.
     #[must_use]
     pub fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
@@ -27,21 +27,21 @@ impl Container {
     }
 }
 
-/// The folder that a file lies in; `.` for a bare name.
+/// Returns the folder of a file; `.` for a bare name.
 #[must_use]
 pub fn folder_of(file: &Path) -> PathBuf {
     let parent = file.parent().filter(|p| !p.as_os_str().is_empty());
     parent.unwrap_or(Path::new(".")).to_owned()
 }
 
-/// All shards that `paths` name, in the order given, those of a folder or glob by name; a file
-/// that is named twice is taken once.
+/// Returns all shards that `paths` name, in the order given; those of a folder or glob are sorted
+/// by name. A file named twice is taken once.
 ///
-/// In folders and globs other files are passed over, and so is `X.parquet` beside `X.tar`: that
-/// is the list of addresses that img2dataset leaves there, not a shard.
+/// In folders and globs, other files are ignored, and so is `X.parquet` beside `X.tar`: this is the
+/// URL list written by img2dataset, not a shard.
 ///
 /// # Errors
-/// If a path does not exist, is no shard, or a folder or glob holds none.
+/// If a path does not exist or is not a shard, or a folder or glob holds no shard.
 pub fn expand(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Container)>> {
     if paths.is_empty() {
         return Err(DataError::NothingFound {
@@ -86,7 +86,7 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Container)>> {
     Ok(shards)
 }
 
-/// The shards among the files of a folder or glob, by name.
+/// Selects the shards among the files of a folder or glob, sorted by name.
 fn select(place: &Path, mut files: Vec<PathBuf>) -> Result<Vec<(PathBuf, Container)>> {
     files.sort();
     let tars: BTreeSet<PathBuf> = files
@@ -111,7 +111,7 @@ fn select(place: &Path, mut files: Vec<PathBuf>) -> Result<Vec<(PathBuf, Contain
     Ok(shards)
 }
 
-/// What a place holds instead of shards, for example `3 .json, 1 folder`.
+/// Summarises the contents of a place without shards, for example `3 .json, 1 folder`.
 fn summary(files: &[PathBuf]) -> String {
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for file in files {
@@ -159,7 +159,7 @@ mod tests {
             fs::write(at(name), "x").unwrap();
         }
         let shards = expand(&[at("c.PARQUET"), dir.path().into(), at("*.tar")]).unwrap();
-        // b.parquet is the metadata beside b.tar
+        // b.parquet is the metadata sidecar of b.tar.
         assert_eq!(names(&shards), ["c.PARQUET", "a.parquet", "b.tar"]);
         assert_eq!(names(&expand(&[at("b.parquet")]).unwrap()), ["b.parquet"]);
     }

@@ -1,4 +1,4 @@
-//! Pictures that are read and decoded when they are needed.
+//! Images that are read and decoded on demand.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -8,10 +8,11 @@ use image::RgbImage;
 
 use crate::data::records::fault::{Cause, Fault};
 
-/// No picture of a caption dataset is larger; a damaged header must not exhaust the memory.
+/// Maximum number of bytes of an image file. No caption dataset has larger ones, and a damaged
+/// header must not exhaust the memory.
 const LARGEST: u64 = 256 << 20;
 
-/// A stretch of bytes of a file.
+/// A byte range of a file.
 #[derive(Clone, Debug)]
 pub struct Stored {
     /// The file.
@@ -26,7 +27,7 @@ impl Stored {
     /// Reads the bytes.
     ///
     /// # Errors
-    /// If there are absurdly many or the file does not give them.
+    /// If the range is implausibly large or the file cannot be read.
     pub fn read(&self) -> Result<Vec<u8>, Fault> {
         if self.len > LARGEST {
             let detail = format!("member of {} bytes, at most {LARGEST} are read", self.len);
@@ -57,36 +58,36 @@ fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> std::io:
     Ok(())
 }
 
-/// A picture, decoded or not.
+/// An image, decoded or not.
 #[derive(Clone, Debug)]
 pub enum Picture {
-    /// There is none: the dataset holds texts alone.
+    /// No image: the dataset holds only texts.
     None,
-    /// The bytes of a picture file.
+    /// The bytes of an image file.
     Encoded(Vec<u8>),
-    /// The bytes of a picture file within another file.
+    /// The bytes of an image file within another file.
     Stored(Stored),
     /// Pixels.
     Decoded(RgbImage),
-    /// Features of it, computed before; there are no pixels.
+    /// Precomputed features of the image; there are no pixels.
     Kept(Kept),
 }
 
-/// Rows of [`FeatureRows`](crate::data::batches::feature_rows::FeatureRows) that hold the features of one picture, one
-/// row a view.
+/// Rows of [`FeatureRows`](crate::data::batches::feature_rows::FeatureRows) that hold the features
+/// of one image, one row per view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// Row of view 0.
     pub first: u32,
-    /// Number of views, at least 1; their rows follow each other.
+    /// Number of views, at least 1; their rows are consecutive.
     pub views: u32,
 }
 
 impl Picture {
-    /// The picture, upright, 8 bits per channel, through core's one decoder.
+    /// Decodes the image, upright, 8 bits per channel, with the decoder of the core crate.
     ///
     /// # Errors
-    /// If the bytes cannot be read or are no picture.
+    /// If the bytes cannot be read or are not an image.
     pub fn decode(&self) -> Result<RgbImage, Fault> {
         let decode = |bytes: &[u8]| {
             if bytes.is_empty() {

@@ -1,14 +1,14 @@
-//! Randomness that is a pure function of what it is for.
+//! Random numbers as a pure function of seed, purpose, epoch and index.
 //!
-//! Every draw comes from ChaCha8 keyed by `(seed, purpose, epoch, index)`, so any sample of any
-//! epoch can be reproduced alone, on any machine, by any number of workers. Nothing here relies
-//! on the value stability of a distribution of another crate: the stream cipher is fixed by its
-//! specification, the rest is written out below.
+//! Every draw comes from ChaCha8 keyed by `(seed, purpose, epoch, index)`. Any sample of any epoch
+//! can therefore be reproduced alone, on any machine, with any number of workers. The code does not
+//! rely on the value stability of another crate's distributions: the stream cipher is fixed by its
+//! specification, and the rest is implemented below.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// What the randomness is for; streams of different purposes are independent.
+/// Purpose of the random numbers; streams of different purposes are independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
@@ -22,23 +22,23 @@ pub enum Purpose {
     Synthetic = 4,
     /// Choice of the patches that a training step sees.
     Patches = 5,
-    /// Choice of the ancestor that a phrase is replaced by.
+    /// Choice of the ancestor (hypernym) that replaces a phrase.
     Climb = 6,
-    /// Choice of the records that an epoch takes of a weighted source.
+    /// Choice of the records that an epoch takes from a weighted source.
     Weight = 7,
-    /// Places where the points of a figure start.
+    /// Starting positions of the points of a figure.
     Figure = 8,
     /// Texts of the labels of a training step.
     Labels = 9,
     /// Pairs of texts of a training step.
     Order = 10,
-    /// Pictures of nothing of a training step.
+    /// Outlier images of a training step.
     Nothing = 11,
-    /// Augmentation of a picture whose features are kept.
+    /// Augmentation of an image whose features are precomputed.
     View = 12,
     /// Features drawn from a classifier for a training step.
     Drawn = 13,
-    /// Nouns of a training step and how they are phrased.
+    /// Nouns of a training step and their phrasing.
     Nouns = 14,
 }
 
@@ -47,7 +47,7 @@ pub enum Purpose {
 pub struct Random(ChaCha8Rng);
 
 impl Random {
-    /// The stream of `(seed, purpose, epoch, index)`.
+    /// Creates the stream of `(seed, purpose, epoch, index)`.
     ///
     /// The ChaCha8 key is these four numbers, 64 bits each, little-endian, in this order; the
     /// nonce is 0.
@@ -63,13 +63,13 @@ impl Random {
         Self(ChaCha8Rng::from_seed(key))
     }
 
-    /// Uniform in [0, 1): a multiple of 2^-24, so exact in f32.
+    /// Draws uniformly from [0, 1): a multiple of 2^-24, so exact in f32.
     pub fn uniform(&mut self) -> f32 {
         (self.0.next_u32() >> 8) as f32 / 16_777_216.0
     }
 
-    /// Uniform in `0..n` without bias (Lemire 2019, "Fast random integer generation in an
-    /// interval"); 0 when `n` is 0.
+    /// Draws uniformly from `0..n` without bias (Lemire 2019, "Fast random integer generation in an
+    /// interval"); returns 0 when `n` is 0.
     pub fn below(&mut self, n: u32) -> u32 {
         let mut product = u64::from(self.0.next_u32()) * u64::from(n);
         if (product as u32) < n {
@@ -81,7 +81,7 @@ impl Random {
         (product >> 32) as u32
     }
 
-    /// Fisher-Yates from the last element to the second.
+    /// Shuffles by Fisher-Yates, from the last element to the second.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             // Units and groups are far smaller than 2^32.
@@ -95,7 +95,7 @@ impl Random {
 mod tests {
     use super::*;
 
-    /// A change of these numbers changes the order of every resumed run. They were computed by
+    /// A change of these numbers changes the order of every resumed run. They were computed with
     /// another implementation, from the definition of ChaCha with 8 rounds.
     #[test]
     fn the_streams_are_those_of_the_first_release() {

@@ -1,4 +1,4 @@
-//! What a dataset is: units of records that can be loaded one by one, in any order.
+//! Dataset interface: units of records that can be loaded one by one, in any order.
 
 use sha2::{Digest, Sha256};
 
@@ -12,7 +12,7 @@ use crate::data::records::picture::Picture;
 pub struct Unit {
     /// Index of the shard.
     pub shard: u32,
-    /// Which part of the shard.
+    /// Index of the part within the shard.
     pub part: u32,
     /// Number of records, broken ones included.
     pub records: u32,
@@ -20,12 +20,12 @@ pub struct Unit {
     pub bytes: u64,
 }
 
-/// A dataset whose units are known and whose records are not yet read.
+/// A dataset with known units whose records have not been read yet.
 pub trait Dataset: Send + Sync {
     /// All units, in file order.
     fn units(&self) -> &[Unit];
 
-    /// Name of a shard for reports, as the user gave it.
+    /// Returns the name of a shard for reports, as the user gave it.
     fn shard_name(&self, shard: u32) -> &str;
 
     /// Loads a unit by its index.
@@ -34,12 +34,12 @@ pub trait Dataset: Send + Sync {
     /// The fault that breaks every record of the unit.
     fn load(&self, unit: usize) -> Result<Box<dyn Records>, Broken>;
 
-    /// How many times an epoch takes each record of a unit, on average; finite and above 0.
+    /// Returns how many times an epoch takes each record of a unit, on average; finite and above 0.
     fn weight(&self, _unit: usize) -> f64 {
         1.0
     }
 
-    /// Number of records, broken ones included.
+    /// Returns the number of records, broken ones included.
     fn records(&self) -> u64 {
         self.units()
             .iter()
@@ -47,8 +47,9 @@ pub trait Dataset: Send + Sync {
             .sum()
     }
 
-    /// SHA-256 over the names of the shards and the sizes of their units, in hex: equal exactly
-    /// when a [`Position`](crate::data::records::order::Position) means the same record in both.
+    /// Returns the SHA-256 over the names of the shards and the sizes of their units, in hex. It is
+    /// equal exactly when a [`Position`](crate::data::records::order::Position) means the same
+    /// record in both datasets.
     fn fingerprint(&self) -> String {
         let mut hash = Sha256::new();
         for (at, unit) in self.units().iter().enumerate() {
@@ -57,7 +58,7 @@ pub trait Dataset: Send + Sync {
                 hash.update(weight.to_le_bytes());
             }
             let name = self.shard_name(unit.shard);
-            // The folder may differ between machines, the file may not.
+            // The folder may differ between machines; the file name may not.
             let base = name.rsplit(['/', '\\']).next().unwrap_or(name);
             hash.update((base.len() as u64).to_le_bytes());
             hash.update(base.as_bytes());
@@ -74,7 +75,7 @@ pub trait Dataset: Send + Sync {
 
 /// The records of a loaded unit.
 pub trait Records: Send + Sync {
-    /// Reads record `row`, without decoding its pictures.
+    /// Reads record `row`, without decoding its images.
     ///
     /// # Errors
     /// Why it cannot be used.
@@ -86,22 +87,22 @@ pub trait Records: Send + Sync {
 pub struct Record {
     /// Its key in the dataset.
     pub key: String,
-    /// The whole picture, if the dataset has pictures.
+    /// The whole image, if the dataset has images.
     pub picture: Picture,
     /// The caption, not blank.
     pub caption: String,
     /// Boxes with a phrase, noun chunks first; not yet filtered by size.
     pub boxes: Vec<GroundedBox>,
-    /// Labels of what is boxed, as stored.
+    /// Labels of the boxed objects, as stored.
     pub synsets: Vec<String>,
-    /// Texts from general to specific with their contradictions, where the dataset has them.
+    /// Texts from general to specific with their negatives, where the dataset has them.
     pub chain: Option<TextChain>,
-    /// What was met on the way from the stored entries to [`Record::boxes`].
+    /// Counts from converting the stored entries to [`Record::boxes`].
     pub tally: BoxTally,
 }
 
 impl Record {
-    /// A picture with at most one label and no boxes.
+    /// Creates a record of an image with at most one label and no boxes.
     pub fn labelled(
         key: String,
         picture: Picture,
@@ -119,7 +120,7 @@ impl Record {
         }
     }
 
-    /// A record that is a chain of texts and nothing else.
+    /// Creates a record that consists of a chain of texts only.
     #[must_use]
     pub fn of_chain(key: String, chain: TextChain) -> Self {
         let last = chain.positives.last().cloned().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! A dataset whose records are numbered: rows of an index file, pictures of one array, files of a
-//! list. Its parts are loaded at no cost, since each record is read on its own.
+//! A dataset of numbered records: rows of an index file, images of one array, files of a list.
+//! Loading a unit costs nothing, since each record is read separately.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::data::records::source::{Dataset, Record, Records, Unit};
 /// Records that are shuffled and counted as one unit.
 const RECORDS: usize = 1024;
 
-/// Numbered records under one name.
+/// Numbered records with a common name.
 pub struct Table {
     name: String,
     records: Arc<dyn Records>,
@@ -17,7 +17,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// The records 0 to `count - 1`; `name` stands for them in reports.
+    /// Creates a dataset of the records 0 to `count - 1`; `name` stands for them in reports.
     #[must_use]
     pub fn new(name: String, count: usize, records: Arc<dyn Records>) -> Self {
         let unit = |(part, first): (u32, usize)| Unit {

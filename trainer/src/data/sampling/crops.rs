@@ -1,4 +1,4 @@
-//! The boxes of a dataset as records of their own.
+//! The boxes of a dataset as separate records.
 
 use std::sync::Arc;
 
@@ -8,10 +8,11 @@ use crate::data::records::picture::Picture;
 use crate::data::records::source::{Dataset, Record, Records, Unit};
 use crate::data::sampling::draw::cut;
 
-/// A box of a record: the record's row in its unit, the box's place in the record.
+/// A box: row of the record in its unit, index of the box in the record.
 type Place = (u32, u32);
 
-/// One record a box. The key is that of the whole picture, `#` and the box's place.
+/// A dataset with one record per box. The key is that of the whole image, followed by `#` and the
+/// index of the box.
 pub struct Crops {
     inner: Arc<dyn Dataset>,
     places: Vec<Arc<Vec<Place>>>,
@@ -19,7 +20,7 @@ pub struct Crops {
 }
 
 impl Crops {
-    /// The boxes of all records. Reads the records once, without decoding.
+    /// Lists the boxes of all records. Reads the records once, without decoding.
     #[must_use]
     pub fn new(inner: Arc<dyn Dataset>) -> Self {
         let mut places = Vec::new();
@@ -29,7 +30,7 @@ impl Crops {
             let records = inner.load(at);
             for row in 0..unit.records {
                 let record = records.as_ref().map_err(Broken::clone);
-                // A record that cannot be read stands for its boxes, so that it is counted as broken.
+                // An unreadable record contributes one entry, so that it is counted as broken.
                 let count = record
                     .and_then(|records| records.read(row as usize))
                     .map_or(1, |record| record.boxes.len());

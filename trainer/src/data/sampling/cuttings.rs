@@ -1,4 +1,4 @@
-//! Pictures of a dataset with all their boxes cut out, in file order, for figures.
+//! Images of a dataset with crops of all their boxes, in file order, for figures.
 
 use std::sync::Arc;
 
@@ -12,30 +12,30 @@ use crate::data::records::fault::{Broken, BrokenCounts, Cause, Fault};
 use crate::data::records::source::{Dataset, Record};
 use crate::data::sampling::draw::{cut, usable_boxes};
 
-/// Records that are decoded at a time.
+/// Number of records decoded at a time.
 const CHUNK: usize = 64;
 
-/// A part of a picture.
+/// A crop of an image.
 #[derive(Clone, Debug)]
 pub struct Cutting {
-    /// What it shows, in words.
+    /// Phrase that describes the crop.
     pub phrase: String,
-    /// Label of what it shows, where the dataset has one.
+    /// Label of the crop, where the dataset has one.
     pub label: Option<String>,
-    /// Ready for the model.
+    /// Preprocessed for the model.
     pub picture: RgbImage,
 }
 
-/// A picture with its parts.
+/// An image with its crops.
 #[derive(Clone, Debug)]
 pub struct Whole {
-    /// Its key.
+    /// Key of the record.
     pub key: String,
-    /// Its caption; blank where the dataset has none.
+    /// Caption; blank where the dataset has none.
     pub caption: String,
-    /// Ready for the model.
+    /// Preprocessed for the model.
     pub picture: RgbImage,
-    /// As it was.
+    /// The original image.
     pub original: RgbImage,
     /// Boxes that are large enough, noun chunks first.
     pub boxes: Vec<Cutting>,
@@ -77,11 +77,11 @@ fn prepare(record: Record, preprocess: &Preprocess) -> Result<Whole, Broken> {
     }
 }
 
-/// Reads the first `most` readable pictures and hands them over in groups.
+/// Reads the first `most` readable images and passes them to `take` in groups.
 ///
 /// # Errors
 /// [`DataError::TooManyBroken`] when more than `max_broken` of the records are broken,
-/// [`DataError::Setting`] when not one is left, and whatever `take` ends with.
+/// [`DataError::Setting`] when no image is left, and any error of `take`.
 pub fn read<E: From<DataError>>(
     data: &Arc<dyn Dataset>,
     preprocess: &Preprocess,

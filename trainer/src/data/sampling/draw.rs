@@ -1,4 +1,4 @@
-//! One record becomes one training sample.
+//! Draws one training sample from one record.
 
 use espalier_core::input::image::Window;
 use espalier_core::input::{Preprocess, ResizeMode};
@@ -25,19 +25,19 @@ pub(crate) struct Drawn {
     pub synset: Option<String>,
     pub chain: Option<TextChain>,
     pub parts: Vec<Part>,
-    /// Boxes of other pictures, each with a label of one of the parts.
+    /// Boxes of other images, each with a label of one of the parts.
     pub companions: Vec<Part>,
 }
 
-/// One view of a picture or crop.
+/// One view of an image or crop.
 pub(crate) enum View {
     /// The square that the encoder reads.
     Pixels(RgbImage),
-    /// Row of its features.
+    /// Row of its precomputed features.
     Row(u32),
 }
 
-/// A view of a picture: one of those that are kept, or a fresh one.
+/// Returns a view of an image: one of the precomputed views, or a newly drawn crop.
 fn view(picture: &Picture, spec: &BatchSpec, random: &mut Random) -> Result<View, Fault> {
     match picture {
         Picture::Kept(kept) => Ok(row(*kept, random)),
@@ -45,7 +45,7 @@ fn view(picture: &Picture, spec: &BatchSpec, random: &mut Random) -> Result<View
     }
 }
 
-/// One of the kept views, each as likely as the others.
+/// Draws one of the precomputed views uniformly.
 fn row(kept: Kept, random: &mut Random) -> View {
     View::Row(kept.first + random.below(kept.views))
 }
@@ -55,16 +55,16 @@ pub(crate) struct Part {
     pub crop: RgbImage,
     /// Key of the scene's record.
     pub key: String,
-    /// What is in it.
+    /// Label of the box.
     pub label: String,
     /// Left, top, right, bottom relative to the scene.
     pub place: [f64; 4],
 }
 
-/// Most boxes of a scene; of more, these many are drawn.
+/// Maximum number of boxes of a scene; if there are more, a random subset of this size is drawn.
 const MOST_PARTS: usize = 16;
 
-/// What became of a record.
+/// Result of drawing a sample from a record.
 pub(crate) enum Outcome {
     Drawn(Box<Drawn>),
     NoUsableBox,
@@ -73,7 +73,7 @@ pub(crate) enum Outcome {
 }
 
 /// Draws a sample: one box uniformly among the usable ones, then independent random crops of the
-/// picture and of the box (notation 2.10, 4).
+/// image and of the box (notation 2.10, 4).
 pub(crate) fn draw(
     record: Result<Record, Broken>,
     spec: &BatchSpec,
@@ -106,7 +106,7 @@ fn try_draw(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Opt
     }
 }
 
-/// The first label of a record.
+/// Returns the first label of a record.
 fn label(record: &Record) -> Option<String> {
     let boxed = record.boxes.iter().find_map(|b| b.synset.clone());
     boxed.or_else(|| record.synsets.first().cloned())
@@ -177,7 +177,8 @@ fn scene(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option
     }))
 }
 
-/// A box of a scene; none for a crop without its place, whose relation to others is not known.
+/// Converts a box to a part of a scene; `None` for a separate crop, since its position relative to
+/// other boxes is unknown.
 fn part(
     key: &str,
     found: GroundedBox,
@@ -196,7 +197,7 @@ fn part(
     }))
 }
 
-/// Box `at` of a record; none where the record is broken or the box too small.
+/// Draws box `at` of a record; `None` if the record is broken or the box is too small.
 pub(crate) fn companion(
     record: Result<Record, Broken>,
     at: usize,
@@ -218,7 +219,7 @@ fn boxed(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option
         boxes,
         ..
     } = record;
-    // Of pictures whose features are kept, only the usable boxes are.
+    // For images with precomputed features, the stored boxes are already the usable ones.
     let (decoded, mut usable) = match &picture {
         Picture::Kept(_) => (None, boxes),
         picture => {
@@ -265,8 +266,8 @@ fn boxed(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option
     }))
 }
 
-/// The boxes that are large enough in this picture; crops of prepared shards were selected when
-/// they were made.
+/// Keeps the boxes that are large enough in this image. Crops of prepared shards are always kept,
+/// since they were selected when the shards were made.
 pub(crate) fn usable_boxes(
     mut boxes: Vec<GroundedBox>,
     picture: &RgbImage,
@@ -280,10 +281,10 @@ pub(crate) fn usable_boxes(
     boxes
 }
 
-/// The pixels of a box; the one cutter of boxes for training, figures and evaluation.
+/// Returns the pixels of a box. Training, figures and evaluation all use this function.
 ///
 /// # Errors
-/// If a crop of its own cannot be read, or the box holds no pixel of this picture.
+/// If a separate crop cannot be read, or the box covers no pixel of this image.
 pub(crate) fn cut(region: &Region, picture: &RgbImage) -> Result<RgbImage, Fault> {
     match region {
         Region::Crop(crop) => crop.decode(),
@@ -305,7 +306,7 @@ pub(crate) fn cut(region: &Region, picture: &RgbImage) -> Result<RgbImage, Fault
     }
 }
 
-/// To the square that the model reads, at times worn.
+/// Converts an image to the square that the model reads; corrupts it with probability `spec.worn`.
 pub(crate) fn square(
     picture: &RgbImage,
     spec: &BatchSpec,
@@ -344,7 +345,7 @@ fn sharp_square(
             .apply(picture, spec.image_size, || random.uniform())
             .map_err(unreadable);
     }
-    // Padded at its own resolution, so that pixels are interpolated once and not twice.
+    // Pads at the original resolution, so that pixels are interpolated only once.
     let padded = Preprocess {
         size: width.max(height),
         resize: ResizeMode::WhitePad,

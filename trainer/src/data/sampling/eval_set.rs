@@ -1,4 +1,5 @@
-//! All samples of a dataset in file order, for evaluation: no shuffling, no augmentation.
+//! Iterates over all samples of a dataset in file order, for evaluation: no shuffling, no
+//! augmentation.
 
 use std::sync::Arc;
 
@@ -12,10 +13,10 @@ use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::{Broken, BrokenCounts, Cause, Fault};
 use crate::data::records::source::{Dataset, Record, Records};
 
-/// Pictures of an evaluation batch with what is known of them.
+/// Images of an evaluation batch with their keys, texts and labels.
 #[derive(Clone, Debug)]
 pub struct EvalBatch {
-    /// Preprocessed pictures, `[b, 3, s, s]`.
+    /// Preprocessed images, `[b, 3, s, s]`.
     pub images: Pictures,
     /// Keys of the records.
     pub keys: Vec<String>,
@@ -23,15 +24,15 @@ pub struct EvalBatch {
     pub captions: Vec<String>,
     /// Phrases of the boxes, noun chunks first.
     pub phrases: Vec<Vec<String>>,
-    /// Synset of the largest box that has one, the first of equally large ones; where there is no
-    /// box, the first label of the picture.
+    /// Synset of the largest box that has one, the first of equally large ones; for an image
+    /// without boxes, its first label.
     pub labels: Vec<Option<String>>,
 }
 
-/// Goes through a dataset once, batch by batch, in file order.
+/// Iterates over a dataset once, batch by batch, in file order.
 ///
-/// Broken records are left out and counted; see [`EvalSet::counts`]. Batches are full except the
-/// last and hold the same samples whatever the number of workers.
+/// Broken records are skipped and counted; see [`EvalSet::counts`]. All batches but the last are
+/// full. Their contents do not depend on the number of workers.
 pub struct EvalSet {
     dataset: Arc<dyn Dataset>,
     preprocess: Preprocess,
@@ -87,14 +88,13 @@ impl EvalSet {
         })
     }
 
-    /// What was looked at and skipped so far.
+    /// Returns the counts of records read and skipped so far.
     #[must_use]
     pub fn counts(&self) -> &BrokenCounts {
         &self.counts
     }
 
-    /// Fails if more than `max_broken` of the records seen so far are broken; to be asked at the
-    /// end.
+    /// Fails if more than `max_broken` of the records seen so far are broken. Call it at the end.
     ///
     /// # Errors
     /// [`DataError::TooManyBroken`].
@@ -214,7 +214,7 @@ fn prepare(record: Record, preprocess: &Preprocess) -> Result<Prepared, Broken> 
     }
 }
 
-/// Synset of the largest box that has one, the first of equally large ones.
+/// Returns the synset of the largest box that has one, the first of equally large ones.
 fn label(boxes: &[GroundedBox]) -> Option<String> {
     let area = |candidate: &GroundedBox| match candidate.region {
         Region::Relative([x1, y1, x2, y2]) => (x2 - x1) * (y2 - y1),

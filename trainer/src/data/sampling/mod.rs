@@ -1,4 +1,4 @@
-//! From records to batches: what is drawn, cropped and packed, by worker threads.
+//! Turns records into batches: worker threads draw, crop and pack the samples.
 
 pub mod crops;
 pub mod cuttings;

@@ -1,8 +1,8 @@
-//! Pictures of nothing, of which there is nothing to say.
+//! Outlier images: images without any recognisable content.
 //!
-//! A model that has only met pictures of things takes noise for one of them, and is sure of it.
-//! Met in training without a label, such pictures keep their place near the root (Hendrycks et al.
-//! 2019, "Deep Anomaly Detection with Outlier Exposure", with noise as what lies outside).
+//! A model trained only on images of objects classifies noise as one of them, with high confidence.
+//! Training on outlier images without a label keeps them near the root (Hendrycks et al. 2019,
+//! "Deep Anomaly Detection with Outlier Exposure", here with noise as the outliers).
 
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use image::imageops::{FilterType, resize};
@@ -12,22 +12,22 @@ use crate::data::batches::feature_rows::{FeatureRows, Features};
 use crate::data::batches::image_batch::Pictures;
 use crate::data::records::random::{Purpose, Random};
 
-/// Samples of a batch to each picture of nothing.
+/// Samples of a batch per outlier image.
 const SAMPLES: usize = 16;
 
-/// Pictures of `side` pixels for a batch of `samples`, one for every 16, at least one.
+/// Draws outlier images of `side` pixels for a batch of `samples`: one for every 16, at least one.
 pub(crate) fn nothing(samples: usize, side: u32, random: &mut Random) -> Pictures {
     let count = samples.div_ceil(SAMPLES);
     let drawn: Vec<RgbImage> = (0..count).map(|_| picture(side, random)).collect();
     Pictures::pack(side, &drawn.iter().collect::<Vec<_>>())
 }
 
-/// An outlier image that is the same for every run; `index` counts them.
+/// Returns an outlier image that is the same in every run; `index` is its number in the pool.
 pub(crate) fn of_pool(side: u32, index: u64) -> RgbImage {
     picture(side, &mut Random::new(0, Purpose::Nothing, 1, index))
 }
 
-/// Features of a batch's pictures of nothing, out of a pool.
+/// Draws the features of a batch's outlier images from a pool.
 pub(crate) fn nothing_of(pool: &FeatureRows, samples: usize, random: &mut Random) -> Features {
     let rows = u32::try_from(pool.count()).unwrap_or(u32::MAX);
     let drawn: Vec<u32> = (0..samples.div_ceil(SAMPLES))
@@ -36,7 +36,8 @@ pub(crate) fn nothing_of(pool: &FeatureRows, samples: usize, random: &mut Random
     pool.gather(&drawn)
 }
 
-/// Plain colours, gradients, stripes, checks, spots and noise, or two of them laid over each other.
+/// Draws plain colours, gradients, stripes, checks, spots or noise, or the average of two such
+/// layers.
 fn picture(side: u32, random: &mut Random) -> RgbImage {
     let mut picture = layer(side, random);
     if random.below(2) == 0 {
@@ -47,8 +48,9 @@ fn picture(side: u32, random: &mut Random) -> RgbImage {
     picture
 }
 
-/// Cells of random colours about one colour, grey or not, from one cell to one a pixel in each
-/// direction, hard or melting into each other.
+/// Draws a grid of random colours around one centre colour, optionally in shades of grey. The grid
+/// has between one cell and one cell per pixel in each direction, with hard or interpolated cell
+/// borders.
 fn layer(side: u32, random: &mut Random) -> RgbImage {
     let mut cells = || 1 << random.below(side.ilog2() + 1);
     let (across, down) = (cells(), cells());
@@ -71,14 +73,15 @@ fn layer(side: u32, random: &mut Random) -> RgbImage {
     resize(&cells, side, side, filter)
 }
 
-/// Share of every label when each step down the tree is as likely as the square root of the number of
-/// labels that it leads to. With even shares of labels the larger half of them would more likely be
-/// true than not; with even steps the few labels of a small branch would be.
+/// Returns the probability of every label when each step down the tree chooses a child with a
+/// probability proportional to the square root of its number of labels. Uniform probabilities of
+/// labels would make the larger half of them more likely true than not; uniform steps would do the
+/// same for the few labels of a small branch.
 pub(crate) fn even(taxonomy: &Taxonomy) -> Vec<f64> {
     let mut shares = vec![0.0; taxonomy.nodes().len()];
     shares[taxonomy.root().index()] = 1.0;
     let mut order: Vec<NodeIx> = (0..taxonomy.nodes().len() as u32).map(NodeIx).collect();
-    // A node has all ancestors of each of its ancestors, and these besides.
+    // Sorts ancestors before descendants: a node has more ancestors than any of its ancestors.
     order.sort_by_key(|ix| taxonomy.ancestors(*ix).len());
     let weight = |ix: NodeIx| (taxonomy.labelled_below(ix).len() as f64).sqrt();
     for ix in order {
@@ -138,8 +141,9 @@ mod tests {
 
     #[test]
     fn at_every_fork_ways_are_as_likely_as_the_roots_of_their_labels() {
-        // Four labels are birds and one is a stone; `x` leads to no label, the penguin stays or is a
-        // king penguin, which is reached by another way too.
+        // Four labels are birds and one is a stone. `x` leads to no label. A walk that reaches the
+        // penguin stays there or goes on to the king penguin, which can also be reached by another
+        // path.
         let tree = "synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\nb\tbird\tr\t0\n\
                     s\tstone\tr\t1\nx\twind\tr\t0\np\tpenguin\tb\t1\nw\tswimmer\tb\t0\n\
                     k\tking penguin\tp|w\t1\nd\tduck\tb\t1\ne\towl\tb\t1\n";
@@ -150,7 +154,7 @@ mod tests {
             shares[ids.position(|found| found == id).unwrap()]
         };
         assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-        // Roots of 4 and 1 labels; below the birds of 2, 1, 1 and 1.
+        // Square roots of 4 and 1 labels; below the birds, of 2, 1, 1 and 1.
         assert!((of("s") - 1.0 / 3.0).abs() < 1e-12);
         let one = 2.0 / 3.0 / (3.0 + 2.0_f64.sqrt());
         assert!((of("d") - one).abs() < 1e-12);

@@ -1,4 +1,4 @@
-//! From drawn samples to the parts of a batch.
+//! Packs drawn samples into the parts of a batch.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,11 @@ use crate::data::batches::batch_spec::BatchSpec;
 use crate::data::batches::image_batch::{ImageBatch, Pictures};
 use crate::data::sampling::draw::{Drawn, Part, View};
 
-/// Share of a box that must lie in another to be a part of it.
+/// Minimum fraction of a box's area that must lie inside another box for it to count as a part.
 const CONTAINED: f64 = 0.8;
 
-/// Views as the image encoder reads them: features where the dataset keeps them, else pictures.
+/// Packs views as input of the image encoder: features where the dataset has precomputed ones,
+/// otherwise images.
 pub(crate) fn images<'a>(views: impl Iterator<Item = &'a View>, spec: &BatchSpec) -> ImageBatch {
     let (mut pictures, mut rows) = (Vec::new(), Vec::new());
     for view in views {
@@ -28,7 +29,8 @@ pub(crate) fn images<'a>(views: impl Iterator<Item = &'a View>, spec: &BatchSpec
     }
 }
 
-/// The chains of samples, cut to the shortest so that all have the same number of texts.
+/// Packs the chains of samples, shortened to the shortest so that all have the same number of
+/// texts.
 pub(crate) fn chains(drawn: &[Drawn], encode: impl Fn(&[String]) -> TokenBatch) -> Option<Chains> {
     let chains: Vec<_> = drawn
         .iter()
@@ -49,8 +51,8 @@ fn area(b: [f64; 4]) -> f64 {
     (b[2] - b[0]).max(0.0) * (b[3] - b[1]).max(0.0)
 }
 
-/// Whether `inner` is a part of `outer` in the same picture: smaller, and inside it for the most
-/// part (notation 2.9).
+/// Returns whether `inner` is a part of `outer` in the same image: smaller, and mostly inside it
+/// (notation 2.9).
 fn contains(outer: [f64; 4], inner: [f64; 4]) -> bool {
     let common = [
         outer[0].max(inner[0]),
@@ -61,11 +63,11 @@ fn contains(outer: [f64; 4], inner: [f64; 4]) -> bool {
     area(outer) > area(inner) && area(common) >= CONTAINED * area(inner)
 }
 
-/// Boxes of scenes and their relations: a scene and its boxes, a box and the boxes inside it, a
-/// scene and the boxes of other pictures that were drawn for it.
+/// Collects the boxes of scenes and their relations: a scene and its boxes, a box and the boxes
+/// inside it, a scene and the boxes of other images that were drawn for it.
 ///
-/// A box that was drawn twice stands once. A scene entails every box with one of its labels,
-/// wherever it lies, so that none of them counts as a negative.
+/// A box that was drawn twice is stored once. A scene entails every box with one of its labels, in
+/// any image, so that none of them counts as a negative.
 pub(crate) fn scenes(drawn: &[Drawn], size: u32) -> Scenes {
     let mut boxes: Vec<&Part> = Vec::new();
     let mut pairs = BTreeSet::new();
@@ -81,7 +83,7 @@ pub(crate) fn scenes(drawn: &[Drawn], size: u32) -> Scenes {
     }
     let mut entails = BTreeSet::new();
     for (at, part) in boxes.iter().enumerate() {
-        // A box is not its own negative.
+        // A box must not be its own negative.
         entails.insert((drawn.len() + at, at));
         for (other, inner) in boxes.iter().enumerate() {
             if inner.key == part.key && contains(part.place, inner.place) {
@@ -103,7 +105,7 @@ pub(crate) fn scenes(drawn: &[Drawn], size: u32) -> Scenes {
     }
 }
 
-/// Whether two parts are one box of one record.
+/// Returns whether two parts are the same box of the same record.
 fn same(a: &Part, b: &Part) -> bool {
     a.key == b.key && a.label == b.label && a.place == b.place
 }
@@ -146,7 +148,7 @@ mod tests {
             sample(vec![other_cat()], vec![cat()]),
         ];
         let scenes = scenes(&drawn, 2);
-        // Boxes: 0 cat of a, 1 eye of a, 2 cat of b, 3 eye of c, each once.
+        // Boxes: 0 cat of a, 1 eye of a, 2 cat of b, 3 eye of c, each stored once.
         assert_eq!(scenes.boxes.count, 4);
         // Rows: scenes 0 and 1, then boxes 2 to 5.
         let pairs = [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 2), (2, 1)];

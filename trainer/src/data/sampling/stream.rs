@@ -1,9 +1,9 @@
-//! Batches made ahead of the training step, by threads of their own.
+//! Batches prepared ahead of the training step, in separate threads.
 //!
-//! A producer thread takes the records of the epoch in order, lets a pool of workers read, decode,
-//! crop and tokenise them, and puts whole batches into a bounded channel. Which records a batch
-//! holds and how they look depends on the seed and the position alone: not on the number of
-//! workers, not on timing.
+//! A producer thread takes the records of the epoch in order. A pool of workers reads, decodes,
+//! crops and tokenises them; the producer puts complete batches into a bounded channel. The
+//! contents of a batch depend only on the seed and the position, not on the number of workers or on
+//! timing.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,16 +27,17 @@ use crate::data::records::source::{Dataset, Record, Records};
 use crate::data::sampling::draw::{Drawn, Outcome, companion, draw};
 use crate::data::sampling::pack;
 
-/// Broken records are judged once this many were seen, and at the end of an epoch.
+/// Broken records are checked against the limit once this many were seen, and at the end of an
+/// epoch.
 const JUDGED_FROM: u64 = 200;
-/// Records in a row without one usable among them, after which to stop instead of reading on.
+/// Number of consecutive unusable records after which the stream stops with an error.
 const BARREN: u64 = 10_000;
 
-/// Endless batches of a dataset, epoch after epoch.
+/// Endless stream of batches of a dataset, epoch after epoch.
 ///
-/// Every batch is full: broken records and those without a usable box are skipped and counted,
-/// and later records take their place. What is left at the end of an epoch and fills no batch is
-/// dropped. Dropping the stream stops its threads. After an error it ends.
+/// Every batch is full: broken records and those without a usable box are skipped and counted, and
+/// later records take their place. Samples left at the end of an epoch that do not fill a batch are
+/// dropped. Dropping the stream stops its threads. The stream ends after an error.
 pub struct BatchStream {
     batches: Option<Receiver<Result<Batch>>>,
     stop: Arc<AtomicBool>,
@@ -44,7 +45,7 @@ pub struct BatchStream {
 }
 
 impl BatchStream {
-    /// Starts to make batches from `from` on.
+    /// Starts making batches at position `from`.
     ///
     /// # Errors
     /// If a setting is out of range, the data cannot fill one batch, `from` lies beyond the data,
@@ -99,7 +100,7 @@ impl BatchStream {
         };
         let run = move || {
             loop {
-                // A panic must reach the consumer; a thread that just ends would look like the
+                // A panic must reach the consumer; if the thread just ended, it would look like the
                 // end of the data.
                 let next = catch_unwind(AssertUnwindSafe(|| producer.next_batch()))
                     .unwrap_or_else(|panic| Err(DataError::Worker(message(&*panic))));
@@ -133,16 +134,16 @@ impl Iterator for BatchStream {
 impl Drop for BatchStream {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // Closing the channel wakes a producer that waits for room in it.
+        // Closing the channel wakes a producer that waits for free space in it.
         drop(self.batches.take());
         if let Some(producer) = self.producer.take() {
-            // Its panics were sent as errors.
+            // Panics of the producer were already sent as errors.
             let _ = producer.join();
         }
     }
 }
 
-/// The text of a panic.
+/// Returns the message of a panic.
 fn message(panic: &(dyn std::any::Any + Send)) -> String {
     panic
         .downcast_ref::<&str>()
@@ -157,17 +158,17 @@ type RecordResult = std::result::Result<Record, Broken>;
 /// A unit, loaded by the first worker that needs it.
 type Loaded = OnceLock<Result<Box<dyn Records>, Broken>>;
 
-/// The group of units that is being read.
+/// The group of units currently being read.
 struct OpenGroup {
     number: usize,
     slots: Vec<Slot>,
     units: Vec<Loaded>,
-    /// Boxes by label, where the method trains on boxes of other pictures.
+    /// Boxes by label, where the method trains on boxes of other images.
     companions: Companions,
 }
 
 impl OpenGroup {
-    /// A record of the group; its unit is loaded when the first of its records is read.
+    /// Reads a record of the group; its unit is loaded when its first record is read.
     fn read(&self, slot: Slot, group: &Group, dataset: &dyn Dataset) -> RecordResult {
         let member = slot.member as usize;
         let load = || dataset.load(group.units[member] as usize);
@@ -186,7 +187,7 @@ struct Producer {
     order: EpochOrder,
     at: Position,
     group: Option<OpenGroup>,
-    /// Since the start of the stream.
+    /// Counts since the start of the stream.
     counts: BrokenCounts,
     /// Whether this epoch was read from its first record.
     whole_epoch: bool,
@@ -198,7 +199,7 @@ struct Producer {
 }
 
 impl Producer {
-    /// The next full batch; `None` when the stream was dropped.
+    /// Makes the next full batch; `None` when the stream was dropped.
     fn next_batch(&mut self) -> Result<Option<Batch>> {
         let wanted = self.spec.batch_size;
         let mut drawn: Vec<Drawn> = Vec::with_capacity(wanted);
@@ -250,12 +251,12 @@ impl Producer {
         Ok(Some(self.pack(&drawn, skipped)))
     }
 
-    /// Draws the next records of group `number`, at most `most`, in parallel; in order, each with
-    /// the index of its unit.
+    /// Draws the next records of group `number`, at most `most`, in parallel. Returns them in
+    /// order, each with the index of its unit.
     fn draw_from(&mut self, number: usize, most: usize) -> Vec<(u32, Outcome)> {
         let group = self.order.group(number);
         if self.group.as_ref().is_none_or(|open| open.number != number) {
-            // The old group goes first: one group in memory at a time.
+            // Drops the old group first, so that only one group is in memory at a time.
             self.group = None;
             let mut open = OpenGroup {
                 number,
@@ -342,7 +343,7 @@ impl Producer {
     }
 
     fn end_epoch(&mut self) -> Result<()> {
-        // A run that was resumed near the end of an epoch has seen too little to be judged.
+        // A run resumed near the end of an epoch has seen too few records to be checked.
         if self.counts.seen >= JUDGED_FROM.min(self.order.records()) {
             self.judge()?;
         }

@@ -1,4 +1,4 @@
-//! `trainer data audit`: reads everything, pictures included, and counts what is there.
+//! `trainer data audit`: reads all records including their images, and reports statistics.
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,41 +12,41 @@ use crate::data::records::boxes::{
 use crate::data::records::fault::{Broken, BrokenCounts, CauseCount};
 use crate::data::records::source::{Dataset, Record, Records};
 
-/// Rows that one task reads; large enough to be worth a task, small enough to spread.
+/// Rows per task: large enough to outweigh the overhead of a task, small enough for load balancing.
 const TASK_ROWS: usize = 64;
-/// Picture sizes that are listed one by one.
+/// Maximum number of image sizes that are listed individually.
 const LISTED_SIZES: usize = 10;
 
-/// What a dataset holds.
+/// Statistics of a dataset.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AuditReport {
     /// Files.
     pub shards: usize,
     /// Row groups and tars.
     pub units: usize,
-    /// Records, broken ones included.
+    /// Records, including broken ones.
     pub records: u64,
     /// Broken records.
     pub broken: u64,
     /// Broken records by cause, each with its first example.
     pub broken_by_cause: Vec<BrokenByCause>,
-    /// Sound records whose key an earlier one had.
+    /// Valid records whose key occurred in an earlier record.
     pub repeated_keys: u64,
-    /// Entries of boxes as stored, and what was wrong with them.
+    /// Stored box entries and their irregularities.
     pub boxes: BoxTally,
-    /// Boxes that have a phrase and lie in the picture.
+    /// Boxes that have a phrase and overlap the image.
     pub usable_boxes: u64,
-    /// Different phrases among them (told apart by a 64-bit hash).
+    /// Distinct phrases among them (compared by a 64-bit hash).
     pub unique_phrases: usize,
-    /// Sound records without any such box.
+    /// Valid records without any such box.
     pub records_without_box: u64,
-    /// Effect of the limits on the size of boxes.
+    /// Effect of the minimum box sizes.
     pub size_limits: Vec<SizeLimit>,
     /// Captions, in characters.
     pub captions: Lengths,
-    /// Labels of what is boxed.
+    /// Labels of the boxes.
     pub labels: Labels,
-    /// Pictures.
+    /// Images.
     pub pictures: PictureSizes,
 }
 
@@ -60,20 +60,20 @@ pub struct BrokenByCause {
     pub count: CauseCount,
 }
 
-/// What a limit on the size of boxes would leave out.
+/// Effect of a minimum box size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SizeLimit {
-    /// Input size of the model that the limit is for, in pixels.
+    /// Input size of the model that the limit applies to, in pixels.
     pub model_px: u32,
-    /// Boxes are kept if their area exceeds the square of this, in pixels.
+    /// Boxes are kept if their area exceeds the square of this value, in pixels.
     pub min_box_px: f64,
     /// Boxes that are not kept.
     pub boxes_below: u64,
-    /// Sound records that keep no box.
+    /// Valid records that keep no box.
     pub records_without_box: u64,
 }
 
-/// Lengths of texts in characters; all 0 without a text.
+/// Lengths of texts in characters; all 0 if there are no texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Lengths {
     /// Shortest.
@@ -84,42 +84,43 @@ pub struct Lengths {
     pub max: u64,
 }
 
-/// Labels of what is boxed.
+/// Labels of the boxes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Labels {
-    /// Labels in all.
+    /// Total number of labels.
     pub total: u64,
-    /// Different ones.
+    /// Number of distinct labels.
     pub distinct: usize,
-    /// How often each occurs.
+    /// Number of occurrences of each label.
     pub counts: BTreeMap<String, u64>,
 }
 
-/// Sizes of pictures.
+/// Sizes of images.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PictureSizes {
-    /// Shortest side of all, in pixels.
+    /// Shortest side of all images, in pixels.
     pub min_side: u32,
-    /// Longest side of all, in pixels.
+    /// Longest side of all images, in pixels.
     pub max_side: u32,
-    /// Different sizes.
+    /// Number of distinct sizes.
     pub distinct: usize,
     /// The most frequent sizes.
     pub most_frequent: Vec<PictureSize>,
 }
 
-/// One size of picture.
+/// One image size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PictureSize {
     /// Width in pixels.
     pub width: u32,
     /// Height in pixels.
     pub height: u32,
-    /// Number of pictures.
+    /// Number of images.
     pub count: u64,
 }
 
-/// Input sizes that the limits are reported for: the papers' models and the small preset.
+/// Model input sizes for which the limits are reported: that of the papers and that of the small
+/// preset.
 const MODEL_SIZES: [u32; 2] = [224, 64];
 
 #[derive(Default)]
@@ -130,7 +131,7 @@ struct Tally {
     boxes: BoxTally,
     usable: u64,
     boxless: u64,
-    /// Boxes below each limit, records without a box above it.
+    /// Boxes below each limit, and records without a box above it.
     limits: [(u64, u64); MODEL_SIZES.len()],
     captions: u64,
     chars: u64,
@@ -154,10 +155,10 @@ fn hash(text: &str) -> u64 {
     hasher.finish()
 }
 
-/// Reads every record and decodes every picture, on the threads of the current rayon pool.
+/// Reads every record and decodes every image, on the threads of the current rayon pool.
 ///
-/// `progress` is told the number of records after each part. The report does not depend on the
-/// number of threads.
+/// Calls `progress` with the number of records of each finished part. The report does not depend on
+/// the number of threads.
 pub fn audit(dataset: &dyn Dataset, progress: &(dyn Fn(u64) + Sync)) -> AuditReport {
     let units = dataset.units();
     let mut total = Tally::default();
@@ -166,7 +167,7 @@ pub fn audit(dataset: &dyn Dataset, progress: &(dyn Fn(u64) + Sync)) -> AuditRep
         let Some(loaded) = next.take() else { break };
         let name = dataset.shard_name(unit.shard);
         let rows: Vec<usize> = (0..unit.records as usize).collect();
-        // One unit is read while the next is loaded, so at most two are in memory.
+        // Reads one unit while the next is loaded; at most two are in memory.
         let (tallies, following) = rayon::join(
             || {
                 rows.par_chunks(TASK_ROWS)
@@ -207,7 +208,7 @@ fn read_rows(loaded: &Result<Box<dyn Records>, Broken>, rows: &[usize], shard: &
 }
 
 impl Tally {
-    /// Counts a record, if its pictures can be decoded.
+    /// Counts a record if its images can be decoded.
     fn count(&mut self, record: &Record) -> Result<(), crate::data::records::fault::Fault> {
         let picture = record.picture.decode()?;
         for found in &record.boxes {
@@ -272,7 +273,8 @@ impl Tally {
         for (size, count) in later.sizes {
             *self.sizes.entry(size).or_default() += count;
         }
-        // Hashes of phrases repeat a lot: keep the list from growing with the records.
+        // Phrase hashes repeat often; compact the list so that it does not grow with the number of
+        // records.
         if self.phrases.len() > 1 << 20 {
             self.phrases.sort_unstable();
             self.phrases.dedup();

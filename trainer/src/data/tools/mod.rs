@@ -1,4 +1,4 @@
-//! What `trainer data` does.
+//! Implementation of `trainer data`.
 
 pub mod audit;
 pub mod prepare;

@@ -1,5 +1,5 @@
-//! `trainer data prepare`: shards with boxes as coordinates to shards with boxes as crops
-//! (notation 5.2), readable by the reference implementations.
+//! `trainer data prepare`: converts shards with box coordinates to shards with box crops (notation
+//! 5.2), readable by the reference implementations.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -18,15 +18,15 @@ use crate::data::records::fault::{Broken, BrokenCounts, Cause, Fault};
 use crate::data::records::source::{Dataset, Record};
 use crate::data::sampling::draw::{cut, usable_boxes};
 
-/// Side of the prepared pictures.
+/// Side of the prepared images in pixels.
 const SIZE: u32 = 224;
 const JPEG_QUALITY: u8 = 95;
-/// Records that are made before they are written.
+/// Number of records converted before they are written.
 const CHUNK: u32 = 256;
-/// The record of what is done, beside the tars.
+/// Name of the progress file beside the tars.
 const LEDGER: &str = "prepared.json";
 
-/// What became of one input shard.
+/// Result of converting one input shard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreparedShard {
     /// Name of the tar.
@@ -37,11 +37,11 @@ pub struct PreparedShard {
     pub written: u64,
     /// Crops written.
     pub boxes: u64,
-    /// Records read and what was skipped among them.
+    /// Counts of records read and skipped.
     pub counts: BrokenCounts,
 }
 
-/// The record of what is done.
+/// Contents of the progress file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Ledger {
     format: String,
@@ -49,10 +49,10 @@ struct Ledger {
     shards: Vec<PreparedShard>,
 }
 
-/// What a call has done.
+/// Result of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PrepareReport {
-    /// All shards of the folder, earlier calls' included.
+    /// All shards of the folder, including those of earlier calls.
     pub shards: Vec<PreparedShard>,
     /// Shards that an earlier call had finished.
     pub already_done: usize,
@@ -60,19 +60,19 @@ pub struct PrepareReport {
     pub written: u64,
     /// Crops written, over all shards.
     pub boxes: u64,
-    /// Records read and what was skipped among them, over all shards.
+    /// Counts of records read and skipped, over all shards.
     pub counts: BrokenCounts,
 }
 
 /// Writes one tar per input shard into `out`, named `00000.tar` onwards, on the threads of the
 /// current rayon pool.
 ///
-/// A tar is written under a temporary name and renamed when it is whole; a call that was
-/// interrupted is continued by calling again with the same input. `progress` is told numbers of
-/// records, those of finished shards included.
+/// A tar is written under a temporary name and renamed when it is complete. To continue an
+/// interrupted call, call again with the same input. `progress` is called with numbers of records,
+/// including those of finished shards.
 ///
 /// # Errors
-/// If `out` was begun with other input, or cannot be written.
+/// If `out` was started with different input, or cannot be written.
 pub fn prepare(
     dataset: &dyn Dataset,
     out: &Path,
@@ -133,7 +133,7 @@ fn base_name(name: &str) -> String {
     name.rsplit(['/', '\\']).next().unwrap_or(name).to_owned()
 }
 
-/// The ledger of an earlier call, or a new one.
+/// Opens the ledger of an earlier call, or creates a new one.
 fn open_ledger(out: &Path, fingerprint: String) -> Result<Ledger> {
     const FORMAT: &str = "espalier-prepared/1";
     let path = out.join(LEDGER);
@@ -165,7 +165,7 @@ fn open_ledger(out: &Path, fingerprint: String) -> Result<Ledger> {
         let reason = "was begun with other input shards; give the same ones, or another folder";
         return Err(other(reason.to_owned()));
     }
-    // A tar that was deleted since, and all after it, are made again.
+    // If a tar was deleted since, it and all later ones are made again.
     let whole = ledger
         .shards
         .iter()
@@ -182,7 +182,7 @@ fn save_ledger(out: &Path, ledger: &Ledger) -> Result<()> {
     fs::rename(&temporary, &path).map_err(DataError::io(&path))
 }
 
-/// A record as it is written: picture, caption, crops with phrases.
+/// A converted record: image, caption, and crops with phrases.
 struct Made {
     key: String,
     picture: Vec<u8>,
@@ -224,7 +224,7 @@ fn write_unit(
     Ok(())
 }
 
-/// `None` if no box is large enough.
+/// Converts a record; returns `None` if no box is large enough.
 fn make(record: Record) -> Result<Option<Made>, Broken> {
     let key = record.key.clone();
     try_make(record).map_err(|fault| fault.of(key))
@@ -254,7 +254,7 @@ fn try_make(record: Record) -> Result<Option<Made>, Fault> {
     }))
 }
 
-/// The picture on a white square, as JPEG.
+/// Pads the image to a white square and encodes it as JPEG.
 fn jpeg(picture: &RgbImage) -> Result<Vec<u8>, Fault> {
     let unreadable =
         |e: &dyn std::fmt::Display| Fault::new(Cause::UnreadablePicture, e.to_string());
@@ -271,16 +271,16 @@ fn jpeg(picture: &RgbImage) -> Result<Vec<u8>, Fault> {
     Ok(bytes)
 }
 
-/// The tar that is being written.
+/// The tar being written.
 struct Writer {
     tar: tar::Builder<BufWriter<File>>,
-    /// How often a key was written.
+    /// Number of times each key was written.
     keys: HashMap<String, u32>,
     done: PreparedShard,
 }
 
 impl Writer {
-    /// Members in the order of their extensions, as the reference writes them.
+    /// Writes the members in the order of their extensions, as the reference does.
     fn write(&mut self, made: &Made) -> std::io::Result<()> {
         let key = self.unique(&made.key);
         self.member(&key, "child.jpg", &made.picture)?;
@@ -299,7 +299,7 @@ impl Writer {
         Ok(())
     }
 
-    /// The key without dots and slashes, which would end it early, and different from all before.
+    /// Makes a key unique, without dots and slashes, which would end it early.
     fn unique(&mut self, key: &str) -> String {
         let clean = key.replace(['.', '/', '\\'], "_");
         let clean = if clean.is_empty() {
@@ -317,7 +317,7 @@ impl Writer {
     }
 
     fn member(&mut self, key: &str, extension: &str, bytes: &[u8]) -> std::io::Result<()> {
-        // No time and no owner: the same input gives the same file.
+        // Omits time and owner, so that the same input gives the same file.
         let mut header = tar::Header::new_gnu();
         header.set_size(bytes.len() as u64);
         header.set_mode(0o644);

@@ -1,12 +1,13 @@
 //! Average precision of ranked items, as COCO's evaluation computes it.
 
-/// Recalls at which precision is read.
+/// Number of recall levels at which precision is sampled.
 const RECALLS: usize = 101;
 
-/// Mean of the interpolated precisions at recall 0, 0.01, .., 1: the highest precision at any place
-/// that reaches the recall, 0 where none does. Items of equal score stay in their order.
+/// Mean of the interpolated precisions at recall 0, 0.01, .., 1. The interpolated precision is the
+/// highest precision at any rank that reaches the recall, 0 if none does. Items of equal score keep
+/// their order.
 ///
-/// `None` where no item is right.
+/// `None` if no item is relevant.
 #[must_use]
 pub fn average_precision(mut items: Vec<(f64, bool)>) -> Option<f64> {
     let all = items.iter().filter(|item| item.1).count();
@@ -39,7 +40,7 @@ mod tests {
 
     #[test]
     fn precision_is_the_highest_that_a_later_place_reaches() {
-        // Right, wrong, right: precision 1 up to recall 1/2 (51 readings), then 2/3 (50 readings).
+        // Right, wrong, right: precision 1 up to recall 1/2 (51 levels), then 2/3 (50 levels).
         let items = vec![(0.9, true), (0.5, false), (0.4, true)];
         let known = (51.0 + 50.0 * 2.0 / 3.0) / 101.0;
         assert!((average_precision(items).unwrap_or(0.0) - known).abs() < 1e-12);

@@ -1,6 +1,6 @@
 //! Correlation of two lists of numbers.
 
-/// Pearson's correlation, in `[-1, 1]`; `None` for fewer than two pairs or a list without spread.
+/// Pearson's correlation, in `[-1, 1]`; `None` for fewer than two pairs or a constant list.
 #[must_use]
 pub fn pearson(x: &[f64], y: &[f64]) -> Option<f64> {
     let n = x.len().min(y.len());
@@ -19,7 +19,7 @@ pub fn pearson(x: &[f64], y: &[f64]) -> Option<f64> {
     (spread > 0.0).then(|| (xy / spread).clamp(-1.0, 1.0))
 }
 
-/// Ranks from 1, ties share the mean of their places (notation trap 39).
+/// Ranks from 1; tied values share the mean of their ranks (notation trap 39).
 #[must_use]
 pub fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
@@ -36,7 +36,7 @@ pub fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Spearman's correlation: Pearson's of the ranks (notation 6.5). `None` as there.
+/// Spearman's correlation: Pearson's of the ranks (notation 6.5). `None` as for [`pearson`].
 #[must_use]
 pub fn spearman(x: &[f64], y: &[f64]) -> Option<f64> {
     pearson(&ranks(x), &ranks(y))

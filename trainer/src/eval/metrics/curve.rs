@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 /// A point of the curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// Items at or above this value are taken.
+    /// Items at or above this value are retrieved.
     pub threshold: f64,
-    /// Right ones among those taken.
+    /// Share of relevant items among the retrieved ones.
     pub precision: f64,
-    /// Right ones that were taken, of all right ones.
+    /// Share of the relevant items that are retrieved.
     pub recall: f64,
 }
 
-/// Counts by interval of an even grid, for sweeping many values in bounded memory.
+/// Histogram over an even grid, for sweeping many values in bounded memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
     from: f64,
@@ -34,7 +34,7 @@ impl Sweep {
         }
     }
 
-    /// Count a value; values beyond the ends count at the ends.
+    /// Counts a value; values outside the range count in the first or last interval.
     pub fn add(&mut self, value: f64, is_right: bool) {
         let steps = self.right.len() as f64;
         let at = ((value - self.from) / (self.to - self.from) * steps).floor();
@@ -47,7 +47,7 @@ impl Sweep {
         counts[at] += 1;
     }
 
-    /// Add what another sweep of the same grid has counted.
+    /// Adds the counts of another sweep over the same grid.
     #[must_use]
     pub fn join(mut self, other: &Self) -> Self {
         let add = |into: &mut [u64], from: &[u64]| {
@@ -60,8 +60,8 @@ impl Sweep {
         self
     }
 
-    /// The curve, from the highest threshold that takes anything to the lowest; of thresholds that
-    /// take the same, the highest.
+    /// The curve, from the highest threshold that retrieves anything to the lowest. Of thresholds
+    /// that retrieve the same items, only the highest is kept.
     #[must_use]
     pub fn curve(&self) -> Vec<Point> {
         let all: u64 = self.right.iter().sum();
@@ -84,7 +84,7 @@ impl Sweep {
         points
     }
 
-    /// Area under the curve as average precision: precision weighted by the recall that it adds.
+    /// Area under the curve as average precision: precision weighted by the increase in recall.
     #[must_use]
     pub fn average_precision(&self) -> f64 {
         let mut before = 0.0;

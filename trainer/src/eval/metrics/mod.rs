@@ -1,4 +1,4 @@
-//! Numbers from ranks, radii and histograms: no model, no file, no device.
+//! Metrics of ranks, radii and histograms, independent of models, files and devices.
 
 pub mod average_precision;
 pub mod correlation;

@@ -1,8 +1,8 @@
-//! Pairs of a general and a specific label for a picture (notation 6.6).
+//! Pairs of a general and a specific label for an image (notation 6.6).
 //!
-//! The score of a pair is `c_x + c_y + C Xi_r(x, y)`: the picture's similarity to both and the
-//! exterior angle between them, weighted. The weight is chosen on one half of the pictures and
-//! judged on the other.
+//! The score of a pair is `c_x + c_y + C Xi_r(x, y)`: the image's similarity to both and the
+//! weighted exterior angle between them. The weight is chosen on one half of the images and
+//! evaluated on the other.
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub enum Sign {
     Minus,
 }
 
-/// Ordered pairs of labels with the angle at the first.
+/// Ordered pairs of labels with the exterior angle at the first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pairs {
     /// Label nearer to the root, label farther from it.
@@ -28,7 +28,7 @@ pub struct Pairs {
 
 impl Pairs {
     /// Every unordered pair of labels with these radii, ordered by radius (the earlier label first
-    /// where they are equal); `angle` gives the exterior angle.
+    /// if they are equal); `angle` returns the exterior angle.
     #[must_use]
     pub fn all(radii: &[f64], angle: impl Fn(usize, usize) -> f64) -> Self {
         let mut pairs = Self::default();
@@ -42,10 +42,10 @@ impl Pairs {
         pairs
     }
 
-    /// For each weight how many pairs score higher than the pair `gold`, so 0 means that it is
-    /// first. Equal scores count where the other pair comes earlier.
+    /// Number of pairs that score higher than the pair `gold`, for each weight; 0 means that `gold`
+    /// is first. A pair with an equal score counts if it comes earlier.
     ///
-    /// `similar` holds the picture's similarity to every label.
+    /// `similar` holds the image's similarity to every label.
     #[must_use]
     pub fn ranks(&self, similar: &[f32], gold: usize, weights: &[f32]) -> Vec<u32> {
         let together = |(x, y): (u32, u32)| similar[x as usize] + similar[y as usize];
@@ -62,11 +62,12 @@ impl Pairs {
     }
 }
 
-/// Recall at `k` over two folds: on each with the weight that is best on the other (the first of
-/// equally good ones), then the mean of both. Also the two weights' places.
+/// Recall at `k` over two folds: each fold is evaluated with the weight that is best on the other
+/// (the first of equally good ones), then both are averaged. Also returns the indices of the two
+/// weights.
 ///
-/// `ranks[picture][weight]`; a picture without a rank (its gold pair is in the wrong order) is a
-/// miss. Fold 0 are the pictures at even places.
+/// `ranks[picture][weight]`; an image without a rank (its gold pair is in the wrong order) is a
+/// miss. Fold 0 holds the images at even indices.
 #[must_use]
 pub fn two_fold(ranks: &[Option<Vec<u32>>], weights: usize, k: u32) -> (f64, [usize; 2]) {
     let hits = |fold: usize, weight: usize| {
@@ -83,7 +84,7 @@ pub fn two_fold(ranks: &[Option<Vec<u32>>], weights: usize, k: u32) -> (f64, [us
     let chosen = [best(1), best(0)];
     let pictures = |fold: usize| ranks.iter().skip(fold).step_by(2).count().max(1) as f64;
     let value = |fold: usize| hits(fold, chosen[fold]) as f64 / pictures(fold);
-    // A single picture leaves the second fold empty.
+    // A single image leaves the second fold empty.
     let folds = ranks.len().min(2);
     let sum: f64 = (0..folds).map(value).sum();
     (sum / folds as f64, chosen)
@@ -121,7 +122,7 @@ mod tests {
     #[test]
     fn each_half_is_judged_with_the_weight_of_the_other() {
         let of = |a: u32, b: u32| Some(vec![a, b]);
-        // Even places like weight 1, odd places weight 0.
+        // Even indices favour weight 1, odd indices weight 0.
         let ranks = [of(3, 0), of(0, 3), of(3, 0), of(0, 3), None];
         let (value, chosen) = two_fold(&ranks, 2, 1);
         assert_eq!((value, chosen), (0.0, [0, 1]));

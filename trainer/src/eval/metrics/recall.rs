@@ -1,21 +1,21 @@
-//! Retrieval: whether what belongs to a query is among its best items (notation 6.2).
+//! Retrieval: whether a relevant item is among a query's best items (notation 6.2).
 
 use crate::eval::search::Ranked;
 
-/// Recall at `k` and how sure it is.
+/// Recall at `k` with its number of ties.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Recall {
-    /// Share of queries with at least one of their own items among the first `k`, in `[0, 1]`.
+    /// Share of queries with at least one relevant item among the first `k`, in `[0, 1]`.
     pub value: f64,
-    /// Queries whose item of rank `k` scores exactly as the one of rank `k + 1` does: for them it
-    /// is the order of the data that decides.
+    /// Number of queries whose items of rank `k` and `k + 1` have equal scores; for them the order
+    /// of the data decides.
     pub ties: u64,
 }
 
-/// Recall at `k`; queries that nothing belongs to are left out of the mean.
+/// Recall at `k`; queries without a relevant item are left out of the mean.
 ///
-/// `own` holds, for each query, the items that belong to it. `ranked` should hold at least `k + 1`
-/// items a query, else ties at the end are not seen.
+/// `own` holds the relevant items of each query. `ranked` should hold at least `k + 1` items per
+/// query, or ties at rank `k` are not detected.
 #[must_use]
 pub fn at(ranked: &Ranked, own: &[Vec<u32>], k: usize) -> Recall {
     let (mut hits, mut of, mut ties) = (0_u64, 0_u64, 0_u64);

@@ -1,4 +1,4 @@
-//! Hierarchical text-image matching: walking outward from the root and naming at each radius the
+//! Hierarchical text-image matching: walks outward from the root and names, at each radius, the
 //! best text within it (notation 6.4 and 6.7).
 
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ pub enum Radii {
     PerImage,
 }
 
-/// `count` numbers from `from` to `to`, both ends exact; one number is `to`.
+/// `count` evenly spaced numbers from `from` to `to`, both ends exact; a single number is `to`.
 #[must_use]
 pub fn linspace(from: f64, to: f64, count: usize) -> Vec<f64> {
     let last = count.saturating_sub(1);
@@ -29,7 +29,7 @@ pub fn linspace(from: f64, to: f64, count: usize) -> Vec<f64> {
         .collect()
 }
 
-/// The texts that pictures are matched with, ordered by radius.
+/// The texts that images are matched with, ordered by radius.
 #[derive(Clone, Debug)]
 pub struct Pool {
     radii: Vec<f64>,
@@ -52,7 +52,7 @@ impl Pool {
         Some((self.radii[*first], self.radii[*last]))
     }
 
-    /// The radii of one picture's walk, growing.
+    /// Radii of one image's walk, ascending.
     #[must_use]
     pub fn thresholds(&self, scores: &[f32], radii: Radii, steps: usize) -> Vec<f64> {
         match (radii, self.range()) {
@@ -60,7 +60,7 @@ impl Pool {
             (Radii::Global, Some((from, to))) => linspace(from, to, steps),
             (Radii::PerImage, Some(_)) => {
                 let best = (0..scores.len()).max_by(|a, b| {
-                    // Of equal scores the first, as an argmax has it.
+                    // Of equal scores the first, as in argmax.
                     scores[*a].total_cmp(&scores[*b]).then(b.cmp(a))
                 });
                 linspace(0.0, best.map_or(0.0, |best| self.radii[best]), steps)
@@ -68,10 +68,10 @@ impl Pool {
         }
     }
 
-    /// The best-scoring text within each threshold; none where no text is that near to the root.
+    /// The best-scoring text within each threshold; thresholds without a text inside add nothing.
     ///
-    /// `thresholds` must grow. Of equal scores the text nearer to the root is taken, then the
-    /// earlier one.
+    /// `thresholds` must be ascending. Of equal scores, the text nearer to the root is taken, then
+    /// the earlier one.
     #[must_use]
     pub fn walk(&self, scores: &[f32], thresholds: &[f64]) -> Vec<usize> {
         let (mut next, mut best) = (0, None::<usize>);
@@ -93,17 +93,17 @@ impl Pool {
     }
 }
 
-/// Precision and recall of one picture's walk.
+/// Precision and recall of one image's walk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Match {
-    /// Predicted texts that are the picture's own, as a share of those predicted.
+    /// Share of the predicted texts that belong to the image.
     pub precision: f64,
-    /// Tiers with a text among the predicted, as a share of all tiers.
+    /// Share of the tiers with a predicted text.
     pub recall: f64,
 }
 
-/// Compare predicted texts with the chains of a picture: sets of strings, whichever reference has
-/// the string.
+/// Compares predicted texts with the chains of an image as sets of strings: a string counts if any
+/// reference contains it.
 ///
 /// `tiers` is the length of a chain; texts of `references` are `references[chain][tier]`.
 #[must_use]
@@ -155,7 +155,7 @@ mod tests {
             pool.walk(&scores, &[0.05, 0.1, 0.4, 0.5, 0.9]),
             [1, 1, 0, 0]
         );
-        // The best text of this picture lies at 0.5.
+        // The best text of this image lies at 0.5.
         assert_eq!(
             pool.thresholds(&scores, Radii::PerImage, 3),
             [0.0, 0.25, 0.5]

@@ -1,11 +1,11 @@
-//! A list of numbers in a few.
+//! Summary statistics of a list of numbers.
 
 use std::collections::BTreeMap;
 
 /// Mean, standard deviation (of the population), extremes and quartiles, each named with a prefix;
-/// nothing for no number.
+/// empty for an empty list.
 ///
-/// Quantiles lie between neighbours in proportion, as NumPy's default has it.
+/// Quantiles interpolate linearly, as NumPy does by default.
 #[must_use]
 pub fn summary(prefix: &str, values: &[f64]) -> BTreeMap<String, f64> {
     if values.is_empty() {

@@ -1,10 +1,11 @@
-//! How far two distributions over labels are apart (notation 6.8).
+//! Distances between two distributions over labels (notation 6.8).
 //!
-//! The paper asks for a one-dimensional Wasserstein distance and gives the labels no coordinates.
-//! Both readings that fit its numbers are here, and total variation, which needs none.
+//! The paper reports a one-dimensional Wasserstein distance but gives the labels no coordinates.
+//! This module has both interpretations that fit its numbers, and total variation, which needs no
+//! coordinates.
 
-/// `sum_t |sum_{i <= t} (h_i - r_i)|`: labels at `0, 1, 2, ..`, a unit apart. Depends on their
-/// order.
+/// `sum_t |sum_{i <= t} (h_i - r_i)|`: Wasserstein distance with labels at `0, 1, 2, ..`. Depends
+/// on the order of the labels.
 #[must_use]
 pub fn on_indices(h: &[f64], r: &[f64]) -> f64 {
     let mut ahead = 0.0_f64;
@@ -12,12 +13,12 @@ pub fn on_indices(h: &[f64], r: &[f64]) -> f64 {
         ahead += a - b;
         ahead.abs()
     });
-    // After the last label both have given out all their mass.
+    // After the last label both cumulative sums are equal.
     each.take(h.len().saturating_sub(1)).sum()
 }
 
-/// The distance between the *values* of two vectors of one length, each value a sample of weight
-/// `1 / n`: what a library's `W1` of two arguments computes. Blind to which label has the mass.
+/// Distance between the *values* of two vectors of one length, each value a sample of weight
+/// `1 / n`: the result of a library's `W1` of two arguments. Ignores which label holds the mass.
 #[must_use]
 pub fn of_values(h: &[f64], r: &[f64]) -> f64 {
     let sorted = |v: &[f64]| {
@@ -30,7 +31,7 @@ pub fn of_values(h: &[f64], r: &[f64]) -> f64 {
     h.iter().zip(&r).map(|(a, b)| (a - b).abs()).sum::<f64>() / n
 }
 
-/// `sum_i |h_i - r_i| / 2`, in `[0, 1]`: whatever the order of the labels.
+/// `sum_i |h_i - r_i| / 2`, in `[0, 1]`; independent of the order of the labels.
 #[must_use]
 pub fn total_variation(h: &[f64], r: &[f64]) -> f64 {
     h.iter().zip(r).map(|(a, b)| (a - b).abs()).sum::<f64>() / 2.0

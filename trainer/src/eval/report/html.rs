@@ -1,4 +1,4 @@
-//! A page of results that needs nothing beside itself.
+//! A self-contained page of results.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,13 +7,13 @@ use super::table::heading;
 use crate::eval::Record;
 use crate::eval::task::Confusion;
 
-/// A result with its frequent wrong answers and small pictures of them (JPEG in base64 by key).
+/// A result with its frequent wrong answers and small images of them (JPEG in base64 by key).
 pub struct Section<'a> {
     /// The result.
     pub record: &'a Record,
-    /// Wrong answers, those with the highest common ancestor first.
+    /// Wrong answers; those with the shallowest common ancestor first.
     pub confusions: &'a [Confusion],
-    /// Pictures by key.
+    /// Images by key.
     pub pictures: BTreeMap<String, String>,
 }
 
@@ -24,7 +24,7 @@ const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;mar
     margin-right:4px;border-radius:4px}code{font-size:.85em;word-break:break-all}\
     @media(prefers-color-scheme:dark){body{color:#ddd;background:#161616}th,td{border-color:#444}}";
 
-/// Text with what means something in HTML written so that it does not.
+/// Escapes the special characters of HTML.
 fn plain(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -1,4 +1,4 @@
-//! Results for people: a table on the terminal, a page in a browser.
+//! Human-readable results: a table on the terminal, a page in a browser.
 
 pub mod html;
 pub mod pictures;

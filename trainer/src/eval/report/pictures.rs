@@ -1,4 +1,4 @@
-//! Small copies of the pictures that records name, for a page.
+//! Thumbnails of the images of records, for a page.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
@@ -9,10 +9,10 @@ use espalier_core::input::{Preprocess, ResizeMode};
 
 use crate::data::Dataset;
 
-/// Side of a small picture.
+/// Side of a thumbnail in pixels.
 const SIDE: u32 = 72;
 
-/// Small JPEGs in base64 of the records with these keys, those that can be found and read.
+/// Thumbnails (JPEG in base64) of the records with these keys; unreadable ones are left out.
 #[must_use]
 pub fn small(data: &dyn Dataset, keys: &BTreeSet<String>) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::eval::Record;
 
-/// A result in lines: what it ran on, then a metric a line with the paper's value beside ours.
+/// A result as text: a heading, then one metric per line with the paper's value next to ours.
 #[must_use]
 pub fn table(record: &Record) -> String {
     let mut out = String::new();
@@ -41,7 +41,7 @@ pub fn table(record: &Record) -> String {
     out
 }
 
-/// What a result is of.
+/// Heading of a result: task, benchmark, number of items, classes and prompts.
 #[must_use]
 pub fn heading(record: &Record) -> String {
     let benchmark = record

@@ -1,14 +1,14 @@
 //! Exterior angles of many apexes against many points, from one matrix product.
 //!
-//! `oxy(x, y)` (notation 1.1) and `Xi_r(e, f)` (notation 1.4) depend on both points only through
-//! their dot product and numbers of each alone, so a row of dot products becomes a row of angles.
+//! `oxy(x, y)` (notation 1.1) and `Xi_r(e, f)` (notation 1.4) depend on the two points only through
+//! their dot product and per-point scalars, so a row of dot products yields a row of angles.
 
 use espalier_core::geometry::Space;
 
 use super::rows::dots;
 use crate::eval::Points;
 
-/// What the angle needs of a point besides the dot product.
+/// Per-point scalars that the angle needs besides the dot product.
 #[derive(Clone, Copy, Debug)]
 struct Alone {
     /// `<x, x>`.
@@ -32,7 +32,7 @@ fn alone(space: &Space, x: &[f32]) -> Alone {
     }
 }
 
-/// `atan2` of the legs; a right angle where there are none.
+/// `atan2` of the legs; a right angle if both are 0.
 fn angle(along: f64, across: f64) -> f64 {
     if along == 0.0 && across == 0.0 {
         std::f64::consts::FRAC_PI_2
@@ -60,7 +60,8 @@ fn from_dot(space: &Space, x: Alone, y: Alone, dot: f64) -> f64 {
     }
 }
 
-/// What `see` makes of each apex's row of exterior angles toward the whole gallery, in `[0, pi]`.
+/// Calls `see` with each apex's row of exterior angles toward the whole gallery, in `[0, pi]`, and
+/// collects its results.
 ///
 /// # Shapes
 /// `apexes` `[q, d]`, `gallery` `[g, d]`; `see` gets the apex's index and `[g]` angles.
@@ -70,7 +71,7 @@ pub fn angles<T: Send>(
     gallery: &Points,
     see: impl Fn(usize, &[f64]) -> T + Sync,
 ) -> Vec<T> {
-    // A product averages the angles of its factors: no single dot product tells them.
+    // A product averages the angles of its factors, so no single dot product determines it.
     if let Space::Product { .. } = space {
         let plain = |at: usize| -> T {
             let row = gallery

@@ -1,8 +1,8 @@
 //! Coordinates in which a score is a dot product.
 //!
-//! The Lorentzian inner product of two points is `<x, y> - x0 y0` (notation 1.1). With the time
-//! coordinate `x0` appended to one side and `-y0` to the other it is one dot product; a product of
-//! factors (notation 1.6) appends one time coordinate a factor.
+//! The Lorentzian inner product of two points is `<x, y> - x0 y0` (notation 1.1). Appending the
+//! time coordinate `x0` to one side and `-y0` to the other turns it into one dot product. A product
+//! of factors (notation 1.6) appends one time coordinate per factor.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use espalier_core::geometry::Space;
 
 use crate::eval::Points;
 
-/// Which side of the product points stand on.
+/// Side of the dot product that points are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The time coordinate as it is.
@@ -19,7 +19,7 @@ pub enum Side {
     Gallery,
 }
 
-/// Time coordinates that a point of a space has.
+/// Number of time coordinates of a point in a space.
 pub fn times(space: &Space) -> usize {
     match space {
         Space::Sphere { .. } => 0,
@@ -28,7 +28,7 @@ pub fn times(space: &Space) -> usize {
     }
 }
 
-/// Append to `out` one row of coordinates for each of `rows`, points of width `width`.
+/// Appends to `out` one row of coordinates for each of `rows`, points of width `width`.
 ///
 /// # Shapes
 /// `[n, width] -> [n, width + times]`
@@ -56,7 +56,7 @@ pub fn append(space: &Space, side: Side, rows: &[f32], width: usize, out: &mut V
     }
 }
 
-/// The coordinates of a whole gallery; without time coordinates those are the points themselves.
+/// Coordinates of a whole gallery; without time coordinates, the points themselves.
 pub fn gallery<'a>(space: &Space, points: &'a Points) -> Cow<'a, Points> {
     if times(space) == 0 {
         return Cow::Borrowed(points);

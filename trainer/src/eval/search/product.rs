@@ -2,13 +2,13 @@
 
 /// Every dot product of two blocks of rows: `out[i n + j] = <a_i, b_j>`.
 ///
-/// On the thread that calls it; callers spread blocks over threads.
+/// Runs on the calling thread; callers distribute blocks over threads.
 ///
 /// # Shapes
 /// `a` `[m, width]`, `b` `[n, width]`, `out` `[m, n]`, all row major.
 ///
 /// # Panics
-/// When the lengths do not fit together.
+/// When the lengths are inconsistent.
 pub fn dots(a: &[f32], b: &[f32], width: usize, out: &mut [f32]) {
     assert!(width > 0, "rows have at least one coordinate");
     let (m, n) = (a.len() / width, b.len() / width);

@@ -1,4 +1,4 @@
-//! Whole rows of scores, a few at a time: for tasks that need more of a row than its best items.
+//! Whole rows of scores, a few at a time, for tasks that need more than the best items of a row.
 
 use espalier_core::geometry::Space;
 use rayon::prelude::*;
@@ -7,13 +7,13 @@ use super::coordinates::{self, Side};
 use super::product;
 use crate::eval::Points;
 
-/// Scores that a thread holds at a time.
+/// Number of scores that a thread holds at a time.
 const HELD: usize = 1 << 21;
-/// Most queries of a block.
+/// Maximum number of queries per block.
 const TILE: usize = 256;
 
-/// What `see` makes of each query's row of scores ([`Space::score`]) against the whole gallery, in
-/// the order of the queries.
+/// Calls `see` with each query's row of scores ([`Space::score`]) against the whole gallery, and
+/// collects its results in the order of the queries.
 ///
 /// # Shapes
 /// `queries` `[q, d]`, `gallery` `[g, d]`; `see` gets the query's index and `[g]` scores.
@@ -29,7 +29,7 @@ pub fn scores<T: Send>(
     })
 }
 
-/// The same with plain dot products of the stored coordinates.
+/// As [`scores`], with plain dot products of the stored coordinates.
 ///
 /// # Shapes
 /// As for [`scores`].

@@ -1,4 +1,4 @@
-//! The best items of a gallery for every query, without the matrix of all scores.
+//! The best items of a gallery for every query, without materialising all scores.
 
 use espalier_core::geometry::Space;
 use rayon::prelude::*;
@@ -9,12 +9,12 @@ use crate::eval::Points;
 
 /// Items of the gallery in one matrix product.
 const BLOCK: usize = 512;
-/// Most queries in one matrix product.
+/// Maximum number of queries in one matrix product.
 const TILE: usize = 1024;
-/// Candidates beyond those asked for: the products are `f32`, and which of nearly equal ones come
-/// first is decided in `f64` afterwards.
+/// Extra candidates per query: products are `f32`, and the order of nearly equal scores is decided
+/// in `f64` afterwards.
 const SPARE: usize = 8;
-/// Scores that are compared with the bar at a time.
+/// Number of scores compared with the bar at a time.
 const LANES: usize = 32;
 
 /// Ranked items of the gallery for each query.
@@ -26,19 +26,19 @@ pub struct Ranked {
 }
 
 impl Ranked {
-    /// Items a query: what was asked for, or the whole gallery if that is smaller.
+    /// Number of items per query: the requested `k`, or the size of the gallery if that is smaller.
     #[must_use]
     pub fn k(&self) -> usize {
         self.k
     }
 
-    /// Items of a query, best first; of equal scores the earlier item first.
+    /// Items of a query, best first; of equal scores, the earlier item first.
     #[must_use]
     pub fn items(&self, query: usize) -> &[u32] {
         &self.items[query * self.k..(query + 1) * self.k]
     }
 
-    /// Scores of [`Ranked::items`], never growing.
+    /// Scores of [`Ranked::items`], non-increasing.
     #[must_use]
     pub fn scores(&self, query: usize) -> &[f64] {
         &self.scores[query * self.k..(query + 1) * self.k]
@@ -50,7 +50,7 @@ impl Ranked {
         self.items.len().checked_div(self.k).unwrap_or(0)
     }
 
-    /// Whether there is no query, or nothing to rank.
+    /// Whether there is no query, or no item to rank.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -73,11 +73,11 @@ impl Top {
         }
     }
 
-    /// Look at the scores of items `first ..`.
+    /// Considers the scores of items `first ..`.
     fn offer(&mut self, scores: &[f32], first: u32) {
         for (lanes, at) in scores.chunks(LANES).zip((first..).step_by(LANES)) {
-            // Without a branch a lane, so that it compiles to a few vector instructions; almost
-            // always nothing passes.
+            // No branch per lane, so that it compiles to a few vector instructions; almost always
+            // nothing passes.
             let bar = self.bar;
             let full = self.kept.len() == self.most;
             if full && !lanes.iter().fold(false, |any, s| any | (*s > bar)) {
@@ -105,8 +105,8 @@ impl Top {
 
 /// The `k` best items of `gallery` for each of `queries` by [`Space::score`].
 ///
-/// Takes memory for the gallery's coordinates once, `k` items a query and a few mebibytes a
-/// thread; both sides may have any number of rows. Points must be finite.
+/// Memory: the gallery's coordinates once, `k` items per query and a few mebibytes per thread; both
+/// sides may have any number of rows. Points must be finite.
 ///
 /// # Shapes
 /// `queries` `[q, d]`, `gallery` `[g, d]`; at most `k` items a query.
@@ -118,7 +118,7 @@ pub fn top_k(space: &Space, queries: &Points, gallery: &Points, k: usize) -> Ran
     }
     let items = coordinates::gallery(space, gallery);
     let threads = rayon::current_num_threads().max(1);
-    // A few tiles a thread, so that no thread waits for the last one.
+    // A few tiles per thread, to balance the load at the end.
     let tile = queries.len().div_ceil(4 * threads).clamp(1, TILE);
     let width = queries.width();
     let ranked: Vec<(Vec<u32>, Vec<f64>)> = queries
@@ -140,7 +140,7 @@ pub fn top_k(space: &Space, queries: &Points, gallery: &Points, k: usize) -> Ran
     out
 }
 
-/// Candidates of a tile of queries, by `f32` products.
+/// Candidates for a tile of queries, by `f32` products.
 fn candidates(space: &Space, rows: &[f32], width: usize, items: &Points, most: usize) -> Vec<Top> {
     let mut coordinates = Vec::with_capacity(rows.len() + rows.len() / width.max(1));
     coordinates::append(space, Side::Query, rows, width, &mut coordinates);
@@ -160,7 +160,7 @@ fn candidates(space: &Space, rows: &[f32], width: usize, items: &Points, most: u
     tops
 }
 
-/// The best `k` of the candidates of each query, ordered by scores in `f64`.
+/// The best `k` candidates of each query, ordered by scores in `f64`.
 fn decided(
     space: &Space,
     rows: &[f32],
@@ -198,7 +198,7 @@ mod tests {
         Points::new(width, data.collect())
     }
 
-    /// Everything scored in `f64` and sorted.
+    /// Reference: scores everything in `f64` and sorts.
     fn plain(space: &Space, queries: &Points, gallery: &Points, k: usize) -> Vec<Vec<u32>> {
         let one = |query: &[f32]| {
             let scores: Vec<f64> = gallery.rows().map(|g| space.score(query, g)).collect();

@@ -1,4 +1,4 @@
-//! What a model answers of labelled pictures.
+//! A model's answers for labelled images.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -9,26 +9,26 @@ use crate::data::Ledger;
 use crate::eval::embedded::Embedded;
 use crate::eval::search::Ranked;
 
-/// Pictures with their answers.
+/// Images with their answers.
 pub struct Answers {
-    /// All pictures.
+    /// All images.
     pub pictures: Rc<Embedded>,
     /// Classes to choose from.
     pub classes: Classes,
-    /// Places of the pictures that are judged.
+    /// Indices of the images that are evaluated.
     pub judged: Vec<usize>,
-    /// The class of each judged picture.
+    /// The class of each evaluated image.
     pub truth: Vec<usize>,
-    /// The best classes of each.
+    /// The best classes of each evaluated image.
     pub ranked: Ranked,
-    /// What the classifier of `--classifier` answers, where it is asked.
+    /// The answers of the classifier of `--classifier`, if given.
     pub classified: Option<Classified>,
-    /// Pictures left out, by reason.
+    /// Images left out, by reason.
     pub left_out: BTreeMap<String, u64>,
-    /// What is there and what is odd.
+    /// What is available and what is unusual.
     pub ledger: Ledger,
     /// Prompt set.
     pub prompts: String,
-    /// The split or range that was taken, where the data has several.
+    /// The split or range that was used, if the data has several.
     pub split: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! BREEDS: the pair of a general and a specific label for a picture (notation 6.6).
+//! BREEDS: the pair of a general and a specific label for an image (notation 6.6).
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,9 +17,9 @@ use crate::exit::usage;
 
 /// The subsets of the paper.
 const SUBSETS: [&str; 4] = ["living17", "nonliving26", "entity13", "entity30"];
-/// Weights of the angle that are tried, in each sign.
+/// Number of weights of the angle that are tried, for each sign.
 const WEIGHTS: usize = 20;
-/// Recall is measured at these ranks.
+/// Ranks at which recall is measured.
 const KS: [u32; 2] = [1, 5];
 
 /// Recall of the right pair of labels.
@@ -102,7 +102,7 @@ fn stem(path: &Path) -> String {
         .into_owned()
 }
 
-/// The label lists that a path means.
+/// The label lists at a path.
 fn lists(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if path.is_file() {
         return Ok(vec![path.to_owned()]);
@@ -119,7 +119,7 @@ fn lists(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Names of folders that are not those of subclasses.
+/// Subclass names for folders that are not named after their subclass.
 fn names(cx: &Context<'_>) -> anyhow::Result<HashMap<String, String>> {
     let Some(path) = &cx.options.class_names else {
         return Ok(HashMap::new());
@@ -140,7 +140,7 @@ fn pairs(space: &Space, labels: &Points) -> Pairs {
     })
 }
 
-/// Judge one subset and add what was found.
+/// Evaluates one subset and adds its results.
 fn subset(
     cx: &Context<'_>,
     list: &Path,

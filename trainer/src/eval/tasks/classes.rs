@@ -1,5 +1,5 @@
-//! The classes that labelled pictures are told apart by: from a file of names, a taxonomy, or the
-//! labels themselves.
+//! The classes to choose from for labelled images: from a file of names, a taxonomy, or the labels
+//! themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,11 +16,11 @@ pub struct Classes {
     pub labels: Vec<String>,
     /// Their names.
     pub names: Vec<String>,
-    /// Their nodes, where they come from a taxonomy.
+    /// Their nodes, if they come from a taxonomy.
     pub nodes: Vec<Option<NodeIx>>,
 }
 
-/// Names from a file: `label<TAB>name` a line, or names alone for the sorted labels.
+/// Reads names from a file: `label<TAB>name` per line, or names alone for the sorted labels.
 fn named(path: &Path, present: &BTreeSet<String>) -> anyhow::Result<BTreeMap<String, String>> {
     let text = std::fs::read_to_string(path)
         .map_err(|e| usage(format!("--class-names {}: {e}", path.display())))?;
@@ -54,16 +54,16 @@ fn named(path: &Path, present: &BTreeSet<String>) -> anyhow::Result<BTreeMap<Str
     Ok(present.iter().cloned().zip(names).collect())
 }
 
-/// Whether the names of a taxonomy are its ids, as those of an edge list are.
+/// Whether the names of a taxonomy equal its ids, as in an edge list.
 fn nameless(taxonomy: &Taxonomy, nodes: &[NodeIx]) -> bool {
     let same = |ix: &NodeIx| taxonomy.node(*ix).id == taxonomy.name(*ix);
     !nodes.is_empty() && nodes.iter().all(same)
 }
 
-/// The classes of pictures with these labels.
+/// The classes to choose from for images with these labels.
 ///
 /// # Errors
-/// Bad usage for a file of names that does not fit, or a taxonomy without names.
+/// Bad usage for a file of names that does not match, or a taxonomy without names.
 pub fn classes(
     cx: &Context<'_>,
     taxonomy: &Taxonomy,
@@ -80,7 +80,7 @@ pub fn classes(
     }
     let known = present.iter().any(|label| taxonomy.find(label).is_some());
     if cx.options.taxonomy.is_none() && !known {
-        // Labels that are names themselves, such as those of class folders.
+        // The labels are themselves names, such as those of class folders.
         let name = |l: &String| l.rsplit('/').next().unwrap_or(l).replace('_', " ");
         return Ok(Classes {
             names: present.iter().map(name).collect(),

@@ -1,4 +1,4 @@
-//! What a classifier answers beside the texts: the teacher and the student in one table.
+//! A classifier's answers next to those of the texts: teacher and student in one table.
 
 use std::collections::BTreeMap;
 
@@ -6,31 +6,32 @@ use crate::data::Ledger;
 use crate::eval::Points;
 use crate::exit::usage;
 
-/// Classes of an answer that are kept.
+/// Number of classes kept per answer.
 const KEPT: usize = 5;
 
 /// Answers of a classifier.
 pub struct Classified {
-    /// The best classes of each picture, at most five, as places among the classes to choose from.
+    /// The best classes of each image, at most five, as indices into the classes to choose from.
     pub ranked: Vec<Vec<usize>>,
-    /// Classes to choose from that the classifier lacks. It cannot answer them, so pictures of them
+    /// Classes to choose from that the classifier lacks. It cannot answer them, so their images
     /// count as wrong.
     lacking: Vec<usize>,
-    /// Pictures of such classes.
+    /// Number of images of such classes.
     lost: u64,
-    /// Classes of the classifier that are no class to choose from. Their logits are left out.
+    /// Number of classes of the classifier that are not among the choices. Their logits are left
+    /// out.
     idle: usize,
-    /// Classes of the classifier.
+    /// Number of classes of the classifier.
     classes: usize,
 }
 
-/// Rank the classes to choose from by the logits of a classifier.
+/// Ranks the classes to choose from by the logits of a classifier.
 ///
-/// `logits` has a row a picture and a column a class of `labels`; `choices` are the labels to choose
-/// from, ascending; `truth` is the class of each picture among them.
+/// `logits` has one row per image and one column per class of `labels`; `choices` are the labels to
+/// choose from, ascending; `truth` is the class of each image among them.
 ///
 /// # Errors
-/// Bad usage where the classifier knows none of the classes to choose from.
+/// Bad usage if the classifier knows none of the classes to choose from.
 pub fn classified(
     logits: &Points,
     labels: &[String],
@@ -78,14 +79,14 @@ pub fn classified(
     })
 }
 
-/// Metrics of the classifier under names of their own.
+/// Metrics of the classifier, prefixed with `classifier_`.
 pub fn named(metrics: BTreeMap<String, f64>) -> impl Iterator<Item = (String, f64)> {
     let own = metrics.into_iter().filter(|(name, _)| name != "chance");
     own.map(|(name, value)| (format!("classifier_{name}"), value))
 }
 
 impl Classified {
-    /// Say which classes do not meet.
+    /// Notes the classes that the classifier lacks.
     pub fn note(&self, ledger: &mut Ledger, choices: &[String]) {
         if let Some(first) = self.lacking.first() {
             let count = self.lacking.len() as u64;
@@ -98,7 +99,7 @@ impl Classified {
         );
     }
 
-    /// What it chose from, for the settings.
+    /// Describes the classifier's classes, for the settings.
     #[must_use]
     pub fn words(&self) -> String {
         format!(
@@ -122,7 +123,7 @@ mod tests {
     fn only_classes_to_choose_from_are_answered_and_unknown_ones_are_counted() {
         let labels = owned(&["d", "b", "a"]);
         let choices = owned(&["a", "b", "c"]);
-        // The best class of the second picture is `d`, which is no choice.
+        // The best class of the second image is `d`, which is not among the choices.
         let logits = Points::new(3, vec![0.0, 2.0, 1.0, 9.0, 1.0, 3.0]);
         let found = classified(&logits, &labels, &choices, &[1, 2]).unwrap();
         assert_eq!(found.ranked, [[1, 0], [0, 1]]);

@@ -1,4 +1,4 @@
-//! Wrong answers that are given often, those farthest off in the taxonomy first.
+//! Frequent wrong answers; those farthest off in the taxonomy first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,8 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use super::answers::Answers;
 use crate::eval::task::Confusion;
 
-/// Wrong answers that are frequent, at most `most`, those with the highest common ancestor first.
+/// The most frequent wrong answers, at most `most`; those with the shallowest common ancestor
+/// first.
 #[must_use]
 pub fn confusions(of: &Answers, taxonomy: &Taxonomy, most: usize) -> Vec<Confusion> {
     let mut pairs: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
@@ -50,7 +51,7 @@ pub fn confusions(of: &Answers, taxonomy: &Taxonomy, most: usize) -> Vec<Confusi
     found
 }
 
-/// The deepest node above (or equal to) both.
+/// The deepest common ancestor of two nodes (or one of the nodes itself).
 fn nearest(taxonomy: &Taxonomy, a: NodeIx, b: NodeIx) -> Option<NodeIx> {
     let up = |ix: NodeIx| -> BTreeSet<NodeIx> {
         taxonomy.ancestors(ix).iter().copied().chain([ix]).collect()

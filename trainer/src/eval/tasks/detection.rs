@@ -1,5 +1,5 @@
-//! Recognising given boxes, by their nearest training boxes or by the texts of all labels (notation
-//! 6.8).
+//! Classification of given boxes by their nearest training boxes or by the texts of all labels
+//! (notation 6.8).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::eval::search::top_k;
 use crate::eval::task::{Context, Outcome, Place, Task, settings};
 use crate::eval::zero_shot;
 
-/// Neighbours that vote.
+/// Number of neighbours that vote.
 const NEIGHBOURS: usize = 5;
 
 /// Label of a given box.
@@ -62,7 +62,7 @@ impl Task for Detection {
         let answers: Vec<Vec<usize>> = (0..ranked.len()).map(votes).collect();
         let truth: Vec<usize> = asked.labels.iter().map(class).collect();
         let mut metrics = zero_shot::metrics(&answers, &truth, classes.len());
-        // One answer a box.
+        // Each box has only one answer.
         metrics.remove("acc5");
         let seen: BTreeSet<&String> = known.labels.iter().collect();
         let unseen = asked.labels.iter().filter(|l| !seen.contains(l)).count() as u64;

@@ -1,9 +1,9 @@
-//! Recognising given boxes by the texts of all labels, and how well the boxes of a label are found among
-//! all (notation 6.8).
+//! Classification of given boxes by the texts of all labels, and retrieval of each label's boxes
+//! among all boxes (notation 6.8).
 //!
-//! A box stands for a detection that lies exactly right, so average precision judges recognition
-//! alone. A box's score for a label is the softmax of the model's own logits over the labels that
-//! there are to choose from.
+//! A given box stands for a detection with perfect localisation, so average precision measures
+//! recognition alone. A box's score for a label is the softmax of the model's logits over the
+//! labels to choose from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,8 +25,8 @@ struct Logits {
 }
 
 impl Logits {
-    /// Mean average precision over the labels `of`, chosen among `among`, on the boxes of the latter;
-    /// `None` where no box has one of `of`.
+    /// Mean average precision over the labels `of`, chosen among `among`, on the boxes of the
+    /// latter; `None` if no box has a label of `of`.
     fn mean_precision(&self, of: &[usize], among: &[usize]) -> Option<f64> {
         let judged: Vec<usize> = (0..self.truth.len())
             .filter(|i| among.contains(&self.truth[*i]))
@@ -64,13 +64,13 @@ fn softmax(logits: impl Iterator<Item = f64>) -> Vec<f64> {
     each.into_iter().map(|e| e / sum).collect()
 }
 
-/// Places of names in a sorted list, those that are in it.
+/// Indices of names in a sorted list; absent names are left out.
 fn places(names: &[&str], sorted: &[String]) -> Vec<usize> {
     let place = |name: &&str| sorted.binary_search_by(|l| l.as_str().cmp(name)).ok();
     names.iter().filter_map(place).collect()
 }
 
-/// The benchmark of COCO's split is the data where that is COCO's.
+/// Whether the data is COCO's, so that COCO's split applies.
 fn has_split(cx: &Context<'_>) -> bool {
     cx.data.len() == 1 && coco_boxes::is_one(&cx.data[0])
 }
@@ -78,7 +78,7 @@ fn has_split(cx: &Context<'_>) -> bool {
 pub(super) fn run(cx: &Context<'_>) -> anyhow::Result<Outcome> {
     let model = cx.model()?;
     let mut boxes = Boxes::open(cx, cx.data, "--data")?;
-    // The phrase is the name that a text can be made of; the label may be an id.
+    // Uses the phrase, which is a name; the label may be an id.
     let names = &boxes.parts.about.captions;
     let split = has_split(cx);
     let known = |name: &str| BASE.contains(&name) || NOVEL.contains(&name);
@@ -96,7 +96,7 @@ pub(super) fn run(cx: &Context<'_>) -> anyhow::Result<Outcome> {
         .lose("box of a category outside of the split", other, "");
     let labels: BTreeSet<&String> = rows.iter().map(|i| &names[*i]).collect();
     let labels: Vec<String> = if split {
-        // All are there to choose from, with or without a box.
+        // All labels of the split are choices, with or without a box.
         let all: BTreeSet<&str> = BASE.into_iter().chain(NOVEL).collect();
         all.into_iter().map(str::to_owned).collect()
     } else {
@@ -166,7 +166,8 @@ mod tests {
 
     #[test]
     fn a_label_is_judged_among_those_there_are_to_choose_from() {
-        // Labels 0 (base), 1 and 2 (novel). Box 1 is taken for label 0 unless only novel ones count.
+        // Labels 0 (base), 1 and 2 (novel). Box 1 is assigned label 0 unless only novel labels
+        // count.
         let ln = f64::ln;
         let logits = Logits {
             rows: vec![

@@ -1,5 +1,5 @@
-//! Which factors of a product space texts make active, and whether a composition is the factor-wise
-//! maximum of its parts (notation 6.11).
+//! Which factors of a product space are activated by texts, and whether a composition is the
+//! factor-wise maximum of its parts (notation 6.11).
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::eval::metrics::correlation::pearson;
 use crate::eval::task::{Context, Outcome, Place, Task, settings};
 use crate::exit::usage;
 
-/// Two concepts and their composition, all behind `a photo of `.
+/// Two concepts and their composition, all prefixed with `a photo of `.
 const CASES: [(&str, [&str; 3]); 4] = [
     ("dog_car", ["a dog", "a car", "a dog and a car"]),
     ("boy_bicycle", ["a boy", "a bicycle", "a boy and a bicycle"]),
@@ -95,7 +95,7 @@ fn activations(x: &[f32], factors: usize) -> Vec<f64> {
     x.chunks(width).map(norm).collect()
 }
 
-/// The embedding that takes each factor from whichever of two has the larger norm there.
+/// The embedding that takes each factor from the point with the larger norm in it.
 fn maximum(x: &[f32], y: &[f32], factors: usize) -> Vec<f32> {
     let width = (x.len() / factors.max(1)).max(1);
     let (a, b) = (activations(x, factors), activations(y, factors));
@@ -109,10 +109,10 @@ fn top(values: &[f64]) -> usize {
     (0..values.len()).fold(0, larger)
 }
 
-/// Numbers of one case: correlation of the composition's activations with the maximum of the parts';
-/// how active each part's strongest factor still is in the composition, as a share of what it was;
-/// how much higher the composition scores against the factor-wise maximum than against the better
-/// part.
+/// Metrics of one case: the correlation of the composition's activations with the maximum of the
+/// parts'; the activation of each part's strongest factor in the composition, as a share of that in
+/// the part; the score of the composition against the factor-wise maximum minus that against the
+/// better part.
 fn case(space: &Space, factors: usize, [x, y, both]: [&[f32]; 3]) -> BTreeMap<&'static str, f64> {
     let (a, b, c) = (
         activations(x, factors),

@@ -1,4 +1,4 @@
-//! HierarCaps: matching a picture with texts from general to specific (notation 6.4).
+//! HierarCaps: matching an image with texts from general to specific (notation 6.4).
 
 use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
@@ -13,7 +13,7 @@ use crate::exit::usage;
 /// Precision, recall and order on HierarCaps' test set.
 pub struct Hierarcaps;
 
-/// The walk that the options ask for in a space.
+/// The walk set by the options, with the published defaults of a space.
 pub fn walk(cx: &Context<'_>, space: &Space) -> anyhow::Result<Walk> {
     let published = Walk::published(space);
     if cx.options.walk_steps == 0 {

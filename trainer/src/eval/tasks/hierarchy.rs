@@ -1,4 +1,4 @@
-//! How far wrong answers are in the taxonomy (notation 6.3).
+//! Distance of wrong answers from the truth in the taxonomy (notation 6.3).
 
 use espalier_core::taxonomy::NodeIx;
 

@@ -1,5 +1,5 @@
-//! HyperLex: does the angle between two words tell how much one is a type of the other (notation
-//! 6.5)?
+//! HyperLex: whether the angle between two words predicts to what degree one is a type of the other
+//! (notation 6.5).
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::exit::usage;
 /// Prompt of both words.
 const PROMPT: &str = "a picture of a ";
 
-/// Correlation of angles with what people say.
+/// Correlation of angles with human scores.
 pub struct Hyperlex;
 
 impl Task for Hyperlex {
@@ -42,7 +42,7 @@ impl Task for Hyperlex {
         let prompted = data.pairs.iter().flat_map(|p| [&p.general, &p.specific]);
         let texts: Vec<String> = prompted.map(|word| format!("{PROMPT}{word}")).collect();
         let points = model.texts(&texts)?;
-        // The general word is the apex; a small angle is entailment.
+        // The general word is the apex; a small angle means entailment.
         let angle = |i: usize| -space.exterior_angle(points.row(2 * i), points.row(2 * i + 1));
         let ours: Vec<f64> = (0..data.pairs.len()).map(angle).collect();
         let theirs: Vec<f64> = data.pairs.iter().map(|p| p.score).collect();

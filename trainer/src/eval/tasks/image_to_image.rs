@@ -1,4 +1,4 @@
-//! Retrieval of pictures by pictures, judged at each rank (notation 6.7).
+//! Image-to-image retrieval, evaluated at each rank (notation 6.7).
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::eval::search::top_k;
 use crate::eval::task::{Context, Outcome, Place, Task, settings};
 use crate::exit::usage;
 
-/// Whether the nearest other picture is of the same kingdom, .., species.
+/// Whether the nearest other image belongs to the same kingdom, .., species.
 pub struct ImageToImage;
 
 impl Task for ImageToImage {
@@ -37,7 +37,7 @@ impl Task for ImageToImage {
             ));
         }
         let points = data.pictures.points.select(&data.rows);
-        // The picture itself, and the best other one.
+        // The image itself, and the best other one.
         let ranked = top_k(cx.model()?.space()?, &points, &points, 2);
         let other = |i: usize| {
             ranked

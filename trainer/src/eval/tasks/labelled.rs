@@ -1,4 +1,4 @@
-//! Labelled pictures, the classes they are told apart by, and their answers.
+//! Labelled images, the classes to choose from, and their answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,19 +19,19 @@ use crate::eval::task::{Context, Outcome, settings};
 use crate::eval::{Points, prompts};
 use crate::exit::usage;
 
-/// What labelled pictures must be.
+/// Requirements for labelled images.
 pub const NEEDS: &str = "class folders of pictures, shards with synsets, a benchmark as it is published \
     (CIFAR, STL-10, MNIST, Food-101, CUB-200-2011, SUN397, Aircraft, DTD, pets, CLEVR, iNaturalist's \
     val.json) or a CSV filepath,class; --taxonomy for labels that are nodes of one, --class-names for \
     others";
 
-/// Wrong answers that are shown.
+/// Number of wrong answers shown.
 const CONFUSIONS: usize = 30;
 
-/// Embed the pictures of the data and rank the classes for each (notation 6.1).
+/// Embeds the images of the data and ranks the classes for each (notation 6.1).
 ///
 /// # Errors
-/// Bad data, also where not one picture has a class; a failing device.
+/// Bad data, also if no image has a class; a failing device.
 pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
     let model = cx.model()?;
     let taxonomy = open::taxonomy(cx.options.taxonomy.as_deref(), cx.data)?;
@@ -118,7 +118,7 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
     ))
 }
 
-/// What is odd about classes and answers.
+/// Notes what is unusual about classes and answers.
 fn notes(
     ledger: &mut Ledger,
     classes: &Classes,
@@ -159,13 +159,13 @@ fn notes(
 }
 
 impl Answers {
-    /// The ranked classes of each judged picture.
+    /// The ranked classes of each judged image.
     #[must_use]
     pub fn answers(&self) -> Vec<Vec<usize>> {
         crate::eval::zero_shot::answers(&self.ranked)
     }
 
-    /// What a task reports of them: `judged` of the answers by these metrics.
+    /// The result of a task with these metrics; `judged` is the number of answers evaluated.
     #[must_use]
     pub fn outcome(
         self,

@@ -1,4 +1,4 @@
-//! The tasks of `trainer eval`. A new one is a file here and a line in [`ALL`].
+//! The tasks of `trainer eval`. To add one, add a file here and a line in [`ALL`].
 
 mod answers;
 mod breeds;
@@ -62,7 +62,7 @@ pub fn names() -> Vec<&'static str> {
 /// The task with a name.
 ///
 /// # Errors
-/// Bad usage with those that exist.
+/// Bad usage for an unknown name; the message lists the known tasks.
 pub fn find(name: &str) -> anyhow::Result<&'static dyn Task> {
     let found = ALL.iter().find(|task| task.name() == name);
     found.copied().ok_or_else(|| {

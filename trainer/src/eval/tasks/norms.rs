@@ -1,4 +1,4 @@
-//! How far pictures, texts, boxes and phrases lie from the root (notation 6.11).
+//! Distances of images, texts, boxes and phrases from the root (notation 6.11).
 
 use std::collections::BTreeMap;
 

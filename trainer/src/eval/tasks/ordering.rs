@@ -1,4 +1,4 @@
-//! Whether chains of texts lie in order of their radii (tau_d of notation 6.4), without pictures.
+//! Whether the radii of text chains are in order (tau_d of notation 6.4), without images.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,8 +48,8 @@ impl Task for Ordering {
     }
 }
 
-/// Chains: rows of HierarCaps, or the labels of a taxonomy, all of them or those that pictures have;
-/// and what of their file could be used.
+/// Chains and the ledger of their file. Chains are the rows of HierarCaps or the labels of a
+/// taxonomy, either all labels or those of the images.
 fn chains(cx: &Context<'_>) -> anyhow::Result<(Vec<Vec<String>>, Ledger)> {
     let is_csv = |name: &str| name.ends_with(".csv") || name.ends_with(".csv.gz");
     let csv = cx.data.iter().all(|p| is_csv(&p.to_string_lossy()));

@@ -12,7 +12,7 @@ use crate::eval::metrics::curve::{Point, Sweep};
 use crate::eval::search::{self, angles::angles};
 use crate::eval::task::{Context, Outcome, Place, Task, settings};
 
-/// Name of the curve of scenes that query objects.
+/// Name of the curve for scenes as queries and objects as gallery.
 pub const CURVE: &str = "parent_to_child";
 /// Intervals of the precision-recall curve.
 const GRID: usize = 256;
@@ -80,13 +80,13 @@ impl Task for Parts {
     }
 }
 
-/// Whether pairs are compared by cosine: CLIP has no angle from an origin.
+/// Whether pairs are compared by cosine: CLIP has no angle at an origin.
 fn flat(space: &Space) -> bool {
     matches!(space, Space::Sphere { .. })
 }
 
-/// Similarities of each query to the whole gallery: cosine, or what the angle at the query makes of
-/// it; larger is closer.
+/// Similarities of each query to the whole gallery: cosine, or `of_angle` of the angle at the
+/// query; larger is closer.
 fn similarities<T: Send>(
     space: &Space,
     queries: &Points,
@@ -119,8 +119,8 @@ fn means(rows: &[Vec<f64>]) -> Vec<f64> {
         .collect()
 }
 
-/// Objects query scenes: a scene is right that shows the object's label; by decreasing angle at the
-/// object.
+/// Objects query scenes, ranked by decreasing angle at the object. A scene is relevant if it shows
+/// the object's label.
 fn child_to_parent(
     space: &Space,
     scenes: &Scenes,
@@ -147,8 +147,8 @@ fn child_to_parent(
         .collect()
 }
 
-/// Scenes query objects: by increasing exterior angle at the scene. The values, and precision over
-/// recall of all pairs.
+/// Scenes query objects, ranked by increasing exterior angle at the scene. Returns the metrics and
+/// the precision-recall curve of all pairs.
 fn parent_to_child(
     space: &Space,
     scenes: &Scenes,
@@ -165,7 +165,7 @@ fn parent_to_child(
     };
     let inward = |angle: f64| std::f64::consts::PI - angle;
     let found = similarities(space, &queries, gallery, inward, |at, row| {
-        // A scene without a readable box asks for nothing.
+        // A scene without a readable box is no query.
         (!labels.of_whole[at].is_empty()).then(|| tree(at, row, labels, sizes, grid.clone()))
     });
     let found: Vec<Tree> = found.into_iter().flatten().collect();

@@ -1,4 +1,4 @@
-//! What one query of part-based retrieval found, judged by the labels of its tree.
+//! Results of one query of part-based retrieval, evaluated by the labels of its tree.
 
 use std::collections::BTreeSet;
 
@@ -12,9 +12,9 @@ pub(super) const KS: [usize; 4] = [5, 10, 50, 100];
 pub(super) struct Labels {
     /// Number of the label of each part.
     pub(super) of_part: Vec<usize>,
-    /// Labels of each whole, sorted, each once.
+    /// Labels of each whole, sorted and unique.
     pub(super) of_whole: Vec<Vec<usize>>,
-    /// Parts of each label.
+    /// Number of parts of each label.
     count: Vec<usize>,
 }
 
@@ -49,7 +49,8 @@ impl Labels {
     }
 }
 
-/// Places of the values from large to small, at most `most`; of equal ones the earlier first.
+/// Indices of the largest values in descending order, at most `most`; of equal values, the earlier
+/// first.
 pub(super) fn best(values: &[f64], most: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     let by = |a: &usize, b: &usize| values[*b].total_cmp(&values[*a]).then(a.cmp(b));
@@ -61,7 +62,7 @@ pub(super) fn best(values: &[f64], most: usize) -> Vec<usize> {
     order
 }
 
-/// Share of right ones among the first `k`, for each of [`KS`].
+/// Share of relevant items among the first `k`, for each of [`KS`].
 pub(super) fn shares(right: &[bool]) -> Vec<f64> {
     let share = |k: &usize| {
         let taken = right.len().min(*k);
@@ -70,17 +71,17 @@ pub(super) fn shares(right: &[bool]) -> Vec<f64> {
     KS.iter().map(share).collect()
 }
 
-/// What one scene's query found.
+/// Results of one scene's query.
 pub(super) struct Tree {
-    /// Share of right ones for each of [`KS`].
+    /// Share of relevant items for each of [`KS`].
     pub(super) shares: Vec<f64>,
-    /// Recall, both transport readings and total variation for each size of the retrieved set.
+    /// Recall, both transport distances and total variation for each size of the retrieved set.
     pub(super) sizes: Vec<f64>,
-    /// All values.
+    /// Histogram of all values.
     pub(super) sweep: Sweep,
 }
 
-/// Judge the values of a scene's query, `row`, one a part.
+/// Evaluates the values of a scene's query; `row` has one value per part.
 pub(super) fn tree(
     at: usize,
     row: &[f64],

@@ -1,5 +1,5 @@
-//! Order and matching of lineages: HierarCaps' protocol with a text a rank and one picture a species
-//! (notation 6.7).
+//! Order and matching of lineages: HierarCaps' protocol with one text per rank and one image per
+//! species (notation 6.7).
 
 use std::collections::BTreeMap;
 

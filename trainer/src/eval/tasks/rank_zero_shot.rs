@@ -1,4 +1,4 @@
-//! Classification at each rank of a lineage on its own (notation 6.7).
+//! Classification at each rank of a lineage separately (notation 6.7).
 
 use std::collections::BTreeSet;
 

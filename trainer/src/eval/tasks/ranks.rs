@@ -1,4 +1,4 @@
-//! Pictures whose label is a lineage: a name for each rank (notation 6.7).
+//! Images whose label is a lineage: one name per rank (notation 6.7).
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -14,12 +14,12 @@ use crate::eval::embedded::Embedded;
 use crate::eval::task::{Context, Place};
 use crate::exit::usage;
 
-/// What the data of these tasks must be.
+/// Requirements for the data of these tasks.
 pub const NEEDS: &str = "pictures with a lineage each: iNaturalist's val.json with its pictures, BioCLIP's \
     or RCME's metadata CSV (filepath, kingdom .. species; or img_fn, captions joined by =>), or folders \
     named NNNNN_Kingdom_Phylum_Class_Order_Family_Genus_species";
 
-/// Where the suite looks.
+/// Benchmarks of the suite.
 pub const PLACES: &[Place] = &[
     Place {
         dataset: "inat2021",
@@ -37,23 +37,23 @@ pub const PLACES: &[Place] = &[
 /// Text of the root of all life (notation 6.7).
 pub const ROOT: &str = "Eukarya";
 
-/// Pictures with their lineages.
+/// Images with their lineages.
 pub struct Lineages {
-    /// All pictures.
+    /// All images.
     pub pictures: Rc<Embedded>,
-    /// Places of the pictures that have a lineage.
+    /// Indices of the images that have a lineage.
     pub rows: Vec<usize>,
-    /// Their names, general to specific, all as many.
+    /// Their names, general to specific; all lineages have the same length.
     pub names: Vec<Vec<String>>,
-    /// What is there.
+    /// What is available.
     pub ledger: Ledger,
 }
 
 impl Lineages {
-    /// Embed the pictures of the data.
+    /// Embeds the images of the data.
     ///
     /// # Errors
-    /// Bad data, also where not one label is a lineage; a failing device.
+    /// Bad data, also if no label is a lineage; a failing device.
     pub fn open(cx: &Context<'_>) -> anyhow::Result<Self> {
         let data = open::labelled(cx.data)?;
         let expected = data.records();
@@ -117,7 +117,7 @@ pub fn text(names: &[String], rank: usize, how: RankText) -> String {
     }
 }
 
-/// The space with the root of all life in it; the origin stays the root of a hyperbolic one.
+/// The space with the root of all life as its root; a hyperbolic space keeps the origin.
 ///
 /// # Errors
 /// When the device fails.
@@ -131,11 +131,11 @@ pub fn space(cx: &Context<'_>) -> anyhow::Result<Space> {
     })
 }
 
-/// `NAME_kingdom` .. `NAME_species`, each the share of `n` items that are right at a rank, and their
-/// mean as `NAME_mean`.
+/// `NAME_kingdom` .. `NAME_species`, each the share of `n` items that are right at a rank, and
+/// their mean as `NAME_mean`.
 ///
 /// # Errors
-/// Whatever `right` ends with.
+/// Those of `right`.
 pub fn shares(
     name: &str,
     ranks: &[String],

@@ -1,4 +1,4 @@
-//! Retrieval of pictures by texts and of texts by pictures (notation 6.2).
+//! Retrieval of images by texts and of texts by images (notation 6.2).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -17,15 +17,15 @@ use crate::eval::stored::{self, Stored};
 use crate::eval::task::{Context, Outcome, Place, Task, settings};
 use crate::exit::usage;
 
-/// Recall both ways over the full gallery.
+/// Recall in both directions over the full gallery.
 pub struct Retrieval;
 
-/// Pictures and texts with what belongs together.
+/// Images and texts with their correspondence.
 struct Pool<'a> {
     space: Cow<'a, Space>,
     pictures: Points,
     texts: Points,
-    /// The picture of each text.
+    /// The image of each text.
     picture_of: Vec<u32>,
     ledger: Ledger,
     dataset: Option<String>,
@@ -95,7 +95,7 @@ fn ranks(asked: &[usize]) -> anyhow::Result<Vec<usize>> {
     Ok(ks)
 }
 
-/// Pictures and texts through the model.
+/// Embeds images and texts with the model.
 fn embedded<'a>(cx: &'a Context<'_>) -> anyhow::Result<Pool<'a>> {
     let model = cx.model()?;
     let space = Cow::Borrowed(model.space()?);
@@ -113,7 +113,7 @@ fn embedded<'a>(cx: &'a Context<'_>) -> anyhow::Result<Pool<'a>> {
         let listed = model.files(items, cx.resize(ResizeMode::Squeeze))?;
         let mut ledger = data.ledger.clone();
         listed.settle(&mut ledger, |_| 1);
-        // Rows of the pictures of the index, those without a file among them.
+        // Rows of the images in the index, including those without a file.
         let mut file = 0;
         let rows: Vec<Option<usize>> = data
             .files
@@ -158,7 +158,7 @@ fn embedded<'a>(cx: &'a Context<'_>) -> anyhow::Result<Pool<'a>> {
     })
 }
 
-/// Captions whose picture has a row, with that row.
+/// Captions whose image has a row, with that row.
 fn kept(data: &Captioned, rows: &[Option<usize>], ledger: &mut Ledger) -> (Vec<String>, Vec<u32>) {
     let (mut texts, mut picture_of) = (Vec::new(), Vec::new());
     for (text, picture) in data.captions.iter().zip(&data.picture_of) {
@@ -174,7 +174,7 @@ fn kept(data: &Captioned, rows: &[Option<usize>], ledger: &mut Ledger) -> (Vec<S
     (texts, picture_of)
 }
 
-/// Note texts that come more than once: they tie, and only one picture counts as theirs.
+/// Notes repeated texts: they tie, and only one image counts as relevant.
 fn repeated(texts: &[String], ledger: &mut Ledger) {
     let mut seen: HashMap<&str, u64> = HashMap::new();
     for text in texts {
@@ -186,7 +186,7 @@ fn repeated(texts: &[String], ledger: &mut Ledger) {
     ledger.note("caption given again", count, example);
 }
 
-/// Embeddings that were brought along, paired by the names of a benchmark, or row by row.
+/// Precomputed embeddings, paired by the names of a benchmark, or row by row.
 fn brought<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
     let (Some(images), Some(texts)) = (&cx.options.image_embeddings, &cx.options.text_embeddings)
     else {
@@ -195,7 +195,7 @@ fn brought<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
     let (mut images, mut texts) = (Stored::open(images)?, Stored::open(texts)?);
     let space = Cow::Owned(stored::shared(&images, &texts)?);
     let told = images.space.is_some() || texts.space.is_some();
-    // Moved, not copied: there may be gigabytes of them.
+    // Moved, not copied: the points may take gigabytes.
     let scaled = |p: Points| if told { p } else { stored::unit(&p) };
     let pictures = scaled(std::mem::take(&mut images.points));
     let all = scaled(std::mem::take(&mut texts.points));

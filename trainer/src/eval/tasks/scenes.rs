@@ -1,4 +1,4 @@
-//! Pictures with boxes, embedded as wholes and as parts.
+//! Images with boxes, embedded as wholes and as parts.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,29 +13,29 @@ use crate::eval::embedded::Embedded;
 use crate::eval::task::Context;
 use crate::exit::usage;
 
-/// The boxes of some data.
+/// The embedded boxes of a dataset.
 pub struct Boxes {
     /// Boxes.
     pub parts: Rc<Embedded>,
-    /// Label of each, or its phrase where it has none.
+    /// Label of each box, or its phrase if it has no label.
     pub labels: Vec<String>,
-    /// What is there; items are boxes.
+    /// What is available; items are boxes.
     pub ledger: Ledger,
 }
 
 impl Boxes {
-    /// Embed the boxes of the data.
+    /// Embeds the boxes of the data.
     ///
     /// # Errors
-    /// Bad data, also where there is no box; a failing device.
+    /// Bad data, also if there is no box; a failing device.
     pub fn open(cx: &Context<'_>, paths: &[PathBuf], flag: &str) -> anyhow::Result<Self> {
         Self::of(cx, open::scenes(paths)?, paths)?.some(flag)
     }
 
-    /// These boxes, where there are any.
+    /// Returns the boxes if there are any.
     ///
     /// # Errors
-    /// Bad usage where there is none.
+    /// Bad usage if there is none.
     pub fn some(self, flag: &str) -> anyhow::Result<Self> {
         if self.labels.is_empty() {
             return Err(usage(format!(
@@ -66,18 +66,18 @@ impl Boxes {
     }
 }
 
-/// Wholes and parts of some data.
+/// Embedded whole images and boxes of a dataset.
 pub struct Scenes {
-    /// Whole pictures.
+    /// Whole images.
     pub wholes: Rc<Embedded>,
     /// Their boxes.
     pub boxes: Boxes,
-    /// The whole of each box; `None` where that could not be read.
+    /// The whole of each box; `None` if it could not be read.
     pub whole_of: Vec<Option<usize>>,
 }
 
 impl Scenes {
-    /// Embed pictures and boxes.
+    /// Embeds images and boxes.
     ///
     /// # Errors
     /// Bad data; a failing device.

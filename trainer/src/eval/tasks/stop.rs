@@ -1,4 +1,4 @@
-//! Whether paths stop where the evidence does.
+//! Evaluates where paths in the taxonomy stop.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use crate::eval::stop::{self, Picture};
 use crate::eval::task::{Context, Outcome, Place, Task, settings};
 use crate::exit::usage;
 
-/// Probabilities of paths, and where they stop for labels known and unknown.
+/// Probabilities of paths, and where they stop for known and unknown labels.
 pub struct Stop;
 
-/// The taxonomy without a share of its labels, evenly spread over its file.
+/// The taxonomy without a share of its labels, spread evenly over its file.
 fn hold_out(taxonomy: Taxonomy, share: f64) -> Taxonomy {
     let labels = taxonomy.labelled().to_vec();
     let gone = |at: usize| ((at + 1) as f64 * share).floor() > (at as f64 * share).floor();

@@ -1,4 +1,4 @@
-//! SugarCrepe: the caption against one made wrong (notation 6.9).
+//! SugarCrepe: the caption against a hard negative (notation 6.9).
 
 use std::collections::BTreeMap;
 

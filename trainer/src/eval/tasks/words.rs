@@ -1,5 +1,5 @@
-//! Whether typed words find their place in the taxonomy: by the text encoder alone, and as the page
-//! places them, by their words first.
+//! Whether typed words are placed correctly in the taxonomy: by the text encoder alone, and as on
+//! the page, where a match of the words comes first.
 
 use std::collections::BTreeMap;
 
@@ -77,17 +77,17 @@ impl Task for Words {
     }
 }
 
-/// The nodes that a text can be placed at: those that a person would name.
+/// The nodes that a text can be placed at: those with a name that people use.
 fn candidates(taxonomy: &Taxonomy) -> Vec<NodeIx> {
     let all = (0..).map(NodeIx).take(taxonomy.nodes().len());
     all.filter(|ix| taxonomy.is_nameable(*ix)).collect()
 }
 
-/// Shares of texts, and mean edges, over the right node that is nearest to the one found:
+/// Shares of texts, and mean edges, relative to the right node that is nearest to the found node:
 /// - `exact`: it is the right node;
 /// - `placed`: it is the right node or joined to it by one edge;
 /// - `ancestor`: it is the right node or lies above it;
-/// - `edges`: edges to the right node by way of a common ancestor.
+/// - `edges`: edges to the right node through a common ancestor.
 fn metrics(taxonomy: &Taxonomy, words: &[TypedWord], found: &[NodeIx]) -> BTreeMap<String, f64> {
     let (mut exact, mut placed, mut ancestor, mut edges) = (0_u32, 0_u32, 0_u32, 0.0);
     for (word, &node) in words.iter().zip(found) {

@@ -6,7 +6,7 @@ use crate::eval::protocols::PLACES;
 use crate::eval::task::{Context, Outcome, Place, Task};
 use crate::eval::zero_shot;
 
-/// Which class a picture shows, by the texts of all classes.
+/// Classification of images by the texts of all classes.
 pub struct ZeroShot;
 
 impl Task for ZeroShot {

@@ -16,7 +16,7 @@ pub(super) fn write(card: &ModelCard, layout: Layout, name: &str, notes: &str) -
     };
     let origin = card.origin.as_ref();
     let terms = origin.and_then(|o| o.licence.as_deref());
-    // Front matter takes an identifier; what is none is told below.
+    // Front matter takes only an identifier; other terms are stated below.
     let identifier = |l: &&str| {
         l.chars()
             .all(|c| c.is_ascii_alphanumeric() || "-.".contains(c))

@@ -1,4 +1,4 @@
-//! A checkpoint, and what of it a format can say.
+//! A checkpoint, and its representation in other formats.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,20 @@ use crate::disk::weights_file::Stored;
 use crate::exit::usage;
 use crate::model_file::ModelCard;
 
-/// A checkpoint as it is read from disk.
+/// A checkpoint as read from disk.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
-    /// What it says of itself.
+    /// Its model card.
     pub card: ModelCard,
     /// Its tensors, under our names.
     pub tensors: Tensors,
 }
 
-/// What a format makes of a checkpoint.
+/// A checkpoint in another format.
 pub(super) struct Written {
     /// Name of the weights file.
     pub(super) weights: &'static str,
-    /// Tensors beside those of the layout's table.
+    /// Tensors besides those of the layout's table.
     pub(super) more: Vec<(String, Stored)>,
     /// Metadata of the weights file.
     pub(super) metadata: BTreeMap<String, String>,
@@ -32,7 +32,7 @@ pub(super) struct Written {
     pub(super) files: Vec<(&'static str, String)>,
 }
 
-/// What a model has and what a format wants.
+/// Requirements of a format that a model does not meet.
 pub(super) struct Wanted {
     faults: Vec<String>,
     format: &'static str,
@@ -46,7 +46,7 @@ impl Wanted {
         }
     }
 
-    /// Note that something does not fit.
+    /// Records a requirement that is not met.
     pub(super) fn that(&mut self, fits: bool, what: &str, found: impl std::fmt::Debug) {
         if !fits {
             self.faults.push(format!("wanted {what}, found {found:?}"));
@@ -65,7 +65,7 @@ impl Wanted {
     }
 }
 
-/// Pixel statistics of a checkpoint: its tensors, which the model computes with.
+/// Pixel statistics of a checkpoint, read from the tensors that the model uses.
 pub(super) fn pixels(checkpoint: &Checkpoint) -> anyhow::Result<[[f64; 3]; 2]> {
     let read = |name: &str| {
         let tensor = checkpoint.tensors.tensors.get(name);
@@ -77,7 +77,7 @@ pub(super) fn pixels(checkpoint: &Checkpoint) -> anyhow::Result<[[f64; 3]; 2]> {
     Ok([read("pixel_mean")?, read("pixel_std")?])
 }
 
-/// The shortest decimal number that is read as this float again.
+/// The shortest decimal number that parses to the same float.
 fn neat(value: f32) -> f64 {
     let short: f64 = value.to_string().parse().unwrap_or(f64::from(value));
     if short as f32 == value {
@@ -96,7 +96,7 @@ pub(super) fn pretty(value: &Value) -> anyhow::Result<String> {
     Ok(format!("{}\n", serde_json::to_string_pretty(value)?))
 }
 
-/// What every CLIP of other programs is.
+/// Requirements that all CLIP models of other programs share.
 pub(super) fn want_clip(wanted: &mut Wanted, config: &DualConfig, resize: ResizeMode) {
     let v = &config.vision;
     wanted.that(

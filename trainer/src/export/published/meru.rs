@@ -1,5 +1,6 @@
-//! One safetensors file under the names of the MERU family (notation 7.1), with what strict loading
-//! elsewhere looks for: the causal mask, and the scalars that PHyCLIP keeps without using them.
+//! One safetensors file under the names of the MERU family (notation 7.1), with the extra tensors
+//! that strict loading elsewhere expects: the causal mask, and the scalars that PHyCLIP keeps
+//! without using them.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,8 @@ use crate::disk::weights_file::Stored;
 use crate::layout::{Layout, causal_mask};
 use crate::model_file::PUBLISHED_CARD;
 
-/// What MERU's scalars start as: curvature 1, feature scales `d^-0.5`, as logarithms (notation 2.0).
+/// Initial values of MERU's scalars: curvature 1, feature scales `d^-0.5`, as logarithms (notation
+/// 2.0).
 fn initial(name: &str, d_embed: usize) -> f32 {
     match name {
         "curv" => 0.0,

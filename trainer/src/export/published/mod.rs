@@ -1,7 +1,7 @@
 //! Checkpoints for other programs: the names, configurations and cards that they read.
 //!
-//! Numbers are not touched: what is imported again has the same bits. A model that a format cannot
-//! say is refused, with what stands in the way.
+//! Values are not changed: importing the file again gives the same bits. A model that a format
+//! cannot represent is refused; the message names the obstacles.
 
 mod card;
 mod checkpoint;
@@ -36,11 +36,11 @@ pub enum ExportFormat {
     Meru,
 }
 
-/// Write a checkpoint for other programs; returns the names of the files.
+/// Writes a checkpoint for other programs; returns the names of the files.
 ///
 /// # Errors
-/// Bad usage: a model that the format cannot say, or files that are there already without
-/// `force`; a plain failure where the folder cannot be written to.
+/// Bad usage for a model that the format cannot represent, or for existing files without `force`; a
+/// plain failure if the folder cannot be written to.
 pub fn write(
     checkpoint: &Checkpoint,
     format: ExportFormat,
@@ -81,7 +81,7 @@ pub fn write(
     }
     let readme = card::write(&checkpoint.card, layout, name, notes);
     write_atomic(&out.join("README.md"), readme.as_bytes())?;
-    // The weights last: a folder with weights is whole.
+    // The weights last: a folder with weights is complete.
     weights_file::write(&weights, &tensors, written.metadata)?;
     names.extend(["README.md".to_owned(), written.weights.to_owned()]);
     Ok(names)

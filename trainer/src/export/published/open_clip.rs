@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 
 use super::checkpoint::{Checkpoint, Wanted, Written, pixels, pretty, resize, want_clip};
 
-/// The ratio that open_clip multiplies the width by and cuts to a whole number.
+/// The ratio by which open_clip multiplies the width before truncating to an integer.
 fn ratio(hidden: usize, width: usize) -> f64 {
     let exact = hidden as f64 / width as f64;
     if (width as f64 * exact) as usize == hidden {
         exact
     } else {
-        // Division rounded down; half a unit more is cut off again.
+        // The division rounded down; the extra half is truncated again.
         (hidden as f64 + 0.5) / width as f64
     }
 }

@@ -1,4 +1,4 @@
-//! ATMG: contrast by angles, modalities at radii of their own.
+//! ATMG: a contrast by angles, with a separate radius for each modality.
 
 use espalier_core::geometry::cone;
 use espalier_core::loss::{self, LossTerms};
@@ -30,7 +30,7 @@ impl Method for Atmg {
             apex,
             weight,
         );
-        // As in zero-shot classification: by the angle at the text.
+        // As in zero-shot classification: the similarity is the angle at the text.
         step.with_distillation(terms, &self.options, images, scale, |x, y| {
             let angles = cone::pairwise_exterior_angle(y, x, c.clone());
             angles.transpose().neg()

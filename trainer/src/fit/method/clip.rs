@@ -1,4 +1,4 @@
-//! CLIP: pictures and captions on the unit sphere.
+//! CLIP: images and captions on the unit sphere.
 
 use burn::tensor::Tensor;
 use espalier_core::loss::{self, LossTerms};

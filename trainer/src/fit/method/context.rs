@@ -1,4 +1,4 @@
-//! What the methods have in common: points of pictures, captions, boxes and chains of texts.
+//! What the methods share: points of images, captions, boxes and chains of texts.
 
 use burn::tensor::Tensor;
 use espalier_core::loss::{
@@ -11,17 +11,17 @@ use super::definition::StepContext;
 use crate::config::LossConfig;
 use crate::fit::inputs::{ChainInputs, ImageTensor};
 
-/// Factor on the cosines of texts and anchors before the softmax over the nodes. At 1 no text could
-/// ever be told apart from hundreds of others; near 100 the nodes around the right one would get no
-/// share (CLIP learns a factor between 14 and 100).
+/// Factor on the cosines of texts and anchors before the softmax over the nodes. With a factor of 1
+/// the softmax could not separate a text from hundreds of others; with a factor near 100 the nodes
+/// around the correct one would get no share (CLIP learns a factor between 14 and 100).
 const ANCHOR_SCALE: f32 = 20.0;
 
-/// Weight of the variance of the labels' logarithmic radii beside the angles to their anchors. By
-/// distances, a label that is nearer to the root than others has an advantage with every picture; a
-/// variance of 1e-4 changes logits by as much as a cosine that is off by 0.003.
+/// Weight of the variance of the labels' logarithmic radii relative to the angles to their anchors.
+/// With distances, a label nearer to the root has an advantage for every image; a variance of 1e-4
+/// changes logits by as much as a cosine that is off by 0.003.
 const EVENNESS: f64 = 30.0;
 
-/// The contrast of such pairs at chance.
+/// Name and chance level of the contrastive term for such pairs.
 pub(super) fn chance_of_pairs(options: &LossConfig, batch_size: usize) -> (&'static str, f64) {
     let pairs = if options.boxes_as_pairs { 2 } else { 1 };
     ("contrastive", ((pairs * batch_size) as f64).ln())
@@ -36,7 +36,7 @@ impl StepContext<'_> {
         }
     }
 
-    /// Features of pictures, from the patches of this step, `[n, d]`.
+    /// Features of images, from the patches of this step, `[n, d]`.
     pub(super) fn features(&self, images: ImageTensor) -> Tensor<2> {
         self.towers.images(images, self.inputs.keep.clone())
     }
@@ -46,8 +46,8 @@ impl StepContext<'_> {
         self.model.lift.text(self.towers.texts(tokens))
     }
 
-    /// Points of pictures and captions; where a batch has boxes, they and their phrases are further
-    /// pairs ("with boxes", notation 2.3).
+    /// Points of images and captions. Where a batch has boxes, the boxes and their phrases are
+    /// further pairs ("with boxes", notation 2.3).
     pub(super) fn pairs(&self) -> (Tensor<2>, Tensor<2>) {
         if self.inputs.phrases.is_some() {
             let p = self.wholes_and_parts();
@@ -61,13 +61,13 @@ impl StepContext<'_> {
         (self.model.lift.image(features), texts)
     }
 
-    /// Points of pictures, captions, boxes and phrases.
+    /// Points of images, captions, boxes and phrases.
     pub(super) fn wholes_and_parts(&self) -> HycoclipPoints<2> {
         let (Some(box_images), Some(phrases)) = (&self.inputs.box_images, &self.inputs.phrases)
         else {
             unreachable!("batches of a method that needs boxes have them")
         };
-        // Pictures and crops share a pass: one large matrix product beats two small ones.
+        // Images and crops share one forward pass: one large matrix product beats two small ones.
         let batch = self.inputs.images.rows();
         let both = self.inputs.images.clone().followed_by(box_images.clone());
         let points = self.model.lift.image(self.features(both));
@@ -79,11 +79,11 @@ impl StepContext<'_> {
         }
     }
 
-    /// A loss on pictures with the contrast of these with all labels, where the run asks for it, and
-    /// with pictures of nothing, of which nothing may be said.
+    /// Adds the contrast of images with all labels to a loss, where the run uses it, and the
+    /// contrast of outlier images with their own target.
     ///
-    /// `pictures [n b, d]`: `n` pictures of each sample, sample after sample within each; `similarity`
-    /// of points `[n b, d]` and `[l, d]` is `[n b, l]`.
+    /// `pictures [n b, d]`: `n` images of each sample, in blocks of `b` samples; `similarity` of
+    /// points `[n b, d]` and `[l, d]` is `[n b, l]`.
     pub(super) fn with_labels(
         &self,
         terms: LossTerms,
@@ -121,12 +121,13 @@ impl StepContext<'_> {
         let pictures = self.model.lift.image(self.features(nothing.clone()));
         let [rows, _] = pictures.dims();
         let targets = target.clone().repeat_dim(0, rows);
-        // It may move these pictures, not blunt the scale of all others.
+        // The scale is detached: this term may move the outlier images, but not lower the scale of
+        // all others.
         let term = label_contrast(similarity(pictures, texts), targets, scale.detach());
         terms.plus("nothing", options.nothing, term)
     }
 
-    /// A loss with the distillation of the classifier, for methods without the contrast of
+    /// Adds the distillation of the classifier to a loss, for methods without the contrast of
     /// [`with_labels`](Self::with_labels).
     pub(super) fn with_distillation(
         &self,
@@ -143,8 +144,8 @@ impl StepContext<'_> {
         self.distilled(terms, options, (pictures, texts), scale, &similarity)
     }
 
-    /// Cross-entropy between the classifier's probabilities and the softmax of the scaled
-    /// similarities of pictures and label texts; the same for features that were drawn from the
+    /// Adds the cross-entropy between the classifier's probabilities and the softmax of the scaled
+    /// similarities of images and label texts, and the same for features sampled from the
     /// classifier.
     ///
     /// `pictures [n b, d]`, `texts [l, d]`, `scale [1]`
@@ -186,13 +187,13 @@ impl StepContext<'_> {
         terms.plus("synthetic", options.distill, second)
     }
 
-    /// A loss with the contrast of nouns with the taxonomy nodes that they belong to, where the run
-    /// asks for it: each noun is told apart from all nodes of the step, as an image is from labels.
-    /// With `radius`, nouns are also ordered: each lies farther from the root than the nodes above it,
-    /// and where the run asks for it all lie as far out as their generality says.
+    /// Adds the contrast of nouns with the taxonomy nodes that they belong to, where the run uses
+    /// it. Each noun is contrasted with all nodes of the step, as an image is with labels. With
+    /// `radius`, nouns are also ordered: each should lie farther from the root than the nodes above
+    /// it, and where the run uses generalities, each at the radius of its generality.
     ///
-    /// Where the run has anchors, nouns and the names of nodes are told apart by the cosines with the
-    /// anchors of all nodes, which do not move while the texts learn.
+    /// Where the run has anchors, nouns and the names of nodes are classified by their cosines with
+    /// the anchors of all nodes, which stay fixed while the texts learn.
     ///
     /// `similarity` of points `[n, d]` and `[m, d]` is `[n, m]`, `radius` of points `[n, d]` is
     /// `[n, 1]`.
@@ -242,7 +243,7 @@ impl StepContext<'_> {
         terms.plus("nouns_order", options.nouns * options.order, term)
     }
 
-    /// A loss with the order of texts by their radii, where the run asks for it; `radius` of points
+    /// Adds the order of texts by their radii to a loss, where the run uses it; `radius` of points
     /// `[n, d]` is `[n, 1]`.
     pub(super) fn with_order(
         &self,
@@ -274,7 +275,7 @@ impl StepContext<'_> {
         ChainPoints::cut(self.towers.texts(&chains.texts), chains.tiers)
     }
 
-    /// The same by the frozen tower, where the method asked for it.
+    /// The same points by the frozen text encoder, where the method needs it.
     pub(super) fn frozen_chain_points(&self) -> Option<ChainPoints> {
         let chains = self.chains();
         let features = self.frozen?.forward(&chains.texts.clone().inner());
@@ -293,7 +294,7 @@ pub(super) struct ChainPoints {
 }
 
 impl ChainPoints {
-    /// Rows as [`ChainInputs::texts`] has them.
+    /// Splits rows that are ordered as in [`ChainInputs::texts`].
     fn cut(features: Tensor<2>, tiers: usize) -> Self {
         let points = normalize(features);
         let [rows, d] = points.dims();

@@ -1,4 +1,4 @@
-//! What a training method is.
+//! The interface of a training method.
 
 use espalier_core::loss::LossTerms;
 use espalier_core::model::{DualEncoder, LiftKind, TextEncoder};
@@ -7,18 +7,18 @@ use crate::data::records::lineage::NegativeKind;
 use crate::fit::inputs::StepInputs;
 use crate::fit::towers::Towers;
 
-/// What a loss is computed from.
+/// Inputs of a loss.
 pub struct StepContext<'a> {
-    /// The model in training; its towers are used through [`towers`](Self::towers).
+    /// The model in training; its encoders are used through [`towers`](Self::towers).
     pub model: &'a DualEncoder,
-    /// Its towers.
+    /// Encoders of the model.
     pub towers: &'a Towers<'a>,
-    /// The text tower as it was before training, without gradient, if the method
-    /// [pulls back](Method::pulls_back) to it.
+    /// Frozen copy of the text encoder from before training, without gradient, if the method
+    /// [regularises toward it](Method::pulls_back).
     pub frozen: Option<&'a TextEncoder>,
     /// The batch.
     pub inputs: &'a StepInputs,
-    /// Share of the entailment's weight that counts at this step, in `[0, 1]`.
+    /// Factor on the weight of the entailment term at this step, in `[0, 1]`.
     pub entail_ramp: f64,
 }
 
@@ -29,12 +29,12 @@ pub trait Method: Send + Sync {
         NegativeKind::SameTier
     }
 
-    /// Text of the root, embedded anew at each step, for methods that have one.
+    /// Text of the root, embedded again at each step, for methods that have a root.
     fn root_text(&self) -> Option<&str> {
         None
     }
 
-    /// Whether it needs the text tower as it was before training.
+    /// Whether the method regularises toward the frozen text encoder from before training.
     fn pulls_back(&self) -> bool {
         false
     }
@@ -42,11 +42,12 @@ pub trait Method: Send + Sync {
     /// Space of embeddings of width `d_embed`.
     fn lift(&self, d_embed: usize) -> LiftKind;
 
-    /// Its loss on one batch, which has what [`MethodName::needs`](crate::config::MethodName::needs) says.
+    /// Loss on one batch, which has what [`MethodName::needs`](crate::config::MethodName::needs)
+    /// lists.
     fn loss(&self, step: &StepContext<'_>) -> LossTerms;
 
-    /// Name of the term that a model without knowledge has at chance, with that value; none where
-    /// there is no such value.
+    /// Name of a term and its value for an untrained model (chance level); `None` where there is no
+    /// such value.
     fn chance(&self, batch_size: usize) -> Option<(&'static str, f64)> {
         Some(("contrastive", (batch_size as f64).ln()))
     }

@@ -1,4 +1,4 @@
-//! HyCoCLIP: pictures, captions, boxes and phrases in the Lorentz model.
+//! HyCoCLIP: images, captions, boxes and phrases in the Lorentz model.
 
 use burn::tensor::Tensor;
 use espalier_core::geometry::lorentz;

@@ -1,4 +1,4 @@
-//! MERU: pictures in the cones of their captions.
+//! MERU: images in the entailment cones of their captions.
 
 use espalier_core::geometry::lorentz;
 use espalier_core::loss::{self, LossTerms};

@@ -1,6 +1,6 @@
-//! What a method needs of a batch, what it trains, which space it lives in, and its loss.
+//! Training methods: the batch contents, trained parts, embedding space and loss of each.
 //!
-//! A further method is one file here, one name in [`MethodName`] and one line in
+//! To add a method, add one file here, one name in [`MethodName`] and one line in
 //! [`MethodName::build`].
 
 mod atmg;
@@ -18,7 +18,7 @@ pub use self::definition::{Method, StepContext};
 use crate::config::{LossConfig, MethodName};
 
 impl MethodName {
-    /// The method of this name with its options.
+    /// Creates the method of this name with its options.
     #[must_use]
     pub fn build(self, options: &LossConfig) -> Box<dyn Method> {
         let options = options.clone();

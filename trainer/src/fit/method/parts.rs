@@ -1,4 +1,4 @@
-//! Visual hierarchies: pictures and their parts, without texts.
+//! Visual hierarchies: images and their parts, without texts.
 
 use espalier_core::loss::{self, LossTerms};
 use espalier_core::model::LiftKind;

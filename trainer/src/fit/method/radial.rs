@@ -1,4 +1,4 @@
-//! RE and EC: a pre-trained text tower learns to order chains of captions.
+//! RE and EC: a pre-trained text encoder learns to order chains of captions.
 
 use espalier_core::loss::{self, Chains, LossTerms, PairTerm, RadialWeights};
 use espalier_core::model::LiftKind;
@@ -9,7 +9,7 @@ use crate::config::{LossConfig, RootKind};
 
 pub(super) struct Radial {
     pub(super) options: LossConfig,
-    /// Whether pairs are measured against cones (EC).
+    /// Whether pairs are compared with entailment cones (EC).
     pub(super) cones: bool,
 }
 

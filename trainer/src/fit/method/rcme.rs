@@ -1,4 +1,4 @@
-//! RCME: both towers learn the order of lineages, and pictures stay with their last rank.
+//! RCME: both encoders learn the order of lineages, and images stay near their last rank.
 
 use burn::tensor::Tensor;
 use espalier_core::loss::{self, Lineages, LossTerms, RcmeWeights};
@@ -34,7 +34,7 @@ impl Method for Rcme {
         let o = &self.options;
         let texts = step.chain_points();
         let [b, n, d] = texts.positives.dims();
-        // The contradiction of the first rank is of no use: no rank lies above it.
+        // The contradiction of the first rank is not used: no rank lies above it.
         let below = |negatives: Tensor<3>| negatives.narrow(1, 1, n - 1);
         let frozen = step.frozen_chain_points().map(|frozen| {
             let all = vec![frozen.positives, below(frozen.negatives)];
@@ -57,7 +57,7 @@ impl Method for Rcme {
             beta: o.beta,
             prior: o.prior,
         };
-        // The scale of the contrast is that of the start weights.
+        // The contrast uses the scale of the start weights, which is not trained.
         let scale = step.model.logit_scale.value().detach();
         let terms = loss::rcme(&lineages, scale.clone(), weights);
         let Some(images) = images else { return terms };

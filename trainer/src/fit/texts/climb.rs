@@ -1,8 +1,8 @@
-//! Phrases climb the taxonomy: `king penguin` is at times called `bird` or `an animal`.
+//! Replaces phrases by hypernyms: `king penguin` sometimes becomes `bird` or `an animal`.
 //!
-//! A model that only ever reads the names of species has no place for the general words that a
-//! ladder begins with. The phrase of a box is its general side (notation 2.3), so it is the one
-//! that is replaced, by the name of an ancestor drawn anew at every step.
+//! A model that reads only the names of species cannot place the general words at the start of a
+//! ladder. The phrase of a box is the more general side of a pair (notation 2.3), so the phrase is
+//! replaced by the name of an ancestor, drawn again at every step.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub struct Climber {
 }
 
 impl Climber {
-    /// A climber with the probability `dataset.climb` of a configuration.
+    /// Creates it with the probability `dataset.climb` of a configuration.
     #[must_use]
     pub fn new(taxonomy: Taxonomy, tokenizer: &Arc<Tokenizer>, config: &TrainConfig) -> Self {
         Self {
@@ -36,13 +36,13 @@ impl Climber {
         }
     }
 
-    /// Ancestors of a node that can stand in a caption.
+    /// Returns the ancestors of a node that can be named in a caption.
     fn ancestors(&self, ix: NodeIx) -> Vec<NodeIx> {
         let ancestors = self.taxonomy.ancestors(ix).iter().copied();
         ancestors.filter(|a| self.taxonomy.tells(*a)).collect()
     }
 
-    /// Replace some phrases of a batch; the same ones whenever the same step is taken.
+    /// Replaces some phrases of a batch; the choice depends only on the seed and the step.
     pub fn apply(&self, batch: &mut Batch, step: u64) {
         let Some(phrases) = batch.phrases.as_mut().filter(|_| self.probability > 0.0) else {
             return;

@@ -1,4 +1,4 @@
-//! The texts of all labels, and which of them each picture of a batch should be told by.
+//! The texts of all labels, and the target labels of each image of a batch.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -16,9 +16,10 @@ use crate::data::sampling::nothing::{even, nothing, nothing_of};
 use crate::data::{Batch, ImageBatch};
 use crate::eval::prompts;
 
-/// Most labels of a step; of a larger taxonomy those of the batch are taken, and others by chance.
+/// Maximum number of labels in a step. Of a larger taxonomy, a step uses the labels of the batch
+/// and others at random.
 const MOST: usize = 512;
-/// Edges in the taxonomy over which the share of a near label falls by the factor e.
+/// Distance in taxonomy edges over which the target share of a near label falls by the factor e.
 const REACH: f64 = 2.0;
 
 /// Draws texts of labels.
@@ -28,26 +29,26 @@ pub struct LabelTexts {
     context: usize,
     prompts: Vec<String>,
     smoothing: f64,
-    /// Share of every label in the target of pictures of nothing, where there are any.
+    /// Target share of every label for outlier images, if the loss uses them.
     nothing: Option<Vec<f64>>,
-    /// Features of a pool of pictures of nothing, where features are kept.
+    /// Features of a pool of outlier images, where features are kept.
     outliers: Option<Arc<FeatureRows>>,
     distill: Option<Distill>,
-    /// Whether pictures have targets of their own, besides those of a classifier.
+    /// Whether images have label targets besides those of a classifier.
     contrasts: bool,
     seed: u64,
-    /// Place of each label among the labels.
+    /// Index of each label among the labels.
     places: HashMap<NodeIx, usize>,
-    /// Share of every label in the target of a label, made when it is met.
+    /// Target shares of all labels for each label, computed on first use.
     shares: Vec<OnceLock<Vec<f32>>>,
 }
 
 impl LabelTexts {
-    /// Texts for `loss.labels` and `loss.distill` of a configuration; none where both are 0.
-    /// `outliers` are features of pictures of nothing, where features are kept.
+    /// Creates the texts for `loss.labels` and `loss.distill` of a configuration; none where both
+    /// are 0. `outliers` are features of outlier images, where features are kept.
     ///
     /// # Errors
-    /// An unknown set of prompts, which the fixed name used here never is.
+    /// An unknown set of prompts, which cannot happen with the fixed name used here.
     pub fn new(
         taxonomy: Taxonomy,
         tokenizer: &Arc<Tokenizer>,
@@ -75,8 +76,8 @@ impl LabelTexts {
         }))
     }
 
-    /// Give a batch its labels; the same ones whenever the same step is taken. `taught` is what the
-    /// classifier that is distilled says of the batch.
+    /// Adds labels to a batch; the choice depends only on the seed and the step. `taught` holds the
+    /// classifier's results for the batch.
     pub fn apply(&self, batch: &mut Batch, step: u64, taught: Option<Taught>) {
         let random = &mut Random::new(self.seed, Purpose::Labels, step, 0);
         let truths: Vec<Option<usize>> = batch
@@ -95,7 +96,7 @@ impl LabelTexts {
                 Some(truth) => {
                     let shares = self.shares(*truth);
                     targets.extend(chosen.iter().map(|at| shares[*at]));
-                    // Of a choice of labels the shares sum to less than 1.
+                    // Over a subset of the labels the shares sum to less than 1.
                     let sum: f32 = targets[first..].iter().sum();
                     targets[first..].iter_mut().for_each(|t| *t /= sum);
                 }
@@ -134,7 +135,7 @@ impl LabelTexts {
         });
     }
 
-    /// Places of the labels of a step.
+    /// Chooses the indices of the labels of a step.
     fn choose(
         &self,
         truths: &[Option<usize>],
@@ -146,8 +147,8 @@ impl LabelTexts {
         let mut all: Vec<usize> = (0..count).collect();
         if count > most {
             random.shuffle(&mut all);
-            // First what the batch shows, then what the teacher finds likely, then the others as
-            // they were shuffled.
+            // Labels in the batch come first, then the teacher's likely labels, then the others in
+            // shuffled order.
             let mut rank = vec![2; count];
             if let (Some(distill), Some(taught)) = (&self.distill, taught) {
                 let likely = distill.likely(taught, most);
@@ -164,7 +165,7 @@ impl LabelTexts {
         all
     }
 
-    /// A text of a label: one of its names in one of the prompts.
+    /// Returns a text of a label: one of its names in one of the prompts.
     fn text(&self, at: usize, random: &mut Random) -> String {
         let names = &self.taxonomy.node(self.taxonomy.labelled()[at]).names;
         let mut one = |n: usize| random.below(n as u32) as usize;
@@ -173,7 +174,7 @@ impl LabelTexts {
         prompt(&self.prompts[one(self.prompts.len())], &names[name])
     }
 
-    /// Target of a label: all of it, but for what smoothing spends on near labels.
+    /// Target shares for a label: 1 less the smoothing, which is spread over near labels.
     fn shares(&self, truth: usize) -> &[f32] {
         self.shares[truth].get_or_init(|| {
             let labels = self.taxonomy.labelled();
@@ -202,7 +203,7 @@ mod tests {
     use crate::data::{BatchSpec, BatchStream, Position, Synthetic};
     use crate::model_file::MERGES;
 
-    /// A tree of `count` labels in pairs below their own parents.
+    /// A tree of `count` labels, with a parent for every pair.
     fn taxonomy(count: usize) -> Taxonomy {
         let pair = |i: usize| {
             let parent = i / 2;

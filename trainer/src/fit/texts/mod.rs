@@ -1,4 +1,4 @@
-//! What a step changes in the texts of its batch, and the texts that it adds.
+//! Texts that a step changes in its batch, and texts that it adds.
 
 mod climb;
 mod label_texts;
@@ -21,7 +21,7 @@ use crate::data::Batch;
 use crate::data::batches::distill::Distill;
 use crate::data::batches::feature_rows::FeatureRows;
 
-/// Draws what depends on the step and not on the place in the data.
+/// Samples texts that depend on the step and not on the position in the data.
 pub(super) struct StepTexts {
     climber: Climber,
     labels: Option<LabelTexts>,
@@ -31,8 +31,8 @@ pub(super) struct StepTexts {
 }
 
 impl StepTexts {
-    /// As a configuration says. `teacher` is the classifier that is distilled, if one is, with how
-    /// its classes fit the labels.
+    /// Creates the texts of a configuration. `teacher` is the classifier that is distilled, if any,
+    /// with the mapping of its classes to the labels.
     pub(super) fn new(
         taxonomy: &Taxonomy,
         tokenizer: &Arc<Tokenizer>,
@@ -50,7 +50,7 @@ impl StepTexts {
         })
     }
 
-    /// Change a batch; the same way whenever the same step is taken.
+    /// Changes a batch; the changes depend only on the seed and the step.
     ///
     /// # Errors
     /// When the device fails.

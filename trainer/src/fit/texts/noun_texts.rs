@@ -1,9 +1,9 @@
-//! Names of nouns, and of the taxonomy nodes that they belong to, drawn for a training step.
+//! Names of nouns and of the taxonomy nodes that they belong to, sampled for a training step.
 //!
-//! A photo teaches the labels. Words that are no label are learned from a table of nouns: the
-//! contrast of a noun with nodes of the taxonomy puts it near the deepest node at or above it, with a
-//! smaller share for the nodes further up, so that the nodes between the root and the labels find
-//! their places too.
+//! Photos train the labels. Words that are no label are learned from a table of nouns: the contrast
+//! of a noun with taxonomy nodes places it near the deepest node at or above it. A smaller share of
+//! the target goes to nodes further up, so the nodes between the root and the labels are placed
+//! too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,20 +21,21 @@ use crate::data::nouns::noun_senses::NounSenses;
 use crate::data::nouns::wordnet::Nouns;
 use crate::data::records::random::{Purpose, Random};
 
-/// Share of the draws that take a name of a taxonomy node; the others take any noun.
+/// Share of the samples that are names of taxonomy nodes; the others are any noun.
 const FROM_TAXONOMY: f32 = 0.35;
 /// Share of a noun's target that goes to the deepest node at or above it; the rest goes to one of
 /// that node's ancestors.
 const DEEPEST: f32 = 0.7;
-/// Probability that the ancestor of a target is the next one up, the one after that, and so on.
+/// Probability to stop at each ancestor, starting with the nearest (geometric distribution).
 const STOP_CLIMBING: f32 = 0.4;
-/// Factor on how often a name with a capital letter is drawn: most are names of people and places.
+/// Factor on the sampling weight of a name with a capital letter: most are names of people and
+/// places.
 const PROPER_NAME: f64 = 0.1;
-/// Power of the number of tokens that a name's frequency falls with. The vocabulary's merges were
-/// learned from captions, so frequent words have few tokens.
+/// The sampling weight of a name falls with this power of its number of tokens. The vocabulary's
+/// merges were learned from captions, so frequent words have few tokens.
 const LENGTH_POWER: f64 = 1.5;
 
-/// A name that can be drawn, and the nodes that it belongs to with their shares.
+/// A name that can be sampled, and the nodes that it belongs to with their shares.
 #[derive(Clone, Debug)]
 struct Entry {
     name: String,
@@ -42,15 +43,15 @@ struct Entry {
     generality: f32,
 }
 
-/// Draws the texts of a step.
+/// Samples the nouns of a step.
 pub struct NounTexts {
     taxonomy: Taxonomy,
     /// Names of nodes, then of other nouns.
     of_nodes: Vec<Entry>,
     of_nouns: Vec<Entry>,
-    /// Running sums of how often the nouns are drawn.
+    /// Cumulative sampling weights of the nouns.
     cumulative: Vec<f64>,
-    /// How general each node of the taxonomy is.
+    /// Generality of each node of the taxonomy.
     node_generality: Vec<f32>,
     tokenizer: Arc<Tokenizer>,
     context: usize,
@@ -59,7 +60,7 @@ pub struct NounTexts {
 }
 
 impl NounTexts {
-    /// Texts for `loss.nouns` of a configuration; none where that is 0.
+    /// Creates the texts for `loss.nouns` of a configuration; none where that is 0.
     ///
     /// # Errors
     /// A missing or broken `dataset.nouns`; no noun that belongs to a node.
@@ -90,7 +91,7 @@ impl NounTexts {
     ) -> anyhow::Result<Self> {
         let senses = NounSenses::new(taxonomy, nouns);
         let generality = Generality::new(taxonomy, nouns, &senses);
-        // A noun that belongs to no node can be told how general it is, and nothing else.
+        // A noun that belongs to no node is only used for the generality term.
         let takes_all = config.loss.generality > 0.0;
         let names: BTreeSet<&str> = nouns
             .iter()
@@ -143,7 +144,7 @@ impl NounTexts {
         })
     }
 
-    /// Give a batch its nouns; the same ones whenever the same step is taken.
+    /// Adds nouns to a batch; the choice depends only on the seed and the step.
     pub fn apply(&self, batch: &mut Batch, step: u64) {
         batch.nouns = Some(self.batch(step));
     }
@@ -217,7 +218,7 @@ impl NounTexts {
         &self.of_nouns[found.min(self.of_nouns.len() - 1)]
     }
 
-    /// A nameable node above another one, rather near it; none where there is none.
+    /// Samples a nameable ancestor of a node, near ones more often; `None` where there is none.
     fn ancestor(&self, node: NodeIx, random: &mut Random) -> Option<NodeIx> {
         let mut path = self.taxonomy.path_to(node);
         path.pop();
@@ -236,7 +237,7 @@ impl NounTexts {
     }
 }
 
-/// Every name of every node that a person would name, synonyms included.
+/// Lists every name of every node that people commonly name, synonyms included.
 fn node_names(taxonomy: &Taxonomy, generality: &[f32]) -> Vec<Entry> {
     let nodes = (0..).map(NodeIx).zip(taxonomy.nodes());
     let nameable = nodes.filter(|(ix, node)| node.labelled || taxonomy.is_nameable(*ix));
@@ -250,8 +251,8 @@ fn node_names(taxonomy: &Taxonomy, generality: &[f32]) -> Vec<Entry> {
         .collect()
 }
 
-/// Nodes that a name belongs to, over all its senses; shares sum to 1. A node that nobody names
-/// stands for the nearest one above it that people name; senses without such a node are left out.
+/// Nodes that a name belongs to, over all its senses; shares sum to 1. A node without a common name
+/// is replaced by its nearest ancestor with one; senses without such a node are left out.
 fn places(taxonomy: &Taxonomy, senses: &NounSenses<'_>, name: &str) -> Vec<(NodeIx, f32)> {
     let mut shares: BTreeMap<NodeIx, f64> = BTreeMap::new();
     for sense in senses.of(name) {
@@ -263,7 +264,7 @@ fn places(taxonomy: &Taxonomy, senses: &NounSenses<'_>, name: &str) -> Vec<(Node
             }
         }
     }
-    // Senses that a photo hardly ever shows would only blur the target.
+    // Senses that photos hardly ever show would only blur the target.
     let largest = shares.values().copied().fold(0.0, f64::max);
     shares.retain(|_, share| *share > 0.2 * largest);
     let sum: f64 = shares.values().sum();
@@ -321,7 +322,7 @@ mod tests {
         };
         assert_eq!(place("puppy").as_deref(), Some("dog"));
         assert_eq!(place("horse").as_deref(), Some("animal"));
-        // Nothing that people name lies above it.
+        // No ancestor has a common name.
         assert_eq!(place("happiness"), None);
     }
 

@@ -1,4 +1,4 @@
-//! Pairs of texts of which the second says more than the first, along paths of the taxonomy.
+//! Pairs of a general and a more specific text, along paths of the taxonomy.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::data::records::random::{Purpose, Random};
 use crate::eval::prompts;
 use crate::words::with_article;
 
-/// Pairs of a step.
+/// Number of pairs in a step.
 const PAIRS: usize = 64;
 
-/// Draws pairs of texts.
+/// Samples pairs of texts.
 pub struct OrderTexts {
     taxonomy: Taxonomy,
-    /// Paths of two nodes and more, from below the root to a label.
+    /// Paths of at least two nodes, from below the root to a label.
     paths: Vec<Vec<NodeIx>>,
     tokenizer: Arc<Tokenizer>,
     context: usize,
@@ -27,11 +27,11 @@ pub struct OrderTexts {
 }
 
 impl OrderTexts {
-    /// Texts for `loss.order` of a configuration; none where that is 0, or where the taxonomy has
-    /// no two nodes one below the other.
+    /// Creates the texts for `loss.order` of a configuration; none where that is 0, or where the
+    /// taxonomy has no two nodes one below the other.
     ///
     /// # Errors
-    /// An unknown set of prompts, which the fixed name used here never is.
+    /// An unknown set of prompts, which cannot happen with the fixed name used here.
     pub fn new(
         taxonomy: Taxonomy,
         tokenizer: &Arc<Tokenizer>,
@@ -53,7 +53,7 @@ impl OrderTexts {
         }))
     }
 
-    /// Give a batch its pairs; the same ones whenever the same step is taken.
+    /// Adds pairs to a batch; the choice depends only on the seed and the step.
     pub fn apply(&self, batch: &mut Batch, step: u64) {
         let random = &mut Random::new(self.seed, Purpose::Order, step, 0);
         let pairs: Vec<[String; 2]> = (0..PAIRS).map(|_| self.pair(random)).collect();
@@ -62,8 +62,8 @@ impl OrderTexts {
         batch.order = Some(self.tokenizer.encode_batch(&texts, self.context));
     }
 
-    /// Two nodes of a path, the general one first, both in the same words: bare names, names with
-    /// articles, names in a prompt, or names along the path, as chains of ranks have them.
+    /// Samples two nodes of a path, the general one first, both in the same form: bare names, names
+    /// with articles, names in a prompt, or names along the path as in chains of ranks.
     fn pair(&self, random: &mut Random) -> [String; 2] {
         let mut one = |n: usize| random.below(n as u32) as usize;
         let path = &self.paths[one(self.paths.len())];
@@ -71,7 +71,7 @@ impl OrderTexts {
         let specific = general + 1 + one(path.len() - general - 1);
         let name = |at: usize| self.taxonomy.name(path[at]);
         let (form, template) = (one(4), &self.prompts[one(self.prompts.len())]);
-        // Chains of ranks leave out some of the path.
+        // Chains of ranks skip some nodes of the path.
         let told: Vec<usize> = (0..=specific)
             .filter(|at| [general, specific].contains(at) || one(2) == 0)
             .collect();
@@ -115,7 +115,7 @@ mod tests {
         let mut joined = 0;
         for _ in 0..200 {
             let [general, specific] = texts.pair(random);
-            // The cup has no path of two, and the root stands in no pair.
+            // The path of the cup has only one node below the root, and no pair contains the root.
             assert!(depth(&general).unwrap() < depth(&specific).unwrap());
             joined += u32::from(specific == "animal bird penguin");
         }

@@ -1,11 +1,11 @@
-//! How people write of a thing: its bare name, its plural, with an article, an owner, an adjective.
+//! Common phrasings of a name: bare, plural, with an article, a possessive or an adjective.
 
 use espalier_core::caption::prompts::{PATTERNS, prompt};
 
 use crate::data::records::random::Random;
 use crate::words::{plural, with_article};
 
-/// Words that stand before a name and leave what it names alone.
+/// Adjectives that do not change what a name refers to.
 const ADJECTIVES: [&str; 24] = [
     "big",
     "small",
@@ -32,12 +32,12 @@ const ADJECTIVES: [&str; 24] = [
     "colourful",
     "funny",
 ];
-/// Whose a thing is, or which one is meant.
+/// Possessives and other determiners.
 const DETERMINERS: [&str; 7] = ["my", "your", "his", "our", "the", "this", "grandma's"];
-/// How many there are.
+/// Quantities for plurals.
 const QUANTITIES: [&str; 5] = ["two", "some", "many", "three", "a few"];
 
-/// A name in one of the ways in which people write of it; half of the time the bare name.
+/// Returns a name in a common phrasing; half of the time the bare name.
 pub(super) fn phrase(name: &str, random: &mut Random) -> String {
     let mut of = |words: &[&'static str]| words[random.below(words.len() as u32) as usize];
     let adjective = of(&ADJECTIVES);

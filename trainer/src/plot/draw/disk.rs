@@ -13,19 +13,20 @@ use crate::plot::disk::{By, Centre, Disk, Dot};
 const RADIUS: f64 = 168.0;
 const MIDDLE: [f64; 2] = [COLUMN / 2.0, 176.0];
 
-/// Most labels that are tried.
+/// Maximum number of labels that are tried.
 const LABELS: usize = 32;
 
-/// Most small nodes that a label may cover.
+/// Maximum number of small nodes that a label may cover.
 const COVERED: usize = 1;
 
-/// From the disk to the canvas; what is shown of the disk reaches to `reach`.
+/// Mapping from the disk to the canvas; the visible part of the disk has radius `reach`.
 struct View {
     reach: f64,
 }
 
 impl View {
-    /// The whole disk where points come near its rim, else as much as holds them all.
+    /// Shows the whole disk if points come near its rim, otherwise only the part that holds all
+    /// points.
     fn of(data: &Disk) -> Self {
         let dots = data.nodes.iter().chain(&data.photos).map(|d| d.at);
         let norms = dots.chain(data.root).map(|p| p[0].hypot(p[1]));
@@ -50,12 +51,12 @@ fn colour(theme: Theme, dot: &Dot) -> Colour {
     dot.branch.map_or(theme.muted(), |b| theme.series(b))
 }
 
-/// Size of a node by the labels below it.
+/// Size of a node by its number of labels.
 fn size(dot: &Dot) -> f64 {
     1.5 + 0.55 * (dot.labels.max(1) as f64).ln()
 }
 
-/// Draw the disk.
+/// Draws the disk.
 #[must_use]
 pub fn disk(data: &Disk, theme: Theme) -> Canvas {
     let entries: Vec<(&str, Colour)> = data
@@ -65,7 +66,7 @@ pub fn disk(data: &Disk, theme: Theme) -> Canvas {
         .map(|(i, name)| (name.as_str(), theme.series(i)))
         .collect();
     let top = MIDDLE[1] + RADIUS + 18.0;
-    // Measured on a canvas that is thrown away: the height must be known first.
+    // Measures on a temporary canvas: the height must be known first.
     let mut trial = Canvas::new(COLUMN, top, theme, "");
     let foot = key::row(&mut trial, [8.0, top], &entries, COLUMN - 8.0);
     let title = format!("Taxonomy in the Poincaré disk of {}", data.model);
@@ -104,15 +105,15 @@ fn note(data: &Disk) -> String {
     format!("{by}{factor}; rings: distance to {middle}")
 }
 
-/// Circles of equal distance to the middle, and the rim where it is in view; their radii on the
-/// canvas and their distances.
+/// Circles of equal distance to the middle, and the rim if it is visible; returns their radii on
+/// the canvas and their distances.
 fn rings(canvas: &mut Canvas, view: &View) -> Vec<(f64, String)> {
     let mut out = Vec::new();
     let theme = canvas.theme();
     if view.reach >= 1.0 {
         canvas.circle(MIDDLE, RADIUS, Paint::stroke(theme.muted(), THIN));
     }
-    // 2 atanh of the reach; the whole disk has no end.
+    // 2 atanh of the reach; infinite for the whole disk.
     let shown = view.reach.min(0.99);
     let farthest = (2.0 * shown / (1.0 - shown)).ln_1p();
     let ticks = Scale::new([0.0, farthest], [0.0, 1.0]).ticks(3);
@@ -127,7 +128,7 @@ fn rings(canvas: &mut Canvas, view: &View) -> Vec<(f64, String)> {
     out
 }
 
-/// Their distances, over whatever is there.
+/// Labels of the circles with their distances, drawn over everything else.
 fn distances(canvas: &mut Canvas, rings: &[(f64, String)]) {
     let muted = canvas.theme().muted();
     for (radius, label) in rings {
@@ -137,7 +138,7 @@ fn distances(canvas: &mut Canvas, rings: &[(f64, String)]) {
     }
 }
 
-/// Edges along geodesics: arcs of circles that meet the rim at right angles.
+/// Edges along geodesics: circular arcs orthogonal to the rim.
 fn edges(canvas: &mut Canvas, data: &Disk, view: &View) {
     let theme = canvas.theme();
     for node in &data.nodes {
@@ -153,11 +154,11 @@ fn edges(canvas: &mut Canvas, data: &Disk, view: &View) {
     }
 }
 
-/// Radius of the circle through two points that meets the unit circle at right angles, and whether
-/// the way from the first to the second turns right on a canvas whose y runs downward; none where
-/// it is as good as straight.
+/// Radius of the circle through two points that is orthogonal to the unit circle, and whether the
+/// arc from the first to the second turns right on a canvas whose y points downward; `None` if the
+/// arc is almost straight.
 fn geodesic(p: [f64; 2], q: [f64; 2]) -> Option<(f64, bool)> {
-    // The middle m satisfies 2 <m, p> = 1 + |p|^2, and the same for q.
+    // The centre m satisfies 2 <m, p> = 1 + |p|^2, and the same for q.
     let cross = p[0] * q[1] - p[1] * q[0];
     if cross.abs() < 1e-4 {
         return None;
@@ -180,7 +181,7 @@ fn dots(canvas: &mut Canvas, data: &Disk, view: &View) {
         canvas.circle(view.at(photo.at), 1.8, paint);
     }
     let mut nodes: Vec<&Dot> = data.nodes.iter().collect();
-    // Small ones on top of large ones.
+    // Draws small nodes over large ones.
     nodes.sort_by_key(|d| std::cmp::Reverse(d.labels));
     for node in nodes {
         let paint = Paint::fill(colour(theme, node)).outlined(theme.paper(), 0.5);
@@ -196,8 +197,8 @@ fn dots(canvas: &mut Canvas, data: &Disk, view: &View) {
     );
 }
 
-/// Labels of the broad nodes; of nodes above the same labels only the most specific tells
-/// something.
+/// Labels of the broad nodes. Of nodes with the same labels below them, only the most specific is
+/// informative.
 fn names(canvas: &mut Canvas, data: &Disk, view: &View, rings: &[(f64, String)]) {
     let theme = canvas.theme();
     let repeated = |i: usize, node: &Dot| {
@@ -213,7 +214,7 @@ fn names(canvas: &mut Canvas, data: &Disk, view: &View, rings: &[(f64, String)])
         .collect();
     nodes.sort_by_key(|d| std::cmp::Reverse(d.labels));
     nodes.truncate(LABELS);
-    // Two concepts may have one name; once is enough.
+    // Two concepts may share a name, which is shown once.
     let mut seen = std::collections::BTreeSet::new();
     nodes.retain(|d| seen.insert(d.name.as_str()));
     let root = data.root.map(|p| view.at(p));

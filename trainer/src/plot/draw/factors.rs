@@ -14,7 +14,7 @@ const ROW: f64 = 66.0;
 const GAP: f64 = 8.0;
 const FOOT: f64 = 42.0;
 
-/// The factors that are told apart by colour: the strongest one of each concept.
+/// The factors highlighted by colour: the strongest one of each concept.
 struct Strongest {
     first: usize,
     second: usize,
@@ -30,7 +30,7 @@ impl Strongest {
     }
 }
 
-/// Draw the factors of two concepts and of their composition.
+/// Draws the factors of two concepts and of their composition.
 #[must_use]
 pub fn factors(data: &Factors, theme: Theme) -> Canvas {
     let height = 3.0 * (HEAD + ROW) + 2.0 * GAP + FOOT;

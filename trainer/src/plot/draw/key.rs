@@ -1,5 +1,5 @@
-//! Names of series: beside their curves where there is room, else in a corner; names of groups in a
-//! row.
+//! Names of series: next to their curves if there is room, otherwise in a corner; names of groups
+//! in a row.
 
 use crate::figure::canvas::body_width;
 use crate::figure::font::{self, Weight};
@@ -15,12 +15,12 @@ const LINE: f64 = 14.0;
 pub(super) struct Named {
     pub(super) name: String,
     pub(super) colour: Colour,
-    /// Where the name would be best.
+    /// Preferred position of the name.
     pub(super) at: [f64; 2],
 }
 
 impl Named {
-    /// No name, for a curve that has its own elsewhere.
+    /// No name, for a curve that is named elsewhere.
     pub(super) fn nothing() -> Self {
         Self {
             name: String::new(),
@@ -37,7 +37,7 @@ pub(super) struct Curve {
     pub(super) paint: Paint,
 }
 
-/// Draw curves, the later over the earlier, and name each inside `frame`.
+/// Draws curves, later ones on top, and names each of them inside `frame`.
 pub(super) fn curves(canvas: &mut Canvas, curves: Vec<Curve>, frame: [f64; 4]) {
     for curve in &curves {
         canvas.polyline(&curve.line, curve.paint);
@@ -48,8 +48,8 @@ pub(super) fn curves(canvas: &mut Canvas, curves: Vec<Curve>, frame: [f64; 4]) {
     names(canvas, &named, frame, &lines);
 }
 
-/// Names beside the curves, inside `frame`, not over any of `curves`; those without a place stand
-/// together in the emptiest corner.
+/// Names next to the curves, inside `frame`, without covering any of `curves`; names that do not
+/// fit are listed in the emptiest corner.
 fn names(canvas: &mut Canvas, named: &[Named], frame: [f64; 4], curves: &[Vec<[f64; 2]>]) {
     let mut points: Vec<([f64; 2], f64)> = curves.iter().flatten().map(|p| (*p, 2.0)).collect();
     let wishes: Vec<Wish> = named
@@ -77,7 +77,7 @@ fn names(canvas: &mut Canvas, named: &[Named], frame: [f64; 4], curves: &[Vec<[f
     corner(canvas, &rest, frame, &points);
 }
 
-/// Names under one another in the corner that hides least.
+/// Names listed in the corner that hides least.
 fn corner(canvas: &mut Canvas, named: &[&Named], frame: [f64; 4], points: &[([f64; 2], f64)]) {
     let widths = named
         .iter()
@@ -117,8 +117,8 @@ fn corner(canvas: &mut Canvas, named: &[&Named], frame: [f64; 4], points: &[([f6
     }
 }
 
-/// Coloured dots with names, from `at` to the right, in as many lines as it takes downward; the
-/// height that the lines take.
+/// Coloured dots with names, from `at` to the right, in as many lines as needed; returns the height
+/// of the lines.
 pub(super) fn row(
     canvas: &mut Canvas,
     at: [f64; 2],

@@ -1,4 +1,4 @@
-//! A photo, its captions by their radius, and its path in the taxonomy.
+//! A photo, its captions by radius, and its path in the taxonomy.
 
 use espalier_core::caption::PathStep;
 
@@ -19,7 +19,7 @@ const RUNG: f64 = 19.0;
 const FOOT: f64 = 42.0;
 const LINE: f64 = 14.0;
 
-/// Draw a ladder.
+/// Draws a ladder.
 #[must_use]
 pub fn ladder(data: &Ladder, photo: &Thumbnail, theme: Theme) -> Canvas {
     let [width, height] = photo.within(PHOTO, PHOTO);
@@ -58,14 +58,14 @@ pub fn ladder(data: &Ladder, photo: &Thumbnail, theme: Theme) -> Canvas {
     canvas
 }
 
-/// Radii from below the first rung to the last; the photo's own lies far beyond and is not drawn.
+/// Radii from below the first rung to the last; the photo's own is much larger and is not drawn.
 fn scale(data: &Ladder) -> Scale {
     let [low, high] = bounds(data.rungs.iter().map(|r| r.radius)).unwrap_or([0.0, 1.0]);
     let pad = 0.06 * (high - low).max(1e-3);
     Scale::new([low - pad, high + pad], AXIS)
 }
 
-/// A node of the path, at a distance from the left and on a line.
+/// A node of the path, with its horizontal position and line.
 struct Word<'a> {
     step: &'a PathStep,
     at: [f64; 2],
@@ -73,7 +73,7 @@ struct Word<'a> {
     last: bool,
 }
 
-/// Between a name, its probability and the mark behind them.
+/// Gap between a name, its probability and the mark after them.
 const SPACE: f64 = 4.0;
 
 impl Word<'_> {
@@ -89,7 +89,7 @@ impl Word<'_> {
         format!("{:.0} %", 100.0 * self.step.p)
     }
 
-    /// Distances from its left end to the probability, to the mark and to the next word.
+    /// Offsets from its left end to the probability, to the mark and to the next word.
     fn stops(&self) -> [f64; 3] {
         let percent = text_width(&self.step.name, BODY, self.weight()) + SPACE;
         let mark = percent + text_width(&self.percent(), SMALL, Weight::Regular) + 1.5 * SPACE;
@@ -97,7 +97,7 @@ impl Word<'_> {
     }
 }
 
-/// The path set in lines; nodes beyond the stop are not carried by the evidence.
+/// The path broken into lines; nodes beyond the stop are not supported by the evidence.
 fn path_words(data: &Ladder) -> Vec<Word<'_>> {
     let mut words: Vec<Word<'_>> = Vec::new();
     let (mut x, mut line, mut carried) = (8.0, 0.0, true);

@@ -1,4 +1,4 @@
-//! A lineage among its siblings in the plane of UMAP, which has no axes worth drawing.
+//! A lineage among its siblings in the UMAP plane, whose axes have no meaning.
 
 use crate::figure::font::Weight;
 use crate::figure::labels::{self, Placed, Wish};
@@ -9,11 +9,11 @@ use crate::figure::{Anchor, Canvas, Paint, Text, Theme};
 use crate::plot::lineage::{Item, Umap};
 
 const HEIGHT: f64 = 320.0;
-/// Room around the points for labels, left and right, above and below.
+/// Margins around the points for labels, horizontal and vertical.
 const ROOM: [f64; 2] = [46.0, 24.0];
 const FOOT: f64 = 26.0;
 
-/// From general to specific, light to dark on paper; the order of viridis.
+/// Colours from general to specific, light to dark on paper; the order of viridis.
 const RANKS: [Colour; 6] = [
     "#6bbf59", "#27a884", "#23888e", "#31688e", "#443a83", "#440154",
 ];
@@ -23,7 +23,8 @@ const RANKS_ON_DARK: [Colour; 6] = [
 
 fn colour(theme: Theme, rank: usize, last: usize) -> Colour {
     let steps = RANKS.len() - 1;
-    // To the nearest step, so that the first and the last are reached and all are used alike.
+    // Rounds to the nearest step, so that the first and the last are reached and all are used
+    // equally.
     let at = (2 * rank * steps + last) / (2 * last.max(1));
     match theme {
         Theme::Light => RANKS[at.min(steps)],
@@ -31,7 +32,7 @@ fn colour(theme: Theme, rank: usize, last: usize) -> Colour {
     }
 }
 
-/// Draw a lineage.
+/// Draws a lineage.
 #[must_use]
 pub fn lineage(data: &Umap, theme: Theme) -> Canvas {
     let title = format!("{} and its siblings in {}", data.label, data.model);
@@ -60,7 +61,7 @@ pub fn lineage(data: &Umap, theme: Theme) -> Canvas {
     canvas
 }
 
-/// Places on the canvas, both directions to the same scale.
+/// Positions on the canvas, with the same scale in both directions.
 fn places(data: &Umap) -> Vec<[f64; 2]> {
     let of = |k: usize| bounds(data.items.iter().map(|i| i.at[k])).unwrap_or([0.0, 1.0]);
     let (x, y) = (of(0), of(1));
@@ -93,7 +94,7 @@ fn wish(item: &Item, at: [f64; 2]) -> Wish {
     }
 }
 
-/// The lineage's names first; siblings are named as far as there is room.
+/// The lineage's names first; siblings are named if there is room.
 fn names(canvas: &mut Canvas, data: &Umap, places: &[[f64; 2]]) {
     let theme = canvas.theme();
     let wishes: Vec<Wish> = data
@@ -112,9 +113,9 @@ fn names(canvas: &mut Canvas, data: &Umap, places: &[[f64; 2]]) {
     let frame = [2.0, 2.0, COLUMN - 2.0, HEIGHT - 2.0];
     let lineage = data.items.iter().filter(|i| i.on_lineage).count();
     let (first, rest) = wishes.split_at(lineage);
-    // What the figure is about has the first choice.
+    // The lineage has priority.
     let first: Vec<Wish> = first.iter().rev().cloned().collect();
-    // The lineage is always named, siblings only where nothing is hidden.
+    // The lineage is always named, siblings only if nothing is hidden.
     let placed = labels::place(&first, frame, &points, usize::MAX);
     let mut taken = points;
     taken.extend(placed.iter().flat_map(|p| corners(p.area)));
@@ -142,7 +143,7 @@ fn lead(canvas: &mut Canvas, placed: &Placed, wish: &Wish, colour: Colour) {
     }
 }
 
-/// Points that fill an area closely enough that no label fits between them.
+/// Points dense enough in an area that no label fits between them.
 fn corners(area: [f64; 4]) -> Vec<([f64; 2], f64)> {
     let steps = ((area[2] - area[0]) / 6.0).ceil().max(1.0) as usize;
     let y = (area[1] + area[3]) / 2.0;

@@ -1,4 +1,4 @@
-//! From the numbers of a figure to a drawing of it.
+//! Drawing of the figures from their data.
 
 mod disk;
 mod factors;

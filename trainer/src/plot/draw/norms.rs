@@ -12,10 +12,10 @@ const LEFT: f64 = 46.0;
 const RIGHT: f64 = COLUMN - 10.0;
 const TOP: f64 = 20.0;
 const HEIGHT: f64 = 172.0;
-/// Below a panel: ticks, numbers and the name of the axis.
+/// Space below a panel: ticks, numbers and the name of the axis.
 const FOOT: f64 = 42.0;
 
-/// Draw the distributions.
+/// Draws the distributions.
 #[must_use]
 pub fn norms(data: &Norms, theme: Theme) -> Canvas {
     let panels = if data.factors.is_empty() { 1.0 } else { 2.0 };
@@ -32,7 +32,7 @@ pub fn norms(data: &Norms, theme: Theme) -> Canvas {
 fn distributions(canvas: &mut Canvas, data: &Norms) {
     let theme = canvas.theme();
     let bottom = TOP + HEIGHT;
-    // As far as the curves go, which run out beyond the bins.
+    // Up to the ends of the curves, which extend beyond the bins.
     let ends = data
         .series
         .iter()

@@ -1,4 +1,4 @@
-//! Precision over recall, one curve a model.
+//! Precision over recall, one curve per model.
 
 use super::key::{self, Curve, Named};
 use crate::eval::metrics::curve::Point;
@@ -9,13 +9,13 @@ use crate::figure::{Canvas, Paint, Scale, Text, Theme};
 use crate::plot::pr::Pr;
 
 const LEFT: f64 = 46.0;
-/// Beside the frame the line of chance has its name.
+/// Margin beside the frame, for the name of the chance line.
 const RIGHT: f64 = COLUMN - 42.0;
 const TOP: f64 = 26.0;
 const HEIGHT: f64 = 200.0;
 const FOOT: f64 = 42.0;
 
-/// Draw the curves.
+/// Draws the curves.
 #[must_use]
 pub fn pr(data: &Pr, theme: Theme) -> Canvas {
     let title = "Precision and recall of finding parts by their whole";
@@ -27,7 +27,7 @@ pub fn pr(data: &Pr, theme: Theme) -> Canvas {
     let top = ((highest * 10.0).ceil() / 10.0).clamp(0.1, 1.0);
     let y = Scale::new([0.0, top], [bottom, TOP]);
     let height = y.at(data.chance);
-    // At its end, where curves come down to it; inside, its name would lie on one of them.
+    // Named at its end, where curves come down to it; inside, the name would cover one of them.
     for (text, up) in [
         ("chance".to_owned(), -5.0),
         (format!("{:.3}", data.chance), 5.0),
@@ -37,7 +37,7 @@ pub fn pr(data: &Pr, theme: Theme) -> Canvas {
     }
     let mut curves = vec![Curve {
         named: Named::nothing(),
-        // Dense, so that no name is put on it.
+        // Sampled densely, so that no name covers it.
         line: (0..60)
             .map(|i| [LEFT + f64::from(i) * (RIGHT - LEFT) / 59.0, height])
             .collect(),

@@ -1,4 +1,4 @@
-//! A walk from top to bottom: where it begins, what it passes, where it ends.
+//! A walk from top to bottom: its start, its stops and its end.
 
 use crate::figure::axes::THIN;
 use crate::figure::font::{Weight, wrap};
@@ -12,26 +12,26 @@ const TOP: f64 = 30.0;
 const FOOT: f64 = 14.0;
 /// Box of the photos at the ends.
 const PHOTO: f64 = 104.0;
-/// Place of the track.
+/// Position of the track.
 const TRACK: f64 = 130.0;
-/// Left end of what is passed, and its right end.
+/// Left and right end of the stops.
 const LABELS: [f64; 2] = [158.0, COLUMN - 44.0];
-/// Height of a line of text and of a small picture with the room around.
+/// Height of a line of text and of a thumbnail with its margins.
 const LINE: f64 = 12.0;
 const GAP: f64 = 6.0;
 const SMALL_PHOTO: f64 = 44.0;
 
-/// What is shown beside a walk.
+/// Content shown next to a walk.
 pub struct Shown<'a> {
-    /// Photo that it begins at.
+    /// Photo at its start.
     pub from: &'a Thumbnail,
-    /// Photo that it ends at.
+    /// Photo at its end.
     pub to: Option<&'a Thumbnail>,
-    /// What it could pass.
+    /// Candidates of the walk.
     pub candidates: &'a [Candidate],
 }
 
-/// A stop with its lines and its picture.
+/// A stop with its lines and its image.
 struct Entry<'a> {
     stop: &'a Stop,
     lines: Vec<String>,
@@ -47,7 +47,7 @@ impl Entry<'_> {
     }
 }
 
-/// Draw a walk.
+/// Draws a walk.
 #[must_use]
 pub fn traversal(data: &Traversal, shown: &Shown<'_>, theme: Theme) -> Canvas {
     let entries: Vec<Entry<'_>> = data
@@ -79,7 +79,7 @@ pub fn traversal(data: &Traversal, shown: &Shown<'_>, theme: Theme) -> Canvas {
         .iter()
         .map(|e| TOP + e.stop.share * length)
         .collect();
-    // Half a label may stand out above and below the track.
+    // Half a label may extend above and below the track.
     let places = spread(&wanted, &heights, TOP - 8.0, TOP + length + 8.0);
     let digits = digits(data);
     for (entry, (wanted, y)) in entries.iter().zip(wanted.iter().zip(places)) {
@@ -143,7 +143,7 @@ fn leader(canvas: &mut Canvas, from: f64, to: f64) {
     canvas.polyline(&places, paint);
 }
 
-/// Decimals of the radii, enough to tell those of a walk apart.
+/// Number of decimals of the radii, enough to distinguish those of a walk.
 fn digits(data: &Traversal) -> usize {
     let [low, high] = bounds(data.stops.iter().map(|s| s.radius)).unwrap_or([0.0, 1.0]);
     let spread = (high - low).max(1e-4);
