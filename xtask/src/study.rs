@@ -16,6 +16,7 @@ use clap::Args;
 
 use self::table::Found;
 use crate::document;
+use crate::paths;
 use crate::process::{capture, command, run as execute};
 
 const DOCUMENT: &str = "docs/study.md";
@@ -130,7 +131,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
 }
 
 fn trainer(root: &Path, options: &Options) -> Command {
-    let built = || root.join("target/release/trainer");
+    let built = || paths::release(root).join("trainer");
     command(options.trainer.clone().unwrap_or_else(built))
 }
 
@@ -209,13 +210,26 @@ fn evals(root: &Path, options: &Options, run: &Path) -> Vec<Command> {
         .collect()
 }
 
+/// `key=value` without the folders of a path, which differ from machine to machine.
+fn without_folders(pair: &str) -> String {
+    match pair.split_once('=') {
+        Some((key, value)) => format!("{key}={}", value.rsplit('/').next().unwrap_or_default()),
+        None => pair.to_owned(),
+    }
+}
+
 /// The settings of the study, for the document.
 fn circumstances(root: &Path, options: &Options) -> String {
     let start = options.init.as_ref().map_or("", |_| "--init … ");
     let more = if options.pairs.is_empty() {
         String::new()
     } else {
-        format!(" -- {}", options.pairs.join(" "))
+        let pairs: Vec<String> = options
+            .pairs
+            .iter()
+            .map(|pair| without_folders(pair))
+            .collect();
+        format!(" -- {}", pairs.join(" "))
     };
     format!(
         "- Machine: {}\n- Source: {}\n- Command: `cargo xtask study --data … --val … {start}--methods {} \
@@ -253,6 +267,15 @@ mod tests {
     fn words(command: &Command) -> String {
         let words: Vec<_> = command.get_args().map(|a| a.to_string_lossy()).collect();
         words.join(" ")
+    }
+
+    #[test]
+    fn folders_of_this_machine_are_left_out() {
+        assert_eq!(
+            without_folders("dataset.nouns=/a/b/nouns.tsv.gz"),
+            "dataset.nouns=nouns.tsv.gz"
+        );
+        assert_eq!(without_folders("optim.lr=2e-3"), "optim.lr=2e-3");
     }
 
     #[test]
