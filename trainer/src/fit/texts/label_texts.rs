@@ -16,8 +16,8 @@ use crate::data::sampling::nothing::{even, nothing, nothing_of};
 use crate::data::{Batch, ImageBatch};
 use crate::eval::prompts;
 
-/// Maximum number of labels in a step. Of a larger taxonomy, a step uses the labels of the batch
-/// and others at random.
+/// Usual limit on the labels of a step; all labels that the batch shows are kept, and with distillation
+/// `loss.distill_labels` is the limit.
 const MOST: usize = 512;
 /// Distance in taxonomy edges over which the target share of a near label falls by the factor e.
 const REACH: f64 = 2.0;
