@@ -52,7 +52,7 @@ pub struct Options {
     /// Samples of a step
     #[arg(long, default_value_t = 64)]
     batch_size: u64,
-    /// Where to compute
+    /// Device to compute on
     #[arg(long, default_value = "auto")]
     backend: String,
     /// Folder of the runs

@@ -38,9 +38,9 @@ impl Taxonomy {
     }
 }
 
-/// What `known` says of the head of a noun phrase, in the singular or the plural: of the trucks for `my old
-/// trucks`, the cutlery for `cutlery on a table`, the jeans for `a pair of jeans`. Of several endings that are
-/// known the longest counts, so that a hot dog is no dog.
+/// Looks up the head of a noun phrase, in the singular or the plural: `trucks` of `my old trucks`,
+/// `cutlery` of `cutlery on a table`, `jeans` of `a pair of jeans`. If `known` has several endings of the
+/// phrase, the longest one counts, so that a hot dog is not looked up as a dog.
 pub fn by_head<T>(phrase: &str, known: &impl Fn(&str) -> Option<T>) -> Option<T> {
     let phrase = phrase.to_lowercase();
     let words: Vec<&str> = phrase
@@ -66,7 +66,7 @@ pub fn by_head<T>(phrase: &str, known: &impl Fn(&str) -> Option<T>) -> Option<T>
     None
 }
 
-/// What `known` says of a name or, failing that, of what it may be the plural of.
+/// Looks up a name, and if `known` does not have it, the words that it may be the plural of.
 fn in_any_number<T>(name: &str, known: &impl Fn(&str) -> Option<T>) -> Option<T> {
     known(name).or_else(|| singulars(name).iter().find_map(|single| known(single)))
 }

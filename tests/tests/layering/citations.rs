@@ -42,7 +42,8 @@ pub fn cited(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// What a notation has: numbers at the start of headings and of bold words, and rows of the traps.
+/// Sections and traps of the notation: numbers at the start of headings and of bold words, and the first
+/// column of the table of traps.
 pub fn available(notation: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for line in notation.lines() {

@@ -1,13 +1,13 @@
-//! What every command that computes takes.
+//! Arguments that all computing commands share.
 
 use clap::Args;
 
 use crate::device::Backend;
 
-/// What every command that computes takes.
+/// Arguments that all computing commands share.
 #[derive(Args, Clone, Debug)]
 pub struct Common {
-    /// Where to compute.
+    /// Device to compute on.
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: Backend,
     /// Never use the network. Only `import` ever does; accepted so that scripts can say it.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// What to do with a dataset.
+/// Commands on datasets.
 #[derive(Debug, Subcommand)]
 pub enum DataCommand {
     /// Count what is there and what is broken.

@@ -21,7 +21,7 @@ pub struct EmbedArgs {
     /// File with one text a line.
     #[arg(long, value_name = "FILE", required_unless_present = "images")]
     pub texts: Option<PathBuf>,
-    /// What is written of a picture.
+    /// Feature that is written for each image.
     #[arg(long, value_enum, default_value = "point", requires = "images")]
     pub feature: Feature,
     /// Where to write the tensor `embeddings` [n, d] and, in the metadata, the `names` of its rows.

@@ -24,7 +24,7 @@ const BATCH: usize = 32;
 /// Names and embeddings of the rows of a result.
 type Embedded = (Vec<String>, Vec<Vec<f32>>);
 
-/// What is written of a batch of pictures.
+/// The chosen feature of a batch of images.
 enum Taken {
     Point,
     Pooled,

@@ -1,7 +1,6 @@
 //! Generality of a name: the number of nouns at or below its synset.
 //!
-//! On noun pairs rated as in HyperLex, this number alone is a strong predictor of whether one word
-//! is a type of another: a word with many nouns below it is seldom a type of one with few.
+//! A noun with many nouns below it is seldom a type of a noun with few.
 
 use std::collections::BTreeSet;
 
