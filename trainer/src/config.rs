@@ -31,19 +31,19 @@ use recipes::{layer_text, method_layer};
 pub use schedule::Schedule;
 pub use trains::Trains;
 
-/// What a run is trained on.
+/// Kind of the training data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DatasetKind {
     /// Image-text-box shards.
     Grit,
-    /// Chains of captions with contradictions, CSV.
+    /// Chains of captions with contradictory captions, CSV.
     Hierarcaps,
-    /// Pictures or texts with a place in a taxonomy.
+    /// Images or texts with a node of a taxonomy.
     Taxonomy,
-    /// Pictures with all their boxes.
+    /// Images with all their boxes.
     Parts,
-    /// Coloured shapes made on the fly.
+    /// Coloured shapes generated on the fly.
     Synthetic,
 }
 
@@ -55,58 +55,65 @@ pub struct DatasetConfig {
     pub kind: DatasetKind,
     /// Files, folders and globs.
     pub data: Vec<PathBuf>,
-    /// How often an epoch takes the records of each of `data`, on average; empty for once each.
+    /// Average number of times per epoch that the records of each path in `data` are used; empty
+    /// for once each.
     pub weights: Vec<f64>,
-    /// The same for validation; empty for none.
+    /// Files, folders and globs for validation; empty for none.
     pub val_data: Vec<PathBuf>,
-    /// Taxonomy file, or a shipped taxonomy by name: `wordnet`, also where it is not set, or
-    /// `imagenet`.
+    /// Taxonomy file, or the name of a shipped one: `wordnet` (the default) or `imagenet`.
     pub taxonomy: Option<PathBuf>,
-    /// Records of the synthetic set.
+    /// Number of records of the synthetic dataset.
     pub synthetic_records: u64,
-    /// Smallest side, in pixels, of a square with the area of the smallest box; scaled to the
-    /// model's input where it is not set.
+    /// Minimum size of a box: the side, in pixels, of a square with its area. If unset, 32 px at
+    /// 224 px, scaled to the model's input size.
     pub min_box_px: Option<f64>,
-    /// Whether pictures and boxes are centred on a white square before they are cropped.
+    /// Whether images and boxes are centred on a white square before they are cropped.
     pub white_pad: bool,
-    /// Area of random crops, as a share of the picture.
+    /// Smallest and largest area of random crops, as fractions of the image.
     pub crop_scale: [f32; 2],
-    /// Whether every other record is seen in a mirror, where no text of it speaks of left or right.
+    /// Whether each record is flipped horizontally with probability 1/2, unless one of its texts
+    /// mentions left or right.
     pub mirror: bool,
-    /// Probability that a picture or box is blurred, compressed or darkened, by any share of what
-    /// `eval --change` measures.
+    /// Probability that an image or box is blurred, compressed or darkened, at a random strength up
+    /// to that of `eval --change`.
     pub worn: f32,
     /// Probability that the phrase of a box is replaced by the name of one of its ancestors.
     pub climb: f32,
-    /// Threads that decode, crop and tokenise; 0 for one per core.
+    /// Number of threads that decode, crop and tokenise; 0 for one per core.
     pub workers: usize,
-    /// Share of broken records at which a run stops.
+    /// Fraction of broken records at which a run stops.
     pub max_broken: f64,
-    /// Texts of a chain made from a taxonomy; 0 for as many as all its labels have, within 3 to 7.
+    /// Number of texts in a chain built from a taxonomy; 0 for the number that every label has,
+    /// clamped to 3 to 7.
     pub tiers: usize,
-    /// How the text of a rank is made of names.
+    /// How the text of a rank is built from names.
     pub rank_text: RankText,
     /// Tier of HierarCaps that is left out, 1 to 4; 0 for none.
     pub drop_tier: usize,
-    /// Boxes of other pictures with the same label that each box brings a pair with (notation 2.9).
+    /// Maximum number of boxes with the same label in other images that each box is paired with
+    /// (notation 2.9).
     pub cross_image: usize,
-    /// Views of each photo and crop whose features are kept, at least 1: the crop of evaluation, then
-    /// random ones (`crop_scale`, `mirror`, `worn`).
+    /// Number of views of each photo and crop whose features are cached, at least 1: the evaluation
+    /// crop, then random ones (`crop_scale`, `mirror`, `worn`).
     pub feature_views: u32,
     /// Table of nouns for `loss.nouns`.
     pub nouns: Option<PathBuf>,
-    /// Nouns of a step.
+    /// Number of nouns per step.
     #[serde(default)]
     pub nouns_per_step: usize,
-    /// Feature rows of a step that are drawn from the classifier, of classes that need no photo; 0
-    /// for none.
+    /// Nouns outside the taxonomy with at least this many nouns at or below them are targets of
+    /// `loss.nouns` too; 0 for none.
+    #[serde(default)]
+    pub general_nouns: usize,
+    /// Number of feature rows per step that are sampled from the classifier, for classes without
+    /// photos; 0 for none.
     pub synthetic_features: usize,
-    /// Share of the diagonal in the within-class covariance that they are drawn with, in [0, 1].
+    /// Weight of the diagonal in the within-class covariance of the sampled features, in [0, 1].
     pub synthetic_shrinkage: f64,
-    /// How far their class means lie from the mean of all classes; 1 is where Fisher's linear
-    /// discriminant has them.
+    /// Distance of their class means from the mean of all classes; 1 gives the means of Fisher's
+    /// linear discriminant.
     pub synthetic_spread: f64,
-    /// Standard deviation of their noise, as a multiple of that within a class.
+    /// Standard deviation of their noise, as a multiple of the within-class standard deviation.
     pub synthetic_noise: f64,
 }
 
@@ -116,14 +123,14 @@ pub struct DatasetConfig {
 pub struct ModelConfig {
     /// Named architecture.
     pub preset: Preset,
-    /// Checkpoint to start from; random weights where it is not set.
+    /// Checkpoint to start from; random weights if unset.
     pub init: Option<PathBuf>,
-    /// Architecture of a checkpoint that was imported, in place of the named one.
+    /// Architecture of an imported checkpoint; replaces `preset`.
     pub architecture: Option<DualConfig>,
 }
 
 impl ModelConfig {
-    /// The architecture, before a method puts it into its space.
+    /// Returns the architecture, before a method sets the embedding space.
     #[must_use]
     pub fn architecture(&self) -> DualConfig {
         let own = self.architecture.clone();
@@ -131,14 +138,14 @@ impl ModelConfig {
     }
 }
 
-/// Which parameters decay (notation 4, traps 4 and 5).
+/// Parameters with weight decay (notation 4, traps 4 and 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DecayGroups {
-    /// As the published code does it: all but the learned scalars; the scalars of PHyCLIP's factors
-    /// decay too.
+    /// As in the published code: all except the learned scalars; the scalars of PHyCLIP's factors
+    /// decay as well.
     Code,
-    /// As the papers write it: no learned scalar, bias or normalisation.
+    /// As in the papers: all except learned scalars, biases and normalisation layers.
     Paper,
 }
 
@@ -146,81 +153,82 @@ pub enum DecayGroups {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OptimConfig {
-    /// Largest learning rate.
+    /// Peak learning rate.
     pub lr: f64,
     /// Decoupled weight decay.
     pub wd: f32,
-    /// AdamW's first moment.
+    /// AdamW's decay rate of the first moment.
     pub beta1: f32,
-    /// AdamW's second moment.
+    /// AdamW's decay rate of the second moment.
     pub beta2: f32,
     /// AdamW's epsilon.
     pub eps: f32,
     /// Steps of linear warm-up.
     pub warmup: u64,
-    /// How the learning rate moves.
+    /// How the learning rate changes.
     pub schedule: Schedule,
-    /// Which parameters decay.
+    /// Parameters with weight decay.
     pub wd_groups: DecayGroups,
-    /// Largest norm of the whole gradient; 0 for no clipping.
+    /// Maximum norm of the whole gradient; 0 for no clipping.
     pub grad_clip_norm: f64,
 }
 
-/// `[train]`: how long, how large, how often.
+/// `[train]`: method, batches, length of the run, checkpoints and logging.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrainConfigBlock {
     /// Method.
     pub method: MethodName,
-    /// Samples of a pass.
+    /// Samples per micro-batch.
     pub batch_size: usize,
-    /// Passes that make one step; their samples are contrasted with each other as one batch.
+    /// Micro-batches per step; all their samples are contrasted with each other as one batch.
     pub accum_freq: usize,
-    /// What the towers compute in.
+    /// Number format of the encoders' computation.
     pub precision: Precision,
-    /// Whether activations are computed anew in the backward pass instead of kept.
+    /// Whether activations are recomputed in the backward pass instead of stored.
     pub grad_checkpointing: bool,
-    /// Threads that share a pass through the towers; 0 for one per core on a CPU, one on a GPU.
+    /// Number of threads that share a pass through the encoders; 0 for one per core on a CPU, one
+    /// on a GPU.
     pub tower_threads: usize,
-    /// Whether the same run gives the same bits on any number of cores; on the CPU alone.
+    /// Whether results are bit-identical on any number of cores; CPU only.
     pub deterministic: bool,
-    /// Whether the image encoder stays as it is; its projection learns (LiT).
+    /// Whether the image encoder is not trained; its projection is (LiT).
     pub lock_image: bool,
-    /// Whether the projection of the image encoder stays as it is.
+    /// Whether the projection of the image encoder is not trained.
     pub lock_projection: bool,
     /// Whether a locked image encoder computes the features of each photo and crop once, before the
     /// first step, instead of at every step.
     pub keep_features: bool,
-    /// Folder of kept features; `espalier/features` in the user's cache folder where it is not set.
+    /// Folder of cached features; if unset, `espalier/features` in the user's cache folder.
     pub feature_cache: Option<PathBuf>,
-    /// Whether the text tower stays as it is.
+    /// Whether the text encoder is not trained.
     pub lock_text: bool,
-    /// Steps of the run; 0 when `epochs` says how long.
+    /// Length of the run in steps; 0 if `epochs` is set.
     pub steps: u64,
-    /// Epochs of the run; 0 when `steps` says how long.
+    /// Length of the run in epochs; 0 if `steps` is set.
     pub epochs: u64,
-    /// Seed of weights, order and augmentation.
+    /// Random seed of the weights, the sample order and the augmentation.
     pub seed: u64,
-    /// Steps between checkpoints; 0 for a tenth of the run, within 20 to 500.
+    /// Steps between checkpoints; 0 for a tenth of the run, clamped to 20 to 500.
     pub save_frequency: u64,
-    /// Checkpoints that are kept.
+    /// Number of checkpoints that are kept on disk.
     pub keep: usize,
     /// Steps between lines of `metrics.jsonl`.
     pub log_frequency: u64,
-    /// Batches of the validation data whose loss is measured at every checkpoint.
+    /// Number of validation batches whose loss is measured at every checkpoint.
     pub val_batches: u64,
-    /// Share of the patches that the picture tower sees in training, in `(0, 1]`.
+    /// Fraction of the patches that the image encoder processes in training, in `(0, 1]`.
     pub patch_keep: f64,
-    /// Share of the run, from its beginning, on pictures of half the side, in `[0, 1]`: for a picture
-    /// tower of convolutions alone, which learns much of what it learns from them.
+    /// Fraction of the run, from its start, that trains on images of half the side, in `[0, 1]`.
+    /// Only for an image encoder made of convolutions, which learns much from such images.
     pub half_size: f64,
-    /// Steps over which the weight of the entailment grows from 0 to its full value. From random
-    /// weights the cones are satisfied soonest by a single point for all pictures and one for all
-    /// texts, which the contrast then takes hundreds of steps to leave.
+    /// Number of steps over which the weight of the entailment loss grows from 0 to its full value.
+    /// With random weights, the fastest way to satisfy the cones is to collapse all images to one
+    /// point and all texts to another; the contrast then needs hundreds of steps to undo this.
     pub entail_ramp: u64,
 }
 
-/// Everything that a run depends on; saved as `config.toml` in its folder.
+/// Complete configuration of a run; saved as `config.toml` in its folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrainConfig {
@@ -232,19 +240,19 @@ pub struct TrainConfig {
     pub optim: OptimConfig,
     /// Loss.
     pub loss: LossConfig,
-    /// Loop.
+    /// Training loop.
     pub train: TrainConfigBlock,
 }
 
-/// The defaults: every key of every block, with a comment.
+/// The defaults as TOML: every key of every block, with a comment.
 pub const BASE: &str = include_str!("../configs/base.toml");
 
 impl TrainConfig {
-    /// Merge defaults, those of the method, a TOML file, flags and `key=value` pairs, later ones
-    /// winning.
+    /// Merges the defaults, the defaults of the method, a TOML file, flags and `key=value` pairs;
+    /// later ones override earlier ones.
     ///
     /// # Errors
-    /// Bad usage naming the file or pair, for a key that does not exist (with those that do) or a
+    /// Bad usage, naming the file or pair, for an unknown key (with the known ones listed) or a
     /// value of the wrong type or range.
     pub fn resolve(file: Option<&Path>, flags: Table, pairs: &[String]) -> anyhow::Result<Self> {
         let base: Table = BASE.parse().context("configs/base.toml")?;
@@ -262,7 +270,7 @@ impl TrainConfig {
             }
             Ok(table)
         };
-        // Once to learn which method it is, once more above that method's own defaults.
+        // The first merge determines the method; the second starts from that method's defaults.
         let mut table = over(base.clone())?;
         if let Some(method) = method_layer(&table) {
             let mut base = base;
@@ -276,8 +284,8 @@ impl TrainConfig {
         Ok(config)
     }
 
-    /// The same configuration with the names of files but not the folders of this machine, for
-    /// what is published.
+    /// Returns the configuration with file names in place of full paths, for publication: it names
+    /// no folder of this machine.
     #[must_use]
     pub fn without_folders(mut self) -> Self {
         let name = |path: &PathBuf| path.file_name().map_or_else(PathBuf::new, PathBuf::from);
@@ -291,22 +299,22 @@ impl TrainConfig {
         self
     }
 
-    /// Samples of a step.
+    /// Returns the number of samples per step.
     #[must_use]
     pub fn samples_of_step(&self) -> usize {
         self.train.batch_size * self.train.accum_freq
     }
 
-    /// Bytes of one checkpoint: weights and two moments, in `f32`.
+    /// Returns the bytes of one checkpoint: weights and two moments, in `f32`.
     #[must_use]
     pub fn checkpoint_bytes(&self) -> u64 {
         3 * 4 * self.model.architecture().parameters()
     }
 
-    /// The configuration as TOML.
+    /// Returns the configuration as TOML.
     ///
     /// # Errors
-    /// When it cannot be written as TOML, which no checked configuration meets.
+    /// If it cannot be written as TOML; a checked configuration always can.
     pub fn to_toml(&self) -> anyhow::Result<String> {
         toml::to_string(self).context("writing the configuration")
     }
@@ -374,7 +382,7 @@ mod tests {
 
         let error = TrainConfig::resolve(None, Table::new(), &["loss.nothing=1".into()]);
         let error = error.unwrap_err().to_string();
-        assert!(error.contains("0 where loss.labels is"), "{error}");
+        assert!(error.contains("0 if loss.labels is 0"), "{error}");
 
         let error =
             TrainConfig::resolve(None, Table::new(), &["optim.speed=9".into()]).unwrap_err();

@@ -14,6 +14,10 @@ pub struct Calibration {
     pub scale: f64,
     /// The path stops at the deepest node with at least this probability.
     pub threshold: f64,
+    /// The same for the first informative node of a path; `threshold` if absent. A general answer is
+    /// worth more than none, so it may be less certain than a specific one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_threshold: Option<f64>,
     /// Factor on the log-odds of the nodes at each depth of the taxonomy, starting with the root; 1
     /// for depths that are not listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -35,6 +39,7 @@ impl Calibration {
         Self {
             scale,
             threshold: 0.5,
+            first_threshold: None,
             levels: Vec::new(),
             radii: None,
             evidence: None,
@@ -60,6 +65,14 @@ impl Calibration {
             return Some(format!(
                 "expected scale > 0 and a threshold in [0, 1], found {} and {}",
                 self.scale, self.threshold
+            ));
+        }
+        if let Some(first) = self.first_threshold
+            && !(0.0..=self.threshold).contains(&first)
+        {
+            return Some(format!(
+                "expected a first_threshold between 0 and the threshold {}, found {first}",
+                self.threshold
             ));
         }
         if let Some(fault) = self.evidence.as_ref().and_then(Evidence::fault) {

@@ -216,8 +216,7 @@ impl Classifier {
     #[must_use]
     pub fn place(&self, space: &Space, picture: &[f32], below: Option<NodeIx>) -> Place {
         let Judged { shares, p, support } = self.judge(space, picture, below);
-        let threshold = self.calibration.threshold as f32;
-        let supported = |ix: NodeIx| support[ix.index()] >= threshold;
+        let supported = |ix: NodeIx| f64::from(support[ix.index()]) >= self.threshold_of(ix);
         let descent = descend(&self.taxonomy, &shares, &p, supported);
         Place {
             path: TaxonomyPath {
@@ -226,6 +225,15 @@ impl Classifier {
             },
             p,
         }
+    }
+
+    /// Smallest support with which a path may stop at a node.
+    fn threshold_of(&self, node: NodeIx) -> f64 {
+        let taxonomy = &self.taxonomy;
+        let parent = taxonomy.node(node).parents.first();
+        let is_first = taxonomy.tells(node) && !parent.is_some_and(|ix| taxonomy.tells(*ix));
+        let first = self.calibration.first_threshold.filter(|_| is_first);
+        first.unwrap_or(self.calibration.threshold)
     }
 
     /// The label whose point is nearest to a phrase's.
@@ -376,6 +384,26 @@ mod tests {
         assert_eq!(last(&classifier), table);
         assert_eq!(last(&fewer), classifier.node("c").unwrap());
         assert!(classifier.without(|_| true).is_err());
+    }
+
+    #[test]
+    fn the_first_informative_node_may_be_less_certain() {
+        let (classifier, space) = classifier(&[]);
+        let stop = |threshold, first_threshold| {
+            let calibration = Calibration {
+                threshold,
+                first_threshold,
+                ..classifier.calibration().clone()
+            };
+            let found = classifier.clone().with_calibration(calibration);
+            found.map(|c| c.path(&space, &[0.0, 1.0]).stop)
+        };
+        let steps = classifier.path(&space, &[0.0, 1.0]).steps;
+        let above_all = f64::from(steps[1].1) + 0.01;
+        assert_eq!(stop(above_all, None), Ok(0));
+        let first = f64::from(steps[1].1) - 0.01;
+        assert_eq!(stop(above_all, Some(first)), Ok(1));
+        assert!(stop(0.5, Some(0.6)).is_err());
     }
 
     #[test]

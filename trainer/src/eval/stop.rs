@@ -16,6 +16,9 @@ use super::calibrate::{Case, fit_logistic, fit_scale};
 /// when half of the photos show no known label. The value is high because a stop that is too deep
 /// misleads, while one that is too shallow is only vague.
 const THRESHOLD: f64 = 0.75;
+/// The same for the first informative node of a path. Half of the answers at this limit are right;
+/// most of the photos that show no label are then at least said to be of an animal or an object.
+const FIRST_THRESHOLD: f64 = 0.45;
 /// Number of folds of the labels; each is held out in turn, so that its photos show no known label.
 const PARTS: usize = 5;
 /// Minimum number of plain photos for a fit of the evidence.
@@ -181,6 +184,7 @@ pub fn fit(
     calibration.evidence = evidence(&scaled, space, pictures)?;
     if calibration.evidence.is_some() {
         calibration.threshold = THRESHOLD;
+        calibration.first_threshold = Some(FIRST_THRESHOLD);
     }
     Ok(calibration)
 }

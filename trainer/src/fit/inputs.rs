@@ -128,7 +128,7 @@ pub struct NounInputs {
     /// Names of `m` nodes.
     pub nodes: Tokens,
     /// Target share of each node for a noun: `[n, m]`, or where the run has anchors
-    /// `[n + m, nodes]`, with the nodes' own names after the nouns.
+    /// `[n + m, anchors]`, with the targets' own names after the nouns.
     pub targets: Tensor<2>,
     /// Rows of nouns and, at the same positions, of nodes above them, `[k]` each; `k` may be 0.
     pub below: [Tensor<1, Int>; 2],
@@ -144,18 +144,18 @@ fn shares_of_all(batch: &NounBatch, nodes: usize) -> Vec<f32> {
     let (nouns, names) = targets.split_at_mut(batch.nouns.rows * nodes);
     for (row, shares) in nouns.chunks_mut(nodes).zip(batch.targets.chunks(columns)) {
         for (node, share) in batch.columns.iter().zip(shares) {
-            row[node.index()] += share;
+            row[*node] += share;
         }
     }
     for (row, node) in names.chunks_mut(nodes).zip(&batch.columns) {
-        row[node.index()] = 1.0;
+        row[*node] = 1.0;
     }
     targets
 }
 
 fn noun_inputs(batch: &NounBatch, anchors: Option<&Anchors>, device: &Device) -> NounInputs {
     let (rows, columns) = (batch.nouns.rows, batch.nodes.rows);
-    let targets = match anchors.map(Anchors::nodes) {
+    let targets = match anchors.map(Anchors::rows) {
         Some(all) => TensorData::new(shares_of_all(batch, all), [rows + columns, all]),
         None => TensorData::new(batch.targets.clone(), [rows, columns]),
     };
@@ -276,7 +276,7 @@ impl StepInputs {
                 .as_ref()
                 .map(|nouns| noun_inputs(nouns, batch.anchors.as_deref(), device)),
             anchors: batch.anchors.as_ref().map(|anchors| {
-                let shape = [anchors.nodes(), anchors.width];
+                let shape = [anchors.rows(), anchors.width];
                 Tensor::from_data(TensorData::new(anchors.values.clone(), shape), device)
             }),
             keep: seen.patches.map(|k| {

@@ -1,7 +1,5 @@
 //! Distillation teacher: the classifier that came with the image encoder.
 
-use std::sync::Arc;
-
 use anyhow::Context;
 use burn::tensor::{Device, Tensor};
 use espalier_core::math::normalize;
@@ -32,7 +30,7 @@ pub(super) struct Teacher {
     /// Gaussians of the classes, groups of similar classes, and number of samples per step.
     drawn: Option<(ClassFeatures, Neighbours, usize)>,
     /// Directions of the taxonomy's nodes, where the loss uses them.
-    anchors: Option<Arc<Anchors>>,
+    anchors: Option<Anchors>,
     seed: u64,
 }
 
@@ -94,8 +92,8 @@ impl Teacher {
     }
 
     /// Target directions for the texts of nodes, where the loss uses them.
-    pub(super) fn anchors(&self) -> Option<Arc<Anchors>> {
-        self.anchors.clone()
+    pub(super) fn anchors(&self) -> Option<&Anchors> {
+        self.anchors.as_ref()
     }
 
     /// Prepares to sample features of the classes of labels.
@@ -209,7 +207,7 @@ impl Run {
             seed: self.config.train.seed,
         };
         if l.anchor > 0.0 {
-            teacher.anchors = Some(Arc::new(self.anchors(&teacher.classifier)?));
+            teacher.anchors = Some(self.anchors(&teacher.classifier)?);
         }
         if d.synthetic_features == 0 {
             return Ok(Some((teacher, distill)));

@@ -13,7 +13,7 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy};
 pub struct Anchors {
     /// Width of the embedding.
     pub width: usize,
-    /// `[nodes, width]`, in the order of [`Taxonomy::nodes`]: rows of length 1, or of zeros if no
+    /// `[rows, width]`; the nodes come first, in the order of [`Taxonomy::nodes`]: rows of length 1, or of zeros if no
     /// class lies at or below a node.
     pub values: Vec<f32>,
 }
@@ -43,9 +43,16 @@ impl Anchors {
         Self { width, values }
     }
 
-    /// Returns the number of nodes.
+    /// Appends target directions of other texts, `[n, width]`, after those of the nodes.
     #[must_use]
-    pub fn nodes(&self) -> usize {
+    pub fn with(mut self, directions: &[f32]) -> Self {
+        self.values.extend_from_slice(directions);
+        self
+    }
+
+    /// Returns the number of rows: the nodes, then the appended ones.
+    #[must_use]
+    pub fn rows(&self) -> usize {
         self.values.len() / self.width.max(1)
     }
 
@@ -73,6 +80,8 @@ mod tests {
         let half = 0.5_f32.sqrt();
         assert!(of("r").iter().all(|v| (v - half).abs() < 1e-6));
         assert_eq!(of("t"), [0.0, 0.0], "the classifier knows nothing below it");
-        assert_eq!(anchors.nodes(), 5);
+        assert_eq!(anchors.rows(), 5);
+        let more = anchors.with(&[0.6, 0.8]);
+        assert_eq!((more.rows(), &more.values[10..]), (6, &[0.6, 0.8][..]));
     }
 }

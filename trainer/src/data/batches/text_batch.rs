@@ -36,14 +36,15 @@ pub struct NothingBatch {
 pub struct NounBatch {
     /// Tokens of `n` nouns.
     pub nouns: TokenBatch,
-    /// Tokens of the names of `m` nodes, each node once.
+    /// Tokens of the names of `m` targets, each target once.
     pub nodes: TokenBatch,
-    /// `[m]`: the nodes named by these texts.
-    pub columns: Vec<NodeIx>,
-    /// `[n, m]`: target weight of each node for a noun; rows sum to 1.
+    /// `[m]`: the targets named by these texts: indices of the nodes of the taxonomy, then of the
+    /// concepts outside it ([`crate::data::nouns::concepts`]).
+    pub columns: Vec<usize>,
+    /// `[n, m]`: target weight of each column for a noun; rows sum to 1.
     pub targets: Vec<f32>,
-    /// Pairs of a noun row and the column of a node above it, the noun's own node excluded.
+    /// Pairs of a noun row and the column of a target above it, the noun's own target excluded.
     pub below: Vec<(usize, usize)>,
-    /// `[n + m]`: generality of the nouns, then of the nodes ([`crate::data::nouns::generality`]).
+    /// `[n + m]`: generality of the nouns, then of the targets ([`crate::data::nouns::generality`]).
     pub generality: Vec<f32>,
 }

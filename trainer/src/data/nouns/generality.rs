@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use espalier_core::taxonomy::{Attachment, Hypernyms, NodeIx, Taxonomy};
 
 use crate::data::nouns::noun_senses::NounSenses;
-use crate::data::nouns::wordnet::Nouns;
+use crate::data::nouns::wordnet::{NounIx, Nouns};
 
 /// Size of a noun below a label; a label has size 1. Images are not distinguished more finely than
 /// labels, but words are.
@@ -62,6 +62,12 @@ impl<'a> Generality<'a> {
         } else {
             size.ln() as f32
         }
+    }
+
+    /// Returns the generality of a noun: the logarithm of its size.
+    #[must_use]
+    pub fn of_noun(&self, noun: NounIx) -> f32 {
+        self.sizes[noun.0].ln() as f32
     }
 
     /// Returns the generality of a name: the logarithm of the mean size of its senses, weighted by

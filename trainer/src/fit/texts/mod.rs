@@ -18,6 +18,7 @@ use self::order_texts::OrderTexts;
 use super::teacher::Teacher;
 use crate::config::TrainConfig;
 use crate::data::Batch;
+use crate::data::batches::anchors::Anchors;
 use crate::data::batches::distill::Distill;
 use crate::data::batches::feature_rows::FeatureRows;
 
@@ -28,6 +29,8 @@ pub(super) struct StepTexts {
     order: Option<OrderTexts>,
     nouns: Option<NounTexts>,
     teacher: Option<Teacher>,
+    /// Target directions of nodes and nouns, where the loss uses them.
+    anchors: Option<Arc<Anchors>>,
 }
 
 impl StepTexts {
@@ -41,12 +44,19 @@ impl StepTexts {
         teacher: Option<(Teacher, Distill)>,
     ) -> anyhow::Result<Self> {
         let (teacher, distill) = teacher.unzip();
+        let nouns = NounTexts::new(taxonomy, tokenizer, config)?;
+        let anchors = teacher.as_ref().and_then(Teacher::anchors);
+        let anchors = anchors.map(|nodes| match &nouns {
+            Some(nouns) => nodes.clone().with(&nouns.directions(nodes.width)),
+            None => nodes.clone(),
+        });
         Ok(Self {
+            anchors: anchors.map(Arc::new),
             teacher,
             climber: Climber::new(taxonomy.clone(), tokenizer, config),
             labels: LabelTexts::new(taxonomy.clone(), tokenizer, config, outliers, distill)?,
             order: OrderTexts::new(taxonomy.clone(), tokenizer, config)?,
-            nouns: NounTexts::new(taxonomy, tokenizer, config)?,
+            nouns,
         })
     }
 
@@ -69,7 +79,7 @@ impl StepTexts {
         if let Some(nouns) = &self.nouns {
             nouns.apply(batch, step);
         }
-        batch.anchors = self.teacher.as_ref().and_then(Teacher::anchors);
+        batch.anchors = self.anchors.clone();
         Ok(())
     }
 }

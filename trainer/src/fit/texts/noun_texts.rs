@@ -16,6 +16,7 @@ use super::phrasing::phrase;
 use crate::config::TrainConfig;
 use crate::data::Batch;
 use crate::data::batches::text_batch::NounBatch;
+use crate::data::nouns::concepts::Concepts;
 use crate::data::nouns::generality::Generality;
 use crate::data::nouns::noun_senses::NounSenses;
 use crate::data::nouns::wordnet::Nouns;
@@ -26,6 +27,8 @@ const FROM_TAXONOMY: f32 = 0.35;
 /// Share of a noun's target that goes to the deepest node at or above it; the rest goes to one of
 /// that node's ancestors.
 const DEEPEST: f32 = 0.7;
+/// Share of a noun's target that goes to a concept outside the taxonomy that is nearer than any node.
+const CONCEPT: f64 = 0.35;
 /// Probability to stop at each ancestor, starting with the nearest (geometric distribution).
 const STOP_CLIMBING: f32 = 0.4;
 /// Factor on the sampling weight of a name with a capital letter: most are names of people and
@@ -35,17 +38,27 @@ const PROPER_NAME: f64 = 0.1;
 /// merges were learned from captions, so frequent words have few tokens.
 const LENGTH_POWER: f64 = 1.5;
 
-/// A name that can be sampled, and the nodes that it belongs to with their shares.
+/// What a noun belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Target {
+    /// A node of the taxonomy.
+    Node(NodeIx),
+    /// A general noun outside it, by its index.
+    Concept(usize),
+}
+
+/// A name that can be sampled, and the targets that it belongs to with their shares.
 #[derive(Clone, Debug)]
 struct Entry {
     name: String,
-    places: Vec<(NodeIx, f32)>,
+    places: Vec<(Target, f32)>,
     generality: f32,
 }
 
 /// Samples the nouns of a step.
 pub struct NounTexts {
     taxonomy: Taxonomy,
+    concepts: Concepts,
     /// Names of nodes, then of other nouns.
     of_nodes: Vec<Entry>,
     of_nouns: Vec<Entry>,
@@ -91,7 +104,8 @@ impl NounTexts {
     ) -> anyhow::Result<Self> {
         let senses = NounSenses::new(taxonomy, nouns);
         let generality = Generality::new(taxonomy, nouns, &senses);
-        // A noun that belongs to no node is only used for the generality term.
+        let concepts = Concepts::new(taxonomy, nouns, &generality, config.dataset.general_nouns);
+        // A noun that belongs to no target is only used for the generality term.
         let takes_all = config.loss.generality > 0.0;
         let names: BTreeSet<&str> = nouns
             .iter()
@@ -99,7 +113,7 @@ impl NounTexts {
             .collect();
         let (mut of_nouns, mut cumulative, mut sum) = (Vec::new(), Vec::new(), 0.0);
         for name in names {
-            let places = places(taxonomy, &senses, name);
+            let places = places(taxonomy, nouns, &concepts, &senses, name);
             if places.is_empty() && !takes_all {
                 continue;
             }
@@ -109,7 +123,7 @@ impl NounTexts {
                 .saturating_sub(2)
                 .max(1);
             let known = senses.of(name).len() as f64;
-            let mut weight = known.sqrt() / (tokens as f64).powf(LENGTH_POWER);
+            let mut weight = known / (tokens as f64).powf(LENGTH_POWER);
             if name.chars().any(char::is_uppercase) {
                 weight *= PROPER_NAME;
             }
@@ -133,6 +147,7 @@ impl NounTexts {
         );
         Ok(Self {
             taxonomy: taxonomy.clone(),
+            concepts,
             of_nodes,
             of_nouns,
             cumulative,
@@ -151,8 +166,8 @@ impl NounTexts {
 
     fn batch(&self, step: u64) -> NounBatch {
         let random = &mut Random::new(self.seed, Purpose::Nouns, step, 0);
-        let mut columns: BTreeMap<NodeIx, usize> = BTreeMap::new();
-        let mut order: Vec<NodeIx> = Vec::new();
+        let mut columns: BTreeMap<Target, usize> = BTreeMap::new();
+        let mut order: Vec<Target> = Vec::new();
         let mut rows: Vec<Vec<(usize, f32)>> = Vec::with_capacity(self.count);
         let (mut texts, mut below) = (Vec::with_capacity(self.count), Vec::new());
         let mut generality = Vec::with_capacity(self.count);
@@ -161,9 +176,9 @@ impl NounTexts {
             texts.push(phrase(&entry.name, random));
             generality.push(entry.generality);
             let mut shares = Vec::new();
-            let mut add = |node: NodeIx, share: f32, is_above: bool| {
-                let column = *columns.entry(node).or_insert_with(|| {
-                    order.push(node);
+            let mut add = |target: Target, share: f32, is_above: bool| {
+                let column = *columns.entry(target).or_insert_with(|| {
+                    order.push(target);
                     order.len() - 1
                 });
                 shares.push((column, share));
@@ -171,14 +186,14 @@ impl NounTexts {
                     below.push((row, column));
                 }
             };
-            for &(node, share) in &entry.places {
-                let is_above = !self.is_name_of(&entry.name, node);
-                match self.ancestor(node, random) {
+            for &(target, share) in &entry.places {
+                let is_above = !self.is_name_of(&entry.name, target);
+                match self.ancestor(target, random) {
                     Some(above) => {
-                        add(node, share * DEEPEST, is_above);
+                        add(target, share * DEEPEST, is_above);
                         add(above, share * (1.0 - DEEPEST), true);
                     }
-                    None => add(node, share, is_above),
+                    None => add(target, share, is_above),
                 }
             }
             rows.push(shares);
@@ -191,21 +206,51 @@ impl NounTexts {
         }
         let nodes: Vec<String> = order
             .iter()
-            .map(|ix| phrase(self.taxonomy.name(*ix), random))
+            .map(|target| phrase(self.name(*target), random))
             .collect();
-        generality.extend(order.iter().map(|ix| self.node_generality[ix.index()]));
+        generality.extend(order.iter().map(|target| self.generality(*target)));
         NounBatch {
             generality,
             nouns: self.tokenizer.encode_batch(&texts, self.context),
             nodes: self.tokenizer.encode_batch(&nodes, self.context),
-            columns: order,
+            columns: order.iter().map(|target| self.index(*target)).collect(),
             targets,
             below,
         }
     }
 
-    fn is_name_of(&self, name: &str, node: NodeIx) -> bool {
-        self.taxonomy.node(node).names.iter().any(|own| own == name)
+    /// Returns the target directions of the concepts, `[concepts, width]`.
+    pub fn directions(&self, width: usize) -> Vec<f32> {
+        self.concepts.directions(width)
+    }
+
+    fn name(&self, target: Target) -> &str {
+        match target {
+            Target::Node(ix) => self.taxonomy.name(ix),
+            Target::Concept(index) => self.concepts.get(index).map_or("", |c| c.name.as_str()),
+        }
+    }
+
+    fn generality(&self, target: Target) -> f32 {
+        match target {
+            Target::Node(ix) => self.node_generality[ix.index()],
+            Target::Concept(index) => self.concepts.get(index).map_or(0.0, |c| c.generality),
+        }
+    }
+
+    /// Index of a target among all: the nodes, then the concepts.
+    fn index(&self, target: Target) -> usize {
+        match target {
+            Target::Node(ix) => ix.index(),
+            Target::Concept(index) => self.taxonomy.nodes().len() + index,
+        }
+    }
+
+    fn is_name_of(&self, name: &str, target: Target) -> bool {
+        match target {
+            Target::Node(ix) => self.taxonomy.node(ix).names.iter().any(|own| own == name),
+            Target::Concept(_) => self.name(target) == name,
+        }
     }
 
     fn draw(&self, random: &mut Random) -> &Entry {
@@ -218,14 +263,21 @@ impl NounTexts {
         &self.of_nouns[found.min(self.of_nouns.len() - 1)]
     }
 
-    /// Samples a nameable ancestor of a node, near ones more often; `None` where there is none.
-    fn ancestor(&self, node: NodeIx, random: &mut Random) -> Option<NodeIx> {
-        let mut path = self.taxonomy.path_to(node);
-        path.pop();
-        let mut up = path
-            .into_iter()
-            .rev()
-            .filter(|ix| self.taxonomy.is_nameable(*ix));
+    /// Samples a nameable ancestor of a target, near ones more often; `None` where there is none.
+    fn ancestor(&self, target: Target, random: &mut Random) -> Option<Target> {
+        let all: Vec<Target> = match target {
+            Target::Node(ix) => {
+                let path = self.taxonomy.path_to(ix);
+                let above = path.into_iter().rev().skip(1);
+                let nameable = above.filter(|ix| self.taxonomy.is_nameable(*ix));
+                nameable.map(Target::Node).collect()
+            }
+            Target::Concept(index) => {
+                let above = self.concepts.get(index).map_or(&[][..], |c| &c.above);
+                above.iter().copied().map(Target::Concept).collect()
+            }
+        };
+        let mut up = all.into_iter();
         let mut found = up.next()?;
         while random.uniform() >= STOP_CLIMBING {
             match up.next() {
@@ -245,30 +297,52 @@ fn node_names(taxonomy: &Taxonomy, generality: &[f32]) -> Vec<Entry> {
         .flat_map(|(ix, node)| node.names.iter().map(move |name| (ix, name)))
         .map(|(ix, name)| Entry {
             name: name.clone(),
-            places: vec![(ix, 1.0)],
+            places: vec![(Target::Node(ix), 1.0)],
             generality: generality[ix.index()],
         })
         .collect()
 }
 
-/// Nodes that a name belongs to, over all its senses; shares sum to 1. A node without a common name
-/// is replaced by its nearest ancestor with one; senses without such a node are left out.
-fn places(taxonomy: &Taxonomy, senses: &NounSenses<'_>, name: &str) -> Vec<(NodeIx, f32)> {
-    let mut shares: BTreeMap<NodeIx, f64> = BTreeMap::new();
+/// Targets that a name belongs to, over all its senses; shares sum to 1. A node without a common
+/// name is replaced by its nearest ancestor with one. A concept nearer than the node takes the
+/// share [`CONCEPT`], and all of it without such a node; senses without either are left out.
+fn places(
+    taxonomy: &Taxonomy,
+    nouns: &Nouns,
+    concepts: &Concepts,
+    senses: &NounSenses<'_>,
+    name: &str,
+) -> Vec<(Target, f32)> {
+    let mut shares: BTreeMap<Target, f64> = BTreeMap::new();
     for sense in senses.of(name) {
         let attached = senses.places(sense.noun);
-        for place in attached {
+        let nameable = attached.iter().filter_map(|place| {
             let node = taxonomy.nameable_above(place.node);
-            if taxonomy.is_nameable(node) || taxonomy.node(node).labelled {
-                *shares.entry(node).or_default() += sense.weight / attached.len() as f64;
-            }
+            let is_target = taxonomy.is_nameable(node) || taxonomy.node(node).labelled;
+            is_target.then(|| (node, place.distance()))
+        });
+        let nameable: Vec<(NodeIx, usize)> = nameable.collect();
+        let edges = nameable.iter().map(|(_, edges)| *edges).min();
+        let concept = concepts.nearest(nouns, sense.noun);
+        let concept = concept.filter(|(_, up)| edges.is_none_or(|edges| *up < edges));
+        let of_concept = match (&concept, nameable.is_empty()) {
+            (None, _) => 0.0,
+            (Some(_), true) => 1.0,
+            (Some(_), false) => CONCEPT,
+        };
+        if let Some((index, _)) = concept {
+            *shares.entry(Target::Concept(index)).or_default() += sense.weight * of_concept;
+        }
+        for (node, _) in nameable {
+            let share = sense.weight * (1.0 - of_concept) / attached.len() as f64;
+            *shares.entry(Target::Node(node)).or_default() += share;
         }
     }
     // Senses that photos hardly ever show would only blur the target.
     let largest = shares.values().copied().fold(0.0, f64::max);
     shares.retain(|_, share| *share > 0.2 * largest);
     let sum: f64 = shares.values().sum();
-    let normal = |(node, share): (NodeIx, f64)| (node, (share / sum) as f32);
+    let normal = |(target, share): (Target, f64)| (target, (share / sum) as f32);
     shares.into_iter().map(normal).collect()
 }
 
@@ -293,7 +367,8 @@ mod tests {
         n00000002\tanimal\tn00000001\t\n\
         n00000003\tdog|domestic dog\tn00000002\t\n\
         n00000010\tpuppy\tn00000003\t\n\
-        n00000011\thappiness\tn00000001\t\n\
+        n00000013\tstate\tn00000001\t\n\
+        n00000011\thappiness\tn00000013\t\n\
         n00000012\thorse\tn00000002\t\n";
 
     fn texts() -> NounTexts {
@@ -301,7 +376,7 @@ mod tests {
         std::fs::write(file.path(), NOUNS).unwrap();
         let nouns = Nouns::open(file.path()).unwrap();
         let tokenizer = Arc::new(Tokenizer::from_merges(MERGES, 8192).unwrap());
-        let pairs = ["dataset.nouns_per_step=32".to_owned()];
+        let pairs = ["dataset.nouns_per_step=32", "dataset.general_nouns=2"].map(str::to_owned);
         let config = TrainConfig::resolve(None, toml::Table::new(), &pairs).unwrap();
         NounTexts::of(
             &Taxonomy::from_tsv(TREE).unwrap(),
@@ -317,13 +392,12 @@ mod tests {
         let texts = texts();
         let place = |name: &str| {
             let entry = texts.of_nouns.iter().find(|entry| entry.name == name);
-            let entry = entry.map(|e| e.places[0].0);
-            entry.map(|ix| texts.taxonomy.name(ix).to_owned())
+            let target = entry.map(|e| e.places[0].0);
+            target.map(|target| texts.name(target).to_owned())
         };
         assert_eq!(place("puppy").as_deref(), Some("dog"));
         assert_eq!(place("horse").as_deref(), Some("animal"));
-        // No ancestor has a common name.
-        assert_eq!(place("happiness"), None);
+        assert_eq!(place("happiness").as_deref(), Some("state"));
     }
 
     #[test]
