@@ -1,31 +1,31 @@
-//! The one error type of the crate: what was expected, what was found, where.
+//! The error type of the crate: what was expected, what was found, and where.
 
 use thiserror::Error;
 
 /// Result with [`CoreError`].
 pub type Result<T, E = CoreError> = std::result::Result<T, E>;
 
-/// Everything that can be wrong with what the crate is given, grouped by cause.
+/// Errors in the input of the crate, grouped by cause.
 ///
-/// Messages say what was expected, what was found and where; callers add the file they read from.
+/// A message says what was expected, what was found and where. Callers add the name of the file.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CoreError {
-    /// A model or preprocessing configuration that cannot be built.
+    /// A model or preprocessing configuration that is not valid.
     #[error("configuration: {field} must be {expected}, found {found}")]
     Config {
         /// Name of the field.
         field: String,
-        /// What is allowed.
+        /// Allowed values.
         expected: String,
-        /// What was given.
+        /// The given value.
         found: String,
     },
 
-    /// A tensor with the wrong shape, by path.
+    /// A tensor with the wrong shape.
     #[error("tensor `{tensor}`: expected shape {expected:?}, found {found:?}")]
     TensorShape {
-        /// Path in the file, for example `visual.blocks.0.norm1.weight`.
+        /// Name in the file, for example `visual.blocks.0.norm1.weight`.
         tensor: String,
         /// Shape that the model needs.
         expected: Vec<usize>,
@@ -33,25 +33,26 @@ pub enum CoreError {
         found: Vec<usize>,
     },
 
-    /// Tensors that the model needs and the file lacks, or the other way round.
+    /// Tensors that the model needs but the file lacks, or that the file has but the model does not
+    /// use.
     #[error("weights do not fit the model: missing [{}], unknown [{}]", missing.join(", "), unknown.join(", "))]
     TensorNames {
-        /// Needed and not in the file.
+        /// Needed by the model, not in the file.
         missing: Vec<String>,
-        /// In the file and of no use.
+        /// In the file, not used by the model.
         unknown: Vec<String>,
     },
 
     /// A tensor whose storage cannot be read.
     #[error("tensor `{tensor}`: {reason}")]
     Tensor {
-        /// Path in the file.
+        /// Name in the file.
         tensor: String,
         /// What is wrong.
         reason: String,
     },
 
-    /// A picture that cannot be used.
+    /// An image that cannot be used.
     #[error("picture: {0}")]
     Image(String),
 
@@ -59,16 +60,16 @@ pub enum CoreError {
     #[error("vocabulary: {0}")]
     Vocabulary(String),
 
-    /// A taxonomy file with a mistake in it.
+    /// A taxonomy file with an error.
     #[error("taxonomy, line {line}: {reason}")]
     Taxonomy {
-        /// Line, counted from 1; 0 when the mistake belongs to the file as a whole.
+        /// Line, counted from 1; 0 when the error concerns the file as a whole.
         line: usize,
         /// What is wrong.
         reason: String,
     },
 
-    /// A bundle whose manifest or files are not as they should be.
+    /// A bundle whose manifest or files are not valid.
     #[error("bundle, {file}: {reason}")]
     Bundle {
         /// File of the bundle, relative to its folder.
@@ -77,7 +78,7 @@ pub enum CoreError {
         reason: String,
     },
 
-    /// The device failed to give a result back.
+    /// The device did not return a result.
     #[error("device: {0}")]
     Device(String),
 }

@@ -1,18 +1,18 @@
-//! The heart of Espalier: concept hierarchies in hyperbolic and radial embedding spaces.
+//! Core of Espalier: concept hierarchies in hyperbolic and radial embedding spaces.
 //!
-//! Bytes in, values out. The crate knows no backend, no file system, no network and no user
-//! interface; it compiles for wasm32 and is shared by the trainer and the page so that the two
-//! cannot drift apart. Read it in this order:
+//! The crate takes bytes and returns values. It has no backend, no file system, no network and no
+//! user interface. It compiles for wasm32, and the trainer and the page share it, so both compute
+//! the same. Suggested order of reading:
 //!
 //! 1. [`math`], [`geometry`]: points, distances, cones.
-//! 2. [`nn`], [`model`]: the two towers and how they are lifted into the space.
-//! 3. [`loss`]: what is trained.
-//! 4. [`input`]: pictures and texts to tensors; the only such code in the project.
-//! 5. [`taxonomy`]: the tree of concepts and how scores climb it.
+//! 2. [`nn`], [`model`]: the two encoders, and the map from features to points of the space.
+//! 3. [`loss`]: the training losses.
+//! 4. [`input`]: images and texts to tensors; the only code of this kind in the project.
+//! 5. [`taxonomy`]: the tree of concepts, and how scores are summed up along it.
 //! 6. [`weights`], [`bundle`]: named tensors and the folder that the page loads.
-//! 7. [`caption`]: a photo becomes a ladder.
-//! 8. [`project`]: embeddings become pictures of a disk.
-//! 9. [`words`]: small matters of English that captions and prompts share.
+//! 7. [`caption`]: from a photo to a ladder of captions.
+//! 8. [`project`]: from embeddings to points of a disk that can be drawn.
+//! 9. [`words`]: English articles and plurals for captions and prompts.
 //!
 //! The symbols used in every formula are listed in `docs/notation.md`.
 

@@ -1,7 +1,7 @@
-//! Small matters of English.
+//! English articles, plurals and singulars.
 
-/// Nouns that take no indefinite article, judged by the head of a name: its last word, or the last word
-/// before "of" or "or".
+/// Nouns that take no indefinite article. They are compared with the head of a name: its last word,
+/// or the last word before "of" or "or".
 const UNCOUNTABLE: [&str; 61] = [
     "armor",
     "bedding",
@@ -66,10 +66,10 @@ const UNCOUNTABLE: [&str; 61] = [
     "wool",
 ];
 
-/// A name with its indefinite article where it takes one: `an animal`, `a bird`, `sunglasses`.
+/// Returns a name with its indefinite article if it takes one: `an animal`, `a bird`, `sunglasses`.
 ///
-/// Judged by letters, with the common exceptions of a vowel that sounds like a consonant; plurals
-/// and `UNCOUNTABLE` nouns stand alone.
+/// The first letters decide between `a` and `an`, with the common exceptions of a vowel letter that
+/// sounds like a consonant. Plurals and `UNCOUNTABLE` nouns get no article.
 #[must_use]
 pub fn with_article(name: &str) -> String {
     let lower = name.to_lowercase();
@@ -98,7 +98,7 @@ pub fn with_article(name: &str) -> String {
     format!("{article} {name}")
 }
 
-/// Plurals that follow no rule, by the last word of a name.
+/// Irregular plurals, by the last word of a name.
 const IRREGULAR: [(&str, &str); 20] = [
     ("man", "men"),
     ("woman", "women"),
@@ -122,15 +122,15 @@ const IRREGULAR: [(&str, &str); 20] = [
     ("deer", "deer"),
 ];
 
-/// The plural of a name: that of its last word, by letters, with the common exceptions. Names that
-/// are plural already stay as they are.
+/// Returns the plural of a name: the plural of its last word, by its ending, with the common
+/// exceptions. A name that is already a plural is returned unchanged.
 #[must_use]
 pub fn plural(name: &str) -> String {
     let begin = name.rfind([' ', '-']).map_or(0, |at| at + 1);
     let (before, last) = name.split_at(begin);
     let irregular = IRREGULAR.iter().find(|(one, _)| {
         let rest = last.strip_suffix(one);
-        // `fireman` is irregular, `human` and `bigfish` are rare enough.
+        // `fireman` is irregular like `man`; `human` is not. Other such words are rare.
         rest.is_some_and(|rest| rest.is_empty() || one.len() > 2 && *one != "ox" && last != "human")
     });
     if let Some((one, many)) = irregular {
@@ -153,8 +153,9 @@ pub fn plural(name: &str) -> String {
     }
 }
 
-/// The names that a plural may be of, the likeliest first: `kittens` is of `kitten`, `knives` of
-/// `knife`. A word that is no plural may give names too; whoever asks knows which exist.
+/// Returns the names that `name` may be a plural of, the most likely first: `kitten` for `kittens`,
+/// `knife` for `knives`. A word that is not a plural may also give names; the caller checks which
+/// of them exist.
 #[must_use]
 pub fn singulars(name: &str) -> Vec<String> {
     let begin = name.rfind([' ', '-']).map_or(0, |at| at + 1);

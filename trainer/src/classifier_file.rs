@@ -20,26 +20,26 @@ use crate::model_file::{card_of, is_bundle, weights_file};
 /// Key of the labels in the metadata.
 const LABELS: &str = "labels";
 
-/// Where the classifier of a run, a checkpoint folder or a weights file lies, or would lie. The
-/// checkpoint is found as [`model_file`](crate::model_file) finds it.
+/// Returns the path of the classifier of a run, a checkpoint folder or a weights file; the file
+/// need not exist. [`model_file`](crate::model_file) finds the checkpoint.
 ///
 /// # Errors
-/// Bad usage where there is no checkpoint, or where the path is a bundle, which has no classifier.
+/// Bad usage if there is no checkpoint, or if the path is a bundle, which has no classifier.
 pub fn place(checkpoint: &Path) -> anyhow::Result<PathBuf> {
     if is_bundle(checkpoint) {
         return Err(usage(format!(
-            "{}: wanted a checkpoint with a classifier, found a bundle; bundles have none",
+            "{}: expected a checkpoint with a classifier, found a bundle, which has none",
             checkpoint.display()
         )));
     }
     Ok(weights_file(checkpoint)?.with_file_name(CLASSIFIER))
 }
 
-/// Read the classifier of a run, a checkpoint folder or a weights file.
+/// Reads the classifier of a run, a checkpoint folder or a weights file.
 ///
 /// # Errors
-/// Bad usage: no checkpoint, a checkpoint without a classifier, or a file that is not as it should
-/// be or reads features of another width than the encoder gives.
+/// Bad usage: no checkpoint, a checkpoint without a classifier, a malformed file, or a classifier
+/// whose feature width differs from the encoder's.
 pub fn read(checkpoint: &Path, device: &Device) -> anyhow::Result<Classifier> {
     let path = place(checkpoint)?;
     let bytes = fs::read(&path).map_err(|e| {
@@ -54,7 +54,8 @@ pub fn read(checkpoint: &Path, device: &Device) -> anyhow::Result<Classifier> {
     let width = card_of(checkpoint)?.config.vision.d_model;
     if classifier.d_feature() != width {
         return Err(usage(format!(
-            "{}: it reads features of width {}, and the image encoder beside it gives {width}",
+            "{}: expected a classifier for features of width {width}, the width of the image \
+             encoder beside it, found width {}",
             path.display(),
             classifier.d_feature()
         )));
@@ -62,11 +63,11 @@ pub fn read(checkpoint: &Path, device: &Device) -> anyhow::Result<Classifier> {
     Ok(classifier)
 }
 
-/// The content of the classifier file that goes with a checkpoint, after it was checked; `None`
-/// where the checkpoint has no classifier or is a bundle.
+/// Returns the checked content of a checkpoint's classifier file; `None` if the checkpoint has no
+/// classifier or is a bundle.
 ///
 /// # Errors
-/// As [`read`], but a missing file is no error.
+/// As [`read`], except that a missing file is not an error.
 pub fn bytes(checkpoint: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     if is_bundle(checkpoint) {
         return Ok(None);
@@ -80,7 +81,7 @@ pub fn bytes(checkpoint: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// Weight, bias and labels of a file.
+/// Parses and checks a file; returns weight, bias and labels.
 fn parse(path: &Path, bytes: &[u8]) -> anyhow::Result<(HostTensor, HostTensor, Vec<String>)> {
     let fail = |reason: String| usage(format!("{}: {reason}", path.display()));
     let file = Tensors::read(bytes).map_err(|e| fail(e.to_string()))?;
@@ -92,32 +93,32 @@ fn parse(path: &Path, bytes: &[u8]) -> anyhow::Result<(HostTensor, HostTensor, V
         tensors.is_empty(),
     ) else {
         return Err(fail(format!(
-            "wanted the tensors `bias` and `weight` and no others, found [{}]",
+            "expected the tensors `bias` and `weight` and no others, found [{}]",
             found.join(", ")
         )));
     };
     let labels = file.metadata.get(LABELS).ok_or_else(|| {
         fail(format!(
-            "wanted the synset ids of its classes under `{LABELS}` in its metadata, found no such \
-             entry"
+            "expected the synset ids of its classes under `{LABELS}` in its metadata, found no \
+             such entry"
         ))
     })?;
     let labels: Vec<String> = labels.split('\n').map(str::to_owned).collect();
     let mut numbers = weight.data.iter().chain(&bias.data);
     if let Some(broken) = numbers.find(|v| !v.is_finite()) {
-        return Err(fail(format!("wanted finite numbers, found {broken}")));
+        return Err(fail(format!("expected finite numbers, found {broken}")));
     }
     Classifier::check(&weight, &bias, &labels).map_err(|e| fail(e.to_string()))?;
     Ok((weight, bias, labels))
 }
 
-/// Write a classifier file beside the weights of a checkpoint, whole or not at all.
+/// Writes a classifier file beside the weights of a checkpoint, atomically.
 ///
-/// `weight` is `[classes, d_feature]`, `bias` `[classes]`, `labels` one a class.
+/// `weight` is `[classes, d_feature]`, `bias` `[classes]`; `labels` has one entry per class.
 ///
 /// # Errors
-/// Bad usage where the tensors and labels do not belong together, a failure where the file cannot
-/// be written.
+/// Bad usage if the shapes and the number of labels do not match; an error if the file cannot be
+/// written.
 pub fn write(
     path: &Path,
     weight: HostTensor,
@@ -188,7 +189,7 @@ mod tests {
         let found = read(folder.path(), &Device::flex()).unwrap();
         assert_eq!(found.labels, labels());
         assert_eq!((found.classes(), found.d_feature()), (3, d));
-        // Of a feature of ones: the sum of each row, and its bias.
+        // For a feature of ones, a logit is the sum of its row plus its bias.
         let ones = Tensor::ones([1, d], &Device::flex());
         let logits: Vec<f32> = found.forward(ones).into_data().try_into_vec().unwrap();
         let rows = tensor(&[3, d]).data;

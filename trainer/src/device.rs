@@ -1,4 +1,4 @@
-//! Which device computes: the only place that knows what the program was built with.
+//! Selection of the compute device: the only file that checks which backends were compiled in.
 
 use burn::tensor::Device;
 use clap::ValueEnum;
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::exit::usage;
 
-/// A backend as the user names it.
+/// Name of a backend, as the user gives it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Backend {
-    /// The fastest that this program was built with: cuda, else wgpu, else flex.
+    /// The fastest one in this build: cuda, else wgpu, else flex.
     #[default]
     Auto,
     /// CPU.
@@ -22,7 +22,7 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// Name on the command line.
+    /// Returns the name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -33,7 +33,7 @@ impl Backend {
         }
     }
 
-    /// Whether the program was built with it.
+    /// Returns whether the program was built with this backend.
     fn built(self) -> bool {
         match self {
             Self::Auto => true,
@@ -43,7 +43,7 @@ impl Backend {
         }
     }
 
-    /// The backend that `auto` stands for; any other is itself.
+    /// Returns the backend that `auto` stands for; returns any other backend unchanged.
     #[must_use]
     pub fn resolve(self) -> Self {
         if self != Self::Auto {
@@ -55,10 +55,10 @@ impl Backend {
             .unwrap_or(Self::Flex)
     }
 
-    /// The device, without autodiff.
+    /// Returns the device, without autodiff.
     ///
     /// # Errors
-    /// Bad usage when the program was built without the backend.
+    /// Bad usage if the program was built without the backend.
     pub fn device(self) -> anyhow::Result<Device> {
         match self.resolve() {
             #[cfg(feature = "flex")]

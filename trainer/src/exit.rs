@@ -1,4 +1,4 @@
-//! Errors that have an exit code of their own; [`crate::exit_code`] has them all.
+//! Errors with their own exit code; [`crate::exit_code`] lists all codes.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Debug)]
 pub struct Usage(pub String);
 
-/// A gate refused a result: exit code 3.
+/// The quality gate refused a result: exit code 3.
 #[derive(Debug)]
 pub struct Refused(pub String);
 
@@ -25,7 +25,7 @@ impl fmt::Display for Refused {
 impl std::error::Error for Usage {}
 impl std::error::Error for Refused {}
 
-/// A [`Usage`] error from a message.
+/// Returns a [`Usage`] error with this message.
 pub fn usage(message: impl Into<String>) -> anyhow::Error {
     Usage(message.into()).into()
 }

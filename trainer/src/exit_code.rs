@@ -1,11 +1,12 @@
-//! Exit codes: 0 done, 1 failed while running, 2 bad usage, configuration or data, 3 a gate refused.
+//! Exit codes: 0 success, 1 failure at run time, 2 bad usage, configuration or data, 3 refused by
+//! the quality gate.
 
 use espalier_core::CoreError;
 
 use crate::data::DataError;
 use crate::exit::{Refused, Usage};
 
-/// The exit code of an error: the first cause in its chain that has one decides.
+/// Returns the exit code of an error: that of the first cause in its chain that has one, else 1.
 #[must_use]
 pub fn code(error: &anyhow::Error) -> u8 {
     for cause in error.chain() {

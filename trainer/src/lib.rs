@@ -1,8 +1,8 @@
-//! The trainer as a library, so that tests call its commands without a process.
+//! The trainer as a library, so that tests can call its commands without starting a process.
 //!
-//! A command parses its arguments ([`cli`]), does its work ([`commands`]) and says where the
-//! result is. Data flows from [`data`] through [`fit`] into checkpoints ([`model_file`]), and from
-//! those through [`eval`] into numbers and through [`export`] into bundles.
+//! A command parses its arguments ([`cli`]), does its work ([`commands`]) and prints the result or
+//! the path of its output. [`fit`] turns [`data`] into checkpoints ([`model_file`]); [`eval`] turns
+//! checkpoints into metrics, and [`export`] turns them into bundles.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -31,7 +31,7 @@ pub mod plot;
 pub mod tensors;
 pub mod words;
 
-/// Parse the command line, run the command, say what went wrong.
+/// Parses the command line, runs the command, prints its error and returns its exit code.
 #[must_use]
 pub fn run() -> ExitCode {
     let cli = cli::Cli::parse();

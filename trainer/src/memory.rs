@@ -1,15 +1,15 @@
-//! The memory of this process: how its allocator treats large blocks, how much it took at most.
+//! Memory of this process: allocator settings for large blocks, and peak usage.
 
-/// Keep freed memory instead of giving it back to the system.
+/// Makes the allocator keep freed memory instead of returning it to the system.
 ///
-/// A training step allocates and frees the same tensors again and again. By default glibc asks the
-/// system for each large one and returns it, so that every step faults its pages in anew.
-/// `examples/throughput.rs` measures the step with it and, by `--give-back`, without. Elsewhere nothing
-/// happens.
+/// A training step allocates and frees the same tensors again and again. By default glibc requests
+/// each large block from the system and returns it, so every step causes new page faults.
+/// `examples/throughput.rs` measures a step with this setting and, with `--give-back`, without it.
+/// On systems without glibc this does nothing.
 pub fn keep_freed_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
-        /// Larger blocks still come from the system directly, in bytes.
+        /// Size in bytes above which blocks still come directly from the system.
         const DIRECT: libc::c_int = 32 << 20;
         #[expect(unsafe_code, reason = "the only way to set the allocator's parameters")]
         // SAFETY: mallopt takes two integers and has no requirement on them.
@@ -20,10 +20,11 @@ pub fn keep_freed_blocks() {
     }
 }
 
-/// Bytes of a mebibyte.
+/// Bytes per mebibyte.
 pub const MIB: f64 = 1_048_576.0;
 
-/// Largest resident memory of this process so far, in bytes, where the system says.
+/// Returns the peak resident memory of this process so far, in bytes; `None` if the system does not
+/// report it.
 #[must_use]
 pub fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;

@@ -1,4 +1,4 @@
-//! Models on disk: checkpoints, runs and bundles, all read to the same thing.
+//! Models on disk: checkpoints, runs and bundles are all read as a [`Model`].
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,58 +18,58 @@ use crate::disk::safetensors_file::SafetensorsFile;
 use crate::exit::usage;
 use crate::layout::Layout;
 
-/// Merges of CLIP's vocabulary.
+/// Byte-pair merges of CLIP's vocabulary.
 pub const MERGES: &str = include_str!("../../static/vocab/clip_bpe_merges.txt");
 
 /// Key of [`ModelCard`] in the metadata of `model.safetensors`.
 pub const CARD: &str = "espalier";
 
-/// The same in a file that others are to read, whose tensors have published names.
+/// Key of [`ModelCard`] in files for other programs, whose tensors have published names.
 pub const PUBLISHED_CARD: &str = "espalier_card";
 
-/// Where an imported model comes from, and what goes with its weights.
+/// Origin of an imported model, and settings that belong to its weights.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Origin {
-    /// What was imported.
+    /// Imported repository or file.
     pub source: String,
-    /// Whose names it used.
+    /// Naming scheme of the tensors in the source.
     pub layout: Layout,
-    /// Terms of use of the weights, where they are known.
+    /// Licence of the weights, if known.
     pub licence: Option<String>,
-    /// How photos are made its input.
+    /// Preprocessing of photos.
     pub preprocess: Preprocess,
-    /// Root of the embedding space that the file kept beside its weights (notation 7).
+    /// Root of the embedding space that the file stored beside its weights (notation 7).
     #[serde(default)]
     pub root: Option<Vec<f32>>,
-    /// Scalars of the file that the model does not use, kept for the way back.
+    /// Scalars of the file that the model does not use, kept for exporting it again.
     #[serde(default)]
     pub kept: BTreeMap<String, f32>,
 }
 
-/// What a weights file says of itself.
+/// Description of a model in the metadata of its weights file.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ModelCard {
     /// Architecture.
     pub config: DualConfig,
     /// Method that it was trained with.
     pub method: String,
-    /// Steps of training.
+    /// Number of training steps.
     pub step: u64,
-    /// Configuration of the run, TOML.
+    /// Configuration of the run as TOML.
     pub run: String,
-    /// Text of the root of a model on the unit sphere.
+    /// Text whose embedding is the root of a model on the unit sphere.
     #[serde(default)]
     pub root_text: String,
-    /// Where it was imported from, if it or the model it started from was.
+    /// Origin, if this model or the one it started from was imported.
     #[serde(default)]
     pub origin: Option<Origin>,
 }
 
 impl ModelCard {
-    /// As metadata of a safetensors file.
+    /// Returns the card as metadata of a safetensors file.
     ///
     /// # Errors
-    /// When it cannot be written as JSON.
+    /// If it cannot be written as JSON.
     pub fn metadata(&self) -> anyhow::Result<BTreeMap<String, String>> {
         Ok(BTreeMap::from([(
             CARD.to_owned(),
@@ -78,32 +78,32 @@ impl ModelCard {
     }
 }
 
-/// A model with all that is known of it.
+/// A loaded model with its tokenizer, preprocessing and metadata.
 #[derive(Debug)]
 pub struct Model {
-    /// What its file says.
+    /// Description from its file.
     pub card: ModelCard,
-    /// Both towers, without autodiff.
+    /// Both encoders, without autodiff.
     pub encoder: DualEncoder,
-    /// Tokenizer of its text tower.
+    /// Tokenizer of the text encoder.
     pub tokenizer: Tokenizer,
     /// The weights file or manifest that it was read from.
     pub file: PathBuf,
     /// SHA-256 of that file.
     pub sha256: String,
-    /// How photos are made its input.
+    /// Preprocessing of photos.
     pub preprocess: Preprocess,
-    /// Root on the unit sphere where the file holds the vector itself: a bundle's, or one that was
-    /// imported with the weights. Else it is the embedding of the card's `root_text`.
+    /// Root on the unit sphere, if the file stores the vector: in a bundle, or imported with the
+    /// weights. Otherwise the root is the embedding of the card's `root_text`.
     pub root: Option<Vec<f32>>,
-    /// How its scores become probabilities, where it is a bundle.
+    /// Converts scores to probabilities; only in bundles.
     pub calibration: Option<Calibration>,
-    /// Nouns that name no node of the taxonomy, where it is a bundle that has them.
+    /// Nouns that name no node of the taxonomy; only in bundles that have them.
     pub lexicon: Lexicon,
 }
 
-/// Preprocessing of an architecture for photos: shortest side, centre crop (notation 6.0); for
-/// inverted residuals the crop that EfficientNet is evaluated with.
+/// Returns the default preprocessing of photos for an architecture: resize the shortest side, then
+/// centre crop (notation 6.0); for inverted residuals the evaluation crop of EfficientNet.
 #[must_use]
 pub fn preprocess(config: &DualConfig) -> Preprocess {
     Preprocess {
@@ -116,10 +116,10 @@ pub fn preprocess(config: &DualConfig) -> Preprocess {
     }
 }
 
-/// The weights file that a path of the user means: a run, a checkpoint folder, or a file.
+/// Finds the weights file of a run folder (its newest checkpoint), a checkpoint folder or a file.
 ///
 /// # Errors
-/// Bad usage when there is no such file.
+/// Bad usage if there is no such file.
 pub fn weights_file(path: &Path) -> anyhow::Result<PathBuf> {
     if path.is_file() {
         return Ok(path.to_owned());
@@ -131,20 +131,25 @@ pub fn weights_file(path: &Path) -> anyhow::Result<PathBuf> {
         .find(|p| p.is_file());
     found.ok_or_else(|| {
         usage(format!(
-            "{}: wanted a run folder, a checkpoint folder, a bundle or a .safetensors file; found {}",
+            "{}: expected a run folder, a checkpoint folder, a bundle or a .safetensors file, \
+             found {}",
             path.display(),
-            if path.exists() { "none of them" } else { "nothing there" }
+            if path.exists() {
+                "none of them"
+            } else {
+                "nothing there"
+            }
         ))
     })
 }
 
-/// Whether a path is a bundle.
+/// Returns whether a path is a bundle.
 #[must_use]
 pub fn is_bundle(path: &Path) -> bool {
     path.join("manifest.json").is_file()
 }
 
-/// Read a bundle's manifest and the files of some parts, checked.
+/// Reads a bundle's manifest and the files of some parts, and checks the files against it.
 ///
 /// # Errors
 /// Bad usage or [`espalier_core::CoreError::Bundle`] naming the file.
@@ -160,7 +165,7 @@ pub fn read_bundle(
         let file = path.join(&listed.path);
         let content = fs::read(&file).map_err(|e| {
             usage(format!(
-                "{}: {e}; the manifest lists it as needed",
+                "{}: {e}; the manifest lists this file as required",
                 file.display()
             ))
         })?;
@@ -171,15 +176,15 @@ pub fn read_bundle(
     Ok((bytes, manifest, bundle))
 }
 
-/// Read a run, a checkpoint or a weights file without building its model: the file, its SHA-256,
-/// its card and its tensors.
+/// Reads a run, a checkpoint or a weights file without building its model: the path of the file,
+/// its SHA-256, its card and its tensors.
 ///
 /// # Errors
-/// Bad usage when there is none, it is a bundle, or it is not of this program.
+/// Bad usage if there is none, it is a bundle, or another program wrote it.
 pub fn read(path: &Path) -> anyhow::Result<(PathBuf, String, ModelCard, Tensors)> {
     if is_bundle(path) {
         return Err(usage(format!(
-            "{}: wanted a checkpoint, found a bundle, which holds rounded weights",
+            "{}: expected a checkpoint, found a bundle, which holds rounded weights",
             path.display()
         )));
     }
@@ -191,7 +196,7 @@ pub fn read(path: &Path) -> anyhow::Result<(PathBuf, String, ModelCard, Tensors)
     Ok((file, sha256, card, tensors))
 }
 
-/// What a run, a checkpoint or a weights file says of itself; only the head of the file is read.
+/// Reads the card of a run, a checkpoint or a weights file; reads only the header of the file.
 ///
 /// # Errors
 /// As [`read`].
@@ -205,7 +210,7 @@ fn parse_card(file: &Path, metadata: &BTreeMap<String, String>) -> anyhow::Resul
     let card = metadata.get(CARD).ok_or_else(|| {
         usage(format!(
             "{}: its metadata has no `{CARD}` entry, so its architecture is unknown; use a \
-             checkpoint that this program wrote, or bring it in with `trainer import`",
+             checkpoint written by this program, or convert the file with `trainer import`",
             file.display()
         ))
     })?;
@@ -215,10 +220,11 @@ fn parse_card(file: &Path, metadata: &BTreeMap<String, String>) -> anyhow::Resul
     Ok(card)
 }
 
-/// Open a run, a checkpoint, a weights file or a bundle.
+/// Opens a run, a checkpoint, a weights file or a bundle.
 ///
 /// # Errors
-/// Bad usage when there is none, a tensor error when the weights do not fit.
+/// Bad usage if there is none or the weights do not fit the architecture; for a bundle also the
+/// errors of [`from_bundle`].
 pub fn open(path: &Path, device: &Device) -> anyhow::Result<Model> {
     if is_bundle(path) {
         return open_bundle(path, device);
@@ -243,7 +249,7 @@ pub fn open(path: &Path, device: &Device) -> anyhow::Result<Model> {
 }
 
 fn open_bundle(path: &Path, device: &Device) -> anyhow::Result<Model> {
-    // The calibration lies beside the taxonomy.
+    // The calibration belongs to the taxonomy part.
     let parts = [Part::Image, Part::Text, Part::Taxonomy];
     let (bytes, manifest, bundle) = read_bundle(path, &parts)?;
     let mut model = from_bundle(manifest, &bundle, device)?;
@@ -252,11 +258,11 @@ fn open_bundle(path: &Path, device: &Device) -> anyhow::Result<Model> {
     Ok(model)
 }
 
-/// Both towers of a bundle in memory.
+/// Builds both encoders of a bundle in memory.
 ///
 /// # Errors
-/// A bundle error when its geometry does not fit its model, a tensor error when the weights do not
-/// fit the architecture.
+/// A bundle error if its geometry does not fit its model, a tensor error if the weights do not fit
+/// the architecture.
 pub fn from_bundle(
     manifest: Manifest,
     bundle: &BundleFiles,

@@ -1,4 +1,4 @@
-//! The bytes of a bundle's files, checked against the manifest as they come in.
+//! Contents of a bundle's files, verified against the manifest when they arrive.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use super::packed::unpack;
 use crate::error::{CoreError, Result};
 use crate::weights::Tensors;
 
-/// SHA-256 of some bytes in lower-case hexadecimal.
+/// Returns the SHA-256 of some bytes in lower-case hexadecimal.
 #[must_use]
 pub fn sha256_hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes)
@@ -22,7 +22,7 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
         })
 }
 
-/// A file whose length and hash are those that a manifest lists.
+/// A file whose length and hash match the manifest.
 #[derive(Clone, Debug)]
 pub struct Checked {
     pub(super) file: BundleFile,
@@ -30,22 +30,23 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// What the manifest lists.
+    /// Returns the manifest's entry of the file.
     #[must_use]
     pub fn file(&self) -> &BundleFile {
         &self.file
     }
 
-    /// The file as it is stored and sent.
+    /// Returns the bytes as they are stored and transferred.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// What it holds.
+    /// Returns the content, decompressed if the file is compressed.
     ///
     /// # Errors
-    /// [`CoreError::Bundle`] naming the file when it was packed and is not what the manifest says.
+    /// [`CoreError::Bundle`] naming the file when it is compressed and does not decompress to the
+    /// length in the manifest.
     pub fn into_content(self) -> Result<Vec<u8>> {
         let Some(length) = self.file.unpacked else {
             return Ok(self.bytes);
@@ -54,7 +55,7 @@ impl Checked {
     }
 }
 
-/// Files of a bundle whose length and hash have been checked.
+/// Files of a bundle with verified length and hash.
 #[derive(Clone, Debug, Default)]
 pub struct BundleFiles {
     files: BTreeMap<String, Vec<u8>>,
@@ -68,11 +69,11 @@ fn fault(file: &str, reason: impl Into<String>) -> CoreError {
 }
 
 impl BundleFiles {
-    /// Check a file against the manifest and keep it.
+    /// Checks a file against the manifest and stores its content.
     ///
     /// # Errors
-    /// [`CoreError::Bundle`] naming the file when it is not listed, when its length or hash differ
-    /// from the manifest, or when it cannot be unpacked.
+    /// [`CoreError::Bundle`] naming the file when it is not listed, when its length or hash differs
+    /// from the manifest, or when it cannot be decompressed.
     pub fn insert_checked(
         &mut self,
         manifest: &Manifest,
@@ -82,7 +83,7 @@ impl BundleFiles {
         self.insert(manifest.file(path)?.check(bytes)?)
     }
 
-    /// Keep the content of a file that has been checked.
+    /// Stores the content of a verified file.
     ///
     /// # Errors
     /// As [`Checked::into_content`].
@@ -92,7 +93,7 @@ impl BundleFiles {
         Ok(())
     }
 
-    /// Content of a file.
+    /// Returns the content of a file.
     ///
     /// # Errors
     /// [`CoreError::Bundle`] when it has not been inserted.
@@ -100,12 +101,12 @@ impl BundleFiles {
         self.files.get(path).map(Vec::as_slice).ok_or_else(|| {
             fault(
                 path,
-                "is missing; fetch every file that the manifest lists for its part",
+                "the file is missing; fetch every file that the manifest lists for its part",
             )
         })
     }
 
-    /// A text file.
+    /// Returns the content of a text file.
     ///
     /// # Errors
     /// As [`get`](Self::get), and when it is not UTF-8.
@@ -114,7 +115,7 @@ impl BundleFiles {
             .map_err(|e| fault(path, format!("expected UTF-8 text: {e}")))
     }
 
-    /// A file of tensors.
+    /// Reads a file of tensors.
     ///
     /// # Errors
     /// As [`get`](Self::get), and when it is not safetensors.
@@ -122,7 +123,7 @@ impl BundleFiles {
         Tensors::read(self.get(path)?).map_err(|e| fault(path, e.to_string()))
     }
 
-    /// Let go of a file that has been used.
+    /// Removes a file that is no longer needed.
     pub fn remove(&mut self, path: &str) {
         self.files.remove(path);
     }

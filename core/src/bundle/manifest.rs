@@ -13,19 +13,19 @@ use crate::model::{DualConfig, LiftKind};
 /// The value of [`Manifest::format`] that this version reads and writes.
 pub const FORMAT: &str = "espalier-bundle/1";
 
-/// What a file of a bundle is for. A visitor needs all but [`Text`](Part::Text) for an answer.
+/// Purpose of a file of a bundle. A visitor needs all but [`Text`](Part::Text) for an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// Picture tower.
+    /// Image encoder.
     Image,
-    /// Text tower and its vocabulary; fetched only when a visitor types.
+    /// Text encoder and its vocabulary; fetched only when a visitor types a text.
     Text,
     /// Captions and their embeddings.
     Captions,
-    /// Nodes, names, embeddings of the labels, calibration.
+    /// Nodes, names, embeddings of the labels, and the calibration.
     Taxonomy,
-    /// A small picture and its embedding.
+    /// A small image and its embedding.
     Selftest,
 }
 
@@ -34,19 +34,19 @@ pub enum Part {
 pub struct BundleFile {
     /// Path relative to the manifest; no `..`, no leading `/`.
     pub path: String,
-    /// What it is for.
+    /// Its purpose.
     pub part: Part,
-    /// Its length.
+    /// Its length in bytes.
     pub bytes: u64,
     /// SHA-256 of these bytes, lower-case hexadecimal.
     pub sha256: String,
     /// `q8`, `q6`, `f32`, or `text` and `png` for files that hold no tensors.
     pub dtype: String,
-    /// Length of its content where the file is that content deflated (zlib's format).
+    /// Length of the content after decompression, if the file is compressed (zlib format).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unpacked: Option<u64>,
-    /// 0 for what a first answer needs; files with a larger number make answers finer and may come
-    /// later, in this order. A reader that does not know them has whole answers without them.
+    /// 0 for files that the first answer needs. Files with a larger number make answers finer; they
+    /// may be loaded later, in this order. A reader that ignores them still gives complete answers.
     #[serde(default, skip_serializing_if = "is_first")]
     pub shard: u32,
 }
@@ -56,7 +56,7 @@ fn is_first(shard: &u32) -> bool {
 }
 
 impl BundleFile {
-    /// Compare a file's bytes with what is listed.
+    /// Checks a file's bytes against this entry.
     ///
     /// # Errors
     /// [`CoreError::Bundle`] naming the file when their length or hash differs.
@@ -69,7 +69,7 @@ impl BundleFile {
         };
         if bytes.len() as u64 != self.bytes {
             return wrong(format!(
-                "expected {} bytes, found {}; the file is cut short or of another version",
+                "expected {} bytes, found {}; the file is truncated or of another version",
                 self.bytes,
                 bytes.len()
             ));
@@ -103,13 +103,13 @@ pub struct Manifest {
     pub model: DualConfig,
     /// Space of the embeddings: curvature or root.
     pub geometry: Space,
-    /// How a photo becomes the tower's input.
+    /// How a photo is converted to the input of the image encoder.
     pub preprocessing: Preprocess,
     /// Terms of use.
     pub licence: String,
     /// Measured quality, values in `[0, 1]` unless the name says otherwise.
     pub metrics: BTreeMap<String, f64>,
-    /// Where the weights come from: data, command, steps, hashes.
+    /// Origin of the weights: data, command, steps, hashes.
     pub provenance: BTreeMap<String, serde_json::Value>,
     /// Files, in the order in which a page should fetch them.
     pub files: Vec<BundleFile>,
@@ -123,11 +123,12 @@ fn fault(reason: impl Into<String>) -> CoreError {
 }
 
 impl Manifest {
-    /// Parse and check a manifest.
+    /// Parses and checks a manifest.
     ///
     /// # Errors
-    /// [`CoreError::Bundle`] when it is not JSON of this form, has another format word, has
-    /// a geometry that is not its model's, or lists a file outside its own folder or twice.
+    /// [`CoreError::Bundle`] when it is not JSON of this form, has another format word, has a
+    /// geometry that does not match the model, or lists a file outside its own folder or twice.
+    /// [`CoreError::Config`] when the model's configuration is not valid.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         #[derive(Deserialize)]
         struct Head {
@@ -153,7 +154,7 @@ impl Manifest {
                 || file.path.split(['/', '\\']).any(|part| part == "..");
             if outside {
                 return Err(fault(format!(
-                    "`{}` must be a path below the manifest",
+                    "expected paths inside the folder of the manifest, found `{}`",
                     file.path
                 )));
             }
@@ -164,11 +165,11 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Whether the geometry is that of the model: without its root or curvatures, radii and angles
-    /// would be numbers of another space.
+    /// Checks that the geometry matches the model: with another root or curvature, radii and angles
+    /// would belong to another space.
     ///
     /// # Errors
-    /// [`CoreError::Bundle`] with what the model needs and what there is.
+    /// [`CoreError::Bundle`] with the expected and the given geometry.
     pub fn check_geometry(&self) -> Result<()> {
         let width = self.model.d_embed;
         let expected = match (&self.geometry, self.model.lift) {
@@ -202,17 +203,17 @@ impl Manifest {
         )))
     }
 
-    /// The files of some parts, in the order of the manifest.
+    /// Returns the files of some parts, in the order of the manifest.
     pub fn files_of<'a>(&'a self, parts: &'a [Part]) -> impl Iterator<Item = &'a BundleFile> {
         self.files.iter().filter(|f| parts.contains(&f.part))
     }
 
-    /// Those of the files of some parts that a first answer needs.
+    /// Returns the files of some parts that the first answer needs.
     pub fn first_of<'a>(&'a self, parts: &'a [Part]) -> impl Iterator<Item = &'a BundleFile> {
         self.files_of(parts).filter(|f| f.shard == 0)
     }
 
-    /// Those that make answers finer, in the order in which they should come.
+    /// Returns the files of some parts that make answers finer, in the order in which to load them.
     #[must_use]
     pub fn finer_of<'a>(&'a self, parts: &'a [Part]) -> Vec<&'a BundleFile> {
         let mut finer: Vec<_> = self.files_of(parts).filter(|f| f.shard > 0).collect();
@@ -220,19 +221,19 @@ impl Manifest {
         finer
     }
 
-    /// Sum of the lengths of the files of some parts, in bytes.
+    /// Returns the total length of the files of some parts, in bytes.
     #[must_use]
     pub fn bytes_of(&self, parts: &[Part]) -> u64 {
         self.files_of(parts).map(|f| f.bytes).sum()
     }
 
-    /// The same for what a first answer needs.
+    /// Returns the total length of the files of some parts that the first answer needs, in bytes.
     #[must_use]
     pub fn first_bytes_of(&self, parts: &[Part]) -> u64 {
         self.first_of(parts).map(|f| f.bytes).sum()
     }
 
-    /// A file by its path.
+    /// Returns the entry of a file by its path.
     ///
     /// # Errors
     /// [`CoreError::Bundle`] when the manifest does not list it.
@@ -242,7 +243,7 @@ impl Manifest {
             .find(|f| f.path == path)
             .ok_or_else(|| CoreError::Bundle {
                 file: path.into(),
-                reason: "is not listed in the manifest".into(),
+                reason: "the file is not listed in the manifest".into(),
             })
     }
 }

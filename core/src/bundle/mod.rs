@@ -1,7 +1,7 @@
-//! The folder that the page loads: a manifest and the files that it lists.
+//! The bundle, a folder that the page loads: a manifest and the files listed in it.
 //!
-//! One reader for trainer and page. It takes bytes, checks lengths and hashes, and never a path:
-//! where the bytes come from is the caller's business.
+//! The trainer and the page share this reader. It takes bytes and checks lengths and hashes; it
+//! takes no paths, so the caller decides where the bytes come from.
 
 pub mod files;
 pub mod manifest;

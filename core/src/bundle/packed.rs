@@ -1,33 +1,34 @@
-//! Files that travel deflated, whatever their host does to what it serves.
+//! Compression of bundle files, independent of the web server.
 //!
-//! A host of static files compresses texts and programs at best. Weights of few levels leave a third
-//! of their bytes to be saved, so they are deflated before they are written and hashed.
+//! A host of static files compresses only texts and programs, if anything. Weights that are
+//! quantised to few levels can still be compressed by a third, so they are compressed before they
+//! are written and hashed.
 
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
-/// The most that miniz does; a bundle is written once.
+/// Highest compression level of miniz; a bundle is written only once.
 const EFFORT: u8 = 10;
 
-/// The content of a file as it travels, in zlib's format.
+/// Compresses the content of a file, in zlib format.
 #[must_use]
 pub fn pack(content: &[u8]) -> Vec<u8> {
     compress_to_vec_zlib(content, EFFORT)
 }
 
-/// The content of a packed file, which must be `length` bytes long.
+/// Decompresses a packed file, whose content must be `length` bytes long.
 ///
 /// # Errors
-/// Says what was found when it is not zlib's format or of another length.
+/// A message with what was found when it is not zlib format or has another length.
 pub(super) fn unpack(packed: &[u8], length: u64) -> Result<Vec<u8>, String> {
     let limit = usize::try_from(length).unwrap_or(usize::MAX);
     let content = decompress_to_vec_zlib_with_limit(packed, limit)
-        .map_err(|e| format!("expected {length} bytes deflated by zlib: {e}"))?;
+        .map_err(|e| format!("expected {length} bytes compressed in zlib format: {e}"))?;
     if content.len() == limit {
         return Ok(content);
     }
     Err(format!(
-        "expected {length} bytes when inflated, found {}",
+        "expected {length} bytes after decompression, found {}",
         content.len()
     ))
 }

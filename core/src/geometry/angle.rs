@@ -1,4 +1,4 @@
-//! Angles from two legs, and the cosines of all pairs: what cones and radial angles share.
+//! Angles from two legs, and the cosines of all pairs; shared by cones and radial angles.
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -6,14 +6,14 @@ use burn::tensor::Tensor;
 
 use crate::math::{EPS, clamp_max, clamp_min, norm};
 
-/// Below this `sin^2` is what rounding leaves of a matrix product of unit vectors in `f32`.
+/// Smaller values of `sin^2` are rounding errors of a matrix product of unit vectors in `f32`.
 const NOISE: f64 = 3e-7;
 
-/// Square of the legs' length below which angles from a matrix product are undefined.
+/// Squared length of the legs up to which angles from a matrix product are undefined.
 pub(super) const UNRESOLVED: f64 = 1e-6;
 
-/// `atan2(across, forward)`; a right angle with gradient zero where the square of the legs' length,
-/// times `unit` where the space has one, is at most `least`.
+/// Returns `atan2(across, forward)`; a right angle with gradient zero where the squared length of
+/// the legs (times `unit`, if given) is at most `least`.
 pub(super) fn from_legs<const D: usize>(
     across: Tensor<D>,
     forward: Tensor<D>,
@@ -32,7 +32,7 @@ pub(super) fn from_legs<const D: usize>(
     angle.mask_fill(undefined, FRAC_PI_2)
 }
 
-/// Rows of `x` against rows of `y`.
+/// Norms and relative positions of all pairs of a row of `x` and a row of `y`.
 pub(super) struct Pairs<const D: usize> {
     /// `|x|`, `[.., b1, 1]`.
     pub(super) nx: Tensor<D>,
@@ -40,7 +40,8 @@ pub(super) struct Pairs<const D: usize> {
     pub(super) ny: Tensor<D>,
     /// `1 - cos`, `[.., b1, b2]`.
     pub(super) short: Tensor<D>,
-    /// Length of the part of `y` across `x`, `[.., b1, b2]`; gradient zero where it is noise.
+    /// Length of the component of `y` orthogonal to `x`, `[.., b1, b2]`; gradient zero where it is
+    /// rounding error.
     pub(super) across: Tensor<D>,
 }
 

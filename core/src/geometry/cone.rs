@@ -1,4 +1,4 @@
-//! Entailment cones: how wide a point's cone is and at what angle another point is seen from it.
+//! Entailment cones: the aperture of a point's cone, and the angle at which it sees another point.
 
 use burn::tensor::Tensor;
 
@@ -9,9 +9,9 @@ use crate::math::{EPS, asin_clamped, clamp_max, clamp_min, dot, norm};
 /// `K`: points within `2 K / sqrt(c)` of the origin have the widest cone (notation 1.1).
 pub const MIN_RADIUS: f64 = 0.1;
 
-/// Half-aperture of the cone at `x`, in `(0, pi/2)`: `asin(2 K / (sqrt(c) |x| + eps))`.
+/// Returns the half-aperture of the cone at `x`, in `(0, pi/2)`: `asin(2 K / (sqrt(c) |x| + eps))`.
 ///
-/// Saturates at `asin(1 - eps)` for `sqrt(c) |x| <= 2 K`, with gradient zero there.
+/// It is constant, `asin(1 - eps)` with gradient zero, for `sqrt(c) |x| <= 2 K`.
 ///
 /// # Shapes
 /// `x [.., d]`, `c [.., 1] -> [.., 1]`
@@ -21,14 +21,14 @@ pub fn half_aperture<const D: usize>(x: Tensor<D>, c: Tensor<D>) -> Tensor<D> {
     asin_clamped(sine, EPS)
 }
 
-/// Exterior angle at the apex `x`, in `[0, pi]`: 0 when `y` lies straight outward, `pi` when it
-/// lies toward the origin.
+/// Returns the exterior angle at the apex `x`, in `[0, pi]`: 0 when `y` lies straight outward, `pi`
+/// when it lies toward the origin.
 ///
 /// Computed as `atan2(|y_perp|, sqrt(c) (x0 t - y0 |x|))` with `t = <x, y> / |x|` and `y_perp` the
-/// part of `y` across `x`. It equals the `acos` of notation 1.1 and neither cancels nor leaves the
-/// domain; the second argument is split as
-/// `(|y|^2 - |x|^2) / (c (x0 |y| + y0 |x|)) + x0 (t - |y|)`, both terms exact in `f32`.
-/// Coincident points and an apex at the origin see everything at `pi/2`, with gradient zero.
+/// component of `y` orthogonal to `x`. This equals the `acos` of notation 1.1, but it does not
+/// cancel and stays inside the domain. The second argument is split into
+/// `(|y|^2 - |x|^2) / (c (x0 |y| + y0 |x|)) + x0 (t - |y|)`; both terms are exact in `f32`.
+/// For coincident points and for an apex at the origin the angle is `pi/2`, with gradient zero.
 ///
 /// # Shapes
 /// `x, y [.., d]`, `c [.., 1] -> [.., 1]`
@@ -38,7 +38,7 @@ pub fn exterior_angle<const D: usize>(x: Tensor<D>, y: Tensor<D>, c: Tensor<D>) 
     let (nx, ny) = (norm(x.clone()), norm(y.clone()));
     let u = x.clone() / clamp_min(nx.clone(), EPS);
     let t = dot(u.clone(), y.clone());
-    // Taken from the difference, so that it is exactly zero for coincident points.
+    // Computed from the difference, so that it is exactly zero for coincident points.
     let diff = y - x;
     let along = dot(u.clone(), diff.clone());
     let across = diff.clone() - u * along;
@@ -53,16 +53,16 @@ pub fn exterior_angle<const D: usize>(x: Tensor<D>, y: Tensor<D>, c: Tensor<D>) 
     let gain = (ny.clone() - nx.clone()) * (ny + nx) / clamp_min(weight, EPS);
     let forward = (gain + x0 * shortfall) * c.clone().sqrt();
 
-    // With c the legs give sinh^2 of the distance; below EPS the direction of y from x is numerical
-    // noise.
+    // Times c, the squared length of the legs is sinh^2 of the distance. Below EPS the direction
+    // from x to y is numerical noise.
     from_legs(perp, forward, Some(c), EPS)
 }
 
-/// Exterior angles of all pairs, rows for the apexes.
+/// Returns the exterior angles of all pairs, one row per apex.
 ///
-/// As [`exterior_angle`], with one matrix product in place of differences: angles within about
-/// 5e-4 of 0 or `pi` are not resolved in `f32` and have gradient zero there; pairs that coincide
-/// within it are at `pi/2`.
+/// Like [`exterior_angle`], with one matrix product instead of differences. In `f32`, angles within
+/// about 5e-4 of 0 or `pi` are not resolved and have gradient zero; pairs closer than that have the
+/// angle `pi/2`.
 ///
 /// # Shapes
 /// `x [.., b1, d]`, `y [.., b2, d]`, `c [.., 1, 1] -> [.., b1, b2]`
@@ -91,14 +91,14 @@ pub fn pairwise_exterior_angle<const D: usize>(
 /// How angles and apertures are evaluated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Form {
-    /// [`exterior_angle`] and [`half_aperture`]: exact, and finite with their gradients everywhere.
+    /// [`exterior_angle`] and [`half_aperture`]: exact; values and gradients are finite everywhere.
     Stable,
-    /// [`literal_angle`] and [`literal_aperture`] with this `eps`: as published, for comparing with
-    /// published tables and runs. Unstable in `f32`.
+    /// [`literal_angle`] and [`literal_aperture`] with this `eps`: the published formulas, for
+    /// comparison with published tables and runs. Unstable in `f32`.
     Literal(f64),
 }
 
-/// The published evaluation of [`exterior_angle`] (notation 1.1):
+/// Computes [`exterior_angle`] by the published formula (notation 1.1):
 /// `acos(clamp((y0 + x0 u) / (|x| sqrt(max(u^2 - 1, eps)) + eps), -1 + eps, 1 - eps))` with
 /// `u = c L(x, y)`.
 ///
@@ -118,7 +118,7 @@ pub fn literal_angle<const D: usize>(
     clamp_max(clamp_min(cosine, -1.0 + eps), 1.0 - eps).acos()
 }
 
-/// The published evaluation of [`half_aperture`] (notation 1.1).
+/// Computes [`half_aperture`] by the published formula (notation 1.1).
 ///
 /// # Shapes
 /// `x [.., d]`, `c [.., 1] -> [.., 1]`
@@ -128,7 +128,7 @@ pub fn literal_aperture<const D: usize>(x: Tensor<D>, c: Tensor<D>, eps: f64) ->
     clamp_max(sine, 1.0 - eps).asin()
 }
 
-/// How far `y` lies outside the cone at `x`: `max(0, oxy(x, y) - eta aper(x))`, in radians.
+/// Returns how far `y` lies outside the cone at `x`, in radians: `max(0, oxy(x, y) - eta aper(x))`.
 ///
 /// # Shapes
 /// `x, y [.., d]`, `c [.., 1] -> [.., 1]`

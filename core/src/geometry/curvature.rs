@@ -1,4 +1,4 @@
-//! Learned positive scalars, kept as clamped logarithms.
+//! Learned positive scalars, stored as clamped logarithms.
 
 use burn::config::Config;
 use burn::module::{Module, Param};
@@ -9,13 +9,13 @@ use burn::tensor::{Device, Tensor};
 pub struct LogScalarConfig {
     /// Initial value (not its logarithm).
     pub init: f64,
-    /// Smallest value that [`LogScalar::clamped`] leaves.
+    /// Smallest value after [`LogScalar::clamped`].
     #[config(default = 0.0)]
     pub min: f64,
-    /// Largest value that [`LogScalar::clamped`] leaves.
+    /// Largest value after [`LogScalar::clamped`].
     #[config(default = "f64::INFINITY")]
     pub max: f64,
-    /// How many of them: one, or one for each factor of a product.
+    /// Number of values: one, or one for each factor of a product.
     #[config(default = 1)]
     pub count: usize,
 }
@@ -23,7 +23,7 @@ pub struct LogScalarConfig {
 /// Positive numbers learned in log space, `value = exp(log)`: one, or one for each factor.
 ///
 /// The stored logarithm is clamped *before* a forward pass by [`clamped`](Self::clamped), never
-/// inside the graph, where a clamp would cut the gradient at the boundary (notation trap 36).
+/// inside the graph, where a clamp would block the gradient at the bound (notation trap 36).
 #[derive(Module, Debug)]
 pub struct LogScalar {
     /// The logarithms, shape `[count]`.
@@ -54,7 +54,7 @@ impl LogScalarConfig {
         Self::new(1.0 / 0.07).with_max(4.6052_f64.exp())
     }
 
-    /// Build the scalar on a device.
+    /// Builds the scalar on a device.
     pub fn init(&self, device: &Device) -> LogScalar {
         LogScalar {
             log: Param::from_tensor(Tensor::full([self.count], self.init.ln(), device)),
@@ -65,23 +65,24 @@ impl LogScalarConfig {
 }
 
 impl LogScalar {
-    /// The values, `exp(log)`, shape `[count]`.
+    /// Returns the values, `exp(log)`, shape `[count]`.
     pub fn value(&self) -> Tensor<1> {
         self.log.val().exp()
     }
 
-    /// A single value shaped to broadcast against rows, `[1, 1]`.
+    /// Returns a single value with shape `[1, 1]`, which broadcasts against rows.
     pub fn row(&self) -> Tensor<2> {
         self.value().unsqueeze()
     }
 
-    /// The values shaped to broadcast against the points of factors, `[count, 1, 1]`.
+    /// Returns the values with shape `[count, 1, 1]`, which broadcasts against the points of
+    /// factors.
     pub fn factors(&self) -> Tensor<3> {
         let [count] = self.log.dims();
         self.value().reshape([count, 1, 1])
     }
 
-    /// The same scalar with its stored logarithm inside the allowed interval.
+    /// Returns the scalar with its stored logarithm clamped to the allowed interval.
     #[must_use]
     pub fn clamped(mut self) -> Self {
         let (lo, hi) = (self.min.ln(), self.max.ln());

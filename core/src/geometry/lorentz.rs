@@ -4,10 +4,11 @@ use burn::tensor::Tensor;
 
 use crate::math::{EPS, acosh_1p, asinh_pos, clamp_max, clamp_min, dot, norm};
 
-/// `asinh(2^15)`: tangent norms above this over `sqrt(c)` saturate, so that `sinh` cannot overflow.
+/// `asinh(2^15)`: tangent norms above this value divided by `sqrt(c)` are clamped, so that `sinh`
+/// cannot overflow.
 pub const MAX_TANGENT: f64 = 11.090_354_889_191_955;
 
-/// Time part of a point: `x0 = sqrt(1/c + |x|^2)`.
+/// Returns the time part of a point: `x0 = sqrt(1/c + |x|^2)`.
 ///
 /// # Shapes
 /// `x [.., d]`, `c [.., 1] -> [.., 1]`
@@ -16,7 +17,7 @@ pub fn time<const D: usize>(x: Tensor<D>, c: Tensor<D>) -> Tensor<D> {
     (c.recip() + dot(x.clone(), x)).sqrt()
 }
 
-/// Exponential map at the origin: a tangent vector becomes a point at distance `|v|`.
+/// Exponential map at the origin: maps a tangent vector to a point at distance `|v|`.
 ///
 /// `r = sqrt(c) |v|`, `exp0(v) = sinh(clamp(r, eps, asinh(2^15))) v / max(r, eps)`.
 ///
@@ -24,7 +25,8 @@ pub fn time<const D: usize>(x: Tensor<D>, c: Tensor<D>) -> Tensor<D> {
 /// `v [.., d]`, `c [.., 1] -> [.., d]`
 #[must_use]
 pub fn exp_map0<const D: usize>(v: Tensor<D>, c: Tensor<D>) -> Tensor<D> {
-    // Direction and length apart: their quotient would lose the direction of very long vectors.
+    // Direction and length are computed separately: a single quotient would lose the direction of
+    // very long vectors.
     let length = clamp_min(norm(v.clone()), EPS);
     let direction = v / length.clone();
     let root_c = c.sqrt();
@@ -32,7 +34,7 @@ pub fn exp_map0<const D: usize>(v: Tensor<D>, c: Tensor<D>) -> Tensor<D> {
     direction * (r.sinh() / root_c)
 }
 
-/// Logarithmic map at the origin, the inverse of [`exp_map0`] below its saturation.
+/// Logarithmic map at the origin, the inverse of [`exp_map0`] below its clamp.
 ///
 /// # Shapes
 /// `x [.., d]`, `c [.., 1] -> [.., d]`
@@ -42,7 +44,7 @@ pub fn log_map0<const D: usize>(x: Tensor<D>, c: Tensor<D>) -> Tensor<D> {
     x * (asinh_pos(t.clone()) / t)
 }
 
-/// Distance to the origin, `asinh(sqrt(c) |x|) / sqrt(c)`.
+/// Returns the distance to the origin, `asinh(sqrt(c) |x|) / sqrt(c)`.
 ///
 /// # Shapes
 /// `x [.., d]`, `c [.., 1] -> [.., 1]`
@@ -52,7 +54,7 @@ pub fn dist0<const D: usize>(x: Tensor<D>, c: Tensor<D>) -> Tensor<D> {
     asinh_pos(norm(x) * root_c.clone()) / root_c
 }
 
-/// Lorentzian inner product row by row, `<x, y> - x0 y0`, at most `-1/c`.
+/// Returns the Lorentzian inner product row by row, `<x, y> - x0 y0`, at most `-1/c`.
 ///
 /// # Shapes
 /// `x, y [.., d]`, `c [.., 1] -> [.., 1]`
@@ -62,7 +64,7 @@ pub fn inner<const D: usize>(x: Tensor<D>, y: Tensor<D>, c: Tensor<D>) -> Tensor
     dot(x, y) - times
 }
 
-/// `z = -c L(x, y) - 1 >= 0` without cancellation, row by row.
+/// Computes `z = -c L(x, y) - 1 >= 0` row by row, without cancellation.
 ///
 /// `2 z / c = |x - y|^2 - (x0 - y0)^2` with `x0 - y0 = (|x|^2 - |y|^2) / (x0 + y0)`.
 fn excess<const D: usize>(x: Tensor<D>, y: Tensor<D>, c: Tensor<D>) -> Tensor<D> {
@@ -72,9 +74,9 @@ fn excess<const D: usize>(x: Tensor<D>, y: Tensor<D>, c: Tensor<D>) -> Tensor<D>
     (dot(diff.clone(), diff) - dt.clone() * dt) * c * 0.5
 }
 
-/// Geodesic distance row by row, `acosh(max(-c L(x, y), 1 + eps)) / sqrt(c)`.
+/// Returns the geodesic distance row by row, `acosh(max(-c L(x, y), 1 + eps)) / sqrt(c)`.
 ///
-/// The distance of a point to itself is `acosh(1 + eps) / sqrt(c)`, 1.4e-4 at `c = 1`, with
+/// The distance from a point to itself is `acosh(1 + eps) / sqrt(c)`, 1.4e-4 at `c = 1`, with
 /// gradient zero.
 ///
 /// # Shapes
@@ -93,8 +95,8 @@ pub fn dist_eps<const D: usize>(x: Tensor<D>, y: Tensor<D>, c: Tensor<D>, eps: f
     acosh_1p(excess(x, y, c.clone()), eps) / c.sqrt()
 }
 
-/// Einstein midpoint of the rows: the point in the direction of the sum of all points of the
-/// hyperboloid (notation 1.2).
+/// Returns the Einstein midpoint of the rows: the point of the hyperboloid in the direction of the
+/// sum of the points (notation 1.2).
 ///
 /// # Shapes
 /// `x [b, d]`, `c [1, 1] -> [1, d]`
@@ -103,14 +105,14 @@ pub fn einstein_midpoint(x: Tensor<2>, c: Tensor<2>) -> Tensor<2> {
     let [b, _] = x.dims();
     let sum = x.clone().sum_dim(0);
     let times = time(x, c.clone()).sum_dim(0);
-    // Lorentzian norm of the sum: at least b / sqrt(c), by as much as the points lie apart.
+    // Squared Lorentzian norm of the sum: `b^2 / c` if all points are equal, larger otherwise.
     let square = times.clone() * times - dot(sum.clone(), sum.clone());
     let least = c.clone().recip() * (b * b) as f64;
     let square = least.clone() + clamp_min(square - least, 0.0);
     sum / (square * c).sqrt()
 }
 
-/// Lorentzian inner products of all pairs.
+/// Returns the Lorentzian inner products of all pairs.
 ///
 /// # Shapes
 /// `x [.., b1, d]`, `y [.., b2, d]`, `c [.., 1, 1] -> [.., b1, b2]`
@@ -121,10 +123,10 @@ pub fn pairwise_inner<const D: usize>(x: Tensor<D>, y: Tensor<D>, c: Tensor<D>) 
     x.matmul(y.transpose()) - tx.matmul(ty.transpose())
 }
 
-/// Geodesic distances of all pairs.
+/// Returns the geodesic distances of all pairs.
 ///
-/// One matrix product gives `|x - y|^2`, so distances below about 5e-4 are not resolved in `f32`
-/// as [`dist`] resolves them; the time parts are subtracted in the exact form.
+/// `|x - y|^2` comes from one matrix product, so in `f32` distances below about 5e-4 are not
+/// resolved as in [`dist`]. The difference of the time parts is exact.
 ///
 /// # Shapes
 /// `x [.., b1, d]`, `y [.., b2, d]`, `c [.., 1, 1] -> [.., b1, b2]`

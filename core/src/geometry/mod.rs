@@ -1,18 +1,18 @@
 //! Points, distances, cones.
 //!
-//! Conventions, used everywhere:
+//! Conventions:
 //!
 //! * A point of the Lorentz model is its **space part** only, `x` in `R^d`; the time part
 //!   `x0 = sqrt(1/c + |x|^2)` is recomputed where it is needed (notation 1.1).
 //! * `c > 0` is *minus* the sectional curvature. Functions take it as a tensor that broadcasts
 //!   against `[.., 1]`, so that one curvature (`[1, 1]`) and one per factor (`[k, 1, 1]`) are the
 //!   same code.
-//! * Bare names work row by row and return `[.., 1]`; `pairwise_*` return `[.., b1, b2]`, rows for
-//!   the first argument.
-//! * The apex of a cone is the **first** argument and is the more general item.
+//! * Functions with plain names work row by row and return `[.., 1]`; `pairwise_*` return
+//!   `[.., b1, b2]`, with rows for the first argument.
+//! * The apex of a cone is the **first** argument and the more general item.
 //!
-//! [`Space`] is the same geometry on plain slices, for ranking texts without a device;
-//! [`poincare`] the ball that pictures of it are drawn in.
+//! [`Space`] has the same geometry on plain slices, for ranking texts without a device.
+//! [`poincare`] has the Poincaré ball, in which hyperbolic space is drawn.
 
 mod angle;
 pub mod cone;

@@ -1,29 +1,29 @@
-//! The Poincaré ball on plain slices, for pictures of hyperbolic space (notation 1.2).
+//! The Poincaré ball on plain slices, for drawing hyperbolic space (notation 1.2).
 //!
-//! The ball has radius 1 and curvature -1: a point of the Lorentz model of curvature `-c` comes
+//! The ball has radius 1 and curvature -1. A point of the Lorentz model of curvature `-c` is mapped
 //! here with all distances multiplied by `sqrt(c)`. Everything is `f64`: near the rim, where
-//! specific things live, `1 - |p|^2` needs the digits.
+//! specific concepts are, `1 - |p|^2` needs the precision.
 
-/// Points are kept within this Euclidean norm, so that `1 - |p|^2` is never zero.
+/// Largest Euclidean norm of a point, so that `1 - |p|^2` is never zero.
 pub const RIM: f64 = 1.0 - 1e-9;
 
-/// Steps of [`frechet_mean`]; it converges by a constant factor a step.
+/// Maximum number of steps of [`frechet_mean`], which converges linearly.
 const MEAN_STEPS: usize = 100;
 
-/// Dot product.
+/// Returns the dot product.
 #[must_use]
 pub fn dot(p: &[f64], q: &[f64]) -> f64 {
     p.iter().zip(q).map(|(a, b)| a * b).sum()
 }
 
-/// `acosh(1 + z)` for `z >= 0`, exact for small `z` (notation 1.3).
+/// Returns `acosh(1 + z)` for `z >= 0`, exact for small `z` (notation 1.3).
 #[must_use]
 pub fn acosh_1p(z: f64) -> f64 {
     let z = z.max(0.0);
     (z + (z * (z + 2.0)).sqrt()).ln_1p()
 }
 
-/// A point of the Lorentz model, given by its space part, in the ball:
+/// Maps a point of the Lorentz model, given by its space part, into the ball:
 /// `p = sqrt(c) x / (1 + sqrt(c) x0)`.
 #[must_use]
 pub fn from_lorentz(x: &[f32], c: f64) -> Vec<f64> {
@@ -33,7 +33,8 @@ pub fn from_lorentz(x: &[f32], c: f64) -> Vec<f64> {
     inside(x.iter().map(|v| v / (1.0 + time)).collect())
 }
 
-/// The space part of a point of the ball in the Lorentz model of `c = 1`, and its time part.
+/// Returns the space part of a point of the ball in the Lorentz model of `c = 1`, and its time
+/// part.
 #[must_use]
 pub fn to_lorentz(p: &[f64]) -> (Vec<f64>, f64) {
     let square = dot(p, p);
@@ -44,7 +45,7 @@ pub fn to_lorentz(p: &[f64]) -> (Vec<f64>, f64) {
     )
 }
 
-/// The point itself, or the one on its ray at [`RIM`] where it lies beyond.
+/// Returns the point, scaled down to norm [`RIM`] if its norm is larger.
 #[must_use]
 pub fn inside(p: Vec<f64>) -> Vec<f64> {
     let norm = dot(&p, &p).sqrt();
@@ -54,23 +55,24 @@ pub fn inside(p: Vec<f64>) -> Vec<f64> {
     p.into_iter().map(|v| v * RIM / norm).collect()
 }
 
-/// Hyperbolic distance, `acosh(1 + 2 |p - q|^2 / ((1 - |p|^2) (1 - |q|^2)))`.
+/// Returns the hyperbolic distance, `acosh(1 + 2 |p - q|^2 / ((1 - |p|^2) (1 - |q|^2)))`.
 #[must_use]
 pub fn distance(p: &[f64], q: &[f64]) -> f64 {
     let square: f64 = p.iter().zip(q).map(|(a, b)| (a - b).powi(2)).sum();
     acosh_1p(2.0 * square / ((1.0 - dot(p, p)) * (1.0 - dot(q, q))))
 }
 
-/// Busemann function of an ideal point `ideal` of norm 1, `ln(|ideal - p|^2 / (1 - |p|^2))`: how
-/// much farther from `ideal` the point lies than the origin does; minus its distance to the origin
-/// on the ray toward `ideal`.
+/// Computes the Busemann function of an ideal point `ideal` of norm 1,
+/// `ln(|ideal - p|^2 / (1 - |p|^2))`: how much farther from `ideal` the point is than the origin.
+/// On the ray from the origin toward `ideal` it is minus the distance to the origin.
 #[must_use]
 pub fn busemann(ideal: &[f64], p: &[f64]) -> f64 {
     let square: f64 = ideal.iter().zip(p).map(|(a, b)| (a - b).powi(2)).sum();
     (square / (1.0 - dot(p, p))).ln()
 }
 
-/// Exponential map at the origin: `tanh(|v| / 2) v / |v|` lies at distance `|v|`.
+/// Exponential map at the origin: the result `tanh(|v| / 2) v / |v|` has distance `|v|` to the
+/// origin.
 #[must_use]
 pub fn exp0(v: &[f64]) -> Vec<f64> {
     let norm = dot(v, v).sqrt();
@@ -95,14 +97,14 @@ pub fn log0(p: &[f64]) -> Vec<f64> {
     p.iter().map(|a| a * scale).collect()
 }
 
-/// The isometry that takes `centre` to the origin, applied to `p`: the Möbius sum `(-centre) + p`.
+/// Applies to `p` the isometry that maps `centre` to the origin: the Möbius sum `(-centre) + p`.
 #[must_use]
 pub fn centred(centre: &[f64], p: &[f64]) -> Vec<f64> {
     let minus: Vec<f64> = centre.iter().map(|v| -v).collect();
     mobius_add(&minus, p)
 }
 
-/// Möbius addition
+/// Computes the Möbius sum
 /// `((1 + 2 <a, p> + |p|^2) a + (1 - |a|^2) p) / (1 + 2 <a, p> + |a|^2 |p|^2)`.
 #[must_use]
 pub fn mobius_add(a: &[f64], p: &[f64]) -> Vec<f64> {
@@ -112,8 +114,8 @@ pub fn mobius_add(a: &[f64], p: &[f64]) -> Vec<f64> {
     inside(a.iter().zip(p).map(|(a, p)| of_a * a + of_p * p).collect())
 }
 
-/// The point with the smallest sum of squared distances to all given ones; the origin of width 0
-/// where there are none.
+/// Returns the point with the smallest sum of squared distances to all given points, or an empty
+/// vector if there are none.
 #[must_use]
 pub fn frechet_mean(points: &[Vec<f64>]) -> Vec<f64> {
     let Some(first) = points.first() else {
@@ -121,7 +123,7 @@ pub fn frechet_mean(points: &[Vec<f64>]) -> Vec<f64> {
     };
     let mut mean = vec![0.0; first.len()];
     for _ in 0..MEAN_STEPS {
-        // In the tangent space of the mean the mean of all points is zero.
+        // In the tangent space at the mean, the points have mean zero.
         let mut step = vec![0.0; mean.len()];
         for p in points {
             for (s, v) in step.iter_mut().zip(log0(&centred(&mean, p))) {
@@ -162,7 +164,7 @@ mod tests {
             }
         }
         assert!((distance(&p, &q) - 0.781_531_376_175).abs() < 1e-6);
-        // With c = 2 distances of the ball are sqrt(2) times those of the model.
+        // With c = 2, distances in the ball are sqrt(2) times those of the model.
         let x = [0.339_470_407_250, -0.226_313_604_834, 0.565_784_012_084].map(|v: f64| v as f32);
         let y = [-0.107_932_195_372, 0.431_728_781_486, 0.269_830_488_429].map(|v: f64| v as f32);
         let d = distance(&from_lorentz(&x, 2.0), &from_lorentz(&y, 2.0));

@@ -1,8 +1,8 @@
 //! A product of Lorentz factors, each with its own curvature (notation 1.6).
 //!
-//! Points of a product are kept as `[k, b, d]`: `k` factors of `d` coordinates. Curvatures are
-//! `[k, 1, 1]`, so that the functions of [`lorentz`] and [`cone`](super::cone) act
-//! on all factors at once.
+//! Points of a product have the shape `[k, b, d]`: `k` factors of `d` coordinates. Curvatures have
+//! the shape `[k, 1, 1]`, so that the functions of [`lorentz`] and [`cone`](super::cone) act on all
+//! factors at once.
 
 use burn::config::Config;
 use burn::tensor::Tensor;
@@ -12,17 +12,17 @@ use super::lorentz;
 /// `eps` of PHyCLIP's distances.
 pub const EPS: f64 = 1e-6;
 
-/// How the distances of the factors are joined into one.
+/// How the distances of the factors are combined into one.
 #[derive(Config, Debug, Copy, PartialEq, Eq)]
 pub enum Join {
-    /// Mean of the distances. The paper writes their sum; the published code takes the mean, and
-    /// since the logit scale is bounded the two are different models.
+    /// Mean of the distances. The paper writes the sum; the published code takes the mean. The
+    /// logit scale is bounded, so the two are different models.
     L1,
     /// Root of the mean of their squares.
     L2,
 }
 
-/// Cut features into factors of consecutive coordinates.
+/// Splits features into factors of consecutive coordinates.
 ///
 /// # Shapes
 /// `[b, k d] -> [k, b, d]`
@@ -34,7 +34,7 @@ pub fn split(features: Tensor<2>, factors: usize) -> Tensor<3> {
         .swap_dims(0, 1)
 }
 
-/// Put factors side by side, the inverse of [`split`].
+/// Concatenates the factors, the inverse of [`split`].
 ///
 /// # Shapes
 /// `[k, b, d] -> [b, k d]`
@@ -44,7 +44,7 @@ pub fn flatten(points: Tensor<3>) -> Tensor<2> {
     points.swap_dims(0, 1).reshape([b, k * d])
 }
 
-/// Training distances of all pairs.
+/// Returns the training distances of all pairs.
 ///
 /// # Shapes
 /// `x [k, b1, d]`, `y [k, b2, d]`, `c [k, 1, 1] -> [b1, b2]`
@@ -53,13 +53,13 @@ pub fn pairwise_dist(x: Tensor<3>, y: Tensor<3>, c: Tensor<3>, join: Join) -> Te
     let each = lorentz::pairwise_dist_eps(x, y, c, EPS);
     match join {
         Join::L1 => each.mean_dim(0).squeeze_dim(0),
-        // Each distance is at least acosh(1 + eps) / sqrt(c), so the root has a derivative.
+        // Each distance is at least acosh(1 + eps) / sqrt(c), so the root has a finite derivative.
         Join::L2 => (each.clone() * each).mean_dim(0).sqrt().squeeze_dim(0),
     }
 }
 
-/// Evaluation scores of all pairs as published: the sum over the factors of their Lorentzian inner
-/// products. Not monotone in the training distance.
+/// Returns the published evaluation scores of all pairs: the sum over the factors of the Lorentzian
+/// inner products. It is not a monotone function of the training distance.
 ///
 /// # Shapes
 /// `x [k, b1, d]`, `y [k, b2, d]`, `c [k, 1, 1] -> [b1, b2]`

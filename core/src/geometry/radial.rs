@@ -1,20 +1,20 @@
-//! Angles seen from a root: unit vectors and one distinguished point (notation 1.4, 1.5).
+//! Angles relative to a root: unit vectors and one distinguished point (notation 1.4, 1.5).
 //!
-//! The root is any point of the same space: the embedding of the empty text, of `Eukarya`, or
-//! zero, with which the angle is the Euclidean exterior angle of entailment cones.
+//! The root is any point of the same space: the embedding of the empty text or of `Eukarya`, or
+//! zero. With zero the angle is the Euclidean exterior angle of entailment cones.
 
 use burn::tensor::Tensor;
 
 use super::angle::{Pairs, UNRESOLVED, from_legs};
 use crate::math::{EPS, asin_clamped, clamp_min, dot, norm};
 
-/// `eps_c`: a cone's half-aperture at distance `t` of the root is `asin(min(1, eps_c / t))`.
+/// `eps_c`: the half-aperture of a cone at distance `t` from the root is `asin(min(1, eps_c / t))`.
 pub const CONE_RADIUS: f64 = 0.05;
 
-/// Vectors shorter than this have no direction.
+/// Vectors up to this length have no direction.
 const SHORT: f64 = 1e-6;
 
-/// Unit vectors; vectors without a direction become zero with gradient zero.
+/// Returns unit vectors; vectors without a direction become zero with gradient zero.
 fn direction<const D: usize>(v: Tensor<D>) -> Tensor<D> {
     let n = norm(v.clone());
     let short = n.clone().lower_equal_scalar(SHORT);
@@ -22,7 +22,7 @@ fn direction<const D: usize>(v: Tensor<D>) -> Tensor<D> {
     v / n.mask_fill(short, 1.0)
 }
 
-/// Cosine of [`exterior_angle`], in `[-1, 1]`; 0 where the angle is undefined.
+/// Returns the cosine of [`exterior_angle`], in `[-1, 1]`; 0 where the angle is undefined.
 ///
 /// # Shapes
 /// `e, f [.., d]`, `root` broadcast against them `-> [.., 1]`
@@ -31,11 +31,11 @@ pub fn exterior_cosine<const D: usize>(e: Tensor<D>, f: Tensor<D>, root: Tensor<
     dot(direction(e.clone() - root), direction(f - e))
 }
 
-/// Exterior angle `Xi_r(e, f)` at the apex `e` (general) toward `f` (specific), in `[0, pi]`: the
-/// angle between `e - r` and `f - e`.
+/// Returns the exterior angle `Xi_r(e, f)` at the apex `e` (general) toward `f` (specific): the
+/// angle between `e - r` and `f - e`, in `[0, pi]`.
 ///
-/// Computed as `2 atan2(|a - b|, |a + b|)` of the unit vectors of both, which is exact at both ends
-/// where `acos` has an infinite derivative. Where a vector has no direction (`e = r` or `f = e`)
+/// Computed as `2 atan2(|a - b|, |a + b|)` of their unit vectors `a` and `b`. This is exact at both
+/// ends, where `acos` has an infinite derivative. If a vector has no direction (`e = r` or `f = e`)
 /// the angle is `pi / 2` with gradient zero.
 ///
 /// # Shapes
@@ -45,7 +45,7 @@ pub fn exterior_angle<const D: usize>(e: Tensor<D>, f: Tensor<D>, root: Tensor<D
     angle(e.clone() - root, f - e)
 }
 
-/// Angle between two vectors, in `[0, pi]`, as in [`exterior_angle`].
+/// Returns the angle between two vectors, in `[0, pi]`, computed as in [`exterior_angle`].
 ///
 /// # Shapes
 /// `a, b [.., d] -> [.., 1]`
@@ -59,7 +59,7 @@ pub fn angle<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
     apart.atan2(together.mask_fill(none, 1.0)) * 2.0
 }
 
-/// Half-aperture of the cone at `e`, in `(0, pi/2)`: `asin(min(1, 0.05 / |e - r|))`.
+/// Returns the half-aperture of the cone at `e`, in `(0, pi/2)`: `asin(min(1, 0.05 / |e - r|))`.
 ///
 /// # Shapes
 /// `e [.., d]`, `root` broadcast against it `-> [.., 1]`
@@ -68,11 +68,11 @@ pub fn half_aperture<const D: usize>(e: Tensor<D>, root: Tensor<D>) -> Tensor<D>
     asin_clamped(clamp_min(norm(e - root), EPS).recip() * CONE_RADIUS, EPS)
 }
 
-/// Exterior angles about zero of all pairs, rows for the apexes: the Euclidean angle of Ganea's
-/// cones.
+/// Returns the exterior angles about zero of all pairs, one row per apex: the Euclidean angle of
+/// Ganea's cones.
 ///
-/// With one matrix product, like [`cone::pairwise_exterior_angle`](super::cone), and with the same
-/// resolution.
+/// It uses one matrix product, like [`cone::pairwise_exterior_angle`](super::cone), and has the
+/// same resolution.
 ///
 /// # Shapes
 /// `x [.., b1, d]`, `y [.., b2, d] -> [.., b1, b2]`

@@ -1,8 +1,7 @@
 //! The embedding space on plain slices: scores, radii and cones without a device.
 //!
-//! Rankings of thousands of texts against one photo need no tensor library; they need one clear
-//! formula in `f64`. Training uses the tensor forms of this module's siblings, and tests hold the
-//! two together.
+//! Ranking thousands of texts for one photo needs no tensor library, only one clear formula in
+//! `f64`. Training uses the tensor functions of the neighbouring modules; tests compare both.
 
 #![expect(
     clippy::disallowed_methods,
@@ -16,7 +15,7 @@ use super::product::Join;
 use super::radial::CONE_RADIUS;
 use crate::math::EPS;
 
-/// Where embeddings live and where the root is.
+/// The space of the embeddings, with its root.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Space {
@@ -36,7 +35,7 @@ pub enum Space {
     Product {
         /// Minus the curvature of each factor.
         curvatures: Vec<f64>,
-        /// How distances are joined.
+        /// How distances are combined.
         join: Join,
     },
 }
@@ -93,7 +92,7 @@ impl Hyperboloid {
     }
 }
 
-/// The angle with these two legs; a right one where there are none.
+/// Returns the angle with these legs; a right angle if both are 0.
 fn angle(along: f64, across: f64) -> f64 {
     if along == 0.0 && across == 0.0 {
         std::f64::consts::FRAC_PI_2
@@ -103,7 +102,7 @@ fn angle(along: f64, across: f64) -> f64 {
 }
 
 impl Space {
-    /// The factors of a point: one for a single hyperboloid, none on the sphere.
+    /// Returns the factors of a point: one for a single hyperboloid, none on the sphere.
     fn factors<'a>(&'a self, x: &'a [f32]) -> impl Iterator<Item = (Hyperboloid, &'a [f32])> {
         let curvatures = match self {
             Self::Sphere { .. } => &[],
@@ -115,7 +114,7 @@ impl Space {
         hyperboloids.zip(x.chunks(width.max(1)))
     }
 
-    /// A number of each factor of two points.
+    /// Evaluates `number` for each factor of two points.
     fn each(
         &self,
         x: &[f32],
@@ -126,10 +125,10 @@ impl Space {
         pairs.map(|((h, x), (_, y))| number(h, x, y)).collect()
     }
 
-    /// Similarity that ranks texts for an image, larger is closer (notation 6.0).
+    /// Returns the similarity that ranks texts for an image; larger is closer (notation 6.0).
     ///
-    /// Cosine in `[-1, 1]` on the sphere; Lorentzian inner product, at most `-1/c`, else, summed
-    /// over the factors of a product.
+    /// On the sphere this is the cosine, in `[-1, 1]`. Otherwise it is the Lorentzian inner
+    /// product, at most `-1/c`; in a product the sum over the factors.
     #[must_use]
     pub fn score(&self, x: &[f32], y: &[f32]) -> f64 {
         match self {
@@ -138,7 +137,7 @@ impl Space {
         }
     }
 
-    /// The logit that the model was trained with, before its scale: cosine or minus distance.
+    /// Returns the logit of the training loss before scaling: the cosine, or minus the distance.
     #[must_use]
     pub fn logit(&self, x: &[f32], y: &[f32]) -> f64 {
         match self {
@@ -151,8 +150,8 @@ impl Space {
         }
     }
 
-    /// Distance to the root, at least 0; larger is more specific. In a product the sum of the
-    /// factors' distances.
+    /// Returns the distance to the root, at least 0; larger is more specific. In a product this is
+    /// the sum over the factors.
     #[must_use]
     pub fn radius(&self, x: &[f32]) -> f64 {
         match self {
@@ -161,14 +160,14 @@ impl Space {
         }
     }
 
-    /// Distance to the origin in each factor; none on the sphere.
+    /// Returns the distance to the origin in each factor; empty on the sphere.
     #[must_use]
     pub fn radii(&self, x: &[f32]) -> Vec<f64> {
         self.factors(x).map(|(h, x)| h.dist0(x)).collect()
     }
 
-    /// Exterior angle at `x` toward `y`, in `[0, pi]` (notation 1.1 and 1.4); in a product the mean
-    /// of the factors' angles.
+    /// Returns the exterior angle at `x` toward `y`, in `[0, pi]` (notation 1.1 and 1.4); in a
+    /// product the mean over the factors.
     #[must_use]
     pub fn exterior_angle(&self, x: &[f32], y: &[f32]) -> f64 {
         match self {
@@ -183,8 +182,8 @@ impl Space {
         }
     }
 
-    /// Half-aperture of the cone at `x`; on the sphere `asin(min(1, 0.05 / |x - r|))` (notation
-    /// 1.5), in a product the mean of the factors'.
+    /// Returns the half-aperture of the cone at `x`; on the sphere `asin(min(1, 0.05 / |x - r|))`
+    /// (notation 1.5), in a product the mean over the factors.
     #[must_use]
     pub fn half_aperture(&self, x: &[f32]) -> f64 {
         match self {
@@ -196,7 +195,7 @@ impl Space {
         }
     }
 
-    /// Whether the cone at `x` holds `y`.
+    /// Returns whether the cone at `x` contains `y`.
     #[must_use]
     pub fn entails(&self, x: &[f32], y: &[f32]) -> bool {
         self.exterior_angle(x, y) <= self.half_aperture(x)

@@ -1,12 +1,12 @@
-//! Ways through the embedding space: from a point to the root or to another point (notation 6.10).
+//! Paths through the embedding space: from a point to the root or to another point (notation 6.10).
 
 use super::Space;
 
-/// The point at `share` of the way from `from` to `to`, or to the root where there is no `to`;
-/// 0 gives `from`, 1 the end.
+/// Returns the point at the fraction `share` of the path from `from` to `to`, or to the root if
+/// `to` is absent; 0 gives `from`, 1 the end.
 ///
-/// In hyperbolic spaces the way is straight in the tangent space at the origin, factor by factor;
-/// on the sphere it is the chord, pulled back to unit length.
+/// In hyperbolic spaces the path is straight in the tangent space at the origin, factor by factor;
+/// on the sphere it is the chord, projected to unit length.
 #[must_use]
 pub fn between(space: &Space, from: &[f32], to: Option<&[f32]>, share: f64) -> Vec<f32> {
     let curvatures = match space {
@@ -42,12 +42,14 @@ fn scaled(v: &[f64], by: impl Fn(f64) -> f64) -> Vec<f64> {
     v.iter().map(|a| a * scale).collect()
 }
 
-/// Tangent vector at the origin, of the length of the distance (notation 1.1).
+/// Logarithmic map at the origin: the length of the result is the distance to the origin (notation
+/// 1.1).
 fn log0(x: &[f64], c: f64) -> Vec<f64> {
     scaled(x, |norm| (c.sqrt() * norm).asinh() / c.sqrt())
 }
 
-/// Its inverse; a distance beyond 2^15 is none that [`Space`] holds.
+/// Exponential map at the origin, the inverse of [`log0`]. The length is not clamped: embeddings in
+/// a [`Space`] have far smaller distances than those that overflow.
 fn exp0(v: &[f64], c: f64) -> Vec<f32> {
     let long = scaled(v, |norm| (c.sqrt() * norm).sinh() / c.sqrt());
     long.iter().map(|a| *a as f32).collect()

@@ -1,10 +1,9 @@
-//! Pictures and texts to numbers: the only such code in the project.
+//! Images and texts to model input: the only code of this kind in the project.
 //!
-//! The trainer and the page both go through here, so what a model was trained on and what it is
-//! shown later cannot differ.
+//! The trainer and the page both use it, so a model gets the same input in training and later.
 //!
-//! - [`image`]: bytes to upright 8-bit RGB, then to the square that the image tower reads.
-//! - [`tokenize`]: text to the token ids that the text tower reads.
+//! - [`image`]: file bytes to upright 8-bit RGB, then to the square that the image encoder reads.
+//! - [`tokenize`]: text to the token ids that the text encoder reads.
 
 pub mod image;
 pub mod tokenize;

@@ -1,4 +1,4 @@
-//! ATMG: contrast by angles, modalities kept at radii of their own (notation 2.8).
+//! ATMG: a contrastive loss on angles, with a separate radius for each modality (notation 2.8).
 
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
@@ -7,24 +7,24 @@ use super::contrastive::cross_entropy_diagonal;
 use super::terms::LossTerms;
 use crate::geometry::{cone, lorentz};
 
-/// Distance to the root that the centroid of the pictures is drawn to.
+/// Target distance of the centroid of the images to the root.
 pub const IMAGE_RADIUS: f64 = 2.0;
-/// Distance to the root that the centroid of the texts is drawn to.
+/// Target distance of the centroid of the texts to the root.
 pub const TEXT_RADIUS: f64 = 0.5;
 
-/// What the angle at a picture should be.
+/// Direction in which the angle at an image is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ImageApex {
-    /// Large: its text lies toward the root (the paper's reading).
+    /// Large: the text of an image lies toward the root (the paper's reading).
     Maximised,
-    /// Small, as the angle at a text (RCME's baseline of this name).
+    /// Small, like the angle at a text (RCME's baseline of this name).
     Minimised,
 }
 
 /// `L_angle + weight * (|d(centroid) - target| of both modalities)`.
 ///
-/// The published weight is not known; 0 leaves the centroids free.
+/// The published weight is not known; 0 does not constrain the centroids.
 ///
 /// # Shapes
 /// `images, texts [b, d]`, `c [1, 1]`, `scale [1]`

@@ -1,11 +1,11 @@
-//! CLIP: cosine similarities, both directions (notation 2.1).
+//! CLIP: contrastive loss on cosine similarities, in both directions (notation 2.1).
 
 use burn::tensor::Tensor;
 
 use super::contrastive::contrastive;
 use super::terms::LossTerms;
 
-/// `(CE(s X Y^T) + CE(s Y X^T)) / 2` on unit vectors.
+/// Computes `(CE(s X Y^T) + CE(s Y X^T)) / 2` for unit vectors.
 ///
 /// # Shapes
 /// `images, texts [b, d]`, `scale [1]`

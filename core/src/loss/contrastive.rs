@@ -1,9 +1,9 @@
-//! The contrastive part: which key belongs to which query.
+//! The contrastive term: classification of the key that belongs to each query.
 
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Int, Tensor};
 
-/// Cross-entropy whose target is the diagonal: mean of `-log softmax(L)[i, i]`.
+/// Computes the cross-entropy with the diagonal as target: the mean of `-log softmax(L)[i, i]`.
 ///
 /// # Shapes
 /// `[b, b] -> [1]`
@@ -14,7 +14,8 @@ pub fn cross_entropy_diagonal(logits: Tensor<2>) -> Tensor<1> {
     log_softmax(logits, 1).gather(1, target).mean().neg()
 }
 
-/// Both directions of similarities `g`: `(CE(s g) + CE(s g^T)) / 2` (notation 2.1, 2.2).
+/// Computes the loss of similarities `g` in both directions: `(CE(s g) + CE(s g^T)) / 2` (notation
+/// 2.1, 2.2).
 ///
 /// # Shapes
 /// `g [b, b]`, `scale [1] -> [1]`

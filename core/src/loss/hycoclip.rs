@@ -1,8 +1,8 @@
-//! HyCoCLIP: contrast and entailment between wholes and their parts (notation 2.3).
+//! HyCoCLIP: contrastive and entailment losses between images and their parts (notation 2.3).
 //!
-//! A crop is more general than its picture, a phrase more general than its caption, and a text
-//! more general than what it describes. Boxes are queries but never keys: boxes of different
-//! pictures often show the same concept and would be false negatives.
+//! A crop is more general than its image, a phrase more general than its caption, and a text more
+//! general than the image or crop it describes. Boxes are queries but never keys: boxes of
+//! different images often show the same concept and would be false negatives.
 
 use burn::tensor::Tensor;
 
@@ -10,18 +10,18 @@ use super::contrastive::cross_entropy_diagonal;
 use super::terms::LossTerms;
 use crate::geometry::{Form, cone, lorentz};
 
-/// Cone width factor between modalities, text to picture.
+/// Cone width factor between modalities, text to image.
 pub const ETA_INTER: f64 = 0.7;
 /// Cone width factor within a modality, box to whole.
 pub const ETA_INTRA: f64 = 1.2;
-/// Weight of the entailment part; with the factor 0.5 on its sum this is the paper's gamma = 0.1.
+/// Weight of the entailment term; with the factor 0.5 on its sum this is the paper's gamma = 0.1.
 pub const ENTAIL_WEIGHT: f64 = 0.2;
 
-/// Points of a batch, rows of the same sample: each `[b, d]`, or `[k, b, d]` in a product of `k`
-/// factors.
+/// Points of a batch; equal rows belong to the same sample. Each is `[b, d]`, or `[k, b, d]` in a
+/// product of `k` factors.
 #[derive(Clone, Debug)]
 pub struct HycoclipPoints<const D: usize> {
-    /// Pictures `I`.
+    /// Images `I`.
     pub image: Tensor<D>,
     /// Captions `T`.
     pub text: Tensor<D>,
@@ -31,16 +31,16 @@ pub struct HycoclipPoints<const D: usize> {
     pub box_text: Tensor<D>,
 }
 
-/// How the parts of the loss are weighed; [`Default`] is as published.
+/// Weights of the terms of the loss; [`Default`] is as published.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HycoclipWeights {
     /// Cone width factor between modalities.
     pub eta_inter: f64,
     /// Cone width factor within a modality.
     pub eta_intra: f64,
-    /// Weight of the entailment part.
+    /// Weight of the entailment term.
     pub entail: f64,
-    /// How angles are evaluated.
+    /// Formula of the angles.
     pub form: Form,
 }
 
@@ -55,7 +55,7 @@ impl Default for HycoclipWeights {
     }
 }
 
-/// `contrastive + weight * 0.5 * (four entailments)` in one Lorentz space.
+/// Computes `contrastive + weight * 0.5 * (four entailments)` in one Lorentz space.
 ///
 /// # Shapes
 /// points `[b, d]`, `c [1, 1]`, `scale [1]`
@@ -71,7 +71,7 @@ pub fn hycoclip(
     compose(points, dist, c.clone(), scale, weights)
 }
 
-/// The loss with any distance: what HyCoCLIP and its product have in common.
+/// Computes the loss with any distance; shared by HyCoCLIP and its version in a product space.
 pub(super) fn compose<const D: usize>(
     points: &HycoclipPoints<D>,
     dist: impl Fn(&Tensor<D>, &Tensor<D>) -> Tensor<2>,
@@ -91,7 +91,7 @@ pub(super) fn compose<const D: usize>(
     let contrastive =
         (ce(image, text) + ce(text, image) + ce(box_image, text) + ce(box_text, image)) * 0.25;
 
-    // The mean runs over the batch and, in a product, over the factors.
+    // The mean is over the batch and, in a product, over the factors.
     let gap = |general: &Tensor<D>, specific: &Tensor<D>, eta: f64| {
         cone::entailment_gap(
             general.clone(),

@@ -1,4 +1,4 @@
-//! MERU: pictures lie in the cones of their captions (notation 2.2).
+//! MERU: images lie in the cones of their captions (notation 2.2).
 
 use burn::tensor::Tensor;
 
@@ -6,8 +6,8 @@ use super::contrastive::contrastive;
 use super::terms::LossTerms;
 use crate::geometry::{Form, cone, lorentz};
 
-/// `contrastive + weight * entail`: contrast of distances, captions as apexes; the published
-/// `weight` is [`ENTAIL_WEIGHT`](super::ENTAIL_WEIGHT).
+/// Computes `contrastive + weight * entail`: a contrastive loss on distances, and entailment with
+/// captions as apexes. The published `weight` is [`ENTAIL_WEIGHT`](super::ENTAIL_WEIGHT).
 ///
 /// # Shapes
 /// `images, texts [b, d]`, `c [1, 1]`, `scale [1]`

@@ -1,4 +1,4 @@
-//! What is trained: each loss gives its total and its named terms.
+//! Training losses. Each returns its total and its named terms.
 
 pub mod atmg;
 pub mod clip;

@@ -1,21 +1,22 @@
-//! General texts lie nearer to the root than specific ones.
+//! Losses that place general texts nearer to the root than specific ones.
 //!
-//! The contrastive term does not constrain radii, and entailment cones near the root are so wide that
-//! they constrain nothing either. These terms enforce the order of radii that ladders are read in.
+//! The contrastive term does not constrain radii, and entailment cones near the root are so wide
+//! that they do not either. These losses enforce the order of radii that a ladder follows.
 
 use burn::tensor::Tensor;
 
-/// By how much a specific text should lie farther from the root, as the logarithm of the ratio of
-/// both radii: about a tenth farther.
+/// Margin by which a specific text should be farther from the root, as the logarithm of the ratio
+/// of the two radii: about a tenth farther.
 pub const ORDER_MARGIN: f64 = 0.1;
-/// By how much a text lies nearer to the root for each unit of generality, as the logarithm of the
-/// ratio of both radii. Where each text above has e times as many nouns below, that is the margin.
+/// Decrease of the logarithm of the radius per unit of generality. If each text has e times as many
+/// nouns below it as the next more specific one, this equals the margin.
 const GENERALITY_SLOPE: f64 = ORDER_MARGIN;
-/// Keeps the logarithm finite at the root itself.
+/// Smallest radius, so that the logarithm is finite at the root.
 const EPS: f64 = 1e-6;
 
-/// `mean of max(0, margin + ln r(general) - ln r(specific))`, over pairs of a text and a more
-/// specific one. Ratios, because nothing else keeps all texts from moving outwards together.
+/// Computes the mean of `max(0, margin + ln r(general) - ln r(specific))` over pairs of a text and
+/// a more specific one. It compares ratios of radii because no other term keeps all texts from
+/// moving outwards together.
 ///
 /// # Shapes
 /// `general, specific [n, 1]` radii, at least 0 `-> [1]`
@@ -25,8 +26,8 @@ pub fn radial_order(general: Tensor<2>, specific: Tensor<2>, margin: f64) -> Ten
     (ln(general) - ln(specific) + margin).clamp_min(0.0).mean()
 }
 
-/// Variance of `ln r + 0.1 generality`: 0 where radii fall with generality by one rule, whatever the
-/// radius of the least general text.
+/// Computes the variance of `ln r + 0.1 generality`. It is 0 if radii decrease with generality by
+/// one rule, whatever the radius of the least general text.
 ///
 /// # Shapes
 /// `radii, generality [n, 1] -> [1]`; radii at least 0
@@ -49,7 +50,7 @@ mod tests {
     #[test]
     fn pairs_in_order_cost_nothing_and_others_what_they_lack() {
         let general = radii([1.0, 2.0, 0.0]);
-        // Far enough, out of order by a factor of 2, at the root both.
+        // Far enough; in the wrong order by a factor of 2; both at the root.
         let specific = radii([1.2, 1.0, 0.0]);
         let loss: f32 = radial_order(general, specific, 0.1).into_scalar();
         let expected = (0.0 + (2.0_f32.ln() + 0.1) + 0.1) / 3.0;

@@ -1,7 +1,8 @@
-//! Visual hierarchies: wholes and their parts, pictures only (notation 2.9).
+//! Visual hierarchies: wholes and their parts, images only (notation 2.9).
 //!
-//! Angles are the similarities: a part should lie straight outward of its whole, so the interior
-//! angle `beta = pi - oxy(whole, part)` is to be large, and so is the exterior angle at the part.
+//! Angles serve as similarities. A part should lie straight outward from its whole, so the interior
+//! angle `beta = pi - oxy(whole, part)` should be large, and so should the exterior angle at the
+//! part.
 
 use std::f64::consts::PI;
 
@@ -10,7 +11,8 @@ use burn::tensor::{Bool, Tensor};
 use super::terms::LossTerms;
 use crate::geometry::{cone, radial};
 
-/// Fill of what takes no part in a softmax; far below any angle over any temperature.
+/// Logit of entries that are excluded from a softmax; far below any angle divided by any
+/// temperature.
 const NEVER: f64 = -1e30;
 
 /// Which wholes entail which parts in a batch.
@@ -18,18 +20,19 @@ const NEVER: f64 = -1e30;
 pub struct Relations {
     /// Pairs to train on, `[n, m]`; each is also a relation.
     pub pairs: Tensor<2, Bool>,
-    /// All known relations, `[n, m]`: what is true here is nobody's negative.
+    /// All known relations, `[n, m]`; such pairs are never used as negatives.
     pub entails: Tensor<2, Bool>,
 }
 
-/// Mean over the pairs of `-log(e^s / (e^s + sum over negatives e^s'))`, candidates in columns.
+/// Computes the mean over the pairs of `-log(e^s / (e^s + sum over negatives e^s'))`, with
+/// candidates in columns.
 fn softmax_over_negatives(
     logits: Tensor<2>,
     pairs: Tensor<2, Bool>,
     entails: Tensor<2, Bool>,
 ) -> Tensor<1> {
     let negatives = logits.clone().mask_fill(entails, NEVER);
-    // log-sum-exp over the candidates; the largest is a constant for the gradient.
+    // Log-sum-exp over the candidates; the subtracted maximum is a constant for the gradient.
     let top = negatives.clone().inner().max_dim(1);
     let top = if negatives.is_autodiff() {
         top.autodiff()
@@ -37,7 +40,7 @@ fn softmax_over_negatives(
         top
     };
     let rest = (negatives - top.clone()).exp().sum_dim(1).log() + top;
-    // -log(e^s / (e^s + e^rest)) = softplus(rest - s), without overflow.
+    // -log(e^s / (e^s + e^rest)) = softplus(rest - s), computed without overflow.
     let gap = rest - logits;
     let size = gap.clone().abs();
     let positive = (gap.clone() + size.clone()) * 0.5;
@@ -70,7 +73,7 @@ fn two_ways(at_whole: Tensor<2>, at_part: Tensor<2>, scale: Tensor<1>, r: &Relat
     )
 }
 
-/// `L_pc + L_cp` in the Lorentz model; `scale` is `1 / tau`.
+/// Computes `L_pc + L_cp` in the Lorentz model; `scale` is `1 / tau`.
 ///
 /// # Shapes
 /// `wholes [n, d]`, `parts [m, d]`, `c [1, 1]`, `scale [1]`
@@ -87,7 +90,7 @@ pub fn parts(
     two_ways(at_whole, at_part, scale, relations)
 }
 
-/// The Euclidean variant: exterior angles about zero, no exponential map.
+/// Computes the Euclidean variant: exterior angles about zero, no exponential map.
 ///
 /// # Shapes
 /// `wholes [n, d]`, `parts [m, d]`, `scale [1]`

@@ -6,7 +6,7 @@ use super::hycoclip::{HycoclipPoints, HycoclipWeights, compose};
 use super::terms::LossTerms;
 use crate::geometry::product::{self, Join};
 
-/// [`hycoclip`](super::hycoclip()) with the joined distance of the factors and with each
+/// Computes [`hycoclip`](super::hycoclip()) with the combined distance of the factors and with each
 /// entailment averaged over the factors.
 ///
 /// # Shapes

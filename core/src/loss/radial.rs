@@ -1,4 +1,4 @@
-//! RE: chains of texts ordered by angles seen from a learned root; EC, its variants with cones
+//! RE: chains of texts ordered by angles relative to a learned root; EC: its variants with cones
 //! (notation 2.5, 2.6).
 
 use burn::tensor::Tensor;
@@ -17,45 +17,45 @@ pub struct Chains {
     pub negatives: Tensor<3>,
     /// Root, `[1, d]`.
     pub root: Tensor<2>,
-    /// The same positives and negatives by the frozen model, `[2 b n, d]`; none where nothing
-    /// pulls back.
+    /// The embeddings of the same positives and negatives by the frozen model, `[2 b n, d]`; none
+    /// without the pull-back term.
     pub frozen: Option<Tensor<2>>,
 }
 
-/// Where the margin of a cone stands; the paper has both forms.
+/// Position of the margin of a cone; the paper has both forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MarginSide {
-    /// `relu(sign (Xi - theta) + m)`: recovers RE as `m` grows.
+    /// `relu(sign (Xi - theta) + m)`: approaches RE as `m` grows.
     Outside,
     /// `relu(sign (Xi - theta + m))`: shrinks the margin of negatives.
     Inside,
 }
 
-/// What a pair contributes.
+/// Term of a pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PairTerm {
-    /// The angle itself, for negatives its negation (RE).
+    /// The angle; for negatives, minus the angle (RE).
     Angle,
-    /// How far the angle is on the wrong side of the cone (EC).
+    /// The amount by which the angle is on the wrong side of the cone (EC).
     Cone {
         /// Margin `m` in radians, 0 for plain cones.
         margin: f64,
-        /// Where it stands.
+        /// Position of the margin.
         side: MarginSide,
     },
 }
 
-/// How the parts of the loss are weighed; [`Default`] is as published.
+/// Weights of the terms of the loss; [`Default`] is as published.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RadialWeights {
-    /// What a pair contributes.
+    /// Term of a pair.
     pub term: PairTerm,
     /// Weight of the hard mined pairs.
     pub mined: f64,
-    /// Weight of the pull-back to the frozen model.
+    /// Weight of the term that keeps embeddings close to the frozen model.
     pub pull_back: f64,
-    /// Weight of the negatives' terms (1, or 0 to leave them out).
+    /// Weight of the terms of negatives (1, or 0 to leave them out).
     pub negatives: f64,
 }
 
@@ -71,7 +71,8 @@ impl Default for RadialWeights {
 }
 
 impl PairTerm {
-    /// Term of pairs `apex -> other`, which should (`positive`) or should not lie outward of it.
+    /// Computes the term of pairs `apex -> other`; `other` should lie outward from the apex if
+    /// `positive`, and should not otherwise.
     fn of(self, apex: Tensor<3>, other: Tensor<3>, root: Tensor<3>, positive: bool) -> Tensor<3> {
         let xi = radial::exterior_angle(apex.clone(), other, root.clone());
         let sign = if positive { 1.0 } else { -1.0 };
@@ -89,7 +90,8 @@ impl PairTerm {
     }
 }
 
-/// The pairs with the largest positive and the largest negative term, each with its counterpart.
+/// Sums the terms of the pair with the largest positive term and of the pair with the largest
+/// negative term, each including the other term of the pair.
 fn mined(p: Tensor<1>, n: Tensor<1>) -> Tensor<1> {
     let worst = |of: &Tensor<1>| {
         let at = of.clone().inner().argmax(0);
@@ -99,10 +101,10 @@ fn mined(p: Tensor<1>, n: Tensor<1>) -> Tensor<1> {
     worst(&p) + worst(&n)
 }
 
-/// `pull_back * ploss + eloss + mined * mloss` (notation 2.5).
+/// Computes `pull_back * ploss + eloss + mined * mloss` (notation 2.5).
 ///
-/// `eloss` is the mean over parents `P_i`, `i < n`, of the positive term toward `P_{i+1}` plus
-/// that of the negative term toward `N_i`.
+/// `eloss` is the mean over parents `P_i`, `i < n`, of the positive term toward `P_{i+1}` plus the
+/// negative term toward `N_i`.
 ///
 /// # Panics
 /// When there are fewer than two tiers.

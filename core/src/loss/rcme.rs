@@ -1,4 +1,4 @@
-//! RCME: global and local order along the ranks of a lineage, with pictures at its end
+//! RCME: global and local order along the ranks of a lineage, with images at the last rank
 //! (notation 2.7).
 
 use std::f64::consts::FRAC_PI_2;
@@ -11,13 +11,13 @@ use super::terms::LossTerms;
 use crate::geometry::radial;
 use crate::math::{clamp_max, clamp_min, dot};
 
-/// What the first leg of an angle is measured from.
+/// Starting point of the first leg of an angle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RootMode {
-    /// From the root, as in the paper.
+    /// The root, as in the paper.
     Root,
-    /// From the parent of the apex, as in the published code; the first rank from the root.
+    /// The parent of the apex, as in the published code; for the first rank the root.
     Parent,
 }
 
@@ -30,17 +30,17 @@ pub struct Lineages {
     pub negatives: Tensor<3>,
     /// Root, `[1, d]`.
     pub root: Tensor<2>,
-    /// Pictures of the last rank, `[b, d]`; none where only texts are trained.
+    /// Images of the last rank, `[b, d]`; none if only texts are trained.
     pub images: Option<Tensor<2>>,
-    /// The same texts and negatives by a frozen model, `[b (2 n - 1), d]`, for the ablation that
-    /// replaces the contrast by a pull-back.
+    /// The embeddings of the same texts and negatives by a frozen model, `[b (2 n - 1), d]`, for
+    /// the ablation that replaces the contrastive term by a pull-back.
     pub frozen: Option<Tensor<2>>,
 }
 
-/// How the parts of the loss are weighed; [`Default`] is the paper's, from OpenCLIP weights.
+/// Weights of the terms of the loss; [`Default`] is the paper's setting for OpenCLIP weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RcmeWeights {
-    /// First leg of the angles.
+    /// Starting point of the first leg of the angles.
     pub root_mode: RootMode,
     /// Margin `m` of the global term.
     pub margin: f64,
@@ -48,8 +48,8 @@ pub struct RcmeWeights {
     pub global: f64,
     /// Weight of the local term.
     pub local: f64,
-    /// Weight `beta` of the contrast between the last rank and its pictures: 1 from OpenCLIP
-    /// weights, 0.1 from BioCLIP weights.
+    /// Weight `beta` of the contrastive term between the last rank and its images: 1 for OpenCLIP
+    /// weights, 0.1 for BioCLIP weights.
     pub beta: f64,
     /// Weight of `1 - cos` to the frozen model.
     pub prior: f64,
@@ -68,7 +68,7 @@ impl Default for RcmeWeights {
     }
 }
 
-/// `acos` of a product of clipped cosines, in `[0, pi/2]`; gradient zero at both ends.
+/// Computes `acos` of a product of clipped cosines, in `[0, pi/2]`; gradient zero at both ends.
 fn acos_clipped(s: Tensor<3>) -> Tensor<3> {
     let s = clamp_max(s, 1.0 - 1e-7);
     // 1 - s^2 without cancellation near 1.
@@ -76,9 +76,10 @@ fn acos_clipped(s: Tensor<3>) -> Tensor<3> {
     across.atan2(s)
 }
 
-/// Mean over the chains of `global GE + local LE`, plus `beta` times the contrast.
+/// Computes the mean over the chains of `global GE + local LE`, plus `beta` times the contrastive
+/// term.
 ///
-/// With apex `T_j`, `j = 1 .. n-1` (the root itself has no direction and is no apex):
+/// With apex `T_j`, `j = 1 .. n-1` (the root has no direction and is not an apex):
 /// `LE_j = Xi(T_j, T_{j+1}) - Xi(T_j, T^-_{j+1})` and, for `j >= 2`,
 /// `GE_j = relu(Xi(T_{j-1}, T_{j+1}) - acos(S(T_j, T_{j+1}) S(T_{j-1}, T_j)) + m)` with
 /// `S = clip(cos Xi, 0, 1)`.
@@ -94,7 +95,7 @@ pub fn rcme(lineages: &Lineages, scale: Tensor<1>, weights: RcmeWeights) -> Loss
     assert!(n >= 3, "a lineage has at least three ranks");
     let part = |from: usize, count: usize| lineages.texts.clone().narrow(1, from, count);
     let root = lineages.root.clone().unsqueeze::<3>();
-    // What the first leg of each apex starts from, [b, n - 1, d].
+    // Starting point of the first leg of each apex, [b, n - 1, d].
     let start = match weights.root_mode {
         RootMode::Root => root.expand([b, n - 1, d]),
         RootMode::Parent => Tensor::cat(vec![root.expand([b, 1, d]), part(0, n - 2)], 1),

@@ -1,8 +1,8 @@
 //! A linear classifier over pooled features, with the labels of its classes.
 //!
-//! An image encoder that was trained to classify brings such a layer with it. The model does not
-//! need it to embed photos. It serves as a teacher (its probabilities are soft targets) and as a
-//! reference in evaluation.
+//! An image encoder that was trained as a classifier has such a layer. The model does not need it
+//! to embed photos. It serves as a teacher (its probabilities are soft targets) and as a reference
+//! in evaluation.
 
 use burn::module::{Module, Param};
 use burn::nn::Linear;
@@ -11,10 +11,10 @@ use burn::tensor::{Device, Tensor, TensorData};
 use crate::error::{CoreError, Result};
 use crate::weights::HostTensor;
 
-/// Pooled features to one logit a class.
+/// Linear layer from pooled features to one logit per class.
 #[derive(Module, Debug)]
 pub struct Classifier {
-    /// `d_feature` to classes, with bias.
+    /// From `d_feature` to the number of classes, with bias.
     pub linear: Linear,
     /// Synset ids in class order: the label of logit `i` is `labels[i]`.
     #[module(skip)]
@@ -34,12 +34,13 @@ fn check_shape(tensor: &str, expected: &[usize], found: &HostTensor) -> Result<(
 }
 
 impl Classifier {
-    /// Build a classifier on a device from published tensors: `weight [classes, d_feature]`,
+    /// Builds a classifier on a device from published tensors: `weight [classes, d_feature]`,
     /// `bias [classes]`.
     ///
     /// # Errors
-    /// [`CoreError::TensorShape`] where a shape is not that of a matrix and a vector of as many
-    /// rows, [`CoreError::Tensor`] where the labels are not one a class, each once.
+    /// [`CoreError::TensorShape`] if `weight` is not a matrix or `bias` is not a vector with one
+    /// entry per row; [`CoreError::Tensor`] if there is not exactly one label per class, or a label
+    /// is repeated, empty or has several lines.
     pub fn new(
         weight: &HostTensor,
         bias: &HostTensor,
@@ -59,8 +60,8 @@ impl Classifier {
         })
     }
 
-    /// Check that tensors and labels belong together; gives the number of classes and the width of
-    /// the features.
+    /// Checks that tensors and labels belong together. Returns the number of classes and the width
+    /// of the features.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -78,19 +79,20 @@ impl Classifier {
         Ok([classes, d_feature])
     }
 
-    /// Number of classes.
+    /// Returns the number of classes.
     #[must_use]
     pub fn classes(&self) -> usize {
         self.labels.len()
     }
 
-    /// Width of the features that it reads.
+    /// Returns the width of the input features.
     #[must_use]
     pub fn d_feature(&self) -> usize {
         self.linear.weight.dims()[0]
     }
 
-    /// Logits of pooled features (see [`ImageEncoder::pooled`](super::ImageEncoder::pooled)).
+    /// Computes logits from pooled features (see
+    /// [`ImageEncoder::pooled`](super::ImageEncoder::pooled)).
     ///
     /// # Shapes
     /// `[n, d_feature] -> [n, classes]`
@@ -106,7 +108,7 @@ fn check_labels(labels: &[String], classes: usize) -> Result<()> {
     };
     if labels.len() != classes {
         return Err(fault(format!(
-            "has {classes} rows, expected one for each of the {} labels",
+            "expected one row for each of the {} labels, found {classes} rows",
             labels.len()
         )));
     }
@@ -114,7 +116,7 @@ fn check_labels(labels: &[String], classes: usize) -> Result<()> {
     let broken = |label: &&String| label.trim().is_empty() || label.contains('\n');
     if let Some(label) = labels.iter().find(broken) {
         return Err(fault(format!(
-            "expected labels of one line that are not empty, found {label:?}"
+            "expected labels that are not empty and have one line, found {label:?}"
         )));
     }
     match labels.iter().find(|label| !seen.insert(label.as_str())) {

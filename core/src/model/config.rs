@@ -1,4 +1,4 @@
-//! What a model is, apart from its weights. Written into every checkpoint and every bundle.
+//! Configuration of a model. Written into every checkpoint and every bundle.
 
 use burn::config::Config;
 
@@ -7,7 +7,7 @@ use crate::geometry::Join;
 use crate::nn::block::LAYER_NORM_EPS;
 use crate::nn::{Activation, InvertedConfig, Norms, StageConfig, conv_stem};
 
-/// Where picture tokens get their positions from.
+/// Kind of the positions of image tokens.
 #[derive(Config, Debug, Copy, PartialEq, Eq)]
 pub enum Positions {
     /// Fixed two-dimensional sine-cosine (MERU family).
@@ -16,21 +16,22 @@ pub enum Positions {
     Learned,
 }
 
-/// What a picture tower gives as its feature.
+/// How an image encoder pools its tokens into one feature.
 #[derive(Config, Debug, Copy, PartialEq, Eq)]
 pub enum Pool {
     /// The class token (published models).
     Class,
-    /// The mean of the patch tokens; there is no class token then. A small tower leaves chance
-    /// many steps earlier with it: the patches reach the feature through the residual path alone.
+    /// The mean of the patch tokens, without a class token. A small encoder rises above chance many
+    /// steps earlier with it, because the patches reach the feature through the residual path
+    /// alone.
     Mean,
-    /// The mean of the patch tokens after the last norm; a class token takes part in attention and
-    /// is left out of the mean (open_clip's `avg`).
+    /// The mean of the patch tokens after the last norm. A class token takes part in attention but
+    /// not in the mean (open_clip's `avg`).
     PatchMean,
 }
 
 impl Pool {
-    /// Whether there is a class token.
+    /// Returns whether there is a class token.
     #[must_use]
     pub const fn has_class(self) -> bool {
         matches!(self, Self::Class | Self::PatchMean)
@@ -44,17 +45,17 @@ pub enum LiftKind {
     Sphere,
     /// Lorentz model with learned curvature and scales (MERU, HyCoCLIP).
     Lorentz,
-    /// Product of Lorentz factors, each with a curvature and scales of its own (PHyCLIP).
+    /// Product of Lorentz factors, each with its own curvature and scales (PHyCLIP).
     Product {
         /// Number of factors; divides the width of the embeddings.
         factors: usize,
-        /// How their distances are joined.
+        /// How the distances of the factors are combined.
         join: Join,
     },
 }
 
 impl LiftKind {
-    /// Factors of eight coordinates, as published, joined by the mean.
+    /// Returns the published product: factors of eight coordinates, distances combined by the mean.
     #[must_use]
     pub const fn product_of_eights(d_embed: usize) -> Self {
         Self::Product {
@@ -64,71 +65,72 @@ impl LiftKind {
     }
 }
 
-/// Picture tower: a vision transformer (notation 3.1, 3.5), whose tokens may come from convolutions
-/// in place of patches. With convolutions it may have no transformer block at all, and then takes
-/// pictures of any side that is a multiple of `patch`.
+/// Image encoder: a vision transformer (notation 3.1, 3.5), whose tokens may come from convolutions
+/// instead of patches. With convolutions it may have no transformer block at all; then it accepts
+/// images of any side that is a multiple of `patch`.
 #[derive(Config, Debug, PartialEq)]
 pub struct VitConfig {
-    /// Side of the input picture in pixels.
+    /// Side of the input image in pixels.
     pub image_size: usize,
-    /// Side of a patch in pixels; divides `image_size`. With a stem, how far apart its tokens are:
-    /// 2 to the number of stages.
+    /// Side of a patch in pixels; divides `image_size`, except with inverted residuals. With
+    /// convolutions, the distance between tokens in pixels: the product of the strides (for a stem,
+    /// 2 to the number of stages).
     pub patch: usize,
     /// Token width; a multiple of 4 and of `n_heads`.
     pub d_model: usize,
-    /// Number of transformer blocks; 0 only with a stem.
+    /// Number of transformer blocks; 0 only with a stem or inverted residuals.
     pub n_layers: usize,
     /// Number of attention heads.
     pub n_heads: usize,
     /// Non-linearity.
     #[config(default = "Activation::Gelu")]
     pub activation: Activation,
-    /// Positions.
+    /// Kind of positions.
     #[config(default = "Positions::Sincos")]
     pub positions: Positions,
-    /// Feature.
+    /// Kind of pooling.
     #[config(default = "Pool::Class")]
     pub pool: Pool,
     /// Whether the patch projection has a bias.
     #[config(default = true)]
     pub patch_bias: bool,
-    /// Whether a layer norm stands before the first block (CLIP).
+    /// Whether there is a layer norm before the first block (CLIP).
     #[config(default = false)]
     pub pre_norm: bool,
-    /// Width of the feed-forward layers; `4 d_model` where it is not set.
+    /// Width of the feed-forward layers; `4 d_model` if absent.
     pub d_hidden: Option<usize>,
-    /// `eps` of the layer norms; 1e-5 where it is not set (notation trap 26).
+    /// `eps` of the layer norms; 1e-5 if absent (notation trap 26).
     pub norm_eps: Option<f64>,
-    /// Stages of convolutions in place of the patch projection, the last of width `d_model`.
+    /// Stages of convolutions instead of the patch projection, the last of width `d_model`.
     pub stem: Option<Vec<StageConfig>>,
-    /// Inverted residuals in place of patches, stem and transformer, with a last convolution to
-    /// `d_model` channels. The feature is the mean over places, without a layer norm. Pictures may
+    /// Inverted residuals instead of patches, stem and transformer, with a last convolution to
+    /// `d_model` channels. The feature is the mean over positions, without a layer norm. Images may
     /// have any size.
     pub inverted: Option<InvertedConfig>,
 }
 
 impl VitConfig {
-    /// Width of the feed-forward layers.
+    /// Returns the width of the feed-forward layers.
     #[must_use]
     pub fn hidden(&self) -> usize {
         self.d_hidden.unwrap_or(self.d_model.saturating_mul(4))
     }
 
-    /// Whether tokens are given positions: convolutions without a transformer need none.
+    /// Returns whether tokens get positions: convolutions without a transformer need none.
     #[must_use]
     pub fn has_positions(&self) -> bool {
         self.n_layers > 0
     }
 
-    /// Whether a layer norm stands behind the last block: convolutions with norms of their own have
-    /// none.
+    /// Returns whether there is a layer norm after the last block: inverted residuals have their
+    /// own norms and need none.
     #[must_use]
     pub fn has_last_norm(&self) -> bool {
         self.inverted.is_none()
     }
 
-    /// The configuration of the tower once its batch norms are folded into convolutions; see
-    /// [`VisionTower::folded`](super::VisionTower::folded).
+    /// Returns the configuration of the encoder after its batch norms are folded into convolutions;
+    /// see [`VisionTower::folded`](super::VisionTower::folded).
     #[must_use]
     pub fn folded(&self) -> Self {
         let mut folded = self.clone();
@@ -138,7 +140,7 @@ impl VitConfig {
         folded
     }
 
-    /// Check an encoder of inverted residuals.
+    /// Checks an encoder of inverted residuals.
     fn validate_inverted(&self, inverted: &InvertedConfig) -> Result<()> {
         require(
             self.stem.is_none(),
@@ -210,7 +212,8 @@ impl VitConfig {
         )
     }
 
-    /// Check what gives the tokens, and that there are transformer blocks where there must be.
+    /// Checks the source of the tokens, and that there are transformer blocks where they are
+    /// needed.
     fn validate_tokens(&self) -> Result<()> {
         if let Some(inverted) = &self.inverted {
             return self.validate_inverted(inverted);
@@ -282,26 +285,26 @@ pub struct TextConfig {
     /// Non-linearity.
     #[config(default = "Activation::Gelu")]
     pub activation: Activation,
-    /// Width of the feed-forward layers; `4 d_model` where it is not set.
+    /// Width of the feed-forward layers; `4 d_model` if absent.
     pub d_hidden: Option<usize>,
-    /// `eps` of the layer norms; 1e-5 where it is not set.
+    /// `eps` of the layer norms; 1e-5 if absent.
     pub norm_eps: Option<f64>,
 }
 
 impl TextConfig {
-    /// Width of the feed-forward layers.
+    /// Returns the width of the feed-forward layers.
     #[must_use]
     pub fn hidden(&self) -> usize {
         self.d_hidden.unwrap_or(self.d_model.saturating_mul(4))
     }
 }
 
-/// A picture tower, a text tower and the space they meet in.
+/// An image encoder, a text encoder and their shared space.
 #[derive(Config, Debug, PartialEq)]
 pub struct DualConfig {
-    /// Picture tower.
+    /// Image encoder.
     pub vision: VitConfig,
-    /// Text tower.
+    /// Text encoder.
     pub text: TextConfig,
     /// Width of the embeddings.
     pub d_embed: usize,
@@ -328,8 +331,8 @@ fn require(ok: bool, field: &str, expected: &str, found: impl std::fmt::Display)
 }
 
 impl DualConfig {
-    /// Number of parameters of both towers and their projections, fixed positions included, the
-    /// learned scalars and the running statistics of norms not.
+    /// Returns the number of parameters of both encoders and their projections. Fixed positions
+    /// count; the learned scalars and the running statistics of norms do not.
     #[must_use]
     pub fn parameters(&self) -> u64 {
         let (v, t) = (&self.vision, &self.text);
@@ -350,10 +353,10 @@ impl DualConfig {
         (vision + text + self.d_embed * (v.d_model + t.d_model)) as u64
     }
 
-    /// Check what building the model relies on.
+    /// Checks everything that building the model relies on.
     ///
     /// # Errors
-    /// [`CoreError::Config`] naming the first field that cannot be built.
+    /// [`CoreError::Config`] naming the first invalid field.
     pub fn validate(&self) -> Result<()> {
         let (v, t) = (&self.vision, &self.text);
         let positive = [

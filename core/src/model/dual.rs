@@ -1,4 +1,4 @@
-//! Picture encoder, text encoder and the two together.
+//! The image encoder, the text encoder, and the model of both.
 
 use burn::module::{Initializer, Module, Param};
 use burn::nn::Linear;
@@ -10,20 +10,20 @@ use super::text::{TextTower, Tokens};
 use super::vision::VisionTower;
 use crate::geometry::{LogScalar, LogScalarConfig};
 
-/// Pictures in `[0, 1]` to projected features.
+/// Image encoder: from images with values in `[0, 1]` to projected features.
 #[derive(Module, Debug)]
 pub struct ImageEncoder {
-    /// Transformer.
+    /// Backbone: a transformer or convolutions.
     pub visual: VisionTower,
     /// Projection to the embedding width, without bias.
     pub visual_proj: Linear,
-    /// Mean subtracted from pixels, `[3, 1, 1]`; travels with the weights.
+    /// Mean that is subtracted from pixels, `[3, 1, 1]`; stored with the weights.
     pub pixel_mean: Param<Tensor<3>>,
     /// Standard deviation that pixels are divided by, `[3, 1, 1]`.
     pub pixel_std: Param<Tensor<3>>,
 }
 
-/// Texts to projected features.
+/// Text encoder: from tokens to projected features.
 #[derive(Module, Debug)]
 pub struct TextEncoder {
     /// Transformer.
@@ -32,14 +32,14 @@ pub struct TextEncoder {
     pub textual_proj: Linear,
 }
 
-/// A picture encoder, a text encoder, the space they meet in and the scale of its logits.
+/// The image encoder, the text encoder, their shared space, and the scale of the logits.
 #[derive(Module, Debug)]
 pub struct DualEncoder {
-    /// Picture encoder.
+    /// Image encoder.
     pub image: ImageEncoder,
     /// Text encoder.
     pub text: TextEncoder,
-    /// From features to points.
+    /// Map from features to points of the space.
     pub lift: Lift,
     /// Logit scale `s`.
     pub logit_scale: LogScalar,
@@ -59,7 +59,7 @@ fn constant(values: [f32; 3], device: &Device) -> Param<Tensor<3>> {
 }
 
 impl DualConfig {
-    /// Build the picture encoder alone, as the page does.
+    /// Builds the image encoder alone, as the page does.
     pub fn init_image(&self, device: &Device) -> ImageEncoder {
         ImageEncoder {
             visual: self.vision.init(device),
@@ -69,7 +69,7 @@ impl DualConfig {
         }
     }
 
-    /// Build the text encoder alone.
+    /// Builds the text encoder alone.
     pub fn init_text(&self, device: &Device) -> TextEncoder {
         TextEncoder {
             textual: self.text.init(device),
@@ -77,7 +77,8 @@ impl DualConfig {
         }
     }
 
-    /// Build the whole model. Call [`validate`](Self::validate) on a configuration from outside.
+    /// Builds the whole model. Call [`validate`](Self::validate) first on a configuration from
+    /// outside.
     pub fn init(&self, device: &Device) -> DualEncoder {
         DualEncoder {
             image: self.init_image(device),
@@ -89,7 +90,8 @@ impl DualConfig {
 }
 
 impl ImageEncoder {
-    /// Projected features of pictures in `[0, 1]`; normalisation happens here and nowhere else.
+    /// Computes projected features of images with values in `[0, 1]`. Pixels are normalised only
+    /// here.
     ///
     /// # Shapes
     /// `[batch, 3, image_size, image_size] -> [batch, d_embed]`
@@ -97,7 +99,7 @@ impl ImageEncoder {
         self.forward_tokens(images, None)
     }
 
-    /// Like [`forward`](Self::forward) with a subset of the patches; see
+    /// Like [`forward`](Self::forward), with a subset of the patches; see
     /// [`VisionTower::forward_tokens`].
     ///
     /// # Shapes
@@ -106,8 +108,9 @@ impl ImageEncoder {
         self.project(self.pooled_tokens(images, keep))
     }
 
-    /// Pooled features of pictures in `[0, 1]`, before the projection. They are what a locked
-    /// encoder computes once for every photo, and what a [`Classifier`](super::Classifier) reads.
+    /// Computes pooled features, before the projection, of images with values in `[0, 1]`. For a
+    /// locked encoder they are computed once per photo; they are also the input of a
+    /// [`Classifier`](super::Classifier).
     ///
     /// # Shapes
     /// `[batch, 3, image_size, image_size] -> [batch, d_model]`
@@ -115,7 +118,7 @@ impl ImageEncoder {
         self.pooled_tokens(images, None)
     }
 
-    /// Like [`pooled`](Self::pooled) with a subset of the patches.
+    /// Like [`pooled`](Self::pooled), with a subset of the patches.
     ///
     /// # Shapes
     /// `[batch, 3, image_size, image_size] -> [batch, d_model]`
@@ -125,7 +128,7 @@ impl ImageEncoder {
         self.visual.forward_tokens(images, keep)
     }
 
-    /// Projected features of pooled ones.
+    /// Projects pooled features.
     ///
     /// # Shapes
     /// `[batch, d_model] -> [batch, d_embed]`
@@ -135,7 +138,7 @@ impl ImageEncoder {
 }
 
 impl TextEncoder {
-    /// Projected features of texts.
+    /// Computes projected features of texts.
     ///
     /// # Shapes
     /// `[batch]` texts `-> [batch, d_embed]`
@@ -145,7 +148,7 @@ impl TextEncoder {
 }
 
 impl DualEncoder {
-    /// Points of pictures in `[0, 1]`.
+    /// Computes points of images with values in `[0, 1]`.
     ///
     /// # Shapes
     /// `[batch, 3, image_size, image_size] -> [batch, d_embed]`
@@ -153,7 +156,7 @@ impl DualEncoder {
         self.lift.image(self.image.forward(images))
     }
 
-    /// Points of texts.
+    /// Computes points of texts.
     ///
     /// # Shapes
     /// `[batch]` texts `-> [batch, d_embed]`
@@ -161,7 +164,8 @@ impl DualEncoder {
         self.lift.text(self.text.forward(tokens))
     }
 
-    /// The same model with every learned scalar inside its interval; call before a training step.
+    /// Returns the model with every learned scalar clamped to its interval; call this before a
+    /// training step.
     #[must_use]
     pub fn clamped(mut self) -> Self {
         self.lift = self.lift.clamped();

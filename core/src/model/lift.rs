@@ -1,4 +1,4 @@
-//! From projected features to points of the embedding space.
+//! The map from projected features to points of the embedding space.
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
@@ -12,19 +12,18 @@ use crate::math::normalize;
 pub struct LorentzLift {
     /// Minus the curvature.
     pub curv: Curvature,
-    /// Scale of picture features.
+    /// Scale of image features.
     pub visual_alpha: LogScalar,
     /// Scale of text features.
     pub textual_alpha: LogScalar,
 }
 
-/// Scales and curvatures of a product of Lorentz factors (notation 1.6); each of its learned
-/// numbers comes once a factor.
+/// Scales and curvatures of a product of Lorentz factors (notation 1.6); one of each per factor.
 #[derive(Module, Debug)]
 pub struct ProductLift {
     /// Minus the curvatures.
     pub curvs: Curvature,
-    /// Scales of picture features.
+    /// Scales of image features.
     pub visual_alphas: LogScalar,
     /// Scales of text features.
     pub textual_alphas: LogScalar,
@@ -34,16 +33,16 @@ pub struct ProductLift {
 #[derive(Module, Debug)]
 #[allow(clippy::large_enum_variant, reason = "one of them a model")]
 pub enum Lift {
-    /// Normalise to unit length. The number is unused: an enum of modules needs a field.
+    /// Normalises to unit length. The number is unused: an enum of modules needs a field.
     Sphere(f32),
-    /// Scale, then [`lorentz::exp_map0`].
+    /// Multiplies by the scale, then applies [`lorentz::exp_map0`].
     Lorentz(LorentzLift),
-    /// The same in each factor.
+    /// Does the same in each factor.
     Product(ProductLift),
 }
 
 impl LiftKind {
-    /// Build the lift for embeddings of width `d_embed` on a device.
+    /// Builds the lift for embeddings of width `d_embed` on a device.
     pub fn init(self, d_embed: usize, device: &Device) -> Lift {
         match self {
             Self::Sphere => Lift::Sphere(1.0),
@@ -68,7 +67,7 @@ impl LiftKind {
     }
 }
 
-/// Lift each factor; `[b, k d] -> [b, k d]`.
+/// Lifts each factor; `[b, k d] -> [b, k d]`.
 fn lift_factors(features: Tensor<2>, alphas: &LogScalar, curvs: &Curvature) -> Tensor<2> {
     let c = curvs.factors();
     let [factors, ..] = c.dims();
@@ -77,7 +76,7 @@ fn lift_factors(features: Tensor<2>, alphas: &LogScalar, curvs: &Curvature) -> T
 }
 
 impl Lift {
-    /// Points of picture features; in a product the factors side by side.
+    /// Computes points of image features; in a product the factors are concatenated.
     ///
     /// # Shapes
     /// `[batch, d_embed] -> [batch, d_embed]`
@@ -89,7 +88,7 @@ impl Lift {
         }
     }
 
-    /// Points of text features; in a product the factors side by side.
+    /// Computes points of text features; in a product the factors are concatenated.
     ///
     /// # Shapes
     /// `[batch, d_embed] -> [batch, d_embed]`
@@ -101,7 +100,8 @@ impl Lift {
         }
     }
 
-    /// All learned scalars inside their intervals; to be called before a training step.
+    /// Returns the lift with all learned scalars clamped to their intervals; call this before a
+    /// training step.
     #[must_use]
     pub fn clamped(self) -> Self {
         match self {

@@ -1,4 +1,4 @@
-//! The two towers and how their features are lifted into the embedding space.
+//! The image and text encoders, and the lift of their features into the embedding space.
 
 pub mod classifier;
 pub mod config;

@@ -1,4 +1,4 @@
-//! Named architectures, the same for the command line and the page.
+//! Named architectures, shared by the command line and the page.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,14 +9,14 @@ use super::config::{DualConfig, Pool, Positions, TextConfig, VitConfig};
 use crate::error::CoreError;
 use crate::nn::{Activation, InvertedConfig};
 
-/// Width of the feature of EfficientNet-Lite.
+/// Width of EfficientNet-Lite's feature.
 const EFFICIENTNET_HEAD: usize = 1280;
 
 /// A named architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
-    /// 64 px, patch 8: small enough for a page and for training on a CPU.
+    /// 64 px, patch 8: small enough for the page and for training on a CPU.
     #[serde(rename = "vit_t8_64")]
     VitT8_64,
     /// EfficientNet-Lite0 at 224 px, with a small text encoder.
@@ -63,7 +63,7 @@ impl Preset {
         Self::ClipVitL14,
     ];
 
-    /// The name used on the command line and in files.
+    /// Returns the name used on the command line and in files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -80,12 +80,12 @@ impl Preset {
         }
     }
 
-    /// The architecture.
+    /// Returns the architecture.
     #[must_use]
     pub fn config(self) -> DualConfig {
         match self {
-            // A short context and the first 7,678 merges of the vocabulary: a CPU spends most of
-            // a step on the text tower otherwise.
+            // The context is short and the vocabulary has only the first 7,678 merges; otherwise a
+            // CPU would spend most of a step on the text encoder.
             Self::VitT8_64 => DualConfig::new(
                 VitConfig::new(64, 8, 192, 8, 6).with_pool(Pool::Mean),
                 TextConfig::new(8192, 32, 192, 3, 6),
@@ -104,16 +104,17 @@ impl Preset {
     }
 }
 
-/// The published image encoder of a size, width and depth, and a small text encoder.
+/// Returns the published image encoder of a given size, width and depth, with a small text encoder.
 fn efficientnet_lite(image_size: usize, width: f64, depth: f64) -> DualConfig {
     let inverted = InvertedConfig::efficientnet_lite(width, depth);
     let vision = VitConfig::new(image_size, inverted.stride(), EFFICIENTNET_HEAD, 0, 1)
         .with_pool(Pool::Mean)
         .with_inverted(Some(inverted));
-    // Its pixels are (v - 127) / 128 for v in 0..255.
-    // As wide as the embedding, or its texts would fill only a part of the space. One block is enough
-    // for names and short captions, and little for a page to fetch. Of the directions in which the
-    // classifier's rows differ, 256 would lose five points of its accuracy, 384 lose under three.
+    // The published encoder normalises pixels as (v - 127) / 128 for v in 0..255.
+    // The text encoder is as wide as the embedding; a narrower one would reach only a part of the
+    // space. One block is enough for names and short captions, and keeps the download of the page
+    // small. The width 384 is a compromise: projecting the rows of the pretrained classifier to 256
+    // directions would cost five points of its accuracy, to 384 less than three.
     let text = TextConfig::new(8192, 32, 384, 1, 6).with_d_hidden(Some(1024));
     DualConfig::new(vision, text, 384)
         .with_pixel_mean([127.0 / 255.0; 3])

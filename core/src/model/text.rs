@@ -1,4 +1,4 @@
-//! The text tower: tokens, causal transformer, feature at the end token.
+//! The text encoder: a causal transformer whose feature is read at the end token.
 
 use burn::module::{Initializer, Module, Param};
 use burn::nn::{Embedding, LayerNorm, LayerNormConfig};
@@ -10,7 +10,7 @@ use crate::nn::attention::token_at;
 use crate::nn::block::LAYER_NORM_EPS;
 use crate::nn::{AttentionConfig, Block, BlockConfig, MlpConfig};
 
-/// Token ids of a batch of texts on a device, with the place of each end token.
+/// Token ids of a batch of texts on a device, with the position of each end token.
 #[derive(Clone, Debug)]
 pub struct Tokens {
     ids: Tensor<2, Int>,
@@ -18,7 +18,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// The same tokens without autodiff.
+    /// Returns the tokens without autodiff.
     #[must_use]
     pub fn inner(self) -> Self {
         Self {
@@ -27,10 +27,10 @@ impl Tokens {
         }
     }
 
-    /// Move a batch of token rows to a device.
+    /// Moves a batch of token rows to a device.
     ///
-    /// The end of a text is the first place of the largest id in its row: the end token has the
-    /// largest id of the vocabulary, and padding may repeat it (notation 3.2, trap 28).
+    /// The end token of a text is the first position of the largest id in its row: the end token
+    /// has the largest id of the vocabulary, and padding may repeat it (notation 3.2, trap 28).
     #[must_use]
     pub fn new(batch: &TokenBatch, device: &Device) -> Self {
         let ends: Vec<i32> = batch
@@ -48,7 +48,7 @@ impl Tokens {
         }
     }
 
-    /// `count` texts from row `from` on.
+    /// Returns `count` texts, starting at row `from`.
     #[must_use]
     pub fn narrow(&self, from: usize, count: usize) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl Tokens {
         }
     }
 
-    /// Number of texts.
+    /// Returns the number of texts.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.ids.dims()[0]
@@ -73,12 +73,12 @@ pub struct TextTower {
     pub posit_embed: Param<Tensor<2>>,
     /// Transformer blocks.
     pub resblocks: Vec<Block>,
-    /// Norm after the blocks.
+    /// Layer norm after the blocks.
     pub ln_final: LayerNorm,
 }
 
 impl TextConfig {
-    /// Build the tower on a device, initialised as notation 3.2 says.
+    /// Builds the encoder on a device, initialised as in notation 3.2.
     pub fn init(&self, device: &Device) -> TextTower {
         let d = self.d_model;
         let width = d as f64;
@@ -108,7 +108,7 @@ impl TextConfig {
 }
 
 impl TextTower {
-    /// Feature at the end token.
+    /// Computes the feature at the end token.
     ///
     /// # Shapes
     /// `[batch]` texts of at most `context` tokens `-> [batch, d_model]`

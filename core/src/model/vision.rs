@@ -1,4 +1,4 @@
-//! The picture tower: patches or convolutions, transformer, one feature; or inverted residuals alone.
+//! The image encoder: patches or convolutions, then a transformer; or inverted residuals alone.
 
 use burn::module::{Initializer, Module, Param};
 use burn::nn::{LayerNorm, LayerNormConfig};
@@ -11,38 +11,39 @@ use crate::nn::{
     PatchEmbedConfig, sincos_2d,
 };
 
-/// Picture tower whose feature is its class token, or the mean of its patch tokens.
+/// Image encoder whose feature is its class token, or the mean of its patch tokens.
 #[derive(Module, Debug)]
 pub struct VisionTower {
-    /// Class token, `[1, 1, d_model]`, where the feature is read from it.
+    /// Class token, `[1, 1, d_model]`, if [`Pool`] needs one.
     pub cls_token: Option<Param<Tensor<3>>>,
-    /// Positions of the class token, if there is one, and the patches, `[1, tokens, d_model]`,
-    /// where there are blocks.
+    /// Positions of the class token, if there is one, and of the patches, `[1, tokens, d_model]`;
+    /// only with transformer blocks.
     pub pos_embed: Option<Param<Tensor<3>>>,
-    /// Patches to tokens, where there are no convolutions.
+    /// Patches to tokens; absent with convolutions.
     pub patch_embed: Option<PatchEmbed>,
     /// Convolutions to tokens.
     pub stem: Option<ConvStem>,
     /// Inverted residuals to tokens.
     pub inverted: Option<InvertedResiduals>,
-    /// Norm before the blocks (CLIP only).
+    /// Layer norm before the blocks (CLIP only).
     pub norm_pre: Option<LayerNorm>,
     /// Transformer blocks.
     pub blocks: Vec<Block>,
-    /// Norm after the blocks; none behind inverted residuals.
+    /// Layer norm after the blocks; absent with inverted residuals.
     pub norm: Option<LayerNorm>,
     #[module(skip)]
     pool: Pool,
 }
 
 impl VitConfig {
-    /// Number of patches of a picture, or of places where the tokens come from convolutions.
+    /// Returns the number of patches of an image, or of positions of the last feature map where the
+    /// tokens come from convolutions.
     #[must_use]
     pub fn patches(&self) -> usize {
         self.image_size.div_ceil(self.patch).pow(2)
     }
 
-    /// Build the tower on a device, initialised as notation 3.1 says.
+    /// Builds the encoder on a device, initialised as in notation 3.1.
     pub fn init(&self, device: &Device) -> VisionTower {
         let classes = usize::from(self.pool.has_class());
         let (tokens, d) = (classes + self.patches(), self.d_model);
@@ -93,7 +94,7 @@ impl VitConfig {
 }
 
 impl VisionTower {
-    /// Feature of normalised pictures; all patches.
+    /// Computes the feature of normalised images from all patches.
     ///
     /// # Shapes
     /// `[batch, 3, image_size, image_size] -> [batch, d_model]`
@@ -101,8 +102,8 @@ impl VisionTower {
         self.forward_tokens(images, None)
     }
 
-    /// Feature from a subset of the patches, the same for every picture of the batch: training on
-    /// `keep` patches costs `keep / patches` of the time.
+    /// Computes the feature from a subset of the patches, the same for every image of the batch.
+    /// Training on `keep` patches takes `keep / patches` of the time.
     ///
     /// # Shapes
     /// `images [batch, 3, image_size, image_size]`, `keep [k]` patch indices `-> [batch, d_model]`
@@ -115,7 +116,7 @@ impl VisionTower {
             }
             (None, Some(stem), _) => stem.forward(images),
             (None, None, Some(patches)) => patches.forward(images),
-            (None, None, None) => unreachable!("a tower is built with one of the three"),
+            (None, None, None) => unreachable!("no patches, stem or inverted residuals"),
         };
         let [batch, n_patches, d] = x.dims();
         let pos = self.pos_embed.as_ref().map(Param::val);
@@ -149,23 +150,24 @@ impl VisionTower {
         feature.reshape([batch, d])
     }
 
-    /// The same tower with what its batch norms recorded in their running statistics; to be called
-    /// after a training step (see [`BatchNorm::absorbed`](crate::nn::BatchNorm::absorbed)).
+    /// Returns the encoder with the recorded batch statistics merged into the running statistics;
+    /// call this after a training step (see
+    /// [`BatchNorm::absorbed`](crate::nn::BatchNorm::absorbed)).
     #[must_use]
     pub fn absorbed(mut self) -> Self {
         self.inverted = self.inverted.map(InvertedResiduals::absorbed);
         self
     }
 
-    /// The same tower with batch norms folded into convolutions, for
-    /// [`VitConfig::folded`]; a tower without batch norms as it is.
+    /// Returns the encoder with batch norms folded into convolutions, for the configuration
+    /// [`VitConfig::folded`]. An encoder without batch norms is returned unchanged.
     #[must_use]
     pub fn folded(mut self) -> Self {
         self.inverted = self.inverted.map(InvertedResiduals::folded);
         self
     }
 
-    /// Forget what batch norms recorded, after a step that changed nothing.
+    /// Discards the recorded batch statistics, for example after a step that was not applied.
     pub fn forget(&self) {
         if let Some(inverted) = &self.inverted {
             inverted.forget();

@@ -14,7 +14,7 @@ pub struct AttentionConfig {
     pub d_model: usize,
     /// Number of heads; each is `d_model / n_heads` wide.
     pub n_heads: usize,
-    /// Whether a token sees only itself and those before it.
+    /// Whether a token attends only to itself and to the tokens before it.
     #[config(default = false)]
     pub causal: bool,
     /// Standard deviation of the initial fused projection.
@@ -37,7 +37,7 @@ pub struct Attention {
 }
 
 impl AttentionConfig {
-    /// Build the layer on a device.
+    /// Builds the layer on a device.
     pub fn init(&self, device: &Device) -> Attention {
         Attention {
             qkv: super::mlp::linear(self.d_model, 3 * self.d_model, self.std_in, device),
@@ -70,8 +70,8 @@ impl Attention {
             .forward(out.swap_dims(1, 2).reshape([batch, tokens, d_model]))
     }
 
-    /// The same at one token of each row alone, where no other is wanted: queries of the other tokens
-    /// are not computed.
+    /// Computes the output at one token of each row only; the queries of the other tokens are not
+    /// computed.
     ///
     /// # Shapes
     /// `x [batch, tokens, d_model]`, `at [batch]` in `0..tokens` `-> [batch, d_model]`
@@ -111,7 +111,7 @@ impl Attention {
     }
 }
 
-/// One token of each row.
+/// Selects one token of each row.
 ///
 /// # Shapes
 /// `x [batch, tokens, d]`, `at [batch]` in `0..tokens` `-> [batch, 1, d]`

@@ -1,10 +1,10 @@
 //! Batch normalisation (Ioffe and Szegedy 2015) with running statistics.
 //!
-//! Burn's own layer writes its running statistics while it computes. The trainer computes parts of
-//! a batch on copies of the model, on threads of their own, and those copies share that state. Here
-//! a layer in training only records the statistics of what it has seen. [`BatchNorm::absorbed`]
-//! joins the records of all parts after the step, so that the running statistics are those of the
-//! whole batch and do not depend on the order of the threads.
+//! Burn's own layer updates its running statistics during the forward pass. The trainer computes
+//! parts of a batch on copies of the model, in separate threads, and those copies share that state.
+//! Here a layer in training only records the statistics of its input. After the step
+//! [`BatchNorm::absorbed`] combines the records of all parts, so the running statistics are those
+//! of the whole batch and do not depend on the order of the threads.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,7 +15,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 /// Statistics of one forward pass in training.
 #[derive(Clone, Debug)]
 struct Record {
-    /// Numbers a channel: batch times places.
+    /// Number of values per channel: batch times positions.
     count: usize,
     /// Mean of each channel, `[channels]`.
     mean: Tensor<1>,
@@ -23,13 +23,13 @@ struct Record {
     variance: Tensor<1>,
 }
 
-/// Records since the last step, shared by the copies of a model.
+/// Records since the last step; copies of a model share them.
 #[derive(Clone, Debug, Default)]
 struct Records(Arc<Mutex<Vec<Record>>>);
 
 impl Records {
     fn push(&self, record: Record) {
-        // A thread that failed leaves whole records only.
+        // A thread that panics cannot leave an incomplete record, so the lock stays usable.
         let mut records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         records.push(record);
     }
@@ -62,8 +62,9 @@ pub struct BatchNorm {
 }
 
 impl BatchNorm {
-    /// A norm of `channels` that changes nothing yet but for `eps`. With `batch_statistics` it
-    /// normalises by the statistics of the batch in training; else always by the running ones.
+    /// Builds a norm of `channels` that starts as the identity (up to `eps`). With
+    /// `batch_statistics` it normalises by the statistics of the batch in training; otherwise
+    /// always by the running statistics.
     #[must_use]
     pub fn new(
         channels: usize,
@@ -88,15 +89,15 @@ impl BatchNorm {
         }
     }
 
-    /// Whether this layer is in training and normalises by the statistics of the batch: it lies on
-    /// an autodiff device and its gain is not locked.
+    /// Returns whether this layer is in training and normalises by the statistics of the batch: it
+    /// is on an autodiff device and its gain is not locked.
     #[must_use]
     pub fn uses_the_batch(&self) -> bool {
         let gain = self.weight.val();
         self.batch_statistics && gain.device().is_autodiff() && gain.is_require_grad()
     }
 
-    /// Normalise by the statistics of `x`, and record them.
+    /// Normalises by the statistics of `x`, and records them.
     ///
     /// # Shapes
     /// `[batch, channels, h, w] -> [batch, channels, h, w]`
@@ -111,7 +112,7 @@ impl BatchNorm {
         found.output
     }
 
-    /// The norm by running statistics as `scale * x + shift`; both `[channels]`.
+    /// Returns the norm with its running statistics as `scale * x + shift`; both `[channels]`.
     #[must_use]
     pub fn scale_and_shift(&self) -> (Tensor<1>, Tensor<1>) {
         let scale = self.weight.val() / (self.running_var.val() + self.eps).sqrt();
@@ -119,14 +120,15 @@ impl BatchNorm {
         (scale, shift)
     }
 
-    /// Forget what was recorded since the last step.
+    /// Discards the statistics recorded since the last step.
     pub fn forget(&self) {
         self.records.take();
     }
 
-    /// The same layer with what was recorded since the last step in its running statistics:
-    /// `running = (1 - momentum) running + momentum found`, with the unbiased variance, as PyTorch
-    /// does. Reads back from the device, so not for a browser's GPU.
+    /// Returns the layer with the statistics recorded since the last step merged into its running
+    /// statistics: `running = (1 - momentum) running + momentum found`, with the unbiased variance,
+    /// as PyTorch does. It reads from the device synchronously, which a browser's GPU does not
+    /// support.
     #[must_use]
     pub fn absorbed(mut self) -> Self {
         let Some((mean, variance)) = joined(&self.records.take()) else {
@@ -158,12 +160,12 @@ fn numbers(tensor: &Tensor<1>) -> Option<Vec<f32>> {
     data.try_into_vec().ok()
 }
 
-/// Mean and unbiased variance of everything recorded; `None` where nothing was, or a device did not
-/// give the numbers back.
+/// Returns the mean and the unbiased variance over all records; `None` if there are no records, or
+/// if the device did not return the values.
 fn joined(records: &[Record]) -> Option<(Vec<f32>, Vec<f32>)> {
     let read = |r: &Record| Some((r.count as f64, numbers(&r.mean)?, numbers(&r.variance)?));
     let mut parts: Vec<_> = records.iter().map(read).collect::<Option<_>>()?;
-    // Threads end in any order, and sums must not depend on it.
+    // Threads finish in any order; sorting makes the sums independent of it.
     parts.sort_by(|(_, a, _), (_, b, _)| {
         let differ = a.iter().zip(b).map(|(x, y)| x.total_cmp(y));
         differ

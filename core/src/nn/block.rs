@@ -1,4 +1,4 @@
-//! A pre-norm transformer block, the same for pictures and texts.
+//! A pre-norm transformer block, the same for images and texts.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -16,7 +16,7 @@ pub(crate) const LAYER_NORM_EPS: f64 = 1e-5;
 pub struct BlockConfig {
     /// Self-attention.
     pub attn: AttentionConfig,
-    /// Feed-forward.
+    /// Feed-forward layers.
     pub mlp: MlpConfig,
     /// `eps` of both norms.
     #[config(default = "LAYER_NORM_EPS")]
@@ -26,18 +26,18 @@ pub struct BlockConfig {
 /// `x += attn(norm1(x)); x += mlp(norm2(x))`.
 #[derive(Module, Debug)]
 pub struct Block {
-    /// Norm before the attention.
+    /// Layer norm before the attention.
     pub norm1: LayerNorm,
     /// Self-attention.
     pub attn: Attention,
-    /// Norm before the feed-forward.
+    /// Layer norm before the feed-forward layers.
     pub norm2: LayerNorm,
     /// Feed-forward.
     pub mlp: Mlp,
 }
 
 impl BlockConfig {
-    /// Build the block on a device.
+    /// Builds the block on a device.
     pub fn init(&self, device: &Device) -> Block {
         let norm = LayerNormConfig::new(self.attn.d_model).with_epsilon(self.norm_eps);
         Block {
@@ -57,8 +57,9 @@ impl Block {
         x.clone() + self.mlp.forward(self.norm2.forward(x))
     }
 
-    /// The same at one token of each row alone. The last block of a tower that keeps one token needs
-    /// no more: keys and values of all tokens, everything else of that one.
+    /// Computes the output at one token of each row only. This is enough in the last block of an
+    /// encoder that keeps one token: it needs the keys and values of all tokens, and everything
+    /// else only for that token.
     ///
     /// # Shapes
     /// `x [batch, tokens, d_model]`, `at [batch]` in `0..tokens` `-> [batch, d_model]`

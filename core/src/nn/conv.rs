@@ -1,9 +1,9 @@
-//! A convolution whose kernels are standardised, and a residual block of two of them.
+//! A convolution with standardised kernels, and a residual block of two of them.
 //!
-//! Nothing is normalised but the kernels, so that pieces of a batch can be computed apart, a single
-//! photo gives what it gave in training, and no time is spent on statistics of activations (Brock et
-//! al. 2021, "Characterizing signal propagation to close the performance gap in unnormalized
-//! ResNets").
+//! Only the kernels are normalised, not the activations. So parts of a batch can be computed
+//! separately, a photo has the same output alone as in a training batch, and no time is spent on
+//! statistics of activations (Brock et al. 2021, "Characterizing signal propagation to close the
+//! performance gap in unnormalized ResNets").
 
 use burn::config::Config;
 use burn::module::{Initializer, Module, Param};
@@ -14,33 +14,33 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 
 /// Side of the kernels.
 const KERNEL: usize = 3;
-/// Most places of an output that are computed as one matrix product for the whole batch: a picture at
-/// a time, the product of so few is too small to be fast.
+/// Up to this number of output positions the whole batch is computed as one matrix product: one
+/// product per image would be too small to be fast.
 const FEW_PLACES: usize = 16;
-/// Keeps the norm of a kernel from 0.
+/// Added to the norm of a kernel, so that it is never 0.
 const EPS: f64 = 1e-5;
-/// `sqrt(2 / (1 - 1/pi))`: what a rectified normal variable is multiplied by to have variance 1.
+/// `sqrt(2 / (1 - 1/pi))`: the factor that gives a rectified standard normal variable variance 1.
 const RELU_GAIN: f64 = 1.712_858_550_449_662_7;
 
 /// Configuration of [`Conv`].
 #[derive(Config, Debug)]
 pub struct ConvConfig {
-    /// Channels in.
+    /// Input channels.
     pub d_in: usize,
-    /// Channels out.
+    /// Output channels.
     pub d_out: usize,
-    /// Pixels from one output to the next.
+    /// Stride in pixels.
     #[config(default = 1)]
     pub stride: usize,
 }
 
-/// 3 x 3 convolution with zero padding. Each output's kernel is brought to mean 0 and norm 1 and
-/// multiplied by a gain before it is used.
+/// 3 x 3 convolution with zero padding. The kernel of each output channel is standardised to mean 0
+/// and norm 1, then multiplied by a gain.
 #[derive(Module, Debug)]
 pub struct Conv {
     /// Kernels before they are standardised, `[d_out, d_in, 3, 3]`.
     pub weight: Param<Tensor<4>>,
-    /// Norm of each kernel in use, `[d_out]`.
+    /// Gain of each standardised kernel, which is then its norm, `[d_out]`.
     pub gain: Param<Tensor<1>>,
     /// Added to each output, `[d_out]`.
     pub bias: Param<Tensor<1>>,
@@ -49,7 +49,7 @@ pub struct Conv {
 }
 
 impl ConvConfig {
-    /// Build the layer on a device; `gain` is 1 for pixels, [`RELU_GAIN`] for rectified inputs.
+    /// Builds the layer on a device; `gain` is 1 for pixels, [`RELU_GAIN`] for rectified inputs.
     fn init_with(&self, gain: f64, device: &Device) -> Conv {
         let std = ((self.d_in * KERNEL * KERNEL) as f64).powf(-0.5);
         let normal = Initializer::Normal { mean: 0.0, std };
@@ -61,19 +61,20 @@ impl ConvConfig {
         }
     }
 
-    /// Build a layer that reads pixels.
+    /// Builds a layer whose input is pixels.
     pub fn init_on_pixels(&self, device: &Device) -> Conv {
         self.init_with(1.0, device)
     }
 
-    /// Build a layer that reads rectified values; variance 1 before the rectification stays.
+    /// Builds a layer whose input is rectified; it keeps the variance of 1 that the values had
+    /// before the rectification.
     pub fn init(&self, device: &Device) -> Conv {
         self.init_with(RELU_GAIN, device)
     }
 }
 
 impl Conv {
-    /// The kernels in use, `[d_out, d_in, 3, 3]`.
+    /// Returns the standardised kernels times their gains, `[d_out, d_in, 3, 3]`.
     fn kernels(&self) -> Tensor<4> {
         let shape = self.weight.dims();
         let [d_out, ..] = shape;
@@ -99,12 +100,13 @@ impl Conv {
         conv2d(x, self.kernels(), Some(self.bias.val()), options)
     }
 
-    /// The same as one product of the neighbourhoods of all places with the kernels.
+    /// Computes the same as one matrix product: the 3 x 3 neighbourhoods of all positions times the
+    /// kernels.
     fn forward_few(&self, x: Tensor<4>) -> Tensor<4> {
         let ([batch, d_in, h, w], device) = (x.dims(), x.device());
         let (rows, cols) = (h.div_ceil(self.stride), w.div_ceil(self.stride));
         let places = x.permute([0, 2, 3, 1]).reshape([batch * h * w, d_in]);
-        // What lies outside of the picture is a further row of zeros.
+        // Positions outside the image read one additional row of zeros.
         let places = Tensor::cat(vec![places, Tensor::zeros([1, d_in], &device)], 0);
         let near = neighbours(batch, [h, w], self.stride);
         let count = near.len();
@@ -121,8 +123,8 @@ impl Conv {
     }
 }
 
-/// Rows of the places that each output of a convolution sees, `batch * rows * cols * 9` of them;
-/// `batch * h * w` stands for those outside.
+/// Returns the input rows that each output position of a convolution reads,
+/// `batch * rows * cols * 9` of them; `batch * h * w` stands for a position outside the image.
 fn neighbours(batch: usize, [h, w]: [usize; 2], stride: usize) -> Vec<i32> {
     let (rows, cols) = (h.div_ceil(stride), w.div_ceil(stride));
     let outside = batch * h * w;
@@ -130,7 +132,8 @@ fn neighbours(batch: usize, [h, w]: [usize; 2], stride: usize) -> Vec<i32> {
     for at in 0..batch * rows * cols {
         let (picture, row, col) = (at / (rows * cols), at / cols % rows, at % cols);
         for place in 0..KERNEL * KERNEL {
-            // One more than the place, so that the padding above and to the left is 0.
+            // One larger than the real row and column, so that 0 is the padding above and to the
+            // left.
             let y = row * stride + place / KERNEL;
             let x = col * stride + place % KERNEL;
             let inside = (1..=h).contains(&y) && (1..=w).contains(&x);
@@ -148,12 +151,12 @@ pub struct ConvBlock {
     pub conv1: Conv,
     /// Second convolution.
     pub conv2: Conv,
-    /// Weight of what the block adds, `[1]`.
+    /// Weight of the residual branch, `[1]`.
     pub gain: Param<Tensor<1>>,
 }
 
 impl ConvBlock {
-    /// A block of `width` channels on a device.
+    /// Builds a block of `width` channels on a device.
     pub fn new(width: usize, device: &Device) -> Self {
         let conv = ConvConfig::new(width, width);
         Self {

@@ -1,4 +1,4 @@
-//! Pictures to tokens: stages of convolutions, each at half the side of the one before.
+//! Images to tokens: stages of convolutions, each halving the side.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -12,20 +12,20 @@ use super::conv::{Conv, ConvBlock, ConvConfig};
 pub struct StageConfig {
     /// Channels.
     pub width: usize,
-    /// Residual blocks behind the convolution that halves the side.
+    /// Residual blocks after the convolution that halves the side.
     pub blocks: usize,
 }
 
 /// A convolution that halves the side, then residual blocks.
 #[derive(Module, Debug)]
 pub struct Stage {
-    /// Halves the side.
+    /// Convolution that halves the side.
     pub down: Conv,
     /// Residual blocks.
     pub blocks: Vec<ConvBlock>,
 }
 
-/// A picture tower's convolutions.
+/// Convolutions of an image encoder.
 #[derive(Module, Debug)]
 pub struct ConvStem {
     /// Stages, finest first.
@@ -33,7 +33,7 @@ pub struct ConvStem {
 }
 
 impl ConvStem {
-    /// Build the stages on a device; at least one.
+    /// Builds the stages on a device; at least one.
     pub fn new(stages: &[StageConfig], device: &Device) -> Self {
         let mut d_in = 3;
         let stage = |(i, stage): (usize, &StageConfig)| {
@@ -70,7 +70,7 @@ impl ConvStem {
     }
 }
 
-/// Number of parameters of stages.
+/// Returns the number of parameters of the stages.
 pub(crate) fn parameters(stages: &[StageConfig]) -> usize {
     let conv = |d_in: usize, d_out: usize| 9 * d_in * d_out + 2 * d_out;
     let widths = stages.iter().map(|stage| stage.width);

@@ -7,25 +7,26 @@ use super::batch_norm::BatchNorm;
 use super::inverted_config::{BlockSizes, InvertedConfig, Norms};
 use super::same_conv::{SameConv, SameConvSizes};
 
-/// `min(max(x, 0), 6)`. Two comparisons are faster on a CPU than one clamp with both ends.
+/// Returns `min(max(x, 0), 6)`. Two clamps with one bound each are faster on a CPU than one with
+/// both.
 fn relu6<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     x.clamp_min(0.0).clamp_max(6.0)
 }
 
-/// One inverted residual. Fields are named as in the published files, whose names begin with `_`.
+/// One inverted residual. Fields have the names of the published files without the leading `_`.
 #[derive(Module, Debug)]
 pub struct InvertedResidual {
-    /// 1x1 convolution that widens, where the block expands.
+    /// 1x1 convolution that widens; absent if the block does not expand.
     pub expand_conv: Option<SameConv>,
-    /// Norm behind it.
+    /// Norm after it.
     pub bn0: Option<BatchNorm>,
     /// Depthwise convolution.
     pub depthwise_conv: SameConv,
-    /// Norm behind it.
+    /// Norm after it.
     pub bn1: Option<BatchNorm>,
     /// 1x1 convolution that narrows.
     pub project_conv: SameConv,
-    /// Norm behind it.
+    /// Norm after it.
     pub bn2: Option<BatchNorm>,
     #[module(skip)]
     adds_input: bool,
@@ -36,17 +37,17 @@ pub struct InvertedResidual {
 pub struct InvertedResiduals {
     /// 3x3 convolution that halves the side.
     pub conv_stem: SameConv,
-    /// Norm behind it.
+    /// Norm after it.
     pub bn0: Option<BatchNorm>,
     /// Blocks.
     pub blocks: Vec<InvertedResidual>,
     /// 1x1 convolution to the width of the feature.
     pub conv_head: SameConv,
-    /// Norm behind it.
+    /// Norm after it.
     pub bn1: Option<BatchNorm>,
 }
 
-/// Makes convolutions and norms of one configuration.
+/// Builds the convolutions and norms of one configuration.
 struct Maker<'a> {
     config: &'a InvertedConfig,
     device: &'a Device,
@@ -69,7 +70,7 @@ impl Maker<'_> {
         )
     }
 
-    /// A 1x1 convolution.
+    /// Builds a 1x1 convolution.
     fn pointwise(&self, d_in: usize, d_out: usize) -> (SameConv, Option<BatchNorm>) {
         self.conv(SameConvSizes {
             d_in,
@@ -141,7 +142,7 @@ impl InvertedResidual {
 }
 
 impl InvertedResiduals {
-    /// Build the encoder on a device, with a last convolution to `d_model` channels.
+    /// Builds the encoder on a device, with a last convolution to `d_model` channels.
     #[must_use]
     pub fn new(config: &InvertedConfig, d_model: usize, device: &Device) -> Self {
         let maker = Maker { config, device };
@@ -164,8 +165,8 @@ impl InvertedResiduals {
         }
     }
 
-    /// Features of the places of normalised pictures of any size; `n` is the stride of the encoder
-    /// (32 for EfficientNet-Lite).
+    /// Computes the features of all positions of normalised images of any size; `n` is the stride
+    /// of the encoder (32 for EfficientNet-Lite).
     ///
     /// # Shapes
     /// `[batch, 3, h, w] -> [batch, d_model, ceil(h / n), ceil(w / n)]`
@@ -178,8 +179,8 @@ impl InvertedResiduals {
         relu6(self.conv_head.forward_normed(x, self.bn1.as_ref()))
     }
 
-    /// The same encoder with what its norms recorded in their running statistics; see
-    /// [`BatchNorm::absorbed`].
+    /// Returns the encoder with the recorded batch statistics merged into the running statistics;
+    /// see [`BatchNorm::absorbed`].
     #[must_use]
     pub fn absorbed(mut self) -> Self {
         self.bn0 = self.bn0.map(BatchNorm::absorbed);
@@ -191,8 +192,8 @@ impl InvertedResiduals {
         self
     }
 
-    /// The same encoder with its norms, by their running statistics, folded into the convolutions.
-    /// Its configuration then is that with [`Norms::Folded`].
+    /// Returns the encoder with its norms folded into the convolutions, by their running
+    /// statistics. Its configuration is then the one with [`Norms::Folded`].
     #[must_use]
     pub fn folded(mut self) -> Self {
         let (bn0, bn1) = (self.bn0.take(), self.bn1.take());
@@ -203,7 +204,7 @@ impl InvertedResiduals {
         self
     }
 
-    /// Forget what the norms recorded since the last step.
+    /// Discards the batch statistics recorded since the last step.
     pub fn forget(&self) {
         let ends = [&self.bn0, &self.bn1].into_iter().flatten();
         let inside = self.blocks.iter().flat_map(InvertedResidual::norms);

@@ -2,44 +2,44 @@
 
 use burn::config::Config;
 
-/// How an encoder of inverted residuals normalises.
+/// Kind of normalisation in an encoder of inverted residuals.
 #[derive(Config, Debug, Copy, PartialEq, Eq)]
 pub enum Norms {
-    /// In training by the statistics of the batch, and running statistics follow; else by the
-    /// running ones. A batch is computed in several parts (a thread each), and each part is
-    /// normalised by its own statistics, while the running ones are those of all parts.
+    /// In training by the statistics of the batch, and the running statistics are updated;
+    /// otherwise by the running statistics. A batch is computed in several parts (one per thread).
+    /// Each part is normalised by its own statistics, but the running statistics cover all parts.
     Batch,
-    /// Always by the running statistics, which stay as they are; gain and offset learn ("frozen
-    /// batch norm", usual where a pretrained encoder is trained further on small batches).
+    /// Always by the running statistics, which do not change; gain and offset are trained ("frozen
+    /// batch norm", usual when a pretrained encoder is fine-tuned on small batches).
     Frozen,
-    /// No norms: they were folded into convolutions, which have a bias then.
+    /// No norms: they were folded into the convolutions, which then have a bias.
     Folded,
 }
 
-/// Blocks of one width.
+/// Consecutive blocks of the same width.
 #[derive(Config, Debug, Copy, PartialEq, Eq)]
 pub struct InvertedStage {
-    /// How many times wider a block is inside than its input; 1 for no expansion.
+    /// Width inside a block divided by the width of its input; 1 for no expansion.
     pub expand: usize,
     /// Side of the depthwise kernels, odd.
     pub kernel: usize,
-    /// Stride of the first block; that of the others is 1.
+    /// Stride of the first block; the others have stride 1.
     pub stride: usize,
-    /// Channels out.
+    /// Output channels.
     pub width: usize,
     /// Number of blocks, at least 1.
     pub blocks: usize,
 }
 
 /// An encoder of inverted residuals (Sandler et al. 2018, MobileNetV2; Tan and Le 2019,
-/// EfficientNet): a convolution that halves the side, blocks, a 1x1 convolution to `d_model`.
+/// EfficientNet): a convolution that halves the side, blocks, and a 1x1 convolution to `d_model`.
 #[derive(Config, Debug, PartialEq)]
 pub struct InvertedConfig {
     /// Channels of the first convolution.
     pub stem_width: usize,
     /// Stages, finest first.
     pub stages: Vec<InvertedStage>,
-    /// How it normalises.
+    /// Kind of normalisation.
     #[config(default = "Norms::Batch")]
     pub norms: Norms,
     /// Added to variances.
@@ -53,11 +53,11 @@ pub struct InvertedConfig {
 /// Sizes of one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockSizes {
-    /// Channels in.
+    /// Input channels.
     pub d_in: usize,
-    /// Channels inside; `d_in` where there is no expansion.
+    /// Channels inside the block; `d_in` without expansion.
     pub d_inner: usize,
-    /// Channels out.
+    /// Output channels.
     pub d_out: usize,
     /// Whether a 1x1 convolution widens the input first.
     pub expands: bool,
@@ -68,8 +68,8 @@ pub struct BlockSizes {
 }
 
 impl InvertedConfig {
-    /// EfficientNet-Lite with its widths and depths multiplied. Widths round to multiples of 8, and
-    /// the first and last stage keep their depth.
+    /// Returns EfficientNet-Lite with its widths and depths multiplied. Widths are rounded to
+    /// multiples of 8; the first and the last stage keep their depth.
     #[must_use]
     pub fn efficientnet_lite(width: f64, depth: f64) -> Self {
         /// Expansion, kernel, stride, width, blocks.
@@ -85,7 +85,7 @@ impl InvertedConfig {
         let round = |channels: usize| {
             let wanted = channels as f64 * width;
             let rounded = ((wanted + 4.0) as usize / 8 * 8).max(8);
-            // At most a tenth less than wanted.
+            // Rounding down may lose at most a tenth of the width.
             rounded
                 + if (rounded as f64) < 0.9 * wanted {
                     8
@@ -106,7 +106,7 @@ impl InvertedConfig {
         Self::new(32, STAGES.iter().enumerate().map(stage).collect())
     }
 
-    /// Blocks in order.
+    /// Returns the sizes of all blocks, in order.
     #[must_use]
     pub fn blocks(&self) -> Vec<BlockSizes> {
         let mut d_in = self.stem_width;
@@ -127,16 +127,17 @@ impl InvertedConfig {
         out
     }
 
-    /// Pixels of the picture a place of the last map, along a side.
+    /// Returns the stride of the last feature map, in pixels of the image.
     #[must_use]
     pub fn stride(&self) -> usize {
         let strides = self.stages.iter().map(|stage| stage.stride);
         strides.fold(2, usize::saturating_mul)
     }
 
-    /// Number of parameters with a last convolution to `head`; running statistics do not count.
+    /// Returns the number of parameters with a last convolution to `head` channels, without running
+    /// statistics.
     pub(crate) fn parameters(&self, head: usize) -> usize {
-        // A norm has a gain and an offset; of a folded one the offset is left.
+        // A norm has a gain and an offset; after folding only the offset remains, as a bias.
         let a_norm = if self.norms == Norms::Folded { 1 } else { 2 };
         let block = |b: BlockSizes| {
             let expand = usize::from(b.expands) * b.d_inner * (b.d_in + a_norm);
@@ -171,7 +172,7 @@ mod tests {
 
     #[test]
     fn lite0_has_the_published_number_of_parameters() {
-        // 4.65 million with the classifier of 1,280 x 1,000 weights and 1,000 biases.
+        // 4.65 million with the classifier, which has 1,280 x 1,000 weights and 1,000 biases.
         let lite0 = InvertedConfig::efficientnet_lite(1.0, 1.0);
         assert_eq!(lite0.parameters(1280), 3_371_008);
         assert_eq!(lite0.parameters(1280) + 1_281_000, 4_652_008);

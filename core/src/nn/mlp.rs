@@ -1,4 +1,4 @@
-//! The feed-forward half of a transformer block.
+//! The feed-forward layers of a transformer block.
 
 use burn::config::Config;
 use burn::module::{Module, Param};
@@ -6,8 +6,9 @@ use burn::nn::{Initializer, Linear};
 use burn::tensor::activation::{gelu, sigmoid};
 use burn::tensor::{Device, Tensor};
 
-/// Non-linearity of a feed-forward layer. The two have the same shapes and silently different
-/// results, so the choice travels with the weights (notation trap 25).
+/// Non-linearity of the feed-forward layers. Both kinds have the same shapes, so a wrong one gives
+/// wrong results without an error; the choice is therefore stored with the weights (notation trap
+/// 25).
 #[derive(Config, Debug, Copy, PartialEq, Eq)]
 pub enum Activation {
     /// `x Phi(x)`, exact (MERU family, open_clip).
@@ -17,7 +18,7 @@ pub enum Activation {
 }
 
 impl Activation {
-    /// Apply to every element.
+    /// Applies the function to every element.
     pub fn forward<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
         match self {
             Self::Gelu => gelu(x),
@@ -26,7 +27,7 @@ impl Activation {
     }
 }
 
-/// A linear layer with normal weights and zero bias.
+/// Builds a linear layer with normal weights and zero bias.
 pub(crate) fn linear(d_in: usize, d_out: usize, std: f64, device: &Device) -> Linear {
     let weight = Initializer::Normal { mean: 0.0, std }.init([d_in, d_out], device);
     let bias = Some(Param::from_tensor(Tensor::zeros([d_out], device)));
@@ -63,7 +64,7 @@ pub struct Mlp {
 }
 
 impl MlpConfig {
-    /// Build the layer on a device.
+    /// Builds the layers on a device.
     pub fn init(&self, device: &Device) -> Mlp {
         Mlp {
             fc1: linear(self.d_model, self.d_hidden, self.std_in, device),

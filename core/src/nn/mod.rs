@@ -1,4 +1,4 @@
-//! Parts that towers are made of.
+//! Layers of the encoders.
 
 pub mod attention;
 pub mod batch_norm;

@@ -1,4 +1,4 @@
-//! Pictures to tokens: one linear map of each non-overlapping patch.
+//! Images to tokens: one linear map of each non-overlapping patch.
 
 use burn::config::Config;
 use burn::module::{Module, Param};
@@ -18,7 +18,7 @@ pub struct PatchEmbedConfig {
     pub bias: bool,
 }
 
-/// The map itself, kept in the layout of a convolution so that published weights fit.
+/// The linear map, stored in the layout of a convolution so that published weights fit.
 #[derive(Module, Debug)]
 pub struct PatchProjection {
     /// Kernel `[d_model, 3, patch, patch]`.
@@ -27,15 +27,16 @@ pub struct PatchProjection {
     pub bias: Option<Param<Tensor<1>>>,
 }
 
-/// A convolution whose stride equals its kernel, written as the matrix product that it is.
+/// A convolution whose stride equals its kernel size, computed as a matrix product.
 #[derive(Module, Debug)]
 pub struct PatchEmbed {
-    /// The map.
+    /// The linear map.
     pub proj: PatchProjection,
 }
 
 impl PatchEmbedConfig {
-    /// Build the layer on a device. Weight and bias start uniform in `+-1/sqrt(3 patch^2)`.
+    /// Builds the layer on a device. Weight and bias are initialised uniformly in
+    /// `+-1/sqrt(3 patch^2)`.
     pub fn init(&self, device: &Device) -> PatchEmbed {
         let bound = 1.0 / ((3 * self.patch * self.patch) as f64).sqrt();
         let uniform = Initializer::Uniform {

@@ -1,9 +1,9 @@
 //! Fixed two-dimensional sine-cosine positions (notation 3.1).
 
-/// Positions of a `rows x cols` grid, row major, `[rows cols, dim]`; a class token before them has
-/// the position zero.
+/// Returns the positions of a `rows x cols` grid, row major, `[rows cols, dim]`. A class token
+/// before them has position zero.
 ///
-/// With `q = dim / 4` and `w_k = 10000^(-k/q)` a token at `(row, col)` holds
+/// With `q = dim / 4` and `w_k = 10000^(-k/q)` the position of a token at `(row, col)` is
 /// `[sin(row w), cos(row w), sin(col w), cos(col w)]`. `dim` must be a multiple of 4.
 #[must_use]
 pub fn sincos_2d(rows: usize, cols: usize, dim: usize) -> Vec<f32> {

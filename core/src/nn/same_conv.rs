@@ -1,5 +1,5 @@
-//! A convolution with TensorFlow's SAME padding: the output has `ceil(side / stride)` places a
-//! side, and where the padding is odd the extra row and column lie below and to the right.
+//! A convolution with TensorFlow's SAME padding: the output has side `ceil(side / stride)`. If the
+//! padding is odd, the additional row and column are at the bottom and on the right.
 
 use burn::module::{Initializer, Module, Param};
 use burn::tensor::module::conv2d;
@@ -8,7 +8,7 @@ use burn::tensor::{Device, Tensor};
 
 use super::batch_norm::BatchNorm;
 
-/// Rows or columns of zeros before and behind a side.
+/// Returns the number of rows (or columns) of zeros before and after the input.
 #[must_use]
 pub fn same_padding(side: usize, kernel: usize, stride: usize) -> (usize, usize) {
     let places = side.div_ceil(stride);
@@ -20,24 +20,24 @@ pub fn same_padding(side: usize, kernel: usize, stride: usize) -> (usize, usize)
 /// Sizes of a [`SameConv`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SameConvSizes {
-    /// Channels in.
+    /// Input channels.
     pub d_in: usize,
-    /// Channels out.
+    /// Output channels.
     pub d_out: usize,
     /// Side of the kernel in pixels.
     pub kernel: usize,
-    /// Pixels from one output to the next.
+    /// Stride in pixels.
     pub stride: usize,
-    /// Whether each channel has a kernel of its own; `d_out` is `d_in` then.
+    /// Whether each channel has its own kernel; then `d_out` is `d_in`.
     pub depthwise: bool,
 }
 
 /// A convolution with SAME padding, dense or depthwise.
 #[derive(Module, Debug)]
 pub struct SameConv {
-    /// Kernels, `[d_out, d_in, kernel, kernel]`; `[d_in, 1, kernel, kernel]` where depthwise.
+    /// Kernels, `[d_out, d_in, kernel, kernel]`; `[d_in, 1, kernel, kernel]` if depthwise.
     pub weight: Param<Tensor<4>>,
-    /// Added to each output, `[d_out]`, where a norm was folded into the convolution.
+    /// Added to each output channel, `[d_out]`; present if a norm was folded into the convolution.
     pub bias: Option<Param<Tensor<1>>>,
     #[module(skip)]
     stride: usize,
@@ -46,8 +46,8 @@ pub struct SameConv {
 }
 
 impl SameConv {
-    /// Build the layer on a device. Kernels are normal with variance `2 / (kernel^2 d_out)`
-    /// (`2 / kernel^2` where depthwise), as EfficientNet initialises them.
+    /// Builds the layer on a device. Kernels are normal with variance `2 / (kernel^2 d_out)`
+    /// (`2 / kernel^2` if depthwise), as EfficientNet initialises them.
     #[must_use]
     pub fn new(sizes: SameConvSizes, bias: bool, device: &Device) -> Self {
         let SameConvSizes {
@@ -74,8 +74,8 @@ impl SameConv {
         self.apply(x, self.weight.val(), self.bias.as_ref().map(Param::val))
     }
 
-    /// The convolution and the norm behind it. Where the norm uses its running statistics it is
-    /// multiplied into the kernels first, which gives the same and costs nothing a pixel.
+    /// Applies the convolution and the norm after it. If the norm uses its running statistics, it
+    /// is multiplied into the kernels first; this gives the same result without any cost per pixel.
     ///
     /// # Shapes
     /// As [`forward`](Self::forward).
@@ -90,7 +90,8 @@ impl SameConv {
         }
     }
 
-    /// This convolution with the norm behind it (by its running statistics) in its kernels and bias.
+    /// Returns this convolution with the norm after it, by its running statistics, folded into
+    /// kernels and bias.
     #[must_use]
     pub fn folded(mut self, norm: Option<&BatchNorm>) -> Self {
         let Some(norm) = norm else { return self };
@@ -100,7 +101,7 @@ impl SameConv {
         self
     }
 
-    /// Kernels and bias with a norm in them.
+    /// Returns kernels and bias with a norm folded in.
     fn normed(&self, norm: &BatchNorm) -> (Tensor<4>, Tensor<1>) {
         let (scale, shift) = norm.scale_and_shift();
         let shift = match &self.bias {
@@ -114,7 +115,7 @@ impl SameConv {
     fn apply(&self, x: Tensor<4>, weight: Tensor<4>, bias: Option<Tensor<1>>) -> Tensor<4> {
         let ([batch, d_in, h, w], [d_out, _, rows, cols]) = (x.dims(), weight.dims());
         if (rows, cols, self.stride, self.groups) == (1, 1, 1, 1) {
-            // One matrix product a picture: faster than a convolution of one pixel.
+            // One matrix product per image is faster than a 1x1 convolution.
             let places = x.reshape([batch, d_in, h * w]);
             let out = weight.reshape([1, d_out, d_in]).matmul(places);
             let out = match bias {

@@ -1,30 +1,31 @@
 //! Neighbour embedding of hyperbolic points in the disk (CO-SNE, Guo et al. 2022; notation 6.11).
 //!
-//! As t-SNE with hyperbolic distances on both sides: `P` from squared distances at a perplexity,
-//! `Q` from the Cauchy kernel `gamma / (d^2 + gamma^2)`, and descent on `KL(P || Q)`. A second term
-//! keeps the squared norms of the points, so that what is general stays near the middle.
+//! t-SNE with hyperbolic distances on both sides: `P` from squared distances at a given perplexity,
+//! `Q` from the Cauchy kernel `gamma / (d^2 + gamma^2)`, and gradient descent on `KL(P || Q)`. A
+//! second term preserves the squared norms of the points, so that general concepts stay near the
+//! centre.
 
 use crate::geometry::poincare::distance;
 
-/// What the descent needs to know.
+/// Settings of the descent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CoSne {
-    /// Number of neighbours that count; lowered to a third of the points where there are few.
+    /// Effective number of neighbours; at most a third of the other points.
     pub perplexity: f64,
     /// `gamma` of the kernel.
     pub gamma: f64,
-    /// Rate of the neighbours' term for 800 points, the number that it was published for. Entries of
-    /// `P` grow as points become fewer, and with them the steps, so that the rate is taken in
-    /// proportion to the number of points; otherwise few points leap to the rim.
+    /// Learning rate of the neighbour term for 800 points, the number of the publication. With
+    /// fewer points the entries of `P`, and with them the steps, are larger. The rate is therefore
+    /// reduced in proportion to the number of points; otherwise the points would jump to the rim.
     pub rate: f64,
-    /// Rate of the norms' term.
+    /// Learning rate of the norm term.
     pub norm_rate: f64,
-    /// Steps of the descent.
+    /// Number of steps.
     pub iterations: usize,
 }
 
 impl Default for CoSne {
-    /// The published values.
+    /// Returns the published values.
     fn default() -> Self {
         Self {
             perplexity: 20.0,
@@ -36,16 +37,16 @@ impl Default for CoSne {
     }
 }
 
-/// Points that [`CoSne::rate`] is meant for.
+/// Number of points that [`CoSne::rate`] is meant for.
 const POINTS: f64 = 800.0;
 
-/// Norm beyond which a point of the disk is taken back.
+/// Largest norm of a point of the disk; points beyond it are scaled back.
 const RIM: f64 = 1.0 - 1e-5;
 
-/// Halvings in the search for a width of a neighbourhood.
+/// Number of steps of the search for a width of a neighbourhood.
 const SEARCH: usize = 64;
 
-/// Squared distances of all pairs, row by row.
+/// Returns the squared distances of all pairs, row by row.
 fn squared_distances(points: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let n = points.len();
     let mut out = vec![vec![0.0; n]; n];
@@ -59,7 +60,8 @@ fn squared_distances(points: &[Vec<f64>]) -> Vec<Vec<f64>> {
     out
 }
 
-/// Weights `exp(-beta d^2)` of the neighbours of point `of`, with sum 1, and their entropy.
+/// Returns the weights `exp(-beta d^2)` of the neighbours of point `of`, normalised to sum 1, and
+/// their entropy.
 fn weights(squares: &[f64], of: usize, beta: f64) -> (Vec<f64>, f64) {
     let others = squares.iter().enumerate().filter(|(j, _)| *j != of);
     let nearest = others.fold(f64::INFINITY, |m, (_, d)| m.min(*d));
@@ -80,7 +82,7 @@ fn weights(squares: &[f64], of: usize, beta: f64) -> (Vec<f64>, f64) {
     (row, entropy)
 }
 
-/// Symmetric neighbour probabilities with sum 1: each point's weights have the entropy
+/// Returns symmetric neighbour probabilities with sum 1. Each point's own weights have the entropy
 /// `ln(perplexity)`.
 fn neighbours(squares: &[Vec<f64>], perplexity: f64) -> Vec<Vec<f64>> {
     let n = squares.len();
@@ -111,7 +113,8 @@ fn neighbours(squares: &[Vec<f64>], perplexity: f64) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// Of two points of the disk: `d^2`, and `d` times its derivative by the first.
+/// Returns `d^2` for two points of the disk, and half its derivative by the first (`d` times the
+/// derivative of `d`).
 fn pull(a: [f64; 2], b: [f64; 2]) -> (f64, [f64; 2]) {
     let gap = |p: [f64; 2]| 1.0 - p[0] * p[0] - p[1] * p[1];
     let (ga, gb) = (gap(a), gap(b));
@@ -120,13 +123,13 @@ fn pull(a: [f64; 2], b: [f64; 2]) -> (f64, [f64; 2]) {
     let z = 2.0 * square / (ga * gb);
     let d = crate::geometry::poincare::acosh_1p(z);
     let slope = (z * (z + 2.0)).sqrt();
-    // d / sinh(d) tends to 1.
+    // d / sinh(d) tends to 1 for small d.
     let ratio = if slope > 1e-9 { d / slope } else { 1.0 };
     let by = [0, 1].map(|k| ratio * (4.0 * diff[k] + 4.0 * square * a[k] / ga) / (ga * gb));
     (d * d, by)
 }
 
-/// `KL(P || Q)` without its constant part, and its gradient.
+/// Returns `KL(P || Q)` without its constant part, and its gradient.
 fn divergence(p: &[Vec<f64>], y: &[[f64; 2]], gamma: f64) -> (f64, Vec<[f64; 2]>) {
     let n = y.len();
     let mut kernels = vec![vec![0.0; n]; n];
@@ -146,7 +149,7 @@ fn divergence(p: &[Vec<f64>], y: &[[f64; 2]], gamma: f64) -> (f64, Vec<[f64; 2]>
     let mut gradient = vec![[0.0; 2]; n];
     for i in 0..n {
         for j in 0..n {
-            // 1 / (d^2 + gamma^2) is the kernel over gamma; d^2 counts in both orders of the pair.
+            // 1 / (d^2 + gamma^2) is the kernel divided by gamma; each pair counts in both orders.
             let force = 4.0 * (p[i][j] - kernels[i][j] / total) * kernels[i][j] / gamma;
             gradient[i][0] += force * pulls[i][j][0];
             gradient[i][1] += force * pulls[i][j][1];
@@ -155,9 +158,9 @@ fn divergence(p: &[Vec<f64>], y: &[[f64; 2]], gamma: f64) -> (f64, Vec<[f64; 2]>
     (loss + total.ln(), gradient)
 }
 
-/// Embed points of the Poincaré ball in the disk, from the places `start` on.
+/// Embeds points of the Poincaré ball in the disk, starting from the positions `start`.
 ///
-/// `start` has one place a point; the published code draws them from `0.01 N(0, 1)`.
+/// `start` has one position per point; the published code draws them from `0.01 N(0, 1)`.
 #[must_use]
 pub fn cosne(points: &[Vec<f64>], start: &[[f64; 2]], settings: CoSne) -> Vec<[f64; 2]> {
     let mut y = start.to_vec();
@@ -178,7 +181,7 @@ pub fn cosne(points: &[Vec<f64>], start: &[[f64; 2]], settings: CoSne) -> Vec<[f
         let (_, gradient) = divergence(&p, &y, settings.gamma);
         for ((y, g), norm) in y.iter_mut().zip(gradient).zip(&norms) {
             let own = y[0] * y[0] + y[1] * y[1];
-            // From the Euclidean gradient to that of the ball's metric.
+            // Converts the Euclidean gradient to the metric of the ball.
             let metric = (1.0 - own).powi(2) / 4.0;
             for k in 0..2 {
                 let by_norm = 4.0 * (own - norm) * y[k];
@@ -198,7 +201,7 @@ mod tests {
     use super::*;
     use crate::geometry::poincare::exp0;
 
-    /// Two groups of five around two directions, and places to start from without a pattern.
+    /// Two groups of five points around two directions, and irregular starting positions.
     fn groups() -> (Vec<Vec<f64>>, Vec<[f64; 2]>) {
         let point = |i: u32| {
             let side = if i < 5 { 1.0 } else { -1.0 };

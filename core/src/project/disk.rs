@@ -1,30 +1,31 @@
-//! Points of any embedding space in the Poincaré disk, few enough of them at a time for a browser.
+//! Projection of points of any embedding space into the Poincaré disk, fast enough for a browser.
 //!
-//! How far a point lies from the centre is how far it lies from the root: nothing of the order from
-//! general to specific is lost. In which direction is what two dimensions can say of many. All texts
-//! of a model share one direction, which says nothing of any of them and would press them into a
-//! wedge, so it is left out, and the directions are the principal ones of what remains.
+//! The distance of a point to the centre is proportional to its distance to the root, so the order
+//! from general to specific is kept exactly. Its direction is reduced to two dimensions. All texts
+//! of a model share one direction; it does not distinguish them and would press them into a wedge.
+//! So this direction is removed, and the two axes are the principal axes of the rest.
 
 use super::pca::axes;
 use crate::geometry::Space;
 use crate::geometry::poincare::{dot, exp0, from_lorentz, log0};
 
-/// A disk that points of a space can be put into.
+/// A projection from a space into a disk.
 #[derive(Clone, Debug)]
 pub struct Disk {
-    /// Unit vector of what all points share; zeros where they share nothing.
+    /// Unit vector of the direction that all points share; zeros if there is none.
     shared: Vec<f64>,
-    /// Orthonormal directions of the disk.
+    /// Orthonormal axes of the disk.
     axes: [Vec<f64>; 2],
-    /// Distances are multiplied by this before they are drawn.
+    /// Factor for distances.
     zoom: f64,
-    /// Share of what tells the points apart, as squared lengths of tangent vectors, that the
-    /// directions keep, in `[0, 1]`.
+    /// Fraction of the variation between the points (squared lengths of tangent vectors without the
+    /// shared direction) that the two axes keep, in `[0, 1]`.
     pub kept: f64,
 }
 
-/// The tangent vector at the root that leads to a point, as long as its distance: for a product those
-/// of its factors side by side, for the sphere the chord from the root.
+/// Returns the tangent vector at the root toward a point, as long as its distance. For a product
+/// these are the tangent vectors of the factors, concatenated; for the sphere it is the chord from
+/// the root.
 fn tangent(space: &Space, x: &[f32]) -> Vec<f64> {
     match space {
         Space::Lorentz { curvature } => log0(&from_lorentz(x, *curvature)),
@@ -37,12 +38,12 @@ fn tangent(space: &Space, x: &[f32]) -> Vec<f64> {
     }
 }
 
-/// Length of a vector.
+/// Returns the length of a vector.
 fn norm(v: &[f64]) -> f64 {
     dot(v, v).sqrt()
 }
 
-/// What is left of a vector without its part along a unit vector.
+/// Returns a vector without its component along a unit vector.
 fn without(mut v: Vec<f64>, unit: &[f64]) -> Vec<f64> {
     let along = dot(&v, unit);
     v.iter_mut().zip(unit).for_each(|(v, u)| *v -= along * u);
@@ -50,9 +51,10 @@ fn without(mut v: Vec<f64>, unit: &[f64]) -> Vec<f64> {
 }
 
 impl Disk {
-    /// Find the disk in which the directions of some points differ most.
+    /// Finds the disk whose axes separate the directions of some points best.
     ///
-    /// Distances are enlarged so that the farthest of the points is `reach` away from the centre.
+    /// Distances are scaled so that the farthest of the points has the distance `reach` to the
+    /// centre.
     #[must_use]
     pub fn find(space: &Space, points: &[&[f32]], reach: f64) -> Self {
         let tangents: Vec<Vec<f64>> = points.iter().map(|x| tangent(space, x)).collect();
@@ -63,7 +65,7 @@ impl Disk {
             shared.iter_mut().zip(v).for_each(|(s, v)| *s += v);
         }
         let length = norm(&shared);
-        // Points all around the root share nothing.
+        // If the points lie all around the root, they share no direction.
         let unit = if length > 1e-9 { length.recip() } else { 0.0 };
         shared.iter_mut().for_each(|s| *s *= unit);
         let own: Vec<Vec<f64>> = tangents.into_iter().map(|v| without(v, &shared)).collect();
@@ -83,14 +85,14 @@ impl Disk {
         }
     }
 
-    /// Where a point lies in the disk, of Euclidean norm below 1.
+    /// Returns the position of a point in the disk, of Euclidean norm below 1.
     #[must_use]
     pub fn put(&self, space: &Space, x: &[f32]) -> [f64; 2] {
         let tangent = tangent(space, x);
         let distance = norm(&tangent) * self.zoom;
         let own = without(tangent, &self.shared);
         let [a, b] = [0, 1].map(|at| dot(&own, &self.axes[at]));
-        // Without a direction of its own a point lies along the first one.
+        // A point without a direction of its own is put on the first axis.
         let (a, b, length) = match a.hypot(b) {
             length if length > 1e-12 => (a, b, length),
             _ => (1.0, 0.0, 1.0),
@@ -174,7 +176,7 @@ mod tests {
 
     #[test]
     fn what_all_points_share_does_not_press_them_into_a_wedge() {
-        // Four directions, and ten times as much of one that all have.
+        // Four directions, and a component ten times as large that all points share.
         let side = |a: f32, b: f32| vec![a, b, 1.0, 0.0];
         let points = [
             side(0.1, 0.0),

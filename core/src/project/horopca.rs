@@ -1,36 +1,36 @@
 //! Principal components of hyperbolic space (HoroPCA, Chami et al. 2021; notation 6.11).
 //!
-//! Components are two orthonormal ideal points `p1, p2`. With `u_j = exp(B_{p_j}(x))`, in the
-//! Lorentz model `u_j = x0 - <x, p_j>`, the horospherical projection of `x` is the point `y` of the
-//! plane through the origin, `p1` and `p2` that has the same two Busemann values and lies on the
-//! origin's side of the geodesic between `p1` and `p2`. Moving from that geodesic as the paper does
-//! leads to the same point, for which there is a closed form:
+//! The components are two orthonormal ideal points `p1, p2`. Let `u_j = exp(B_{p_j}(x))`; in the
+//! Lorentz model `u_j = x0 - <x, p_j>`. The horospherical projection of `x` is the point `y` of the
+//! plane through the origin, `p1` and `p2` that has the same two Busemann values and is on the same
+//! side of the geodesic between `p1` and `p2` as the origin. The paper constructs it by moving away
+//! from that geodesic. The same point has a closed form:
 //!
 //! ```text
 //! y0 = u1 + u2 - sqrt(2 u1 u2 - 1),  y1 = y0 - u1,  y2 = y0 - u2
 //! ```
 //!
-//! since `sqrt(2 u1 u2)` is the hyperbolic cosine of the distance to that geodesic. Components
-//! maximise the mean of the squared distances between projections.
+//! because `sqrt(2 u1 u2)` is the hyperbolic cosine of the distance to that geodesic. The
+//! components maximise the mean squared distance between projections.
 
 use super::pca::{axes, orthonormal};
 use crate::geometry::poincare::{acosh_1p, dot, log0, to_lorentz};
 
-/// Steps of the ascent at most.
+/// Maximum number of steps of the ascent.
 const STEPS: usize = 500;
 
-/// Smallest `2 u1 u2 - 1`, so that its root has a derivative on the geodesic between the
+/// Smallest `2 u1 u2 - 1`, so that its root has a finite derivative on the geodesic between the
 /// components.
 const ON_SPINE: f64 = 1e-12;
 
-/// Two components and where they put the points.
+/// Two components and the projected points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HoroPca {
     /// Orthonormal ideal points.
     pub components: [Vec<f64>; 2],
-    /// Points of the Poincaré disk, one for each given point.
+    /// Positions in the Poincaré disk, one for each given point.
     pub points: Vec<[f64; 2]>,
-    /// Mean squared distance of the projections over that of the points, in `[0, 1]`.
+    /// Mean squared distance of the projections divided by that of the points, in `[0, 1]`.
     pub kept: f64,
 }
 
@@ -54,11 +54,11 @@ fn project(x: &Lorentz, components: &[Vec<f64>; 2]) -> Projected {
     }
 }
 
-/// `d^2` and its derivative by `cosh d`, given `cosh d - 1`.
+/// Returns `d^2` and its derivative by `cosh d`, given `cosh d - 1`.
 fn squared(z: f64) -> (f64, f64) {
     let d = acosh_1p(z);
     let slope = (z * (z + 2.0)).sqrt();
-    // d / sinh(d) tends to 1.
+    // d / sinh(d) tends to 1 for small d.
     (d * d, if slope > 1e-9 { 2.0 * d / slope } else { 2.0 })
 }
 
@@ -70,7 +70,7 @@ fn pairs(n: usize) -> f64 {
     (n * n.saturating_sub(1)) as f64 / 2.0
 }
 
-/// Mean squared distance of the projections.
+/// Returns the mean squared distance between the projections.
 fn spread(points: &[Lorentz], components: &[Vec<f64>; 2]) -> f64 {
     let at: Vec<[f64; 3]> = points.iter().map(|x| project(x, components).y).collect();
     let mut sum = 0.0;
@@ -83,7 +83,7 @@ fn spread(points: &[Lorentz], components: &[Vec<f64>; 2]) -> f64 {
     sum / pairs(points.len()).max(1.0)
 }
 
-/// Gradient of [`spread`] by the components.
+/// Returns the gradient of [`spread`] by the components.
 fn gradient(points: &[Lorentz], components: &[Vec<f64>; 2]) -> [Vec<f64>; 2] {
     let at: Vec<Projected> = points.iter().map(|x| project(x, components)).collect();
     let mut by_y = vec![[0.0; 3]; at.len()];
@@ -101,7 +101,7 @@ fn gradient(points: &[Lorentz], components: &[Vec<f64>; 2]) -> [Vec<f64>; 2] {
     let mut out = [0, 1].map(|_| vec![0.0; components[0].len()]);
     for ((x, projected), by_y) in points.iter().zip(&at).zip(&by_y) {
         for (out, by) in out.iter_mut().zip(&projected.by) {
-            // u_j falls by <x, dp_j>.
+            // The derivative of u_j along dp_j is -<x, dp_j>.
             let pull: f64 = -share * by.iter().zip(by_y).map(|(a, b)| a * b).sum::<f64>();
             out.iter_mut().zip(&x.0).for_each(|(o, v)| *o += pull * v);
         }
@@ -109,7 +109,8 @@ fn gradient(points: &[Lorentz], components: &[Vec<f64>; 2]) -> [Vec<f64>; 2] {
     out
 }
 
-/// The part of a gradient along the manifold of orthonormal pairs: `G - sym(G P^T) P`.
+/// Returns the component of a gradient tangent to the manifold of orthonormal pairs:
+/// `G - sym(G P^T) P`.
 fn tangent(gradient: &[Vec<f64>; 2], components: &[Vec<f64>; 2]) -> [Vec<f64>; 2] {
     let inner = |a: usize, b: usize| dot(&gradient[a], &components[b]);
     let cross = (inner(0, 1) + inner(1, 0)) / 2.0;
@@ -128,8 +129,8 @@ fn moved(from: &[Vec<f64>; 2], along: &[Vec<f64>; 2], step: f64) -> [Vec<f64>; 2
     }))
 }
 
-/// The principal axes of the tangent vectors with the signs that keep most: which half of a
-/// geodesic a component stands for matters.
+/// Returns the principal axes of the tangent vectors, with the signs that keep the largest spread.
+/// The sign matters because a component is one end of a geodesic.
 fn start(points: &[Vec<f64>], lorentz: &[Lorentz]) -> [Vec<f64>; 2] {
     let [first, second] = axes(&points.iter().map(|p| log0(p)).collect::<Vec<_>>());
     let signed = |v: &[f64], sign: f64| v.iter().map(|a| sign * a).collect::<Vec<f64>>();
@@ -145,10 +146,10 @@ fn start(points: &[Vec<f64>], lorentz: &[Lorentz]) -> [Vec<f64>; 2] {
     best
 }
 
-/// Project points of the Poincaré ball onto the disk; the origin stays where it is.
+/// Projects points of the Poincaré ball onto the disk; the origin is kept.
 ///
-/// Points need at least two coordinates. Gradient ascent along orthonormal pairs with a step that
-/// grows while it succeeds and halves while it fails; no chance is involved.
+/// Points need at least two coordinates. This is gradient ascent on orthonormal pairs; the step is
+/// doubled after a success and halved after a failure. It is deterministic.
 #[must_use]
 pub fn horopca(points: &[Vec<f64>]) -> HoroPca {
     let lorentz: Vec<Lorentz> = points.iter().map(|p| to_lorentz(p)).collect();
@@ -177,7 +178,7 @@ pub fn horopca(points: &[Vec<f64>]) -> HoroPca {
     HoroPca {
         points: points.iter().map(|p| put(p, &components)).collect(),
         components,
-        // Distances that are rounding errors have no meaningful ratio.
+        // A ratio of rounding errors would have no meaning.
         kept: if whole > 1e-12 {
             (most / whole).min(1.0)
         } else {
@@ -186,14 +187,14 @@ pub fn horopca(points: &[Vec<f64>]) -> HoroPca {
     }
 }
 
-/// Where components put a point of the ball.
+/// Returns the projected position of a point of the ball.
 #[must_use]
 fn put(p: &[f64], components: &[Vec<f64>; 2]) -> [f64; 2] {
     let [y0, y1, y2] = project(&to_lorentz(p), components).y;
     [y1 / (1.0 + y0), y2 / (1.0 + y0)]
 }
 
-/// Mean squared distance of the points themselves.
+/// Returns the mean squared distance between the points themselves.
 fn whole(points: &[Lorentz]) -> f64 {
     let mut sum = 0.0;
     for (i, a) in points.iter().enumerate() {
@@ -225,7 +226,7 @@ mod tests {
 
     #[test]
     fn distances_on_a_geodesic_are_recovered_exactly() {
-        // Through the origin, in a direction that is no axis.
+        // A geodesic through the origin in a direction that is not an axis.
         let along = [0.36, 0.48, 0.64, 0.48];
         let at = |t: f64| exp0(&along.map(|a| a * t));
         let points: Vec<Vec<f64>> = [-2.0, -0.5, 0.0, 0.8, 1.7, 3.0].map(at).to_vec();

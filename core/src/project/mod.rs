@@ -1,11 +1,12 @@
-//! From many dimensions to a disk that can be looked at.
+//! Projections from many dimensions to a disk that can be drawn.
 //!
-//! - [`pca`]: the directions of largest variance, a starting point for what follows.
+//! - [`pca`]: the directions of largest variance, a starting point for the other methods.
 //! - [`horopca()`]: principal components of hyperbolic space; exact on geodesics.
-//! - [`disk`]: points of any space in a disk, quickly: radii as they are, directions as two axes say.
-//! - [`cosne()`]: neighbours stay neighbours and radii stay radii.
+//! - [`disk`]: a fast projection for any space: it keeps radii exactly and reduces directions to
+//!   two principal axes.
+//! - [`cosne()`]: keeps neighbourhoods and, approximately, radii.
 //!
-//! Pure functions of `f64`: chance, where there is any, comes in as an argument.
+//! Pure functions of `f64`; random values, where needed, are arguments.
 
 pub mod cosne;
 pub mod disk;

@@ -2,14 +2,14 @@
 
 use crate::geometry::poincare::dot;
 
-/// Iterations at most; the result is a starting point, so close is good enough.
+/// Maximum number of iterations. The result is a starting point, so an approximation is enough.
 const ITERATIONS: usize = 200;
 
-/// Change of an axis, as a squared length, below which it counts as found.
+/// Change of an axis, as a squared length, below which it has converged.
 const STILL: f64 = 1e-22;
 
-/// Makes a pair orthonormal, the first keeping its direction; axes take the place of vectors
-/// without a direction.
+/// Orthonormalises a pair; the first keeps its direction. Vectors without a direction are replaced
+/// by coordinate axes.
 ///
 /// Both need at least two coordinates.
 #[must_use]
@@ -18,7 +18,8 @@ pub fn orthonormal([first, second]: [Vec<f64>; 2]) -> [Vec<f64>; 2] {
     let along = dot(&first, &second);
     let rest = second.iter().zip(&first).map(|(s, f)| s - along * f);
     let second = unit(rest.collect()).unwrap_or_else(|| {
-        // The axis that the first leans on least is never parallel to it.
+        // The coordinate axis along which the first has its smallest component is never parallel to
+        // it.
         let least = (0..first.len()).min_by(|a, b| first[*a].abs().total_cmp(&first[*b].abs()));
         let mut other = axis(first.len(), least.unwrap_or(0));
         let along = dot(&first, &other);
@@ -48,8 +49,8 @@ fn axis(width: usize, at: usize) -> Vec<f64> {
     v
 }
 
-/// The two leading principal axes of rows about zero, orthonormal, each pointing to where its
-/// largest coordinate is positive.
+/// Returns the two leading principal axes of rows about zero, orthonormal. The sign of each makes
+/// its largest coordinate positive.
 #[must_use]
 pub fn axes(rows: &[Vec<f64>]) -> [Vec<f64>; 2] {
     let width = rows.first().map_or(0, Vec::len);
@@ -70,7 +71,8 @@ pub fn axes(rows: &[Vec<f64>]) -> [Vec<f64>; 2] {
             }
             out
         }));
-        // Thousands of rows of hundreds of numbers take a browser a second for all iterations.
+        // All iterations on thousands of rows of hundreds of numbers would take a browser a second,
+        // so stop when the axes have converged.
         let change = |at: usize| squared_distance(&next[at], &pair[at]);
         let is_found = change(0).max(change(1)) < STILL;
         pair = next;
@@ -112,7 +114,7 @@ mod tests {
 
     #[test]
     fn axes_of_nearly_the_same_length_are_found_although_they_converge_slowly() {
-        // Half-axes 1 and 0.98, turned by an angle that no coordinate axis has.
+        // Half-axes 1 and 0.98, not parallel to a coordinate axis.
         let (sin, cos) = 0.7_f64.sin_cos();
         let rows: Vec<Vec<f64>> = (0..60)
             .map(|i| {

@@ -1,18 +1,18 @@
-//! Places of concepts that a taxonomy lacks: the deepest of its nodes above them.
+//! Positions of concepts that a taxonomy lacks: the deepest of its nodes above each of them.
 //!
-//! A taxonomy holds a part of a larger hierarchy, such as all of WordNet's nouns. Each concept of the
-//! larger one has nodes of the taxonomy above it; the deepest of them say what it is.
+//! A taxonomy is a part of a larger hierarchy, such as all nouns of WordNet. Each concept of the
+//! larger hierarchy has ancestors in the taxonomy; the deepest of them describe it best.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::{NodeIx, Taxonomy};
 
-/// A hierarchy of concepts, numbered from 0, which a taxonomy is a part of.
+/// A hierarchy of concepts, numbered from 0, that contains the taxonomy.
 pub trait Hypernyms {
-    /// Id of a concept, in the same form as [`Node::id`](super::Node::id).
+    /// Returns the id of a concept, in the same form as [`Node::id`](super::Node::id).
     fn id(&self, concept: usize) -> &str;
 
-    /// The concepts right above a concept; empty for a root.
+    /// Returns the direct hypernyms of a concept; empty for a root.
     fn above(&self, concept: usize) -> &[usize];
 }
 
@@ -21,27 +21,28 @@ pub trait Hypernyms {
 pub struct Attachment {
     /// The node.
     pub node: NodeIx,
-    /// The concepts on a shortest path up to the node: the concept itself first, the node's own
-    /// concept last.
+    /// The concepts on a shortest path up to the node: the concept itself first, the concept of the
+    /// node last.
     pub path: Vec<usize>,
 }
 
 impl Attachment {
-    /// Edges from the concept up to the node; 0 where the concept is the node.
+    /// Returns the number of edges from the concept up to the node; 0 if the concept is the node.
     #[must_use]
     pub fn distance(&self) -> usize {
         self.path.len().saturating_sub(1)
     }
 }
 
-/// The deepest nodes at or above a concept, along all its hypernyms: no node of the result lies above
-/// another one. The nearest come first, and of equally near ones the first in the taxonomy.
-///
-/// A concept that is a node has that node alone. The result is empty only where no path up meets the
+/// Returns the deepest nodes at or above a concept, along all its hypernyms; no node of the result
+/// is an ancestor of another. The nearest come first, and equally near ones have the order of the
 /// taxonomy.
+///
+/// A concept that is itself a node has only that node. The result is empty only if no path upward
+/// reaches the taxonomy.
 #[must_use]
 pub fn attach(taxonomy: &Taxonomy, hierarchy: &impl Hypernyms, concept: usize) -> Vec<Attachment> {
-    // Breadth first, so that the first path to a concept is a shortest one.
+    // Breadth-first search: the first path found to a concept is a shortest one.
     let mut came_from: BTreeMap<usize, Option<usize>> = BTreeMap::from([(concept, None)]);
     let mut queue = VecDeque::from([concept]);
     let mut met: Vec<(NodeIx, usize)> = Vec::new();
@@ -103,7 +104,7 @@ mod tests {
         }
     }
 
-    /// Places of a concept as (node, distance).
+    /// Positions of a concept as (node, distance).
     fn places(rows: &Rows, id: &str) -> Vec<(String, usize)> {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let concept = rows.0.iter().position(|row| row.0 == id).unwrap();
@@ -122,7 +123,7 @@ mod tests {
             ("young", vec![2]),
             ("puppy", vec![4]),
             ("lap dog", vec![2, 3]),
-            // A mascot is a pet and, by way of the pet too, an entity; a stray an animal and a dog.
+            // A mascot is a pet and also directly an entity; a stray is an animal and a dog.
             ("mascot", vec![3, 0]),
             ("stray", vec![1, 2]),
             ("loose", vec![]),

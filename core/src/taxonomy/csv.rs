@@ -1,14 +1,14 @@
-//! Trees as CSV: one lineage a line, from general to specific, `animal,bird,thrush`.
+//! Trees as CSV: one lineage per line, from general to specific, `animal,bird,thrush`.
 //!
-//! Separated by commas or semicolons; cells may be quoted. Empty cells at the end are left away, so
-//! that lineages may have different lengths; a header of ranks (`kingdom,…`) is left away too.
+//! The separator is a comma or a semicolon; cells may be quoted. Empty cells at the end are
+//! ignored, so lineages may have different lengths. A header of ranks (`kingdom,…`) is ignored too.
 
 use super::lineages::Lineage;
 use super::parse::fail;
 use super::ranks::RANKS;
 use crate::error::Result;
 
-/// Whether a text is in this form: more than one cell in its first line.
+/// Returns the separator if a text is in this format: its first line contains one.
 pub(super) fn separator(first: &str) -> Option<char> {
     [';', ','].into_iter().find(|c| first.contains(*c))
 }

@@ -1,8 +1,8 @@
-//! Taxonomies given as edges, one a line: `parent child`, as `imagenet_isa.txt` lists WordNet's
-//! (notation 5.7).
+//! Taxonomies as a list of edges, one `parent child` per line, as `imagenet_isa.txt` lists
+//! WordNet's (notation 5.7).
 //!
-//! Nodes come in the order in which they are first named; a node's name is its id, and the nodes
-//! without children are labelled.
+//! Nodes have the order in which they first occur. The name of a node is its id, and nodes without
+//! children are labelled.
 
 use std::collections::HashMap;
 
@@ -10,9 +10,9 @@ use super::node::{Node, NodeIx};
 use super::parse::{Entry, fail};
 use crate::error::Result;
 
-/// Whether the first line is an edge rather than a header.
+/// Returns whether the first line is an edge rather than a header.
 pub(super) fn is_edge(first: &str) -> bool {
-    // Tabs belong to the forms with a header.
+    // Only formats with a header use tabs.
     !first.contains('\t') && first.split_whitespace().count() == 2
 }
 

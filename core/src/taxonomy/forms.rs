@@ -1,23 +1,22 @@
-//! The forms that a taxonomy is read in, told apart by how they begin.
+//! Text formats of a taxonomy, detected by their beginning.
 
 use super::{Taxonomy, csv, edges, indented, lineages, newick, parse, ranks};
 use crate::error::Result;
 
 impl Taxonomy {
-    /// Reads a taxonomy in one of its forms, told apart by the first line.
+    /// Reads a taxonomy in one of these formats, detected by the first line.
     ///
-    /// - Columns `synset`, `names` (`|`), `hypernyms` (`|`), `labelled` (0 or 1), separated by tabs;
-    ///   the lines may come in any order.
-    /// - One lineage a line: columns of ranks from `kingdom` to `species`, then perhaps
-    ///   `common_name`. The last rank is labelled; a node's id is its lineage joined by `/`, and the
-    ///   root is `Eukarya`.
-    /// - Edges without a header, `parent child` separated by blanks, as `imagenet_isa.txt` has them.
+    /// - Columns `synset`, `names` (`|`), `hypernyms` (`|`), `labelled` (0 or 1), separated by
+    ///   tabs; the lines may have any order.
+    /// - One lineage per line: columns of ranks from `kingdom` to `species`, then optionally
+    ///   `common_name`. The last rank is labelled; the id of a node is its lineage joined by `/`,
+    ///   and the root is `Eukarya`.
+    /// - Edges without a header, `parent child` separated by blanks, as in `imagenet_isa.txt`.
     ///   Nodes without children are labelled; names are the ids.
     ///
     /// # Errors
-    /// [`crate::CoreError::Taxonomy`] with the line: a missing header, a wrong number of columns, an
-    /// empty name or rank, an id or lineage given twice, a hypernym that is missing, a second root,
-    /// a cycle.
+    /// [`crate::CoreError::Taxonomy`] with the line: a missing header, a wrong number of columns,
+    /// an empty name or rank, a repeated id or lineage, a missing hypernym, a second root, a cycle.
     pub fn from_tsv(text: &str) -> Result<Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let first = text.lines().next().unwrap_or_default();
@@ -31,8 +30,8 @@ impl Taxonomy {
         Self::from_entries(entries)
     }
 
-    /// Reads a tree as a visitor may have it: the forms of [`Taxonomy::from_tsv`] with tabs, indented
-    /// text, CSV with one lineage a line, and Newick.
+    /// Reads a visitor's own tree: a tab-separated format of [`Taxonomy::from_tsv`], indented text,
+    /// CSV with one lineage per line, or Newick.
     ///
     /// # Errors
     /// As [`Taxonomy::from_tsv`], with the line.

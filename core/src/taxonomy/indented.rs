@@ -1,4 +1,4 @@
-//! Trees as indented text: one name a line, deeper names indented further.
+//! Trees as indented text: one name per line, deeper names indented further.
 //!
 //! ```text
 //! animal
@@ -7,7 +7,7 @@
 //!   cat
 //! ```
 //!
-//! Tabs count as one step, blanks by their number; bullets (`-`, `*`, `+`) are left away.
+//! A tab counts as one step of indentation, like a blank. Bullets (`-`, `*`, `+`, `•`) are ignored.
 
 use super::lineages::Lineage;
 use super::parse::fail;
@@ -15,7 +15,7 @@ use crate::error::Result;
 
 /// Reads the lines into lineages.
 pub(super) fn read(text: &str) -> Result<Vec<Lineage>> {
-    // Indentation and name of every node above the line at hand.
+    // Indentation and name of every node above the current line.
     let mut above: Vec<(usize, String)> = Vec::new();
     let mut found = Vec::new();
     for (line, row) in (1..).zip(text.lines()) {
@@ -30,7 +30,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Lineage>> {
             return fail(
                 line,
                 format!(
-                    "`{name}` is indented less than the lines above it, but not back to their start"
+                    "`{name}` is indented less than the lines above it; expected no indentation"
                 ),
             );
         }
@@ -89,6 +89,9 @@ mod tests {
     #[test]
     fn an_empty_text_is_no_tree() {
         let said = Taxonomy::from_text(" \n\n").unwrap_err().to_string();
-        assert!(said.contains("there is no name in it"), "{said}");
+        assert!(
+            said.contains("expected at least one name, found none"),
+            "{said}"
+        );
     }
 }

@@ -1,7 +1,7 @@
-//! Nouns that name no node of a taxonomy, and the nodes that they belong to.
+//! Nouns that name no node of a taxonomy, with the nodes they belong to.
 //!
-//! A text encoder of a few megabytes cannot learn tens of thousands of nouns by heart. What is known of
-//! them is looked up; the encoder is asked about what no dictionary has.
+//! A text encoder of a few megabytes cannot memorise tens of thousands of nouns. Known nouns are
+//! looked up here; the encoder handles the others.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,17 +9,18 @@ use std::fmt::Write as _;
 use super::{NodeIx, Taxonomy};
 use crate::error::{CoreError, Result};
 
-/// Nouns with the ids of their nodes. It belongs to no taxonomy in particular: a node that a taxonomy
-/// lacks is not found in it.
+/// Nouns with the ids of their nodes. It is not tied to one taxonomy: [`find`](Self::find) returns
+/// nothing for a node that the taxonomy lacks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lexicon {
     nodes: Vec<String>,
-    /// Nouns in lower case, sorted, with places among `nodes`.
+    /// Nouns in lower case, sorted, with indices into `nodes`.
     nouns: Vec<(String, u32)>,
 }
 
 impl Lexicon {
-    /// Nouns with the ids of their nodes; of several entries for a noun the first is kept.
+    /// Creates a lexicon from nouns with the ids of their nodes; of several entries for a noun the
+    /// first is kept.
     #[must_use]
     pub fn new(entries: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut places: BTreeMap<String, u32> = BTreeMap::new();
@@ -39,10 +40,10 @@ impl Lexicon {
         Self { nodes, nouns }
     }
 
-    /// Read lines of a node's id, a tab, and its nouns separated by `|`.
+    /// Reads lines with the id of a node, a tab, and its nouns separated by `|`.
     ///
     /// # Errors
-    /// [`CoreError::Bundle`] naming `path` and the line that is not of this form.
+    /// [`CoreError::Bundle`] naming `path` and the first line that is not of this form.
     pub fn from_tsv(text: &str, path: &str) -> Result<Self> {
         let mut entries = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {
@@ -62,7 +63,7 @@ impl Lexicon {
         Ok(Self::new(entries))
     }
 
-    /// The form that [`from_tsv`](Self::from_tsv) reads.
+    /// Writes the format that [`from_tsv`](Self::from_tsv) reads.
     #[must_use]
     pub fn to_tsv(&self) -> String {
         let mut rows: Vec<Vec<&str>> = vec![Vec::new(); self.nodes.len()];
@@ -76,20 +77,20 @@ impl Lexicon {
         text
     }
 
-    /// Number of nouns.
+    /// Returns the number of nouns.
     #[must_use]
     pub fn len(&self) -> usize {
         self.nouns.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no nouns.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nouns.is_empty()
     }
 
-    /// The node that a noun belongs to, case aside; none for an unknown noun, or where `taxonomy` lacks
-    /// the node.
+    /// Returns the node that a noun belongs to, ignoring case; `None` for an unknown noun, or if
+    /// `taxonomy` lacks the node.
     #[must_use]
     pub fn find(&self, taxonomy: &Taxonomy, noun: &str) -> Option<NodeIx> {
         let noun = noun.to_lowercase();

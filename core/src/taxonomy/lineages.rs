@@ -1,4 +1,4 @@
-//! Lineages put together into one tree: what the forms for a visitor's own tree are read into.
+//! Conversion of lineages to one tree; all formats of a visitor's own tree are read as lineages.
 
 use std::collections::HashMap;
 
@@ -6,21 +6,21 @@ use super::node::{Node, NodeIx};
 use super::parse::{Entry, fail};
 use crate::error::Result;
 
-/// Name of the node above all where lineages do not share their first.
+/// Name of the root that is added if the lineages do not share their first name.
 pub const ROOT: &str = "everything";
 
-/// Names from the most general one down, and the line that they stand on.
+/// Names from the most general one down, and their line.
 pub(super) struct Lineage {
     pub(super) line: usize,
     pub(super) names: Vec<String>,
 }
 
-/// Nodes of some lineages, the root first. A node is a lineage up to itself, so that a name used in
-/// two branches makes two nodes; its id is that lineage joined by `/`. Nodes without children are
-/// labelled. Synonyms of a name are separated by `|`.
+/// Converts lineages to nodes, the root first. A node is a lineage up to its name, so a name that
+/// is used in two branches gives two nodes; its id is that lineage joined by `/`. Nodes without
+/// children are labelled. Synonyms of a name are separated by `|`.
 pub(super) fn read(lineages: &[Lineage]) -> Result<Vec<Entry>> {
     let Some(first) = lineages.first() else {
-        return fail(0, "there is no name in it");
+        return fail(0, "expected at least one name, found none");
     };
     for lineage in lineages {
         let empty = lineage.names.is_empty() || lineage.names.iter().any(|n| n.trim().is_empty());

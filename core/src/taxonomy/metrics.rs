@@ -1,12 +1,12 @@
-//! How wrong a prediction is, measured in the taxonomy (notation 6.3).
+//! Severity of a wrong prediction, measured in the taxonomy (notation 6.3).
 //!
-//! For the predicted node `p` and the true node `t`, with `A(x)` the strict ancestors of `x` (itself
-//! excluded, root included):
+//! For the predicted node `p` and the true node `t`, let `A(x)` be the strict ancestors of `x`
+//! (without `x`, with the root):
 //!
 //! | | |
 //! |---|---|
-//! | tree-induced error | edges between `p` and `t` by way of a common ancestor |
-//! | LCA | `\|A(p)\| - \|A(p) n A(t)\| + 1`; the larger of both sides as an extra |
+//! | tree-induced error | edges between `p` and `t` through a common ancestor |
+//! | LCA | `\|A(p)\| - \|A(p) n A(t)\| + 1`; `lca_max` takes the larger of both sides |
 //! | Jaccard | `\|A(p) n A(t)\| / \|A(p) u A(t)\|` |
 //! | precision, recall | `\|A(p) n A(t)\| / \|A(p)\|`, `\|A(p) n A(t)\| / \|A(t)\|` |
 //!
@@ -20,23 +20,23 @@ use super::tree::Taxonomy;
 /// Scores of one prediction, or means of many.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HierarchyScores {
-    /// Tree-induced error: edges between prediction and truth, 0 if they are one. With several
-    /// parents: up from both to the common ancestor (or one of the two itself) that makes the sum
-    /// smallest.
+    /// Tree-induced error: edges between prediction and truth, 0 if they are the same node. With
+    /// several parents: the smallest sum of edges from both up to a common ancestor (or to one of
+    /// the two).
     pub tie: f64,
-    /// Ancestors of the prediction that the truth lacks, plus 1; at least 1.
+    /// Number of ancestors of the prediction that the truth does not have, plus 1; at least 1.
     pub lca: f64,
-    /// The same for the side that has more ancestors; at least `lca`.
+    /// The same for the node that has more ancestors; at least `lca`.
     pub lca_max: f64,
-    /// Shared ancestors as a share of all, 0 to 1.
+    /// Shared ancestors as a fraction of all, 0 to 1.
     pub jaccard: f64,
-    /// Shared ancestors as a share of the prediction's, 0 to 1.
+    /// Shared ancestors as a fraction of the prediction's, 0 to 1.
     pub hierarchical_precision: f64,
-    /// Shared ancestors as a share of the truth's, 0 to 1.
+    /// Shared ancestors as a fraction of the truth's, 0 to 1.
     pub hierarchical_recall: f64,
 }
 
-/// Scores one prediction. Where there are no ancestors to take a share of (the root), the share is 1.
+/// Scores one prediction. A fraction of no ancestors (of the root) is 1.
 pub fn score(tax: &Taxonomy, predicted: NodeIx, truth: NodeIx) -> HierarchyScores {
     let (above_p, above_t) = (tax.ancestors(predicted), tax.ancestors(truth));
     let shared = above_p
@@ -62,18 +62,18 @@ fn share(part: usize, whole: usize) -> f64 {
     }
 }
 
-/// The smallest sum of ways up to a node that both reach.
+/// Returns the smallest sum of edges from both nodes up to a common ancestor.
 fn edges_between(tax: &Taxonomy, a: NodeIx, b: NodeIx) -> u32 {
     let (up_a, up_b) = (ways_up(tax, a), ways_up(tax, b));
     let common = up_a.iter().filter_map(|(ix, steps)| {
         let at = up_b.binary_search_by_key(ix, |&(other, _)| other).ok()?;
         Some(steps + up_b[at].1)
     });
-    // The root is above everything, so there always is one.
+    // The root is above everything, so there is always a common ancestor.
     common.min().unwrap_or(0)
 }
 
-/// The node and all its ancestors with the fewest steps up to each, sorted by node.
+/// Returns the node and all its ancestors with the fewest steps up to each, sorted by node.
 fn ways_up(tax: &Taxonomy, from: NodeIx) -> Vec<(NodeIx, u32)> {
     let mut steps = vec![(from, 0)];
     let mut done = 0;
@@ -89,7 +89,7 @@ fn ways_up(tax: &Taxonomy, from: NodeIx) -> Vec<(NodeIx, u32)> {
     steps
 }
 
-/// Means of scores; `None` for no scores.
+/// Returns the means of scores; `None` if there are none.
 pub fn mean(scores: &[HierarchyScores]) -> Option<HierarchyScores> {
     if scores.is_empty() {
         return None;
@@ -114,8 +114,8 @@ mod tests {
 
     use super::*;
 
-    /// Two chains that part below `shared` common nodes: `p` with `above_p` ancestors in all, `t`
-    /// with `above_t`.
+    /// Two chains that branch below `shared` common nodes: `p` has `above_p` ancestors in total,
+    /// `t` has `above_t`.
     fn forked(above_p: usize, above_t: usize, shared: usize) -> Taxonomy {
         let mut text = "synset\tnames\thypernyms\tlabelled\ns1\tx\t\t0\n".to_owned();
         let mut add = |id: String, parent: String, labelled: u8| {
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn with_several_parents_the_shortest_way_counts() {
-        // b and c meet five edges up one way and in a shared parent the other.
+        // b and c are four edges apart through the root, and two through their shared parent h.
         let tax = Taxonomy::from_tsv(
             "synset\tnames\thypernyms\tlabelled\nr\tx\t\t0\nk\tx\tr\t0\nm\tx\tk\t0\nb\tx\tm|h\t1\n\
              c\tx\tr|h\t1\nh\tx\tk\t0\n",
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(s.tie, 2.0);
         // A(b) = r k m h, A(c) = r k h.
         assert_eq!((s.lca, s.jaccard, s.hierarchical_recall), (2.0, 0.75, 1.0));
-        // An ancestor itself can be the answer.
+        // The common ancestor may be one of the two nodes.
         assert_eq!(scored(&tax, "b", "k").tie, 2.0);
         let root = scored(&tax, "r", "r");
         assert_eq!((root.tie, root.lca, root.jaccard), (0.0, 1.0, 1.0));

@@ -1,14 +1,15 @@
-//! The tree of concepts, and how scores climb and descend it.
+//! The tree of concepts, and the computation of probabilities along it.
 //!
-//! Not quite a tree: as in WordNet a concept may have several parents, so it is a directed acyclic
-//! graph with one root.
+//! It is not strictly a tree: as in WordNet a concept may have several parents, so it is a directed
+//! acyclic graph with one root.
 //!
-//! - [`Taxonomy`]: read from and written to a TSV, ancestors, depths, what is labelled below.
-//! - [`roll_up`], [`descend`]: probabilities of the labelled concepts to every concept, and from
-//!   there to the path that a photo takes.
-//! - [`attach`]: where concepts that the taxonomy lacks, such as other nouns of WordNet, belong in it.
-//! - [`Lexicon`]: nouns that name no node, and where they belong.
-//! - [`metrics`]: how wrong a prediction is, measured in the tree (notation 6.3).
+//! - [`Taxonomy`]: nodes with their ancestors, depths and the labels below them; read from several
+//!   text formats, written as TSV.
+//! - [`roll_up`], [`descend`]: from probabilities of the labelled concepts to probabilities of all
+//!   concepts, and from these to the path of a photo.
+//! - [`attach`]: positions of concepts that the taxonomy lacks, such as other nouns of WordNet.
+//! - [`Lexicon`]: nouns that name no node, and the nodes they belong to.
+//! - [`metrics`]: severity of a wrong prediction, measured in the tree (notation 6.3).
 
 mod attach;
 mod csv;

@@ -1,30 +1,31 @@
-//! Which concepts a person would name to say what a photo shows.
+//! Selection of the concepts that a person would name to describe a photo.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use super::{Node, NodeIx, Taxonomy};
 
-/// Largest share of all labels that a node may lie above and still be informative.
+/// Largest fraction of all labels that may lie at or below an informative node.
 const TELLING: f64 = 0.6;
 
-/// First names of WordNet 3.0 nodes that people do not use, one a line: a bottle is a container, and
-/// only WordNet also calls it an instrumentality. Such nodes stay in the tree.
+/// First names of WordNet 3.0 nodes that people do not use, one per line: a bottle is a container,
+/// but only WordNet also calls it an instrumentality. Such nodes stay in the tree.
 ///
-/// A taxonomy that gives the same node a plain first name makes it nameable.
+/// If a taxonomy gives the same node a common first name, the node is nameable.
 static JARGON: LazyLock<HashSet<&str>> =
     LazyLock::new(|| include_str!("jargon.txt").lines().collect());
 
 impl Taxonomy {
-    /// Whether naming a node tells anything of what is seen: it has labels at or below it, and not
-    /// nearly all of them, as `entity` and `whole` have.
+    /// Returns whether a node is informative: it has labels at or below it, but not nearly all of
+    /// them, as `entity` and `whole` have.
     pub fn tells(&self, ix: NodeIx) -> bool {
         let (below, all) = (self.labelled_below(ix).len(), self.labelled().len());
         below > 0 && (below as f64 <= TELLING * all as f64 || all == 1)
     }
 
-    /// Whether a person would name a node to say what is seen: it [tells](Self::tells) something, and
-    /// its first name is not WordNet's jargon. Labels are always plain names.
+    /// Returns whether a person would name a node to describe a photo: the node is
+    /// [informative](Self::tells), and its first name is not WordNet's jargon. Labels are never
+    /// treated as jargon.
     pub fn is_nameable(&self, ix: NodeIx) -> bool {
         self.tells(ix)
             && !self
@@ -33,22 +34,22 @@ impl Taxonomy {
                 .is_some_and(|node| !node.labelled && is_jargon(node))
     }
 
-    /// The nearest node at or above one, along first parents, that a person would name; the node
-    /// itself where there is none.
+    /// Returns the nearest nameable node at or above a node, along first parents; the node itself
+    /// if there is none.
     pub fn nameable_above(&self, ix: NodeIx) -> NodeIx {
         let mut up = self.path_to(ix).into_iter().rev();
         up.find(|above| self.is_nameable(*above)).unwrap_or(ix)
     }
 }
 
-/// Whether a node of WordNet is shown by a name of [`JARGON`]. The trees of others, such as a
-/// biologist's with the same words, are left alone.
+/// Returns whether a node of WordNet has a first name in [`JARGON`]. Other trees, such as a
+/// biologist's with the same words, are not affected.
 fn is_jargon(node: &Node) -> bool {
     let name = node.names.first().map_or("", String::as_str);
     is_synset(&node.id) && JARGON.contains(name)
 }
 
-/// Whether an id has WordNet's form: `n` and eight digits.
+/// Returns whether an id has WordNet's form: `n` and eight digits.
 fn is_synset(id: &str) -> bool {
     let digits = id.strip_prefix('n').unwrap_or_default();
     digits.len() == 8 && digits.bytes().all(|b| b.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! From typed words to the node of that very name.
+//! Lookup of the node that a typed phrase names.
 
 use super::{NodeIx, Taxonomy};
 
@@ -6,26 +6,27 @@ use crate::words::singulars;
 
 const ARTICLES: [&str; 3] = ["a ", "an ", "the "];
 
-/// Words between a noun and what is said about it.
+/// Prepositions that may follow the head of a noun phrase.
 const PREPOSITIONS: [&str; 10] = [
     "of", "on", "in", "with", "at", "for", "by", "from", "near", "to",
 ];
 
-/// Nouns that, before "of", say what a thing is in, or that there are several of it.
+/// Nouns that, before "of", name a container or a group of the thing that follows.
 const HOLDERS: [&str; 20] = [
     "basket", "bottle", "bouquet", "bowl", "box", "bucket", "cup", "flock", "glass", "handful",
     "jar", "loaf", "mug", "pitcher", "plate", "pod", "pot", "school", "stack", "swarm",
 ];
 
-/// Nouns that say how much there is of a thing, or that it is in a picture, but not what it is.
+/// Nouns that state the amount of a thing, or that it is in a picture, but not what it is.
 const MEASURES: [&str; 18] = [
     "bit", "bunch", "couple", "group", "herd", "image", "kind", "lot", "pack", "pair", "photo",
     "picture", "piece", "pile", "set", "slice", "sort", "type",
 ];
 
 impl Taxonomy {
-    /// The node that a phrase names, articles and case aside, or whose id it is. The name that a node is
-    /// shown by goes before other names; of several such nodes the first in the file is taken.
+    /// Returns the node that a phrase names, ignoring articles and case, or whose id it is. Nodes
+    /// with this displayed (first) name take precedence over nodes with this name as a synonym;
+    /// among several the first in the file is taken.
     #[must_use]
     pub fn named(&self, phrase: &str) -> Option<NodeIx> {
         let wanted = bare(phrase);
@@ -39,15 +40,15 @@ impl Taxonomy {
 }
 
 /// Looks up the head of a noun phrase, in the singular or the plural: `trucks` of `my old trucks`,
-/// `cutlery` of `cutlery on a table`, `jeans` of `a pair of jeans`. If `known` has several endings of the
-/// phrase, the longest one counts, so that a hot dog is not looked up as a dog.
+/// `cutlery` of `cutlery on a table`, `jeans` of `a pair of jeans`. If `known` has several endings
+/// of the phrase, the longest one is taken, so that a hot dog is not looked up as a dog.
 pub fn by_head<T>(phrase: &str, known: &impl Fn(&str) -> Option<T>) -> Option<T> {
     let phrase = phrase.to_lowercase();
     let words: Vec<&str> = phrase
         .split(|c: char| !c.is_alphanumeric() && c != '-' && c != '\'')
         .filter(|word| !word.is_empty())
         .collect();
-    // English puts the head last, before any preposition.
+    // In English the head is the last word before any preposition.
     let mut rest = words.as_slice();
     while !rest.is_empty() {
         let end = rest.iter().position(|word| PREPOSITIONS.contains(word));
@@ -66,19 +67,19 @@ pub fn by_head<T>(phrase: &str, known: &impl Fn(&str) -> Option<T>) -> Option<T>
     None
 }
 
-/// Looks up a name, and if `known` does not have it, the words that it may be the plural of.
+/// Looks up a name; if `known` does not have it, looks up the words that it may be the plural of.
 fn in_any_number<T>(name: &str, known: &impl Fn(&str) -> Option<T>) -> Option<T> {
     known(name).or_else(|| singulars(name).iter().find_map(|single| known(single)))
 }
 
-/// Whether a word is one of a list, in the singular or the plural.
+/// Returns whether a word is in a list, in the singular or the plural.
 fn is_one_of(word: &str, list: &[&str]) -> bool {
     let single = singulars(word);
     list.iter()
         .any(|own| *own == word || single.iter().any(|s| s == own))
 }
 
-/// A name in lower case, without an article before it.
+/// Returns a name in lower case, without a leading article.
 fn bare(text: &str) -> String {
     let lower = text.trim().to_lowercase();
     let rest = ARTICLES

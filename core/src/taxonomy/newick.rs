@@ -1,7 +1,8 @@
-//! Trees in Newick's form, `((thrush,wren)bird,cat)animal;`, as programs for phylogenies write them.
+//! Trees in Newick format, `((thrush,wren)bird,cat)animal;`, as programs for phylogenies write
+//! them.
 //!
-//! Branch lengths and comments are read over. Names without quotes have their underscores turned
-//! into blanks; an inner node without a name is called after its first and last leaf.
+//! Branch lengths and comments are ignored. In names without quotes, underscores become blanks. An
+//! inner node without a name is named after its first and last leaf.
 
 use super::lineages::Lineage;
 use super::parse::fail;
@@ -45,7 +46,8 @@ impl Branch {
     }
 }
 
-/// Nested deeper than this a tree is taken for a mistake, so that reading it cannot end the program.
+/// Maximum nesting. A deeper tree is treated as a mistake, so that the recursion cannot overflow
+/// the stack.
 const DEEPEST: usize = 400;
 
 struct Reader<'a> {
@@ -62,7 +64,8 @@ impl Reader<'_> {
         next
     }
 
-    /// The next sign that is neither blank nor part of a comment, without taking it.
+    /// Returns the next character that is neither blank nor part of a comment, without consuming
+    /// it.
     fn peek(&mut self) -> Option<char> {
         loop {
             match self.rest.peek().copied() {
@@ -139,7 +142,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a text is in this form.
+/// Returns whether a text is in this format.
 pub(super) fn is_newick(text: &str) -> bool {
     text.trim_start().starts_with('(')
 }

@@ -1,4 +1,4 @@
-//! The TSV form of a taxonomy.
+//! The TSV format of a taxonomy.
 //!
 //! ```text
 //! synset     names        hypernyms            labelled
@@ -6,8 +6,8 @@
 //! n00000002  dog|hound    n00000001            1
 //! ```
 //!
-//! Columns are separated by tabs, entries of a list by `|`; the header is required, the order of the
-//! lines is free.
+//! Columns are separated by tabs, entries of a list by `|`. The header is required; the lines may
+//! have any order.
 
 use std::collections::HashMap;
 
@@ -16,13 +16,13 @@ use crate::error::{CoreError, Result};
 
 const COLUMNS: [&str; 4] = ["synset", "names", "hypernyms", "labelled"];
 
-/// A node and the line it stands on.
+/// A node and its line.
 pub(super) struct Entry {
     pub(super) node: Node,
     pub(super) line: usize,
 }
 
-/// An error at a line; line 0 is the file as a whole.
+/// Returns an error at a line; line 0 means the file as a whole.
 pub(super) fn fail<T>(line: usize, reason: impl Into<String>) -> Result<T> {
     Err(CoreError::Taxonomy {
         line,
@@ -30,8 +30,8 @@ pub(super) fn fail<T>(line: usize, reason: impl Into<String>) -> Result<T> {
     })
 }
 
-/// Reads the lines and resolves parents. Whether they form one graph without cycles is checked by
-/// [`super::Taxonomy`].
+/// Reads the lines and resolves parents. [`super::Taxonomy`] checks that the nodes form one graph
+/// without cycles.
 pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
     let mut lines = (1..).zip(text.lines());
     let header = lines.next().map_or("", |(_, line)| line);
@@ -49,12 +49,12 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
         .map(|(number, line)| row(number, line))
         .collect::<Result<_>>()?;
     if rows.is_empty() {
-        return fail(0, "there is no node in it");
+        return fail(0, "expected at least one node, found none");
     }
     let mut places: HashMap<&str, (NodeIx, usize)> = HashMap::with_capacity(rows.len());
     for (ix, row) in (0..).map(NodeIx).zip(&rows) {
         if let Some((_, first)) = places.insert(row.id, (ix, row.line)) {
-            return fail(row.line, format!("`{}` is on line {first} already", row.id));
+            return fail(row.line, format!("`{}` is already on line {first}", row.id));
         }
     }
     let entry = |row: &Row| {
@@ -134,7 +134,7 @@ fn row(line: usize, text: &str) -> Result<Row<'_>> {
     })
 }
 
-/// The inverse of [`read`].
+/// Writes the format that [`read`] reads.
 pub(super) fn write(nodes: &[Node]) -> String {
     let mut out = COLUMNS.join("\t");
     out.push('\n');

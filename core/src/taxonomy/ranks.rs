@@ -1,12 +1,12 @@
-//! Taxonomies given as one lineage a line: columns of ranks, from general to specific.
+//! Taxonomies with one lineage per line: columns of ranks, from general to specific.
 //!
 //! ```text
 //! kingdom    phylum     …  species    common_name
 //! Animalia   Mollusca   …  tuberculata  purple wartyback
 //! ```
 //!
-//! A node is a lineage up to its rank, so that a genus name used in two families makes two nodes.
-//! Its id is that lineage joined by `/`.
+//! A node is a lineage up to its rank, so a genus name that is used in two families gives two
+//! nodes. Its id is that lineage joined by `/`.
 
 use std::collections::HashMap;
 
@@ -14,18 +14,18 @@ use super::node::{Node, NodeIx};
 use super::parse::{Entry, fail};
 use crate::error::Result;
 
-/// Ranks that a column may have, in their order.
+/// Names of the rank columns, in their order.
 pub const RANKS: [&str; 7] = [
     "kingdom", "phylum", "class", "order", "family", "genus", "species",
 ];
 
-/// Column with a further name of the last rank.
+/// Column with an additional name of the last rank.
 const COMMON: &str = "common_name";
 
 /// Name and id of the node above all kingdoms.
 pub const ROOT: &str = "Eukarya";
 
-/// Whether a header is that of this form.
+/// Returns whether a header belongs to this format.
 pub(super) fn is_header(header: &str) -> bool {
     header
         .split('\t')
@@ -46,7 +46,7 @@ fn check_header(header: &str) -> Result<usize> {
         return fail(
             1,
             format!(
-                "expected two or more of the columns {} in this order, then perhaps {COMMON}; \
+                "expected two or more of the columns {} in this order, then optionally {COMMON}; \
                  found {}",
                 RANKS.join(", "),
                 columns.join(", ")
@@ -92,7 +92,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
             if let Some(&known) = places.get(&id) {
                 if last {
                     let first = entries[known.index()].line;
-                    return fail(line, format!("the lineage {id} is on line {first} already"));
+                    return fail(line, format!("the lineage {id} is already on line {first}"));
                 }
                 above = known;
                 continue;
@@ -109,7 +109,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
         }
     }
     if entries.len() == 1 {
-        return fail(0, "there is no lineage in it");
+        return fail(0, "expected at least one lineage, found none");
     }
     Ok(entries)
 }

@@ -1,17 +1,18 @@
-//! Probabilities up and down the tree.
+//! Probabilities of inner nodes, and the path that they select.
 
 use super::node::NodeIx;
 use super::tree::Taxonomy;
 
-/// Probabilities of all nodes from those of the labelled ones: each node gets the sum over the
-/// labelled nodes at or below it, each counted once however many ways lead there.
+/// Computes the probabilities of all nodes from those of the labelled ones: each node gets the sum
+/// over the labelled nodes at or below it. Each label is counted once, even if several paths lead
+/// to it.
 ///
-/// `leaf_p` goes with [`Taxonomy::labelled`], the result with [`Taxonomy::nodes`]. Because every sum
-/// is over a subset of the sum above it, in the same order, no node gets more than a parent of it,
-/// rounding included; for a distribution the root gets 1.
+/// `leaf_p` has the order of [`Taxonomy::labelled`], the result that of [`Taxonomy::nodes`]. Every
+/// sum covers a subset of its parent's sum, in the same order. So no node gets more than any of its
+/// parents, even with rounding. If `leaf_p` sums to 1, the root gets 1.
 ///
-/// Values that are missing count as 0 and surplus ones are left away; callers check lengths where
-/// the numbers come from.
+/// Missing values count as 0 and surplus values are ignored; callers check lengths where the values
+/// come from.
 pub fn roll_up(tax: &Taxonomy, leaf_p: &[f32]) -> Vec<f32> {
     let mut by_node = vec![0.0_f32; tax.nodes().len()];
     for (leaf, &p) in tax.labelled().iter().zip(leaf_p) {
@@ -19,7 +20,7 @@ pub fn roll_up(tax: &Taxonomy, leaf_p: &[f32]) -> Vec<f32> {
     }
     let total = |ix: usize| -> f32 {
         let below = tax.labelled_below(NodeIx(ix as u32));
-        // f64, so that thousands of leaves sum to 1 and not to 1.0001.
+        // Sum in f64, so that thousands of labels sum to 1 and not to 1.0001.
         below
             .iter()
             .map(|leaf| f64::from(by_node[leaf.index()]))
@@ -28,26 +29,28 @@ pub fn roll_up(tax: &Taxonomy, leaf_p: &[f32]) -> Vec<f32> {
     (0..by_node.len()).map(total).collect()
 }
 
-/// The way that probabilities take from the root.
+/// A path that follows the probabilities down from the root.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Descent {
-    /// Nodes from the root down with their probabilities, which never grow; at least the root.
+    /// Nodes from the root down with their probabilities; at least the root. The probabilities
+    /// never increase if those given to [`descend`] do not.
     pub path: Vec<(NodeIx, f32)>,
-    /// Index in `path` of the deepest node that is supported; 0 where not even the root is.
+    /// Index in `path` of the deepest supported node; 0 if not even the root is supported.
     pub stop: usize,
 }
 
-/// Walks from the root along first parents, always to the child with the largest share (the first of
-/// equals), until there is none above 0. Each probability of the path is that of `p`.
+/// Walks from the root along first parents, always to the child with the largest share (the first
+/// of equals), until no child has a share above 0. The probabilities of the path are those of `p`.
 ///
-/// A node's share is what its labels have that reach it along first parents. So a label with several
-/// parents pulls the walk toward the first of them only: a car leads to the vehicles, although
-/// WordNet also counts wheeled vehicles among the containers, whose sum may be the larger one.
+/// The share of a node is the probability of the labels that reach it along first parents. So a
+/// label with several parents attracts the walk only toward its first parent: a car leads to the
+/// vehicles, although WordNet also counts wheeled vehicles among the containers, whose sum may be
+/// larger.
 ///
-/// `shares` and `p` go with [`Taxonomy::nodes`], and missing values count as 0. `shares` are as [`roll_up`]
-/// gives them; `p` may be calibrated node by node. The walk must not go by `p`: where each of hundreds of
-/// unlikely labels gets a little, the branch with most labels would win. `supported` says whether the
-/// path may stop at a node.
+/// `shares` and `p` have the order of [`Taxonomy::nodes`]; missing values count as 0. `shares` is a
+/// result of [`roll_up`]; `p` may be calibrated separately for each node. The walk must not use
+/// `p`: where each of hundreds of unlikely labels gets a small probability, the branch with most
+/// labels would win. `supported` decides whether the path may stop at a node.
 pub fn descend(
     tax: &Taxonomy,
     shares: &[f32],
@@ -75,12 +78,13 @@ pub fn descend(
     Descent { path, stop }
 }
 
-/// For each node the sum of what the labels have by themselves that reach it along first parents.
+/// Returns for each node the sum of the own probabilities of the labels that reach it along first
+/// parents.
 ///
-/// A label above other labels has by itself what is left of its probability after theirs.
+/// The own probability of a label is its probability minus those of the labels below it.
 fn first_parent_shares(tax: &Taxonomy, p: &[f32]) -> Vec<f64> {
     let mut labels = tax.labelled().to_vec();
-    // A label lies above fewer labels than any label above it, so it comes first.
+    // A label has fewer labels below it than any label above it has, so sorting puts it first.
     labels.sort_by_key(|label| tax.labelled_below(*label).len());
     let mut own = vec![0.0_f64; tax.nodes().len()];
     let mut shares = vec![0.0_f64; tax.nodes().len()];
@@ -116,7 +120,7 @@ mod tests {
         Taxonomy::from_tsv(TSV).unwrap()
     }
 
-    /// A walk by probabilities that are not calibrated.
+    /// A walk with probabilities that are not calibrated.
     fn walk(tax: &Taxonomy, p: &[f32], threshold: f32) -> Descent {
         descend(tax, p, p, |ix| {
             p.get(ix.index()).is_some_and(|p| *p >= threshold)
@@ -127,7 +131,8 @@ mod tests {
     fn the_descent_goes_by_shares_and_stops_by_what_is_said() {
         let tax = tax();
         let shares = roll_up(&tax, &[0.0, 0.0, 1.0, 0.0]);
-        // Calibrated one by one, the many unlikely labels have more together than the one that is right.
+        // After calibration of each node alone, the many unlikely labels have more together than
+        // the right one.
         let mut p = vec![0.6; tax.nodes().len()];
         p[tax.find("u").unwrap().index()] = 0.4;
         let descent = descend(&tax, &shares, &p, |ix| p[ix.index()] >= 0.5);
@@ -265,7 +270,7 @@ mod tests {
             let all = || (0..tax.nodes().len() as u32).map(NodeIx);
             for a in all() {
                 for b in all() {
-                    // Above means: some child of it is the node, or is above the node.
+                    // `a` is above `b` if some child of `a` is `b` or is above `b`.
                     let by_children =
                         tax.children(a).iter().any(|&c| c == b || tax.is_ancestor(c, b));
                     prop_assert_eq!(tax.is_ancestor(a, b), by_children);

@@ -1,4 +1,4 @@
-//! The graph: who is above whom.
+//! The graph of concepts with its precomputed relations.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -6,11 +6,11 @@ use super::node::{Node, NodeIx};
 use super::parse::{self, Entry, fail};
 use crate::error::Result;
 
-/// Concepts from one root down, each with all its relations worked out.
+/// Concepts below one root, with all relations precomputed.
 ///
-/// Nodes keep the order of the file. Values that go with nodes are slices in that order, indexed by
-/// [`NodeIx::index`]. A [`NodeIx`] of another taxonomy is answered as if the node had no relations;
-/// only [`Taxonomy::node`] and [`Taxonomy::name`] need it to exist.
+/// Nodes have the order of the file. Values per node are slices in that order, indexed by
+/// [`NodeIx::index`]. For a [`NodeIx`] of another taxonomy the methods return no relations; only
+/// [`Taxonomy::node`] and [`Taxonomy::name`] require that the index exists.
 #[derive(Clone, Debug)]
 pub struct Taxonomy {
     nodes: Vec<Node>,
@@ -24,7 +24,7 @@ pub struct Taxonomy {
 }
 
 impl Taxonomy {
-    /// The tree of some rows, as whatever form they were read from.
+    /// Builds the taxonomy from parsed entries of any format.
     pub(super) fn from_entries(entries: Vec<Entry>) -> Result<Self> {
         let root = root(&entries)?;
         let children = children(&entries);
@@ -55,7 +55,7 @@ impl Taxonomy {
         })
     }
 
-    /// The same taxonomy with fewer labels: those of its own that `keep` accepts.
+    /// Returns the taxonomy with fewer labels: only those that `keep` accepts.
     #[must_use]
     pub fn with_labels(mut self, keep: impl Fn(NodeIx) -> bool) -> Self {
         for (i, node) in self.nodes.iter_mut().enumerate() {
@@ -65,80 +65,82 @@ impl Taxonomy {
         self
     }
 
-    /// Writes the taxonomy in the first form that [`Taxonomy::from_tsv`] reads.
+    /// Writes the taxonomy in the first format that [`Taxonomy::from_tsv`] reads.
     pub fn to_tsv(&self) -> String {
         parse::write(&self.nodes)
     }
 
-    /// All nodes, in the order of the file.
+    /// Returns all nodes, in the order of the file.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// A node.
+    /// Returns a node.
     ///
     /// # Panics
-    /// For a place that this taxonomy does not have.
+    /// For an index that this taxonomy does not have.
     pub fn node(&self, ix: NodeIx) -> &Node {
         &self.nodes[ix.index()]
     }
 
-    /// The first name of a node.
+    /// Returns the first name of a node.
     ///
     /// # Panics
-    /// For a place that this taxonomy does not have.
+    /// For an index that this taxonomy does not have.
     pub fn name(&self, ix: NodeIx) -> &str {
         &self.nodes[ix.index()].names[0]
     }
 
-    /// The node with an id.
+    /// Returns the node with an id.
     pub fn find(&self, id: &str) -> Option<NodeIx> {
         self.by_id.get(id).copied()
     }
 
-    /// The one node without parents.
+    /// Returns the only node without parents.
     pub fn root(&self) -> NodeIx {
         self.root
     }
 
-    /// Nodes that name this one as a parent, in the order of the file.
+    /// Returns the nodes that have this one as a parent, in the order of the file.
     pub fn children(&self, ix: NodeIx) -> &[NodeIx] {
         of(&self.children, ix)
     }
 
-    /// Number of steps of the shortest way from the root; 0 for the root.
+    /// Returns the number of edges of the shortest path from the root; 0 for the root.
     pub fn depth(&self, ix: NodeIx) -> u32 {
         self.depths.get(ix.index()).copied().unwrap_or(0)
     }
 
-    /// The lowest node at or above both, by first parents of `a`; the root where nothing is closer.
+    /// Returns the lowest node at or above both, along first parents of `a`; the root if there is
+    /// none closer.
     pub fn common(&self, a: NodeIx, b: NodeIx) -> NodeIx {
         let holds = |ix: &NodeIx| *ix == b || self.is_ancestor(*ix, b);
         let way = self.path_to(a).into_iter().rev().find(holds);
         way.unwrap_or(self.root)
     }
 
-    /// All nodes above this one along every way up, the root included, the node itself not; sorted.
+    /// Returns all nodes above this one along all parents, including the root but not the node
+    /// itself; sorted.
     pub fn ancestors(&self, ix: NodeIx) -> &[NodeIx] {
         of(&self.ancestors, ix)
     }
 
-    /// Whether `a` lies above `b`. No node lies above itself.
+    /// Returns whether `a` is an ancestor of `b`. No node is its own ancestor.
     pub fn is_ancestor(&self, a: NodeIx, b: NodeIx) -> bool {
         self.ancestors(b).binary_search(&a).is_ok()
     }
 
-    /// The labelled nodes, in the order of the file.
+    /// Returns the labelled nodes, in the order of the file.
     pub fn labelled(&self) -> &[NodeIx] {
         &self.labelled
     }
 
-    /// The labelled nodes at or below this one, each once, in the order of the file.
+    /// Returns the labelled nodes at or below this one, each once, in the order of the file.
     pub fn labelled_below(&self, ix: NodeIx) -> &[NodeIx] {
         of(&self.labelled_below, ix)
     }
 
-    /// The way from the root to a node along first parents, both included.
+    /// Returns the path from the root to a node along first parents, including both.
     pub fn path_to(&self, ix: NodeIx) -> Vec<NodeIx> {
         let mut path = vec![ix];
         let mut at = ix;
@@ -155,7 +157,7 @@ fn of(lists: &[Vec<NodeIx>], ix: NodeIx) -> &[NodeIx] {
     lists.get(ix.index()).map_or(&[], Vec::as_slice)
 }
 
-/// The labelled nodes, and those at or below each node, both in the order of the file.
+/// Returns the labelled nodes, and those at or below each node, both in the order of the file.
 fn labels(nodes: &[Node], ancestors: &[Vec<NodeIx>]) -> (Vec<NodeIx>, Vec<Vec<NodeIx>>) {
     let labelled: Vec<NodeIx> = indices(nodes.len())
         .filter(|ix| nodes[ix.index()].labelled)
@@ -202,7 +204,7 @@ fn children(entries: &[Entry]) -> Vec<Vec<NodeIx>> {
     children
 }
 
-/// All nodes, each behind its parents.
+/// Returns all nodes, each after its parents.
 fn parents_first(entries: &[Entry], children: &[Vec<NodeIx>]) -> Result<Vec<NodeIx>> {
     let mut waiting_for: Vec<usize> = entries.iter().map(|e| e.node.parents.len()).collect();
     let mut order: Vec<NodeIx> = indices(entries.len())
@@ -235,8 +237,8 @@ fn parents_first(entries: &[Entry], children: &[Vec<NodeIx>]) -> Result<Vec<Node
     }
 }
 
-/// A cycle among the nodes that still wait for a parent: the first one closed going up from any of
-/// them, with its first node repeated at the end.
+/// Returns a cycle among the nodes that still wait for a parent: the first one found going up from
+/// the first such node, with its first node repeated at the end.
 fn cycle(entries: &[Entry], waiting_for: &[usize]) -> Option<Vec<NodeIx>> {
     let stuck = |ix: &NodeIx| waiting_for[ix.index()] > 0;
     let mut at = indices(entries.len()).find(stuck)?;
@@ -276,7 +278,6 @@ fn depths(root: NodeIx, children: &[Vec<NodeIx>]) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    /// A pet cat is a cat and a pet; lines in no order.
     #[test]
     fn fewer_labels_leave_the_tree_as_it_is() {
         let tax = Taxonomy::from_tsv(TSV).unwrap();
@@ -291,6 +292,7 @@ mod tests {
         assert!(!fewer.node(gone).labelled);
     }
 
+    /// A tabby is a cat and a pet; the lines are in no order.
     const TSV: &str = "synset\tnames\thypernyms\tlabelled\n\
         c\tcat|true cat\tf\t1\n\
         e\tentity\t\t0\n\
@@ -324,7 +326,7 @@ mod tests {
         assert_eq!(ids(&tax, tax.labelled_below(at("e"))), ["c", "t", "d"]);
         assert_eq!(ids(&tax, tax.labelled_below(at("c"))), ["c", "t"]);
         assert_eq!(ids(&tax, tax.labelled_below(at("p"))), ["t", "d"]);
-        // Four steps by way of the cat, two by way of the pet.
+        // Four steps through the cat, two through the pet.
         assert_eq!(
             ["e", "a", "f", "c", "t"].map(|id| tax.depth(at(id))),
             [0, 1, 2, 3, 2]
@@ -380,7 +382,10 @@ mod tests {
                 .to_string()
                 .contains("found ``")
         );
-        assert_eq!(message("\n"), "taxonomy, line 0: there is no node in it");
+        assert_eq!(
+            message("\n"),
+            "taxonomy, line 0: expected at least one node, found none"
+        );
     }
 
     #[test]
@@ -402,7 +407,7 @@ mod tests {
                 "e\tx\t\t0\na\ty\te|e\t0",
                 "line 3: `a` has the parent `e` twice",
             ),
-            ("e\tx\t\t0\n\ne\ty\t\t0", "line 4: `e` is on line 2 already"),
+            ("e\tx\t\t0\n\ne\ty\t\t0", "line 4: `e` is already on line 2"),
             (
                 "e\tx\t\t0\na\ty\tq\t0",
                 "line 3: `a` has the parent `q`, which is missing",

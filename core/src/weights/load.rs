@@ -1,7 +1,8 @@
-//! Strict loading: every parameter is found, every tensor used, every shape right.
+//! Strict loading: every parameter must have a tensor, every tensor must be used, and every shape
+//! must match.
 //!
-//! Weights may come in pieces, as a page fetches them: [`Loading`] takes one set of tensors after
-//! the other, and each is let go of before the next one comes.
+//! Weights may arrive in parts, as the page fetches them: [`Loading`] takes one set of tensors at a
+//! time and frees it before the next.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,7 @@ use super::tensors::{HostTensor, Tensors};
 use crate::error::{CoreError, Result};
 
 struct Loader<'a> {
-    /// Hands out a tensor by its public name.
+    /// Returns a tensor by its public name.
     source: &'a mut dyn FnMut(&str) -> Option<HostTensor>,
     path: Vec<String>,
     owners: Vec<String>,
@@ -47,7 +48,8 @@ impl ModuleMapper for Loader<'_> {
         if layout == Layout::Transposed {
             expected.reverse();
         }
-        // Scalars are rank 0 in files and rank 1 here; a leading 1 may be left out (pixel means).
+        // Scalars have rank 0 in files and rank 1 here; dimensions of size 1 may be left out (pixel
+        // means).
         let trim = |s: &[usize]| s.iter().copied().filter(|n| *n != 1).collect::<Vec<_>>();
         if trim(&expected) != trim(&stored.shape) {
             self.fault.get_or_insert(CoreError::TensorShape {
@@ -76,7 +78,7 @@ impl ModuleMapper for Loader<'_> {
     }
 }
 
-/// What has been loaded so far of a module whose weights come in pieces.
+/// State of loading a module whose weights arrive in parts.
 #[derive(Clone, Debug, Default)]
 pub struct Loading {
     used: BTreeSet<String>,
@@ -85,19 +87,19 @@ pub struct Loading {
 }
 
 impl Loading {
-    /// Replace those parameters of `module` whose public names are among `tensors`. Tensors that
-    /// `ignore` accepts may be left over.
+    /// Replaces the parameters of `module` whose public names are among `tensors`. Tensors that
+    /// `ignore` accepts may remain unused.
     ///
     /// # Errors
-    /// [`CoreError::TensorShape`] for the first tensor of a wrong shape. The module is not returned
-    /// then.
+    /// [`CoreError::TensorShape`] for the first tensor of a wrong shape. Then the module is not
+    /// returned.
     pub fn take<M: Module>(
         &mut self,
         module: M,
         mut tensors: Tensors,
         ignore: impl Fn(&str) -> bool,
     ) -> Result<M> {
-        // Taken out and not copied: a large tower is in memory once.
+        // Tensors are moved, not copied, so that a large encoder is in memory only once.
         let module = self.fill(module, &mut |name| tensors.tensors.remove(name))?;
         let left = tensors.tensors.into_keys();
         self.unknown.extend(left.filter(|name| !ignore(name)));
@@ -128,11 +130,11 @@ impl Loading {
         Ok(module)
     }
 
-    /// Ends the loading.
+    /// Completes the loading.
     ///
     /// # Errors
-    /// [`CoreError::TensorNames`] listing every parameter that no tensor came for, and every tensor
-    /// that belongs to no parameter or came twice.
+    /// [`CoreError::TensorNames`] listing every parameter without a tensor, and every tensor that
+    /// belongs to no parameter or occurred twice.
     pub fn finish(self) -> Result<()> {
         if self.missing.is_empty() && self.unknown.is_empty() {
             return Ok(());
@@ -144,14 +146,14 @@ impl Loading {
     }
 }
 
-/// Replace every parameter of `module` by the tensor of its public name.
+/// Replaces every parameter of `module` by the tensor of its public name.
 ///
-/// Tensors that `ignore` accepts may be left over; all others must be used.
+/// Tensors that `ignore` accepts may remain unused; all others must be used.
 ///
 /// # Errors
 /// [`CoreError::TensorNames`] listing every missing and unknown tensor, or
-/// [`CoreError::TensorShape`] for the first of a wrong shape. The module is not returned then, so
-/// a partly loaded model cannot be used.
+/// [`CoreError::TensorShape`] for the first tensor of a wrong shape. Then the module is not
+/// returned, so a partly loaded model cannot be used.
 pub fn load<M: Module>(module: M, tensors: &Tensors, ignore: impl Fn(&str) -> bool) -> Result<M> {
     let mut loading = Loading::default();
     let module = loading.fill(module, &mut |name| tensors.tensors.get(name).cloned())?;

@@ -1,22 +1,22 @@
-//! From the path of a parameter in our modules to its public name.
+//! Public names of parameters, derived from their paths in the modules.
 
 /// How the stored tensor differs from the parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// As it is.
+    /// Identical.
     Same,
     /// `(out, in)` in the file, `(in, out)` in the module.
     Transposed,
 }
 
-/// Public name and layout of a parameter.
+/// Returns the public name and the layout of a parameter.
 ///
-/// `path` is the dotted path in the module tree, `owner` the type that holds the parameter as
-/// Burn's module visitors name it (for example `Struct:Linear`).
+/// `path` is the dotted path in the module tree; `owner` is the type that holds the parameter, in
+/// the form of Burn's module visitors (for example `Struct:Linear`).
 #[must_use]
 pub fn public_name(path: &str, owner: &str) -> (String, Layout) {
     let mut parts: Vec<&str> = path.split('.').collect();
-    // `image`, `text` and `lift` only group what the files keep flat.
+    // These modules only group parameters; the names in the files have no such prefix.
     while matches!(
         parts.first(),
         Some(&("image" | "text" | "lift" | "Lorentz" | "Product"))
@@ -46,7 +46,7 @@ pub fn public_name(path: &str, owner: &str) -> (String, Layout) {
     (name, layout)
 }
 
-/// Text blocks carry the names of the original CLIP.
+/// Text blocks have the names of the original CLIP.
 fn text_block_name(name: &str) -> String {
     [
         (".norm1.", ".ln_1."),
@@ -63,7 +63,8 @@ fn text_block_name(name: &str) -> String {
     })
 }
 
-/// Modules of inverted residuals begin with an underscore, as in the published EfficientNets.
+/// Names of the modules of inverted residuals begin with an underscore, as in the published
+/// EfficientNets.
 fn inverted_name(inner: &str) -> String {
     let parts: Vec<&str> = inner.split('.').collect();
     let last = parts.len().saturating_sub(1);

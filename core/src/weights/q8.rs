@@ -1,21 +1,21 @@
-//! Symmetric integers with one scale per output channel (the first dimension), a byte each.
+//! Symmetric quantisation to integers with one scale per output channel (the first dimension),
+//! stored as one byte each.
 
 use super::tensors::HostTensor;
 
-/// Name of a tensor's scales: its own name and this.
+/// Suffix that makes the name of a tensor's scales from the name of the tensor.
 pub const SCALE_SUFFIX: &str = ".q8_scale";
 
-/// Largest value of `q8`: all that a signed byte has.
+/// Largest value of `q8`: the largest signed byte.
 pub const Q8: i8 = 127;
 
-/// Largest value of 7 bits.
+/// Largest value of 7-bit integers.
 pub const Q7: i8 = 63;
 
-/// Largest value of 5 bits.
+/// Largest value of 5-bit integers.
 pub const Q5: i8 = 15;
 
-/// Largest value of `q6`: 63 levels, which take a third fewer bytes than those of [`Q8`] once they
-/// are deflated.
+/// Largest value of `q6`: 63 levels, which take a third fewer bytes than [`Q8`] after compression.
 pub const Q6: i8 = 31;
 
 fn rows(tensor: &HostTensor) -> (usize, usize) {
@@ -23,8 +23,8 @@ fn rows(tensor: &HostTensor) -> (usize, usize) {
     (n, (tensor.data.len() / n).max(1))
 }
 
-/// Whether quantising a tensor saves bytes worth saving: matrices and kernels, not gains, biases,
-/// positions or scalars.
+/// Returns whether quantising a tensor saves a relevant number of bytes: true for matrices and
+/// kernels, false for gains, biases, positions and scalars.
 #[must_use]
 pub fn worthwhile(name: &str, tensor: &HostTensor) -> bool {
     tensor.shape.len() >= 2
@@ -34,8 +34,8 @@ pub fn worthwhile(name: &str, tensor: &HostTensor) -> bool {
         && !name.ends_with("posit_embed")
 }
 
-/// Values in `[-most, most]`, `most` at least 1, and one scale per row, `x ~ value * scale`; a row
-/// of zeros has scale 1.
+/// Returns values in `[-most, most]`, `most` at least 1, and one scale per row, so that
+/// `x ~ value * scale`; a row of zeros has scale 1.
 #[must_use]
 pub fn quantise(tensor: &HostTensor, most: i8) -> (Vec<i8>, Vec<f32>) {
     let most = f32::from(most.max(1));
@@ -54,10 +54,10 @@ pub fn quantise(tensor: &HostTensor, most: i8) -> (Vec<i8>, Vec<f32>) {
     (values, scales)
 }
 
-/// Multiply each row by its scale, in place.
+/// Multiplies each row by its scale, in place.
 ///
 /// # Errors
-/// Says how many scales were expected and found.
+/// A message with the expected and the given number of scales.
 pub fn dequantise(tensor: &mut HostTensor, scale: &HostTensor) -> Result<(), String> {
     let (n, width) = rows(tensor);
     if scale.data.len() != n {

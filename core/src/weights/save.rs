@@ -1,4 +1,4 @@
-//! From a model to named tensors.
+//! Conversion of a model to named tensors.
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::Tensor;
@@ -46,7 +46,7 @@ impl ModuleVisitor for Collector {
                     .insert(name, HostTensor { shape, data });
             }
             Err(e) => {
-                let reason = format!("cannot be read back: {e:?}");
+                let reason = format!("cannot be read from the device: {e:?}");
                 self.fault.get_or_insert(CoreError::Tensor {
                     tensor: name,
                     reason,
@@ -56,11 +56,11 @@ impl ModuleVisitor for Collector {
     }
 }
 
-/// All parameters of a model by their public names, in `f32`. Reads back from the device, so not
-/// for a browser's GPU.
+/// Returns all parameters of a model by their public names, in `f32`. It reads from the device
+/// synchronously, which a browser's GPU does not support.
 ///
 /// # Errors
-/// [`CoreError::Tensor`] when the device does not give a tensor back.
+/// [`CoreError::Tensor`] when the device does not return a tensor.
 pub fn collect<M: Module>(module: &M) -> Result<Tensors> {
     let mut collector = Collector {
         tensors: Tensors::default(),
@@ -75,7 +75,7 @@ pub fn collect<M: Module>(module: &M) -> Result<Tensors> {
     }
 }
 
-/// A safetensors file of all parameters in `f32` with the given metadata.
+/// Returns a safetensors file of all parameters in `f32`, with the given metadata.
 ///
 /// # Errors
 /// As [`collect`].

@@ -10,7 +10,7 @@ use crate::error::{CoreError, Result};
 /// One tensor on the host in `f32`, row major.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostTensor {
-    /// Lengths of its dimensions; empty for a scalar.
+    /// Sizes of its dimensions; empty for a scalar.
     pub shape: Vec<usize>,
     /// Its elements.
     pub data: Vec<f32>,
@@ -58,13 +58,13 @@ fn decode(name: &str, view: &TensorView<'_>) -> Result<HostTensor> {
 }
 
 impl Tensors {
-    /// Read a safetensors file; int8 tensors are multiplied by their scales.
+    /// Reads a safetensors file; int8 tensors are multiplied by their scales.
     ///
     /// # Errors
-    /// [`CoreError::Tensor`] when the file is not safetensors, is cut short, or holds a dtype or
+    /// [`CoreError::Tensor`] when the file is not safetensors, is truncated, or has a dtype or
     /// scale that cannot be used.
     pub fn read(bytes: &[u8]) -> Result<Self> {
-        let broken = |e| fault("*", format!("not a whole safetensors file: {e}"));
+        let broken = |e| fault("*", format!("expected a complete safetensors file: {e}"));
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(broken)?;
         let file = SafeTensors::deserialize(bytes).map_err(broken)?;
         let mut tensors = BTreeMap::new();
@@ -79,7 +79,7 @@ impl Tensors {
         for (name, scale) in scales {
             let tensor = tensors
                 .get_mut(&name)
-                .ok_or_else(|| fault(&name, "has a scale but no values in the file"))?;
+                .ok_or_else(|| fault(&name, "expected a tensor for its scale, found none"))?;
             q8::dequantise(tensor, &scale).map_err(|reason| fault(&name, reason))?;
         }
         let metadata = header
@@ -91,12 +91,11 @@ impl Tensors {
         Ok(Self { tensors, metadata })
     }
 
-    /// Write a safetensors file; a tensor for which `rounded` gives a largest value becomes int8 up
-    /// to that value, with scales.
+    /// Writes a safetensors file. A tensor for which `rounded` returns a largest value is stored as
+    /// int8 up to that value, with scales.
     ///
     /// # Errors
-    /// [`CoreError::Tensor`] when the tensors cannot be laid out (a shape that contradicts its
-    /// data).
+    /// [`CoreError::Tensor`] when the shape of a tensor contradicts its data.
     pub fn write(&self, rounded: impl Fn(&str, &HostTensor) -> Option<i8>) -> Result<Vec<u8>> {
         let mut stored: Vec<(String, Dtype, Vec<usize>, Vec<u8>)> = Vec::new();
         let le = |data: &[f32]| {

@@ -1,4 +1,4 @@
-//! The grammar of `trainer caption`.
+//! Command line of `trainer caption`.
 
 use std::path::PathBuf;
 
@@ -10,25 +10,26 @@ use super::common::Common;
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: trainer caption --model static/models/default photo.jpg --json")]
 pub struct CaptionArgs {
-    /// Run, checkpoint or bundle.
+    /// Run folder, checkpoint or bundle.
     #[arg(long, value_name = "C_OR_BUNDLE")]
     pub model: PathBuf,
-    /// Photos.
+    /// Photos to caption.
     #[arg(required = true, value_name = "PHOTO")]
     pub photos: Vec<PathBuf>,
-    /// Part of the photo to caption, as shares of its width and height.
+    /// Part of the photo to caption: left, top, right and bottom as fractions of its width and
+    /// height.
     #[arg(long, value_name = "x1,y1,x2,y2", value_delimiter = ',', num_args = 1)]
     pub region: Option<Vec<f32>>,
-    /// Node of the taxonomy that the photo is known to show something at or below.
+    /// Taxonomy node; the photo is known to show something at or below it.
     #[arg(long, value_name = "NODE")]
     pub below: Option<String>,
-    /// Print receipts, from which `trainer verify` computes the result again; needs a bundle.
+    /// Print receipts, which `trainer verify` can reproduce; needs a bundle.
     #[arg(long)]
     pub receipt: bool,
-    /// Captions for a checkpoint, see `trainer export`.
+    /// File of captions, when the model is a checkpoint; see `trainer export`.
     #[arg(long, value_name = "FILE")]
     pub captions: Option<PathBuf>,
-    /// Taxonomy for a checkpoint.
+    /// Taxonomy, when the model is a checkpoint.
     #[arg(long, value_name = "FILE")]
     pub taxonomy: Option<PathBuf>,
     /// Shared arguments.

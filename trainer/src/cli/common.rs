@@ -1,16 +1,17 @@
-//! Arguments that all computing commands share.
+//! Arguments shared by all commands that run a model.
 
 use clap::Args;
 
 use crate::device::Backend;
 
-/// Arguments that all computing commands share.
+/// Arguments shared by all commands that run a model.
 #[derive(Args, Clone, Debug)]
 pub struct Common {
     /// Device to compute on.
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: Backend,
-    /// Never use the network. Only `import` ever does; accepted so that scripts can say it.
+    /// Never use the network. Only `import` ever uses it; other commands accept the flag so that
+    /// scripts can always pass it.
     #[arg(long)]
     pub offline: bool,
     /// Print the result as JSON on standard output.

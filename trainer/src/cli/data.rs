@@ -1,4 +1,4 @@
-//! The grammar of `trainer data`.
+//! Command line of `trainer data`.
 
 use std::path::PathBuf;
 
@@ -7,18 +7,18 @@ use clap::{Args, Subcommand, ValueEnum};
 /// Commands on datasets.
 #[derive(Debug, Subcommand)]
 pub enum DataCommand {
-    /// Count what is there and what is broken.
+    /// Count the records of a dataset and the broken ones.
     Audit(AuditArgs),
-    /// Write shards with boxes cut out.
+    /// Write shards with the boxes cropped.
     Prepare(PrepareArgs),
 }
 
-/// Datasets whose shards can be read.
+/// Datasets that can be audited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AuditDataset {
     /// Image-text-box shards: parquet, img2dataset tars, prepared tars.
     Grit,
-    /// Coloured shapes made on the fly; takes no path.
+    /// Coloured shapes generated on the fly; takes no path.
     Synthetic,
 }
 
@@ -29,17 +29,17 @@ pub enum PrepareDataset {
     Grit,
 }
 
-/// Read every record and picture of a dataset and count what is there.
+/// Read every record and image of a dataset; count records, boxes and broken records.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: trainer data audit --dataset grit 'shards/*.parquet' more.tar")]
 pub struct AuditArgs {
     /// Kind of dataset.
     #[arg(long, value_enum)]
     pub dataset: AuditDataset,
-    /// Files, folders and globs, mixed.
+    /// Files, folders and globs, in any mix.
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Threads; 0 takes one per core.
+    /// Number of threads; 0 for one per core.
     #[arg(long, default_value_t = 0)]
     pub workers: usize,
     /// Print the counts as one JSON object.
@@ -47,23 +47,24 @@ pub struct AuditArgs {
     pub json: bool,
 }
 
-/// Write shards with boxes cut out, 224 px on white, readable by the reference implementations.
+/// Write shards with each box cropped, padded with white and resized to 224 px, in the format of
+/// the reference implementations.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: trainer data prepare --dataset grit shards/ --out prepared/\n\
-                        A call that was interrupted goes on where it stopped."
+                        Run an interrupted call again to resume it."
 )]
 pub struct PrepareArgs {
     /// Kind of dataset.
     #[arg(long, value_enum)]
     pub dataset: PrepareDataset,
-    /// Files, folders and globs, mixed.
+    /// Files, folders and globs, in any mix.
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<PathBuf>,
     /// Folder for the prepared shards.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// Threads; 0 takes one per core.
+    /// Number of threads; 0 for one per core.
     #[arg(long, default_value_t = 0)]
     pub workers: usize,
     /// Print the counts as one JSON object.

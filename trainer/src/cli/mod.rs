@@ -1,4 +1,4 @@
-//! The grammar of the command line, and nothing else: one file a command.
+//! Definition of the command line, and nothing else: one file per command.
 
 mod caption;
 mod common;
@@ -28,7 +28,7 @@ pub use verify::VerifyArgs;
 #[derive(Debug, Parser)]
 #[command(name = "trainer", version, propagate_version = true)]
 pub struct Cli {
-    /// Command.
+    /// Command to run.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -38,22 +38,22 @@ pub struct Cli {
 pub enum Command {
     /// Train a model.
     Fit(Box<FitArgs>),
-    /// Measure a model; one JSON object a task.
+    /// Evaluate a model; one JSON object per task.
     Eval(Box<EvalArgs>),
-    /// Caption photos as the page does.
+    /// Caption photos in the same way as the page.
     Caption(CaptionArgs),
-    /// Embed pictures or texts.
+    /// Embed images or texts.
     Embed(EmbedArgs),
-    /// Turn a published checkpoint into one of ours.
+    /// Convert a published checkpoint to an Espalier checkpoint.
     Import(Box<ImportArgs>),
     /// Write a quantised bundle for the page, or a checkpoint for other programs.
     Export(ExportArgs),
-    /// Compute a result of the page again, and say where it differs.
+    /// Recompute a result of the page and list the differences.
     Verify(VerifyArgs),
-    /// Draw a figure, SVG or PNG.
+    /// Draw a figure as SVG or PNG.
     #[command(subcommand)]
     Plot(PlotCommand),
-    /// Look at a dataset or prepare it.
+    /// Audit or prepare a dataset.
     #[command(subcommand)]
     Data(DataCommand),
 }

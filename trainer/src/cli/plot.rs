@@ -1,4 +1,4 @@
-//! The grammar of `trainer plot`.
+//! Command line of `trainer plot`.
 
 use std::path::PathBuf;
 
@@ -13,35 +13,35 @@ use crate::plot::disk::{By, Centre};
 /// A kind of figure.
 #[derive(Debug, Subcommand)]
 pub enum PlotCommand {
-    /// How far from the root pictures, texts and boxes lie.
+    /// Distances of images, texts and boxes from the root.
     Norms(NormsArgs),
-    /// What a walk from a photo to the root, or to another photo, passes.
+    /// Texts and images along the path from a photo to the root or to another photo.
     Traversal(TraversalArgs),
     /// A taxonomy in the Poincaré disk.
     Disk(DiskArgs),
-    /// A lineage of a taxonomy among its siblings, by UMAP.
+    /// A path of a taxonomy and the siblings of its nodes, by UMAP.
     Umap(UmapArgs),
-    /// Factors of two texts and their composition, for product models.
+    /// Factors that two texts and their composition use, for product models.
     Factors(FactorsArgs),
-    /// Precision and recall of finding parts by their whole.
+    /// Precision and recall of retrieving boxes with their whole image.
     Pr(PrArgs),
-    /// The ladder of a photo.
+    /// The ladder of a photo: its captions from general to specific.
     Ladder(LadderArgs),
 }
 
-/// What every figure takes.
+/// Arguments of every figure.
 #[derive(Args, Clone, Debug)]
 pub struct FigureArgs {
-    /// Where to write it; a file that is there is replaced.
+    /// Output file; an existing file is replaced.
     #[arg(long, value_name = "FILE.svg|FILE.png")]
     pub out: PathBuf,
-    /// Colours.
+    /// Colour theme.
     #[arg(long, value_enum, default_value = "light")]
     pub theme: Theme,
-    /// Pixels of a PNG for each unit of the SVG; 3 prints a column with 300 dots an inch.
+    /// Pixels of a PNG per unit of the SVG; 3 gives a column-wide figure 300 dots per inch.
     #[arg(long, default_value_t = 3.0, value_name = "N")]
     pub scale: f64,
-    /// Seed of all that is random.
+    /// Random seed.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// Shared arguments.
@@ -52,7 +52,7 @@ pub struct FigureArgs {
 /// A figure of one model.
 #[derive(Args, Clone, Debug)]
 pub struct ModelFigure {
-    /// Run, checkpoint or bundle.
+    /// Run folder, checkpoint or bundle.
     #[arg(long, value_name = "C_OR_BUNDLE")]
     pub model: PathBuf,
     /// The figure.
@@ -60,7 +60,7 @@ pub struct ModelFigure {
     pub figure: FigureArgs,
 }
 
-/// Pictures that a figure is made of.
+/// Data of a figure.
 #[derive(Args, Clone, Debug)]
 pub struct DataArgs {
     /// Kind of dataset.
@@ -69,22 +69,22 @@ pub struct DataArgs {
     /// Files, folders and globs.
     #[arg(long, num_args = 1.., value_name = "PATH")]
     pub data: Vec<PathBuf>,
-    /// Most pictures to read.
+    /// Maximum number of images to read.
     #[arg(long, value_name = "N")]
     pub samples: Option<usize>,
-    /// Share of broken records at which to stop.
+    /// Fraction of broken records at which the command stops.
     #[arg(long, default_value_t = 0.01, value_name = "SHARE")]
     pub max_broken: f64,
 }
 
-/// How far from the root pictures, texts and boxes lie: a histogram with smooth curves.
+/// Distances of images, texts and boxes from the root: a histogram with smooth curves.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: trainer plot norms --model static/models/default --data val.parquet \
     --out norms.svg"
 )]
 pub struct NormsArgs {
-    /// Pictures; 2000 where no number is given.
+    /// Images; 2000 by default.
     #[command(flatten)]
     pub data: DataArgs,
     /// The model and the figure.
@@ -92,32 +92,33 @@ pub struct NormsArgs {
     pub of: ModelFigure,
 }
 
-/// What a walk passes: the texts, and pictures if wanted, that are nearest at each step, in order.
+/// Follow the path from a photo to the root or to another photo. At each step the nearest text, or
+/// with --pictures also the nearest image, is found; the figure shows them in order.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: trainer plot traversal --model static/models/default --image cat.jpg \
     --out walk.png"
 )]
 pub struct TraversalArgs {
-    /// Photo where the walk begins.
+    /// Photo where the path starts.
     #[arg(long, value_name = "PHOTO")]
     pub image: PathBuf,
-    /// Photo where it ends; the root where not given.
+    /// Photo where the path ends; default: the root.
     #[arg(long, value_name = "PHOTO")]
     pub to: Option<PathBuf>,
-    /// Points of the walk.
+    /// Number of points on the path.
     #[arg(long, default_value_t = 50, value_name = "N")]
     pub steps: usize,
-    /// Texts to find, one a line; those of the data or of the bundle where not given.
+    /// File of candidate texts, one per line; default: the texts of the data or of the bundle.
     #[arg(long, value_name = "FILE")]
     pub texts: Option<PathBuf>,
-    /// Find the pictures and boxes of the data too.
+    /// Also use the images and boxes of the data as candidates.
     #[arg(long)]
     pub pictures: bool,
-    /// Find only what entails the point of the walk, as MERU does.
+    /// Only accept candidates that entail the point on the path, as MERU does.
     #[arg(long)]
     pub entailment: bool,
-    /// Pictures whose captions, phrases and boxes can be found; 500 where no number is given.
+    /// Images whose captions, phrases and boxes are candidates; 500 by default.
     #[command(flatten)]
     pub data: DataArgs,
     /// The model and the figure.
@@ -125,32 +126,32 @@ pub struct TraversalArgs {
     pub of: ModelFigure,
 }
 
-/// A taxonomy, and photos, in the Poincaré disk.
+/// A taxonomy and photos in the Poincaré disk.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: trainer plot disk --model static/models/default --by horopca \
     --out disk.svg"
 )]
 pub struct DiskArgs {
-    /// How points come into the disk.
+    /// How points are projected to the disk.
     #[arg(long, value_enum, default_value = "horopca")]
     pub by: By,
-    /// What lies in the middle.
+    /// Point at the centre of the disk.
     #[arg(long, value_enum, default_value = "root")]
     pub centre: Centre,
-    /// Taxonomy; that of the bundle or of the run where not given.
+    /// Taxonomy; default: that of the bundle or of the run.
     #[arg(long, value_name = "FILE")]
     pub taxonomy: Option<PathBuf>,
-    /// Most nodes to draw, the broadest first.
+    /// Maximum number of nodes to draw, broadest first.
     #[arg(long, default_value_t = 200, value_name = "N")]
     pub nodes: usize,
-    /// Factor of a product model, counted from 1; the one that is used most where not given.
+    /// Factor of a product model, counted from 1; default: the one that is used most.
     #[arg(long, value_name = "N")]
     pub factor: Option<usize>,
-    /// Prompt set.
+    /// Prompt set for the texts of the nodes.
     #[arg(long, default_value = "simple-1", value_name = "NAME")]
     pub prompts: String,
-    /// Photos to draw too; 200 where no number is given.
+    /// Photos to draw as well; 200 by default.
     #[command(flatten)]
     pub data: DataArgs,
     /// The model and the figure.
@@ -158,20 +159,20 @@ pub struct DiskArgs {
     pub of: ModelFigure,
 }
 
-/// A lineage of a taxonomy among the siblings of its nodes, by UMAP of their texts.
+/// A path of a taxonomy and the siblings of its nodes, by UMAP of their texts.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: trainer plot umap --model static/models/default --label goldfish \
     --out lineage.svg"
 )]
 pub struct UmapArgs {
-    /// Last node of the lineage, by id or name.
+    /// Last node of the path, by id or name.
     #[arg(long, value_name = "NODE")]
     pub label: String,
-    /// Taxonomy; that of the bundle or of the run where not given.
+    /// Taxonomy; default: that of the bundle or of the run.
     #[arg(long, value_name = "FILE")]
     pub taxonomy: Option<PathBuf>,
-    /// How the text of a node is made of names.
+    /// How the text of a node is built from names.
     #[arg(long, value_enum, default_value = "name")]
     pub rank_text: RankText,
     /// The model and the figure.
@@ -179,7 +180,7 @@ pub struct UmapArgs {
     pub of: ModelFigure,
 }
 
-/// Which factors of a product model two texts use, and their composition.
+/// Factors of a product model that two texts and their composition use.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: trainer plot factors --model logs/phyclip --out factors.svg \
@@ -198,20 +199,20 @@ pub struct FactorsArgs {
     pub of: ModelFigure,
 }
 
-/// Precision and recall of finding boxes by the picture that they are parts of.
+/// Precision and recall of retrieving boxes with the image that they are parts of.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: trainer plot pr --model logs/parts logs/clip --data val.parquet \
     --out pr.svg\n         trainer plot pr --eval parts.json clip.json --out pr.svg"
 )]
 pub struct PrArgs {
-    /// Runs, checkpoints or bundles; one curve each.
+    /// Run folders, checkpoints or bundles; one curve each.
     #[arg(long, num_args = 1.., required_unless_present = "eval", value_name = "C_OR_BUNDLE")]
     pub model: Vec<PathBuf>,
-    /// Results of `trainer eval --task parts --json`, in place of models; one curve an object.
+    /// Results of `trainer eval --task parts --json`, instead of models; one curve per object.
     #[arg(long, num_args = 1.., conflicts_with_all = ["model", "data"], value_name = "FILE")]
     pub eval: Vec<PathBuf>,
-    /// Pictures with boxes; 500 where no number is given.
+    /// Images with boxes; 500 by default.
     #[command(flatten)]
     pub data: DataArgs,
     /// The figure.
@@ -226,13 +227,13 @@ pub struct PrArgs {
     --out ladder.svg"
 )]
 pub struct LadderArgs {
-    /// Photo.
+    /// Photo to draw.
     #[arg(value_name = "PHOTO")]
     pub photo: PathBuf,
-    /// Captions for a checkpoint, see `trainer export`.
+    /// File of captions, when the model is a checkpoint; see `trainer export`.
     #[arg(long, value_name = "FILE")]
     pub captions: Option<PathBuf>,
-    /// Taxonomy for a checkpoint.
+    /// Taxonomy, when the model is a checkpoint.
     #[arg(long, value_name = "FILE")]
     pub taxonomy: Option<PathBuf>,
     /// The model and the figure.

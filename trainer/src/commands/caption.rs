@@ -19,10 +19,10 @@ use crate::model_file::{self, is_bundle, read_bundle};
 /// Parts of a bundle that a caption needs.
 pub const PARTS: [Part; 4] = [Part::Captions, Part::Taxonomy, Part::Image, Part::Selftest];
 
-/// A bundle, or a checkpoint with captions and a taxonomy, made ready to caption photos.
+/// Opens a bundle, or a checkpoint with captions and a taxonomy, for captioning photos.
 ///
 /// # Errors
-/// Bad usage for captions or a taxonomy beside a bundle, and for files that cannot be read.
+/// Bad usage for captions or a taxonomy given with a bundle, and for files that cannot be read.
 pub fn captioner(
     path: &Path,
     captions: Option<&PathBuf>,
@@ -33,7 +33,7 @@ pub fn captioner(
         for (flag, given) in [("--captions", captions), ("--taxonomy", taxonomy)] {
             if given.is_some() {
                 return Err(usage(format!(
-                    "{flag}: a bundle has its own; give a checkpoint for it"
+                    "{flag}: a bundle has its own; use the flag with a checkpoint only"
                 )));
             }
         }
@@ -68,21 +68,22 @@ fn milliseconds(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1e3
 }
 
-/// How a photo is to be read.
+/// Options for captioning a photo.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// Part of it, as shares of its sides; all of it where there is none.
+    /// Left, top, right and bottom of a part of the photo, as fractions of its sides; `None` for
+    /// the whole photo.
     pub region: Option<[f32; 4]>,
-    /// Node that it is known to show something at or below.
+    /// Taxonomy node; the photo is known to show something at or below it.
     pub below: Option<&'a str>,
-    /// Engine, for the result.
+    /// Name of the backend, for the result.
     pub backend: &'a str,
 }
 
-/// Read a photo from its file's bytes, as the page does.
+/// Captions a photo from its file's bytes, in the same way as the page.
 ///
 /// # Errors
-/// Bad usage for bytes that are no photo, a region without pixels, an unknown node.
+/// Bad usage for bytes that are not a photo, a region without pixels, or an unknown node.
 pub fn read(
     captioner: &Captioner,
     path: &Path,
@@ -95,7 +96,7 @@ pub fn read(
     if let Some(region) = wanted.region {
         photo = photo.part(region).ok_or_else(|| {
             usage(format!(
-                "--region {region:?}: holds no pixel of {}",
+                "--region {region:?}: expected a part of {}, found no pixel of it",
                 path.display()
             ))
         })?;
@@ -130,13 +131,14 @@ fn caption(
     read(captioner, path, &bytes, wanted)
 }
 
-/// The manifest that receipts are written with.
+/// Returns the manifest for receipts, if receipts are requested.
 fn manifest_for_receipts(args: &CaptionArgs) -> anyhow::Result<Option<Manifest>> {
     match (args.receipt, is_bundle(&args.model)) {
         (false, _) => Ok(None),
         (true, true) => Ok(Some(read_bundle(&args.model, &[])?.1)),
         (true, false) => Err(usage(format!(
-            "--receipt: {} is no bundle; a receipt names one by its hash, so export it first",
+            "--receipt: expected a bundle, found {}; a receipt names its bundle by hash, so export \
+             the checkpoint first",
             args.model.display()
         ))),
     }
@@ -153,7 +155,7 @@ fn show(path: &Path, result: &CaptionResult) {
     let mut words = Vec::new();
     for step in &result.taxonomy.path {
         let stop = if step.id == result.taxonomy.stop {
-            " (sure so far)"
+            " (supported down to here)"
         } else {
             ""
         };
@@ -162,7 +164,7 @@ fn show(path: &Path, result: &CaptionResult) {
     println!("  {}", words.join(" > "));
 }
 
-/// Caption photos, one after another; a photo that cannot be read does not stop the others.
+/// Captions photos one after another; a photo that cannot be read does not stop the others.
 ///
 /// # Errors
 /// Bad usage (exit code 2) for a bundle or a photo that cannot be read, after the other photos.

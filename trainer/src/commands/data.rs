@@ -13,14 +13,14 @@ use crate::data::tools::audit::{AuditReport, audit as read_all};
 use crate::data::tools::prepare::{PrepareReport, prepare as write_all};
 use crate::data::{DataError, Grit, Synthetic};
 
-/// Labels that the table lists.
+/// Number of labels listed in the table.
 const LISTED_LABELS: usize = 5;
-/// Time between two lines of progress in a pipe.
+/// Interval between progress lines when standard error is not a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);
-/// Records and picture size of the synthetic set when it is audited.
+/// Number of records and image side in pixels of the synthetic dataset in an audit.
 const SYNTHETIC: (u64, u32) = (4096, 64);
 
-/// Reads everything and prints a table, or JSON.
+/// Reads the whole dataset and prints counts as a table or as JSON.
 ///
 /// # Errors
 /// If the dataset cannot be opened; broken records are counted, not an error.
@@ -31,7 +31,7 @@ pub fn audit(args: &AuditArgs) -> anyhow::Result<()> {
             if let Some(path) = args.paths.first() {
                 return Err(DataError::Setting {
                     field: "PATH",
-                    expected: "absent, as the synthetic dataset is made on the fly",
+                    expected: "absent, because the synthetic dataset is generated on the fly",
                     found: path.display().to_string(),
                 }
                 .into());
@@ -71,7 +71,7 @@ fn pool(workers: usize) -> anyhow::Result<rayon::ThreadPool> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(workers)
         .build()
-        .context("starting the workers")
+        .context("starting the worker threads")
 }
 
 fn print(text: &str) -> anyhow::Result<()> {
@@ -95,7 +95,7 @@ impl Table {
         self.row(name, grouped(value));
     }
 
-    /// A row that is left out when there is nothing to say.
+    /// Adds a row for a problem; omits it if the count is 0.
     fn problem(&mut self, name: &str, value: u64) {
         if value > 0 {
             self.count(&format!("  {name}"), value);
@@ -118,7 +118,7 @@ impl Table {
     }
 }
 
-/// `1234567` as `1,234,567`.
+/// Formats `1234567` as `1,234,567`.
 fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -159,19 +159,19 @@ fn audit_table(report: &AuditReport) -> String {
         "phrase repeated in its record (skipped)",
         boxes.repeated_phrase,
     );
-    table.problem("offset past the end (cut)", boxes.offset_past_the_end);
+    table.problem("offset past the end (truncated)", boxes.offset_past_the_end);
     table.problem("phrase blank (skipped)", boxes.blank_phrase);
     table.problem("fewer than six numbers (skipped)", boxes.too_few_numbers);
     table.problem("number not finite (skipped)", boxes.not_finite);
-    table.problem("box outside the picture (clamped)", boxes.outside);
+    table.problem("box outside the image (clamped)", boxes.outside);
     table.problem("box inverted or empty (skipped)", boxes.inverted);
     table.problem(
-        "records with synsets for other boxes",
+        "records with more or fewer synsets than noun chunks",
         boxes.synsets_misaligned,
     );
     table.count("boxes with a phrase", report.usable_boxes);
-    table.count("different phrases", report.unique_phrases as u64);
-    table.count("records without box", report.records_without_box);
+    table.count("distinct phrases", report.unique_phrases as u64);
+    table.count("records without a box", report.records_without_box);
     for limit in &report.size_limits {
         table.row(
             format!("boxes up to {:.1} px squared", limit.min_box_px),
@@ -195,7 +195,7 @@ fn audit_table(report: &AuditReport) -> String {
     table.row(
         "labels",
         format!(
-            "{}, {} different",
+            "{}, {} distinct",
             grouped(labels.total),
             grouped(labels.distinct as u64)
         ),
@@ -210,9 +210,9 @@ fn audit_table(report: &AuditReport) -> String {
     }
     let pictures = &report.pictures;
     table.row(
-        "picture sides",
+        "image sides",
         format!(
-            "{} to {} px, {} different sizes",
+            "{} to {} px, {} distinct sizes",
             pictures.min_side,
             pictures.max_side,
             grouped(pictures.distinct as u64)
@@ -229,7 +229,7 @@ fn prepare_table(report: &PrepareReport) -> String {
     table.row(
         "shards",
         format!(
-            "{}  ({} were done before)",
+            "{}  ({} already prepared)",
             report.shards.len(),
             report.already_done
         ),
@@ -247,10 +247,10 @@ fn prepare_table(report: &PrepareReport) -> String {
     text
 }
 
-/// Progress on standard error: a bar on a terminal, a line now and then in a pipe.
+/// Progress on standard error: a bar on a terminal, otherwise a line every [`LINE_EVERY`].
 struct Progress {
     bar: ProgressBar,
-    /// In a pipe: what it is called and when to write the next line.
+    /// Without a terminal: the name and the time of the next line.
     lines: Option<(&'static str, Mutex<Instant>)>,
 }
 
@@ -278,14 +278,14 @@ impl Progress {
         let Some((name, next)) = &self.lines else {
             return;
         };
-        // Another thread that holds the lock is writing the line.
+        // If another thread holds the lock, it is writing the line.
         let Ok(mut next) = next.try_lock() else {
             return;
         };
         if Instant::now() >= *next {
             *next = Instant::now() + LINE_EVERY;
             let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
-            // Progress that cannot be written must not stop the work.
+            // A failure to write progress must not stop the work.
             let _ = writeln!(
                 stderr(),
                 "{name}: {} of {} records",
@@ -339,6 +339,6 @@ mod tests {
             data.units().len().to_string()
         );
         assert!(value("boxes up to 32.0 px squared").contains("300 records keep no box"));
-        assert!(value("picture sides").starts_with("32 to 32 px"));
+        assert!(value("image sides").starts_with("32 to 32 px"));
     }
 }

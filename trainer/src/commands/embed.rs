@@ -18,7 +18,7 @@ use crate::eval::{embed, stored};
 use crate::exit::usage;
 use crate::model_file::{self, Model};
 
-/// Pictures that are encoded at a time.
+/// Number of images encoded at a time.
 const BATCH: usize = 32;
 
 /// Names and embeddings of the rows of a result.
@@ -80,7 +80,7 @@ fn images(
                     );
                     pictures.push(picture);
                 }
-                Err(e) => eprintln!("left out {}: {e}", path.display()),
+                Err(e) => eprintln!("skipping {}: {e}", path.display()),
             }
         }
         if pictures.is_empty() {
@@ -92,7 +92,7 @@ fn images(
     }
     if names.is_empty() {
         return Err(usage(format!(
-            "--images {}: no picture in it",
+            "--images {}: expected a folder with images, found none",
             folder.display()
         )));
     }
@@ -104,16 +104,19 @@ fn texts(model: &Model, file: &Path, device: &Device) -> anyhow::Result<Embedded
         fs::read_to_string(file).map_err(|e| usage(format!("--texts {}: {e}", file.display())))?;
     let lines: Vec<String> = text.lines().map(str::to_owned).collect();
     if lines.is_empty() {
-        return Err(usage(format!("--texts {}: no line in it", file.display())));
+        return Err(usage(format!(
+            "--texts {}: expected one text per line, found an empty file",
+            file.display()
+        )));
     }
     let points = embed::texts(model, &lines, device)?;
     Ok((lines, points))
 }
 
-/// Embed pictures or texts and write them as safetensors.
+/// Embeds images or texts and writes the embeddings as safetensors.
 ///
 /// # Errors
-/// Bad usage (exit code 2), or a failing device (1).
+/// Bad usage (exit code 2), or a device failure (1).
 pub fn run(args: &EmbedArgs) -> anyhow::Result<()> {
     let extension = args
         .out
@@ -130,7 +133,7 @@ pub fn run(args: &EmbedArgs) -> anyhow::Result<()> {
     let (names, points) = match (&args.images, &args.texts) {
         (Some(folder), _) => images(&model, folder, &Taken::of(args, &device)?, &device)?,
         (None, Some(file)) => texts(&model, file, &device)?,
-        (None, None) => return Err(usage("expected --images or --texts")),
+        (None, None) => return Err(usage("expected --images or --texts, found neither")),
     };
     let shape = vec![points.len(), points.first().map_or(0, Vec::len)];
     let tensor = HostTensor {

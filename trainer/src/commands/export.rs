@@ -27,19 +27,19 @@ use crate::export::{Bundle, Contents, ExportDtype, captions, card, nouns};
 use crate::fit::{Source, source};
 use crate::model_file::{self, Model};
 
-/// Pictures that are encoded at a time.
+/// Number of images encoded at a time.
 const BATCH: usize = 64;
 
-/// The configuration of the run that a model comes from, if it says.
+/// Returns the configuration of the run that produced a model, if the model records it.
 fn run_of(model: &Model) -> Option<TrainConfig> {
     let table: Table = model.card.run.parse().ok()?;
     TrainConfig::resolve(None, table, &[]).ok()
 }
 
-/// Taxonomy by flag, else of the run, else the shipped one.
+/// Returns the taxonomy of the flag, else of the run, else the shipped one.
 ///
 /// # Errors
-/// Bad usage when the file cannot be read, a taxonomy error naming the line.
+/// Bad usage if the file cannot be read, or a taxonomy error naming the line.
 pub fn taxonomy(flag: Option<&PathBuf>, model: &Model) -> anyhow::Result<Taxonomy> {
     match (flag, run_of(model)) {
         (None, Some(config)) => source::taxonomy(&config),
@@ -47,10 +47,11 @@ pub fn taxonomy(flag: Option<&PathBuf>, model: &Model) -> anyhow::Result<Taxonom
     }
 }
 
-/// The probe and what to call it: by flag, else the run's validation data, else its training data.
+/// Returns the probe and its description: the data of the flag, else the run's validation data,
+/// else its training data.
 fn probe(args: &ExportArgs, model: &Model) -> anyhow::Result<(Arc<dyn Dataset>, String)> {
     if !args.probe.is_empty() {
-        // Names alone: a card goes where the folders of whoever wrote it mean nothing.
+        // Only file names: folders of this machine mean nothing to readers of the model card.
         let names = args.probe.iter().map(|path| {
             let name = path.file_name().unwrap_or(path.as_os_str());
             name.display().to_string()
@@ -59,21 +60,27 @@ fn probe(args: &ExportArgs, model: &Model) -> anyhow::Result<(Arc<dyn Dataset>, 
         return Ok((open::labelled(&args.probe)?, names.join(", ")));
     }
     let config = run_of(model).ok_or_else(|| {
-        usage("the checkpoint names no data; give labelled pictures with --probe")
+        usage("the checkpoint records no training data; give labelled images with --probe")
     })?;
-    let hint = "; give labelled pictures with --probe";
+    let hint = "; give labelled images with --probe";
     if !config.dataset.val_data.is_empty() {
         let data = open::labelled(&config.dataset.val_data);
         let data = data.map_err(|e| usage(format!("the run's validation data: {e}{hint}")))?;
         return Ok((data, "the run's validation data".into()));
     }
-    eprintln!("the run has no validation data: calibrates on its training data, too confidently");
+    eprintln!(
+        "the run has no validation data; calibrating on its training data, which gives \
+         overconfident probabilities"
+    );
     let source = Source::open(&config);
     let source = source.map_err(|e| usage(format!("the run's data: {e}{hint}")))?;
-    Ok((source.data, "the run's training data, so too high".into()))
+    Ok((
+        source.data,
+        "the run's training data, so the values are too high".into(),
+    ))
 }
 
-/// How up to `size` pictures of the probe are read.
+/// Returns the settings for reading up to `size` images of the probe.
 fn reading(size: usize) -> Reading {
     Reading {
         batch_size: BATCH,
@@ -92,7 +99,7 @@ fn side<'a>(
     let pictures = embed::labelled(model, probe, taxonomy, reading(size), device)?;
     if pictures.labels.is_empty() {
         return Err(usage(
-            "the probe has no picture with a label of the taxonomy; see --probe",
+            "--probe: expected images with labels of the taxonomy, found none",
         ));
     }
     let nodes = zero_shot::classes_of(&pictures);
@@ -104,13 +111,13 @@ fn side<'a>(
     })
 }
 
-/// Write a checkpoint for other programs, bit for bit.
+/// Writes a checkpoint for other programs, with bit-identical weights.
 fn publish(args: &ExportArgs, name: &str, notes: &str) -> anyhow::Result<()> {
     let (_, _, card, tensors) = model_file::read(&args.checkpoint)?;
     let checkpoint = Checkpoint { card, tensors };
     let Some(out) = args.out.as_deref().filter(|_| args.site.is_none()) else {
         return Err(usage(
-            "--site: a site is made of a bundle; leave --format out, or give --out instead",
+            "--site: a site needs a bundle; omit --format, or give --out instead of --site",
         ));
     };
     let files = published::write(&checkpoint, args.format, (out, args.force), (name, notes))?;
@@ -122,10 +129,11 @@ fn publish(args: &ExportArgs, name: &str, notes: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Export a checkpoint, as a bundle or for other programs.
+/// Exports a checkpoint as a bundle or for other programs.
 ///
 /// # Errors
-/// Bad usage or data (exit code 2); a refused quantisation (3), and then nothing is written.
+/// Bad usage or data (exit code 2), or a quantisation that the gate refuses (3); nothing is written
+/// then.
 pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let notes = match &args.notes {
         Some(path) => std::fs::read_to_string(path)
@@ -151,7 +159,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
             .print(args.common.json);
         return Ok(());
     }
-    // A bundle that is wanted for a site alone is put together beside it, and then moved in whole.
+    // A bundle that is needed only for a site is built in a temporary folder and then copied.
     let parked = match &args.out {
         Some(_) => None,
         None => Some(tempfile::tempdir()?),
@@ -159,7 +167,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let out = match (&args.out, &parked) {
         (Some(out), _) => out.clone(),
         (None, Some(parked)) => parked.path().join("bundle"),
-        (None, None) => return Err(usage("--out: a folder is needed")),
+        (None, None) => return Err(usage("--out: expected a folder, found none")),
     };
     let device = args.common.backend.device()?;
     let model = model_file::open(&args.checkpoint, &device)?;
@@ -190,7 +198,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
         )?)
     };
     eprintln!(
-        "embeds {} captions and {} labels",
+        "embedding {} captions and {} labels",
         captions.len(),
         taxonomy.labelled().len()
     );
@@ -202,7 +210,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let stored = model_file::from_bundle(bundle.manifest.clone(), &bundle.checked()?, &device)?;
     let captioner = open(&bundle)?;
     eprintln!(
-        "compares on up to {} pictures of {probe_name}",
+        "comparing on up to {} images of {probe_name}",
         args.probe_size
     );
     let stored = side(

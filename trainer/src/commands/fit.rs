@@ -24,7 +24,7 @@ use crate::model_file::{self, is_bundle};
 /// Name of the resolved configuration in the folder of a run.
 pub const CONFIG: &str = "config.toml";
 
-/// Blocks of the configuration.
+/// Names of the blocks of the configuration.
 const BLOCKS: [&str; 5] = ["dataset", "model", "optim", "loss", "train"];
 
 fn insert(table: &mut Table, block: &str, key: &str, value: impl Serialize) -> anyhow::Result<()> {
@@ -38,7 +38,7 @@ fn insert(table: &mut Table, block: &str, key: &str, value: impl Serialize) -> a
     Ok(())
 }
 
-/// The flags that were given, as a layer of the configuration.
+/// Returns the given flags as a layer of the configuration.
 fn layer(args: &FitArgs) -> anyhow::Result<Table> {
     let mut t = Table::new();
     macro_rules! flag {
@@ -94,7 +94,7 @@ fn layer(args: &FitArgs) -> anyhow::Result<Table> {
     Ok(t)
 }
 
-/// A name that is not taken: `grit-hycoclip-1`, `-2`, …
+/// Returns an unused name for the run: `grit-hycoclip-1`, `-2`, …
 fn free_name(args: &FitArgs, config: &TrainConfig) -> String {
     let kind = match config.dataset.kind {
         DatasetKind::Grit => "grit",
@@ -110,17 +110,21 @@ fn free_name(args: &FitArgs, config: &TrainConfig) -> String {
         .unwrap_or(stem)
 }
 
-/// The checkpoint that `--resume` means.
+/// Returns the checkpoint that `--resume` names; `None` without the flag, or if the run has no
+/// checkpoint yet.
 fn resumed(args: &FitArgs) -> anyhow::Result<Option<PathBuf>> {
     let Some(what) = &args.resume else {
         return Ok(None);
     };
     let name = args.name.as_deref().ok_or_else(|| {
-        usage("--resume: say which run with --name NAME (and --logs DIR if it is not in logs/)")
+        usage("--resume: name the run with --name NAME (and --logs DIR if it is not in logs/)")
     })?;
     let folder = args.logs.join(name);
     if !folder.join(CONFIG).exists() {
-        return Err(usage(format!("--resume: {} is no run", folder.display())));
+        return Err(usage(format!(
+            "--resume: expected a run with a {CONFIG}, found none at {}",
+            folder.display()
+        )));
     }
     if what != "latest" {
         let path = PathBuf::from(what);
@@ -130,15 +134,15 @@ fn resumed(args: &FitArgs) -> anyhow::Result<Option<PathBuf>> {
     let found = latest(&folder);
     if found.is_none() {
         eprintln!(
-            "{}: no whole checkpoint yet; begins at step 0",
+            "{}: no complete checkpoint yet; starting at step 0",
             folder.display()
         );
     }
     Ok(found)
 }
 
-/// `--data` takes everything up to the next flag, so `key=value` pairs behind it arrive among the
-/// paths: those that name no file are what they look like.
+/// Moves `key=value` pairs from the paths to the pairs. `--data` takes all arguments up to the next
+/// flag, so pairs after it are parsed as paths; one that names no existing file is a pair.
 fn with_pairs_apart(args: &FitArgs) -> FitArgs {
     let mut args = args.clone();
     let is_pair = |path: &PathBuf| {
@@ -164,7 +168,7 @@ fn with_pairs_apart(args: &FitArgs) -> FitArgs {
 fn configuration(args: &FitArgs) -> anyhow::Result<TrainConfig> {
     let mut flags = Table::new();
     if let (Some(_), Some(name)) = (&args.resume, &args.name) {
-        // A resumed run is what it was, but for what is said anew.
+        // A resumed run keeps its configuration, except for values that are given again.
         let path = args.logs.join(name).join(CONFIG);
         let text = fs::read_to_string(&path)
             .map_err(|e| usage(format!("--resume: {}: {e}", path.display())))?;
@@ -184,7 +188,7 @@ fn configuration(args: &FitArgs) -> anyhow::Result<TrainConfig> {
     let model = &mut config.model;
     let init = model.init.as_ref().filter(|path| !is_bundle(path));
     if let (None, Some(path)) = (&args.resume, init) {
-        // What was imported brings an architecture that need not have a name.
+        // An imported model has its own architecture, which may have no preset name.
         let card = model_file::card_of(path)?;
         if card.origin.is_some() {
             model.architecture = Some(card.config);
@@ -193,7 +197,7 @@ fn configuration(args: &FitArgs) -> anyhow::Result<TrainConfig> {
     Ok(config)
 }
 
-/// The validation data, where there is some.
+/// Opens the validation data, if there is any.
 fn validation(config: &TrainConfig) -> anyhow::Result<Option<Source>> {
     if config.dataset.val_data.is_empty() {
         return Ok(None);
@@ -204,7 +208,7 @@ fn validation(config: &TrainConfig) -> anyhow::Result<Option<Source>> {
     Source::open(&config).map(Some)
 }
 
-/// Train a model, or rehearse it.
+/// Trains a model, or with `--dry-run` takes one step and reports the cost.
 ///
 /// # Errors
 /// Bad usage, configuration or data (exit code 2), or a failure while running (1).
@@ -243,7 +247,7 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
             },
         );
     }
-    // The data is opened before anything is written, so that a mistake leaves no run behind.
+    // Open the data before anything is written, so that an error leaves no run folder.
     let source = Source::open(&config)?;
     let validation = validation(&config)?;
     let name = args
@@ -260,10 +264,10 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
         if flag.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
-        eprintln!("interrupted: finishes the step and writes a checkpoint");
+        eprintln!("interrupted: finishing the step and writing a checkpoint");
     };
     if let Err(e) = ctrlc::set_handler(handler) {
-        eprintln!("an interrupt will not write a checkpoint: {e}");
+        eprintln!("warning: an interrupt will not write a checkpoint: {e}");
     }
 
     let outcome = Run {
@@ -294,14 +298,14 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Remove the folder of a run that failed before its first step, so that its name is free.
+/// Removes the folder of a run that failed before its first step, so that its name is free again.
 fn forget_unused(folder: &Path, resumed: bool) {
     let lines = fs::metadata(folder.join(METRICS)).map_or(0, |found| found.len());
     if resumed || lines > 0 {
         return;
     }
-    // The error that led here is what the user must see, so what fails here is not told. Other
-    // files in the folder are the user's; with them it stays.
+    // Ignore clean-up errors: the user must see the original error. The folder stays if it contains
+    // other files, which belong to the user.
     let _ = fs::remove_dir_all(folder.join("tensorboard"));
     for file in [CONFIG, METRICS, LOG] {
         let _ = fs::remove_file(folder.join(file));
@@ -335,7 +339,7 @@ fn rehearse(args: &FitArgs, run: Run) -> anyhow::Result<()> {
         run.config.samples_of_step()
     );
     println!(
-        "one step       {seconds:.2} s, the whole run {}",
+        "one step       {seconds:.2} s, whole run {}",
         clock(seconds * total as f64)
     );
     if let Some(bytes) = memory {

@@ -22,7 +22,7 @@ use crate::import::store::Store;
 use crate::layout::Layout;
 use crate::model_file::ModelCard;
 
-/// The file that `--out` means.
+/// Returns the weights file that `--out` names.
 fn target(args: &ImportArgs) -> anyhow::Result<PathBuf> {
     let is_file = args.out.extension().is_some_and(|e| e == "safetensors");
     let path = if is_file {
@@ -33,7 +33,7 @@ fn target(args: &ImportArgs) -> anyhow::Result<PathBuf> {
     for there in [path.clone(), path.with_file_name(CLASSIFIER)] {
         if there.exists() && !args.force {
             return Err(usage(format!(
-                "--out: {} is there already; choose another or give --force",
+                "--out: {} already exists; choose another path or give --force",
                 there.display()
             )));
         }
@@ -41,7 +41,7 @@ fn target(args: &ImportArgs) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-/// What was imported, for the report.
+/// Result of an import, for the report.
 struct Done<'a> {
     layout: Layout,
     card: &'a ModelCard,
@@ -82,9 +82,9 @@ fn print(files: &Files, store: &Store, done: &Done<'_>, out: &Path) {
         m.misshapen.len()
     );
     for (what, names) in [
-        ("says nothing", &m.ignored),
+        ("ignored, no information", &m.ignored),
         ("kept, not used", &m.kept),
-        ("left aside", &store.left_aside),
+        ("entries beside the weights", &store.left_aside),
     ] {
         match names.len() {
             0 => {}
@@ -107,7 +107,7 @@ impl ImportArgs {
         }
     }
 
-    /// Flags that only an image encoder with a classifier has a use for.
+    /// Refuses flags that only apply to an image encoder with a classifier.
     fn check_family(&self) -> anyhow::Result<()> {
         let given = [
             ("--labels", self.labels.is_some()),
@@ -118,15 +118,15 @@ impl ImportArgs {
         ];
         match given.iter().find(|(_, given)| *given) {
             Some((flag, _)) => Err(usage(format!(
-                "{flag}: wanted an EfficientNet-Lite file, found one of another family"
+                "{flag}: expected an EfficientNet-Lite file, found one of another family"
             ))),
             None => Ok(()),
         }
     }
 }
 
-/// Write a checkpoint: its classifier, if it has one, then its weights. The weights come last: a
-/// checkpoint that is there is whole.
+/// Writes a checkpoint: its classifier, if it has one, then its weights. The weights come last, so
+/// that a checkpoint that exists is complete.
 fn write(
     path: &Path,
     tensors: Tensors,
@@ -137,7 +137,7 @@ fn write(
     match classifier {
         Some((weight, bias, labels)) => classifier_file::write(&beside, weight, bias, &labels)?,
         None if beside.exists() => fs::remove_file(&beside)
-            .with_context(|| format!("removing {}, of another model", beside.display()))?,
+            .with_context(|| format!("removing {} of the previous model", beside.display()))?,
         None => {}
     }
     let stored = tensors.tensors.into_iter();
@@ -145,7 +145,7 @@ fn write(
     weights_file::write(path, &stored.collect(), card.metadata()?)
 }
 
-/// Import an image encoder with a classifier.
+/// Imports an image encoder with a classifier.
 fn encoder(args: &ImportArgs, files: &Files, store: &mut Store, path: &Path) -> anyhow::Result<()> {
     let labels = args.labels.as_deref().map(labels::read).transpose()?;
     let wanted = Wanted {
@@ -177,11 +177,11 @@ fn encoder(args: &ImportArgs, files: &Files, store: &mut Store, path: &Path) -> 
     Ok(())
 }
 
-/// Import a checkpoint and say how it went.
+/// Imports a checkpoint and prints a report.
 ///
 /// # Errors
-/// Bad usage or data (exit code 2), with nothing written; a hub that cannot be reached or a disk
-/// that cannot be written to (1).
+/// Bad usage or data (exit code 2), with nothing written; an unreachable hub or a disk that cannot
+/// be written to (1).
 pub fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let path = target(args)?;
     let files = Files::find(&args.source, args.file.as_deref(), args.offline)?;

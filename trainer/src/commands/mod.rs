@@ -1,4 +1,4 @@
-//! From parsed arguments to work: one `run` a command.
+//! The commands: each module runs one command with its parsed arguments.
 
 pub mod caption;
 pub mod data;
@@ -12,10 +12,10 @@ pub mod verify;
 
 use crate::cli::{Cli, Command, DataCommand};
 
-/// Run a command.
+/// Runs a command.
 ///
 /// # Errors
-/// Whatever the command ends with; [`crate::exit_code::code`] gives the exit code.
+/// The error of the command; [`crate::exit_code::code`] gives its exit code.
 pub fn dispatch(cli: &Cli) -> anyhow::Result<()> {
     match &cli.command {
         Command::Fit(args) => fit::run(args),

@@ -13,18 +13,18 @@ use crate::cli::VerifyArgs;
 use crate::exit::usage;
 use crate::model_file::{is_bundle, read_bundle};
 
-/// One thing that is compared.
+/// One compared value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Compared {
-    /// What.
+    /// Name of the value.
     pub what: String,
-    /// In the receipt.
+    /// Value in the receipt.
     pub receipt: String,
-    /// Here.
+    /// Value computed here.
     pub here: String,
-    /// How far apart two numbers are; none where they are words, which are the same or not.
+    /// Absolute difference of two numbers; `None` for texts.
     pub gap: Option<f64>,
-    /// Whether that counts as the same.
+    /// Whether the two values count as the same.
     pub same: bool,
 }
 
@@ -46,12 +46,12 @@ fn numbers(what: impl Into<String>, receipt: f64, here: f64, tolerance: f64) -> 
         receipt: format!("{receipt:.4}"),
         here: format!("{here:.4}"),
         gap: Some(gap),
-        // Written so that a number that is none is no agreement.
+        // In this form, NaN does not count as the same.
         same: gap <= tolerance,
     }
 }
 
-/// Everything that a receipt and a fresh result say, side by side. Times and engines may differ.
+/// Compares all values of a receipt and a new result, except timings and backends.
 #[must_use]
 pub fn compare(
     receipt: &Receipt,
@@ -108,16 +108,16 @@ fn same_file(what: &str, path: &Path, receipt: &str, found: &str) -> anyhow::Res
         return Ok(());
     }
     Err(usage(format!(
-        "{what} {}: the receipt is of SHA-256 {receipt}, this is {found}; give the one that it \
-         came from",
+        "{what} {}: expected SHA-256 {receipt}, as in the receipt, found {found}; give the file \
+         that the receipt was made with",
         path.display()
     )))
 }
 
-/// Replay a receipt.
+/// Recomputes the result of a receipt and compares the two.
 ///
 /// # Errors
-/// Bad usage (exit code 2) for files that are not those of the receipt; a plain error (1) where the
+/// Bad usage (exit code 2) for files that are not those of the receipt; another error (1) if the
 /// result differs by more than the tolerance.
 pub fn run(args: &VerifyArgs) -> anyhow::Result<()> {
     if !is_bundle(&args.model) {

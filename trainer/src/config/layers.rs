@@ -28,12 +28,13 @@ pub(super) fn set(table: &mut Table, pair: &str) -> anyhow::Result<()> {
         .unwrap_or_else(|| Value::String(text.to_owned()));
     let (block, key) = path.split_once('.').ok_or_else(|| {
         usage(format!(
-            "expected block.key=value with a block of dataset, model, optim, train, found `{pair}`"
+            "expected block.key=value with the block dataset, model, optim, loss or train, found \
+             `{pair}`"
         ))
     })?;
     let known: Vec<&str> = table.keys().map(String::as_str).collect();
     let missing = usage(format!(
-        "`{pair}`: no block `{block}`; there are {}",
+        "`{pair}`: expected one of the blocks {}, found `{block}`",
         known.join(", ")
     ));
     let Some(Value::Table(block)) = table.get_mut(block) else {

@@ -4,15 +4,15 @@ use espalier_core::geometry::{Form, Join};
 use espalier_core::loss::{ImageApex, MarginSide, RootMode};
 use serde::{Deserialize, Serialize};
 
-/// What the root of chains is (RE's ablations).
+/// Root of the chains (RE's ablations).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RootKind {
-    /// The embedding of the root's text, learned with the tower.
+    /// The embedding of the root's text by the text encoder in training.
     Text,
-    /// The embedding of that text by the tower before training.
+    /// The embedding of that text by the text encoder before training.
     Frozen,
-    /// Zero.
+    /// The zero vector.
     Zero,
 }
 
@@ -22,11 +22,11 @@ pub enum RootKind {
 pub enum PartsSpace {
     /// The Lorentz model.
     Lorentz,
-    /// Euclidean space, angles about zero.
+    /// Euclidean space, with angles measured at the origin.
     Euclidean,
 }
 
-/// How angles of cones are evaluated (MERU, HyCoCLIP, PHyCLIP).
+/// How the angles of entailment cones are computed (MERU, HyCoCLIP, PHyCLIP).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Angles {
@@ -39,7 +39,7 @@ pub enum Angles {
 }
 
 impl Angles {
-    /// The form of this name.
+    /// Returns the angle formula of this name.
     #[must_use]
     pub fn form(self) -> Form {
         match self {
@@ -50,82 +50,86 @@ impl Angles {
     }
 }
 
-/// `[loss]`: weights and variants of the methods; each method reads those that are its own
+/// `[loss]`: weights and variants of the methods. Each method reads only its own keys
 /// (`docs/methods.md`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LossConfig {
-    /// Weight of the entailment (MERU, HyCoCLIP, PHyCLIP).
+    /// Weight of the entailment loss (MERU, HyCoCLIP, PHyCLIP).
     pub entail: f64,
-    /// How angles are evaluated (MERU, HyCoCLIP, PHyCLIP).
+    /// How cone angles are computed (MERU, HyCoCLIP, PHyCLIP).
     pub angles: Angles,
     /// Cone width factor between modalities (HyCoCLIP, PHyCLIP).
     pub eta_inter: f64,
-    /// Cone width factor between box and whole (HyCoCLIP, PHyCLIP).
+    /// Cone width factor between box and whole image (HyCoCLIP, PHyCLIP).
     pub eta_intra: f64,
-    /// Whether boxes and their phrases are further pairs (CLIP, MERU).
+    /// Whether boxes and their phrases are used as additional pairs (CLIP, MERU).
     pub boxes_as_pairs: bool,
-    /// Factors of the product, 0 for factors of eight coordinates (PHyCLIP).
+    /// Number of factors of the product; 0 for factors of eight coordinates each (PHyCLIP).
     pub factors: usize,
-    /// How the distances of factors are joined (PHyCLIP).
+    /// How the distances in the factors are combined (PHyCLIP).
     pub join: Join,
-    /// Weight of the contrast of pictures with the texts of all labels (CLIP, MERU, HyCoCLIP,
+    /// Weight of the contrast of images with the texts of all labels (CLIP, MERU, HyCoCLIP,
     /// PHyCLIP).
     pub labels: f64,
-    /// Share of its target that goes to labels near in the taxonomy.
+    /// Fraction of the target of `labels` that goes to labels nearby in the taxonomy.
     pub label_smoothing: f64,
-    /// Weight of the distillation of the classifier that came with the image encoder; 0 leaves it
-    /// out. Needs kept features.
+    /// Weight of the distillation of the classifier that was imported with the image encoder; 0 for
+    /// none. Needs cached features.
     pub distill: f64,
-    /// Weight of the pull of label texts toward the directions that the classifier's rows have in the
-    /// embedding.
+    /// Weight of the term that pulls label texts toward the directions of the classifier's rows in
+    /// the embedding space.
     #[serde(default)]
     pub anchor: f64,
     /// Temperature of the classifier's probabilities, above 0.
     pub distill_temperature: f64,
-    /// Labels of a step that they are compared over; 0 for all.
+    /// Number of labels per step over which the probabilities are compared; 0 for all.
     pub distill_labels: usize,
-    /// Weight of pictures of nothing, of which nothing may be said.
+    /// Weight of the synthetic outlier images: every branch of the taxonomy must be unlikely for
+    /// them (Outlier Exposure).
     pub nothing: f64,
-    /// Weight of the contrast of nouns with the nodes of the taxonomy that they belong to (CLIP, MERU,
+    /// Weight of the contrast of nouns with the taxonomy nodes that they belong to (CLIP, MERU,
     /// HyCoCLIP, PHyCLIP, ATMG).
     #[serde(default)]
     pub nouns: f64,
-    /// Weight of how far the radii of nouns are from those that their generality asks for (MERU,
+    /// Weight of the deviation of the nouns' radii from the radii that fit their generality (MERU,
     /// HyCoCLIP, PHyCLIP).
     #[serde(default)]
     pub generality: f64,
-    /// Weight of the order of texts along the taxonomy by their radii (MERU, HyCoCLIP, PHyCLIP).
+    /// Weight of the term that orders the radii of texts along taxonomy paths (MERU, HyCoCLIP,
+    /// PHyCLIP).
     pub order: f64,
-    /// Weight of the pull-back to the text tower before training (RE, EC).
+    /// Weight of the term that keeps texts near the text encoder before training (RE, EC).
     pub pull_back: f64,
-    /// Weight of the hard mined pairs (RE, EC).
+    /// Weight of the mined hard pairs (RE, EC).
     pub mined: f64,
     /// Weight of the negatives (RE, EC).
     pub negatives: f64,
-    /// What the root is (RE, EC).
+    /// Root of the chains (RE, EC).
     pub root: RootKind,
-    /// Text of the root where the method's own is not wanted: the empty text for RE and EC,
-    /// `Eukarya` for RCME.
+    /// Text of the root, in place of the method's own: the empty text for RE and EC, `Eukarya` for
+    /// RCME.
     pub root_text: Option<String>,
     /// Margin in radians (EC, RCME).
     pub margin: f64,
-    /// Where it stands (EC).
+    /// Position of the margin in the hinge (EC).
     pub margin_side: MarginSide,
-    /// What angles start from (RCME).
+    /// Point that the first leg of an angle is measured from (RCME).
     pub root_mode: RootMode,
     /// Weight of the global order (RCME).
     pub global: f64,
     /// Weight of the local order (RCME).
     pub local: f64,
-    /// Weight of the contrast with pictures: 1 from OpenCLIP weights, 0.1 from BioCLIP's (RCME).
+    /// Weight of the contrast with images: 1 when starting from OpenCLIP weights, 0.1 from BioCLIP
+    /// weights (RCME).
     pub beta: f64,
-    /// Weight of a pull-back in place of the contrast (RCME's ablation).
+    /// Weight of a pull-back to the weights before training, in place of the contrast (RCME's
+    /// ablation).
     pub prior: f64,
-    /// Weight of the distances of the centroids to their radii (ATMG).
+    /// Weight of the term that pulls the centroids to their target radii (ATMG).
     pub centroid: f64,
-    /// What the angle at a picture should be (ATMG).
+    /// Whether the angle at an image is maximised or minimised (ATMG).
     pub image_apex: ImageApex,
-    /// Space (visual hierarchies).
+    /// Space of visual hierarchies (`parts`).
     pub parts_space: PartsSpace,
 }

@@ -7,32 +7,32 @@ use super::loss::LossConfig;
 use super::needs::Needs;
 use super::trains::Trains;
 
-/// A method as the user names it.
+/// Name of a training method, as the user gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MethodName {
-    /// Contrast of cosines (notation 2.1).
+    /// Contrastive loss on cosines (notation 2.1).
     Clip,
-    /// Contrast and entailment of pictures and captions in the Lorentz model (notation 2.2).
+    /// Contrast and entailment of images and captions in the Lorentz model (notation 2.2).
     Meru,
-    /// Contrast and entailment of wholes and parts in the Lorentz model (notation 2.3).
+    /// Contrast and entailment of whole images and boxes in the Lorentz model (notation 2.3).
     Hycoclip,
-    /// The same in a product of Lorentz factors (notation 2.4).
+    /// HyCoCLIP in a product of Lorentz factors (notation 2.4).
     Phyclip,
-    /// Chains of captions ordered by angles from a root (notation 2.5).
+    /// Chains of captions, ordered by angles at a root (notation 2.5).
     Re,
-    /// The same with entailment cones (notation 2.6).
+    /// Chains of captions, ordered by entailment cones (notation 2.6).
     Ec,
-    /// Global and local order of lineages, with pictures (notation 2.7).
+    /// Global and local order of taxonomy paths, with images (notation 2.7).
     Rcme,
-    /// Contrast by angles (notation 2.8).
+    /// Contrastive loss on angles (notation 2.8).
     Atmg,
-    /// Pictures and their parts, without texts (notation 2.9).
+    /// Images and their parts, without texts (notation 2.9).
     Parts,
 }
 
 impl MethodName {
-    /// Name on the command line and in files.
+    /// Returns the name on the command line and in files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ impl MethodName {
         }
     }
 
-    /// Required content of a sample.
+    /// Returns the required content of a sample.
     #[must_use]
     pub fn needs(self, options: &LossConfig) -> Needs {
         match self {
@@ -60,7 +60,7 @@ impl MethodName {
         }
     }
 
-    /// Parts of the model that are trained.
+    /// Returns the parts of the model that are trained.
     #[must_use]
     pub fn trains(self) -> Trains {
         match self {

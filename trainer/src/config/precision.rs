@@ -1,9 +1,10 @@
-//! What encoders compute in.
+//! Number format of the encoders' computation.
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-/// What the towers compute in. Weights, optimiser, features and all geometry stay in 32 bits.
+/// Number format of the encoders' computation. Weights, optimiser state, features and all geometry
+/// stay in 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Precision {

@@ -1,14 +1,14 @@
-//! How the ranks of a lineage are written as text.
+//! How the ranks of a taxonomy path are written as text.
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-/// How the text of a rank is made of names.
+/// How the text of a rank is built from names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RankText {
-    /// All names from the first rank on, joined by blanks (RCME).
+    /// All names from the first rank to this one, joined by spaces (RCME).
     Joined,
-    /// The name of the rank alone.
+    /// Only the name of the rank.
     Name,
 }

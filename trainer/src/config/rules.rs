@@ -5,25 +5,25 @@ use super::needs::Needs;
 use crate::exit::usage;
 
 impl TrainConfig {
-    /// Whether the features of images are computed once and kept.
+    /// Returns whether the features of images are computed once and cached.
     #[must_use]
     pub fn keeps_features(&self) -> bool {
         self.train.lock_image && self.train.keep_features && self.fresh_pictures().is_none()
     }
 
-    /// Reason why a locked image encoder must process new images at every step; `None` where kept
-    /// features are enough.
+    /// Returns why a locked image encoder must process images at every step; `None` if cached
+    /// features suffice.
     #[must_use]
     pub fn fresh_pictures(&self) -> Option<&'static str> {
         let method = self.train.method;
         if method.needs(&self.loss) == Needs::Parts {
-            Some("the method relates boxes by their places in scenes")
+            Some("the method uses the positions of boxes in images")
         } else if !method.trains().image {
-            Some("the method sees no pictures")
+            Some("the method uses no images")
         } else if self.train.patch_keep < 1.0 {
-            Some("train.patch_keep chooses other patches at every step")
+            Some("train.patch_keep selects different patches at every step")
         } else if self.train.half_size > 0.0 {
-            Some("train.half_size changes the size of the pictures")
+            Some("train.half_size changes the size of the images")
         } else {
             None
         }
@@ -43,19 +43,19 @@ impl TrainConfig {
             (
                 "loss.generality",
                 l.generality == 0.0 || l.generality > 0.0 && l.nouns > 0.0,
-                "0, or a weight above 0 with loss.nouns above 0",
+                "0, or above 0 with loss.nouns above 0",
                 l.generality.to_string(),
             ),
             (
                 "dataset.nouns and dataset.nouns_per_step",
                 l.nouns == 0.0 || l.nouns > 0.0 && d.nouns.is_some() && d.nouns_per_step > 0,
-                "a table of nouns and a number above 0 where loss.nouns is above 0",
+                "a table of nouns and a number above 0 when loss.nouns is above 0",
                 format!("{:?} and {}", d.nouns, d.nouns_per_step),
             ),
             (
                 "train.lock_image, train.lock_projection and train.lock_text",
                 learns_of_image || trains.text && !t.lock_text,
-                "such that something is left that the method trains",
+                "set so that at least one part that the method trains is not locked",
                 format!(
                     "{}, {} and {}",
                     t.lock_image, t.lock_projection, t.lock_text
@@ -96,13 +96,13 @@ impl TrainConfig {
             (
                 "train.patch_keep",
                 (vision.stem.is_none() && vision.inverted.is_none()) || t.patch_keep == 1.0,
-                "1 for a picture tower with convolutions, which see whole pictures",
+                "1 for an image encoder with convolutions, which needs all patches",
                 t.patch_keep.to_string(),
             ),
             (
                 "train.half_size",
                 (0.0..=1.0).contains(&t.half_size) && (t.half_size == 0.0 || pure && halves),
-                "in [0, 1], and 0 unless the picture tower has convolutions alone",
+                "in [0, 1], and 0 unless the image encoder consists of convolutions only",
                 t.half_size.to_string(),
             ),
             (
@@ -120,7 +120,7 @@ impl TrainConfig {
             (
                 "loss.nothing",
                 l.nothing.is_finite() && l.nothing >= 0.0 && (l.nothing == 0.0 || l.labels > 0.0),
-                "0 or more, and 0 where loss.labels is",
+                "0 or more, and 0 if loss.labels is 0",
                 l.nothing.to_string(),
             ),
             (
@@ -132,9 +132,9 @@ impl TrainConfig {
             (
                 "loss.distill",
                 l.distill == 0.0 || self.keeps_features(),
-                "0 unless the features of pictures are kept: train.lock_image and \
-                 train.keep_features true, train.patch_keep 1, train.half_size 0, and a method with \
-                 pictures and texts",
+                "0 unless image features are cached, which needs train.lock_image and \
+                 train.keep_features true, train.patch_keep 1, train.half_size 0, and a method \
+                 with images and texts",
                 l.distill.to_string(),
             ),
             (
@@ -196,7 +196,7 @@ impl TrainConfig {
             (
                 "dataset.worn",
                 (0.0..=1.0).contains(&d.worn),
-                "a probability",
+                "in [0, 1]",
                 d.worn.to_string(),
             ),
             (
@@ -210,7 +210,7 @@ impl TrainConfig {
                 0.0 < d.crop_scale[0]
                     && d.crop_scale[0] <= d.crop_scale[1]
                     && d.crop_scale[1] <= 1.0,
-                "two growing shares in (0, 1]",
+                "two fractions in (0, 1], the smaller one first",
                 format!("{:?}", d.crop_scale),
             ),
         ];

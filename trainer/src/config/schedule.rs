@@ -5,20 +5,20 @@ use std::f64::consts::{FRAC_PI_2, PI};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-/// How the learning rate moves over a run.
+/// How the learning rate changes over a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Schedule {
     /// Linear warm-up, then the square of a cosine down to 0 (the MERU family).
     CosineSquared,
-    /// Up for three tenths of the run from a 25th, then down to a 250,000th, along cosines (RCME).
+    /// Cosine growth from 1/25 of the peak over the first three tenths of the run, then cosine
+    /// decay to 1/250,000 of the peak (RCME).
     OneCycle,
-    /// Linear warm-up, then always the same (RE, without warm-up).
+    /// Linear warm-up, then constant (RE, without warm-up).
     Constant,
 }
 
-/// Divisors of the one-cycle schedule: from the peak to the first rate, and from the first to the
-/// last.
+/// Ratios of the one-cycle schedule: peak to first rate, and first to last rate.
 const ONE_CYCLE: (f64, f64) = (25.0, 1e4);
 /// Share of the one-cycle schedule in which the rate grows.
 const GROWS: f64 = 0.3;
@@ -26,8 +26,8 @@ const GROWS: f64 = 0.3;
 impl Schedule {
     /// Returns the factor of the learning rate at step `n` (from 0) of `total`.
     ///
-    /// With a warm-up it starts as `n / warmup`, so the very first step has rate 0; one cycle has
-    /// its own warm-up.
+    /// During warm-up the factor is `n / warmup`, so step 0 has rate 0. The one-cycle schedule
+    /// ignores `warmup`; it has its own.
     #[must_use]
     pub fn multiplier(self, n: u64, warmup: u64, total: u64) -> f64 {
         if self == Self::OneCycle {
@@ -45,8 +45,8 @@ impl Schedule {
     }
 }
 
-/// Torch's `OneCycleLR` with its defaults: the peak is at step `0.3 total - 1`, the end at
-/// `total - 1`.
+/// Computes PyTorch's `OneCycleLR` with its defaults: the peak is at step `0.3 total - 1`, the end
+/// at `total - 1`.
 fn one_cycle(n: u64, total: u64) -> f64 {
     let (first, last) = (1.0 / ONE_CYCLE.0, 1.0 / (ONE_CYCLE.0 * ONE_CYCLE.1));
     let along = |from: f64, to: f64, share: f64| {

@@ -9,12 +9,12 @@ pub struct Trains {
     pub projection: bool,
     /// The text encoder.
     pub text: bool,
-    /// The scale of the contrast.
+    /// The scale of the contrastive logits.
     pub scale: bool,
 }
 
 impl Trains {
-    /// All of it.
+    /// All parts.
     pub const ALL: Self = Self {
         image: true,
         projection: true,

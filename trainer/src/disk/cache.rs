@@ -1,8 +1,8 @@
-//! Where files lie that outlive a run.
+//! Location of files that outlive a run.
 
 use std::path::PathBuf;
 
-/// Folder `espalier/<name>` in the user's cache folder, for what outlives a run.
+/// Returns the folder `espalier/<name>` in the user's cache folder, for files that outlive a run.
 #[must_use]
 pub fn cache_folder(name: &str) -> PathBuf {
     std::env::var_os("XDG_CACHE_HOME")

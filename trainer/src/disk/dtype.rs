@@ -1,24 +1,24 @@
-//! Stored numbers to `f32`.
+//! Conversion of stored numbers to `f32`.
 
 use safetensors::Dtype;
 
-/// How the numbers of a tensor are stored, little-endian.
+/// Storage format of the numbers of a tensor, little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
     /// 32-bit floats.
     F32,
     /// 64-bit floats; rounded to 32 bits.
     F64,
-    /// Half precision, IEEE.
+    /// IEEE half precision.
     F16,
-    /// Half precision with the range of `f32`.
+    /// bfloat16: 16 bits with the range of `f32`.
     Bf16,
-    /// Whole numbers and truth values of this many bytes: counters, positions, masks.
+    /// Integers and booleans of this many bytes: counters, positions, masks.
     Whole(usize),
 }
 
 impl Number {
-    /// Bytes of one number.
+    /// Returns the bytes of one number.
     #[must_use]
     pub fn bytes(self) -> usize {
         match self {
@@ -29,7 +29,7 @@ impl Number {
         }
     }
 
-    /// The number type of a safetensors entry, where it is one that weights are stored in.
+    /// Returns the format of a safetensors entry; `None` for formats that are not read.
     #[must_use]
     pub fn of(dtype: Dtype) -> Option<Self> {
         Some(match dtype {
@@ -45,10 +45,10 @@ impl Number {
         })
     }
 
-    /// Numbers of a run of bytes; what is left over at its end is dropped.
+    /// Decodes bytes to numbers; an incomplete number at the end is dropped.
     ///
     /// # Errors
-    /// Says so for whole numbers, which no weight is stored in.
+    /// A message for integers, because weights are never stored as integers.
     pub fn decode(self, bytes: &[u8]) -> Result<Vec<f32>, String> {
         let words = bytes.chunks_exact(self.bytes());
         Ok(match self {
@@ -66,17 +66,17 @@ impl Number {
             Self::Bf16 => words
                 .map(|b| f32::from_bits(u32::from(u16::from_le_bytes([b[0], b[1]])) << 16))
                 .collect(),
-            Self::Whole(_) => return Err("wanted floats, found whole numbers".into()),
+            Self::Whole(_) => return Err("expected floats, found integers".into()),
         })
     }
 }
 
-/// An IEEE half to `f32`, exactly.
+/// Converts IEEE half precision to `f32`, exactly.
 fn half(bits: u16) -> f32 {
     let sign = u32::from(bits >> 15) << 31;
     let (exponent, fraction) = (u32::from(bits >> 10 & 0x1f), u32::from(bits & 0x3ff));
     match exponent {
-        // Zero and the numbers below the smallest normal one: fraction times 2^-24.
+        // Zero and subnormal numbers: fraction times 2^-24.
         0 => {
             let size = fraction as f32 * f32::from_bits(0x3380_0000);
             f32::from_bits(size.to_bits() | sign)

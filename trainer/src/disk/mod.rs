@@ -1,4 +1,5 @@
-//! Files and folders: what is written whole, what is read strictly, and how a run's folder is named.
+//! Files and folders: atomic writes, strict reading of tensor files, and the names in the folder of
+//! a run.
 
 pub mod cache;
 pub mod dtype;

@@ -1,24 +1,24 @@
-//! Names in the folder of a run, and the checkpoints that are in it.
+//! Names of the files in the folder of a run, and a list of its checkpoints.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folder of the checkpoints.
 pub const CHECKPOINTS: &str = "checkpoints";
-/// What the names of checkpoint folders begin with; the step follows.
+/// Prefix of the names of checkpoint folders; the step follows.
 pub const PREFIX: &str = "checkpoint_";
-/// Name of the newest checkpoint.
+/// File that holds the name of the newest checkpoint.
 pub const LAST: &str = "last_checkpoint.txt";
 /// Weights of a checkpoint, in safetensors.
 pub const MODEL: &str = "model.safetensors";
-/// Classifier of the image encoder that the run began with.
+/// Classifier of the image encoder that the run started from.
 pub const CLASSIFIER: &str = "classifier.safetensors";
 /// State of the optimiser.
 pub const OPTIM: &str = "optim.bpk";
-/// Where the run is.
+/// Progress of the run: step, position in the data and seed.
 pub const STATE: &str = "state.json";
 
-/// Whole checkpoints of a run, oldest first.
+/// Returns the complete checkpoints of a run, oldest first.
 #[must_use]
 pub fn checkpoints(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder.join(CHECKPOINTS)) else {
@@ -37,14 +37,15 @@ pub fn checkpoints(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The newest whole checkpoint of a run.
+/// Returns the newest complete checkpoint of a run.
 #[must_use]
 pub fn latest(folder: &Path) -> Option<PathBuf> {
     let named = fs::read_to_string(folder.join(LAST))
         .ok()
         .map(|s| s.trim().to_owned());
     let found = checkpoints(folder);
-    // A kill between the rename and the note leaves a newer checkpoint than the note says.
+    // If the process is killed after the rename of a checkpoint and before this file is written, a
+    // newer checkpoint exists than the file names.
     let named = named.and_then(|n| found.iter().find(|p| p.ends_with(&n)).cloned());
     found.last().cloned().or(named)
 }

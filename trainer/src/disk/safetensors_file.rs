@@ -1,4 +1,4 @@
-//! A safetensors file, read from disk tensor by tensor.
+//! Reads a safetensors file from disk, tensor by tensor.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,7 +10,7 @@ use safetensors::tensor::Metadata;
 use super::dtype::Number;
 use crate::exit::usage;
 
-/// Largest header that is read, in bytes; the format's own limit.
+/// Largest accepted header in bytes; the limit of the format.
 const MAX_HEADER: u64 = 100_000_000;
 
 /// An open safetensors file.
@@ -18,35 +18,37 @@ pub struct SafetensorsFile {
     path: PathBuf,
     file: File,
     header: Metadata,
-    /// Where the data begins.
+    /// Offset of the data in bytes.
     start: u64,
     /// Metadata of the file.
     pub metadata: BTreeMap<String, String>,
 }
 
-/// The header's bytes with the eight that hold its length.
+/// Reads the header, including the eight bytes that hold its length.
 fn header_bytes(file: &mut File, length: u64) -> Result<Vec<u8>, String> {
     let mut start = [0; 8];
     if length < start.len() as u64 {
-        return Err(format!("it has {length} bytes; fetch it again"));
+        return Err(format!(
+            "the file has only {length} bytes; download it again"
+        ));
     }
     file.read_exact(&mut start)
-        .map_err(|e| format!("the length of its header: {e}"))?;
+        .map_err(|e| format!("reading the length of its header: {e}"))?;
     let size = u64::from_le_bytes(start);
     if size > MAX_HEADER || size + 8 > length {
         return Err(format!(
-            "its header claims {size} bytes and the file has {length}"
+            "its header claims {size} bytes, but the file has {length}; download it again"
         ));
     }
     let mut bytes = start.to_vec();
     bytes.resize(8 + size as usize, 0);
     file.read_exact(&mut bytes[8..])
-        .map_err(|e| format!("its header: {e}"))?;
+        .map_err(|e| format!("reading its header: {e}"))?;
     Ok(bytes)
 }
 
-/// Where the last tensor ends, counted from the end of the header. The tensors must lie side by
-/// side and be as long as their shapes say.
+/// Returns the end of the last tensor, in bytes from the end of the header. Checks that the tensors
+/// leave no gaps and that their lengths match their shapes.
 fn covered(header: &Metadata) -> Result<u64, String> {
     let tensors = header.tensors();
     let mut tensors: Vec<_> = tensors.iter().collect();
@@ -61,7 +63,7 @@ fn covered(header: &Metadata) -> Result<u64, String> {
         let fits = to.checked_sub(from).and_then(|n| n.checked_mul(8)) == bits;
         if from != end || !fits {
             return Err(format!(
-                "tensor `{name}` of shape {:?} cannot lie at bytes {from} to {to}",
+                "tensor `{name}` of shape {:?} does not fit its position, bytes {from} to {to}",
                 info.shape
             ));
         }
@@ -71,14 +73,14 @@ fn covered(header: &Metadata) -> Result<u64, String> {
 }
 
 impl SafetensorsFile {
-    /// Open a file and check its header against its length.
+    /// Opens a file and checks its header against the length of the file.
     ///
     /// # Errors
-    /// Bad usage: not readable, not safetensors, or cut short.
+    /// Bad usage: not readable, not safetensors, or truncated.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         let fail = |e: String| {
             usage(format!(
-                "{}: wanted a safetensors file or a PyTorch archive (zip): {e}",
+                "{}: expected a safetensors file or a PyTorch archive (zip): {e}",
                 path.display()
             ))
         };
@@ -91,8 +93,8 @@ impl SafetensorsFile {
         let end = covered(&header).map_err(fail)?;
         if start.checked_add(end) != Some(length) {
             return Err(fail(format!(
-                "its tensors take {end} bytes behind its header of {start}, the file has {length}; \
-                 fetch it again"
+                "expected {end} bytes of tensors after the {start} bytes of its header, found a \
+                 file of {length} bytes; download it again"
             )));
         }
         let metadata = header.metadata().clone().unwrap_or_default();
@@ -105,7 +107,7 @@ impl SafetensorsFile {
         })
     }
 
-    /// Names and shapes.
+    /// Returns the names and shapes of all tensors.
     #[must_use]
     pub fn shapes(&self) -> Vec<(String, Vec<usize>)> {
         let tensors = self.header.tensors();
@@ -113,17 +115,17 @@ impl SafetensorsFile {
         shapes.collect()
     }
 
-    /// Numbers of a tensor.
+    /// Reads the numbers of a tensor.
     ///
     /// # Errors
-    /// Bad usage: no such tensor, no floats, or the file is cut short.
+    /// Bad usage: no such tensor, not floats, or the file is truncated.
     pub fn read(&mut self, name: &str) -> anyhow::Result<Vec<f32>> {
         let path = self.path.display();
         let fail = |e: String| usage(format!("{path}: tensor `{name}`: {e}"));
         let info = self.header.info(name);
-        let info = info.ok_or_else(|| fail("is not there".into()))?;
+        let info = info.ok_or_else(|| fail("not found".into()))?;
         let number = Number::of(info.dtype)
-            .ok_or_else(|| fail(format!("wanted floats, found {:?}", info.dtype)))?;
+            .ok_or_else(|| fail(format!("expected floats, found {:?}", info.dtype)))?;
         let (from, to) = info.data_offsets;
         let mut bytes = vec![0; to - from];
         self.file

@@ -1,4 +1,4 @@
-//! Large safetensors files, written tensor by tensor: a model is never in memory twice.
+//! Writes large safetensors files tensor by tensor, so that a model is never in memory twice.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -10,12 +10,12 @@ use espalier_core::weights::HostTensor;
 use safetensors::tensor::View;
 use safetensors::{Dtype, serialize_to_file};
 
-/// A tensor of a file.
+/// A tensor to write.
 #[derive(Clone, Debug)]
 pub enum Stored {
     /// 32-bit floats.
     Floats(HostTensor),
-    /// Truth values, one a byte, and their shape.
+    /// A shape and its booleans, one per byte.
     Flags(Vec<usize>, Vec<u8>),
 }
 
@@ -52,10 +52,10 @@ impl View for &Stored {
     }
 }
 
-/// Write a file whole or not at all.
+/// Writes a file atomically and creates its folder if needed.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If it cannot be written.
 pub fn write(
     path: &Path,
     tensors: &BTreeMap<String, Stored>,

@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all.
+//! Atomic writing of files.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-/// Write a file whole or not at all.
+/// Writes a file atomically: either the complete file exists or none.
 ///
 /// # Errors
-/// When the folder cannot be written to.
+/// If the folder is not writable.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    // Behind the whole name, so that `a.svg` and `a.png` do not share one.
+    // Append the suffix to the full name, so that `a.svg` and `a.png` have separate temporary files.
     let mut tmp = path.as_os_str().to_owned();
     tmp.push(".tmp");
     let tmp = PathBuf::from(tmp);

@@ -75,8 +75,8 @@ pub(super) fn check_vocabulary(files: &Files, vocab: usize) -> anyhow::Result<Ch
             };
             if lines(&text) != lines(MERGES) {
                 return Err(usage(
-                    "merges.txt: wanted the merges of CLIP's vocabulary, found others; models with \
-                     another tokenizer cannot be imported",
+                    "merges.txt: expected the merges of CLIP's vocabulary, found different ones; \
+                     models with another tokenizer cannot be imported",
                 ));
             }
             "merges.txt"

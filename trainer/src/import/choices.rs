@@ -44,11 +44,9 @@ impl Choices {
             (None, None, Some(value)) => (value, "shapes of tensors".to_owned()),
             (None, None, None) => {
                 self.asked.push(if flag.is_empty() {
-                    format!(
-                        "{what}: the tensor whose shape shows it is missing or has another rank"
-                    )
+                    format!("{what}: the tensor that determines it is missing or has another rank")
                 } else {
-                    format!("{what}: say it with {flag}")
+                    format!("{what}: set it with {flag}")
                 });
                 return None;
             }
@@ -75,7 +73,7 @@ impl Choices {
 /// Bad usage that lists the missing choices.
 pub(super) fn asked(layout: Layout, asked: &[String]) -> anyhow::Error {
     usage(format!(
-        "{} weights: neither the file nor one beside it says\n  {}",
+        "{} weights: neither the weights file nor a file beside it states\n  {}",
         layout.title(),
         asked.join("\n  ")
     ))

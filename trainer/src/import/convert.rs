@@ -23,7 +23,7 @@ pub struct Applied {
     pub from: Vec<String>,
 }
 
-/// A tensor of another shape.
+/// A tensor whose shape does not fit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Misshapen {
     /// Name in the file.
@@ -39,11 +39,11 @@ pub struct Misshapen {
 pub struct Match {
     /// Tensors that fit.
     pub applied: Vec<Applied>,
-    /// Needed and not in the file, by their names there.
+    /// Needed but not in the file, by their names in that layout.
     pub missing: Vec<String>,
     /// In the file but not used.
     pub unused: Vec<String>,
-    /// Of another shape.
+    /// In the file with another shape.
     pub misshapen: Vec<Misshapen>,
     /// In the file and known to carry no information: masks, counters, sizes.
     pub ignored: Vec<String>,
@@ -98,7 +98,7 @@ impl Match {
         found
     }
 
-    /// Whether every tensor fits and none is unused.
+    /// Returns whether every tensor fits and none is unused.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.missing.is_empty() && self.unused.is_empty() && self.misshapen.is_empty()
@@ -110,7 +110,7 @@ impl Match {
         let misshapen = self
             .misshapen
             .iter()
-            .map(|m| format!("{}: wanted {:?}, found {:?}", m.tensor, m.wanted, m.found));
+            .map(|m| format!("{}: expected {:?}, found {:?}", m.tensor, m.wanted, m.found));
         let mut out = String::new();
         for (what, names) in [
             ("missing", self.missing.clone()),
@@ -133,7 +133,7 @@ impl Match {
     }
 }
 
-/// Whether two shapes are the same; a single number may be a scalar or have one dimension.
+/// Returns whether two shapes are equal; a single number may have rank 0 or 1.
 fn same_shape(found: &[usize], wanted: &[usize]) -> bool {
     found == wanted || (wanted.is_empty() && found == [1])
 }

@@ -38,13 +38,13 @@ pub struct Wanted {
     pub labels: Option<Vec<String>>,
     /// Seed of the parts that the file lacks.
     pub seed: u64,
-    /// Whether norms keep their running statistics in training.
+    /// Whether norms keep their running statistics fixed in training.
     pub frozen_norms: bool,
     /// Width of the embeddings; the preset's if not given.
     pub d_embed: Option<usize>,
     /// Side of images in pixels; the preset's if not given.
     pub image_size: Option<usize>,
-    /// Method, terms of use and text of the root, as for other families.
+    /// Method, licence and text of the root, as for other families.
     pub about: super::pipeline::About,
 }
 
@@ -69,7 +69,7 @@ pub struct Imported {
     pub classifier: Option<(HostTensor, HostTensor, Vec<String>)>,
 }
 
-/// Whether a file is of this family.
+/// Returns whether a file is of this family.
 #[must_use]
 pub fn is_one(store: &Store) -> bool {
     Layout::of(store.names()) == Some(Layout::EfficientnetLite)
@@ -113,7 +113,8 @@ pub fn plan(files: &Files, store: &mut Store, wanted: Wanted) -> anyhow::Result<
         }
         Some(labels) => {
             return Err(usage(format!(
-                "--labels: wanted one label for each of the {classes} classes of the file, found {}",
+                "--labels: expected one label for each of the {classes} classes of the file, \
+                 found {}",
                 labels.len()
             )));
         }
@@ -225,7 +226,7 @@ pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Imported> {
         let tensor = found.tensors.get(&piece.ours);
         if tensor.is_some_and(|t| t.data.iter().any(|v| !v.is_finite())) {
             return Err(usage(format!(
-                "tensor `{}`: wanted finite numbers, found others among them",
+                "tensor `{}`: expected finite numbers, found NaN or infinity",
                 piece.theirs.join(", ")
             )));
         }
@@ -250,8 +251,8 @@ pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Imported> {
     })
 }
 
-/// Uses the CPU where the program supports it, so that a seed gives the same numbers on every
-/// machine.
+/// Returns the CPU device if the program supports it, so that a seed gives the same numbers on
+/// every machine; otherwise the default device.
 fn drawing_device() -> anyhow::Result<Device> {
     Backend::Flex.device().or_else(|_| Backend::Auto.device())
 }

@@ -1,5 +1,6 @@
-//! What the MERU family is known for: its files hold weights only (notation 3.1, 3.2, traps 24 to
-//! 26). A width that no published model has says nothing, and is asked for.
+//! Known settings of model families. Files of the MERU family hold only weights (notation 3.1, 3.2,
+//! traps 24 to 26), so the number of heads follows from the published widths; for any other width
+//! the user must state it.
 
 use espalier_core::input::ResizeMode;
 use espalier_core::model::{Pool, Positions};
@@ -8,12 +9,13 @@ use espalier_core::nn::Activation;
 use super::said::{Maybe, Pixels, Said, Tower, stated};
 use crate::layout::Measured;
 
-/// Widths of published picture towers and their heads; the small one has 12, not 6 (trap 24).
+/// Widths and numbers of heads of the published image encoders; the small one has 12 heads, not 6
+/// (trap 24).
 const HEADS: [(usize, usize); 3] = [(384, 12), (768, 12), (1024, 16)];
-/// Width of a head of the text tower.
+/// Width of an attention head of the text encoder.
 const TEXT_HEAD: usize = 64;
 
-/// What is known of a file of the family.
+/// Returns the known settings of a file of the MERU family.
 #[must_use]
 pub fn meru(measured: &Measured) -> Said {
     let by = "the MERU family";
@@ -35,7 +37,7 @@ pub fn meru(measured: &Measured) -> Said {
         pre_norm: stated(false, by),
         patch_bias: stated(true, by),
         pixels: Pixels {
-            // Mean and deviation are tensors of the file.
+            // Mean and standard deviation are tensors of the file.
             resize: stated(ResizeMode::CentreCrop, by),
             ..Pixels::default()
         },
@@ -43,7 +45,7 @@ pub fn meru(measured: &Measured) -> Said {
     }
 }
 
-/// What every file of the layouts of CLIP has in common, whatever stands beside it.
+/// Returns the settings that all files in CLIP's layouts share, whatever their sidecar files state.
 #[must_use]
 pub fn clip(by: &str) -> Said {
     let norm = |by: &str| -> Maybe<f64> { stated(1e-5, by) };

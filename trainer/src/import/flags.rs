@@ -1,4 +1,4 @@
-//! What the user says of a source on the command line.
+//! Settings of a source that the user states on the command line.
 
 use std::path::PathBuf;
 
@@ -8,40 +8,41 @@ use espalier_core::nn::Activation;
 
 use crate::exit::usage;
 
-/// Non-linearities by the names of the command line.
+/// Non-linearities by their names on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ActivationName {
-    /// Exact.
+    /// Exact GELU.
     Gelu,
-    /// Of OpenAI's weights.
+    /// Approximation used by OpenAI's weights.
     QuickGelu,
 }
 
-/// Ways to a square, in open_clip's words.
+/// How an image is resized to a square, in open_clip's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ResizeName {
-    /// Shortest side, then the centre.
+    /// Resize the shortest side, then crop the centre.
     Shortest,
-    /// Both sides, shape lost.
+    /// Resize both sides without keeping the aspect ratio.
     Squash,
-    /// Longest side, centred on white.
+    /// Resize the longest side and centre the image on white.
     Pad,
 }
 
-/// What the user says where a file does not; what is said here wins over the file.
+/// Settings that a source may not state; they override the files of the source.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "What a source may leave unsaid")]
+#[command(next_help_heading = "Settings that a source may not state")]
 pub struct Flags {
-    /// Attention heads of the picture tower.
+    /// Number of attention heads of the image encoder.
     #[arg(long, value_name = "N")]
     pub heads: Option<usize>,
-    /// Attention heads of the text tower.
+    /// Number of attention heads of the text encoder.
     #[arg(long, value_name = "N")]
     pub text_heads: Option<usize>,
-    /// Non-linearity of both towers.
+    /// Non-linearity of both encoders.
     #[arg(long, value_enum)]
     pub activation: Option<ActivationName>,
-    /// Pixel statistics by name, `openai` or `imagenet`, or a preprocessor_config.json.
+    /// Preprocessing: `openai` or `imagenet` for their pixel statistics, or a
+    /// preprocessor_config.json.
     #[arg(long, value_name = "NAME|FILE")]
     pub preprocess: Option<PathBuf>,
     /// Mean that is subtracted from pixels in [0, 1].
@@ -50,7 +51,7 @@ pub struct Flags {
     /// Standard deviation that pixels are divided by.
     #[arg(long, value_name = "R,G,B", value_delimiter = ',', num_args = 1)]
     pub image_std: Option<Vec<f32>>,
-    /// How a picture becomes a square.
+    /// How an image is resized to a square.
     #[arg(long, value_enum)]
     pub image_resize_mode: Option<ResizeName>,
 }
@@ -74,16 +75,16 @@ impl ResizeName {
     }
 }
 
-/// Three numbers of a flag.
+/// Returns the three numbers of a flag.
 ///
 /// # Errors
-/// Bad usage for another count.
+/// Bad usage if there are not exactly three.
 pub(super) fn triple(flag: &str, given: Option<&Vec<f32>>) -> anyhow::Result<Option<[f32; 3]>> {
     given
         .map(|numbers| {
             <[f32; 3]>::try_from(numbers.as_slice()).map_err(|_| {
                 usage(format!(
-                    "{flag}: wanted three numbers R,G,B, found {}",
+                    "{flag}: expected three numbers R,G,B, found {}",
                     numbers.len()
                 ))
             })

@@ -1,7 +1,7 @@
-//! `config.json` of `transformers`' CLIP.
+//! Reads `config.json` of `transformers`' CLIP.
 //!
-//! Such a file may leave out what has the documented default of its `model_type`; what is taken
-//! that way is said to be.
+//! Such a file may omit keys that have the documented default of its `model_type`; the report
+//! names each default that is used.
 
 use espalier_core::nn::Activation;
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ use crate::exit::usage;
 
 const FILE: &str = "config.json";
 
-/// Defaults of one tower: width, layers, heads, feed-forward.
+/// Defaults of one encoder: width, layers, heads, feed-forward width.
 struct Defaults {
     width: usize,
     layers: usize,
@@ -40,7 +40,7 @@ struct Section {
 }
 
 impl Section {
-    /// `name` with what `name_dict`, its older form, puts over it.
+    /// Reads the section `name`; the values of `name_dict`, an older form, override it.
     fn of(config: &Value, name: &'static str) -> Self {
         let older = format!("{name}_dict");
         let mut values = Map::new();
@@ -62,7 +62,10 @@ impl Section {
 
     fn wrong(&self, key: &str, wanted: &str) -> anyhow::Error {
         let found = self.found(key).cloned().unwrap_or_default();
-        usage(format!("{}: wanted {wanted}, found {found}", self.by(key)))
+        usage(format!(
+            "{}: expected {wanted}, found {found}",
+            self.by(key)
+        ))
     }
 
     fn number(&self, key: &str, default: usize) -> anyhow::Result<Maybe<usize>> {
@@ -70,7 +73,7 @@ impl Section {
             None => Ok(stated(default, by_default(key))),
             Some(value) => {
                 let number = value.as_u64().and_then(|n| usize::try_from(n).ok());
-                let number = number.ok_or_else(|| self.wrong(key, "a whole number"))?;
+                let number = number.ok_or_else(|| self.wrong(key, "a non-negative integer"))?;
                 Ok(stated(number, self.by(key)))
             }
         }
@@ -106,9 +109,10 @@ fn by_default(key: &str) -> String {
     format!("default of model_type clip, {key}")
 }
 
-/// The end token must be the largest id, which is where our text tower reads (notation 3.2).
+/// Checks that the end token is the largest id: our text encoder takes its feature at the position
+/// of the largest id (notation 3.2).
 fn check_end(text: &Section, vocab: usize) -> anyhow::Result<()> {
-    // 2 is what old files say for "the largest id".
+    // Old files state 2 and mean the largest id.
     let Some(end) = text.found("eos_token_id").and_then(Value::as_u64) else {
         return Ok(());
     };
@@ -121,10 +125,10 @@ fn check_end(text: &Section, vocab: usize) -> anyhow::Result<()> {
     ))
 }
 
-/// What a `config.json` says.
+/// Reads the settings that a `config.json` states.
 ///
 /// # Errors
-/// Bad usage naming the key: not CLIP, or a value that is no use.
+/// Bad usage naming the key: not CLIP, or an unsupported value.
 pub fn said(config: &Value) -> anyhow::Result<Said> {
     let top = Section {
         name: "",

@@ -7,11 +7,11 @@ use crate::exit::usage;
 
 const HEADER: &str = "index\tsynset";
 
-/// Read the synset ids of a table, in class order.
+/// Reads the synset ids of a table, in class order.
 ///
 /// # Errors
 /// Bad usage naming the file and the line: another header, an index that does not count up from 0,
-/// an id that is empty or comes twice.
+/// an id that is empty or listed twice.
 pub fn read(path: &Path) -> anyhow::Result<Vec<String>> {
     let text =
         fs::read_to_string(path).map_err(|e| usage(format!("--labels {}: {e}", path.display())))?;
@@ -23,7 +23,7 @@ fn parse(text: &str) -> Result<Vec<String>, String> {
     let header = lines.next().unwrap_or_default();
     if header.trim_end() != HEADER {
         return Err(format!(
-            "line 1: wanted the header `index<TAB>synset`, found `{header}`"
+            "line 1: expected the header `index<TAB>synset`, found `{header}`"
         ));
     }
     let mut labels: Vec<String> = Vec::new();
@@ -32,23 +32,23 @@ fn parse(text: &str) -> Result<Vec<String>, String> {
         let fail = |what: String| format!("line {}: {what}", at + 2);
         let (index, label) = line.split_once('\t').ok_or_else(|| {
             fail(format!(
-                "wanted an index, a tab and a synset, found `{line}`"
+                "expected an index, a tab and a synset, found `{line}`"
             ))
         })?;
         if index.trim().parse() != Ok(at) {
-            return Err(fail(format!("wanted the index {at}, found `{index}`")));
+            return Err(fail(format!("expected the index {at}, found `{index}`")));
         }
         let label = label.trim();
         if label.is_empty() || label.contains('\t') {
-            return Err(fail(format!("wanted one synset id, found `{label}`")));
+            return Err(fail(format!("expected one synset id, found `{label}`")));
         }
         if !seen.insert(label) {
-            return Err(fail(format!("`{label}` is there already")));
+            return Err(fail(format!("`{label}` is listed twice")));
         }
         labels.push(label.to_owned());
     }
     if labels.is_empty() {
-        return Err("wanted at least one class, found none".into());
+        return Err("expected at least one class, found none".into());
     }
     Ok(labels)
 }
@@ -62,12 +62,12 @@ mod tests {
         let labels = parse("index\tsynset\n0\tn02\n1\tn01\n").unwrap();
         assert_eq!(labels, ["n02", "n01"]);
         for (text, known) in [
-            ("0\tn01\n", "line 1: wanted the header"),
-            ("index\tsynset\n1\tn01\n", "line 2: wanted the index 0"),
-            ("index\tsynset\n0\tn01\n1\tn01\n", "line 3: `n01` is there"),
-            ("index\tsynset\n0\t\n", "line 2: wanted one synset id"),
-            ("index\tsynset\n0 n01\n", "line 2: wanted an index, a tab"),
-            ("index\tsynset\n", "wanted at least one class"),
+            ("0\tn01\n", "line 1: expected the header"),
+            ("index\tsynset\n1\tn01\n", "line 2: expected the index 0"),
+            ("index\tsynset\n0\tn01\n1\tn01\n", "line 3: `n01` is listed"),
+            ("index\tsynset\n0\t\n", "line 2: expected one synset id"),
+            ("index\tsynset\n0 n01\n", "line 2: expected an index, a tab"),
+            ("index\tsynset\n", "expected at least one class"),
         ] {
             let message = parse(text).unwrap_err();
             assert!(message.starts_with(known), "{message}");

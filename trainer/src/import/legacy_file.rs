@@ -1,9 +1,9 @@
-//! A file that `torch.save` wrote before PyTorch 1.6: pickles one after the other, then the numbers
+//! Reads files that `torch.save` wrote before PyTorch 1.6: a sequence of pickles, then the numbers
 //! of every storage.
 //!
-//! 1. a magic number, 2. the version 1001, 3. the machine it was written on, 4. the value, which
-//!    describes tensors, 5. the keys of the storages; then for each key, in that order, how many
-//!    numbers it has (eight bytes) and the numbers.
+//! The pickles are: 1. a magic number, 2. the version 1001, 3. properties of the machine that wrote
+//! the file, 4. the value, which describes tensors, 5. the keys of the storages. Then follow, for
+//! each key in that order, the count of its numbers (eight bytes) and the numbers.
 //!
 //! Nothing in the pickles is executed, see [`super::pickle`].
 
@@ -15,7 +15,7 @@ use super::pickle::{self, Arena, Node, Ref, Storage, TensorView};
 use super::torch_file::state_dict;
 use crate::exit::usage;
 
-/// What every such file begins with: a pickle of the magic number.
+/// First bytes of every such file: a pickle of the magic number.
 pub const MAGIC: &[u8] = b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
 
 /// The only version of the format.
@@ -26,13 +26,13 @@ pub struct LegacyFile {
     path: PathBuf,
     bytes: Vec<u8>,
     tensors: BTreeMap<String, TensorView>,
-    /// Where the bytes of a storage are.
+    /// Byte range of each storage in the file.
     storages: BTreeMap<String, Range<usize>>,
-    /// What stood beside the weights.
+    /// Keys of the other entries of a training checkpoint, beside the weights.
     pub left_aside: Vec<String>,
 }
 
-/// Reads pickles one after the other.
+/// Reads consecutive pickles.
 struct Pickles<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -41,30 +41,33 @@ struct Pickles<'a> {
 impl Pickles<'_> {
     fn next(&mut self, what: &str) -> Result<(Arena, Ref), String> {
         let (arena, top, used) = pickle::read_first(&self.bytes[self.at..])
-            .map_err(|e| format!("{what}, from byte {} on: {e}", self.at))?;
+            .map_err(|e| format!("{what}, starting at byte {}: {e}", self.at))?;
         self.at += used;
         Ok((arena, top))
     }
 }
 
-/// Refuse another version, and numbers that are not little-endian.
+/// Checks the version and that numbers are little-endian.
 fn check_head(pickles: &mut Pickles<'_>) -> Result<(), String> {
     let (arena, top) = pickles.next("its version")?;
     if arena.size(top) != Some(VERSION) {
         return Err(format!(
-            "wanted version {VERSION}, found {:?}",
+            "expected version {VERSION}, found {:?}",
             arena.get(top)
         ));
     }
-    let (arena, top) = pickles.next("the machine it was written on")?;
+    let (arena, top) = pickles.next("the properties of the machine that wrote it")?;
     let order = arena.lookup(top, "little_endian").map(|at| arena.get(at));
     if order != Some(&Node::Bool(true)) {
-        return Err(format!("wanted little-endian numbers, found {order:?}"));
+        return Err(format!(
+            "expected little_endian to be true, found {order:?}"
+        ));
     }
     Ok(())
 }
 
-/// Where the bytes of every storage are; `sizes` says how many bytes one number of each takes.
+/// Returns the byte range of every storage. `sizes` gives, for each key, the bytes of one number
+/// and the count of numbers.
 fn places(
     bytes: &[u8],
     mut at: usize,
@@ -75,13 +78,13 @@ fn places(
     for key in keys {
         let (each, wanted) = *sizes
             .get(key)
-            .ok_or_else(|| format!("a storage `{key}` that no tensor uses"))?;
+            .ok_or_else(|| format!("no tensor uses the storage `{key}`"))?;
         let head = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>());
         let count = head.map(|head| u64::from_le_bytes(*head));
         if count != Some(wanted as u64) {
             return Err(format!(
-                "the storage `{key}` should hold {wanted} numbers, found {count:?}; the file is \
-                 cut short or damaged"
+                "storage `{key}`: expected {wanted} numbers, found {count:?}; the file is \
+                 truncated or corrupt"
             ));
         }
         let start = at + 8;
@@ -89,26 +92,26 @@ fn places(
             .checked_mul(each)
             .and_then(|length| start.checked_add(length))
             .filter(|end| *end <= bytes.len())
-            .ok_or_else(|| format!("the storage `{key}` is cut short"))?;
+            .ok_or_else(|| format!("the storage `{key}` is truncated"))?;
         found.insert(key.clone(), start..end);
         at = end;
     }
     match bytes.len() - at {
         0 => Ok(found),
-        more => Err(format!("{more} bytes behind the last storage")),
+        more => Err(format!("found {more} bytes after the last storage")),
     }
 }
 
 impl LegacyFile {
-    /// Read a file; `path` names it in messages.
+    /// Reads a file; `path` names it in messages.
     ///
     /// # Errors
-    /// Bad usage naming the file: not of this form, cut short, or a pickle that names anything but
-    /// what tensors are made of.
+    /// Bad usage naming the file: another format, truncated, or a pickle that names anything not
+    /// needed to describe tensors.
     pub fn open(path: &Path, bytes: Vec<u8>) -> anyhow::Result<Self> {
         Self::read_index(path, bytes).map_err(|reason| {
             usage(format!(
-                "{}: wanted a PyTorch file of tensors: {reason}",
+                "{}: expected a PyTorch file of tensors: {reason}",
                 path.display()
             ))
         })
@@ -116,7 +119,7 @@ impl LegacyFile {
 
     fn read_index(path: &Path, bytes: Vec<u8>) -> Result<Self, String> {
         if !bytes.starts_with(MAGIC) {
-            return Err("it does not begin with PyTorch's magic number".into());
+            return Err("it does not start with PyTorch's magic number".into());
         }
         let mut pickles = Pickles {
             bytes: &bytes,
@@ -124,20 +127,20 @@ impl LegacyFile {
         };
         check_head(&mut pickles)?;
         let (arena, top) = pickles.next("its value")?;
-        let (dict, left_aside) = state_dict(&arena, top).ok_or("it holds no dictionary")?;
+        let (dict, left_aside) = state_dict(&arena, top).ok_or("it contains no dictionary")?;
         let mut tensors = BTreeMap::new();
         for (key, value) in arena.entries(dict).unwrap_or_default() {
             let name = arena
                 .text(*key)
-                .ok_or("a key of its dictionary is no text")?;
+                .ok_or("a key of its dictionary is not a string")?;
             let Node::Tensor(view) = arena.get(*value) else {
                 return Err(format!(
-                    "`{name}` in its dictionary of weights is no tensor"
+                    "`{name}` in its dictionary of weights is not a tensor"
                 ));
             };
             tensors.insert(name.to_owned(), view.clone());
         }
-        // All storages, also those of an optimiser beside the weights.
+        // All storages, including those of an optimiser beside the weights.
         let mut sizes = BTreeMap::new();
         for Storage { key, number, len } in arena.storages() {
             let size = (number.bytes(), *len);
@@ -145,7 +148,7 @@ impl LegacyFile {
                 .insert(key.clone(), size)
                 .is_some_and(|old| old != size)
             {
-                return Err(format!("two storages called `{key}`"));
+                return Err(format!("two storages are called `{key}`"));
             }
         }
         let (arena, top) = pickles.next("the keys of its storages")?;
@@ -154,7 +157,7 @@ impl LegacyFile {
             .iter()
             .map(|key| arena.text(*key).map(str::to_owned))
             .collect();
-        let keys = keys.ok_or("a key of a storage is no text")?;
+        let keys = keys.ok_or("a key of a storage is not a string")?;
         let storages = places(&bytes, pickles.at, &keys, &sizes)?;
         Ok(Self {
             path: path.to_owned(),
@@ -165,26 +168,26 @@ impl LegacyFile {
         })
     }
 
-    /// The file, for messages.
+    /// Returns the path for messages.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Names and shapes.
+    /// Returns the names and shapes of all tensors.
     #[must_use]
     pub fn shapes(&self) -> Vec<(String, Vec<usize>)> {
         let shapes = self.tensors.iter();
         shapes.map(|(n, t)| (n.clone(), t.shape.clone())).collect()
     }
 
-    /// Numbers of a tensor, row by row.
+    /// Reads the numbers of a tensor in row-major order.
     ///
     /// # Errors
-    /// Bad usage: no such tensor, no floats, or a storage that the file lacks.
+    /// Bad usage: no such tensor, not floats, or a storage that the file lacks.
     pub fn read(&self, name: &str) -> anyhow::Result<Vec<f32>> {
         let numbers = || {
-            let view = self.tensors.get(name).ok_or("is not there")?;
+            let view = self.tensors.get(name).ok_or("not found")?;
             let place = self.storages.get(&view.storage.key);
             let place = place.ok_or("its storage is not in the file")?.clone();
             view.gather(&view.storage.number.decode(&self.bytes[place])?)
@@ -233,6 +236,6 @@ mod tests {
         let mut longer = whole;
         longer.push(0);
         let message = LegacyFile::open(Path::new("w.pth"), longer).err().unwrap();
-        assert!(message.to_string().contains("1 bytes behind"), "{message}");
+        assert!(message.to_string().contains("1 bytes after"), "{message}");
     }
 }

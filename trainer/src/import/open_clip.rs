@@ -1,7 +1,7 @@
-//! `open_clip_config.json`: `model_cfg` and `preprocess_cfg`.
+//! Reads `open_clip_config.json`: `model_cfg` and `preprocess_cfg`.
 //!
-//! A key that is left out has open_clip's documented default. A key that is there must be one whose
-//! meaning is known, and switches for parts that our towers lack must be off.
+//! A missing key has open_clip's documented default. An unknown key is an error, and switches of
+//! parts that our encoders lack must be off.
 
 use espalier_core::model::{Pool, Positions};
 use espalier_core::nn::Activation;
@@ -12,22 +12,22 @@ use super::open_clip_keys::{FILE, Section, by_default};
 use super::preprocessing;
 use super::said::{Maybe, Said, stated};
 
-/// Pooling of the picture tower.
+/// Reads the pooling of the image encoder.
 fn pool(vision: &Section<'_>) -> anyhow::Result<Maybe<Pool>> {
     let after = vision.is("final_ln_after_pool")?;
     match vision.found("pool_type").map(Value::as_str) {
         None => Ok(stated(Pool::Class, by_default("pool_type"))),
-        // The norm works on each token by itself, so its place does not matter for one token.
+        // The norm acts on each token separately, so for one token its position does not matter.
         Some(Some("tok")) => Ok(stated(Pool::Class, vision.by("pool_type"))),
         Some(Some("avg")) if !after => Ok(stated(Pool::PatchMean, vision.by("pool_type"))),
         _ => Err(vision.wrong("pool_type", "`tok`, or `avg` without final_ln_after_pool")),
     }
 }
 
-/// What an `open_clip_config.json` says, or a bare `model_cfg`.
+/// Reads the settings of an `open_clip_config.json` or of a bare `model_cfg`.
 ///
 /// # Errors
-/// Bad usage naming the key: a part that our towers lack, or a value that is no use.
+/// Bad usage naming the key: a part that our encoders lack, or an unsupported value.
 pub fn said(config: &Value) -> anyhow::Result<Said> {
     let model = config.get("model_cfg").unwrap_or(config);
     let section = |name: &'static str, key: &str, known| Section {

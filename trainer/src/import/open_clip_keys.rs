@@ -1,4 +1,5 @@
-//! Sections of `open_clip_config.json`: which keys are known, which must be off, and what a tower says.
+//! Sections of `open_clip_config.json`: known keys, keys that must be off, and the settings of an
+//! encoder.
 
 use espalier_core::nn::Activation;
 use serde_json::{Map, Value, json};
@@ -9,7 +10,7 @@ use crate::exit::usage;
 /// Name of the file.
 pub(super) const FILE: &str = "open_clip_config.json";
 
-/// Keys that change nothing for a trained model.
+/// Keys without effect on a trained model.
 const NEUTRAL: [&str; 17] = [
     "patch_dropout",
     "output_tokens",
@@ -30,7 +31,7 @@ const NEUTRAL: [&str; 17] = [
     "eos_id",
 ];
 
-/// Keys of parts that our towers lack, with the value that switches them off.
+/// Returns the value that switches off a part that our encoders lack; `None` for unknown keys.
 fn switched_off(key: &str) -> Option<Value> {
     Some(match key {
         "attentional_pool" | "embed_cls" | "no_causal_mask" | "proj_bias" | "qk_norm"
@@ -46,7 +47,8 @@ fn switched_off(key: &str) -> Option<Value> {
     })
 }
 
-/// One section, whose keys are asked for by name and whose other keys must be switched off.
+/// One section; its `known` keys are read by name, and all other keys must be neutral or switched
+/// off.
 pub(super) struct Section<'a> {
     pub(super) name: &'static str,
     pub(super) values: Option<&'a Map<String, Value>>,
@@ -64,10 +66,13 @@ impl Section<'_> {
 
     pub(super) fn wrong(&self, key: &str, wanted: &str) -> anyhow::Error {
         let found = self.found(key).cloned().unwrap_or_default();
-        usage(format!("{}: wanted {wanted}, found {found}", self.by(key)))
+        usage(format!(
+            "{}: expected {wanted}, found {found}",
+            self.by(key)
+        ))
     }
 
-    /// Refuse keys of parts that our towers lack.
+    /// Refuses unknown keys and keys that switch on parts that our encoders lack.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         for (key, value) in self.values.into_iter().flatten() {
             if self.known.contains(&key.as_str()) || NEUTRAL.contains(&key.as_str()) {
@@ -77,7 +82,7 @@ impl Section<'_> {
                 Some(off) if value.is_null() || *value == off => {}
                 Some(off) => return Err(self.wrong(key, &off.to_string())),
                 None => {
-                    let hint = "no such key: its meaning is not known here";
+                    let hint = "no such key, because its meaning is not known";
                     return Err(self.wrong(key, hint));
                 }
             }
@@ -89,11 +94,11 @@ impl Section<'_> {
         match (self.found(key), default) {
             (Some(value), _) => {
                 let number = value.as_u64().and_then(|n| usize::try_from(n).ok());
-                let number = number.ok_or_else(|| self.wrong(key, "a whole number"))?;
+                let number = number.ok_or_else(|| self.wrong(key, "a non-negative integer"))?;
                 Ok(stated(number, self.by(key)))
             }
             (None, Some(default)) => Ok(stated(default, by_default(key))),
-            (None, None) => Err(self.wrong(key, "a whole number")),
+            (None, None) => Err(self.wrong(key, "a non-negative integer")),
         }
     }
 
@@ -105,7 +110,8 @@ impl Section<'_> {
         }
     }
 
-    /// What both towers say alike; `head` gives the heads of a width.
+    /// Reads the settings that both encoders have in common. `widths` holds the default width and
+    /// number of layers; `heads` returns the number of heads for a width.
     pub(super) fn tower(
         &self,
         widths: (usize, Option<usize>),
@@ -119,7 +125,7 @@ impl Section<'_> {
             Some(value) => {
                 let ratio = value.as_f64().filter(|r| *r > 0.0 && *r < 1000.0);
                 let ratio = ratio.ok_or_else(|| self.wrong("mlp_ratio", "a number above 0"))?;
-                // Cut to a whole number as open_clip does.
+                // Truncated to an integer, as in open_clip.
                 stated((units as f64 * ratio) as usize, self.by("mlp_ratio"))
             }
         };
@@ -130,7 +136,7 @@ impl Section<'_> {
                 let eps = value.get("eps").and_then(Value::as_f64);
                 match (only, eps) {
                     (true, Some(eps)) => stated(eps, self.by("norm_kwargs.eps")),
-                    _ => return Err(self.wrong("norm_kwargs", "`eps` alone")),
+                    _ => return Err(self.wrong("norm_kwargs", "only `eps`")),
                 }
             }
         };
@@ -145,7 +151,7 @@ impl Section<'_> {
     }
 }
 
-/// Who makes a choice that the file leaves out.
+/// Returns the origin of a value that the file omits.
 pub(super) fn by_default(key: &str) -> String {
     format!("default of open_clip, {key}")
 }

@@ -1,4 +1,4 @@
-//! From files to a checkpoint in memory, all or nothing.
+//! Converts files to a checkpoint in memory, completely or not at all.
 
 use std::collections::BTreeMap;
 
@@ -18,34 +18,34 @@ use crate::exit::usage;
 use crate::layout::{Layout, Measured};
 use crate::model_file::{CARD, ModelCard, Origin, PUBLISHED_CARD};
 
-/// What the user adds that is not architecture.
+/// Settings from the user that are not part of the architecture.
 #[derive(Clone, Debug, Default)]
 pub struct About {
     /// Method that the model was trained with.
     pub method: Option<String>,
-    /// Terms of use of the weights.
+    /// Licence of the weights.
     pub licence: Option<String>,
-    /// Text of the root of a model on the unit sphere.
+    /// Text whose embedding is the root of a model on the unit sphere.
     pub root_text: String,
 }
 
-/// How far an import came before its tensors are read.
+/// Plan of an import, before its tensors are read.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Whose names the file uses.
+    /// Naming scheme of the tensors in the file.
     pub layout: Layout,
-    /// What the checkpoint will say of itself.
+    /// Metadata of the new checkpoint.
     pub card: ModelCard,
-    /// Who made which choice.
+    /// Choices and their origins.
     pub choices: Vec<Choice>,
     /// How the tensors fit.
     pub matched: Match,
 }
 
-/// Space that a file's learned scalars belong to.
+/// Determines the embedding space from a file's learned scalars.
 fn lift(layout: Layout, store: &Store, measured: &Measured) -> LiftKind {
     match layout {
-        // The published way to join the distances of factors; it leaves no trace in weights.
+        // The published way to combine the distances in the factors; the weights do not show it.
         Layout::Meru if measured.factors > 0 => LiftKind::Product {
             factors: measured.factors,
             join: Join::L1,
@@ -55,7 +55,7 @@ fn lift(layout: Layout, store: &Store, measured: &Measured) -> LiftKind {
     }
 }
 
-/// Pixel statistics among the tensors (notation 3.3: always to be read from there).
+/// Reads pixel statistics from the tensors of the MERU family (notation 3.3: always use these).
 fn pixel_tensors(layout: Layout, store: &mut Store) -> anyhow::Result<PixelTensors> {
     if layout != Layout::Meru {
         return Ok(None);
@@ -70,14 +70,15 @@ fn pixel_tensors(layout: Layout, store: &mut Store) -> anyhow::Result<PixelTenso
     Ok(mean.zip(read("pixel_std")?))
 }
 
-/// Name of the method, for reports; the form of the scalars tells it but for MERU and HyCoCLIP.
+/// Returns the name of the method, for reports. The learned scalars determine it, except that MERU
+/// and HyCoCLIP have the same ones.
 fn method(about: &About, lift: LiftKind) -> Choice {
     let (value, by) = match (&about.method, lift) {
         (Some(method), _) => (method.as_str(), "--method"),
         (None, LiftKind::Sphere) => ("clip", "no curvature among the tensors"),
         (None, LiftKind::Lorentz) => (
             "meru",
-            "one curvature among the tensors; HyCoCLIP's are the same, say --method hycoclip",
+            "one curvature among the tensors; for HyCoCLIP, with the same, set --method hycoclip",
         ),
         (None, LiftKind::Product { .. }) => ("phyclip", "curvatures of factors"),
     };
@@ -88,11 +89,12 @@ fn method(about: &About, lift: LiftKind) -> Choice {
     }
 }
 
-/// The card that a file of ours in published names carries, if it is one.
+/// Reads the card of a file that this program exported under published names; `None` for other
+/// files.
 fn own_card(store: &Store) -> anyhow::Result<Option<ModelCard>> {
     if store.metadata.contains_key(CARD) {
         return Err(usage(
-            "it is a checkpoint of this program already; use it as it is",
+            "the file is already a checkpoint of this program; use it directly",
         ));
     }
     let Some(text) = store.metadata.get(PUBLISHED_CARD) else {
@@ -104,11 +106,11 @@ fn own_card(store: &Store) -> anyhow::Result<Option<ModelCard>> {
     Ok(Some(card))
 }
 
-/// Find out what a source is and how it fits, without reading its tensors.
+/// Determines the layout and architecture of a source, and how its tensors fit by their shapes.
 ///
 /// # Errors
-/// Bad usage: names of no known layout, choices that nobody made, an architecture that cannot be
-/// built. Tensors that do not fit are no error yet, see [`Match::is_whole`].
+/// Bad usage: names of no known layout, missing choices, an architecture that cannot be built.
+/// Tensors that do not fit are not an error yet, see [`Match::is_whole`].
 pub fn plan(
     files: &Files,
     store: &mut Store,
@@ -119,7 +121,7 @@ pub fn plan(
     let layout = Layout::of(store.names()).ok_or_else(|| {
         let names: Vec<&str> = store.names().take(5).collect();
         usage(format!(
-            "{}: wanted tensors named as by transformers' CLIP, open_clip, the MERU family or \
+            "{}: expected tensors named as in transformers' CLIP, open_clip, the MERU family or \
              EfficientNet-Lite, found {}",
             files.label,
             if names.is_empty() {
@@ -160,7 +162,7 @@ pub fn plan(
     })
 }
 
-/// Card and choices of a file that others wrote.
+/// Returns the card and the choices of a file from another program.
 fn foreign(
     files: &Files,
     store: &mut Store,
@@ -206,7 +208,7 @@ fn foreign(
     Ok((card, choices))
 }
 
-/// Read the tensors of a plan that fits.
+/// Reads the tensors of a plan; they must all fit.
 ///
 /// # Errors
 /// Bad usage: tensors that do not fit (all of them named), numbers that cannot be read or are not
@@ -224,7 +226,7 @@ pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Tensors> {
         ("pixel_mean", config.pixel_mean),
         ("pixel_std", config.pixel_std),
     ] {
-        // The file's own where it has them, unless a flag said otherwise.
+        // The configuration holds the file's own statistics unless a flag overrides them.
         let constant = HostTensor {
             shape: vec![3, 1, 1],
             data: values.to_vec(),
@@ -237,7 +239,7 @@ pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Tensors> {
             let piece = pieces.iter().find(|piece| piece.ours == *name);
             let theirs = piece.map_or_else(|| name.clone(), |piece| piece.theirs.join(", "));
             return Err(usage(format!(
-                "tensor `{theirs}`: wanted finite numbers, found others among them"
+                "tensor `{theirs}`: expected finite numbers, found NaN or infinity"
             )));
         }
     }

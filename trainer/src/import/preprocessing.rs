@@ -1,4 +1,4 @@
-//! `preprocessor_config.json` and open_clip's `preprocess_cfg`: how pictures are made input.
+//! Reads image preprocessing from `preprocessor_config.json` and open_clip's `preprocess_cfg`.
 
 use espalier_core::input::ResizeMode;
 use serde_json::Value;
@@ -19,10 +19,10 @@ pub const IMAGENET: ([f32; 3], [f32; 3]) = ([0.485, 0.456, 0.406], [0.229, 0.224
 const BICUBIC: u64 = 3;
 
 fn wrong(by: &str, key: &str, wanted: &str, found: &Value) -> anyhow::Error {
-    usage(format!("{by}: `{key}`: wanted {wanted}, found {found}"))
+    usage(format!("{by}: `{key}`: expected {wanted}, found {found}"))
 }
 
-/// Three numbers, or one for all three channels.
+/// Reads three numbers, or one for all three channels.
 fn triple(by: &str, key: &str, value: &Value) -> anyhow::Result<[f32; 3]> {
     let numbers: Option<Vec<f32>> = match value {
         Value::Array(list) => list.iter().map(|v| v.as_f64().map(|n| n as f32)).collect(),
@@ -33,7 +33,7 @@ fn triple(by: &str, key: &str, value: &Value) -> anyhow::Result<[f32; 3]> {
     three.ok_or_else(|| wrong(by, key, "three numbers", value))
 }
 
-/// A side in pixels: a number, or two equal ones in any of the usual forms.
+/// Reads the side of a square in pixels: one number, or two equal ones in any of the usual forms.
 fn square(value: &Value) -> Option<usize> {
     let number = |v: &Value| v.as_u64().and_then(|n| usize::try_from(n).ok());
     match value {
@@ -50,7 +50,7 @@ fn square(value: &Value) -> Option<usize> {
     }
 }
 
-/// How `transformers` makes a square: what stands in `size`, `crop_size` and the switches.
+/// Reads how `transformers` resizes an image to a square: `size`, `crop_size` and the switches.
 fn hf_square(config: &Value, by: &str) -> anyhow::Result<Option<(ResizeMode, usize)>> {
     let of = |key: &str| config.get(key).filter(|v| !v.is_null());
     let Some(size) = of("size") else {
@@ -74,17 +74,17 @@ fn hf_square(config: &Value, by: &str) -> anyhow::Result<Option<(ResizeMode, usi
         (None, Some(side), Some(crop)) if side == crop => Some((ResizeMode::Squeeze, side)),
         _ => None,
     };
-    let wanted = "the shortest side resized to the side of the crop, or a square without crop";
+    let wanted = "the shortest side resized to the side of the crop, or a square without a crop";
     fits.map(Some)
         .ok_or_else(|| wrong(by, "size and crop_size", wanted, config))
 }
 
-/// Read `preprocessor_config.json`.
+/// Reads `preprocessor_config.json`.
 ///
 /// # Errors
-/// Bad usage naming the key: a form of preprocessing that is not ours.
+/// Bad usage naming the key, for unsupported preprocessing.
 pub fn hugging_face(config: &Value, by: &str) -> anyhow::Result<Pixels> {
-    // A processor file of several parts keeps the pictures' apart.
+    // A file with several processors has a separate section for images.
     let config = config.get("image_processor").unwrap_or(config);
     let of = |key: &str| config.get(key).filter(|v| !v.is_null());
     let mut pixels = Pixels::default();
@@ -116,10 +116,10 @@ pub fn hugging_face(config: &Value, by: &str) -> anyhow::Result<Pixels> {
     Ok(pixels)
 }
 
-/// Read open_clip's `preprocess_cfg`; what it leaves out has open_clip's documented value.
+/// Reads open_clip's `preprocess_cfg`; a missing key has open_clip's documented default.
 ///
 /// # Errors
-/// Bad usage naming the key: a form of preprocessing that is not ours.
+/// Bad usage naming the key, for unsupported preprocessing.
 pub fn open_clip(config: &Value, by: &str) -> anyhow::Result<Pixels> {
     let default = || "default of open_clip's preprocess_cfg".to_owned();
     let of = |key: &str| config.get(key).filter(|v| !v.is_null());

@@ -1,26 +1,27 @@
-//! A first projection for an image encoder that comes with a classifier.
+//! Initial projection for an image encoder that comes with a classifier.
 //!
-//! What separates the classes lies in the directions in which the rows of the classifier differ.
-//! The projection therefore begins as an orthonormal basis of the subspace that keeps most of them:
-//! the leading right singular vectors of the centred rows (Eckart and Young 1936, "The Approximation
-//! of One Matrix by Another of Lower Rank"), found by orthogonal iteration (Golub and Van Loan,
-//! "Matrix Computations", section 8.2.4).
+//! The directions in which the rows of the classifier differ separate the classes. The projection
+//! is therefore initialised with an orthonormal basis of the subspace that keeps most of these
+//! differences: the leading right singular vectors of the centred rows (Eckart and Young 1936, "The
+//! Approximation of One Matrix by Another of Lower Rank"), computed by orthogonal iteration (Golub
+//! and Van Loan, "Matrix Computations", section 8.2.4).
 
 use burn::tensor::{Device, Tensor, TensorData};
 use espalier_core::weights::HostTensor;
 
-/// Iterations. Each shrinks what lies outside of the subspace by a ratio of squared singular values;
-/// directions that are confused after so many are almost equally important.
+/// Number of iterations. Each one shrinks the components outside the subspace by a ratio of squared
+/// singular values. Directions that are still mixed after this many are almost equally important.
 const ITERATIONS: usize = 24;
 
-/// An orthonormal basis of the `d_embed` leading directions of a classifier's rows; `None` where the
-/// embedding is wider than the features or the rows.
+/// Returns an orthonormal basis of the `d_embed` leading directions of a classifier's rows; `None`
+/// if `d_embed` is 0, or larger than the feature width or the number of rows, or if `weight` is not
+/// a matrix.
 ///
 /// # Shapes
 /// `weight [classes, d_model] -> [d_embed, d_model]`
 ///
 /// # Errors
-/// When the device fails.
+/// If the device fails.
 pub fn leading_directions(
     weight: &HostTensor,
     d_embed: usize,
@@ -35,7 +36,7 @@ pub fn leading_directions(
     let rows = TensorData::new(weight.data.clone(), [classes, d_model]);
     let rows = Tensor::<2>::from_data(rows, device);
     let rows = rows.clone() - rows.mean_dim(0);
-    // Any start that is not orthogonal to the subspace will do: rows of the classifier itself.
+    // Any start that is not orthogonal to the subspace works; use rows of the classifier.
     let start: Vec<f32> = weight.data[..d_embed * d_model].to_vec();
     let mut basis = orthonormal(start, d_model);
     for _ in 0..ITERATIONS {
@@ -54,11 +55,11 @@ pub fn leading_directions(
 
 fn numbers(tensor: Tensor<2>) -> anyhow::Result<Vec<f32>> {
     let data = tensor.into_data().convert::<f32>().try_into_vec();
-    data.map_err(|e| anyhow::anyhow!("numbers cannot be read back from the device: {e:?}"))
+    data.map_err(|e| anyhow::anyhow!("reading numbers back from the device failed: {e:?}"))
 }
 
-/// Rows of `width` made orthonormal one after the other (modified Gram-Schmidt, twice for
-/// precision); a row that depends on those before it becomes 0.
+/// Orthonormalises rows of `width` numbers in order (modified Gram-Schmidt, applied twice for
+/// precision); a row that depends linearly on earlier rows becomes 0.
 fn orthonormal(rows: Vec<f32>, width: usize) -> Vec<f32> {
     let mut done: Vec<Vec<f64>> = Vec::with_capacity(rows.len() / width.max(1));
     for row in rows.chunks_exact(width) {
@@ -87,7 +88,7 @@ mod tests {
 
     #[test]
     fn the_directions_in_which_rows_differ_most_are_found() {
-        // Rows differ by 3 along the third axis, by 2 along the first, by a little along the second.
+        // Rows differ by 3 along the third axis, by 2 along the first, and little along the second.
         let data = vec![
             2.0, 0.1, 5.0, 7.0, //
             -2.0, 0.0, 5.0, 7.0, //
@@ -103,7 +104,7 @@ mod tests {
             .unwrap();
         assert_eq!(found.shape, [2, 4]);
         let row = |i: usize| &found.data[i * 4..][..4];
-        // What the rows share, the fourth axis, is no direction; nor is the faint second one.
+        // The fourth axis, equal in all rows, is not among the directions; nor is the weak second.
         for (axis, share) in [(0, 1.0), (1, 0.0), (2, 1.0), (3, 0.0)] {
             let along: f32 = row(0)[axis].powi(2) + row(1)[axis].powi(2);
             assert!((along - share).abs() < 1e-2, "{axis}: {along}");

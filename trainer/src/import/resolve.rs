@@ -1,5 +1,5 @@
-//! From what is said, what shapes show and what flags add to one architecture. A choice that none
-//! of them makes is asked for, all of them at once.
+//! Merges stated settings, tensor shapes and flags into one architecture. All settings that remain
+//! unknown are reported together.
 
 use espalier_core::input::{Preprocess, ResizeMode};
 use espalier_core::model::{DualConfig, LiftKind, TextConfig, VitConfig};
@@ -10,7 +10,7 @@ use super::said::{Maybe, Pixels, Said};
 use crate::exit::usage;
 use crate::layout::{Layout, Measured};
 
-/// An architecture with the choices that led to it.
+/// An architecture and the choices it consists of.
 #[derive(Clone, Debug)]
 pub struct Resolved {
     /// Architecture.
@@ -21,23 +21,23 @@ pub struct Resolved {
     pub choices: Vec<Choice>,
 }
 
-/// Mean and standard deviation that are kept as tensors of the file.
+/// Mean and standard deviation, if the file stores them as tensors.
 pub type PixelTensors = Option<([f32; 3], [f32; 3])>;
 
-/// What a file gives beside what is said of it.
+/// Information from the weights file and from `--preprocess`, in addition to the stated settings.
 #[derive(Clone, Debug)]
 pub struct Evidence<'a> {
-    /// Whose names it uses.
+    /// Naming scheme of the tensors.
     pub layout: Layout,
-    /// Sizes that its shapes show.
+    /// Sizes derived from the shapes.
     pub measured: &'a Measured,
-    /// Space that its learned scalars belong to.
+    /// Embedding space, determined from the learned scalars.
     pub lift: LiftKind,
-    /// Pixel statistics among its tensors.
+    /// Pixel statistics among the tensors.
     pub pixels: PixelTensors,
-    /// Whether it has a norm before the first block.
+    /// Whether there is a norm before the first block.
     pub pre_norm: bool,
-    /// What is read of `--preprocess`.
+    /// Settings read from `--preprocess`.
     pub preprocess: Pixels,
 }
 
@@ -83,7 +83,7 @@ fn preprocess(
     for size in [&said.size, &by_flag.size].into_iter().flatten() {
         if size.value != image_size && image_size > 0 {
             return Err(usage(format!(
-                "{}: wanted the side {image_size} of the picture tower, found {}",
+                "{}: expected {image_size}, the input side of the image encoder, found {}",
                 size.by, size.value
             )));
         }
@@ -96,11 +96,11 @@ fn preprocess(
     ))
 }
 
-/// Join everything to an architecture that can be built.
+/// Merges everything into an architecture that can be built.
 ///
 /// # Errors
-/// Bad usage that lists every choice nobody made and the flag that makes it, or
-/// [`espalier_core::CoreError::Config`] for one that cannot be built.
+/// Bad usage that lists every missing choice with its flag, or
+/// [`espalier_core::CoreError::Config`] for an architecture that cannot be built.
 pub fn resolve(said: Said, evidence: &Evidence<'_>, flags: &Flags) -> anyhow::Result<Resolved> {
     let m = evidence.measured;
     let mut c = Choices::default();
@@ -169,8 +169,7 @@ pub fn resolve(said: Said, evidence: &Evidence<'_>, flags: &Flags) -> anyhow::Re
     if !c.asked.is_empty() {
         return Err(asked(evidence.layout, &c.asked));
     }
-    // Left unset where they are what they are anyway, so that equal models have equal
-    // configurations.
+    // Default values are left unset, so that equal models have equal configurations.
     let other = |hidden: usize, width: usize| Some(hidden).filter(|h| *h != 4 * width);
     let rare = |eps: f64| Some(eps).filter(|e| (*e - 1e-5).abs() > 1e-12);
     let vision = VitConfig::new(image_size, patch, width, layers, heads)

@@ -1,22 +1,22 @@
-//! What is said of an architecture, and by whom.
+//! Stated settings of an architecture and their origins.
 
 use espalier_core::input::ResizeMode;
 use espalier_core::model::{Pool, Positions};
 use espalier_core::nn::Activation;
 
-/// A value and where it comes from.
+/// A value and its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stated<T> {
     /// The value.
     pub value: T,
-    /// A key of a file, a family of models, a flag.
+    /// Origin: a key of a file, a model family, or a flag.
     pub by: String,
 }
 
-/// A value that may be said.
+/// A value that may be stated.
 pub type Maybe<T> = Option<Stated<T>>;
 
-/// A value said by something.
+/// Returns a value with its origin.
 pub fn stated<T>(value: T, by: impl Into<String>) -> Maybe<T> {
     Some(Stated {
         value,
@@ -24,14 +24,14 @@ pub fn stated<T>(value: T, by: impl Into<String>) -> Maybe<T> {
     })
 }
 
-/// What is said of one tower.
+/// Stated settings of one encoder.
 #[derive(Clone, Debug, Default)]
 pub struct Tower {
-    /// Width of its tokens.
+    /// Width of the tokens.
     pub width: Maybe<usize>,
-    /// Blocks.
+    /// Number of blocks.
     pub layers: Maybe<usize>,
-    /// Attention heads.
+    /// Number of attention heads.
     pub heads: Maybe<usize>,
     /// Width of the feed-forward layers.
     pub hidden: Maybe<usize>,
@@ -41,41 +41,41 @@ pub struct Tower {
     pub norm_eps: Maybe<f64>,
 }
 
-/// How pictures are made input.
+/// Preprocessing of images.
 #[derive(Clone, Debug, Default)]
 pub struct Pixels {
     /// Mean that is subtracted from pixels in `[0, 1]`.
     pub mean: Maybe<[f32; 3]>,
     /// Standard deviation that they are divided by.
     pub std: Maybe<[f32; 3]>,
-    /// How a picture becomes a square.
+    /// How an image is resized to a square.
     pub resize: Maybe<ResizeMode>,
-    /// Side of that square.
+    /// Side of that square in pixels.
     pub size: Maybe<usize>,
 }
 
-/// Everything that is said of a model.
+/// All stated settings of a model.
 #[derive(Clone, Debug, Default)]
 pub struct Said {
-    /// Picture tower.
+    /// Image encoder.
     pub vision: Tower,
-    /// Text tower.
+    /// Text encoder.
     pub text: Tower,
-    /// Side of the picture in pixels.
+    /// Side of the input image in pixels.
     pub image_size: Maybe<usize>,
     /// Side of a patch in pixels.
     pub patch: Maybe<usize>,
-    /// Token ids.
+    /// Number of token ids.
     pub vocab: Maybe<usize>,
-    /// Longest text in tokens.
+    /// Context length in tokens.
     pub context: Maybe<usize>,
     /// Width of the embeddings.
     pub embed: Maybe<usize>,
-    /// What the picture tower gives.
+    /// Pooling of the image encoder.
     pub pool: Maybe<Pool>,
-    /// Where picture positions come from.
+    /// Kind of the positional embedding of the image encoder.
     pub positions: Maybe<Positions>,
-    /// Whether a norm stands before the first block.
+    /// Whether there is a norm before the first block.
     pub pre_norm: Maybe<bool>,
     /// Whether the patch projection has a bias.
     pub patch_bias: Maybe<bool>,

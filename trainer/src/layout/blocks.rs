@@ -1,20 +1,20 @@
-//! The twelve tensors of a transformer block, under the names of each layout.
+//! The twelve tensors of a transformer block and their names in each layout.
 
 use super::piece::{How, Piece};
 
-/// How a layout names what is inside a block.
+/// Naming scheme of the tensors inside a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// timm: `norm1`, `attn.qkv`, `mlp.fc1`. Our picture tower's.
+    /// timm: `norm1`, `attn.qkv`, `mlp.fc1`. Our image encoder uses it.
     Timm,
-    /// OpenAI's CLIP: `ln_1`, `attn.in_proj_weight`, `mlp.c_fc`. Our text tower's.
+    /// OpenAI's CLIP: `ln_1`, `attn.in_proj_weight`, `mlp.c_fc`. Our text encoder uses it.
     Clip,
-    /// `transformers`: queries, keys and values apart.
+    /// `transformers`: separate queries, keys and values.
     HuggingFace,
 }
 
 impl Style {
-    /// Names in the order of [`shapes`].
+    /// Returns the names in the order of [`shapes`].
     fn names(self) -> [&'static [&'static str]; 12] {
         match self {
             Self::Timm => [
@@ -71,7 +71,7 @@ impl Style {
     }
 }
 
-/// Shapes of a block of width `d` with feed-forward layers of width `h`.
+/// Returns the tensor shapes of a block of width `d` with feed-forward width `h`.
 fn shapes(d: usize, h: usize) -> [Vec<usize>; 12] {
     [
         vec![d],
@@ -89,41 +89,42 @@ fn shapes(d: usize, h: usize) -> [Vec<usize>; 12] {
     ]
 }
 
-/// A stack of blocks on one side: what stands before their number, and how they are named.
+/// Name prefix and naming scheme of a stack of blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Side {
     pub(super) prefix: &'static str,
     pub(super) style: Style,
 }
 
-/// Place in [`Style::names`] of the matrix that widens a token for the feed-forward layer.
+/// Index in [`Style::names`] of the first matrix of the feed-forward layer.
 const WIDENING: usize = 8;
 
 impl Side {
-    /// What stands before the number of a block.
+    /// Returns the part of a name before the number of a block.
     pub(super) fn before_number(self) -> String {
         format!("{}.", self.prefix)
     }
 
-    /// The first block's matrix whose rows are the width of the feed-forward layer.
+    /// Returns the name of the matrix of the first block whose number of rows is the feed-forward
+    /// width.
     pub(super) fn widening(self) -> String {
         format!("{}.0.{}", self.prefix, self.style.names()[WIDENING][0])
     }
 }
 
-/// Our picture blocks.
+/// Blocks of our image encoder.
 pub(super) const VISUAL: Side = Side {
     prefix: "visual.blocks",
     style: Style::Timm,
 };
 
-/// Our text blocks.
+/// Blocks of our text encoder.
 pub(super) const TEXTUAL: Side = Side {
     prefix: "textual.resblocks",
     style: Style::Clip,
 };
 
-/// Pieces of `layers` blocks of width `d`, feed-forward `h`.
+/// Returns the pieces of `layers` blocks of width `d` with feed-forward width `h`.
 pub(super) fn pieces(ours: Side, theirs: Side, layers: usize, d: usize, h: usize) -> Vec<Piece> {
     let mut out = Vec::with_capacity(12 * layers);
     for layer in 0..layers {

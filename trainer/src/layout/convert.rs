@@ -1,10 +1,10 @@
-//! The numbers themselves, in both directions.
+//! Converts the numbers of tensors between published files and ours, in both directions.
 
 use espalier_core::weights::{HostTensor, Tensors};
 
 use super::piece::{How, Piece};
 
-/// Rows and columns exchanged; `data` is `[rows, cols]`.
+/// Returns the transpose of `data`, which is `[rows, cols]`.
 fn transposed(data: &[f32], rows: usize, cols: usize) -> Vec<f32> {
     let at = |i: usize| data[(i % rows) * cols + i / rows];
     (0..data.len()).map(at).collect()
@@ -14,16 +14,17 @@ fn numel(shape: &[usize]) -> usize {
     shape.iter().product()
 }
 
-/// One of our tensors from the numbers of the file's, in the order of [`Piece::theirs`].
+/// Builds one of our tensors from the numbers of the file's tensors, in the order of
+/// [`Piece::theirs`].
 ///
 /// # Errors
-/// Says which tensor has another number of elements than its shape.
+/// Names a tensor whose number of elements does not match its shape.
 pub fn bring(piece: &Piece, parts: Vec<Vec<f32>>) -> Result<HostTensor, String> {
     let expected = numel(&piece.their_shape);
     for (name, part) in piece.theirs.iter().zip(&parts) {
         if part.len() != expected {
             return Err(format!(
-                "`{name}`: wanted {expected} numbers, found {}",
+                "`{name}`: expected {expected} numbers, found {}",
                 part.len()
             ));
         }
@@ -43,10 +44,10 @@ pub fn bring(piece: &Piece, parts: Vec<Vec<f32>>) -> Result<HostTensor, String> 
     })
 }
 
-/// Tensors of a published file from ours.
+/// Builds the tensors of a published file from ours.
 ///
 /// # Errors
-/// Names the first of our tensors that is missing or of another size than its table says.
+/// Names the first of our tensors that is missing or whose size differs from the table.
 pub fn give(pieces: &[Piece], ours: &Tensors) -> Result<Vec<(String, HostTensor)>, String> {
     let mut out = Vec::new();
     for piece in pieces {
@@ -54,7 +55,7 @@ pub fn give(pieces: &[Piece], ours: &Tensors) -> Result<Vec<(String, HostTensor)
         let tensor = tensor.ok_or_else(|| format!("the checkpoint has no `{}`", piece.ours))?;
         if tensor.data.len() != numel(&piece.shape) {
             return Err(format!(
-                "`{}`: wanted shape {:?}, found {:?}",
+                "`{}`: expected shape {:?}, found {:?}",
                 piece.ours, piece.shape, tensor.shape
             ));
         }

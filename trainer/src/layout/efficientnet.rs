@@ -1,13 +1,14 @@
-//! Names of published EfficientNet-Lite files: an image encoder and a classifier, no text encoder.
+//! Tensor names of published EfficientNet-Lite files: an image encoder and a classifier, no text
+//! encoder.
 
 use espalier_core::model::DualConfig;
 
 use super::piece::{How, Piece};
 
-/// What stands before the name of a tensor of the image encoder in our files.
+/// Prefix of the tensor names of the image encoder in our files.
 const OURS: &str = "visual.";
 
-/// The matrix of the classifier and its bias, in the file and by our names.
+/// Weight and bias of the classifier: name in the file, and our name.
 pub const CLASSIFIER: [(&str, &str); 2] = [
     ("_fc.weight", "classifier.weight"),
     ("_fc.bias", "classifier.bias"),
@@ -16,7 +17,7 @@ pub const CLASSIFIER: [(&str, &str); 2] = [
 /// The four tensors of a batch norm.
 const NORM: [&str; 4] = ["weight", "bias", "running_mean", "running_var"];
 
-/// A convolution and the norm behind it, by their published names.
+/// Published names of a convolution and the norm after it.
 struct Layer {
     conv: String,
     norm: String,
@@ -65,7 +66,7 @@ fn piece(name: String, shape: Vec<usize>) -> Piece {
     }
 }
 
-/// Every tensor of the image encoder.
+/// Returns every tensor of the image encoder.
 pub(super) fn pieces(config: &DualConfig) -> Vec<Piece> {
     let mut out = Vec::new();
     for layer in layers(config) {
@@ -83,7 +84,7 @@ pub(super) fn pieces(config: &DualConfig) -> Vec<Piece> {
     out
 }
 
-/// The two tensors of a classifier of `classes` classes.
+/// Returns the two tensors of a classifier with `classes` classes.
 #[must_use]
 pub fn classifier(config: &DualConfig, classes: usize) -> Vec<Piece> {
     let shapes = [vec![classes, config.vision.d_model], vec![classes]];

@@ -1,32 +1,32 @@
-//! What only files of the MERU family hold: the scalars of hyperbolic spaces, one a factor in a
-//! product, and a mask (notation 7.1).
+//! Tensors that only files of the MERU family hold: the scalars of hyperbolic spaces (in a product,
+//! one per factor) and a causal mask (notation 7.1).
 
 use espalier_core::model::LiftKind;
 
 use super::piece::{How, Piece};
 
-/// The causal mask that these files carry as a buffer.
+/// The causal mask, which these files store as a buffer.
 pub(super) const MASK: &str = "textual.attn_mask";
 
-/// Scalars of MERU that PHyCLIP inherits and does not use.
+/// Scalars of MERU that PHyCLIP inherits but does not use.
 pub(super) const UNUSED_BY_PRODUCTS: [&str; 3] = ["curv", "visual_alpha", "textual_alpha"];
 
-/// Per-factor scalars: our name, theirs.
+/// Per-factor scalars: our name, then theirs.
 const FACTORS: [(&str, &str); 3] = [
     ("curvs", "curvs"),
     ("visual_alphas", "visual_concept_alphas"),
     ("textual_alphas", "textual_concept_alphas"),
 ];
 
-/// Rows of the causal mask of a context, as published files hold it: true where a token must not
-/// look.
+/// Returns the causal mask of a context length as published files store it: name, shape, and one
+/// byte per entry, 1 where a token must not attend.
 #[must_use]
 pub fn causal_mask(context: usize) -> (&'static str, Vec<usize>, Vec<u8>) {
     let rows = (0..context).flat_map(|row| (0..context).map(move |col| u8::from(col > row)));
     (MASK, vec![context, context], rows.collect())
 }
 
-/// Curvatures and scales of a space.
+/// Returns the curvatures and scales of a space.
 pub(super) fn scalars(kind: LiftKind) -> Vec<Piece> {
     match kind {
         LiftKind::Sphere => Vec::new(),
@@ -42,7 +42,7 @@ pub(super) fn scalars(kind: LiftKind) -> Vec<Piece> {
         LiftKind::Product { factors, .. } => FACTORS
             .map(|(ours, theirs)| Piece {
                 ours: ours.into(),
-                // A single scalar has no dimension, as everywhere.
+                // A single scalar has rank 0, as everywhere in our files.
                 shape: if factors == 1 { vec![] } else { vec![factors] },
                 theirs: (0..factors).map(|i| format!("{theirs}.{i}")).collect(),
                 their_shape: Vec::new(),

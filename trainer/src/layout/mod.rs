@@ -1,8 +1,7 @@
-//! Names and forms of tensors in published files, as tables that are read in both directions.
+//! Names and shapes of tensors in published files, as tables for both import and export.
 //!
-//! A [`Piece`] says which tensors of a published file make one of ours; bringing a file in and
-//! writing one out go through the same table, so a round trip gives the same bits. notation 7.1 to
-//! 7.3 list the names.
+//! A [`Piece`] says which tensors of a published file make one of ours. Import and export use the
+//! same table, so a round trip gives the same bits. Notation 7.1 to 7.3 list the names.
 
 mod blocks;
 mod convert;
@@ -22,8 +21,8 @@ pub use piece::{How, Piece};
 pub use shapes::Measured;
 
 impl Layout {
-    /// Every tensor of a model with this configuration; of EfficientNet-Lite those of the image
-    /// encoder, which are all that its files have.
+    /// Returns every tensor of a model with this configuration; for EfficientNet-Lite those of the
+    /// image encoder, because its files have no text encoder.
     #[must_use]
     pub fn pieces(self, config: &DualConfig) -> Vec<Piece> {
         if self == Self::EfficientnetLite {
@@ -36,7 +35,8 @@ impl Layout {
         pieces
     }
 
-    /// Tensors that such files may hold and that say nothing: counters, masks, sizes.
+    /// Returns whether a tensor of such files carries no information and is ignored: counters,
+    /// masks, sizes.
     #[must_use]
     pub fn says_nothing(self, name: &str) -> bool {
         match self {
@@ -49,13 +49,13 @@ impl Layout {
             ]
             .contains(&name),
             Self::Meru => name == meru::MASK,
-            // How many batches the running statistics have seen.
+            // Number of batches in the running statistics.
             Self::EfficientnetLite => name.ends_with(".num_batches_tracked"),
         }
     }
 
-    /// Scalars that files of this layout keep though the model does not use them; they are kept
-    /// for the way back.
+    /// Returns the scalars that files of this layout contain although the model does not use them;
+    /// they are kept for exporting the model again.
     #[must_use]
     pub fn keeps(self, lift: LiftKind) -> &'static [&'static str] {
         match (self, lift) {
@@ -74,7 +74,7 @@ mod tests {
 
     use super::*;
 
-    /// A model small enough to build in a test.
+    /// Returns a configuration small enough to build in a test.
     fn small(preset: Preset, lift: LiftKind) -> DualConfig {
         let mut config = preset.config().with_lift(lift);
         config.vision.d_model = 24;
@@ -126,7 +126,7 @@ mod tests {
                 back.tensors.insert(piece.ours.clone(), tensor);
             }
             if layout != Layout::Meru {
-                // Pixel statistics stand in a configuration there.
+                // These layouts store pixel statistics in a configuration file.
                 expected.tensors.remove("pixel_mean");
                 expected.tensors.remove("pixel_std");
             }

@@ -1,8 +1,8 @@
-//! The programs whose files are read and written.
+//! The published tensor layouts that are read and written.
 
 use serde::{Deserialize, Serialize};
 
-/// Whose names a file uses.
+/// Naming scheme of the tensors in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layout {
@@ -17,7 +17,7 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// The layout of a file by the names in it.
+    /// Returns the layout of a file, determined from its tensor names.
     #[must_use]
     pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Self> {
         names.into_iter().find_map(|name| {
@@ -38,7 +38,7 @@ impl Layout {
         })
     }
 
-    /// What messages call it.
+    /// Returns the name used in messages.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {

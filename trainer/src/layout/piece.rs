@@ -1,15 +1,15 @@
-//! Where the numbers of one tensor are in a published file.
+//! Mapping between one of our tensors and the tensors of a published file.
 
-/// How tensors of a file become one of ours.
+/// How the tensors of a file are combined into one of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// The same numbers in the same order, one file tensor after the other.
+    /// Concatenated along the first dimension; a single tensor is used unchanged.
     Stacked,
-    /// One matrix, rows and columns exchanged.
+    /// One matrix, transposed.
     Transposed,
 }
 
-/// One of our tensors and where its numbers are in a published file.
+/// One of our tensors and the tensors of a published file that hold its numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// Our name.
@@ -20,6 +20,6 @@ pub struct Piece {
     pub theirs: Vec<String>,
     /// Shape of each of them.
     pub their_shape: Vec<usize>,
-    /// What is between.
+    /// Conversion between them.
     pub how: How,
 }

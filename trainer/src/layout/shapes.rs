@@ -1,40 +1,40 @@
-//! What the shapes of a file's tensors say of its architecture. Heads, the non-linearity and the
-//! epsilon of norms leave no trace in shapes (notation traps 24 to 26).
+//! Derives sizes of the architecture from the tensor shapes of a file. The number of heads, the
+//! non-linearity and the epsilon of norms cannot be derived from shapes (notation traps 24 to 26).
 
 use super::name::Layout;
 use super::piece::How;
 use super::table;
 
-/// Sizes that were read off; `None` where the tensor that says it is missing or has another rank.
+/// Sizes derived from shapes; `None` if the tensor in question is missing or has another rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
-    /// Side of the picture in pixels.
+    /// Side of the input image in pixels.
     pub image_size: Option<usize>,
     /// Side of a patch in pixels.
     pub patch: Option<usize>,
-    /// Width of picture tokens.
+    /// Width of image tokens.
     pub vision_width: Option<usize>,
-    /// Blocks of the picture tower.
+    /// Number of blocks of the image encoder.
     pub vision_layers: Option<usize>,
-    /// Feed-forward width of the picture tower.
+    /// Feed-forward width of the image encoder.
     pub vision_hidden: Option<usize>,
-    /// Token ids.
+    /// Number of token ids.
     pub vocab: Option<usize>,
-    /// Longest text in tokens.
+    /// Context length in tokens.
     pub context: Option<usize>,
     /// Width of text tokens.
     pub text_width: Option<usize>,
-    /// Blocks of the text tower.
+    /// Number of blocks of the text encoder.
     pub text_layers: Option<usize>,
-    /// Feed-forward width of the text tower.
+    /// Feed-forward width of the text encoder.
     pub text_hidden: Option<usize>,
     /// Width of the embeddings.
     pub embed: Option<usize>,
-    /// Factors of a product of Lorentz spaces; 0 for none.
+    /// Number of factors of a product of Lorentz spaces; 0 for other spaces.
     pub factors: usize,
 }
 
-/// The largest number behind a prefix, plus one.
+/// Returns the largest number after a prefix, plus one.
 fn count<'a>(names: impl Iterator<Item = &'a str>, prefix: &str) -> Option<usize> {
     names
         .filter_map(|n| n.strip_prefix(prefix)?.split('.').next()?.parse().ok())
@@ -43,7 +43,7 @@ fn count<'a>(names: impl Iterator<Item = &'a str>, prefix: &str) -> Option<usize
 }
 
 impl Measured {
-    /// Measure a file: `names` of its tensors, and the shape behind a name.
+    /// Derives the sizes of a file from the `names` of its tensors and a lookup of their shapes.
     pub fn of<'a, 'b>(
         layout: Layout,
         names: impl Iterator<Item = &'a str> + Clone,
@@ -53,7 +53,7 @@ impl Measured {
             let shape = shape(name).filter(|s| s.len() == rank)?;
             Some(shape[at])
         };
-        // A dimension of one of our tensors, as it is counted in a matrix that may be turned.
+        // Dimension `at` of one of our tensors; the file may store the matrix transposed.
         let of = |ours: &str, rank: usize, at: usize| {
             let (name, how) = table::named(layout, ours)?;
             let turned = how == How::Transposed;
@@ -61,7 +61,7 @@ impl Measured {
         };
         let [image, text] = table::stacks(layout);
         let patch = of(table::KERNEL, 4, 2);
-        // The second dimension from the right counts tokens, whatever stands before it.
+        // The second dimension from the right is the number of tokens; a leading 1 may precede it.
         let positions = table::named(layout, table::POSITIONS).and_then(|(name, _)| shape(name));
         let positions = positions.filter(|s| s.len() >= 2);
         let patches = positions.and_then(|s| s[s.len() - 2].checked_sub(1));

@@ -1,4 +1,5 @@
-//! The one table of names outside of the blocks: ours, and those of every layout (notation 7.1 to 7.3).
+//! Table of the tensor names outside the blocks: ours, and those of every layout (notation 7.1 to
+//! 7.3).
 
 use espalier_core::model::DualConfig;
 
@@ -9,11 +10,12 @@ use super::piece::{How, Piece};
 /// One dimension of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dim {
-    /// Ours alone: layouts that were not made for timm leave it out where it comes first.
+    /// Size 1. Only our names (those of the MERU family) keep it as a leading dimension; the other
+    /// layouts leave it out.
     One,
     Rgb,
     Patch,
-    /// Patches, and the class token where there is one.
+    /// Number of patches, plus the class token if there is one.
     Tokens,
     Vision,
     Text,
@@ -31,15 +33,15 @@ enum When {
     PreNorm,
 }
 
-/// What a layout calls a tensor.
+/// Name of a tensor in a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Name {
-    /// Nothing: what it says stands in a configuration there.
+    /// Not stored as a tensor: absent, or part of a configuration file.
     Unnamed,
-    /// As we do.
+    /// The same name as ours.
     Ours,
     Is(&'static str),
-    /// Stored as it is multiplied from the right, so transposed with respect to a linear layer.
+    /// Stored for multiplication from the right: the transpose of a linear layer's weight.
     Turned(&'static str),
 }
 
@@ -71,14 +73,14 @@ use Dim::{Context, Embedding, One, Patch, Rgb, Text, Tokens, Vision, Vocabulary}
 use Name::{Is, Ours, Turned, Unnamed};
 use When::{Always, ClassToken, PatchBias, PreNorm};
 
-/// The kernel of the patches, by our name, and other tensors whose shapes are measured.
+/// Our names of tensors whose shapes determine sizes: the patch kernel and others.
 pub(super) const KERNEL: &str = "visual.patch_embed.proj.weight";
 pub(super) const POSITIONS: &str = "visual.pos_embed";
 pub(super) const TOKENS: &str = "textual.token_embed.weight";
 pub(super) const TEXT_POSITIONS: &str = "textual.posit_embed";
 pub(super) const PROJECTION: &str = "visual_proj.weight";
 
-/// Names by our own, which are those of the MERU family.
+/// The table by our names, which are those of the MERU family.
 #[rustfmt::skip]
 const TABLE: [Row; 17] = [
     row("logit_scale", &[], Always, Ours, Ours),
@@ -113,7 +115,7 @@ const TABLE: [Row; 17] = [
         Is("text_projection.weight"), Turned("text_projection")),
 ];
 
-/// The stacks of blocks of a layout: of pictures, of texts.
+/// Returns the stacks of blocks of a layout: image encoder, then text encoder.
 pub(super) fn stacks(layout: Layout) -> [Side; 2] {
     let side = |prefix, style| Side { prefix, style };
     match layout {
@@ -125,13 +127,13 @@ pub(super) fn stacks(layout: Layout) -> [Side; 2] {
             side("visual.transformer.resblocks", Style::Clip),
             side("transformer.resblocks", Style::Clip),
         ],
-        // EfficientNet-Lite has no transformer; ours are looked for in vain.
+        // EfficientNet-Lite has no transformer, so these names match nothing in its files.
         Layout::Meru | Layout::EfficientnetLite => [VISUAL, TEXTUAL],
     }
 }
 
 impl Row {
-    /// What a layout calls it, and how its numbers are turned there.
+    /// Returns the name in a layout and how the numbers are stored there.
     fn named(&self, layout: Layout) -> Option<(&'static str, How)> {
         let name = match layout {
             Layout::HuggingFace => self.hugging_face,
@@ -172,12 +174,12 @@ fn size(dim: Dim, config: &DualConfig) -> usize {
     }
 }
 
-/// What a layout calls the tensor of our name `ours`, and how it is turned there.
+/// Returns the name in a layout of our tensor `ours`, and how it is stored there.
 pub(super) fn named(layout: Layout, ours: &str) -> Option<(&'static str, How)> {
     TABLE.iter().find(|row| row.ours == ours)?.named(layout)
 }
 
-/// Every tensor of a model but the scalars of its space.
+/// Returns every tensor of a model except the scalars of its space.
 pub(super) fn pieces(layout: Layout, config: &DualConfig) -> Vec<Piece> {
     let sizes = |dims: &[Dim]| dims.iter().map(|d| size(*d, config)).collect::<Vec<_>>();
     let mut out = Vec::new();

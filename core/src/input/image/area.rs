@@ -1,8 +1,8 @@
-//! Shrinking by area: every pixel of the result is the mean of what it covers, with pixels on its
-//! edge counted by the part covered (notation 5.2; what `OpenCV` calls area interpolation).
+//! Shrinking by area: every output pixel is the mean of the source pixels it covers; partly covered
+//! pixels are weighted by the covered part (notation 5.2; `OpenCV`'s area interpolation).
 //!
-//! Pillow's `BOX` counts a pixel on the edge as in or out as a whole, which at the usual ratios is
-//! off by tens of levels; so this is its own small code.
+//! Pillow's `BOX` counts partly covered pixels fully or not at all. At usual ratios this differs by
+//! tens of levels, hence this separate implementation.
 
 use ::image::RgbImage;
 
@@ -10,7 +10,7 @@ use super::raw::allocate;
 use super::resize::check;
 use crate::error::{CoreError, Result};
 
-/// Shrinks to `width` x `height`, each at most the side it replaces.
+/// Shrinks to `width` x `height`, neither larger than the side of the image.
 pub(super) fn shrink(img: &RgbImage, width: u32, height: u32) -> Result<RgbImage> {
     check(img, width, height)?;
     let columns = spans(img.width(), width);
@@ -37,10 +37,10 @@ pub(super) fn shrink(img: &RgbImage, width: u32, height: u32) -> Result<RgbImage
         }
     }
     RgbImage::from_raw(width, height, out)
-        .ok_or_else(|| CoreError::Image("the shrunk pixels did not all arrive".into()))
+        .ok_or_else(|| CoreError::Image("the shrunk pixels are incomplete".into()))
 }
 
-/// The source pixels under one pixel of the result, with weights that sum to 1.
+/// The source pixels under one output pixel, with weights that sum to 1.
 struct Span {
     start: usize,
     weights: Vec<f32>,

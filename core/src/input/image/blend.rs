@@ -1,4 +1,5 @@
-//! Any channels and depth to 8-bit RGB: alpha on white, 16 bits rounded to 8.
+//! Conversion of any channels and depth to 8-bit RGB: alpha is blended on white, 16 bits are
+//! rounded to 8.
 
 use ::image::{ColorType, RgbImage};
 
@@ -7,11 +8,11 @@ use crate::error::{CoreError, Result};
 
 /// Converts to RGB.
 ///
-/// Where the result is the smaller one the conversion happens inside the buffer, so that a huge
-/// picture is in memory once and not twice.
+/// If the result is smaller than the input, the conversion happens inside the buffer, so that a
+/// huge image is in memory only once.
 ///
 /// # Errors
-/// [`CoreError::Image`] for a pixel layout that no format read here has.
+/// [`CoreError::Image`] for a pixel layout that none of the supported formats has.
 pub(super) fn to_rgb(raw: Raw) -> Result<RgbImage> {
     let Raw {
         width,
@@ -53,10 +54,10 @@ pub(super) fn to_rgb(raw: Raw) -> Result<RgbImage> {
         }
     };
     RgbImage::from_raw(width, height, rgb)
-        .ok_or_else(|| CoreError::Image(format!("{width} x {height} pixels did not all arrive")))
+        .ok_or_else(|| CoreError::Image(format!("the {width} x {height} pixels are incomplete")))
 }
 
-/// `N` bytes a pixel to three, into a new buffer.
+/// Converts `N` bytes per pixel to three, into a new buffer.
 fn spread<const N: usize>(data: &[u8], rgb: impl Fn([u8; N]) -> [u8; 3]) -> Result<Vec<u8>> {
     let (pixels, _) = data.as_chunks::<N>();
     let mut out = allocate(pixels.len() * 3)?;
@@ -66,7 +67,7 @@ fn spread<const N: usize>(data: &[u8], rgb: impl Fn([u8; N]) -> [u8; 3]) -> Resu
     Ok(out)
 }
 
-/// `N` bytes a pixel to three, `N` > 3, inside the buffer: writing never overtakes reading.
+/// Converts `N` > 3 bytes per pixel to three, inside the buffer: writing never overtakes reading.
 fn shrink<const N: usize>(mut data: Vec<u8>, rgb: impl Fn([u8; N]) -> [u8; 3]) -> Vec<u8> {
     let pixels = data.len() / N;
     let mut pixel = [0; N];
@@ -83,18 +84,18 @@ fn wide(a: u8, b: u8) -> u16 {
     u16::from_ne_bytes([a, b])
 }
 
-/// `round(v * 255 / 65535)`.
+/// Returns `round(v * 255 / 65535)`.
 fn narrow(v: u16) -> u8 {
     byte((u32::from(v) + 128) / 257)
 }
 
-/// `round((v a + 255 (255 - a)) / 255)`.
+/// Returns `round((v a + 255 (255 - a)) / 255)`.
 fn on_white8(v: u8, a: u8) -> u8 {
     let (v, a) = (u32::from(v), u32::from(a));
     byte((v * a + 255 * (255 - a) + 127) / 255)
 }
 
-/// `round((v a + 65535 (65535 - a)) / 65535 / 257)`.
+/// Returns `round((v a + 65535 (65535 - a)) / 65535 / 257)`.
 fn on_white16(v: u16, a: u16) -> u8 {
     let (v, a) = (u64::from(v), u64::from(a));
     let sum = v * a + 65535 * (65535 - a);

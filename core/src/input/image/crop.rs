@@ -1,15 +1,15 @@
-//! Regions of a picture: boxes of a data set, and random crops for training.
+//! Regions of an image: boxes of a data set, and random crops for training.
 
 use ::image::RgbImage;
 
 use super::resize::bicubic;
 use crate::error::Result;
 
-/// Cuts out a box given in fractions of the sides: left, top, right, bottom.
+/// Crops a box given in fractions of the sides: left, top, right, bottom.
 ///
-/// Edges are truncated to whole pixels and clamped to the picture, as notation 5.2 prepares GRIT's
-/// boxes. `None` if nothing is left (an empty or reversed box, one outside, or one that is not a
-/// number).
+/// Edges are truncated to whole pixels and clamped to the image, as in notation 5.2 for GRIT's
+/// boxes. Returns `None` if nothing is left (an empty or reversed box, one outside the image, or
+/// one that is not a number).
 pub fn crop_box(img: &RgbImage, rel: [f32; 4]) -> Option<RgbImage> {
     let [left, top, right, bottom] = rel;
     let (width, height) = img.dimensions();
@@ -24,8 +24,8 @@ pub fn crop_box(img: &RgbImage, rel: [f32; 4]) -> Option<RgbImage> {
     Some(window.cut(img))
 }
 
-/// Pixel of a fraction. Data sets derive fractions from pixels, in double precision; half a unit in
-/// the last place of the f32 is added so that an edge on a pixel stays on it.
+/// Converts a fraction to a pixel. Data sets compute fractions from pixels in double precision;
+/// half a unit in the last place of the f32 is added, so that an edge on a whole pixel stays there.
 fn edge(fraction: f32, side: u32) -> Option<u32> {
     if fraction.is_nan() {
         return None;
@@ -35,7 +35,7 @@ fn edge(fraction: f32, side: u32) -> Option<u32> {
     Some((pixel.max(0.0) as u32).min(side))
 }
 
-/// A rectangle of whole pixels inside a picture.
+/// A rectangle of whole pixels inside an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// First column.
@@ -49,14 +49,14 @@ pub struct Window {
 }
 
 impl Window {
-    /// The pixels of the window; what lies outside the picture is left away.
+    /// Returns the pixels of the window; parts outside the image are left out.
     pub fn cut(&self, img: &RgbImage) -> RgbImage {
         let (left, top) = (self.left.min(img.width()), self.top.min(img.height()));
         let width = self.width.min(img.width() - left);
         let height = self.height.min(img.height() - top);
         let mut out = RgbImage::new(width, height);
         if width > 0 {
-            // Row by row: much faster than pixel by pixel.
+            // Copying rows is much faster than copying pixels.
             let columns = left as usize * 3..(left + width) as usize * 3;
             let rows = img
                 .as_raw()
@@ -70,12 +70,12 @@ impl Window {
     }
 }
 
-/// Random crop for training: a window of random area and shape, resized to a square.
+/// Random crop for training: a window of random area and aspect ratio, resized to a square.
 ///
-/// Ten attempts at an area uniform in `scale` (shares of the picture's area) and a width-to-height
-/// ratio log-uniform in `ratio`; then the largest centred window whose shape is allowed. This is
-/// torchvision's `RandomResizedCrop`; notation section 4 and trap 44. The same numbers from the
-/// source give the same crop.
+/// Up to ten attempts draw an area uniform in `scale` (fractions of the image's area) and a
+/// width-to-height ratio log-uniform in `ratio`. If none fits, the largest centred window with an
+/// allowed ratio is used. This is torchvision's `RandomResizedCrop`; notation section 4 and trap
+/// 44. The same random numbers give the same crop.
 ///
 /// ```
 /// use espalier_core::input::RandomCrop;
@@ -87,14 +87,14 @@ impl Window {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RandomCrop {
-    /// Least and greatest share of the area, 0 < least <= greatest <= 1.
+    /// Smallest and largest fraction of the area, 0 < smallest <= largest <= 1.
     pub scale: (f32, f32),
-    /// Least and greatest ratio of width to height, 0 < least <= greatest.
+    /// Smallest and largest ratio of width to height, 0 < smallest <= largest.
     pub ratio: (f32, f32),
 }
 
 impl Default for RandomCrop {
-    /// The training recipe of notation section 4: half to all of the area, 3:4 to 4:3.
+    /// Returns the training recipe of notation section 4: half to all of the area, 3:4 to 4:3.
     fn default() -> Self {
         Self {
             scale: (0.5, 1.0),
@@ -106,10 +106,10 @@ impl Default for RandomCrop {
 impl RandomCrop {
     const ATTEMPTS: usize = 10;
 
-    /// Draws a window. `uniform` gives numbers in \[0, 1); an attempt takes two, a window two more
-    /// (row, then column).
+    /// Draws a window. `uniform` returns numbers in \[0, 1); each attempt takes two, and the final
+    /// window two more (row, then column).
     ///
-    /// Ranges that make no sense (negative, reversed, not numbers) end in the centred window.
+    /// Invalid ranges (negative, reversed, not numbers) give the centred window.
     pub fn window(&self, width: u32, height: u32, mut uniform: impl FnMut() -> f32) -> Window {
         let (w, h) = (f64::from(width), f64::from(height));
         let mut between = |(low, high): (f64, f64)| low + (high - low) * f64::from(uniform());
@@ -136,7 +136,7 @@ impl RandomCrop {
         self.centred(width, height)
     }
 
-    /// The largest centred window whose ratio is within bounds.
+    /// Returns the largest centred window whose ratio is within bounds.
     fn centred(&self, width: u32, height: u32) -> Window {
         let (w, h) = (f64::from(width), f64::from(height));
         let (least, greatest) = (f64::from(self.ratio.0), f64::from(self.ratio.1));
@@ -156,11 +156,11 @@ impl RandomCrop {
         }
     }
 
-    /// Draws a window, cuts it out and resizes it to `size` x `size` (bicubic, anti-aliased).
+    /// Draws a window, crops it and resizes it to `size` x `size` (bicubic, anti-aliased).
     ///
     /// # Errors
-    /// [`crate::CoreError::Image`] for a picture without pixels, [`crate::CoreError::Config`] for
-    /// a `size` of 0.
+    /// [`crate::CoreError::Image`] for an image without pixels, [`crate::CoreError::Config`] for a
+    /// `size` of 0.
     pub fn apply(
         &self,
         img: &RgbImage,
@@ -168,12 +168,12 @@ impl RandomCrop {
         uniform: impl FnMut() -> f32,
     ) -> Result<RgbImage> {
         let window = self.window(img.width(), img.height(), uniform);
-        // Cut first: the filter must not see what lies outside the crop.
+        // Crop first: the filter must not read pixels outside the crop.
         bicubic(&window.cut(img), size, size)
     }
 }
 
-/// One of the `room + 1` positions.
+/// Returns one of the `room + 1` positions.
 fn position(room: u32, share: f64) -> u32 {
     ((share * (f64::from(room) + 1.0)) as u32).min(room)
 }
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn ten_failures_end_in_the_centre() {
-        // A full-area square can not fit into these, whatever is drawn.
+        // A square of the full area cannot fit into these images, whatever is drawn.
         let square = RandomCrop {
             scale: (1.0, 1.0),
             ratio: (1.0, 1.0),

@@ -1,4 +1,4 @@
-//! Bytes of a picture file to upright 8-bit RGB.
+//! From the bytes of an image file to upright 8-bit RGB.
 
 use std::io::Cursor;
 
@@ -11,23 +11,24 @@ use super::sniff::{Format, sniff};
 use super::{blend, jpeg, orient, png};
 use crate::error::{CoreError, Result};
 
-/// Decodes a picture: upright, 8 bits a channel, RGB.
+/// Decodes an image: upright, 8 bits per channel, RGB.
 ///
 /// | | |
 /// |---|---|
-/// | format | JPEG, PNG, WebP, GIF, BMP; recognised by content, never by name |
+/// | format | JPEG, PNG, WebP, GIF, BMP; detected by content, never by name |
 /// | colour | grey, palette, RGB, `YCbCr`, and CMYK or YCCK as Adobe writes them (inverted) |
-/// | depth | 1 to 16 bits a channel; 16 bits are rounded to 8, not cut |
+/// | depth | 1 to 16 bits per channel; 16 bits are rounded to 8, not truncated |
 /// | alpha | blended on white |
 /// | animation | the first frame |
 /// | orientation | the EXIF flag of JPEG, PNG and WebP is applied, once |
 ///
-/// Colour profiles are not applied: models are trained on the stored numbers.
+/// Colour profiles are not applied: models are trained on the stored values.
 ///
 /// # Errors
-/// [`CoreError::Image`], in words for the person whose picture it is: not a picture, a format that
-/// is not read (and what to convert it to), larger than [`MAX_SIDE`](super::MAX_SIDE) or [`MAX_DECODED_BYTES`], cut
-/// off, or damaged. A file that ends early is an error, not a picture with a grey half.
+/// [`CoreError::Image`], worded for the owner of the photo: not an image, an unsupported format
+/// (naming the formats to convert to), larger than [`MAX_SIDE`](super::MAX_SIDE) or
+/// [`MAX_DECODED_BYTES`], truncated, or damaged. A file that ends early is an error, not an image
+/// with a grey half.
 pub fn decode(bytes: &[u8]) -> Result<RgbImage> {
     let format = sniff(bytes)?;
     let raw = match format {
@@ -38,7 +39,7 @@ pub fn decode(bytes: &[u8]) -> Result<RgbImage> {
     Ok(orient::apply(blend::to_rgb(raw)?, orientation))
 }
 
-/// Either an error that already says all there is to say, or one of the decoder's.
+/// Either an error with its final message, or one of the decoder.
 enum Failure {
     Ours(CoreError),
     Decoder(ImageError),
@@ -75,7 +76,7 @@ fn read(format: Format, bytes: &[u8]) -> Result<Raw, Failure> {
     }
     let orientation = match format {
         Format::Png => orient::from_exif(png::chunks(bytes).exif),
-        // A picture with unreadable metadata is still a picture.
+        // An image with unreadable metadata is still an image.
         _ => orient::from_exif(decoder.exif_metadata().ok().flatten().as_deref()),
     };
     let mut data = allocate(len)?;
@@ -89,9 +90,9 @@ fn read(format: Format, bytes: &[u8]) -> Result<Raw, Failure> {
     })
 }
 
-/// Whether a file goes on to where its format says that it ends, for the formats that say so. The
-/// decoders find out whether the pixels are there; what is missing behind them may be the
-/// orientation.
+/// Returns whether a file reaches the end that its format declares; true for formats that declare
+/// none. The decoders check the pixels themselves, but data after the pixels may be missing, such
+/// as the orientation.
 fn is_complete(format: Format, bytes: &[u8]) -> bool {
     match format {
         Format::Png => png::chunks(bytes).complete,
@@ -126,8 +127,8 @@ fn explain(format: Format, bytes: &[u8], failure: Failure) -> CoreError {
     })
 }
 
-/// Whether a decoder ran out of bytes. The decoders wrap that differently, so the whole chain of
-/// causes is looked at.
+/// Returns whether a decoder ran out of bytes. The decoders wrap this error differently, so the
+/// whole chain of causes is searched.
 fn ends_early(error: &ImageError) -> bool {
     if let ImageError::IoError(e) = error {
         return e.kind() == std::io::ErrorKind::UnexpectedEof;

@@ -1,7 +1,7 @@
 //! JPEG, with pixels decoded strictly.
 //!
-//! A decoder for browsers fills what it cannot read with grey and says nothing. A model would
-//! describe that grey, so here damage is an error, and so is a file that ends early.
+//! Decoders made for browsers fill unreadable parts with grey and report nothing. A model would
+//! describe that grey, so here damage and truncation are errors.
 
 use ::image::ColorType;
 use zune_core::bytestream::ZCursor;
@@ -14,7 +14,8 @@ use super::orient;
 use super::raw::{Raw, allocate, check_size, cut_off};
 use crate::error::{CoreError, Result};
 
-/// Decodes baseline and progressive JPEG: grey stays one channel, all else becomes RGB.
+/// Decodes baseline and progressive JPEG: grey stays one channel, all other colour spaces become
+/// RGB.
 ///
 /// # Errors
 /// [`CoreError::Image`] as for [`super::decode()`].
@@ -31,7 +32,8 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Raw> {
             other => format!("this JPEG is damaged: {other}"),
         })
     };
-    // Cameras leave stray bytes between headers; those do no harm.
+    // Some cameras write stray bytes between headers; they are harmless, so the headers are not
+    // read strictly.
     let options = DecoderOptions::default()
         .set_strict_mode(false)
         .set_max_width(usize::from(u16::MAX))
@@ -65,17 +67,17 @@ fn side(pixels: usize) -> u32 {
     u32::try_from(pixels).unwrap_or(u32::MAX)
 }
 
-/// Whether the stream reaches its end marker.
+/// Returns whether the stream reaches its end marker.
 ///
-/// Decoders notice a missing end only where a whole row of blocks is missing. Segments are stepped
-/// over by their lengths, so the end marker of an embedded thumbnail does not count.
+/// Decoders detect a missing end only if a whole row of blocks is missing. Segments are skipped by
+/// their lengths, so that the end marker of an embedded thumbnail does not count.
 fn is_complete(bytes: &[u8]) -> bool {
     const START: u8 = 0xd8;
     const END: u8 = 0xd9;
     let mut at = 0;
     loop {
-        // To the next marker: past coded data, where 0xff is followed by 0 or a restart marker, and
-        // past whatever else does not belong there.
+        // Skip to the next marker: past coded data, where 0xff is followed by 0 or a restart
+        // marker, and past other bytes.
         let Some(skip) = bytes[at..]
             .windows(2)
             .position(|w| w[0] == 0xff && is_marker(w[1]))
@@ -100,7 +102,8 @@ fn is_complete(bytes: &[u8]) -> bool {
     }
 }
 
-/// Markers that stand by themselves inside coded data (stuffing, restarts, fill) are none here.
+/// Returns whether the byte after 0xff makes a marker here. Codes that occur inside coded data
+/// (stuffing, restarts, fill) do not count.
 fn is_marker(byte: u8) -> bool {
     !matches!(byte, 0x00 | 0x01 | 0xd0..=0xd7 | 0xff)
 }

@@ -1,9 +1,10 @@
-//! Pictures: any supported file to upright 8-bit RGB, and from there to model input.
+//! Images: from files in any supported format to upright 8-bit RGB, and from there to model input.
 //!
-//! 1. [`decode()`]: format by content, alpha on white, 16 bit to 8 bit, EXIF orientation applied.
-//! 2. [`Preprocess`]: to `size` x `size`, as Pillow and torchvision would do it.
-//! 3. [`crop_box`], [`RandomCrop`]: regions of a picture, for training and for `--region`.
-//! 4. [`to_planes`]: to the `[n, 3, h, w]` numbers of a tensor.
+//! 1. [`decode()`]: detects the format by content, blends alpha on white, converts 16 bits to 8,
+//!    and applies the EXIF orientation.
+//! 2. [`Preprocess`]: resizes to `size` x `size`, as Pillow and torchvision do.
+//! 3. [`crop_box`], [`RandomCrop`]: cut out regions of an image, for training and for `--region`.
+//! 4. [`to_planes`]: converts to the `[n, 3, h, w]` values of a tensor.
 
 mod area;
 mod blend;
@@ -18,7 +19,7 @@ mod raw;
 mod resize;
 mod sniff;
 
-/// The picture type of this module, so that callers need not depend on its crate.
+/// The image type of this module, so that callers need not depend on its crate.
 pub use ::image::RgbImage;
 pub use crop::{RandomCrop, Window, crop_box};
 pub use decode::decode;

@@ -1,17 +1,18 @@
-//! The EXIF orientation flag: cameras store what the sensor saw and note how they were held.
+//! The EXIF orientation flag: cameras store the pixels as the sensor saw them, and the orientation
+//! of the camera as a flag.
 
 use ::image::metadata::Orientation;
 use ::image::{DynamicImage, RgbImage};
 
-/// Orientation in an EXIF block, with or without the `Exif` prefix that some writers leave on it.
-/// Absent or unreadable means upright.
+/// Reads the orientation from an EXIF block, with or without the `Exif` prefix that some writers
+/// include. A missing or unreadable flag means upright.
 pub(super) fn from_exif(exif: Option<&[u8]>) -> Orientation {
     let tiff = exif.map(|e| e.strip_prefix(b"Exif\0\0").unwrap_or(e));
     tiff.and_then(Orientation::from_exif_chunk)
         .unwrap_or(Orientation::NoTransforms)
 }
 
-/// Turns the picture upright.
+/// Rotates or mirrors the image so that it is upright.
 pub(super) fn apply(image: RgbImage, orientation: Orientation) -> RgbImage {
     if orientation == Orientation::NoTransforms {
         return image;
@@ -26,7 +27,7 @@ pub(super) fn apply(image: RgbImage, orientation: Orientation) -> RgbImage {
 mod tests {
     use super::*;
 
-    /// A minimal EXIF block: little-endian TIFF with the one tag.
+    /// A minimal EXIF block: little-endian TIFF with this one tag.
     fn exif(flag: u16) -> Vec<u8> {
         let mut block = b"II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0".to_vec();
         block.extend(flag.to_le_bytes());

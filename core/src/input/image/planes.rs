@@ -1,11 +1,11 @@
-//! Pictures to the numbers of a tensor.
+//! Images to the values of a tensor.
 
 use ::image::RgbImage;
 
-/// Channel planes of pictures: `[n, 3, h, w]` in row-major order, values in \[0, 1\] (a byte divided
-/// by 255). Subtracting the mean happens inside the model, which carries its own.
+/// Returns the channel planes of images: `[n, 3, h, w]` in row-major order, values in \[0, 1\] (a
+/// byte divided by 255). The mean is subtracted inside the model, which stores its own.
 ///
-/// All pictures are meant to have one size, as [`super::Preprocess::apply`] gives; each contributes
+/// All images should have one size, as [`super::Preprocess::apply`] returns them; each contributes
 /// `3 * h * w` values.
 pub fn to_planes(imgs: &[RgbImage]) -> Vec<f32> {
     let mut out = Vec::with_capacity(imgs.iter().map(|i| i.as_raw().len()).sum());
@@ -23,8 +23,7 @@ pub fn to_planes(imgs: &[RgbImage]) -> Vec<f32> {
     out
 }
 
-/// A division and not a product with 1/255, which is off by one unit in the last place for some
-/// bytes.
+/// Divides by 255. Multiplying by 1/255 would be off by one unit in the last place for some bytes.
 fn unit(v: u8) -> f32 {
     f32::from(v) / 255.0
 }

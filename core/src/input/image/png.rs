@@ -1,17 +1,17 @@
-//! The chunks of a PNG, as far as the decoder leaves something to look at.
+//! The chunks of a PNG, for what the decoder does not report.
 
-/// What a walk over the chunks finds.
+/// Result of [`chunks`].
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Chunks<'a> {
-    /// Content of the `eXIf` chunk. The format allows it behind the pixels too, where the decoder
-    /// has not yet been when it is asked.
+    /// Content of the `eXIf` chunk. The format also allows it after the pixels, which the decoder
+    /// has not read yet when it is asked.
     pub(super) exif: Option<&'a [u8]>,
-    /// Whether the end chunk is there. Without it something may be missing that the decoder does not
-    /// miss, the orientation for one.
+    /// Whether the end chunk is there. Without it, data may be missing that the decoder does not
+    /// need, such as the orientation.
     pub(super) complete: bool,
 }
 
-/// Walks over all chunks, by their lengths.
+/// Reads all chunks, by their lengths.
 pub(super) fn chunks(bytes: &[u8]) -> Chunks<'_> {
     let mut found = Chunks {
         exif: None,
@@ -35,7 +35,7 @@ pub(super) fn chunks(bytes: &[u8]) -> Chunks<'_> {
 const SIGNATURE: usize = 8;
 const CHECK_SUM: usize = 4;
 
-/// Kind and content of the first chunk, and what follows it.
+/// Returns the kind and content of the first chunk, and the rest.
 fn next(bytes: &[u8]) -> Option<(&[u8; 4], &[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let (kind, rest) = rest.split_first_chunk::<4>()?;

@@ -1,4 +1,4 @@
-//! A picture of any size to the square that the image tower reads.
+//! An image of any size to the square that the image encoder reads.
 
 use ::image::imageops::replace;
 use ::image::{Rgb, RgbImage};
@@ -8,41 +8,44 @@ use super::area;
 use super::resize::{Region, bicubic, bicubic_region, check, lanczos4};
 use crate::error::Result;
 
-/// How a picture that is not square becomes one.
+/// How an image that is not square becomes one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResizeMode {
-    /// Shortest side to `size`, then the centre: shape kept, ends lost. As torchvision's
-    /// `Resize(size)` and `CenterCrop(size)` with bicubic resampling; notation 3.5 and trap 43.
+    /// Resizes the shorter side to `size`, then crops the centre. The aspect ratio is kept, the
+    /// ends are lost. Equals torchvision's `Resize(size)` and `CenterCrop(size)` with bicubic
+    /// resampling; notation 3.5 and trap 43.
     #[default]
     CentreCrop,
-    /// The middle square of side `size / (size + 32)` of the shorter side, to `size`: shape kept,
-    /// a margin lost on every side. Bicubic. The evaluation crop of EfficientNet.
+    /// Resizes the central square, whose side is `size / (size + 32)` of the shorter side, to
+    /// `size`. The aspect ratio is kept, a margin on every side is lost. Bicubic. The evaluation
+    /// crop of EfficientNet.
     InnerCrop,
-    /// Both sides to `size`: all is seen, shape lost. Bicubic.
+    /// Resizes both sides to `size`. Everything is visible, the aspect ratio is lost. Bicubic.
     Squeeze,
-    /// Longest side to `size` (enlarging too), centred on white: all is seen, shape kept. By area
-    /// when shrinking, Lanczos with four lobes when enlarging; notation 5.2.
+    /// Resizes the longer side to `size` (also enlarging) and centres the result on white.
+    /// Everything is visible, the aspect ratio is kept. By area when shrinking, Lanczos with four
+    /// lobes when enlarging; notation 5.2.
     WhitePad,
 }
 
-/// The picture preparation of a model; part of its configuration and of a bundle's manifest.
+/// The preprocessing of a model; part of its configuration and of a bundle's manifest.
 ///
-/// Pixel values stay bytes; subtracting the mean happens inside the model.
+/// Pixel values stay bytes; the mean is subtracted inside the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preprocess {
     /// Side of the square in pixels, at least 1.
     pub size: u32,
-    /// How to get there.
+    /// How to make the image square.
     pub resize: ResizeMode,
 }
 
 impl Preprocess {
-    /// Prepares a picture: `size` x `size`.
+    /// Preprocesses an image; the result is `size` x `size`.
     ///
     /// # Errors
-    /// [`crate::CoreError::Image`] for a picture without pixels, [`crate::CoreError::Config`] for
-    /// a `size` of 0.
+    /// [`crate::CoreError::Image`] for an image without pixels, [`crate::CoreError::Config`] for a
+    /// `size` of 0.
     pub fn apply(&self, img: &RgbImage) -> Result<RgbImage> {
         let size = self.size;
         check(img, size, size)?;
@@ -57,7 +60,7 @@ impl Preprocess {
 
 fn centre_crop(img: &RgbImage, size: u32) -> Result<RgbImage> {
     let short = img.width().min(img.height());
-    // Start and length, in source pixels, of what is seen of a side.
+    // Start and length, in source pixels, of the visible part of a side.
     let seen = |side: u32| {
         let resized = u64::from(size) * u64::from(side) / u64::from(short);
         let offset = ((resized - u64::from(size)) as f64 / 2.0).round_ties_even();
@@ -80,7 +83,7 @@ fn centre_crop(img: &RgbImage, size: u32) -> Result<RgbImage> {
 }
 
 fn inner_crop(img: &RgbImage, size: u32) -> Result<RgbImage> {
-    /// Pixels that a picture of the right size would lose over both sides.
+    /// Pixels lost in total along a side, if the shorter side of the image is `size + 32`.
     const MARGIN: f64 = 32.0;
     let (width, height) = (f64::from(img.width()), f64::from(img.height()));
     let size_f = f64::from(size);

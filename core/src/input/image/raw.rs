@@ -1,18 +1,18 @@
-//! The pixels of a file as it stores them, and how large they may be.
+//! The pixels of a file as it stores them, and limits of their size.
 
 use ::image::ColorType;
 use ::image::metadata::Orientation;
 
 use crate::error::{CoreError, Result};
 
-/// Most bytes that the pixels of one picture may take, as stored in the file's own channels and
-/// depth and as 8-bit RGB: 1200 MiB.
+/// Largest size of the pixels of one image in bytes, both with the channels and depth of the file
+/// and as 8-bit RGB: 1200 MiB.
 ///
-/// 12000 x 12000 pixels fit at any depth (RGBA with 16 bits a channel: 1099 MiB). The page has 4 GiB
-/// of address space for everything; a decoder's own tables come on top.
+/// 12000 x 12000 pixels fit at any depth (RGBA with 16 bits per channel: 1099 MiB). The page has 4
+/// GiB of address space in total, and a decoder needs memory for its own tables too.
 pub const MAX_DECODED_BYTES: u64 = 1200 << 20;
 
-/// Longest side in pixels. Longer pictures are not photos.
+/// Longest side in pixels. Longer images are not photos.
 pub const MAX_SIDE: u32 = 30_000;
 
 /// Pixels as the file stores them, before [`super::blend::to_rgb`].
@@ -20,12 +20,12 @@ pub(super) struct Raw {
     pub(super) width: u32,
     pub(super) height: u32,
     pub(super) color: ColorType,
-    /// `width * height * color.bytes_per_pixel()` bytes, 16-bit channels in the machine's order.
+    /// `width * height * color.bytes_per_pixel()` bytes, 16-bit channels in native byte order.
     pub(super) data: Vec<u8>,
     pub(super) orientation: Orientation,
 }
 
-/// Number of bytes of the pixels, if they fit the budget.
+/// Returns the number of bytes of the pixels, if they are within the limits.
 pub(super) fn check_size(width: u32, height: u32, bytes_per_pixel: u8) -> Result<usize> {
     if width == 0 || height == 0 {
         return Err(CoreError::Image(format!(
@@ -34,8 +34,8 @@ pub(super) fn check_size(width: u32, height: u32, bytes_per_pixel: u8) -> Result
     }
     if width > MAX_SIDE || height > MAX_SIDE {
         return Err(CoreError::Image(format!(
-            "{width} x {height} pixels are too many; a side may have {MAX_SIDE}: make the picture \
-             smaller"
+            "expected sides of at most {MAX_SIDE} pixels, found {width} x {height}; make the \
+             picture smaller"
         )));
     }
     let pixels = u64::from(width) * u64::from(height);
@@ -44,7 +44,7 @@ pub(super) fn check_size(width: u32, height: u32, bytes_per_pixel: u8) -> Result
     match usize::try_from(len) {
         Ok(len) if needed <= MAX_DECODED_BYTES => Ok(len),
         _ => Err(CoreError::Image(format!(
-            "{width} x {height} pixels need {} MiB of memory and {} MiB are allowed: make the \
+            "{width} x {height} pixels need {} MiB of memory, expected at most {} MiB; make the \
              picture smaller",
             needed.div_ceil(1 << 20),
             MAX_DECODED_BYTES >> 20
@@ -52,12 +52,12 @@ pub(super) fn check_size(width: u32, height: u32, bytes_per_pixel: u8) -> Result
     }
 }
 
-/// A buffer of zeros, or an error where the machine has no room for it.
+/// Allocates a buffer of zeros, or returns an error if there is not enough memory.
 pub(super) fn allocate(len: usize) -> Result<Vec<u8>> {
     let mut data = Vec::new();
     data.try_reserve_exact(len).map_err(|_| {
         CoreError::Image(format!(
-            "no memory for the {} MiB that the picture needs: make it smaller",
+            "there is no memory for the {} MiB that the picture needs; make the picture smaller",
             len.div_ceil(1 << 20)
         ))
     })?;
@@ -65,7 +65,7 @@ pub(super) fn allocate(len: usize) -> Result<Vec<u8>> {
     Ok(data)
 }
 
-/// Message for a file that stops before its picture does.
+/// Returns the message for a truncated file.
 pub(super) fn cut_off(name: &str, len: usize) -> String {
     format!("this {name} is cut off: it ends after {len} bytes, before the picture is complete")
 }

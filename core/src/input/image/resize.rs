@@ -1,4 +1,4 @@
-//! Resampling with a window that grows when shrinking (anti-aliased), as Pillow does it.
+//! Resampling as in Pillow: the filter window is widened when shrinking (anti-aliased).
 
 use ::image::RgbImage;
 use fast_image_resize::images::{Image, ImageRef};
@@ -7,7 +7,7 @@ use fast_image_resize::{Filter, FilterType, PixelType, ResizeAlg, ResizeOptions,
 use super::raw::allocate;
 use crate::error::{CoreError, Result};
 
-/// A part of a picture, in pixels; edges may lie between pixels.
+/// A region of an image, in pixels; edges may lie between pixels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Region {
     pub(super) left: f64,
@@ -28,14 +28,15 @@ impl Region {
     }
 }
 
-/// Bicubic (a = -0.5, notation trap 43): within one level of Pillow's `BICUBIC`.
+/// Resizes with the bicubic filter (a = -0.5, notation trap 43); within one level of Pillow's
+/// `BICUBIC`.
 pub(super) fn bicubic(img: &RgbImage, width: u32, height: u32) -> Result<RgbImage> {
     bicubic_region(img, Region::whole(img), width, height)
 }
 
-/// Bicubic, of a region: the same pixels as resizing the whole picture and cutting afterwards,
-/// without computing the ones that are cut away. (At 224 pixels a panorama of 30000 x 100 would
-/// otherwise become one of 67200 x 224.)
+/// Resizes a region with the bicubic filter. The pixels are the same as after resizing the whole
+/// image and then cropping, but the others are not computed. (For an output of 224 pixels, a
+/// panorama of 30000 x 100 would otherwise become one of 67200 x 224.)
 pub(super) fn bicubic_region(
     img: &RgbImage,
     region: Region,
@@ -49,10 +50,10 @@ pub(super) fn bicubic_region(
     convolve(img, region, width, height, kernel)
 }
 
-/// Lanczos with four lobes, for enlarging (notation 5.2).
+/// Resizes with a Lanczos filter of four lobes, for enlarging (notation 5.2).
 pub(super) fn lanczos4(img: &RgbImage, width: u32, height: u32) -> Result<RgbImage> {
     let filter = Filter::new("Lanczos4", lanczos4_kernel, LOBES)
-        .map_err(|e| CoreError::Image(format!("cannot be resized: {e}")))?;
+        .map_err(|e| CoreError::Image(format!("the picture cannot be resized: {e}")))?;
     let kernel = Kernel {
         kind: FilterType::Custom(filter),
         reach: LOBES,
@@ -62,7 +63,7 @@ pub(super) fn lanczos4(img: &RgbImage, width: u32, height: u32) -> Result<RgbIma
 
 const LOBES: f64 = 4.0;
 
-/// `sinc(x) sinc(x / 4)` for |x| < 4, else 0.
+/// Returns `sinc(x) sinc(x / 4)` for |x| < 4, else 0.
 fn lanczos4_kernel(x: f64) -> f64 {
     let sinc = |x: f64| {
         let x = x * std::f64::consts::PI;
@@ -75,9 +76,9 @@ fn lanczos4_kernel(x: f64) -> f64 {
     }
 }
 
-/// Two passes, rows first. Both round to bytes and cut what overshoots, so their order shows in
-/// sharp pictures; the library would take columns first, Pillow (to version 12) takes rows first, and
-/// so it is here.
+/// Resizes in two passes, rows first. Both passes round to bytes and clamp overshoot, so their
+/// order is visible in sharp images. Pillow (up to version 12) filters rows first, so this does
+/// too; the library alone would filter columns first.
 fn convolve(
     img: &RgbImage,
     region: Region,
@@ -86,7 +87,7 @@ fn convolve(
     filter: Kernel,
 ) -> Result<RgbImage> {
     check(img, width, height)?;
-    // The rows that the second pass looks at, with one to spare.
+    // The rows that the second pass reads, with a margin of one.
     let reach = filter.reach * (region.height / f64::from(height)).max(1.0) + 1.0;
     let first = (region.top - reach).floor().max(0.0);
     let last = (region.top + region.height + reach)
@@ -107,7 +108,7 @@ fn convolve(
     pass(&narrow, columns, width, height, filter.kind)
 }
 
-/// A filter and how far it reaches to either side, in pixels, when not shrinking.
+/// A filter and its radius in pixels when not shrinking.
 #[derive(Clone, Copy)]
 struct Kernel {
     kind: FilterType,
@@ -133,7 +134,7 @@ fn pass(
     let mut target =
         Image::from_slice_u8(width, height, &mut pixels, PixelType::U8x3).map_err(|e| fail(&e))?;
     let Region { left, top, .. } = region;
-    // Rounding may put the far edge a hair outside.
+    // Rounding errors may place the far edge slightly outside.
     let region_width = region.width.min(f64::from(img_width) - left);
     let region_height = region.height.min(f64::from(img_height) - top);
     let options = ResizeOptions::new()
@@ -143,10 +144,10 @@ fn pass(
     Resizer::new()
         .resize(&source, &mut target, &options)
         .map_err(|e| fail(&e))?;
-    RgbImage::from_raw(width, height, pixels).ok_or_else(|| fail(&"its pixels did not all arrive"))
+    RgbImage::from_raw(width, height, pixels).ok_or_else(|| fail(&"its pixels are incomplete"))
 }
 
-/// A picture with pixels, and a size to make of it.
+/// Checks that the image has pixels and that the new size is at least 1 x 1.
 pub(super) fn check(img: &RgbImage, width: u32, height: u32) -> Result<()> {
     if img.width() == 0 || img.height() == 0 {
         return Err(CoreError::Image(format!(

@@ -1,4 +1,4 @@
-//! The merges and how they are applied to the bytes of a word.
+//! The merges, and their application to the bytes of a word.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -6,20 +6,20 @@ use std::collections::{BinaryHeap, HashMap};
 use super::split::{END_MARKER, START_MARKER};
 use crate::error::{CoreError, Result};
 
-/// Byte symbols, inside a word and at its end.
+/// Number of byte symbols inside a word; as many more exist for the end of a word.
 const BYTES: usize = 256;
 const FIRST_MERGE: usize = 2 * BYTES;
-/// Ids that are no merges: the byte symbols, start and end.
+/// Ids that are not merges: the byte symbols, start and end.
 const RESERVED: usize = FIRST_MERGE + 2;
 /// Suffix of a symbol at the end of a word, in the merges file.
 const WORD_END: &str = "</w>";
 
-/// Ids of symbols and the merges that make them.
+/// Ids of symbols and the merges that produce them.
 #[derive(Clone, Debug)]
 pub(super) struct Vocabulary {
     byte_ids: [u32; BYTES],
-    /// Two neighbours to what they merge to. Ids grow in the order of the merges, so the smaller
-    /// result is the merge that comes first.
+    /// From two neighbouring symbols to their merge. Ids increase in the order of the merges, so
+    /// the smaller id is the earlier merge.
     merges: HashMap<(u32, u32), u32>,
     end: u32,
 }
@@ -30,11 +30,11 @@ impl Vocabulary {
         let fail = |reason: String| CoreError::Vocabulary(reason);
         let Some(wanted) = vocab_size.checked_sub(RESERVED) else {
             return Err(fail(format!(
-                "a size of {vocab_size} is too small: {RESERVED} ids are bytes, start and end"
+                "expected a size of at least {RESERVED} (bytes, start and end), found {vocab_size}"
             )));
         };
         let end = u32::try_from(vocab_size - 1)
-            .map_err(|_| fail(format!("a size of {vocab_size} does not fit 32 bits")))?;
+            .map_err(|_| fail(format!("the size {vocab_size} does not fit 32 bits")))?;
         let alphabet = alphabet();
         let mut byte_ids = [0; BYTES];
         let mut symbols: HashMap<String, u32> = HashMap::with_capacity(FIRST_MERGE + wanted);
@@ -48,26 +48,26 @@ impl Vocabulary {
         for (next, (number, line)) in ids.zip(merge_lines(text).take(wanted)) {
             let Some((left, right)) = pair(line) else {
                 return Err(fail(format!(
-                    "line {number}: a merge is two symbols with a blank between, found `{line}`"
+                    "line {number}: expected two symbols separated by a blank, found `{line}`"
                 )));
             };
             let id = |symbol: &str| {
                 symbols.get(symbol).copied().ok_or_else(|| {
                     fail(format!(
-                        "line {number}: no merge before it makes `{symbol}`"
+                        "line {number}: no earlier merge produces `{symbol}`"
                     ))
                 })
             };
             merges.insert((id(left)?, id(right)?), next);
             if symbols.insert(format!("{left}{right}"), next).is_some() {
                 return Err(fail(format!(
-                    "line {number}: `{left}{right}` exists already"
+                    "line {number}: `{left}{right}` already exists"
                 )));
             }
         }
         if merges.len() < wanted {
             return Err(fail(format!(
-                "a size of {vocab_size} needs {wanted} merges and the file has {}",
+                "expected {wanted} merges for a size of {vocab_size}, found {}",
                 merges.len()
             )));
         }
@@ -78,15 +78,16 @@ impl Vocabulary {
         })
     }
 
-    /// The largest id.
+    /// Returns the largest id, that of the end token.
     pub(super) fn end(&self) -> u32 {
         self.end
     }
 
     /// Appends the ids of one word.
     ///
-    /// Always the earliest merge of the file that applies, from left to right. Neighbours wait in a
-    /// queue ordered that way, so that a word of a million letters takes a moment and not a day.
+    /// Always applies the earliest possible merge of the file, from left to right. Neighbours are
+    /// kept in a priority queue in that order, so that even a word of a million letters is encoded
+    /// quickly.
     pub(super) fn encode_word(&self, word: &str, ids: &mut Vec<u32>) {
         let mut chain: Vec<Link> = word
             .bytes()
@@ -109,7 +110,8 @@ impl Vocabulary {
             let Some(right) = chain[left].after else {
                 continue;
             };
-            // The pair that was queued may be gone: one of the two merged with another meanwhile.
+            // The queued pair may no longer exist: one of the two was merged with another symbol
+            // since.
             if self.merges.get(&(chain[left].id, chain[right].id)) != Some(&merged) {
                 continue;
             }
@@ -141,7 +143,7 @@ impl Vocabulary {
     }
 }
 
-/// Id of a symbol that went into the one before it.
+/// Marks a symbol that was merged into the one before it.
 const GONE: u32 = u32::MAX;
 
 /// A symbol of a word and its neighbours.
@@ -151,8 +153,8 @@ struct Link {
     after: Option<usize>,
 }
 
-/// The first part of a merges file that a vocabulary of `vocab_size` needs: header line, if there is
-/// one, and `vocab_size - 514` merges. All of it where it has no more.
+/// Returns the part of a merges file that a vocabulary of `vocab_size` needs: the header line, if
+/// there is one, and the first `vocab_size - 514` merges, or all if there are fewer.
 pub fn merges_prefix(text: &str, vocab_size: usize) -> String {
     let header = text.lines().take(1).filter(|line| is_header(line));
     let merges = merge_lines(text).map(|(_, line)| line);
@@ -164,13 +166,13 @@ pub fn merges_prefix(text: &str, vocab_size: usize) -> String {
     out
 }
 
-/// The symbols of a vocabulary of `vocab_size` in the order of their ids, as other programs list
-/// them; the last two are the start and the end marker.
+/// Returns the symbols of a vocabulary of `vocab_size` in the order of their ids, as other programs
+/// list them; the last two are the start and the end marker.
 ///
 /// # Errors
 /// [`CoreError::Vocabulary`] as [`super::Tokenizer::from_merges`].
 pub fn symbols(text: &str, vocab_size: usize) -> Result<Vec<String>> {
-    // Checks the file as a tokenizer does.
+    // This checks the file as a tokenizer does.
     Vocabulary::from_merges(text, vocab_size)?;
     let letters: Vec<String> = alphabet().iter().map(|(_, c)| c.to_string()).collect();
     let ends = letters.iter().map(|c| format!("{c}{WORD_END}"));
@@ -182,7 +184,7 @@ pub fn symbols(text: &str, vocab_size: usize) -> Result<Vec<String>> {
     Ok(out)
 }
 
-/// Lines with a merge, and their numbers in the file.
+/// Returns the lines with a merge, with their numbers in the file.
 fn merge_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = (1..).zip(text.lines());
     lines.filter(|(number, line)| !(line.is_empty() || *number == 1 && is_header(line)))
@@ -198,8 +200,8 @@ fn pair(line: &str) -> Option<(&str, &str)> {
     whole.then_some((left, right))
 }
 
-/// The bytes in the order of their ids, each with the character that stands for it in the file:
-/// first the printable ones as themselves, then the others as U+0100 and on.
+/// Returns the bytes in the order of their ids, each with the character that represents it in the
+/// file: first the printable bytes as themselves, then the others as U+0100 and up.
 fn alphabet() -> Vec<(u8, char)> {
     let printable = |b: &u8| matches!(b, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff);
     let shown = (0..=u8::MAX).filter(printable).map(|b| (b, char::from(b)));
@@ -222,7 +224,8 @@ mod tests {
         ids
     }
 
-    /// The definition: again and again the earliest merge, all its occurrences from left to right.
+    /// The definition: repeatedly apply the earliest merge to all its occurrences, from left to
+    /// right.
     fn slowly(vocabulary: &Vocabulary, word: &str) -> Vec<u32> {
         let mut ids: Vec<u32> = word
             .bytes()
@@ -297,24 +300,24 @@ mod tests {
     fn a_bad_merges_file_is_refused_with_the_line() {
         assert_eq!(
             message(MERGES, 522),
-            "vocabulary: a size of 522 needs 8 merges and the file has 7"
+            "vocabulary: expected 8 merges for a size of 522, found 7"
         );
         assert_eq!(
             message("a b\nab\n", 516),
-            "vocabulary: line 2: a merge is two symbols with a blank between, found `ab`"
+            "vocabulary: line 2: expected two symbols separated by a blank, found `ab`"
         );
         assert!(message("a b c", 515).contains("found `a b c`"));
         assert_eq!(
             message("#version\nab c", 515),
-            "vocabulary: line 2: no merge before it makes `ab`"
+            "vocabulary: line 2: no earlier merge produces `ab`"
         );
         assert_eq!(
             message("a b\nab c\nb c\na bc", 518),
-            "vocabulary: line 4: `abc` exists already"
+            "vocabulary: line 4: `abc` already exists"
         );
         assert_eq!(
             message("a b", 513),
-            "vocabulary: a size of 513 is too small: 514 ids are bytes, start and end"
+            "vocabulary: expected a size of at least 514 (bytes, start and end), found 513"
         );
         assert!(message("", usize::MAX).contains("does not fit 32 bits"));
     }

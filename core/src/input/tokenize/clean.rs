@@ -1,12 +1,12 @@
-//! A caption as people write it to the plain text that is split and encoded.
+//! Cleaning of captions: from text as people write it to plain text for the tokenizer.
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Cleans a text (notation 3.4): HTML entities resolved twice, curly quotes straightened, ligatures
-/// and full-width forms written plainly, control characters removed, white space collapsed to single
-/// blanks and trimmed, composed (NFC), lower-cased.
+/// Cleans a text (notation 3.4): HTML entities are decoded twice, curly quotes become straight,
+/// ligatures and full-width forms become plain letters, control characters are removed, white space
+/// is collapsed to single blanks and trimmed. The result is composed (NFC) and lower-cased.
 ///
-/// The reference uses the Python package `ftfy` first. What that does beyond this is not done here:
+/// The reference first applies the Python package `ftfy`. Its further steps are not done here:
 /// repair of text decoded with the wrong encoding, terminal escapes, entities without their
 /// semicolon.
 ///
@@ -27,12 +27,12 @@ pub fn clean(text: &str) -> String {
     words.join(" ").to_lowercase()
 }
 
-/// Appends what is written for a character, which may be nothing.
+/// Appends the plain form of a character, which may be empty.
 fn push_plain(c: char, out: &mut String) {
     match c {
         '\u{2bc}' | '\u{2018}'..='\u{201b}' => out.push('\''),
         '\u{201c}'..='\u{201f}' => out.push('"'),
-        // Apostrophe and n in one character.
+        // A single character for apostrophe and n.
         '\u{149}' => out.push_str("'n"),
         '\0'..='\u{8}' | '\u{b}' | '\u{e}'..='\u{1f}' | '\u{7f}' => {}
         // Formatting controls without effect, byte order mark, interlinear annotation.
@@ -47,10 +47,11 @@ fn push_plain(c: char, out: &mut String) {
     }
 }
 
-/// What a control character of the second block means where it is really Windows' code page, as it
-/// is on the web. HTML reads `&#146;` as an apostrophe for the same reason.
+/// Returns the meaning of a control character of the second block if it is read as Windows' code
+/// page 1252, which is what web pages mean by it. HTML decodes `&#146;` to an apostrophe for the
+/// same reason.
 fn windows_1252(c: char) -> Option<char> {
-    /// U+0080 to U+009F; a blank where the code page has nothing.
+    /// Characters for U+0080 to U+009F; a blank where the code page has none.
     const MEANT: [char; 32] = [
         '€', ' ', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', ' ', 'Ž', ' ', ' ', '\'',
         '\'', '"', '"', '•', '–', '—', '˜', '™', 'š', '›', 'œ', ' ', 'ž', 'Ÿ',

@@ -1,12 +1,12 @@
-//! Text to token ids: the byte-pair encoding of CLIP (notation 3.4), at its full vocabulary or at a
-//! smaller one cut from the same merges.
+//! Text to token ids: the byte-pair encoding of CLIP (notation 3.4), with its full vocabulary or a
+//! smaller one from the first of the same merges.
 //!
-//! 1. [`clean()`]: entities, quotes, controls, white space, lower case.
-//! 2. `split`: words, single digits, runs of signs.
-//! 3. `bpe`: bytes of a piece, merged pair by pair in the order of the merges file.
+//! 1. [`clean()`]: decodes entities, normalises quotes, control characters, white space and case.
+//! 2. `split`: splits into words, single digits and runs of other signs.
+//! 3. `bpe`: merges the bytes of a piece pair by pair, in the order of the merges file.
 //!
 //! Ids: 256 byte symbols, the same 256 at the end of a word, one for each merge, and last the start
-//! and the end of a text. The end id is the largest, which is how the text tower finds it.
+//! and the end of a text. The end id is the largest; the text encoder finds the end by it.
 
 mod bpe;
 mod clean;
@@ -19,7 +19,7 @@ use crate::error::Result;
 use bpe::Vocabulary;
 use split::{Piece, pieces};
 
-/// The fewest ids a text can have: start and end.
+/// Minimum number of ids of a text: start and end.
 const SHORTEST: usize = 2;
 
 /// CLIP's tokenizer.
@@ -39,42 +39,42 @@ pub struct Tokenizer {
 }
 
 impl Tokenizer {
-    /// Builds a tokenizer from a merges file: one merge a line, two symbols with a blank between,
-    /// first merges first; a first line with `#version` is skipped.
+    /// Builds a tokenizer from a merges file: one merge per line, two symbols separated by a blank,
+    /// earliest merges first. A first line with `#version` is skipped.
     ///
-    /// `vocab_size` 49408 is CLIP's own and takes 48894 merges; a smaller one takes the first
-    /// `vocab_size - 514` of them, which is the encoding that stopping the merging there would have
-    /// given.
+    /// `vocab_size` 49408 is CLIP's own and uses 48894 merges. A smaller one uses the first
+    /// `vocab_size - 514`; this gives the same encoding as if the training of the merges had
+    /// stopped there.
     ///
     /// # Errors
-    /// [`crate::CoreError::Vocabulary`] with the line: fewer merges than the size needs, a line that
-    /// is no pair, a symbol that does not exist yet, or one that exists already.
+    /// [`crate::CoreError::Vocabulary`] with the line: fewer merges than the size needs, a line
+    /// that is not a pair, a symbol that no earlier line produces, or one that already exists.
     pub fn from_merges(text: &str, vocab_size: usize) -> Result<Self> {
         Ok(Self {
             vocabulary: Vocabulary::from_merges(text, vocab_size)?,
         })
     }
 
-    /// Number of ids; every id is below it.
+    /// Returns the number of ids; every id is smaller.
     pub fn vocab_size(&self) -> usize {
         self.end_token() as usize + 1
     }
 
-    /// Id of the start of a text, `vocab_size - 2`.
+    /// Returns the id of the start of a text, `vocab_size - 2`.
     pub fn start_token(&self) -> u32 {
         self.vocabulary.end() - 1
     }
 
-    /// Id of the end of a text, `vocab_size - 1`, the largest of all.
+    /// Returns the id of the end of a text, `vocab_size - 1`, the largest of all.
     pub fn end_token(&self) -> u32 {
         self.vocabulary.end()
     }
 
-    /// Ids of a text: start, the cleaned text, end; at most `context` of them, the last one always
-    /// the end id. A `context` below 2 counts as 2.
+    /// Returns the ids of a text: start, the cleaned text, end. There are at most `context` of
+    /// them, and the last is always the end id. A `context` below 2 counts as 2.
     ///
-    /// As in the reference, a text that contains the literal `<|endoftext|>` gets the end id there
-    /// too; the feature of a text is read at the first one.
+    /// As in the reference, the literal `<|endoftext|>` in a text becomes the end id too; the
+    /// feature of a text is read at the first end id.
     pub fn encode(&self, text: &str, context: usize) -> Vec<u32> {
         let room = context.max(SHORTEST) - 1;
         let mut ids = vec![self.start_token()];
@@ -94,7 +94,7 @@ impl Tokenizer {
     }
 
     /// Encodes texts and pads them on the right with id 0 to the longest of the batch. Id 0 is a
-    /// real token; no mask is needed because nothing behind the end id is looked at.
+    /// real token, but no mask is needed: the causal encoder reads nothing after the end id.
     pub fn encode_batch(&self, texts: &[impl AsRef<str>], context: usize) -> TokenBatch {
         let rows: Vec<Vec<u32>> = texts
             .iter()
@@ -111,12 +111,12 @@ pub struct TokenBatch {
     pub ids: Vec<u32>,
     /// Number of texts.
     pub rows: usize,
-    /// Ids of the longest text, padding of the others included.
+    /// Number of ids of the longest text; the others are padded to it.
     pub len: usize,
 }
 
 impl TokenBatch {
-    /// Rows padded with id 0 to the longest.
+    /// Pads rows with id 0 to the longest.
     fn padded<'a>(rows: impl Iterator<Item = &'a [u32]> + Clone) -> Self {
         let len = rows.clone().map(<[u32]>::len).max().unwrap_or(0);
         let (mut ids, mut count) = (Vec::new(), 0);
@@ -132,7 +132,7 @@ impl TokenBatch {
         }
     }
 
-    /// These texts and then `others`, padded alike.
+    /// Returns these texts followed by `others`, padded to the same length.
     #[must_use]
     pub fn followed_by(&self, others: &Self) -> Self {
         let rows = |batch: &Self| batch.len.max(1);
@@ -205,7 +205,7 @@ mod tests {
     fn a_very_long_word_is_encoded_in_time() {
         let word = "dog".repeat(200_000);
         let ids = tiny().encode(&word, usize::MAX);
-        // 'do' 514 and 'g' everywhere, the last one whole, start and end.
+        // 'do' 514 and 'g' for every 'dog' but the last, which is one token; plus start and end.
         assert_eq!(ids.len(), 2 * 199_999 + 1 + 2);
         assert_eq!(ids[1..3], [514, 70]);
         assert_eq!(ids[ids.len() - 2..], [515, 517]);

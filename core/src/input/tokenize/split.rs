@@ -1,30 +1,31 @@
-//! A cleaned text to the pieces that are encoded one by one.
+//! Splitting of a cleaned text into the pieces that are encoded separately.
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
 /// One piece of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
-    /// The literal marker of a start.
+    /// The literal start marker.
     Start,
-    /// The literal marker of an end.
+    /// The literal end marker.
     End,
-    /// A word, a digit, a contraction or a run of signs; never empty.
+    /// A word, a digit, a contraction or a run of other signs; never empty.
     Text(&'a str),
 }
 
-/// What the start of a text is written as.
+/// Literal marker of the start of a text.
 pub(super) const START_MARKER: &str = "<|startoftext|>";
-/// What the end of a text is written as.
+/// Literal marker of the end of a text.
 pub(super) const END_MARKER: &str = "<|endoftext|>";
 const MARKERS: [(&str, Piece<'static>); 2] =
     [(START_MARKER, Piece::Start), (END_MARKER, Piece::End)];
 const CONTRACTIONS: [&str; 7] = ["'s", "'t", "'re", "'ve", "'m", "'ll", "'d"];
 
-/// Splits a cleaned text (notation 3.4): at every place the first that fits of a marker, a
-/// contraction, a run of letters, one number character, a run of anything else but white space.
+/// Splits a cleaned text (notation 3.4). At every position it takes the first that matches: a
+/// marker, a contraction, a run of letters, one number character, a run of anything else except
+/// white space.
 ///
-/// A marker or contraction inside a run of signs is part of the run, as in the reference.
+/// A marker or contraction inside a run of other signs is part of the run, as in the reference.
 pub(super) fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -57,8 +58,8 @@ enum Class {
 }
 
 impl Class {
-    /// By general category; the `char` methods of the standard library ask for other properties
-    /// (vowel signs count as alphabetic there and as signs here).
+    /// Classifies by Unicode's general category. The `char` methods of the standard library test
+    /// other properties: vowel signs are alphabetic there, but signs here.
     fn of(c: char) -> Self {
         if c.is_whitespace() {
             return Self::Blank;

@@ -19,10 +19,10 @@ use crate::eval::tasks;
 use crate::exit::usage;
 use crate::model_file::{self, Model};
 
-/// Measure a model and print or write one object a task.
+/// Evaluates a model and prints or writes one object per task.
 ///
 /// # Errors
-/// Bad usage or data (exit code 2), or a failing device (1).
+/// Bad usage or data (exit code 2), or a device failure (1).
 pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     let device = args.common.backend.device()?;
     let model = args
@@ -32,7 +32,7 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
         .transpose()?;
     if model.is_none() && args.options.image_embeddings.is_none() {
         return Err(usage(
-            "expected --checkpoint, or --image-embeddings and --text-embeddings",
+            "expected --checkpoint, or --image-embeddings and --text-embeddings, found neither",
         ));
     }
     let classifier = match &args.options.classifier {
@@ -43,8 +43,8 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
         let (reads, gives) = (classifier.d_feature(), model.card.config.vision.d_model);
         if reads != gives {
             return Err(usage(format!(
-                "--classifier: expected one that reads the features of width {gives} of \
-                 --checkpoint, found one of width {reads}"
+                "--classifier: expected a classifier for features of width {gives}, the width of \
+                 --checkpoint, found width {reads}"
             )));
         }
     }
@@ -73,7 +73,7 @@ fn embedder<'a>(args: &EvalArgs, model: &'a Model, device: &'a Device) -> Embedd
     Embedder::new(model, device, reading)
 }
 
-/// The tasks that were named, each once, in the order of [`tasks::ALL`].
+/// Runs the named tasks, each once, in the order of [`tasks::ALL`].
 fn named(args: &EvalArgs, embedder: Option<&Embedder<'_>>) -> anyhow::Result<Vec<Done>> {
     let wanted: BTreeSet<&str> = args.task.iter().map(String::as_str).collect();
     for name in &wanted {

@@ -1,4 +1,4 @@
-//! One task on some data.
+//! Runs one task on a dataset.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::eval::{Options, Task};
 use crate::exit::usage;
 use crate::exit_code::code;
 
-/// Run a task on some data.
+/// Runs a task on a dataset; errors about the data also state what the task needs.
 pub(super) fn one(
     args: &EvalArgs,
     embedder: Option<&Embedder<'_>>,
@@ -43,8 +43,8 @@ pub(super) fn one(
     })
 }
 
-/// Whether an error says that the data is another than the task needs, rather than what is wrong with
-/// an option or with single records.
+/// Returns whether an error means that the data is not what the task needs, rather than a problem
+/// with an option or with single records.
 fn is_about_data(error: &anyhow::Error) -> bool {
     let data = error.chain().find_map(|c| c.downcast_ref::<DataError>());
     match data {

@@ -1,4 +1,4 @@
-//! Results as JSON, as tables, and as a page.
+//! Reports results as JSON, as tables and as an HTML page.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::eval::task::{Confusion, Context, Outcome, word};
 use crate::eval::{Record, Task};
 use crate::model_file::Model;
 
-/// A result with what only the page shows.
+/// A result, with the additional data that only the HTML page shows.
 pub(super) struct Done {
     pub(super) record: Record,
     pub(super) confusions: Vec<Confusion>,
@@ -24,7 +24,7 @@ pub(super) struct Done {
     pub(super) split: String,
 }
 
-/// The object of a task's outcome.
+/// Returns the JSON record of a task's outcome.
 pub(super) fn record(
     args: &EvalArgs,
     embedder: Option<&Embedder<'_>>,
@@ -63,7 +63,7 @@ pub(super) fn record(
         published: Vec::new(),
     };
     match args.options.change {
-        // What is published was measured on pictures as they are.
+        // Published values were measured on unchanged images.
         Some(change) => {
             record.settings.insert("change".into(), word(&change));
         }
@@ -72,7 +72,8 @@ pub(super) fn record(
     record
 }
 
-/// The name of a model's architecture, if it has one: towers and width, whatever the space.
+/// Returns the name of a model's architecture, if it has one; compares the encoders and the width
+/// of the embeddings, not the embedding space.
 fn architecture(model: &Model) -> Option<&'static str> {
     let own = &model.card.config;
     let same = |preset: &Preset| {
@@ -82,7 +83,7 @@ fn architecture(model: &Model) -> Option<&'static str> {
     Preset::ALL.iter().find(|p| same(p)).map(|p| p.name())
 }
 
-/// Print and write what was found.
+/// Prints the results and writes the files that the flags name.
 pub(super) fn report(args: &EvalArgs, done: &[Done]) -> anyhow::Result<()> {
     let mut lines = String::new();
     for done in done {

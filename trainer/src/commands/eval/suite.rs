@@ -1,4 +1,4 @@
-//! The benchmarks of the papers, those that are there.
+//! Runs those benchmarks of the papers whose data is found.
 
 use super::one::one;
 use super::report::{Done, report};
@@ -8,20 +8,19 @@ use crate::eval::suite::{self, Planned, beside};
 use crate::exit::usage;
 use crate::exit_code::code;
 
-/// Every benchmark of the suite that is there.
+/// Runs every benchmark of the suite whose data is found.
 ///
 /// # Errors
-/// Bad usage where there is none, or where one of them cannot be used; the others are reported
-/// first.
+/// Bad usage if there is none, or if the data of one cannot be used; the others are reported first.
 pub(super) fn whole(args: &EvalArgs, embedder: Option<&Embedder<'_>>) -> anyhow::Result<Vec<Done>> {
     let [folder] = args.data.as_slice() else {
         return Err(usage(
-            "--suite: expected --data DIR with a folder a benchmark",
+            "--suite: expected --data DIR, a folder with one folder per benchmark",
         ));
     };
     if !folder.is_dir() {
         return Err(usage(format!(
-            "--data {}: expected a folder, found none",
+            "--data {}: expected a folder, found none there",
             folder.display()
         )));
     }
@@ -33,7 +32,8 @@ pub(super) fn whole(args: &EvalArgs, embedder: Option<&Embedder<'_>>) -> anyhow:
     );
     if found.is_empty() {
         return Err(usage(format!(
-            "{}: found none of the suite's {} benchmarks; how they must lie is listed above",
+            "{}: expected some of the suite's {} benchmarks, found none; the list above gives the \
+             expected paths",
             folder.display(),
             absent.len()
         )));
@@ -43,7 +43,7 @@ pub(super) fn whole(args: &EvalArgs, embedder: Option<&Embedder<'_>>) -> anyhow:
     for planned in &found {
         match of_suite(args, embedder, planned) {
             Ok(result) => done.push(result),
-            // Broken data of one benchmark does not hide the others; a failing device does.
+            // Continue after broken data of one benchmark; stop at any other failure.
             Err(error) if code(&error) == 2 => {
                 eprintln!(
                     "{} on {}: {error:#}",

@@ -13,16 +13,16 @@ use crate::plot::draw;
 use crate::plot::norms::factors;
 use crate::plot::subject::Subject;
 
-/// Photos where no number is given.
+/// Default number of photos.
 const SAMPLES: usize = 200;
 
-/// Pictures of a batch.
+/// Number of images in a batch.
 const BATCH: usize = 64;
 
-/// Fewest nodes that make a picture, and most that can be told apart.
+/// Allowed number of nodes: enough for a figure, and few enough to be distinguishable.
 const NODES: std::ops::RangeInclusive<usize> = 3..=3000;
 
-/// Draw a taxonomy in the disk.
+/// Draws a taxonomy in the Poincaré disk.
 pub(super) fn run(args: &DiskArgs) -> anyhow::Result<()> {
     let output = inputs::output(&args.of.figure)?;
     if !NODES.contains(&args.nodes) {
@@ -39,9 +39,9 @@ pub(super) fn run(args: &DiskArgs) -> anyhow::Result<()> {
     let nodes = broadest(&taxonomy, args.nodes);
     if nodes.len() < *NODES.start() {
         return Err(usage(format!(
-            "the taxonomy has {} nodes with a label at or below them; a figure needs at least {}",
-            nodes.len(),
-            NODES.start()
+            "the taxonomy: expected at least {} nodes with a label at or below them, found {}",
+            NODES.start(),
+            nodes.len()
         )));
     }
     eprintln!("embedding {} nodes", nodes.len());
@@ -95,7 +95,8 @@ fn photos(args: &DiskArgs, subject: &Subject, taxonomy: &Taxonomy) -> anyhow::Re
     let found = embed::labelled(&subject.model, data, taxonomy, reading, subject.device())?;
     if found.points.is_empty() {
         return Err(usage(format!(
-            "--data: no photo with a label of the taxonomy; {} have none, {} one that it lacks",
+            "--data: expected photos with a label of the taxonomy, found none; {} photos have no \
+             label, {} have a label that the taxonomy lacks",
             found.unlabelled, found.unknown
         )));
     }
@@ -109,7 +110,8 @@ fn photos(args: &DiskArgs, subject: &Subject, taxonomy: &Taxonomy) -> anyhow::Re
         .collect())
 }
 
-/// The curvature of the ball, and the factor where the space is a product: points are cut to it.
+/// Returns the curvature of the ball and, in a product space, the factor (counted from 1); there,
+/// keeps only that factor's coordinates of the points.
 fn ball(
     args: &DiskArgs,
     space: &Space,
@@ -121,7 +123,7 @@ fn ball(
         Space::Lorentz { curvature } if args.factor.is_none() => return Ok((*curvature, None)),
         _ => {
             return Err(usage(
-                "--factor: only product models (phyclip) have factors; leave it out",
+                "--factor: only product models (phyclip) have factors; omit the flag",
             ));
         }
     };
@@ -144,13 +146,13 @@ fn ball(
     }
     if points.iter().any(|p| p.len() < 2) {
         return Err(usage(
-            "the model's factors have one dimension each; a disk needs at least two",
+            "expected a model with at least two dimensions per factor, found one; a disk needs two",
         ));
     }
     Ok((curvatures[factor], Some(factor + 1)))
 }
 
-/// The factor with the largest mean distance to the origin.
+/// Returns the index of the factor with the largest mean distance of the points to its origin.
 fn busiest(curvatures: &[f64], points: &[Vec<f32>]) -> usize {
     let mut sums = vec![0.0; curvatures.len()];
     for point in points {

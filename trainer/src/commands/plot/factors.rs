@@ -8,13 +8,13 @@ use crate::cli::plot::FactorsArgs;
 use crate::exit::usage;
 use crate::plot::{draw, factors::factors};
 
-/// Draw the factors of two texts and of their composition.
+/// Draws the factors of two texts and of their composition.
 pub(super) fn run(args: &FactorsArgs) -> anyhow::Result<()> {
     let output = inputs::output(&args.of.figure)?;
     let [first, second, both] = args.texts.as_slice() else {
         let found = args.texts.len();
         return Err(usage(format!(
-            "TEXT: expected two concepts and their composition, found {found} texts"
+            "TEXT: expected three texts, two concepts and their composition, found {found}"
         )));
     };
     let subject = inputs::subject(&args.of.model, &args.of.figure)?;
@@ -28,7 +28,10 @@ pub(super) fn run(args: &FactorsArgs) -> anyhow::Result<()> {
     };
     let points = subject.texts(&args.texts)?;
     let [a, b, c] = points.as_slice() else {
-        return Err(anyhow::anyhow!("three texts gave {} points", points.len()));
+        return Err(anyhow::anyhow!(
+            "expected 3 points for 3 texts, found {}",
+            points.len()
+        ));
     };
     let data = factors(&subject.name, curvatures, [first, second, both], [a, b, c]);
     let canvas = draw::factors(&data, args.of.figure.theme);

@@ -1,11 +1,11 @@
-//! The end of every `trainer plot`.
+//! Last step of every `trainer plot` command.
 
 use serde::Serialize;
 
 use crate::cli::plot::FigureArgs;
 use crate::figure::{Canvas, Output, save};
 
-/// Write a figure and print its numbers: all of them as JSON, or a few lines.
+/// Writes a figure and prints its numbers: all of them as JSON, or a short summary.
 pub(super) fn finish(
     args: &FigureArgs,
     output: &Output,

@@ -1,4 +1,4 @@
-//! From flags to what figures are made of.
+//! Reads the inputs of figures from the flags.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,25 +15,26 @@ use crate::figure::Output;
 use crate::plot::scenes::{self, Scene, Wanted};
 use crate::plot::subject::Subject;
 
-/// Side of the pictures of the synthetic set.
+/// Side of the images of the synthetic dataset, in pixels.
 const SYNTHETIC_SIDE: u32 = 64;
 
-/// Where the figure goes.
+/// Returns the output file of the figure.
 pub(super) fn output(args: &FigureArgs) -> anyhow::Result<Output> {
     Output::new(&args.out, args.scale)
 }
 
-/// The model, on the device of the flags.
+/// Opens the model on the device of the flags.
 pub(super) fn subject(model: &Path, args: &FigureArgs) -> anyhow::Result<Subject> {
     Subject::open(model, &args.common.backend.device()?)
 }
 
-/// Whether the flags name data.
+/// Returns whether the flags name data.
 pub(super) fn is_given(args: &DataArgs) -> bool {
     args.dataset == DatasetKind::Synthetic || !args.data.is_empty()
 }
 
-/// The dataset of the flags, of which `most` pictures are wanted.
+/// Opens the dataset of the flags. `most` is the number of images needed; the synthetic dataset
+/// generates this many.
 pub(super) fn dataset(args: &DataArgs, most: usize, seed: u64) -> anyhow::Result<Arc<dyn Dataset>> {
     if most == 0 {
         return Err(usage("--samples: expected at least 1, found 0"));
@@ -41,7 +42,7 @@ pub(super) fn dataset(args: &DataArgs, most: usize, seed: u64) -> anyhow::Result
     if args.dataset == DatasetKind::Synthetic {
         if let Some(path) = args.data.first() {
             return Err(usage(format!(
-                "--data {}: the synthetic dataset is made on the fly and takes no file",
+                "--data {}: the synthetic dataset is generated on the fly and takes no file",
                 path.display()
             )));
         }
@@ -49,14 +50,14 @@ pub(super) fn dataset(args: &DataArgs, most: usize, seed: u64) -> anyhow::Result
     }
     if args.data.is_empty() {
         return Err(usage(
-            "--data: expected files, folders or globs with pictures, or --dataset synthetic; \
-             found neither",
+            "--data: expected files, folders or globs with images, or --dataset synthetic, found \
+             neither",
         ));
     }
     match args.dataset {
         DatasetKind::Hierarcaps => Err(usage(
-            "--dataset hierarcaps: holds texts alone, and this figure needs pictures; use grit, \
-             taxonomy, parts or synthetic",
+            "--dataset hierarcaps: expected a dataset with images, found one with texts only; use \
+             grit, taxonomy, parts or synthetic",
         )),
         DatasetKind::Parts if args.data.iter().any(|p| OpenImages::is_one(p)) => {
             Ok(Arc::new(OpenImages::open(&args.data)?))
@@ -65,7 +66,7 @@ pub(super) fn dataset(args: &DataArgs, most: usize, seed: u64) -> anyhow::Result
     }
 }
 
-/// Pictures of the flags with their texts, boxes and points.
+/// Reads images of the dataset with their texts and boxes, and embeds them.
 pub(super) fn read_scenes(
     subject: &Subject,
     args: &DataArgs,
@@ -79,11 +80,11 @@ pub(super) fn read_scenes(
         max_broken: args.max_broken,
         copies,
     };
-    let progress = |n| eprintln!("{n} pictures");
+    let progress = |n| eprintln!("{n} images");
     scenes::read(subject, &dataset(args, most, seed)?, wanted, progress)
 }
 
-/// The taxonomy of the flag, else of synthetic data, else of the bundle, else of the run.
+/// Returns the taxonomy of the flag, else of synthetic data, else of the bundle, else of the run.
 pub(super) fn taxonomy(
     flag: Option<&PathBuf>,
     data: Option<DatasetKind>,
@@ -98,7 +99,7 @@ pub(super) fn taxonomy(
     }
 }
 
-/// What a file is called in a figure.
+/// Returns the name of a file as figures show it.
 pub(super) fn file_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str());
     name.to_string_lossy().into_owned()

@@ -9,7 +9,7 @@ use crate::figure::Thumbnail;
 use crate::plot::ladder::Ladder;
 use crate::plot::{draw, subject::read_photo};
 
-/// Draw the ladder of a photo.
+/// Draws the ladder of a photo.
 pub(super) fn run(args: &LadderArgs) -> anyhow::Result<()> {
     let output = inputs::output(&args.of.figure)?;
     let device = args.of.figure.common.backend.device()?;
@@ -29,7 +29,9 @@ pub(super) fn run(args: &LadderArgs) -> anyhow::Result<()> {
         taxonomy: found.taxonomy,
     };
     if data.rungs.is_empty() {
-        return Err(usage("the model's captions give this photo no ladder"));
+        return Err(usage(
+            "expected at least one caption of the model for this photo, found none",
+        ));
     }
     let copy = Thumbnail::new(data.photo.as_str(), &photo)?;
     let canvas = draw::ladder(&data, &copy, args.of.figure.theme);

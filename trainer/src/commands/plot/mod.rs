@@ -12,10 +12,10 @@ mod umap;
 
 use crate::cli::PlotCommand;
 
-/// Make a figure.
+/// Draws a figure.
 ///
 /// # Errors
-/// Bad usage or data (exit code 2), a failing device or disk (1).
+/// Bad usage or data (exit code 2), or a failure of the device or the disk (1).
 pub fn run(command: &PlotCommand) -> anyhow::Result<()> {
     match command {
         PlotCommand::Norms(args) => norms::run(args),

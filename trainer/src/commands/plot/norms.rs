@@ -5,10 +5,10 @@ use super::inputs;
 use crate::cli::plot::NormsArgs;
 use crate::plot::{draw, norms::norms};
 
-/// Pictures where no number is given.
+/// Default number of images.
 const SAMPLES: usize = 2000;
 
-/// Draw the distances of pictures, texts and boxes from the root.
+/// Draws the distances of images, texts and boxes from the root.
 pub(super) fn run(args: &NormsArgs) -> anyhow::Result<()> {
     let output = inputs::output(&args.of.figure)?;
     let subject = inputs::subject(&args.of.model, &args.of.figure)?;

@@ -7,13 +7,13 @@ use crate::exit::usage;
 use crate::plot::draw;
 use crate::plot::pr::{Pr, curve, of_results, size};
 
-/// Pictures where no number is given.
+/// Default number of images.
 const SAMPLES: usize = 500;
 
-/// Curves that can be told apart by colour.
+/// Maximum number of curves that can be distinguished by colour.
 const CURVES: usize = 6;
 
-/// Draw precision and recall of finding parts by their whole.
+/// Draws precision and recall of retrieving boxes with their whole image.
 pub(super) fn run(args: &PrArgs) -> anyhow::Result<()> {
     let output = inputs::output(&args.figure)?;
     let data = if args.eval.is_empty() {
@@ -23,13 +23,13 @@ pub(super) fn run(args: &PrArgs) -> anyhow::Result<()> {
     };
     if data.curves.len() > CURVES {
         return Err(usage(format!(
-            "expected at most {CURVES} curves, which can be told apart; found {}",
+            "expected at most {CURVES} curves, which colours can distinguish, found {}",
             data.curves.len()
         )));
     }
     let canvas = draw::pr(&data, args.figure.theme);
     let mut summary = vec![format!(
-        "{} pictures, {} boxes, chance {:.4}",
+        "{} images, {} boxes, chance {:.4}",
         data.queries, data.candidates, data.chance
     )];
     let said = data.curves.iter();
@@ -41,7 +41,7 @@ fn of_models(args: &PrArgs) -> anyhow::Result<Pr> {
     if args.model.len() > CURVES {
         let found = args.model.len();
         return Err(usage(format!(
-            "--model: expected at most {CURVES}, found {found}"
+            "--model: expected at most {CURVES} models, found {found}"
         )));
     }
     let mut data = Pr {
@@ -57,7 +57,7 @@ fn of_models(args: &PrArgs) -> anyhow::Result<Pr> {
         (data.queries, data.candidates, data.chance) = size(&scenes);
         if data.candidates < 2 || data.chance <= 0.0 {
             return Err(usage(format!(
-                "--data: expected pictures with boxes, found {} boxes in {} pictures",
+                "--data: expected images with boxes, found {} boxes in {} images",
                 data.candidates,
                 scenes.len()
             )));

@@ -10,13 +10,13 @@ use crate::plot::scenes::Scene;
 use crate::plot::subject::{Subject, read_texts};
 use crate::plot::traversal::{Candidate, Route, Traversal, stops};
 
-/// Pictures where no number is given.
+/// Default number of images.
 const SAMPLES: usize = 500;
 
-/// Points of a walk that make sense.
+/// Allowed number of points on a path.
 const STEPS: std::ops::RangeInclusive<usize> = 2..=10_000;
 
-/// Draw a walk.
+/// Draws the path from a photo to the root or to another photo.
 pub(super) fn run(args: &TraversalArgs) -> anyhow::Result<()> {
     let output = inputs::output(&args.of.figure)?;
     if !STEPS.contains(&args.steps) {
@@ -57,7 +57,7 @@ pub(super) fn run(args: &TraversalArgs) -> anyhow::Result<()> {
     };
     let canvas = draw::traversal(&data, &shown, args.of.figure.theme);
     let mut summary = vec![format!(
-        "from {} to {} past {} candidates",
+        "from {} to {}, {} candidates",
         data.from,
         data.to.as_deref().unwrap_or("the root"),
         data.candidates
@@ -69,7 +69,8 @@ pub(super) fn run(args: &TraversalArgs) -> anyhow::Result<()> {
     finish(&args.of.figure, &output, &canvas, &data, &summary)
 }
 
-/// Texts by flag, else of the data, else of the bundle; pictures of the data if wanted.
+/// Returns the candidates: the texts of the flag, else of the data, else of the bundle; with
+/// `--pictures` also the images and boxes of the data.
 fn candidates(args: &TraversalArgs, subject: &Subject) -> anyhow::Result<Vec<Candidate>> {
     let mut texts = match &args.texts {
         Some(file) => read_texts(file)?,
@@ -87,7 +88,7 @@ fn candidates(args: &TraversalArgs, subject: &Subject) -> anyhow::Result<Vec<Can
         }
     } else if args.pictures {
         return Err(usage(
-            "--pictures: needs --data, whose pictures can be found",
+            "--pictures: expected --data, whose images become candidates, found none",
         ));
     }
     if texts.is_empty() && pictures.is_empty() {
@@ -97,7 +98,7 @@ fn candidates(args: &TraversalArgs, subject: &Subject) -> anyhow::Result<Vec<Can
     texts.retain(|t| seen.insert(t.clone()));
     if texts.is_empty() && pictures.is_empty() {
         return Err(usage(format!(
-            "nothing to find: {} has no captions of its own; give --texts FILE or --data PATH",
+            "no candidates: {} has no captions of its own; give --texts FILE or --data PATH",
             args.of.model.display()
         )));
     }

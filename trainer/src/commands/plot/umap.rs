@@ -9,13 +9,13 @@ use crate::exit::usage;
 use crate::plot::lineage::{items, place};
 use crate::plot::{draw, umap::FEWEST};
 
-/// Most points that are placed: every pair of them is looked at.
+/// Maximum number of points, because the layout compares every pair of points.
 const MOST: usize = 5000;
 
-/// Nodes that an error names.
+/// Maximum number of nodes that an error lists.
 const NAMED: usize = 8;
 
-/// Draw a lineage among its siblings.
+/// Draws a taxonomy path and the siblings of its nodes.
 pub(super) fn run(args: &UmapArgs) -> anyhow::Result<()> {
     let output = inputs::output(&args.of.figure)?;
     let subject = inputs::subject(&args.of.model, &args.of.figure)?;
@@ -24,7 +24,7 @@ pub(super) fn run(args: &UmapArgs) -> anyhow::Result<()> {
     let items = items(&taxonomy, label, args.rank_text);
     if !(FEWEST..=MOST).contains(&items.len()) {
         return Err(usage(format!(
-            "--label {}: the lineage has {} nodes with its siblings; UMAP needs {FEWEST} to {MOST}",
+            "--label {}: UMAP needs {FEWEST} to {MOST} nodes, found {} on its path and beside it",
             args.label,
             items.len()
         )));
@@ -45,7 +45,7 @@ pub(super) fn run(args: &UmapArgs) -> anyhow::Result<()> {
     finish(&args.of.figure, &output, &canvas, &data, &summary)
 }
 
-/// A node by id, or by any of its names without regard to case.
+/// Finds a node by id, or by any of its names, ignoring case.
 fn find(taxonomy: &Taxonomy, wanted: &str) -> anyhow::Result<NodeIx> {
     if let Some(ix) = taxonomy.find(wanted) {
         return Ok(ix);
@@ -64,12 +64,13 @@ fn find(taxonomy: &Taxonomy, wanted: &str) -> anyhow::Result<NodeIx> {
     match found.as_slice() {
         [one] => Ok(*one),
         [] => Err(usage(format!(
-            "--label: expected the id or a name of a node of the taxonomy, found `{wanted}`; there \
-             are for example {}",
+            "--label: expected the id or a name of a node of the taxonomy, found `{wanted}`; \
+             examples are {}",
             ids(taxonomy.labelled())
         ))),
         several => Err(usage(format!(
-            "--label {wanted}: several nodes have this name; give one of the ids {}",
+            "--label {wanted}: expected one node, found several with this name; give one of the \
+             ids {}",
             ids(several)
         ))),
     }

@@ -1,5 +1,5 @@
-//! One file of a repository: what a broken line left is continued, and nothing counts as there before
-//! its size and hash are right.
+//! Downloads one file of a repository. An interrupted download is resumed, and a file counts as
+//! complete only after its size and hash have been checked.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write, stderr};
@@ -14,14 +14,14 @@ use ureq::Agent;
 use super::cache::PART;
 use super::network::ask;
 
-/// What the hub says of a file.
+/// The hub's description of a file.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Known {
     #[serde(rename = "rfilename")]
     pub(super) name: String,
-    /// Its length, where the hub says it.
+    /// Length in bytes, if the hub states it.
     size: Option<u64>,
-    /// Its hash, for large files.
+    /// Hash and length of large files.
     lfs: Option<Large>,
 }
 
@@ -32,7 +32,7 @@ struct Large {
 }
 
 impl Known {
-    /// A file of which nothing is known but its name.
+    /// Describes a file of which only the name is known.
     pub(super) fn by_name(name: String) -> Self {
         Self {
             name,
@@ -50,8 +50,8 @@ impl Known {
     }
 }
 
-/// Fetch a file to `path`, under another name until it is whole. A line that breaks is taken up again
-/// as long as every attempt brings more.
+/// Downloads a file to `path`, under another name until it is complete. After a lost connection it
+/// is resumed as long as every attempt yields more bytes.
 pub(super) fn fetch(agent: &Agent, url: &str, known: &Known, path: &Path) -> anyhow::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
@@ -69,10 +69,10 @@ pub(super) fn fetch(agent: &Agent, url: &str, known: &Known, path: &Path) -> any
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => bail!(
-            "another program is fetching it to {}; wait until it is done",
+            "another program is downloading it to {}; wait until it has finished",
             part.display()
         ),
-        // A file system without locks: only the hash guards against two programs at once.
+        // The file system has no locks; only the hash protects against two programs at once.
         Err(TryLockError::Error(_)) => {}
     }
     loop {
@@ -86,13 +86,13 @@ pub(super) fn fetch(agent: &Agent, url: &str, known: &Known, path: &Path) -> any
                         error
                     } else {
                         error.context(format!(
-                            "{now} bytes of it are kept in {}; the same command continues there",
+                            "{now} bytes of it are kept in {}; run the same command to resume",
                             part.display()
                         ))
                     });
                 }
                 eprintln!(
-                    "{}: the line broke after {now} bytes, continues",
+                    "{}: connection lost after {now} bytes, resuming",
                     known.name
                 );
             }
@@ -108,7 +108,7 @@ pub(super) fn fetch(agent: &Agent, url: &str, known: &Known, path: &Path) -> any
     Ok(fs::rename(&part, path)?)
 }
 
-/// One request for what is missing; fails where the file is not whole after it.
+/// Makes one request for the missing bytes; fails if the file is incomplete afterwards.
 fn attempt(agent: &Agent, url: &str, known: &Known, file: &mut File) -> anyhow::Result<()> {
     let mut have = file.seek(SeekFrom::End(0))?;
     if let Some(size) = known.size() {
@@ -116,12 +116,12 @@ fn attempt(agent: &Agent, url: &str, known: &Known, file: &mut File) -> anyhow::
             return Ok(());
         }
         if have > size {
-            // Of other content, or of a program that counted otherwise.
+            // The bytes are of other content, or another program wrote them; start again.
             have = 0;
         }
     }
     let response = match ask(agent, url, have) {
-        // The part is no beginning of what is there.
+        // The hub rejects the range: the file there has no bytes from this offset on. Start again.
         Err(error) if have > 0 && matches!(*error, ureq::Error::StatusCode(416)) => {
             have = 0;
             ask(agent, url, 0)?
@@ -136,7 +136,7 @@ fn attempt(agent: &Agent, url: &str, known: &Known, file: &mut File) -> anyhow::
             .strip_prefix("bytes ")
             .and_then(|r| r.split('-').next());
         if from.and_then(|f| f.trim().parse().ok()) != Some(have) {
-            bail!("asked for the bytes from {have} on, was given `{range}`");
+            bail!("expected the bytes from {have} on, found the range `{range}`");
         }
     } else {
         have = 0;
@@ -152,12 +152,12 @@ fn attempt(agent: &Agent, url: &str, known: &Known, file: &mut File) -> anyhow::
     file.flush()?;
     let now = have + copied?;
     match size {
-        Some(size) if size != now => Err(anyhow!("wanted {size} bytes, found {now}")),
+        Some(size) if size != now => Err(anyhow!("expected {size} bytes, found {now}")),
         _ => Ok(()),
     }
 }
 
-/// Whether a whole file is what the hub has.
+/// Checks the SHA-256 of a complete file, if the hub states it.
 fn check(known: &Known, file: &mut File) -> anyhow::Result<()> {
     let Some(wanted) = known.sha256() else {
         return Ok(());
@@ -174,23 +174,23 @@ fn check(known: &Known, file: &mut File) -> anyhow::Result<()> {
     }
     let found: String = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
     if found != wanted {
-        bail!("wanted SHA-256 {wanted}, found {found}; nothing of it is kept, fetch it again");
+        bail!("expected SHA-256 {wanted}, found {found}; the download was deleted, run it again");
     }
     Ok(())
 }
 
-/// A bar on a terminal, one line elsewhere.
+/// Shows a progress bar on a terminal; elsewhere prints one line.
 fn progress(name: &str, length: Option<u64>, have: u64) -> ProgressBar {
     let bar = if stderr().is_terminal() {
         ProgressBar::new(length.unwrap_or(0))
     } else {
         let size = length.map_or_else(String::new, |n| format!(", {n} bytes"));
         let kept = if have > 0 {
-            format!(", {have} of them are there")
+            format!(", {have} of them already downloaded")
         } else {
             String::new()
         };
-        eprintln!("fetches {name}{size}{kept}");
+        eprintln!("downloading {name}{size}{kept}");
         ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden())
     };
     let style = ProgressStyle::with_template("{msg} {bytes} of {total_bytes} [{bar:30}] {eta}");

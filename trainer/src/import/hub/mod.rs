@@ -1,8 +1,8 @@
 //! Repositories of the Hugging Face hub, in the cache that other programs share.
 //!
 //! `HF_HOME` moves the cache, `HF_ENDPOINT` names another hub, `HF_TOKEN` (or the file `token` in
-//! `HF_HOME`) opens what is gated. The hub's own crate would bring an asynchronous runtime or some
-//! thirty packages more; what is needed of it is one list and plain downloads.
+//! `HF_HOME`) gives access to gated repositories. The hub's own crate would add an asynchronous
+//! runtime or some thirty packages; only one list and plain downloads are needed here.
 
 mod cache;
 mod fetch;
@@ -24,14 +24,14 @@ use crate::exit::usage;
 pub struct Hub {
     id: Id,
     files: Vec<Known>,
-    /// Folder of this state of the repository in the cache.
+    /// Folder of this revision of the repository in the cache.
     snapshot: PathBuf,
-    /// `None` offline.
+    /// HTTP client; `None` offline.
     agent: Option<Agent>,
     commit: String,
 }
 
-/// What the hub says of a repository.
+/// The hub's description of a repository.
 #[derive(Deserialize)]
 struct Info {
     sha: String,
@@ -39,11 +39,11 @@ struct Info {
 }
 
 impl Hub {
-    /// Open a repository; `offline`, only what the cache has of it.
+    /// Opens a repository; with `offline`, only its files in the cache.
     ///
     /// # Errors
-    /// Bad usage for an id of another form, or offline when nothing is cached; a plain failure
-    /// when the hub cannot be reached or knows no such repository.
+    /// Bad usage for a malformed id, or offline if nothing is cached; another error (exit code 1)
+    /// if the hub cannot be reached or knows no such repository.
     pub fn open(id: &str, offline: bool) -> anyhow::Result<Self> {
         let id = Id::parse(id)?;
         if offline {
@@ -65,8 +65,8 @@ impl Hub {
         }
         if names.is_empty() {
             return Err(usage(format!(
-                "hf-hub:{}: --offline wants it in the cache {}, found nothing of it there; fetch it \
-                 once without --offline, or name a folder",
+                "hf-hub:{}: --offline: expected the repository in the cache {}, found nothing of \
+                 it there; download it once without --offline, or name a folder",
                 id.name,
                 folder.display()
             )));
@@ -90,8 +90,8 @@ impl Hub {
         );
         let hint = || {
             format!(
-                "hf-hub:{}: {} cannot be reached or knows no such repository; what is in the cache \
-                 can be used with --offline, a copy on disk with local-dir:PATH",
+                "hf-hub:{}: {} cannot be reached or knows no such repository; use --offline for \
+                 cached files, or local-dir:PATH for a copy on disk",
                 id.name,
                 endpoint()
             )
@@ -100,7 +100,7 @@ impl Hub {
         let text = response.body_mut().read_to_vec().with_context(hint)?;
         let info: Info = serde_json::from_slice(&text).with_context(hint)?;
         if !is_plain(&info.sha) {
-            bail!("{url}: wanted the name of a commit, found `{}`", info.sha);
+            bail!("{url}: expected the name of a commit, found `{}`", info.sha);
         }
         let folder = id.folder()?;
         let refs = folder.join("refs").join(&id.revision);
@@ -116,23 +116,23 @@ impl Hub {
         })
     }
 
-    /// What the user named.
+    /// Returns the repository and its commit, for messages.
     #[must_use]
     pub fn label(&self) -> String {
         format!("hf-hub:{}@{}", self.id.name, self.commit)
     }
 
-    /// Files of the repository; offline, those that are cached.
+    /// Returns the names of the files of the repository; offline, of the cached ones.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.files.iter().map(|f| f.name.clone()).collect()
     }
 
-    /// The path of a file in the cache, fetched where it has to be; `None` where the repository has
-    /// no such file.
+    /// Returns the path of a file in the cache, downloading it if needed; `None` if the repository
+    /// has no such file.
     ///
     /// # Errors
-    /// A plain failure when it cannot be fetched.
+    /// If it cannot be downloaded (exit code 1).
     pub fn get(&self, name: &str) -> anyhow::Result<Option<PathBuf>> {
         let path = self.snapshot.join(name);
         let known = self.files.iter().find(|f| f.name == name);
@@ -145,7 +145,7 @@ impl Hub {
             Some(agent) => {
                 let from = format!("{}/{}/resolve/{}", endpoint(), self.id.name, self.commit);
                 fetch(agent, &format!("{from}/{name}"), known, &path)
-                    .with_context(|| format!("{}: fetching {name}", self.label()))?;
+                    .with_context(|| format!("{}: downloading {name}", self.label()))?;
                 Ok(Some(path))
             }
         }

@@ -1,4 +1,4 @@
-//! Questions to the hub over the network.
+//! HTTP requests to the hub.
 
 use std::fs;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use ureq::{Agent, Body, http::Response};
 use super::cache::home;
 
 const ENDPOINT: &str = "https://huggingface.co";
-/// Time to reach the hub, and to wait for the head of an answer. Downloads may take as long as they
-/// need.
+/// Timeout for connecting to the hub; three times as long for the head of a response. Downloads
+/// have no timeout.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Where the hub is.
+/// Returns the URL of the hub.
 pub(super) fn endpoint() -> String {
     let set = std::env::var("HF_ENDPOINT").ok().filter(|e| !e.is_empty());
     set.map_or_else(
@@ -37,8 +37,8 @@ pub(super) fn agent() -> Agent {
     config.build().into()
 }
 
-/// Ask the hub, for the bytes of a file from `from` on. A token is not carried along when the hub
-/// sends on to another host.
+/// Requests the bytes of a URL from `from` on. The token is not sent to another host when the hub
+/// redirects.
 pub(super) fn ask(agent: &Agent, url: &str, from: u64) -> Result<Response<Body>, Box<ureq::Error>> {
     let mut request = agent.get(url);
     if from > 0 {

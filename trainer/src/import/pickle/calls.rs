@@ -1,11 +1,11 @@
-//! What a pickle may name, and what its calls would have made.
+//! The names that a pickle may use, and descriptions of what its calls would create.
 
 use super::machine::{Machine, Step};
 use super::tensor::{Storage, TensorView};
 use super::value::{Arena, Known, Node, Ref};
 use crate::disk::dtype::Number;
 
-/// What a pickle may name.
+/// Returns the function or type of a name, if a pickle may use it.
 fn known(module: &str, name: &str) -> Option<Known> {
     let storage = |number| Some(Known::StorageType(number));
     match (module, name) {
@@ -26,7 +26,7 @@ fn known(module: &str, name: &str) -> Option<Known> {
 }
 
 impl Machine<'_> {
-    /// A name, of which few are known; any other is refused.
+    /// Reads a name; refuses all except the few known ones.
     pub(super) fn name(&mut self, code: u8) -> Step {
         let (module, name) = if code == b'c' {
             (self.line()?, self.line()?)
@@ -34,19 +34,19 @@ impl Machine<'_> {
             let (name, module) = (self.pop()?, self.pop()?);
             let text = |at| self.arena.text(at).map(str::to_owned);
             let found = text(module).zip(text(name));
-            found.ok_or("a name that is no text")?
+            found.ok_or("a name is not a string")?
         };
         let found = known(&module, &name).ok_or_else(|| {
             format!(
                 "it names `{module}.{name}`, which is not needed to hold tensors and could run \
-                 code; nothing was run. Save the weights alone, best as safetensors"
+                 code; nothing was run. Save only the weights, preferably as safetensors"
             )
         })?;
         self.push(Node::Known(found))
     }
 
-    /// `("storage", type, key, device, length)`; before PyTorch 1.6 with `None` behind it, which
-    /// stands for a whole storage.
+    /// Reads a reference to a storage: `("storage", type, key, device, length)`; before PyTorch 1.6
+    /// followed by `None`, which means the whole storage.
     pub(super) fn storage(&mut self) -> Step {
         let tuple = self.pop()?;
         let parts = self.arena.parts(tuple).unwrap_or_default();
@@ -70,27 +70,30 @@ impl Machine<'_> {
                 len: self.arena.size(*len)?,
             })
         };
-        let storage = read().ok_or("a reference that is not to a storage of numbers")?;
+        let storage = read().ok_or("a reference does not name a storage of numbers")?;
         self.push(Node::Storage(storage))
     }
 
-    /// What would be a call: of the few names that are known, what they would make.
+    /// Replaces a call of a known name with a description of what it would create.
     pub(super) fn call(&mut self) -> Step {
         let (arguments, function) = (self.pop()?, self.pop()?);
         let Node::Known(function) = *self.arena.get(function) else {
-            return Err("a call of something that is no function".into());
+            return Err("a call of something that is not a function".into());
         };
         let arguments = self
             .arena
             .parts(arguments)
-            .ok_or("a call without a tuple")?;
+            .ok_or("a call without a tuple of arguments")?;
         let node = match (function, arguments) {
             (Known::RebuildTensor, _) => Node::Tensor(rebuilt(&self.arena, arguments)?),
             (Known::RebuildParameter, [tensor, ..]) => self.arena.get(*tensor).clone(),
             (Known::OrderedDict, []) => Node::Dict(Vec::new()),
             (Known::OrderedDict, [items]) => Node::Dict(self.items(*items)?),
             (Known::Size, [sides]) => {
-                let sides = self.arena.parts(*sides).ok_or("a size without sides")?;
+                let sides = self
+                    .arena
+                    .parts(*sides)
+                    .ok_or("a size without dimensions")?;
                 Node::Tuple(sides.to_vec())
             }
             _ => return Err("a call with arguments that do not fit".into()),
@@ -98,23 +101,26 @@ impl Machine<'_> {
         self.push(node)
     }
 
-    /// Entries of a dictionary that is given as a list of pairs.
+    /// Returns the entries of a dictionary that is given as a list of pairs.
     fn items(&self, list: Ref) -> Step<Vec<(Ref, Ref)>> {
-        let items = self.arena.parts(list).ok_or("a dictionary of no list")?;
+        let items = self
+            .arena
+            .parts(list)
+            .ok_or("a dictionary is not given as a list")?;
         items
             .iter()
             .map(|pair| match self.arena.parts(*pair) {
                 Some([key, value]) => Ok((*key, *value)),
-                _ => Err("a dictionary of no pairs".to_owned()),
+                _ => Err("an entry of a dictionary is not a pair".to_owned()),
             })
             .collect()
     }
 }
 
-/// The tensor that `_rebuild_tensor_v2` would make of its arguments.
+/// Returns the tensor that `_rebuild_tensor_v2` would create from its arguments.
 ///
 /// # Errors
-/// Says what is wrong with the arguments.
+/// A message that says what is wrong with the arguments.
 fn rebuilt(arena: &Arena, arguments: &[Ref]) -> Result<TensorView, String> {
     let sizes = |at: Ref| -> Option<Vec<usize>> {
         let parts = arena.parts(at)?;

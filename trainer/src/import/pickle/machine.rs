@@ -1,37 +1,38 @@
-//! The stack machine of pickles, protocols 2 to 5, without its power to call: [`super::calls`] has what
-//! stands in for it.
+//! The stack machine of pickles, protocols 2 to 5. It cannot call functions; [`super::calls`]
+//! replaces calls with descriptions of their results.
 
 use std::collections::HashMap;
 
 use super::value::{Arena, Node, Ref};
 
-/// Most values of one pickle: a checkpoint of a large model with its optimiser has some thousands.
+/// Maximum number of values in one pickle; a checkpoint of a large model with its optimiser has
+/// some thousands.
 const MAX_VALUES: usize = 50_000_000;
 
-/// The machine: what it reads and what it has built.
+/// State of the machine: its input and the values built so far.
 pub(super) struct Machine<'a> {
     bytes: &'a [u8],
     at: usize,
     pub(super) arena: Arena,
     stack: Vec<Ref>,
-    /// Lengths of the stack where a mark was set.
+    /// Lengths of the stack at each mark.
     marks: Vec<usize>,
     memo: HashMap<usize, Ref>,
 }
 
-/// Result of a step; the text says what is wrong.
+/// Result of a step; the error is a message.
 pub(super) type Step<T = ()> = Result<T, String>;
 
-/// Read a pickle: all its values and the one that it is of.
+/// Reads a pickle and returns all its values and the result. Nothing is ever called.
 ///
 /// # Errors
-/// Says what is wrong and where: a name that is not on the short list, an instruction that is
-/// unknown, or bytes that end too soon. Nothing is ever called.
+/// A message that says what is wrong and where: a name that is not allowed, an unknown instruction,
+/// or truncated bytes.
 pub fn read(bytes: &[u8]) -> Result<(Arena, Ref), String> {
     read_first(bytes).map(|(arena, top, _)| (arena, top))
 }
 
-/// Read the pickle that some bytes begin with; also gives how many bytes it has.
+/// Reads the pickle at the start of some bytes; also returns its length in bytes.
 ///
 /// # Errors
 /// As [`read`].
@@ -55,12 +56,12 @@ pub fn read_first(bytes: &[u8]) -> Result<(Arena, Ref, usize), String> {
 }
 
 impl Machine<'_> {
-    /// One instruction; the value of the pickle at its end.
+    /// Executes one instruction; the last one returns the value of the pickle.
     fn step(&mut self) -> Step<Option<Ref>> {
         let code = self.take(1)?[0];
         match code {
             b'.' => return self.pop().map(Some),
-            // Protocol and frames: lengths that a reader from memory does not need.
+            // Protocol version and frame lengths are not needed when reading from memory.
             0x80 => drop(self.take(1)?),
             0x95 => drop(self.take(8)?),
             b'N' => self.push(Node::None)?,
@@ -83,13 +84,13 @@ impl Machine<'_> {
             b'Q' => self.storage()?,
             b'R' | 0x81 => self.call()?,
             b'b' => {
-                // State of an object: what a dictionary keeps beside its entries is not needed.
+                // The state of an object, such as the attributes of a dictionary, is not needed.
                 self.pop()?;
                 self.stack.last().ok_or("the stack is empty")?;
             }
             other => {
                 return Err(format!(
-                    "instruction {other:#04x} is not one of a tensor file"
+                    "instruction {other:#04x} does not belong in a tensor file"
                 ));
             }
         }
@@ -101,26 +102,26 @@ impl Machine<'_> {
             .at
             .checked_add(count)
             .filter(|e| *e <= self.bytes.len());
-        let end = end.ok_or_else(|| format!("wanted {count} bytes more, found the end"))?;
+        let end = end.ok_or_else(|| format!("expected {count} more bytes, found the end"))?;
         let found = &self.bytes[self.at..end];
         self.at = end;
         Ok(found)
     }
 
-    /// A little-endian number of up to eight bytes.
+    /// Reads a little-endian number of up to eight bytes.
     fn length(&mut self, bytes: usize) -> Step<usize> {
         let found = self.take(bytes)?;
         let value = found
             .iter()
             .rev()
             .fold(0_u64, |n, b| n << 8 | u64::from(*b));
-        usize::try_from(value).map_err(|_| format!("a length of {value}"))
+        usize::try_from(value).map_err(|_| format!("a length of {value} is too large"))
     }
 
     pub(super) fn line(&mut self) -> Step<String> {
         let rest = &self.bytes[self.at..];
         let end = rest.iter().position(|b| *b == b'\n');
-        let end = end.ok_or("wanted a line, found the end")?;
+        let end = end.ok_or("expected a line, found the end")?;
         let line = String::from_utf8_lossy(&rest[..end]).into_owned();
         self.at += end + 1;
         Ok(line)
@@ -135,7 +136,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Take the top value; values below a mark stay where they are.
+    /// Pops the top value; values below a mark cannot be popped.
     pub(super) fn pop(&mut self) -> Step<Ref> {
         if self.stack.len() <= self.marks.last().copied().unwrap_or(0) {
             return Err("the stack is empty".into());
@@ -207,7 +208,7 @@ impl Machine<'_> {
         if matches!(code, b'h' | b'j') {
             let value = self.memo.get(&key).copied();
             self.stack
-                .push(value.ok_or_else(|| format!("nothing was kept as number {key}"))?);
+                .push(value.ok_or_else(|| format!("the memo has no entry {key}"))?);
         } else {
             let top = *self.stack.last().ok_or("the stack is empty")?;
             self.memo.insert(key, top);
@@ -251,7 +252,7 @@ impl Machine<'_> {
         match self.arena.get_mut(target) {
             Node::List(parts) if !matches!(code, b's' | b'u') => parts.extend(added),
             Node::Dict(entries) if matches!(code, b's' | b'u') => entries.extend(pairs(&added)?),
-            _ => return Err("values are put into something that cannot hold them".into()),
+            _ => return Err("values are added to something that is not a container".into()),
         }
         Ok(())
     }
@@ -332,7 +333,7 @@ mod tests {
         bytes.extend(std::iter::repeat_n(b'a', 999_999));
         bytes.push(b'.');
         assert!(read(&bytes).is_ok());
-        // A list that holds itself.
+        // A list that contains itself.
         assert!(read(b"]q\0h\0a.").is_ok());
     }
 }

@@ -1,8 +1,8 @@
-//! Pickles that hold tensors, read and never executed.
+//! Parses pickles that contain tensors, without executing them.
 //!
-//! A pickle is a program for a stack machine that may call any function of Python. The reader here
-//! (`machine`) builds plain values only: numbers, texts, lists, dictionaries and descriptions of
-//! tensors ([`tensor`]). A program that names anything else is refused with that name.
+//! A pickle is a program for a stack machine that may call any Python function. The reader here
+//! (`machine`) builds only plain values: numbers, strings, lists, dictionaries and descriptions of
+//! tensors ([`tensor`]). It refuses a pickle that names anything else and reports the name.
 
 pub mod calls;
 mod machine;

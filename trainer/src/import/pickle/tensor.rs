@@ -1,27 +1,27 @@
-//! Tensors as pickles describe them: a piece of a storage with strides.
+//! Tensors as pickles describe them: a view of a storage with strides.
 
 use crate::disk::dtype::Number;
 
-/// Most numbers of one tensor; the largest table of token embeddings has a twentieth of it.
+/// Maximum size of one tensor; the largest table of token embeddings has a twentieth of it.
 const MAX_NUMBERS: usize = 1 << 31;
 
-/// A run of numbers that tensors share.
+/// A sequence of numbers that several tensors can share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Storage {
     /// Name of its file in the archive.
     pub key: String,
-    /// How numbers are stored.
+    /// Storage format of the numbers.
     pub number: Number,
-    /// How many.
+    /// Count of the numbers.
     pub len: usize,
 }
 
-/// A tensor: numbers of a storage from `offset` on, `strides` apart.
+/// A tensor: the numbers of a storage at `offset` plus multiples of `strides`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorView {
-    /// Where its numbers are.
+    /// Storage of its numbers.
     pub storage: Storage,
-    /// The first of them.
+    /// Index of its first number in the storage.
     pub offset: usize,
     /// Lengths of its dimensions.
     pub shape: Vec<usize>,
@@ -30,12 +30,12 @@ pub struct TensorView {
 }
 
 impl TensorView {
-    /// Check that a tensor lies inside its storage.
+    /// Checks that a tensor lies inside its storage.
     pub(super) fn checked(self) -> Result<Self, String> {
         let outside = || {
             format!(
-                "a tensor of shape {:?}, strides {:?} from {} on does not lie inside its storage \
-                 of {} numbers",
+                "a tensor of shape {:?}, strides {:?} and offset {} does not lie inside its \
+                 storage of {} numbers",
                 self.shape, self.strides, self.offset, self.storage.len
             )
         };
@@ -60,7 +60,7 @@ impl TensorView {
         Ok(self)
     }
 
-    /// Whether its numbers stand side by side, row by row.
+    /// Returns whether its numbers are contiguous in row-major order.
     fn is_contiguous(&self) -> bool {
         let mut expected = 1;
         let sides = self.shape.iter().zip(&self.strides).rev();
@@ -73,10 +73,10 @@ impl TensorView {
         true
     }
 
-    /// The numbers of the tensor, row by row, out of those of its storage.
+    /// Returns the numbers of the tensor in row-major order, taken from those of its storage.
     ///
     /// # Errors
-    /// Says so where there is not enough memory for them.
+    /// A message if there is not enough memory.
     pub fn gather(&self, storage: &[f32]) -> Result<Vec<f32>, String> {
         let numbers: usize = self.shape.iter().product();
         let mut out = Vec::new();
@@ -93,10 +93,10 @@ impl TensorView {
         let mut place = self.offset;
         for _ in 0..numbers {
             out.push(storage[place]);
-            // Count up as an odometer does: the last dimension turns fastest.
+            // Increment the index; the last dimension changes fastest.
             for dim in (0..at.len()).rev() {
                 at[dim] += 1;
-                // A dimension of length 1 may have any stride, so the way there and back may wrap.
+                // A dimension of length 1 may have any stride, so both sums may wrap.
                 place = place.wrapping_add(self.strides[dim]);
                 if at[dim] < self.shape[dim] {
                     break;

@@ -1,9 +1,10 @@
-//! Values of a pickle. They live in an arena and name one another by number, so that a value that
-//! holds itself, or a million lists inside one another, costs no more than their number.
+//! Values of a pickle. They are stored in an arena and refer to each other by index. A value that
+//! contains itself, or a million nested lists, therefore needs no recursion, and memory only in
+//! proportion to the number of values.
 
 use super::tensor::{Storage, TensorView};
 
-/// A value's place in the [`Arena`].
+/// Index of a value in the [`Arena`].
 pub type Ref = usize;
 
 /// A function or type that a tensor file may name.
@@ -26,13 +27,13 @@ pub enum Known {
 pub enum Node {
     /// `None`.
     None,
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
-    /// A whole number that fits; larger ones are kept as [`Node::Opaque`].
+    /// An integer that fits; larger ones are kept as [`Node::Opaque`].
     Int(i64),
     /// A float.
     Float(f64),
-    /// A text.
+    /// A string.
     Text(String),
     /// A tuple.
     Tuple(Vec<Ref>),
@@ -40,13 +41,13 @@ pub enum Node {
     List(Vec<Ref>),
     /// A dictionary, in the order of insertion.
     Dict(Vec<(Ref, Ref)>),
-    /// A function or type of the short list.
+    /// A known function or type.
     Known(Known),
-    /// Where the numbers of tensors are.
+    /// A storage of numbers.
     Storage(Storage),
     /// A tensor.
     Tensor(TensorView),
-    /// Something that no tensor is made of: bytes, long numbers.
+    /// A value not needed for tensors: bytes, long integers.
     Opaque,
 }
 
@@ -57,24 +58,24 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// Keep a value.
+    /// Stores a value and returns its index.
     pub fn push(&mut self, node: Node) -> Ref {
         self.nodes.push(node);
         self.nodes.len() - 1
     }
 
-    /// A value; every [`Ref`] that an arena gave is valid in it.
+    /// Returns a value; every [`Ref`] that an arena returned is valid in it.
     #[must_use]
     pub fn get(&self, at: Ref) -> &Node {
         &self.nodes[at]
     }
 
-    /// The same, to be changed.
+    /// Returns a value to be changed.
     pub fn get_mut(&mut self, at: Ref) -> &mut Node {
         &mut self.nodes[at]
     }
 
-    /// Every storage that is named.
+    /// Returns every storage.
     pub fn storages(&self) -> impl Iterator<Item = &Storage> {
         self.nodes.iter().filter_map(|node| match node {
             Node::Storage(storage) => Some(storage),
@@ -82,7 +83,7 @@ impl Arena {
         })
     }
 
-    /// The text of a value that is one.
+    /// Returns the text of a string; `None` for other values.
     #[must_use]
     pub fn text(&self, at: Ref) -> Option<&str> {
         match self.get(at) {
@@ -91,7 +92,7 @@ impl Arena {
         }
     }
 
-    /// The number of a value that is whole and not negative.
+    /// Returns a non-negative integer; `None` for other values.
     #[must_use]
     pub fn size(&self, at: Ref) -> Option<usize> {
         match self.get(at) {
@@ -100,7 +101,7 @@ impl Arena {
         }
     }
 
-    /// The parts of a tuple or list.
+    /// Returns the elements of a tuple or list; `None` for other values.
     #[must_use]
     pub fn parts(&self, at: Ref) -> Option<&[Ref]> {
         match self.get(at) {
@@ -109,7 +110,7 @@ impl Arena {
         }
     }
 
-    /// The entries of a dictionary.
+    /// Returns the entries of a dictionary; `None` for other values.
     #[must_use]
     pub fn entries(&self, at: Ref) -> Option<&[(Ref, Ref)]> {
         match self.get(at) {
@@ -118,7 +119,7 @@ impl Arena {
         }
     }
 
-    /// The value behind a key of a dictionary; the last one where a key comes twice.
+    /// Returns the value of a key in a dictionary; the last one if the key occurs twice.
     #[must_use]
     pub fn lookup(&self, dict: Ref, key: &str) -> Option<Ref> {
         let entries = self.entries(dict)?;
