@@ -2,18 +2,18 @@
 # requires-python = ">=3.10"
 # dependencies = ["numpy>=2", "faiss-cpu>=1.9"]
 # ///
-"""Retrieval over brought-along embeddings beside a flat search in NumPy and in FAISS.
+"""Retrieval over precomputed embeddings: the trainer, a flat search in NumPy, and one in FAISS.
 
-Makes random embeddings, writes them as `trainer embed` would and their ground truth as COCO would,
-and lets each program find the eleven best items of every query both ways and compute recall:
+Writes random embeddings in the format of `trainer embed` and their ground truth in that of COCO. Each
+program then finds the eleven best items of every query in both directions and computes recall:
 
     cargo xtask bench --only retrieval
     uv run benches/peers/numpy_retrieval.py --trainer target/release/trainer
 
-Every program is a process of its own. The trainer is timed from its start to its printed metrics; the
-peers from opening the files to the last recall, so that loading their libraries counts for nobody. Peak
-memory is that of the process. Rounds alternate; all must report the same recall. The last line is one
-JSON object.
+Every program is a separate process. The trainer is timed from its start to its printed metrics; the
+peers from opening the files to the last recall, so that the time for loading their libraries does not
+count. Peak memory is that of the process. The order of the programs alternates from round to round; all
+must report the same recall. The last line is one JSON object.
 """
 
 import argparse
@@ -50,7 +50,7 @@ import numpy as np  # noqa: E402: the number of threads is read on import
 
 
 def write(path, rows, names):
-    """A safetensors file: length of the header, header, data."""
+    """Writes a safetensors file: length of the header, header, data."""
     about = {"embeddings": {"dtype": "F32", "shape": list(rows.shape), "data_offsets": [0, rows.nbytes]}}
     about["__metadata__"] = {"names": json.dumps(names)}
     header = json.dumps(about).encode()
@@ -67,7 +67,7 @@ def read(path):
 
 
 def best(queries, gallery, k, block=2048):
-    """The k best items of each query, block by block so that memory stays bounded."""
+    """Returns the k best items of each query, block by block, so that memory stays bounded."""
     found = np.empty((len(queries), k), dtype=np.int64)
     for at in range(0, len(queries), block):
         scores = queries[at : at + block] @ gallery.T
@@ -103,7 +103,7 @@ def picture_of_text():
 
 
 def child(command):
-    """What a process printed last, its seconds from start to end, and its peak memory in MiB."""
+    """Returns the last line that a process prints, its seconds, and its peak memory in MiB."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     output = process.stdout.read()
@@ -111,7 +111,7 @@ def child(command):
     seconds = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        raise SystemExit(f"{command[0]} ended with {process.returncode}")
+        raise SystemExit(f"{command[0]} ended with exit code {process.returncode}")
     return json.loads(output.splitlines()[-1]), seconds, usage.ru_maxrss / 1024
 
 
@@ -132,7 +132,7 @@ def peer(name, folder):
 
 
 def run_once():
-    """One peer, on files that are there."""
+    """Runs one peer on existing files."""
     search = best
     if args.run == "faiss":
         try:
@@ -178,7 +178,7 @@ def main():
         folder = Path(folder)
         make(folder)
         for round_ in range(args.rounds):
-            # Who comes first alternates, so that no one always meets the warmer machine.
+            # The order alternates, so that no program always runs on the warmer machine.
             order = list(programs) if round_ % 2 == 0 else list(programs)[::-1]
             for name in order:
                 found = programs[name](folder)
@@ -191,9 +191,9 @@ def main():
     recall = rounds["ours"][0]["recall"]
     for name, each in rounds.items():
         for metric, value in each[0].get("recall", {}).items():
-            # Near ties may fall either way in single precision.
+            # In single precision, items with nearly equal scores may change places.
             if abs(value - recall[metric]) > 2e-5:
-                raise SystemExit(f"{metric}: ours {recall[metric]}, {name} {value}")
+                raise SystemExit(f"{metric}: expected {recall[metric]} as the trainer, found {value} by {name}")
     sizes = {"texts": args.texts, "images": args.images, "width": args.width, "threads": args.threads}
     out = {name: [{k: v for k, v in one.items() if k != "recall"} for one in each] for name, each in rounds.items()}
     print(json.dumps({**sizes, **out, "recall": recall}))

@@ -10,10 +10,10 @@
 # ///
 """The model `vit_t8_64` and its HyCoCLIP training step in PyTorch, timed.
 
-The counterpart of `trainer/examples/throughput.rs`: the same layers, shapes, loss, optimiser,
+This is the counterpart of `trainer/examples/throughput.rs`: the same layers, shapes, loss, optimiser,
 clipping, batch and number of threads, in plain PyTorch with its fused attention and its fused
-AdamW. It prints one JSON line. Written from the formulas; `--check` compares the loss with the
-reference value that the golden tests of `core` hold, in float64, and times nothing.
+AdamW. It is written from the formulas and prints one JSON line. `--check` measures nothing; it
+compares the loss in float64 with the reference values of the tests.
 """
 
 import argparse
@@ -42,7 +42,7 @@ PIXEL_MEAN, PIXEL_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 ETA_INTER, ETA_INTRA, ENTAIL_WEIGHT, MIN_RADIUS = 0.7, 1.2, 0.2, 0.1
 MAX_TANGENT = math.asinh(2.0**15)
 
-# What a step is given.
+# Tokens of a caption and of a phrase in a training step.
 CAPTION_TOKENS, PHRASE_TOKENS = 16, 6
 
 
@@ -76,7 +76,7 @@ class Block(nn.Module):
 
 
 def sincos_positions(rows, cols, width):
-    """`[sin(row w), cos(row w), sin(col w), cos(col w)]` for each place of the grid."""
+    """`[sin(row w), cos(row w), sin(col w), cos(col w)]` for each cell of the grid."""
     omega = 10_000.0 ** (-torch.arange(width // 4, dtype=torch.float64) / (width // 4))
     row, col = torch.meshgrid(torch.arange(rows), torch.arange(cols), indexing="ij")
     row, col = row.reshape(-1, 1) * omega, col.reshape(-1, 1) * omega
@@ -84,7 +84,7 @@ def sincos_positions(rows, cols, width):
 
 
 class ImageTower(nn.Module):
-    """Pictures in [0, 1] to projected features: the mean of their patches."""
+    """Maps images in [0, 1] to projected features, from the mean of their patches."""
 
     def __init__(self):
         super().__init__()
@@ -105,7 +105,7 @@ class ImageTower(nn.Module):
 
 
 class TextTower(nn.Module):
-    """Token ids, the end token the largest of its row, to projected features."""
+    """Maps token ids to projected features; the end token is the largest id of its row."""
 
     def __init__(self):
         super().__init__()
@@ -134,7 +134,7 @@ def log_scalar(value):
 
 
 class Model(nn.Module):
-    """Both towers and the learned scalars, kept as logarithms."""
+    """Both encoders and the learned scalars, which are stored as logarithms."""
 
     def __init__(self):
         super().__init__()
@@ -183,7 +183,7 @@ def pairwise_dist(x, y, c, eps):
 
 
 def entailment(general, specific, c, eta, eps):
-    """Mean over the batch of `relu(oxy(general, specific) - eta * aper(general))`."""
+    """Returns the mean over the batch of `relu(oxy(general, specific) - eta * aper(general))`."""
     norm = general.norm(dim=-1, keepdim=True)
     g0, s0 = time_part(general, c), time_part(specific, c)
     u = c * ((general * specific).sum(-1, keepdim=True) - g0 * s0)
@@ -231,20 +231,20 @@ def check():
 
 
 def pictures(generator, count):
-    """Random pictures as they come out of a decoder, 8 bits a value."""
+    """Returns random images as from a decoder, 8 bits per value."""
     shape = (count, 3, SIDE, SIDE)
     return torch.randint(0, 256, shape, generator=generator, dtype=torch.uint8)
 
 
 def texts(generator, rows, length):
-    """Random ids between a start and an end token."""
+    """Returns random ids between a start and an end token."""
     ids = torch.randint(0, VOCABULARY - 2, (rows, length), generator=generator)
     ids[:, 0], ids[:, -1] = VOCABULARY - 2, VOCABULARY - 1
     return ids
 
 
 def timed(repeats, warm_up, work):
-    """Seconds of each repeat after the warm-up, and processor seconds of all of them."""
+    """Returns the seconds of each repeat after the warm-up, and the processor seconds of all."""
     for _ in range(warm_up):
         work()
     seconds, cpu = [], time.process_time()
@@ -256,7 +256,7 @@ def timed(repeats, warm_up, work):
 
 
 def figures(seconds, cpu, count):
-    """The same keys as trainer/examples/throughput.rs; `count` pictures a repeat."""
+    """Returns the same keys as trainer/examples/throughput.rs; `count` images per repeat."""
     return {
         "repeats": len(seconds),
         "pictures": count,
@@ -281,14 +281,14 @@ def train(model, batch, repeats, warm_up, generator):
 
     def step():
         model.clamp()
-        # Pictures and crops share a pass.
+        # Images and crops share one forward pass.
         both = torch.cat([images.float() / 255, boxes.float() / 255])
         image, box_image = model.embed_image(both).split(batch)
         text, box_text = model.embed_text(captions), model.embed_text(phrases)
         c, scale = model.curv.exp(), model.logit_scale.exp()
         loss, terms = hycoclip(image, text, box_image, box_text, c, scale, 1e-6)
         losses.append(loss.item())
-        # Read as the trainer reads them for its metrics.
+        # Reads the terms, as the trainer does for its metrics.
         for term in terms:
             term.item()
         loss.backward()
@@ -309,7 +309,7 @@ def infer(model, images, repeats, warm_up):
 
 
 class Embedder(nn.Module):
-    """The image tower with its lift, as one graph to export."""
+    """The image encoder with its lift, as one graph to export."""
 
     def __init__(self, model):
         super().__init__()
@@ -320,7 +320,7 @@ class Embedder(nn.Module):
 
 
 def infer_onnx(model, images, repeats, warm_up, threads):
-    """The same by ONNX Runtime, or the reason why not."""
+    """Measures inference with ONNX Runtime; returns the reason if it cannot run."""
     try:
         import onnxruntime as ort
     except ImportError as error:

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 
-/// All elements of a tensor, row major, in `f64`.
+/// Returns all elements of a tensor, row-major, in `f64`.
 ///
 /// # Panics
 /// If the device does not return the tensor's data.
@@ -40,8 +40,8 @@ pub fn close(found: &[f64], known: &[f64], tolerance: f64) {
     }
 }
 
-/// Tangent features of the toy batch of notation 9.2, `[3, 4]`: role 0 image, 1 text, 2 box image,
-/// 3 box text.
+/// Returns the tangent features of one role of the toy batch (notation 9.2), `[3, 4]`: role 0
+/// image, 1 text, 2 box image, 3 box text.
 #[must_use]
 pub fn toy_features(role: usize, device: &Device, dtype: DType) -> Tensor<2> {
     let v = (0..12).map(|at| {
@@ -52,7 +52,8 @@ pub fn toy_features(role: usize, device: &Device, dtype: DType) -> Tensor<2> {
     Tensor::from_data(data, (device, dtype))
 }
 
-/// The trainer: the program `ESPALIER_TRAINER`, otherwise built once in release mode.
+/// Returns a command that runs the trainer: the program that `ESPALIER_TRAINER` names, otherwise
+/// one that is built once in release mode.
 ///
 /// # Panics
 /// When it cannot be built.
@@ -86,7 +87,7 @@ pub fn trainer_command() -> Command {
             let rest = line.split_once("\"executable\":\"")?.1;
             rest.split_once('"').map(|(path, _)| PathBuf::from(path))
         });
-        path.unwrap_or_else(|| panic!("cargo built no program"))
+        path.unwrap_or_else(|| panic!("expected an executable from cargo, found none"))
     });
     Command::new(program)
 }

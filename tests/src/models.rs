@@ -6,19 +6,19 @@
 
 use std::path::{Path, PathBuf};
 
-/// Folder of the small model `tiny`: 64 x 64 pixels, 210 labels.
+/// Returns the folder of the small model `tiny`: 64 x 64 pixels, 210 labels.
 #[must_use]
 pub fn tiny() -> PathBuf {
     folder("tiny")
 }
 
-/// Folder of the model `default`, which the page loads if its address names no other.
+/// Returns the folder of the model `default`, which the page loads if its address names no other.
 #[must_use]
 pub fn shipped() -> PathBuf {
     folder("default")
 }
 
-/// Path of [`tiny`] as a command-line argument.
+/// Returns the path of [`tiny`] as a command-line argument.
 #[must_use]
 pub fn tiny_path() -> String {
     tiny().to_string_lossy().into_owned()

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use image::codecs::jpeg::JpegEncoder;
 use image::{DynamicImage, ExtendedColorType, GrayImage, ImageEncoder, Rgb, RgbImage, RgbaImage};
 
-/// A landscape of `width` x `height`: sky, sun, hills, a house with a red roof and a tree. No two
-/// corners are alike, so that a photo that was not turned upright looks different.
+/// Draws a landscape of `width` x `height`: sky, sun, hills, a house with a red roof and a tree. No
+/// two corners are alike, so that a photo that was not rotated upright looks different.
 #[must_use]
 pub fn landscape(width: u32, height: u32) -> RgbImage {
     RgbImage::from_fn(width, height, |x, y| {
@@ -18,7 +18,7 @@ pub fn landscape(width: u32, height: u32) -> RgbImage {
     })
 }
 
-/// Colour at a place in the unit square, the origin at the upper left.
+/// Returns the colour at a point of the unit square; the origin is at the upper left.
 fn colour(u: f64, v: f64) -> [f64; 3] {
     let within = |x: f64, y: f64, r: f64| (u - x).hypot(v - y) < r;
     let hill = 0.62 + 0.06 * (7.0 * u).sin() + 0.02 * (23.0 * u).sin();
@@ -42,7 +42,7 @@ fn colour(u: f64, v: f64) -> [f64; 3] {
     flat.map(|level| level + grain)
 }
 
-/// The landscape as a JPEG whose EXIF orientation (1 to 8) tells the viewer how to turn it.
+/// Encodes an image as a JPEG whose EXIF orientation (1 to 8) tells the viewer how to rotate it.
 ///
 /// # Panics
 /// If the encoder fails, which does not happen for an image in memory.
@@ -67,13 +67,13 @@ pub fn jpeg(picture: &RgbImage, orientation: u8) -> Vec<u8> {
     bytes
 }
 
-/// The landscape in grey.
+/// Converts an image to grey levels.
 #[must_use]
 pub fn grey(picture: &RgbImage) -> GrayImage {
     DynamicImage::ImageRgb8(picture.clone()).to_luma8()
 }
 
-/// The landscape fading out towards its lower right corner.
+/// Adds transparency to an image: it fades out towards the lower right corner.
 #[must_use]
 pub fn fading(picture: &RgbImage) -> RgbaImage {
     let (width, height) = picture.dimensions();
@@ -84,7 +84,7 @@ pub fn fading(picture: &RgbImage) -> RgbaImage {
     })
 }
 
-/// An incompressible image: its file has about three bytes per pixel.
+/// Returns an incompressible image: its file has about three bytes per pixel.
 #[must_use]
 pub fn noise(width: u32, height: u32) -> RgbImage {
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
@@ -97,7 +97,7 @@ pub fn noise(width: u32, height: u32) -> RgbImage {
     })
 }
 
-/// Writes bytes to a file of a folder.
+/// Writes bytes to a file in a folder.
 ///
 /// # Panics
 /// When it cannot be written.

@@ -9,7 +9,7 @@ use serde_json::Value;
 /// Keywords without effect on validation.
 const REMARKS: [&str; 5] = ["$schema", "$id", "$defs", "title", "description"];
 
-/// A schema of `docs/schema/`, with the other schemas available for references.
+/// Reads a schema of `docs/schema/`; it may refer to the other schemas there.
 ///
 /// # Panics
 /// When it cannot be read.
@@ -20,7 +20,7 @@ pub fn schema(name: &str) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
-/// All violations of `root`, a whole schema, by `value`.
+/// Returns all violations of the schema `root` by `value`.
 #[must_use]
 pub fn faults(value: &Value, root: &Value) -> Vec<String> {
     let mut found = Vec::new();
@@ -69,7 +69,7 @@ fn check(value: &Value, schema: &Value, root: &Value, at: &str, found: &mut Vec<
                 Some("^[0-9a-f]{64}$") => value.as_str().is_none_or(|v| {
                     v.len() == 64 && v.chars().all(|c| "0123456789abcdef".contains(c))
                 }),
-                other => panic!("{at}: the pattern {other:?} is not known here"),
+                other => panic!("{at}: the pattern {other:?} is not supported"),
             },
             "required" => {
                 let names = wanted.as_array().into_iter().flatten();
@@ -87,10 +87,10 @@ fn check(value: &Value, schema: &Value, root: &Value, at: &str, found: &mut Vec<
                 }
             }
             "properties" | "additionalProperties" | "items" => true,
-            other => panic!("{at}: the word `{other}` is not known here"),
+            other => panic!("{at}: the keyword `{other}` is not supported"),
         };
         if !ok {
-            fault(format!("{value} is not `{word}`: {wanted}"));
+            fault(format!("expected `{word}`: {wanted}, found {value}"));
         }
     }
     rest(value, words, root, at, found);
@@ -110,7 +110,7 @@ fn rest(
         match known.and_then(|known| known.get(name)) {
             Some(schema) => check(inner, schema, root, &place, found),
             None => match words.get("additionalProperties") {
-                Some(Value::Bool(false)) => found.push(format!("{place}: is not known")),
+                Some(Value::Bool(false)) => found.push(format!("{place}: not in the schema")),
                 Some(schema) if schema.is_object() => check(inner, schema, root, &place, found),
                 _ => {}
             },
@@ -131,6 +131,6 @@ fn is(value: &Value, wanted: &Value) -> bool {
         Some("number") => value.is_number(),
         Some("integer") => value.is_i64() || value.is_u64(),
         Some("null") => value.is_null(),
-        other => panic!("the type {other:?} is not known here"),
+        other => panic!("the type {other:?} is not supported"),
     }
 }

@@ -1,8 +1,8 @@
-//! The built page in a real Chromium: the same answers as the command line, errors in words, and
-//! no photo that leaves the browser.
+//! The built page in a real Chromium: it gives the same answers as the command line, explains
+//! errors, and never sends the photo.
 //!
-//! `cargo xtask test` builds the page and runs these; they are ignored elsewhere, since they need
-//! Chromium and the built page. `ESPALIER_BROWSER=0` switches them off altogether.
+//! `cargo xtask test` builds the page and runs these tests; elsewhere they are ignored, since they
+//! need Chromium and the built page. `ESPALIER_BROWSER=0` switches them off.
 
 #![allow(clippy::unwrap_used)]
 
@@ -18,29 +18,29 @@ use espalier_tests::browser::{
 use espalier_tests::models::shipped;
 use espalier_tests::photos::{fading, grey, jpeg, keep, landscape, noise, save};
 
-/// How far radii, similarities and probabilities of two engines may lie apart.
+/// Largest difference of radii, similarities and probabilities between two engines.
 const TOLERANCE: f64 = 1e-2;
 
 fn close(what: &str, page: f64, native: f64) {
     assert!(
         (page - native).abs() <= TOLERANCE,
-        "{what}: {page} on the page, {native} natively"
+        "{what}: expected {native} as on the command line, found {page}"
     );
 }
 
-/// The page's answer is the command line's, with the model `tiny`.
+/// Asserts that the page's answer equals that of the command line with the model `tiny`.
 fn agree(photo: &Path, answer: &Answer, backend: &str) {
     agree_with(&natively(photo, &[]), photo, answer, backend);
 }
 
-/// The page's answer is what the command line said.
+/// Asserts that the page's answer equals `native`, the result of the command line.
 fn agree_with(native: &CaptionResult, photo: &Path, answer: &Answer, backend: &str) {
     let page = &answer.result;
     let name = photo.file_name().unwrap().to_string_lossy();
     assert_eq!(page.backend, backend, "{name}");
     assert_eq!(
         page.model, native.model,
-        "the model in the built page is not that of the repository"
+        "the built page contains another model than the repository"
     );
     assert_eq!(page.image, native.image, "{name}");
     let texts = |result: &CaptionResult| -> Vec<String> {
@@ -50,7 +50,7 @@ fn agree_with(native: &CaptionResult, photo: &Path, answer: &Answer, backend: &s
     assert_eq!(
         answer.rungs,
         texts(page),
-        "{name}: the screen shows another ladder"
+        "{name}: the screen does not show the ladder of the result"
     );
     for (a, b) in page.ladder.iter().zip(&native.ladder) {
         close(
@@ -77,7 +77,8 @@ fn agree_with(native: &CaptionResult, photo: &Path, answer: &Answer, backend: &s
     }
 }
 
-/// At least three rungs, each as far out as the one before, no text twice.
+/// Asserts that the ladder has at least three rungs, with radii that do not fall and no text twice,
+/// and that the probabilities along the path do not rise and the path contains its stop.
 fn is_a_ladder(result: &CaptionResult) {
     let rungs = &result.ladder;
     assert!(rungs.len() >= 3, "{rungs:?}");
@@ -100,11 +101,12 @@ fn is_a_ladder(result: &CaptionResult) {
     );
 }
 
-/// Photos of several kinds; the second is stored on its side.
+/// Writes photos of several kinds; the second is stored rotated by 90 degrees.
 fn photos(folder: &Path) -> Vec<PathBuf> {
     let wide = landscape(640, 480);
     let tall = landscape(300, 420);
-    // Turned to the left, as a phone stores it whose viewer is to turn it to the right.
+    // Rotated to the left, as a phone stores it; its orientation tells the viewer to rotate it to
+    // the right.
     let stored = image::imageops::rotate270(&tall);
     vec![
         keep(folder, "photo.jpg", &jpeg(&wide, 1)),
@@ -167,7 +169,7 @@ fn the_webgpu_engine_says_what_the_command_line_says() {
     browser.open(&site, "?model=tiny&backend=webgpu");
     for photo in photos(folder.path()).into_iter().take(2) {
         let answer = browser.give(&photo).answer();
-        // A fall back to the other engine would give the same answer.
+        // A fallback to the other engine would give the same answer.
         assert!(answer.engine.contains("WebGPU"), "{}", answer.engine);
         agree(&photo, &answer, "webgpu");
     }
@@ -230,7 +232,7 @@ fn a_file_that_is_no_photo_is_an_error_in_words_and_the_next_photo_works() {
         let card = browser.give(photo).error();
         assert_eq!(card.cause, "photo", "{}", card.words);
         assert!(card.words.contains(words), "{}", card.words);
-        // What happened and what to do, in sentences.
+        // At least two sentences: what happened and what to do.
         assert!(
             card.words.matches(['.', '?']).count() >= 2,
             "{}",
@@ -254,11 +256,12 @@ fn a_damaged_or_missing_file_of_the_model_is_named_and_can_be_put_right() {
     assert!(files.len() >= 4, "{files:?}");
     files.push("manifest.json".to_owned());
     for (place, name) in files.iter().enumerate() {
-        // An address of its own, or the browser's copy of the sound file would do.
+        // A new address, so that the browser does not use its cached copy of the intact file.
         let site = Site::copy();
         let path = site.model_folder(TINY).join(name);
         let sound = fs::read(&path).unwrap();
-        // The manifest has no hash: it holds those of the others.
+        // The manifest holds the hashes of the other files and has none itself, so it is only
+        // removed.
         let missing = place % 2 == 1 || name == "manifest.json";
         spoil(&path, missing);
         browser.open(&site, "?model=tiny&backend=cpu");
@@ -287,7 +290,10 @@ fn finer_captions_that_are_damaged_or_missing_are_told_and_general_ones_answer()
     let browser = Browser::start(Gpu::None);
     let manifest = Site::built().manifest(TINY);
     let finer = manifest.finer_of(&PARTS);
-    assert!(!finer.is_empty(), "the captions are in one piece");
+    assert!(
+        !finer.is_empty(),
+        "expected finer captions in files of their own, found none"
+    );
     for (file, missing) in finer.iter().zip([false, true].into_iter().cycle()) {
         let site = Site::copy();
         let path = site.model_folder(TINY).join(&file.path);
@@ -295,7 +301,7 @@ fn finer_captions_that_are_damaged_or_missing_are_told_and_general_ones_answer()
         browser.open(&site, "?model=tiny&backend=cpu");
         let _ = browser.give(&photo).answer();
         let told = browser.wait_for(
-            "word of the captions that are missing",
+            "the note about missing captions",
             "return document.querySelector('[data-testid=coarse]')?.innerText",
         );
         let told = told.as_str().unwrap();
@@ -303,7 +309,7 @@ fn finer_captions_that_are_damaged_or_missing_are_told_and_general_ones_answer()
     }
 }
 
-/// Takes a file away, or changes one byte of it, which only a hash finds.
+/// Removes a file, or changes one byte of it, which only a hash detects.
 fn spoil(path: &Path, missing: bool) {
     if missing {
         return fs::remove_file(path).unwrap();
@@ -321,7 +327,7 @@ fn no_request_carries_the_photo() {
         return;
     }
     let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
-    // Nothing makes it smaller, so it could not hide in an address or a header.
+    // Incompressible, so that it cannot be hidden in an address or a header.
     let photo = save(folder.path(), "noise.png", noise(400, 400));
     let size = fs::metadata(&photo).unwrap().len();
     assert!(size > 400_000);
@@ -330,7 +336,7 @@ fn no_request_carries_the_photo() {
     browser.open(&site, "?backend=cpu");
     let answer = browser.give(&photo).answer();
     assert_eq!(answer.result.image.width, 400);
-    // The page could not send it even if it tried: its own policy forbids it.
+    // The page could not send it even if it tried: its content security policy forbids it.
     let tried = browser.evaluate(
         "return fetch('http://127.0.0.2:9/', { method: 'POST', body: 'x' })\
          .then(() => 'sent', (error) => error.name)",
@@ -341,11 +347,11 @@ fn no_request_carries_the_photo() {
     let loaded = |name: &str| requests.iter().any(|seen| seen.url.contains(name));
     assert!(
         loaded("worker_cpu_bg.wasm") && loaded("manifest.json"),
-        "not recorded: {requests:?}"
+        "expected requests for the engine and the manifest, found {requests:?}"
     );
     assert!(
         !loaded("127.0.0.2"),
-        "the policy lets requests to other addresses out"
+        "the policy does not block requests to other addresses"
     );
     let (ours, others): (Vec<Seen>, Vec<Seen>) = requests
         .into_iter()
@@ -353,8 +359,8 @@ fn no_request_carries_the_photo() {
     for seen in &ours {
         assert!(seen.only_reads(), "{seen:?}");
     }
-    // A browser also asks its makers for updates. The recorder lets nothing through to them, and
-    // what it was handed for them does not amount to a photo.
+    // A browser also asks its vendor for updates. The recorder blocks these requests, and their
+    // bytes are too few for a photo.
     let bytes = |seen: &Seen| (seen.head as u64).saturating_add(seen.body.unwrap_or(0));
     let sent: u64 = ours
         .iter()
@@ -363,11 +369,11 @@ fn no_request_carries_the_photo() {
         .fold(0, u64::saturating_add);
     assert!(
         sent < size / 4,
-        "{sent} bytes were sent in all: {ours:?}, {others:?}"
+        "expected less than {size} / 4 bytes sent in all, found {sent}: {ours:?}, {others:?}"
     );
 }
 
-/// Where the pictures for a person to look at are put: `target/screenshots`.
+/// Returns the folder for screenshots that a person looks at: `target/screenshots`.
 fn screenshots() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("screenshots");
     fs::create_dir_all(&folder).unwrap();
@@ -404,7 +410,8 @@ fn the_page_fits_every_width_in_light_and_dark() {
     show("error");
 }
 
-/// Keeps a picture of the page, and checks that nothing sticks out and something is drawn.
+/// Saves a screenshot, and asserts that the page does not scroll sideways, is not empty and has the
+/// brightness of its colour scheme.
 fn shot(browser: &Browser, state: &str, width: u32, look: Look) {
     let name = format!("{state}-{width}-{}.png", look.as_str());
     let bytes = browser.screenshot();
@@ -414,17 +421,21 @@ fn shot(browser: &Browser, state: &str, width: u32, look: Look) {
         reach
             .as_u64()
             .is_some_and(|reach| reach <= u64::from(width)),
-        "{name}: {reach} wide"
+        "{name}: expected a page at most {width} pixels wide, found {reach}"
     );
 
     let picture = image::load_from_memory(&bytes).unwrap().to_rgb8();
     assert_eq!(picture.width(), width, "{name}");
     let colours: BTreeSet<[u8; 3]> = picture.pixels().map(|pixel| pixel.0).collect();
-    assert!(colours.len() > 50, "{name}: only {} colours", colours.len());
+    assert!(
+        colours.len() > 50,
+        "{name}: found only {} colours",
+        colours.len()
+    );
     let corner = picture.get_pixel(2, 2).0.map(u32::from).iter().sum::<u32>();
     assert_eq!(
         corner > 384,
         look == Look::Light,
-        "{name}: {corner} of 765 in the corner"
+        "{name}: the corner has a brightness of {corner} of 765"
     );
 }

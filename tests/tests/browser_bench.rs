@@ -1,6 +1,7 @@
-//! The page beyond a first answer, in a real Chromium: dial, part, tree, questions, space; by keyboard.
+//! The page after the first answer, in a real Chromium: the dial, a part of the photo, the tree,
+//! questions and the view of the space, operated by keyboard.
 //!
-//! Run by `cargo xtask test`, as `browser.rs` is.
+//! `cargo xtask test` runs these tests, as those of `browser.rs`.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,7 +11,7 @@ use espalier_core::caption::CaptionResult;
 use espalier_tests::browser::{Browser, Gpu, Site, natively, sample, started, started_on, wanted};
 use espalier_tests::photos::{jpeg, keep, landscape};
 
-/// Names of the rows of the tree, top to bottom.
+/// Returns the names of the rows of the tree, from top to bottom.
 fn rows(browser: &Browser) -> Vec<String> {
     let rows = browser.evaluate(
         "return [...document.querySelectorAll('[data-testid=tree-row]')].map((r) => r.dataset.name)",
@@ -48,7 +49,10 @@ fn a_sample_is_read_as_the_command_line_reads_it_and_the_dial_cuts_its_path() {
         "{said}"
     );
     browser.turn("[data-testid=dial]", 0);
-    assert!(shown() < all, "the most general dial folds nothing away");
+    assert!(
+        shown() < all,
+        "the most general position of the dial hides no rung"
+    );
     browser.keys("[data-testid=dial]", &["End"]);
     assert_eq!(shown(), all);
     let boldest = browser.text("stop-sentence");
@@ -66,29 +70,30 @@ fn a_part_of_the_photo_is_read_as_the_command_line_reads_it() {
     choose_and_move_a_part(&browser);
     browser.key("Escape", false);
     browser.wait_for(
-        "the part to go",
+        "the part to be removed",
         "return document.querySelector('[data-testid=part-ladder]') === null",
     );
 }
 
-/// The ladder of a part of the sample `raccoon`, moved by keys, is the command line's.
+/// Asserts that the ladder of a part of the sample `raccoon`, moved by keys, equals that of the
+/// command line.
 fn choose_and_move_a_part(browser: &Browser) {
     part_agrees(browser, &sample("raccoon"));
 }
 
-/// Chooses a part of the photo on the page, moves it by keys, and waits until its ladder is what
-/// `trainer caption --region` says.
+/// Chooses a part of the photo on the page, moves it by keys, and waits until its ladder equals
+/// that of `trainer caption --region`.
 fn part_agrees(browser: &Browser, photo: &Path) {
     browser.press("[data-testid=part-button]");
     browser.wait_for_id("part-ladder");
-    // By keys: to the left and up, and larger.
+    // Moves it to the left and up, and then makes it wider.
     browser.keys("[data-testid=part-box]", &["ArrowLeft"; 5]);
     browser.keys("[data-testid=part-box]", &["ArrowUp"; 5]);
     for _ in 0..3 {
         browser.key("ArrowRight", true);
     }
     browser.wait_for(
-        "the part to be read anew",
+        "the new position of the part",
         "return document.querySelector('[data-testid=part-box]').getAttribute('aria-label').startsWith('from 15 to 71')",
     );
     let native = natively(photo, &["--region", "0.15,0.15,0.71,0.65"]);
@@ -110,7 +115,7 @@ fn a_part_of_a_large_photo_on_its_side_is_cut_from_all_of_its_pixels() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    // Stored on its side, so that the box must be laid on the upright photo.
+    // Stored rotated by 90 degrees, so that the box must be applied to the upright photo.
     let stored = image::imageops::rotate270(&landscape(2_400, 1_600));
     let photo = keep(folder.path(), "large.jpg", &jpeg(&stored, 6));
     let (browser, site) = (Browser::start(Gpu::None), Site::built());
@@ -131,7 +136,7 @@ fn on_webgpu_a_part_is_read_and_a_phrase_is_weighed() {
         started_on(Gpu::Software, "?model=tiny&backend=webgpu&sample=raccoon");
     choose_and_move_a_part(&browser);
     weigh_a_phrase(&browser);
-    // A fall back to the other engine would give the same answers.
+    // A fallback to the other engine would give the same answers.
     let engine = browser.text("engine-line");
     assert!(engine.contains("WebGPU"), "{engine}");
 }
@@ -179,13 +184,13 @@ fn the_tree_is_walked_by_keys_searched_and_narrowed() {
     let one = browser.evaluate(
         "return document.querySelectorAll('[data-testid=tree-row][tabindex=\"0\"]').length",
     );
-    assert_eq!(one, 1, "one stop for the tab key");
+    assert_eq!(one, 1, "expected one row that the tab key reaches");
 
     browser.type_text("[data-testid=tree-search]", "tabby");
     browser.wait_for_id("hits");
     browser.key("Enter", false);
     browser.wait_for(
-        "the concept that was sought",
+        "the card of the concept that was searched for",
         "return document.querySelector('[data-testid=node-card]')?.textContent.toLowerCase().includes('tabby')",
     );
 
@@ -195,7 +200,7 @@ fn the_tree_is_walked_by_keys_searched_and_narrowed() {
     browser.press("[data-testid=search-below]");
     browser.wait_for_id("narrowed");
     browser.wait_for(
-        "a path through what was narrowed to",
+        "a path through the chosen node",
         "return [...document.querySelectorAll('.tree-row.on-path')].some((r) => r.dataset.name === 'vehicle')",
     );
 }
@@ -215,7 +220,7 @@ fn a_phrase_is_weighed_and_an_own_tree_is_planted() {
     };
     assert!(
         !fetched_text(&browser),
-        "the text tower came before it was asked for"
+        "the text encoder was fetched before it was needed"
     );
     assert!(
         browser.text("why-ask").contains("MB"),
@@ -229,7 +234,7 @@ fn a_phrase_is_weighed_and_an_own_tree_is_planted() {
     drop(site);
 }
 
-/// A typed phrase has a verdict in words.
+/// Types a phrase, and asserts that the verdict has its three parts.
 fn weigh_a_phrase(browser: &Browser) {
     browser.type_text("[data-testid=why-input]", "a steam locomotive");
     browser.press("[data-testid=why-ask]");
@@ -243,7 +248,8 @@ fn weigh_a_phrase(browser: &Browser) {
     }
 }
 
-/// A tree that is typed in takes the place of the bundle's, and a broken one is told.
+/// Types a taxonomy, which replaces that of the bundle, and then one with a syntax error, which is
+/// reported.
 fn plant_a_tree(browser: &Browser) {
     browser.press("[data-testid=own-tree] summary");
     browser.type_text(
@@ -256,13 +262,13 @@ fn plant_a_tree(browser: &Browser) {
         "return [...document.querySelectorAll('[data-testid=tree-row]')].some((r) => r.dataset.name === 'everything')",
     );
     browser.wait_for(
-        "the photo's place in it",
+        "the photo's path in it",
         "return document.querySelectorAll('.tree-row.on-path').length >= 2",
     );
     browser.type_text("[data-testid=own-tree-text]", "(a,b");
     browser.press("[data-testid=plant]");
     browser.wait_for(
-        "what is wrong with a broken tree",
+        "the message about the syntax error",
         "return document.querySelector('[data-testid=own-tree] [role=alert]')?.textContent.includes('bracket')",
     );
 }
@@ -279,7 +285,7 @@ fn the_space_shows_the_photo_and_the_walk_ends_at_the_root() {
     let painted = "const c = document.querySelector('[data-testid=disk]');\
         const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;\
         let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n > 10000";
-    browser.wait_for("something in the disk", painted);
+    browser.wait_for("a drawing in the disk", painted);
     let near =
         browser.evaluate("return document.querySelectorAll('[data-testid=near] button').length");
     assert!(near.as_u64().unwrap() >= 3, "{near}");

@@ -1,5 +1,6 @@
-//! What a bundle costs a visitor: bytes, memory and time of one load and one photo on the CPU engine,
-//! while the page stays responsive. `cargo xtask page-cost BUNDLE` prints it for any bundle.
+//! Cost of a bundle for a visitor: bytes, memory and time of one load and one photo on the CPU
+//! engine. The page must stay responsive. `cargo xtask page-cost BUNDLE` prints the cost of any
+//! bundle.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,8 +13,8 @@ use espalier_tests::browser::processes::{self, Process};
 use espalier_tests::browser::{Answer, Browser, DEFAULT, Gpu, PARTS, Site, wanted};
 use espalier_tests::photos::{jpeg, keep, landscape};
 
-/// Longest time in milliseconds that the page may not answer to a visitor; 50 are wanted, and there
-/// is room for a machine that is busy otherwise.
+/// Longest time in milliseconds for which a task may block the page's thread. The goal is 50; the
+/// rest is a margin for a busy machine.
 const RESPONSIVE: f64 = 250.0;
 
 #[test]
@@ -37,16 +38,16 @@ fn a_bundle_is_loaded_within_bounds_and_the_page_stays_responsive() {
     for longest in cost.tasks {
         assert!(
             longest < RESPONSIVE,
-            "the page gave no answer for {longest} ms"
+            "expected tasks below {RESPONSIVE} ms, found one of {longest} ms"
         );
     }
-    // Weights are computed with in 32 bits; to these come the files on their way and the engine.
+    // The weights in memory have 32 bits; the rest is for the files while they load and the engine.
     let image = cost.manifest.bytes_of(&[Part::Image]);
     let bound = 200e6 + 5.5 * image as f64;
     let more = cost.after.saturating_sub(cost.before);
     assert!(
         (more as f64) < bound,
-        "{:.0} MB more than before, at most {:.0} expected",
+        "found {:.0} MB more than before, expected at most {:.0}",
         mega(more),
         bound / 1e6
     );
@@ -56,14 +57,14 @@ fn a_bundle_is_loaded_within_bounds_and_the_page_stays_responsive() {
 #[ignore = "needs Firefox, geckodriver and the built page: cargo xtask page-cost"]
 fn firefox_loads_a_bundle_and_reads_a_photo() {
     if !wanted() || std::env::var_os("GECKODRIVER").is_none() {
-        eprintln!("left out: GECKODRIVER does not name geckodriver");
+        eprintln!("skipped: GECKODRIVER does not name geckodriver");
         return;
     }
     let browser = Browser::start_firefox();
     let pages = |browser: &Browser| peak(&processes::of_firefox(browser.profile()));
     let cost = Cost::of(&browser, pages);
     cost.print("Firefox");
-    // Firefox has no Long Tasks API, so how long its page was held is not known.
+    // Firefox has no Long Tasks API, so its longest task is not known.
     assert!(
         cost.after > cost.before,
         "no process of Firefox was measured"
@@ -71,24 +72,25 @@ fn firefox_loads_a_bundle_and_reads_a_photo() {
     assert!(!cost.answer.rungs.is_empty());
 }
 
-/// What one load and one photo took.
+/// Cost of one load and one photo.
 struct Cost {
     manifest: Manifest,
-    /// Bytes of all that was fetched until the second answer stood: page, samples, engine, model.
+    /// Bytes of all files fetched until the second answer: page, samples, engine and model.
     bytes: u64,
-    /// Most memory of a process that runs pages, before the load and at the end.
+    /// Peak memory in bytes of the largest process that runs pages, before the load and at the end.
     before: u64,
     after: u64,
     load: Duration,
-    /// Longest tasks of the page's thread in milliseconds, of the load and of the photo.
+    /// Longest tasks of the page's thread in milliseconds, during the load and during the photo.
     tasks: [f64; 2],
     answer: Answer,
-    /// Milliseconds of the same photo once more, by stage.
+    /// Milliseconds by stage of a second photo of nearly the same size.
     warm: BTreeMap<String, f64>,
 }
 
 impl Cost {
-    /// Opens the page, loads its model on the CPU engine and gives it one photo, twice.
+    /// Opens the page, loads its model on the CPU engine and gives it two photos of nearly the same
+    /// size.
     fn of(browser: &Browser, peak: impl Fn(&Browser) -> u64) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(640, 480), 1));
@@ -156,8 +158,8 @@ impl Cost {
     }
 }
 
-/// Bytes of everything that the page, its workers and its service worker asked the site for, as a
-/// host that compresses texts and programs sends it.
+/// Returns the bytes of everything that the page, its workers and its service worker requested from
+/// the site, as sent by a host that compresses texts and programs.
 fn fetched(browser: &Browser, site: &Site) -> u64 {
     let requests = browser.requests();
     let ours = requests.iter().filter_map(|seen| site.file_of(&seen.url));

@@ -1,7 +1,7 @@
-//! Loading when things go wrong: no network, no space, a stopped download, two tabs, a graphics
-//! processor that goes away, a tab that was ended by its browser.
+//! Loading under difficult conditions: no network, no storage, a cancelled download, two tabs at
+//! once, a lost graphics processor, and a tab that the browser ended.
 //!
-//! As the other tests in Chromium, run by `cargo xtask test` alone.
+//! Only `cargo xtask test` runs these tests, as the others in Chromium.
 
 #![allow(clippy::unwrap_used)]
 
@@ -41,7 +41,7 @@ impl Visit {
     }
 }
 
-/// Whether the page has all that it needs to open without a network.
+/// Whether everything that the page needs to open without a network is cached.
 const KEPT: &str = "return (async () => {
   const worker = (await navigator.serviceWorker.getRegistration())?.active;
   const names = await caches.keys();
@@ -52,7 +52,7 @@ const KEPT: &str = "return (async () => {
     && (await caches.match(engine)) !== undefined;
 })()";
 
-/// Bytes of the models that are kept.
+/// Bytes of the cached models.
 const MODELS: &str = "return (async () => {
   if (!(await caches.has('espalier-models-1'))) return 0;
   const cache = await caches.open('espalier-models-1');
@@ -69,9 +69,9 @@ fn after_one_visit_the_page_works_without_a_network() {
     }
     let mut visit = Visit::to(Site::copy(), Gpu::None);
     let online = visit.open("").answer();
-    visit.browser.wait_for("everything to be kept", KEPT);
+    visit.browser.wait_for("everything to be cached", KEPT);
     visit.site.stop();
-    // Opened anew, not from the memory of the tab.
+    // Leaves the page first, so that it is loaded again.
     visit.browser.visit("about:blank");
     let offline = visit.open("").answer();
     assert_eq!(offline.result.ladder, online.result.ladder);
@@ -86,7 +86,7 @@ fn a_second_visit_fetches_no_model_and_what_is_kept_can_be_deleted() {
     }
     let visit = Visit::to(Site::built(), Gpu::None);
     let _ = visit.open("?model=tiny&backend=cpu").answer();
-    visit.browser.wait_for("everything to be kept", KEPT);
+    visit.browser.wait_for("everything to be cached", KEPT);
     let bytes = visit.browser.evaluate(MODELS).as_u64().unwrap();
     let fetched: u64 = visit
         .site
@@ -99,10 +99,10 @@ fn a_second_visit_fetches_no_model_and_what_is_kept_can_be_deleted() {
     assert_eq!(visit.browser.asked("image.safetensors"), 1);
     assert_eq!(visit.browser.asked("worker_cpu_bg.wasm"), 1);
 
-    // The panel says how much it is, and deletes it.
+    // The panel shows the size of the cached models and deletes them.
     visit.browser.press("[data-testid=kept] summary");
     let shown = visit.browser.wait_for(
-        "the list of what is kept",
+        "the list of cached models",
         "return document.querySelector('[data-testid=kept-model]')?.innerText",
     );
     let megabytes = format!("{:.1} MB", bytes as f64 / 1e6);
@@ -112,13 +112,13 @@ fn a_second_visit_fetches_no_model_and_what_is_kept_can_be_deleted() {
     );
     visit.browser.press("[data-testid=delete-models]");
     visit.browser.wait_for(
-        "the models to go",
+        "the cached models to be deleted",
         "return document.querySelector('[data-testid=kept-model]') === null",
     );
     assert_eq!(visit.browser.evaluate(MODELS), json!(0));
     visit.browser.press("[data-testid=delete-all]");
     visit.browser.wait_for(
-        "everything to go",
+        "the cache to be emptied",
         "return document.querySelector('[data-testid=kept-sum]').innerText.startsWith('Nothing is kept')",
     );
     assert_eq!(visit.browser.evaluate("return caches.keys()"), json!([]));
@@ -164,7 +164,7 @@ fn a_stopped_download_goes_on_with_what_has_arrived() {
     let _ = visit.open("?model=tiny&backend=cpu");
     visit.browser.press("[data-testid=load-button]");
     visit.browser.wait_until_asked("image.safetensors");
-    // The page is not held up by a network that is.
+    // A stalled network does not block the page.
     let begun = std::time::Instant::now();
     let _ = visit
         .browser
@@ -177,12 +177,12 @@ fn a_stopped_download_goes_on_with_what_has_arrived() {
     );
     visit.browser.network().release();
     let _ = visit.answer();
-    // Once more, or in two pieces where the browser itself goes on from the middle.
+    // Fetched again as a whole, or as a range if the browser itself continues from the middle.
     assert!(visit.browser.asked("image.safetensors") >= 2);
     assert_eq!(
         visit.browser.asked("captions.safetensors"),
         1,
-        "a file that had arrived"
+        "a file that had arrived was fetched again"
     );
 }
 
@@ -219,7 +219,7 @@ fn general_captions_answer_while_finer_ones_are_on_their_way() {
     assert_eq!(
         visit.browser.asked("image"),
         2,
-        "two pieces of the tower, each once"
+        "expected one request for each of two shards of the image encoder"
     );
 }
 
@@ -239,8 +239,11 @@ fn with_storage_full_the_page_runs_from_memory() {
     let answer = visit.answer();
     assert!(answer.rungs.len() >= 3);
     let kept = visit.browser.evaluate(MODELS).as_u64().unwrap();
-    assert!(kept < 200_000, "{kept} bytes were kept within 100 kB");
-    // Asked again it fetches again, and answers again.
+    assert!(
+        kept < 200_000,
+        "expected less than 200 kB in the cache, found {kept} bytes"
+    );
+    // A second visit fetches the model again and gives the same answer.
     let again = visit.open("?model=tiny&backend=cpu").answer();
     assert_eq!(again.result.ladder, answer.result.ladder);
     assert_eq!(visit.browser.asked("image.safetensors"), 2);
@@ -261,7 +264,7 @@ fn two_tabs_at_once_fetch_the_model_once() {
     let second = visit.browser.new_tab();
     let _ = visit.open("?model=tiny&backend=cpu");
     visit.browser.press("[data-testid=load-button]");
-    // Long enough for the second one to have come as far, were it not for its turn.
+    // Long enough for the second tab to request the file too, if it did not wait for the first.
     std::thread::sleep(std::time::Duration::from_secs(3));
     visit.browser.network().release();
     let ready = "return document.querySelector('[data-testid=engine-line]') !== null";
@@ -281,7 +284,7 @@ fn a_graphics_processor_that_goes_away_gives_way_to_the_cpu_in_mid_flight() {
     let visit = Visit::to(Site::built(), Gpu::Software);
     let first = visit.open("?model=tiny&backend=webgpu").answer();
     assert_eq!(first.result.backend, "webgpu");
-    // What a driver that hangs does to a visit.browser.
+    // As when a driver hangs.
     visit.browser.end_gpu_process();
     visit.browser.wait_for(
         "the CPU to take over",
@@ -306,8 +309,8 @@ fn an_engine_that_ended_the_tab_before_is_not_started_again_by_itself() {
     let _ = visit.open("?model=tiny&backend=webgpu");
     let note = "return localStorage.getItem('espalier-loading')";
     assert_eq!(visit.browser.evaluate(note), Value::Null);
-    // As a page finds it whose predecessor was ended in the middle of a load: a page that is left
-    // takes its note away.
+    // The note that remains when the browser ends a page during a load: a page that is left removes
+    // its note.
     visit
         .browser
         .visit(&format!("{}engines.json", visit.site.url()));

@@ -1,7 +1,7 @@
-//! The widget on pages of others: strict policies, sub-folders, several elements, a host that is
-//! blocked, and nothing of the page around it touched.
+//! The widget on other sites' pages: strict content security policies, sub-folders, several
+//! elements and a blocked host. The page around the widget stays unchanged.
 //!
-//! As the other tests in Chromium, run by `cargo xtask test` alone.
+//! Only `cargo xtask test` runs these tests, as the others in Chromium.
 
 #![allow(clippy::unwrap_used)]
 
@@ -37,10 +37,14 @@ fn three_elements_in_a_sub_folder_under_a_strict_policy_share_one_download() {
         "the size on the first poster",
         "return document.getElementById('a').shadowRoot?.querySelector('[part=bar]').innerText.includes('MB')",
     );
-    // Before anybody presses: the poster in its place, and next to nothing fetched.
+    // Before the button is pressed, the poster is in its place and almost nothing is fetched.
     assert_eq!(browser.evaluate("return shifts"), json!(0));
     for part in ["_bg.wasm", "worker", ".safetensors", "view.js"] {
-        assert_eq!(browser.asked(part), 0, "{part} was fetched unasked");
+        assert_eq!(
+            browser.asked(part),
+            0,
+            "{part} was fetched before the button was pressed"
+        );
     }
     let bytes = browser.evaluate(
         "return performance.getEntriesByType('resource').filter((e) => e.name.includes('/w/'))\
@@ -48,7 +52,7 @@ fn three_elements_in_a_sub_folder_under_a_strict_policy_share_one_download() {
     );
     assert!(
         bytes.as_u64().is_some_and(|bytes| bytes < 50_000),
-        "{bytes} bytes unasked"
+        "expected less than 50 kB before the button is pressed, found {bytes} bytes"
     );
 
     for id in ["a", "b", "c"] {
@@ -64,13 +68,13 @@ fn three_elements_in_a_sub_folder_under_a_strict_policy_share_one_download() {
         "image.safetensors",
         "captions.safetensors",
     ] {
-        assert_eq!(browser.asked(part), 1, "{part} was not fetched once");
+        assert_eq!(browser.asked(part), 1, "expected one request for {part}");
     }
     assert_eq!(browser.evaluate("return refused"), json!([]));
     assert_eq!(
         browser.evaluate("return shifts"),
         json!(0),
-        "something moved"
+        "the layout shifted"
     );
     assert!(
         browser
@@ -85,7 +89,7 @@ fn three_elements_in_a_sub_folder_under_a_strict_policy_share_one_download() {
         .filter(|event| event["id"] == "a")
         .map(|event| event["detail"]["loaded"].as_u64().unwrap())
         .collect();
-    assert!(loaded.is_sorted(), "the bar went back: {loaded:?}");
+    assert!(loaded.is_sorted(), "the progress went back: {loaded:?}");
     let total = bar[0]["detail"]["total"].as_u64().unwrap();
     assert_eq!(loaded.last(), Some(&total));
 }
@@ -108,12 +112,13 @@ fn methods_events_and_attributes_do_what_the_docs_say() {
     agree(&loaded, &native);
     assert_eq!(browser.evaluate("return a.toJSON()"), loaded);
     assert_eq!(browser.evaluate("return a.result"), loaded);
-    // The promise holds what was first told; finer captions may have come since, and been told too.
+    // The promise holds the first result; finer captions may have arrived since, with events of
+    // their own.
     let results = heard(&browser, "result");
     assert_eq!(results[0]["detail"], first);
     assert_eq!(results.last().unwrap()["detail"], loaded);
 
-    // The receipt is one that the command line replays.
+    // The command line verifies the receipt.
     let receipt = host.path("receipt.json");
     let text = browser.evaluate("return JSON.stringify(a.receipt)");
     fs::write(&receipt, text.as_str().unwrap()).unwrap();
@@ -132,7 +137,7 @@ fn methods_events_and_attributes_do_what_the_docs_say() {
         String::from_utf8_lossy(&verified.stdout)
     );
 
-    // A node beside the path: its place is told, marked nowhere, and the address stays.
+    // `select` describes a node off the path, marks nothing and leaves the address as it is.
     let place = browser.evaluate("return a.select('n02121620')");
     assert_eq!(place["name"], "cat");
     assert!(
@@ -150,7 +155,7 @@ fn methods_events_and_attributes_do_what_the_docs_say() {
     assert_eq!(unknown, Value::Null);
     assert_eq!(heard(&browser, "error").len(), 1);
 
-    // The dial: the same answer cut elsewhere, nothing computed anew.
+    // The dial truncates the same path elsewhere; nothing is computed again.
     let sentence = "return a.shadowRoot.querySelector('[part=sentence]').textContent";
     let stop = browser.evaluate(sentence);
     let path = &native.taxonomy.path;
@@ -158,9 +163,12 @@ fn methods_events_and_attributes_do_what_the_docs_say() {
         .iter()
         .position(|step| step.id == native.taxonomy.stop)
         .unwrap();
-    // Beyond the stop to the label itself: a step between them may be one that is not said.
+    // Past the stop to the label itself: a node between them may be one whose name is not shown.
     let level = path.len() - 1;
-    assert!(carried < level, "the answer stops at a label: {path:?}");
+    assert!(
+        carried < level,
+        "expected a stop above the label, found {path:?}"
+    );
     let _ = browser.evaluate(&format!("a.setAttribute('level', '{level}')"));
     let cut = browser.evaluate(sentence);
     assert_ne!(stop, cut);
@@ -175,7 +183,7 @@ fn methods_events_and_attributes_do_what_the_docs_say() {
     assert_eq!(browser.evaluate(sentence), stop);
     assert_eq!(heard(&browser, "result").len(), results.len());
 
-    // Another photo, and an answer kept at or below a node.
+    // An answer restricted to a node and those below it, and then another photo.
     let _ = browser.evaluate("a.setAttribute('taxonomy', 'n00015388')");
     let below = browser.wait_for(
         "the answer below a node",
@@ -196,7 +204,7 @@ fn methods_events_and_attributes_do_what_the_docs_say() {
         .evaluate("return fetch('other.jpg').then((r) => r.blob()).then((b) => a.classify(b))");
     agree(&given, &natively(&host.path("paper/other.jpg"), &[]));
 
-    // Escape leaves, and the poster is there again with its button in focus.
+    // Escape closes the answer; the poster is shown again with its button focused.
     let _ = browser.evaluate("a.shadowRoot.querySelector('[part=words]').focus()");
     browser.key("Escape", false);
     browser.wait_for(
@@ -246,7 +254,7 @@ fn without_room_for_a_worker_the_element_becomes_a_frame_by_itself() {
     assert_eq!(fallback[0]["detail"]["to"], "iframe");
     assert_eq!(browser.evaluate("return a.result"), result);
     assert_eq!(browser.evaluate("return a.toJSON()"), result);
-    // The page's policy has no fetch from its own server: the picture was painted, not fetched.
+    // The page's policy forbids fetches from its own server, so the image was drawn, not fetched.
     let widget: CaptionResult = serde_json::from_value(result).unwrap();
     assert_eq!((widget.image.width, widget.image.height), (640, 480));
     assert_eq!(widget.taxonomy.stop, native.taxonomy.stop);
@@ -308,7 +316,7 @@ fn a_blocked_host_leaves_the_poster_its_text_and_a_link_and_one_error() {
     );
     assert_eq!(shown, json!(["A view of hills", 640, true]));
 
-    // Not even the script: what stands between the tags is there as it was written.
+    // Without the script, the content between the tags is shown as it was written.
     browser.devtools(
         "Network.setCacheDisabled",
         &json!({ "cacheDisabled": true }),
@@ -346,7 +354,7 @@ fn policies_that_forbid_workers_or_fetches_lead_to_a_frame_and_without_one_to_wo
         browser.wait_for("the element", "return a.shadowRoot !== null");
         browser.press_poster("#a");
         let end = "return heard.some((e) => e.name === 'result' || e.name === 'error')";
-        browser.wait_for("an end", end);
+        browser.wait_for("a result or an error", end);
         assert_eq!(heard(&browser, "fallback").len(), 1, "{policy}");
         assert_eq!(!heard(&browser, "result").is_empty(), framed, "{policy}");
         assert_eq!(

@@ -1,7 +1,7 @@
-//! The widget as a reader meets it: scrolling past it, its colours, when it loads, and the example of
-//! a project page at every width.
+//! The widget as a reader sees it: scrolling over it, its colours, when it loads, and the example
+//! of a project page at every width.
 //!
-//! As the other tests in Chromium, run by `cargo xtask test` alone.
+//! Only `cargo xtask test` runs these tests, as the others in Chromium.
 
 #![allow(clippy::unwrap_used)]
 
@@ -24,13 +24,14 @@ fn scrolling_is_never_trapped() {
     browser.visit(&host.url("paper/index.html"));
     browser.wait_for("the element", "return a.shadowRoot !== null");
     let scrolls = |x: f64, y: f64, state: &str| {
-        // A browser stays with what it began to scroll; the next turn of the wheel begins anew.
+        // A browser keeps scrolling the element that it began with; a later turn of the wheel
+        // begins a new gesture.
         let moved = (0..40).any(|_| {
             browser.wheel(x, y, 240.0);
             std::thread::sleep(std::time::Duration::from_millis(250));
             browser.evaluate("return scrollY > 0") == json!(true)
         });
-        assert!(moved, "{state}");
+        assert!(moved, "{state} does not scroll the page");
         let _ = browser.evaluate("scrollTo({ top: 0, behavior: 'instant' })");
         browser.wait_for("the top", "return scrollY === 0");
     };
@@ -42,7 +43,7 @@ fn scrolling_is_never_trapped() {
         "const box = a.shadowRoot.querySelector('[part=words]').getBoundingClientRect();\
          return [box.x + box.width / 2, box.y + box.height / 2]",
     );
-    // Over the answer, which scrolls itself where it is too long, and then hands on.
+    // Over the answer, which scrolls its own content first if it is too long, and then the page.
     scrolls(
         words[0].as_f64().unwrap(),
         words[1].as_f64().unwrap(),
@@ -95,7 +96,7 @@ fn themes_parts_and_properties_reach_the_element() {
         colour("plain", "box", "backgroundColor"),
         json!("rgb(33, 28, 24)")
     );
-    // By hand alone, and then as any other.
+    // With `reveal="manual"` only `load()` starts it; then it answers like any other.
     let _ = browser.evaluate("return quiet.load()");
     browser.wait_for(
         "its answer",
@@ -114,18 +115,18 @@ fn a_model_is_fetched_early_where_the_page_asks_for_it_and_never_after_a_crash()
     let browser = Browser::start(Gpu::None);
     browser.visit(&host.url("paper/index.html"));
     browser.wait_for("the model", "return heard.some((e) => e.name === 'ready')");
-    // Behind its poster until somebody presses.
+    // The answer is hidden behind the poster until the button is pressed.
     assert_eq!(
         browser.evaluate("return a.shadowRoot.querySelector('[part=answer]')"),
         Value::Null
     );
     browser.wait_for(
-        "the reading",
+        "the end of the load",
         "return localStorage.getItem('espalier-loading') === null",
     );
     browser.press_poster("#a");
     let _ = result_of(&browser, "a");
-    // As a page finds it whose predecessor was ended while it loaded.
+    // The note that remains when the browser ends a page during a load.
     browser.visit(&host.url("paper/page.css"));
     let _ = browser.evaluate("localStorage.setItem('espalier-loading', 'cpu')");
     browser.visit(&host.url("paper/index.html"));
@@ -133,7 +134,7 @@ fn a_model_is_fetched_early_where_the_page_asks_for_it_and_never_after_a_crash()
     let _ = browser.evaluate("return new Promise((done) => setTimeout(done, 1500))");
     assert!(
         heard(&browser, "ready").is_empty(),
-        "loaded by itself after a crash"
+        "the model was loaded without a press after a crash"
     );
     browser.press_poster("#a");
     let _ = result_of(&browser, "a");
@@ -167,7 +168,7 @@ fn the_demo_page_shows_three_answers_and_breaks_no_policy() {
             let reach = browser.evaluate("return document.documentElement.scrollWidth");
             assert!(
                 reach.as_u64().unwrap() <= u64::from(width),
-                "{reach} wide at {width}"
+                "expected a page at most {width} pixels wide, found {reach}"
             );
             let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("screenshots");
             fs::create_dir_all(&folder).unwrap();

@@ -1,5 +1,5 @@
-//! Sharded bundles: an image encoder that arrives file by file, and captions whose general ones
-//! come first.
+//! Sharded bundles: an image encoder that arrives file by file, and captions of which the general
+//! ones come first.
 
 #![allow(clippy::unwrap_used)]
 
@@ -16,7 +16,7 @@ use espalier_tests::shards::in_shards;
 use image::{Rgb, RgbImage};
 use tempfile::TempDir;
 
-/// The bundle `tiny` in shards: its folder and its manifest.
+/// Writes the bundle `tiny` in shards; returns its folder and its manifest.
 fn pieces() -> (TempDir, Vec<u8>, Manifest) {
     let folder = tempfile::tempdir().unwrap();
     in_shards(&tiny(), folder.path());
@@ -118,7 +118,10 @@ fn both_models_are_whole_and_pass_their_self_test() {
         }
         let cosine = finished(whole(&bundle).self_test()).unwrap();
         assert!(cosine > 0.99, "{model}: {cosine}");
-        assert!(bundle.join("README.md").is_file(), "{model} has no card");
+        assert!(
+            bundle.join("README.md").is_file(),
+            "{model} has no model card"
+        );
     }
 }
 
@@ -187,7 +190,7 @@ fn an_older_reader_that_knows_no_shards_still_reads_the_manifest() {
     assert_eq!(text.matches("\"shard\":1").count(), 2);
     assert!(
         !text.contains("\"shard\":0"),
-        "a number that says nothing is left out"
+        "a shard number of 0 is written"
     );
     let sum: u64 = manifest.finer_of(&PARTS).iter().map(|f| f.bytes).sum();
     assert_eq!(

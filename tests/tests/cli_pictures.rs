@@ -1,4 +1,4 @@
-//! `trainer caption` on files of every kind: the right answer, or exit code 2 with words.
+//! `trainer caption` on files of every kind: the right answer, or exit code 2 and the reason.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,7 @@ use espalier_tests::photos::{grey, jpeg, keep, landscape, noise, save};
 use espalier_tests::trainer;
 use image::{ImageFormat, RgbImage};
 
-/// What came of `trainer caption`.
+/// Outcome of `trainer caption`.
 struct Captioned {
     code: Option<i32>,
     results: Vec<CaptionResult>,
@@ -50,7 +50,7 @@ fn part(photo: &Path, region: &str) -> CaptionResult {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Captions photos that are all in order.
+/// Captions photos that must all be readable.
 fn results(photos: &[PathBuf]) -> Vec<CaptionResult> {
     let captioned = caption(photos);
     assert_eq!(captioned.code, Some(0), "{}", captioned.said);
@@ -58,8 +58,8 @@ fn results(photos: &[PathBuf]) -> Vec<CaptionResult> {
     captioned.results
 }
 
-/// Largest difference of similarity among the captions that two results share; without end where
-/// they share none.
+/// Returns the largest difference of similarity among the captions that two results share; infinite
+/// if they share none.
 fn apart(a: &CaptionResult, b: &CaptionResult) -> f64 {
     let of = |text: &str| b.ladder.iter().find(|rung| rung.text == text);
     a.ladder
@@ -69,12 +69,13 @@ fn apart(a: &CaptionResult, b: &CaptionResult) -> f64 {
         .unwrap_or(f64::INFINITY)
 }
 
-/// Size of the photo, upright.
+/// Returns the size of the upright photo.
 fn size(result: &CaptionResult) -> (u32, u32) {
     (result.image.width, result.image.height)
 }
 
-/// Files of `golden/pictures` with the picture that each of them shows.
+/// Returns the files of `golden/pictures`, each with a PNG of its pixels and the tolerance in
+/// levels of 255.
 fn golden(folder: &Path) -> Vec<(PathBuf, PathBuf, u8)> {
     let table = include_str!("../golden/pictures.tsv");
     let pictures = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/pictures");
@@ -137,11 +138,12 @@ fn every_kind_of_picture_is_captioned_as_the_plain_picture_of_its_pixels() {
             assert_eq!(file.ladder, plain.ladder, "{name}");
             assert_eq!(file.taxonomy, plain.taxonomy, "{name}");
         } else {
-            // Decoders of lossy files differ by some levels of 255: less than colours matter.
+            // Decoders of lossy files differ by a few levels of 255, which matters less than
+            // colour.
             let found = apart(file, plain);
             assert!(
                 found < colour / 3.0,
-                "{name}: {found} apart, colours make {colour}"
+                "{name}: expected less than a third of {colour} as without colour, found {found}"
             );
         }
     }
@@ -160,7 +162,10 @@ fn a_photo_stored_on_its_side_is_read_upright() {
     assert_eq!((size(&found[0]), size(&found[1])), ((300, 420), (300, 420)));
     assert_eq!(size(&found[2]), (420, 300));
     let (same, other) = (apart(&found[0], &found[1]), apart(&found[0], &found[2]));
-    assert!(same < other / 3.0, "upright {same} apart, lying {other}");
+    assert!(
+        same < other / 3.0,
+        "expected less than a third of {other} as for the lying photo, found {same}"
+    );
 }
 
 #[test]
@@ -265,7 +270,7 @@ fn a_photo_that_cannot_be_read_does_not_stop_the_others() {
     );
 }
 
-/// Writes a PNG row by row, so that the test itself needs no room for the picture.
+/// Writes a PNG row by row, so that the test itself does not hold the whole image in memory.
 fn write_png(path: &Path, side: u32, packing: png::Compression, row: impl Fn(u32) -> Vec<u8>) {
     let mut encoder = png::Encoder::new(BufWriter::new(File::create(path).unwrap()), side, side);
     encoder.set_color(png::ColorType::Rgb);
@@ -294,7 +299,7 @@ fn a_photo_of_144_megapixels_is_captioned_as_its_small_copy() {
     let (same, other) = (apart(&found[0], &found[1]), apart(&found[1], &found[2]));
     assert!(
         same < other / 3.0,
-        "the small copy {same} apart, a grey one {other}"
+        "expected less than a third of {other} as for a grey copy, found {same}"
     );
 }
 

@@ -1,5 +1,5 @@
-//! `trainer plot`: every kind of figure from small models and made-up data, read back as XML and as
-//! pixels, and the words for input that cannot be used.
+//! `trainer plot`: every kind of figure from small models and synthetic data, read back as XML and
+//! as pixels, and the error messages for unusable input.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,17 +12,17 @@ use espalier_tests::trainer;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A bundle of a Lorentz model.
+/// Returns the folder of a bundle with a Lorentz model.
 fn bundle() -> String {
     espalier_tests::models::tiny_path()
 }
 
-/// A run of two steps of a method, trained once.
+/// Returns the folder of a run of two steps; each method is trained only once.
 fn run(method: &'static str) -> String {
     static RUNS: OnceLock<TempDir> = OnceLock::new();
     static TRAINED: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let logs = RUNS.get_or_init(|| tempfile::tempdir().unwrap()).path();
-    // A test that failed meanwhile does not make the runs worse.
+    // A test that failed with the lock held does not invalidate the runs.
     let _one_at_a_time = TRAINED
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -86,13 +86,13 @@ fn shows(texts: &[String], wanted: &[&str]) {
     }
 }
 
-/// Exit code and what was said on standard error.
+/// Returns the exit code and standard error of a call that prints nothing else.
 fn fails(args: &[&str]) -> (Option<i32>, String) {
     let done = trainer(&[&["plot"], args].concat());
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(
         done.stdout.is_empty(),
-        "errors do not go to standard output"
+        "expected errors on standard error only"
     );
     assert!(!said.contains("panicked"), "{said}");
     (done.status.code(), said)
@@ -140,7 +140,7 @@ fn norms_of_a_product_show_its_factors_and_of_a_sphere_the_radius() {
     let (texts, numbers) = svg(&[&["norms", "--model", &run("phyclip")], &data[..]].concat());
     shows(&texts, &["distance to the root, summed over factors"]);
     shows(&texts, &["factor, ordered by the median of pictures"]);
-    // The sum over the factors of a picture is the sum that the first panel counts.
+    // The medians of all factors add up to about the median of the sums in the first panel.
     let medians = numbers["factors"][0]["percentiles"].as_array().unwrap();
     let sum: f64 = medians.iter().map(|p| p[1].as_f64().unwrap()).sum();
     let whole = numbers["series"][0]["median"].as_f64().unwrap();
@@ -174,7 +174,7 @@ fn a_walk_begins_with_what_is_nearest_and_ends_at_the_root() {
     assert_eq!(numbers["candidates"], 3);
     let steps: u64 = stops.iter().map(|s| s["steps"].as_u64().unwrap()).sum();
     assert_eq!(steps, 20);
-    // The root need not entail anything, so a walk with the filter ends there too.
+    // The root is exempt from the filter, so a walk with `--entailment` ends there too.
     let (_, entailed) = svg(&[&args[..], &["--entailment"]].concat());
     let stops = entailed["stops"].as_array().unwrap();
     assert_eq!(stops[stops.len() - 1]["name"], "[root]");
@@ -258,7 +258,7 @@ fn a_disk_by_cosne_depends_on_the_seed_alone_and_takes_photos() {
     assert_eq!(numbers["photos"].as_array().unwrap().len(), 10);
     assert!(
         numbers["factor"].as_u64().unwrap() >= 1,
-        "one factor of the product is shown"
+        "expected the number of the factor that is shown"
     );
 }
 
@@ -367,10 +367,10 @@ fn a_png_has_the_size_of_the_svg_times_the_scale_and_replaces_what_is_there() {
     assert_eq!(<[u32; 2]>::from(picture.dimensions()), wanted);
     assert!(
         picture.get_pixel(0, 0).0.iter().all(|level| *level < 40),
-        "dark"
+        "expected a dark background"
     );
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().flatten().collect();
-    assert_eq!(left.len(), 3, "no temporary file stays: {left:?}");
+    assert_eq!(left.len(), 3, "expected no temporary file, found {left:?}");
 }
 
 #[test]
@@ -428,5 +428,9 @@ fn input_that_cannot_be_used_is_refused_with_words() {
         &["no folder"],
     );
     let written: Vec<_> = fs::read_dir(folder.path()).unwrap().flatten().collect();
-    assert_eq!(written.len(), 1, "nothing was written: {written:?}");
+    assert_eq!(
+        written.len(),
+        1,
+        "expected the photo alone, found {written:?}"
+    );
 }

@@ -18,7 +18,7 @@ fn config() -> VitConfig {
         .with_stem(Some(stages))
 }
 
-/// An encoder with all parameters random: as initialised, a residual block adds nothing.
+/// Returns an encoder with random parameters: as initialised, a residual block would add nothing.
 fn tower(device: &Device) -> VisionTower {
     struct Fill;
     impl ModuleMapper for Fill {
@@ -37,7 +37,7 @@ fn floats<const D: usize>(t: Tensor<D>) -> Vec<f64> {
 /// Channels of `side * side` values.
 type Map = Vec<Vec<f64>>;
 
-/// The convolution as a sum over places, straight from its description.
+/// Computes the convolution with plain sums, from its definition.
 fn convolve(conv: &espalier_core::nn::conv::Conv, x: &Map, side: usize, stride: usize) -> Map {
     let weights = floats(conv.weight.val());
     let (gains, biases) = (floats(conv.gain.val()), floats(conv.bias.val()));
@@ -72,7 +72,7 @@ fn rectified(map: &Map) -> Map {
     map.iter().map(relu).collect()
 }
 
-/// The feature of one image by plain loops.
+/// Computes the feature of one image with plain loops.
 fn plainly(tower: &VisionTower, picture: &Map, side: usize) -> Vec<f64> {
     let stem = tower.stem.as_ref().unwrap();
     let x = convolve(&stem.stages[0].down, picture, side, 2);
@@ -117,7 +117,10 @@ fn the_feature_is_that_of_plain_loops_at_every_side() {
                 .map(|c| values[(row * 3 + c) * places..][..places].to_vec())
                 .collect();
             for (a, b) in found.iter().zip(plainly(&tower, &picture, side)) {
-                assert!((a - b).abs() < 1e-4, "side {side}, picture {row}: {a} {b}");
+                assert!(
+                    (a - b).abs() < 1e-4,
+                    "side {side}, image {row}: expected {b}, found {a}"
+                );
             }
         }
     }
@@ -131,7 +134,7 @@ fn a_photo_alone_has_the_feature_that_it_has_in_a_batch() {
     let together = floats(tower.forward(pictures.clone()));
     let alone = floats(tower.forward(pictures.narrow(0, 2, 1)));
     for (a, b) in alone.iter().zip(&together[2 * WIDTHS[1]..]) {
-        assert!((a - b).abs() < 1e-5, "{a} {b}");
+        assert!((a - b).abs() < 1e-5, "expected {b}, found {a}");
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use espalier_tests::trainer;
 use serde_json::Value;
 
-/// A method, its data, a term that must be logged, the term that must fall.
+/// A method, its data, the terms that must be logged, and further settings.
 struct Case {
     method: &'static str,
     dataset: &'static str,
@@ -77,7 +77,7 @@ const CASES: [Case; 8] = [
     },
 ];
 
-/// Chains and lineages to train on.
+/// Writes chains and lineages to train on.
 fn write_data(folder: &Path) {
     let (kinds, places) = (
         ["dog", "cat", "bird", "car"],
@@ -149,7 +149,11 @@ fn every_method_learns_logs_its_terms_and_resumes() {
                 / part.len() as f64
         };
         let (first, last) = (mean(&lines[..5]), mean(&lines[19..]));
-        assert!(last < first, "{}: {last} after {first}", case.method);
+        assert!(
+            last < first,
+            "{}: expected a loss below {first}, found {last}",
+            case.method
+        );
     }
 }
 
@@ -173,7 +177,7 @@ fn pictures_learn_their_labels_and_pictures_of_nothing_have_none() {
     for term in ["labels", "order"] {
         assert!(mean(term, last) < mean(term, first), "{term} did not fall");
     }
-    // The truth is told better than by chance, and of nothing no label is.
+    // The loss of true labels falls well below that of outliers, which stays at chance.
     let chance = mean("nothing", last);
     assert!(mean("labels", last) < chance - 0.2, "{last:?}");
     assert!(chance < mean("nothing", first) + 0.2, "{first:?} {last:?}");
@@ -255,7 +259,7 @@ fn data_that_a_method_cannot_use_is_refused_in_words() {
         "rcme",
         "taxonomy",
         &path("alike.tsv"),
-        &["line 3", "line 2 already"],
+        &["line 3", "already on line 2"],
     );
     fs::write(path("one.tsv"), "kingdom\tphylum\tclass\nA\tB\tC\n").unwrap();
     fit(

@@ -1,4 +1,4 @@
-//! Reference values of the Lorentz geometry, and finite values and gradients at its hard points.
+//! Reference values of the Lorentz geometry, and finite values and gradients at difficult points.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 const A: [f64; 3] = [0.3, -0.2, 0.5];
 const B: [f64; 3] = [-0.1, 0.4, 0.25];
 
-/// A row in `f64`, so that the comparison is with the formula and not with its rounding.
+/// Returns a row in `f64`, so that the formula is tested and not its rounding.
 fn row(v: &[f64], device: &Device) -> Tensor<2> {
     Tensor::from_data(
         TensorData::new(v.to_vec(), [1, v.len()]),
@@ -138,7 +138,7 @@ fn the_single_reference_values_hold() {
         (0.2, 1.570_480_099_036),
         (0.25, 0.927_295_164_668),
     ] {
-        // At 0.2 the formula leaves the clamp by 1e-8 / 0.2 only; a wider tolerance there.
+        // At 0.2 the formula is only 1e-8 / 0.2 away from the clamp, so the tolerance is wider.
         let tolerance = if norm == 0.2 { 2e-4 } else { 1e-7 };
         let aperture = cone::half_aperture(row(&[norm, 0.0], &device), c.clone());
         close(&values(aperture), &[aper], tolerance);
@@ -160,7 +160,7 @@ fn the_reference_table_holds_in_f32() {
             let found = values(found)[0];
             assert!(
                 (found - known).abs() <= 1e-5 * known.abs(),
-                "{found} is not {known}"
+                "expected {known}, found {found}"
             );
         };
         relative(lorentz::dist(x.clone(), y.clone(), c.clone()), line.dist);
@@ -169,7 +169,8 @@ fn the_reference_table_holds_in_f32() {
     }
 }
 
-/// Values and gradients of every function at points lifted from the given tangent vectors.
+/// Asserts that values and gradients of every function are finite at the points lifted from these
+/// tangent vectors.
 fn everything_is_finite(a: &[f32], b: &[f32], curv: f32) {
     let device = Device::flex().autodiff();
     let shape = [1, a.len()];
@@ -198,14 +199,14 @@ fn everything_is_finite(a: &[f32], b: &[f32], curv: f32) {
         let what = format!("{name} of {a:?}, {b:?}, c = {curv}");
         assert!(
             values(out.clone()).iter().all(|v| v.is_finite()),
-            "value of {what}"
+            "the value of {what} is not finite"
         );
         let grads = out.sum().backward();
         for leaf in [&va, &vb, &c] {
             if let Some(g) = leaf.grad(&grads) {
                 assert!(
                     values(g).iter().all(|v| v.is_finite()),
-                    "gradient of {what}"
+                    "a gradient of {what} is not finite"
                 );
             }
         }

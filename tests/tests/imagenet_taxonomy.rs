@@ -1,5 +1,5 @@
-//! The taxonomy of ImageNet's classes: what it holds, that its names are plain, and that every
-//! relation is WordNet's.
+//! The taxonomy of ImageNet's classes: its contents, its names, which must be plain words, and its
+//! relations, which must be those of WordNet.
 
 #![allow(clippy::unwrap_used)]
 
@@ -48,7 +48,7 @@ fn nodes(taxonomy: &Taxonomy) -> impl Iterator<Item = NodeIx> + use<> {
     (0..u32::try_from(taxonomy.nodes().len()).unwrap()).map(NodeIx)
 }
 
-/// The names of a node's path that a person would say.
+/// Returns the names on a node's path that may be shown.
 fn path(taxonomy: &Taxonomy, id: &str) -> String {
     let path = taxonomy.path_to(taxonomy.find(id).unwrap());
     let said = path.into_iter().filter(|ix| taxonomy.is_nameable(*ix));
@@ -188,7 +188,7 @@ fn every_relation_and_synonym_is_wordnets() {
     for node in taxonomy.nodes() {
         let noun = nouns
             .find(&node.id)
-            .unwrap_or_else(|| panic!("{} is no synset", node.id));
+            .unwrap_or_else(|| panic!("{} is not a synset of the table", node.id));
         let ids = |concepts: &[usize]| -> BTreeSet<String> {
             concepts.iter().map(|c| nouns.id(*c).to_owned()).collect()
         };

@@ -79,14 +79,14 @@ fn a_locked_encoder_stays_its_projection_learns_and_a_teacher_teaches() {
     for (name, tensor) in &before.tensors {
         let same = after.tensors.get(name) == Some(tensor);
         if name.starts_with("visual.") || name.starts_with("pixel_") {
-            assert!(same, "{name} is locked and has changed");
+            assert!(same, "{name} is locked but has changed");
         }
         if name == "visual_proj.weight" || name == "textual_proj.weight" {
-            assert!(!same, "{name} learns and has not changed");
+            assert!(!same, "{name} is trained but has not changed");
         }
     }
 
-    // The same pictures again: nothing is computed, and a resumed run takes the same steps.
+    // The same images again: all features are cached, and a resumed run takes the same steps.
     let whole = with(&[
         "--method",
         "hycoclip",
@@ -111,7 +111,7 @@ fn a_locked_encoder_stays_its_projection_learns_and_a_teacher_teaches() {
         let loss = |line: &Value| line["loss"].as_f64().unwrap();
         assert!(
             (loss(a) - loss(b)).abs() <= 1e-6 * loss(a).abs(),
-            "{a} is not {b}"
+            "expected {a}, found {b}"
         );
     }
 

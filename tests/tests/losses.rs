@@ -92,7 +92,10 @@ fn hycoclip_on_the_toy_batch_has_the_reference_terms_in_f32() {
     for (c, known) in TABLE {
         let found = hycoclip_terms(&toy_hycoclip(c, Form::Stable, &device, DType::F32));
         for (f, k) in found.iter().zip(known) {
-            assert!((f - k).abs() <= 1e-5 * k, "{f} is not {k} at c = {c}");
+            assert!(
+                (f - k).abs() <= 1e-5 * k,
+                "c = {c}: expected {k}, found {f}"
+            );
         }
     }
 }
@@ -105,7 +108,8 @@ fn clip_on_the_toy_batch_has_the_reference_value() {
     close(&values(loss.total), &[7.421_203_480_009], 1e-9);
 }
 
-/// The gradient of the loss by one tangent feature equals its central difference in `f64`.
+/// Gradients with respect to the tangent features and the curvature equal central differences in
+/// `f64`.
 #[test]
 fn gradients_agree_with_finite_differences() {
     let device = Device::flex().autodiff();
@@ -145,7 +149,7 @@ fn gradients_agree_with_finite_differences() {
             let known = (shifted(step) - shifted(-step)) / (2.0 * step);
             assert!(
                 (found - known).abs() <= 1e-5 * (1.0 + known.abs()),
-                "{found} is not {known}"
+                "expected {known}, found {found}"
             );
         }
     }
@@ -154,11 +158,11 @@ fn gradients_agree_with_finite_differences() {
     let known = (at(step) - at(-step)) / (2.0 * step);
     assert!(
         (found - known).abs() <= 1e-5 * (1.0 + known.abs()),
-        "{found} is not {known}"
+        "expected {known}, found {found}"
     );
 }
 
-/// A phrase that is the whole caption, a box that covers the picture: identical points.
+/// A phrase that is the whole caption and a box that covers the image give identical embeddings.
 #[test]
 fn a_batch_of_identical_points_has_a_finite_loss_and_finite_gradients() {
     let device = Device::flex().autodiff();
@@ -184,7 +188,7 @@ fn a_batch_of_identical_points_has_a_finite_loss_and_finite_gradients() {
             values(leaf.grad(&grads).unwrap())
                 .iter()
                 .all(|g| g.is_finite()),
-            "at {v}"
+            "the gradient at {v} is not finite"
         );
     }
 }
@@ -209,5 +213,9 @@ fn pictures_without_a_label_take_no_part_in_the_contrast_with_labels() {
         Tensor::from_floats([scale as f32], &device),
     );
     let found = f64::from(found.into_scalar::<f32>());
-    assert!((found - sum / 2.0).abs() < 1e-6, "{found} {}", sum / 2.0);
+    assert!(
+        (found - sum / 2.0).abs() < 1e-6,
+        "found {found}, expected {}",
+        sum / 2.0
+    );
 }

@@ -188,7 +188,7 @@ impl Given {
             }),
             "rcme_root" => self.rcme(RootMode::Root),
             "rcme_parent" => self.rcme(RootMode::Parent),
-            other => panic!("no loss is called {other}"),
+            other => panic!("unknown loss {other}"),
         }
     }
 }
@@ -226,7 +226,7 @@ fn values_and_gradients_agree_with_another_implementation() {
             let off = (found - known).abs() / scale.abs().max(1e-12);
             assert!(
                 off < 1e-4,
-                "{name} at c = {curvature}, {what}: {found}, expected {known}"
+                "{name} at c = {curvature}, {what}: expected {known}, found {found}"
             );
         };
         near("value", value, known[1], known[1]);
@@ -234,7 +234,7 @@ fn values_and_gradients_agree_with_another_implementation() {
         for direction in 0..3 {
             let axis = numbers(1000 + direction, 4 * B * D);
             let along: f64 = gradient.iter().zip(&axis).map(|(g, a)| g * a).sum();
-            // As a share of what a gradient of this length gives along such a direction.
+            // Relative to the norm of the gradient times that of the direction.
             near(
                 "direction",
                 along,

@@ -1,6 +1,6 @@
-//! Picture files of every kind, whole, cut off, damaged and huge.
+//! Image files of every kind: whole, truncated, damaged and huge.
 //!
-//! `golden/gen_pictures.py` makes the files and what is expected of them.
+//! `golden/gen_pictures.py` writes the files and their expected pixels.
 
 #![allow(clippy::unwrap_used)]
 
@@ -35,7 +35,7 @@ fn cases() -> Vec<Case> {
         }
     };
     let cases: Vec<Case> = GOLDEN.lines().skip(2).map(case).collect();
-    assert!(cases.len() >= 40, "all kinds are there");
+    assert!(cases.len() >= 40, "expected at least 40 golden images");
     cases
 }
 
@@ -46,7 +46,7 @@ fn message(file: &[u8]) -> String {
         .to_string()
 }
 
-/// Numbers that are the same on every run.
+/// Returns pseudo-random numbers that are the same on every run.
 fn noise(seed: &mut u64) -> u64 {
     *seed ^= *seed << 13;
     *seed ^= *seed >> 7;
@@ -82,11 +82,15 @@ fn a_cut_file_is_an_error_or_the_whole_picture() {
         let whole = decode(&case.file).unwrap();
         for n in 0..case.file.len() {
             match decode(&case.file[..n]) {
-                Ok(img) => assert!(img == whole, "{} cut at {n} looks different", case.name),
+                Ok(img) => assert!(
+                    img == whole,
+                    "{} truncated at byte {n} looks different",
+                    case.name
+                ),
                 Err(e) => assert!(e.to_string().starts_with("picture: "), "{}: {e}", case.name),
             }
         }
-        // Half of it is never enough.
+        // Half of a file is never enough.
         let half = message(&case.file[..case.file.len() / 2]);
         assert!(
             half.contains("cut off: it ends after"),
@@ -106,7 +110,7 @@ fn damaged_files_do_not_panic() {
                 let at = noise(&mut seed) as usize % file.len();
                 file[at] = noise(&mut seed) as u8;
             }
-            // Either way is fine; a panic is not.
+            // An image and an error are both fine; a panic is not.
             let _: Result<RgbImage, _> = decode(&file);
         }
     }
@@ -117,7 +121,8 @@ fn what_is_no_picture_is_told_in_words() {
     assert_eq!(message(b""), "picture: the file is empty (0 bytes)");
     assert_eq!(
         message(b"hello"),
-        "picture: this is not a picture (starts with `hello`); wanted JPEG, PNG, WebP, GIF or BMP"
+        "picture: this is not a picture: expected JPEG, PNG, WebP, GIF or BMP, found a file that \
+         starts with `hello`"
     );
     let heic = message(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic");
     assert_eq!(
@@ -228,7 +233,7 @@ fn long_sides_are_fine_and_longer_ones_are_not() {
     );
     assert_eq!(
         message(&black_png(30_001, 1, 8, 2, 3)),
-        "picture: 30001 x 1 pixels are too many; a side may have 30000: make the picture smaller"
+        "picture: expected sides of at most 30000 pixels, found 30001 x 1; make the picture smaller"
     );
 }
 
@@ -239,8 +244,8 @@ fn a_picture_over_the_budget_is_refused_with_its_size() {
     file.truncate(64);
     assert_eq!(
         message(&file),
-        "picture: 30000 x 30000 pixels need 2575 MiB of memory and 1200 MiB are allowed: make the \
-         picture smaller"
+        "picture: 30000 x 30000 pixels need 2575 MiB of memory, expected at most 1200 MiB; make \
+         the picture smaller"
     );
     let deep = message(&black_png(13_000, 13_000, 16, 6, 4)[..64]);
     assert!(

@@ -1,6 +1,6 @@
-//! Picture preparation against Pillow and against sums written from the definitions.
+//! Image preprocessing against Pillow and against sums from the definitions.
 //!
-//! `golden/gen_preprocess.py` makes the values and says where the tolerances come from.
+//! `golden/gen_preprocess.py` writes the values and says where the tolerances come from.
 
 #![allow(clippy::unwrap_used)]
 
@@ -67,7 +67,7 @@ fn prepared_pictures_are_those_of_the_reference() {
     for wanted in ["squeeze", "centre_crop", "white_pad"] {
         assert!(
             modes.iter().filter(|m| **m == wanted).count() >= 4,
-            "{wanted} is tested"
+            "expected at least four cases of {wanted}"
         );
     }
 }

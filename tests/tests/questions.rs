@@ -1,4 +1,4 @@
-//! What is asked of a model beyond a first answer: phrases, walks, places in the disk.
+//! Questions to a model after the first answer: phrases, walks, and positions in the disk.
 
 #![allow(clippy::unwrap_used)]
 
@@ -32,7 +32,7 @@ fn model() -> Model {
     }
 }
 
-/// Distance between two points of the model's space.
+/// Returns the distance between two embeddings in the model's space.
 fn apart(captioner: &Captioner, a: &[f32], b: &[f32]) -> f64 {
     -captioner.space().logit(a, b)
 }
@@ -107,7 +107,7 @@ fn a_phrase_is_weighed_by_similarity_cone_and_common_ancestor() {
         )
     };
     let own = weigh(leaf);
-    // The photo's own label: the ways never part.
+    // The photo's own label: the two paths are the same.
     assert_eq!(own.common, own.concept);
     assert!(
         own.by == PlacedBy::Name && (own.p - f64::from(path.steps.last().unwrap().1)).abs() < 1e-6

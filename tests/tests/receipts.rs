@@ -1,5 +1,5 @@
-//! `trainer verify`: a result computed again, from a receipt or from the bare result; and the schemas
-//! that both are published with.
+//! `trainer verify` computes a result again, from a receipt or from the bare result; and both
+//! conform to their published schemas.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,7 +17,7 @@ fn photo(folder: &TempDir) -> PathBuf {
     keep(folder.path(), "photo.jpg", &jpeg(&landscape(640, 480), 6))
 }
 
-/// What `caption` prints about a photo.
+/// Returns the JSON that `caption` prints about a photo.
 fn caption(photo: &Path, more: &[&str]) -> Value {
     let (model, photo) = (tiny_path(), photo.to_string_lossy().into_owned());
     let mut args = vec!["caption", "--model", &model, &photo];
@@ -144,7 +144,7 @@ fn results_and_receipts_are_what_their_schemas_say() {
     assert_eq!(faults(&said, &result), Vec::<String>::new());
     let kept = caption(&photo, &["--receipt", "--region", "0,0,0.5,0.5"]);
     assert_eq!(faults(&kept, &receipt), Vec::<String>::new());
-    // A schema that allows everything would say the same.
+    // A schema that allows everything would pass the checks above.
     for (place, value) in [
         ("/ladder/0/radius", json!("near")),
         ("/taxonomy/path/1/p", json!(1.5)),

@@ -1,4 +1,4 @@
-//! `trainer export --site`: one folder for any host, with the lines to embed it.
+//! `trainer export --site`: one folder for any host, with the HTML that embeds the widget.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,7 +10,7 @@ use espalier_tests::photos::{jpeg, keep, landscape};
 use espalier_tests::trainer;
 use serde_json::Value;
 
-/// A folder with the signs of a built page.
+/// Writes a folder with the files by which a built page is recognised.
 fn page(folder: &Path) -> PathBuf {
     let page = folder.join("dist");
     let files = [
@@ -64,7 +64,7 @@ fn a_bundle_becomes_a_site_that_is_whole_and_says_how_to_embed_it() {
         "{snippet}"
     );
 
-    // The hash is what a browser compares with.
+    // The hash is the one that a browser compares.
     let script = fs::read(page.join("widget/espalier-ladder.js")).unwrap();
     let hash = xtask::digest::integrity(&script);
     assert!(snippet.contains(&hash), "{snippet} {hash}");

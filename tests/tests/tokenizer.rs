@@ -1,4 +1,4 @@
-//! The tokenizer against the reference values of notation 9.8, and what holds for any text.
+//! The tokenizer against the reference values of notation 9.8, and properties of any text.
 
 #![allow(clippy::unwrap_used)]
 
@@ -68,13 +68,13 @@ fn the_vocabulary_is_that_of_clip() {
         .to_string();
     assert_eq!(
         more,
-        "vocabulary: a size of 49409 needs 48895 merges and the file has 48894"
+        "vocabulary: expected 48895 merges for a size of 49409, found 48894"
     );
 }
 
 #[test]
 fn a_smaller_vocabulary_keeps_the_ids_of_common_words() {
-    // "origami" and "tench" are rare and come apart, the rest is the same.
+    // Common words keep their ids; "origami" is rare and is split into more tokens.
     let small = SMALL.with(|t| t.encode("a photo of a cat.", CONTEXT));
     assert_eq!(small, [8190, 320, 1125, 539, 320, 2368, 269, 8191]);
     let rare = SMALL.with(|t| t.encode("origami", CONTEXT));

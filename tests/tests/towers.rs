@@ -38,7 +38,7 @@ fn defaults() -> TrainConfig {
     TrainConfig::resolve(None, Default::default(), &[]).unwrap()
 }
 
-/// The model before a step.
+/// Returns the model before a step.
 fn start() -> DualEncoder {
     let defaults = defaults();
     let config = Preset::VitT8_64.config();
@@ -50,7 +50,7 @@ fn start() -> DualEncoder {
     with_stable_ids(config.with_lift(lift).init(&device))
 }
 
-/// One step from `model`.
+/// Trains one step from `model`.
 fn step(
     model: &DualEncoder,
     batch: &Batch,
@@ -98,7 +98,10 @@ fn pieces_and_passes_give_the_step_of_the_whole_batch() {
     let (before, after) = (weights(&model), weights(&moved));
     let moves = |a: &[f32], b: &[f32]| -> f32 { a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum() };
     let distance = moves(&before, &after);
-    assert!(distance > 1.0, "the step moves the weights, by {distance}");
+    assert!(
+        distance > 1.0,
+        "expected a step that moves the weights by more than 1, found {distance}"
+    );
     // More micro-batches than samples, an uneven cut, several accumulation steps, and both
     // combined.
     let cuts = [
@@ -123,7 +126,10 @@ fn pieces_and_passes_give_the_step_of_the_whole_batch() {
             );
         }
         let off = moves(&after, &weights(&moved));
-        assert!(off < 0.01 * distance, "{pieces:?}: {off} of {distance}");
+        assert!(
+            off < 0.01 * distance,
+            "{pieces:?}: expected a difference below 1 % of {distance}, found {off}"
+        );
     }
 }
 
@@ -140,7 +146,7 @@ fn half_precision_stays_near_and_weights_stay_whole() {
     let (expected, found) = (whole.get("loss").unwrap(), report.get("loss").unwrap());
     assert!(
         (expected - found).abs() < 0.02 * expected,
-        "{expected}, {found}"
+        "expected {expected}, found {found}"
     );
     // bfloat16 keeps 8 bits; weights that were updated in 32 have more.
     let fine = weights(&moved).iter().any(|w| w.to_bits() & 0xffff != 0);

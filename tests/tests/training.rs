@@ -11,7 +11,7 @@ use espalier_tests::trainer;
 use espalier_trainer::{cli::Cli, commands};
 use serde_json::Value;
 
-/// Run a command of the trainer in this process.
+/// Runs a command of the trainer in this process.
 fn run(args: &[&str]) -> anyhow::Result<()> {
     let cli = Cli::try_parse_from([&["trainer"], args].concat()).unwrap();
     commands::dispatch(&cli)
@@ -75,7 +75,10 @@ fn a_run_becomes_a_bundle_whose_ladder_is_that_of_the_checkpoint() {
             .sum::<f64>()
             / part.len() as f64
     };
-    assert!(mean(&lines[18..]) < mean(&lines[..6]), "the loss falls");
+    assert!(
+        mean(&lines[18..]) < mean(&lines[..6]),
+        "the loss did not fall"
+    );
     for key in [
         "entail",
         "lr",
@@ -85,7 +88,7 @@ fn a_run_becomes_a_bundle_whose_ladder_is_that_of_the_checkpoint() {
         "images_per_s",
         "index",
     ] {
-        assert!(lines[0][key].is_number(), "{key} is logged");
+        assert!(lines[0][key].is_number(), "{key} is not logged");
     }
 
     let run_folder = logs.join("a");
@@ -103,15 +106,15 @@ fn a_run_becomes_a_bundle_whose_ladder_is_that_of_the_checkpoint() {
         run(&[&base, more].concat())
     };
     export(&bundle, &["--dtype", "q8", "--max-drop", "100"]).unwrap();
-    // A bundle that is there stays, unless it is said otherwise.
+    // An existing bundle is not overwritten by default.
     let error = export(&bundle, &["--max-drop", "100"]).unwrap_err();
     assert_eq!(espalier_trainer::exit_code::code(&error), 2);
-    // No drop is allowed to be below what cannot be reached.
+    // No gain can exceed 100 points, so no bundle passes this gate.
     let refused = export(&dir.path().join("other"), &["--max-drop=-101"]).unwrap_err();
     assert_eq!(espalier_trainer::exit_code::code(&refused), 3);
     assert!(
         !dir.path().join("other").exists(),
-        "a refused bundle is not written"
+        "a refused bundle was written"
     );
 
     let photo = dir.path().join("photo.png");
@@ -150,7 +153,7 @@ fn a_run_becomes_a_bundle_whose_ladder_is_that_of_the_checkpoint() {
             .collect();
         assert!(p.windows(2).all(|w| w[0] >= w[1] - 1e-6), "{p:?}");
     }
-    // A byte of the weights is changed: the file is named.
+    // One changed byte of the weights is an error that names the file.
     let weights = bundle.join("image.safetensors");
     let mut bytes = fs::read(&weights).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
@@ -200,7 +203,7 @@ fn a_run_killed_in_the_middle_continues_on_the_next_unseen_sample() {
         let loss = |v: &Value| v["loss"].as_f64().unwrap();
         assert!(
             (loss(a) - loss(b)).abs() <= 1e-3 * loss(a).abs(),
-            "{} is not {}",
+            "found {}, expected {}",
             loss(b),
             loss(a)
         );

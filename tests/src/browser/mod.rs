@@ -22,12 +22,13 @@ pub use site::{DEFAULT, PARTS, Site, TINY};
 pub use visitor::Barrier;
 pub use webdriver::WebDriver;
 
-/// Whether the tests in Chromium are enabled; prints a note if they are not (`ESPALIER_BROWSER=0`).
+/// Returns whether the tests in Chromium are enabled; prints a note if they are not
+/// (`ESPALIER_BROWSER=0`).
 #[must_use]
 pub fn wanted() -> bool {
     let wanted = std::env::var_os("ESPALIER_BROWSER").is_none_or(|value| value != "0");
     if !wanted {
-        eprintln!("left out: ESPALIER_BROWSER=0 switches the tests in Chromium off");
+        eprintln!("skipped: ESPALIER_BROWSER=0 switches off the tests in Chromium");
     }
     wanted
 }

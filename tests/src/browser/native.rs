@@ -8,15 +8,16 @@ use super::{Browser, Gpu, Site};
 use crate::models::tiny;
 use crate::trainer;
 
-/// A sample photo of the page.
+/// Returns the path of a sample photo of the page.
 #[must_use]
 pub fn sample(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../static/samples/{name}.jpg"));
-    // A browser rejects paths with dots.
+    // A browser rejects paths with `..`.
     path.canonicalize().unwrap_or(path)
 }
 
-/// Result of `trainer caption` for a photo with the model `tiny`; `more` are further arguments.
+/// Returns the result of `trainer caption` for a photo with the model `tiny`; `more` are further
+/// arguments.
 ///
 /// # Panics
 /// If it prints no result.
@@ -25,8 +26,8 @@ pub fn natively(photo: &Path, more: &[&str]) -> CaptionResult {
     natively_by(&tiny(), photo, more)
 }
 
-/// Result of `trainer caption` for a photo with the bundle in a folder; `more` are further
-/// arguments.
+/// Returns the result of `trainer caption` for a photo with the bundle in a folder; `more` are
+/// further arguments.
 ///
 /// # Panics
 /// If it prints no result.
@@ -51,7 +52,7 @@ pub fn started(query: &str) -> (Browser, Site, CaptionResult) {
     started_on(Gpu::None, query)
 }
 
-/// The same with or without a graphics adapter.
+/// Like [`started`], in a browser with or without a graphics adapter.
 ///
 /// # Panics
 /// When it does not answer.

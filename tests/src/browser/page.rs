@@ -42,7 +42,7 @@ pub enum Look {
 }
 
 impl Look {
-    /// As CSS and file names spell it.
+    /// Returns the name in CSS and in file names.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -82,7 +82,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The answer.
+    /// Returns the answer.
     ///
     /// # Panics
     /// When it is an error.
@@ -94,7 +94,7 @@ impl Outcome {
         }
     }
 
-    /// The error.
+    /// Returns the error.
     ///
     /// # Panics
     /// When it is an answer.
@@ -123,8 +123,8 @@ impl Browser {
     /// When they do not start.
     #[must_use]
     pub fn start(gpu: Gpu) -> Self {
-        let profile = tempfile::tempdir().unwrap_or_else(|e| panic!("a temporary folder: {e}"));
-        let recorder = Recorder::start().unwrap_or_else(|e| panic!("a free port: {e}"));
+        let profile = tempfile::tempdir().unwrap_or_else(|e| panic!("no temporary folder: {e}"));
+        let recorder = Recorder::start().unwrap_or_else(|e| panic!("no free port: {e}"));
         let mut arguments: Vec<String> = [
             "--headless=new",
             "--hide-scrollbars",
@@ -159,14 +159,15 @@ impl Browser {
     }
 
     /// Starts `FIREFOX` through `GECKODRIVER`, or the programs of these names on the path. Commands
-    /// of Chromium's own protocol ([`devtools`](Self::devtools) and its callers) do not work in it.
+    /// of the Chrome DevTools Protocol ([`devtools`](Self::devtools) and its callers) do not work
+    /// in it.
     ///
     /// # Panics
     /// When they do not start.
     #[must_use]
     pub fn start_firefox() -> Self {
-        let profile = tempfile::tempdir().unwrap_or_else(|e| panic!("a temporary folder: {e}"));
-        let recorder = Recorder::start().unwrap_or_else(|e| panic!("a free port: {e}"));
+        let profile = tempfile::tempdir().unwrap_or_else(|e| panic!("no temporary folder: {e}"));
+        let recorder = Recorder::start().unwrap_or_else(|e| panic!("no free port: {e}"));
         let arguments = [
             "-headless".to_owned(),
             "-profile".to_owned(),
@@ -204,13 +205,14 @@ impl Browser {
         &self.recorder
     }
 
-    /// Folder of the browser's profile; the command lines of its processes contain this path.
+    /// Returns the folder of the browser's profile; the command lines of its processes contain this
+    /// path.
     #[must_use]
     pub fn profile(&self) -> &Path {
         self.profile.path()
     }
 
-    /// Every request of the browser so far.
+    /// Returns every request of the browser so far.
     #[must_use]
     pub fn requests(&self) -> Vec<Seen> {
         self.recorder.seen()
@@ -266,13 +268,13 @@ impl Browser {
         self.outcome(&sha256_hex(&bytes))
     }
 
-    /// The value that a script returns on the page.
+    /// Runs a script on the page and returns its value.
     #[must_use]
     pub fn evaluate(&self, body: &str) -> Value {
         self.driver.evaluate(body)
     }
 
-    /// A command of Chromium's own protocol.
+    /// Sends a command of the Chrome DevTools Protocol and returns its result.
     pub fn devtools(&self, command: &str, parameters: &Value) -> Value {
         self.driver.devtools(command, parameters)
     }
@@ -300,7 +302,7 @@ impl Browser {
         self.answered(|_| true)
     }
 
-    /// Shows the page `width` pixels wide, in the given colours.
+    /// Sets the width of the page in pixels and its colour scheme.
     pub fn resize(&self, width: u32, look: Look) {
         let metrics = json!({
             "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600,
@@ -315,7 +317,7 @@ impl Browser {
         self.driver.devtools("Emulation.setEmulatedMedia", &colours);
     }
 
-    /// The whole page as a PNG, including the part below the window's edge.
+    /// Returns a screenshot of the whole page as a PNG, including the part below the window's edge.
     ///
     /// # Panics
     /// If the browser returns no image.
@@ -330,7 +332,7 @@ impl Browser {
         let picture = self.driver.devtools("Page.captureScreenshot", &wanted);
         let text = picture["data"]
             .as_str()
-            .unwrap_or_else(|| panic!("no picture: {picture}"));
+            .unwrap_or_else(|| panic!("expected a screenshot, found {picture}"));
         BASE64_STANDARD
             .decode(text)
             .unwrap_or_else(|e| panic!("screenshot: {e}"))
@@ -364,7 +366,7 @@ impl Browser {
             }
             let result = seen.json.as_ref().map(|text| {
                 serde_json::from_str::<CaptionResult>(text)
-                    .unwrap_or_else(|e| panic!("the result: {e}: {text}"))
+                    .unwrap_or_else(|e| panic!("cannot read the result: {e}: {text}"))
             });
             // The answer to the previous photo may still be on the screen.
             if let Some(result) = result.filter(&wanted) {
@@ -383,7 +385,7 @@ impl Browser {
             }
             assert!(
                 begun.elapsed() < patience,
-                "nothing came of the photo: {seen:?}"
+                "expected an answer or an error within {patience:?}, found {seen:?}"
             );
             sleep(Duration::from_millis(200));
         }
@@ -395,15 +397,15 @@ impl Browser {
     }
 }
 
-/// The program that a variable names, otherwise the program of this name on the path.
+/// Returns the program that a variable names, otherwise the program of this name on the path.
 fn program(variable: &str, name: &str) -> OsString {
     let found = || xtask::process::on_path(name).map(PathBuf::into_os_string);
     std::env::var_os(variable)
         .or_else(found)
-        .unwrap_or_else(|| panic!("{name} is not installed and {variable} not set"))
+        .unwrap_or_else(|| panic!("{name} is not installed and {variable} is not set"))
 }
 
-/// Reads everything that a test waits for in one go.
+/// Reads everything that a test waits for in one call.
 const SCREEN: &str = r#"
 const at = (id) => document.querySelector(`[data-testid="${id}"]`);
 const card = document.querySelector('[data-testid="error-card"]:not([data-seen])');
@@ -431,6 +433,6 @@ struct Screen {
     error: Option<ErrorCard>,
     engine: Option<String>,
     /// Only ever printed.
-    #[allow(dead_code, reason = "says in a failed test where the page stood")]
+    #[allow(dead_code, reason = "printed when a test fails")]
     status: Option<String>,
 }

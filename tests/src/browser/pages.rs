@@ -21,24 +21,24 @@ pub struct Host {
 }
 
 impl Host {
-    /// An empty one.
+    /// Creates an empty folder and serves it.
     ///
     /// # Panics
     /// When there is no temporary folder or no free port.
     #[must_use]
     pub fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap_or_else(|e| panic!("a temporary folder: {e}"));
+        let folder = tempfile::tempdir().unwrap_or_else(|e| panic!("no temporary folder: {e}"));
         let server = Server::start(folder.path(), 0).unwrap_or_else(|e| panic!("{e:#}"));
         Self { folder, server }
     }
 
-    /// Address of a file in it.
+    /// Returns the address of a file in the folder.
     #[must_use]
     pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.server.url())
     }
 
-    /// Path of a file in the folder.
+    /// Returns the path of a file in the folder.
     #[must_use]
     pub fn path(&self, path: &str) -> PathBuf {
         self.folder.path().join(path)
@@ -99,7 +99,7 @@ for (const name of ["progress", "ready", "result", "select", "fallback", "error"
   });
 }
 new PerformanceObserver((list) => {
-  // Of the page, not of what an element draws in its own box.
+  // Counts shifts of the page, not those inside an element's own box.
   const outer = ({ node }) => node?.getRootNode() === document && !node.closest?.("espalier-ladder");
   for (const { value, sources } of list.getEntries()) if (sources.some(outer)) shifts += value;
 }).observe({ type: "layout-shift", buffered: true });
@@ -136,7 +136,7 @@ impl Browser {
             }
             if begun.elapsed() > PATIENCE {
                 let heard = self.evaluate("return JSON.stringify([window.heard, window.refused])");
-                panic!("waited in vain for {what}; heard: {heard}");
+                panic!("timed out while waiting for {what}; events and policy violations: {heard}");
             }
             sleep(Duration::from_millis(100));
         }
@@ -149,7 +149,10 @@ impl Browser {
     pub fn wait_until_asked(&self, part: &str) {
         let begun = Instant::now();
         while self.asked(part) == 0 {
-            assert!(begun.elapsed() < PATIENCE, "nobody asked for {part}");
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "expected a request for {part}, found none"
+            );
             sleep(Duration::from_millis(50));
         }
     }
@@ -166,15 +169,15 @@ impl Browser {
         );
     }
 
-    /// The longest task since [`watch_turns`](Self::watch_turns) in milliseconds, 0 if none was
-    /// longer than 50.
+    /// Returns the longest task since [`watch_turns`](Self::watch_turns) in milliseconds, 0 if none
+    /// was longer than 50.
     #[must_use]
     pub fn longest_turn(&self) -> f64 {
         let turn = self.evaluate("return window.longestTurn");
         turn.as_f64().unwrap_or(f64::INFINITY)
     }
 
-    /// Presses the button of an element's poster at its place on the screen.
+    /// Clicks the button of an element's poster at its position on the screen.
     ///
     /// # Panics
     /// When there is none.
@@ -196,19 +199,19 @@ impl Browser {
         }
     }
 
-    /// Turns the wheel over a point of the window.
+    /// Turns the mouse wheel at a point of the window.
     pub fn wheel(&self, x: f64, y: f64, down: f64) {
         let event = json!({ "type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": down });
         self.devtools("Input.dispatchMouseEvent", &event);
     }
 
-    /// The proxy between the browser and the network.
+    /// Returns the proxy between the browser and the network.
     #[must_use]
     pub fn network(&self) -> &Recorder {
         self.recorder()
     }
 
-    /// Number of requests for files whose address contains `part`.
+    /// Returns the number of requests for files whose address contains `part`.
     #[must_use]
     pub fn asked(&self, part: &str) -> usize {
         self.requests()
@@ -217,7 +220,7 @@ impl Browser {
             .count()
     }
 
-    /// The current tab.
+    /// Returns the current tab.
     #[must_use]
     pub fn tab(&self) -> String {
         self.driver().window()
@@ -236,13 +239,13 @@ impl Browser {
         self.driver().go_to_window(tab);
     }
 
-    /// Ends the browser's process that drives the graphics processor.
+    /// Kills the browser's GPU process.
     ///
     /// # Panics
     /// When there is none.
     pub fn end_gpu_process(&self) {
         let found = super::processes::of(self.profile(), "gpu-process");
-        assert!(!found.is_empty(), "there is no process for the graphics");
+        assert!(!found.is_empty(), "the browser has no GPU process");
         for process in found {
             process.kill();
         }

@@ -13,8 +13,8 @@ pub const STRICT: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eva
 const SCRIPT: &str =
     "<script type=\"module\" src=\"w/widget/espalier-ladder.js\" crossorigin></script>";
 
-/// A paper's page in a sub-folder, `paper/index.html`, with the built site beside it in `w/` and two
-/// photos, `photo.jpg` and `other.jpg`.
+/// Writes a paper's page in a sub-folder, `paper/index.html`, with the built site beside it in `w/`
+/// and two photos, `photo.jpg` and `other.jpg`.
 #[must_use]
 pub fn paper(policy: &str, body: &str) -> Host {
     let host = Host::new();
@@ -43,7 +43,7 @@ pub fn agree(widget: &Value, native: &CaptionResult) {
     }
 }
 
-/// Events of a page of [`Host::page`], by name.
+/// Returns the recorded events with this name of a page of [`Host::page`].
 #[must_use]
 pub fn heard(browser: &Browser, name: &str) -> Vec<Value> {
     let all = browser.evaluate("return heard");

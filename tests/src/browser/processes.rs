@@ -13,7 +13,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Kills it, as a crash would.
+    /// Kills the process, as a crash would.
     pub fn kill(&self) {
         let ended = Command::new("kill")
             .args(["-9", &self.id.to_string()])
@@ -22,14 +22,14 @@ impl Process {
     }
 }
 
-/// Processes of a Chromium whose profile is at `profile`, of one kind (`renderer`, `gpu-process`).
+/// Returns the processes of one kind (`renderer`, `gpu-process`) of the Chromium with this profile.
 #[must_use]
 pub fn of(profile: &Path, kind: &str) -> Vec<Process> {
     let wanted = format!("--type={kind}");
     below(profile, |said| said.contains(&wanted))
 }
 
-/// Processes of a Firefox whose profile is at `profile` that run pages.
+/// Returns the processes that run pages of the Firefox with this profile.
 #[must_use]
 pub fn of_firefox(profile: &Path) -> Vec<Process> {
     below(profile, |said| {
@@ -37,7 +37,8 @@ pub fn of_firefox(profile: &Path) -> Vec<Process> {
     })
 }
 
-/// Processes started by the browser with this profile whose command line satisfies `fits`.
+/// Returns the processes started by the browser with this profile whose command line satisfies
+/// `fits`.
 fn below(profile: &Path, fits: impl Fn(&str) -> bool) -> Vec<Process> {
     let Ok(all) = fs::read_dir("/proc") else {
         return Vec::new();
@@ -65,7 +66,7 @@ fn command_line(id: u32) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).replace('\0', " "))
 }
 
-/// A field of `/proc/ID/status`.
+/// Returns a field of `/proc/ID/status`.
 fn status(id: u32, field: &str) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(field))?;
@@ -76,7 +77,7 @@ fn peak(id: u32) -> u64 {
     status(id, "VmHWM:").unwrap_or(0) * 1024
 }
 
-/// A process and its ancestors.
+/// Returns a process and its ancestors.
 fn ancestors(id: u32) -> Vec<u32> {
     let parent = |id: &u32| {
         let parent = status(*id, "PPid:")?;

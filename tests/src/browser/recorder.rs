@@ -65,7 +65,7 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// The address that it listens on.
+    /// Returns the address that the proxy listens on.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.addr
@@ -82,7 +82,7 @@ impl Recorder {
         *self.held.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Every request so far.
+    /// Returns every request so far.
     #[must_use]
     pub fn seen(&self) -> Vec<Seen> {
         self.seen
@@ -151,8 +151,8 @@ fn serve(
     }
 }
 
-/// Bytes of the body: its declared length, the largest number if it is chunked, `None` without a
-/// body.
+/// Returns the bytes of the body: its declared length, the largest number if it is chunked, `None`
+/// without a body.
 fn announced(lines: &[String]) -> Option<u64> {
     lines.iter().skip(1).find_map(|line| {
         let (name, value) = line.split_once(':')?;
@@ -164,7 +164,7 @@ fn announced(lines: &[String]) -> Option<u64> {
     })
 }
 
-/// Address and path of a server on this machine.
+/// Returns the address and the path if the URL is that of a server on this machine.
 fn local(url: &str) -> Option<(SocketAddr, &str)> {
     let rest = url.strip_prefix("http://")?;
     let slash = rest.find('/').unwrap_or(rest.len());

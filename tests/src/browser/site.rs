@@ -44,9 +44,9 @@ impl Site {
     /// When the page has not been built or cannot be copied.
     #[must_use]
     pub fn copy() -> Self {
-        let copy = tempfile::tempdir().unwrap_or_else(|e| panic!("a temporary folder: {e}"));
+        let copy = tempfile::tempdir().unwrap_or_else(|e| panic!("no temporary folder: {e}"));
         let folder = copy.path().join("dist");
-        copy_folder(&dist(), &folder).unwrap_or_else(|e| panic!("copying the page: {e}"));
+        copy_folder(&dist(), &folder).unwrap_or_else(|e| panic!("cannot copy the page: {e}"));
         Self {
             server: serve(&folder),
             folder,
@@ -64,7 +64,7 @@ impl Site {
         copy_folder(&dist(), folder)
             .and_then(|()| fs::remove_dir_all(models.join(DEFAULT)))
             .and_then(|()| fs::rename(models.join(TINY), models.join(DEFAULT)))
-            .unwrap_or_else(|e| panic!("copying the page: {e}"));
+            .unwrap_or_else(|e| panic!("cannot copy the page: {e}"));
     }
 
     /// Replaces the page's model `name` by the bundle at `from`.
@@ -82,7 +82,7 @@ impl Site {
             .unwrap_or_else(|e| panic!("{}: {e}", from.display()));
     }
 
-    /// Its address, with a trailing slash.
+    /// Returns the address of the site, with a trailing slash.
     #[must_use]
     pub fn url(&self) -> String {
         self.server.url()
@@ -93,7 +93,8 @@ impl Site {
         self.server.stop();
     }
 
-    /// The file that an address of this site refers to; `None` for an address of another site.
+    /// Returns the file that an address of this site refers to; `None` for an address of another
+    /// site.
     #[must_use]
     pub fn file_of(&self, url: &str) -> Option<PathBuf> {
         let path = url.strip_prefix(&self.url())?;
@@ -102,13 +103,13 @@ impl Site {
         Some(self.folder.join(path))
     }
 
-    /// Folder of a model of the page.
+    /// Returns the folder of a model of the page.
     #[must_use]
     pub fn model_folder(&self, name: &str) -> PathBuf {
         self.folder.join("models").join(name)
     }
 
-    /// Manifest of a model of the page.
+    /// Reads the manifest of a model of the page.
     ///
     /// # Panics
     /// When the page was built without that model.
@@ -121,7 +122,7 @@ impl Site {
 }
 
 fn serve(folder: &Path) -> Server {
-    Server::start(folder, 0).unwrap_or_else(|e| panic!("serving {}: {e:#}", folder.display()))
+    Server::start(folder, 0).unwrap_or_else(|e| panic!("cannot serve {}: {e:#}", folder.display()))
 }
 
 fn dist() -> PathBuf {
@@ -131,7 +132,8 @@ fn dist() -> PathBuf {
         let manifest = folder.join("models").join(name).join("manifest.json");
         assert!(
             manifest.is_file(),
-            "there is no built page with the model `{name}` in {}: run `cargo xtask build-web --release`",
+            "expected a built page with the model `{name}` in {}, found none: run \
+             `cargo xtask build-web --release`",
             folder.display()
         );
     }

@@ -1,5 +1,5 @@
-//! Further actions of a visitor (press, type, turn), the text on the screen, and accessibility
-//! checks.
+//! Further actions of a visitor (press, type, move a slider), the text on the screen, and
+//! accessibility checks.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -18,7 +18,7 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    /// Whether it prevents somebody from using the page.
+    /// Returns whether the violation prevents somebody from using the page.
     #[must_use]
     pub fn is_serious(&self) -> bool {
         matches!(self.impact.as_deref(), Some("serious" | "critical"))
@@ -34,7 +34,7 @@ impl Browser {
         );
     }
 
-    /// Text of the first element with this test id; empty where there is none.
+    /// Returns the text of the first element with this test id; empty if there is none.
     #[must_use]
     pub fn text(&self, id: &str) -> String {
         let script = format!(
@@ -101,10 +101,11 @@ impl Browser {
         self.type_text(selector, &value.to_string());
     }
 
-    /// Accessibility violations that axe-core finds on the page in its present state.
+    /// Returns the accessibility violations that axe-core finds on the page in its present state.
     ///
     /// # Panics
-    /// If `ESPALIER_AXE` does not name axe-core, or axe-core checks nothing.
+    /// If axe-core is not available or checks almost nothing. `ESPALIER_AXE` names its file;
+    /// otherwise it is downloaded.
     #[must_use]
     pub fn barriers(&self) -> Vec<Barrier> {
         let path = std::env::var_os("ESPALIER_AXE").unwrap_or_else(|| {
@@ -124,13 +125,13 @@ impl Browser {
         );
         assert!(
             found["passes"].as_u64().is_some_and(|passes| passes > 10),
-            "axe-core looked at nothing: {found}"
+            "expected more than 10 passed rules of axe-core, found {found}"
         );
         serde_json::from_value(found["barriers"].clone()).unwrap_or_else(|e| panic!("{e}: {found}"))
     }
 }
 
-/// The key code of a key that is not a letter.
+/// Returns the Windows key code of a key.
 fn key_code(key: &str) -> u32 {
     match key {
         "Tab" => 9,

@@ -1,4 +1,5 @@
-//! The wire protocol of WebDriver: JSON over HTTP to a chromedriver or geckodriver of our own.
+//! The wire protocol of WebDriver: JSON over HTTP to a chromedriver or geckodriver that the test
+//! starts.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
@@ -55,8 +56,7 @@ impl WebDriver {
 
     /// Opens a session with these capabilities.
     fn session((process, port): (Child, u16), mut options: Value) -> Self {
-        // Ignores proxies of the environment: they must not come between a test and its own
-        // machine.
+        // Ignores proxies of the environment: requests to this machine must not pass through one.
         let agent: Agent = Agent::config_builder()
             .http_status_as_error(false)
             .proxy(None)
@@ -75,7 +75,7 @@ impl WebDriver {
         let session = started.post("", &wanted);
         let id = session["sessionId"]
             .as_str()
-            .unwrap_or_else(|| panic!("no session: {session}"));
+            .unwrap_or_else(|| panic!("expected a session id, found {session}"));
         started.session = format!("{}/{id}", started.session);
         started
     }
@@ -85,7 +85,7 @@ impl WebDriver {
         self.post("/url", &json!({ "url": url }));
     }
 
-    /// The element of a CSS selector.
+    /// Returns a reference to the first element of a CSS selector.
     ///
     /// # Panics
     /// When there is none.
@@ -96,7 +96,7 @@ impl WebDriver {
             &json!({ "using": "css selector", "value": selector }),
         );
         let id = found[ELEMENT].as_str();
-        id.unwrap_or_else(|| panic!("no reference to {selector}: {found}"))
+        id.unwrap_or_else(|| panic!("expected a reference to {selector}, found {found}"))
             .to_owned()
     }
 
@@ -113,13 +113,13 @@ impl WebDriver {
         self.post(&format!("/element/{element}/click"), &json!({}));
     }
 
-    /// The return value of a JavaScript function body on the page.
+    /// Runs the body of a JavaScript function on the page and returns its value.
     #[must_use]
     pub fn evaluate(&self, body: &str) -> Value {
         self.post("/execute/sync", &json!({ "script": body, "args": [] }))
     }
 
-    /// The current window.
+    /// Returns the handle of the current window.
     #[must_use]
     pub fn window(&self) -> String {
         let sent = self.agent.get(format!("{}/window", self.session)).call();
@@ -143,7 +143,7 @@ impl WebDriver {
         self.post("/window", &json!({ "handle": handle }));
     }
 
-    /// A command of Chromium's own protocol.
+    /// Sends a command of the Chrome DevTools Protocol and returns its result.
     pub fn devtools(&self, command: &str, parameters: &Value) -> Value {
         self.post(
             "/goog/cdp/execute",
@@ -209,7 +209,7 @@ fn spawn(driver: &OsStr, announced: &str) -> (Child, u16) {
         }
     }
     panic!(
-        "{} did not start in {TRIES} tries; at last it said:\n{said}",
+        "{} did not start in {TRIES} attempts; its last output:\n{said}",
         driver.display()
     );
 }
@@ -219,7 +219,7 @@ fn port(process: &mut Child, announced: &str) -> Result<u16, String> {
     let stdout = process
         .stdout
         .take()
-        .unwrap_or_else(|| panic!("its output is piped"));
+        .unwrap_or_else(|| panic!("the output of the driver is not piped"));
     let mut said = String::new();
     let mut lines = BufReader::new(stdout).lines();
     for line in lines.by_ref().map_while(Result::ok) {

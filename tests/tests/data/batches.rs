@@ -1,4 +1,4 @@
-//! What batches hold, in which order, and that a run can be continued.
+//! Contents and order of batches, and continuation of a run.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use espalier_trainer::data::{Batch, BatchSpec, Position};
 use crate::shards::{Row, raw_tar, row, rows, write_parquet};
 use crate::support::{open, spec, stream, take, tokenizer};
 
-/// Six row groups and a tar, 70 records.
+/// Writes six row groups and a tar, 70 records in all, and opens them.
 fn mixed(dir: &Path) -> Arc<dyn Dataset> {
     write_parquet(&dir.join("a.parquet"), &rows(0..40), 7);
     fs::write(dir.join("b.tar"), raw_tar(&rows(40..70))).unwrap();
@@ -72,7 +72,7 @@ fn the_last_partial_batch_is_dropped() {
         }
     );
     assert_eq!(batches[4].keys.iter().collect::<BTreeSet<_>>().len(), 16);
-    // The six that were dropped were still looked at.
+    // The six records of the dropped batch count as read.
     assert_eq!(batches[4].skipped.seen, 22);
 }
 
@@ -139,14 +139,14 @@ fn a_box_and_its_phrase_belong_together() {
             seen.insert(is_blue);
         }
     }
-    assert_eq!(seen.len(), 2, "both boxes are chosen");
+    assert_eq!(seen.len(), 2, "expected both boxes to be chosen");
 }
 
 #[test]
 fn picture_and_crop_are_augmented_apart_and_anew_in_each_epoch() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.parquet");
-    // One box that is the whole picture: crop and picture differ by the augmentation alone.
+    // One box that covers the whole image: crop and image differ only by the augmentation.
     let rows: Vec<Row> = (0..4)
         .map(|i| Row {
             noun_chunks: vec![vec![2.0, 5.0, 0.0, 0.0, 1.0, 1.0, 1.0]],

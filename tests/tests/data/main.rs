@@ -1,5 +1,5 @@
-//! The data side from shards on disk to batches: what is read, what is refused, what is skipped,
-//! and that a run can be continued.
+//! Data, from shards on disk to batches: what is read, what is refused, what is skipped, and how a
+//! run continues.
 
 #![allow(clippy::unwrap_used)]
 

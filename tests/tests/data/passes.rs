@@ -1,4 +1,4 @@
-//! Passes over a whole set: evaluation, preparation, and the set made on the fly.
+//! Passes over a whole dataset: evaluation, preparation, and the synthetic dataset.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -11,7 +11,7 @@ use espalier_trainer::data::tools::prepare::prepare;
 use crate::shards::{parquet_columns, picture, raw_tar, rows, write_columns, write_parquet};
 use crate::support::{open, read_all, spec, stream};
 
-/// What a sample is, apart from pixels and origin.
+/// Returns the key, the caption and the phrases of a record.
 fn content(record: &Record) -> (String, String, Vec<String>) {
     let phrases = record
         .boxes
@@ -54,7 +54,7 @@ fn all_three_forms_give_the_same_samples() {
     }
     // The first crop of a prepared record is the red half, centred on white.
     let Region::Crop(crop) = &sets[2][3].boxes[0].region else {
-        panic!("a crop")
+        panic!("expected a crop")
     };
     let crop = crop.decode().unwrap();
     assert_eq!(crop.dimensions(), (224, 224));

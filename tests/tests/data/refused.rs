@@ -1,4 +1,4 @@
-//! What cannot be used as a whole is refused when it is opened, with what was wanted and found.
+//! Unusable shards are refused when they are opened, with what was expected and what was found.
 
 use std::fs;
 use std::sync::Arc;

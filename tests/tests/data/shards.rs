@@ -1,4 +1,4 @@
-//! Shards made on the fly, in all three forms.
+//! Generated shards in all three formats.
 
 use std::fs::File;
 use std::io::Cursor;
@@ -23,7 +23,8 @@ pub struct Row {
     pub synsets: Vec<String>,
 }
 
-/// A picture whose left half is red and right half blue, with a shade that tells it apart.
+/// Draws an image whose left half is red and right half blue, in a shade that depends on its
+/// number.
 pub fn picture(number: usize) -> RgbImage {
     let shade = (number * 7 % 200) as u8;
     RgbImage::from_fn(96, 80, |x, _| {
@@ -41,7 +42,7 @@ pub fn png(picture: &RgbImage) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// Record `number`: "a red half and a blue half", both halves boxed, with a key of its own.
+/// Returns record `number`: "a red half and a blue half", with a box for each half and its own key.
 pub fn row(number: usize) -> Row {
     let caption = format!("a red half and a blue half {number}");
     Row {
@@ -78,7 +79,7 @@ pub fn write_parquet(path: &Path, rows: &[Row], rows_per_group: usize) {
     write_columns(path, parquet_columns(rows), rows_per_group);
 }
 
-/// GRIT's columns of some rows.
+/// Returns the columns of GRIT for some rows.
 pub fn parquet_columns(rows: &[Row]) -> Vec<(&'static str, ArrayRef)> {
     let texts = |f: fn(&Row) -> &str| -> ArrayRef {
         Arc::new(rows.iter().map(|row| Some(f(row))).collect::<StringArray>())
@@ -137,7 +138,7 @@ pub fn write_columns(path: &Path, columns: Vec<(&str, ArrayRef)>, rows_per_group
     writer.close().unwrap();
 }
 
-/// The bytes of a tar of named members.
+/// Returns the bytes of a tar with these members.
 pub fn tar_of(members: &[(String, Vec<u8>)]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for (name, bytes) in members {
@@ -151,7 +152,7 @@ pub fn tar_of(members: &[(String, Vec<u8>)]) -> Vec<u8> {
     builder.into_inner().unwrap()
 }
 
-/// The members that img2dataset writes for a row.
+/// Returns the members that img2dataset writes for a row.
 pub fn raw_members(row: &Row) -> Vec<(String, Vec<u8>)> {
     let json = serde_json::json!({
         "caption": row.caption, "noun_chunks": row.noun_chunks, "ref_exps": row.ref_exps,

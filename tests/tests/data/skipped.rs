@@ -74,7 +74,7 @@ fn broken_pictures_and_captions_are_counted_with_an_example() {
     let example = &report.broken_by_cause[1].count.example;
     assert!(example.file.ends_with("a.parquet"));
     assert_eq!(example.key, "000001");
-    // The same whatever the number of threads.
+    // The report does not depend on the number of threads.
     let pool = |n| {
         rayon::ThreadPoolBuilder::new()
             .num_threads(n)
@@ -113,7 +113,7 @@ fn a_tar_cut_anywhere_yields_its_whole_records_and_one_broken() {
             Cause::ShardEndsEarly,
             "cut at {len}"
         );
-        // Only padding may be missing of a record that counts as whole.
+        // A record counts as whole if nothing but its padding is missing.
         assert_eq!(
             sound.len(),
             (1..=5).filter(|&n| raw_len(&rows[..n]) <= len).count()
@@ -129,7 +129,7 @@ fn a_tar_cut_anywhere_yields_its_whole_records_and_one_broken() {
     assert_eq!(seen.into_iter().collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
 }
 
-/// Bytes of a tar up to the last byte of the last member of these rows.
+/// Returns the length of a tar of these rows up to the last byte of its last member.
 fn raw_len(rows: &[Row]) -> usize {
     let padded = raw_tar(rows).len() - 1024;
     let last = rows.last().unwrap().caption.len();

@@ -1,4 +1,4 @@
-//! What is left out of batches, and what ends them.
+//! Records that are left out of batches, and errors that end a stream of batches.
 
 use std::sync::Arc;
 

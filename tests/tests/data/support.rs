@@ -1,4 +1,4 @@
-//! Opening, reading and batching in one call each.
+//! Helpers that open, read and batch data in one call each.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub fn error_of(path: &Path) -> DataError {
     open(&[path]).err().unwrap()
 }
 
-/// All records in file order, broken ones as `(key, cause)`.
+/// Reads all records in file order, broken ones as `(key, cause)`.
 pub fn read_all(data: &dyn Dataset) -> Vec<Result<Record, (String, Cause)>> {
     (0..data.units().len())
         .flat_map(|unit| {
@@ -33,7 +33,7 @@ pub fn tokenizer() -> Arc<Tokenizer> {
     Arc::new(Tokenizer::from_merges("r e\nre d</w>\n", 516).unwrap())
 }
 
-/// A spec whose shuffling crosses units and groups of the small sets used here.
+/// Returns a spec whose shuffling crosses units and groups of the small datasets used here.
 pub fn spec(batch_size: usize) -> BatchSpec {
     BatchSpec {
         workers: 1,

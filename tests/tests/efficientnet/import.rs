@@ -1,4 +1,4 @@
-//! `trainer import` of EfficientNet-Lite, and what becomes of its classifier.
+//! `trainer import` of EfficientNet-Lite with its classifier.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -16,7 +16,7 @@ use crate::support::golden;
 
 const CLASSES: usize = 3;
 
-/// A file with the names and shapes of a published one; its numbers are few and made up.
+/// Writes a file with the tensor names and shapes of a published one and made-up values.
 fn published(config: &DualConfig, path: &Path) {
     let mut pieces = Layout::EfficientnetLite.pieces(config);
     pieces.extend(classifier(config, CLASSES));
@@ -82,7 +82,7 @@ fn an_encoder_is_told_by_its_shapes_and_its_classifier_is_kept_or_left_out() {
         "--seed 0",
         "kept, 3 classes",
     ] {
-        assert!(words.contains(word), "`{word}` in {words}");
+        assert!(words.contains(word), "expected `{word}` in {words}");
     }
     let read = |name: &str| Tensors::read(&fs::read(out.join(name)).unwrap()).unwrap();
     let theirs = Tensors::read(&fs::read(&source).unwrap()).unwrap().tensors;
@@ -98,7 +98,7 @@ fn an_encoder_is_told_by_its_shapes_and_its_classifier_is_kept_or_left_out() {
     assert_eq!(kept.metadata["labels"], "n03\nn01\nn02");
     assert_eq!(kept.tensors["weight"], theirs["_fc.weight"]);
 
-    // A run takes the classifier along.
+    // A run copies the classifier to its checkpoints.
     let logs = folder.path().join("logs");
     let done = trainer(&[
         "fit",
@@ -127,7 +127,7 @@ fn an_encoder_is_told_by_its_shapes_and_its_classifier_is_kept_or_left_out() {
     let bytes = |folder: &Path| fs::read(folder.join(CLASSIFIER)).unwrap();
     assert_eq!(bytes(&written), bytes(&out));
 
-    // The same seed draws the same text encoder, another one another.
+    // Equal seeds give equal text encoders, different seeds different ones.
     let other = folder.path().join("other");
     let (code, report, said) = import(&source, &other, &["--seed", "1"]);
     assert_eq!(code, Some(0), "{said}");
@@ -171,8 +171,8 @@ fn a_wheel_is_read_and_another_architecture_is_refused() {
     for source in [&wheel, &golden("efficientnet.pth")] {
         let (code, report, said) = import(source, &out, &[]);
         assert_eq!(code, Some(2), "{said}");
-        // Read, compared and not applied.
-        let stem = "_conv_stem.weight: wanted [32, 3, 3, 3], found [8, 3, 3, 3]";
+        // The tensors are read and compared, but not applied.
+        let stem = "_conv_stem.weight: expected [32, 3, 3, 3], found [8, 3, 3, 3]";
         assert!(report["tensors"]["misshapen"].as_array().unwrap().len() > 5);
         assert!(said.contains(stem), "{said}");
         assert!(!out.exists());

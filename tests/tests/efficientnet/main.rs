@@ -1,6 +1,6 @@
-//! EfficientNet-Lite: the numbers of PyTorch, in use and in training; its import; its classifier.
+//! EfficientNet-Lite: parity with PyTorch in inference and training, import, and the classifier.
 //!
-//! `golden/gen_efficientnet.py` makes the checkpoint and what is expected of it.
+//! `golden/gen_efficientnet.py` writes the checkpoint and its expected outputs.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! The same logits as PyTorch, at any size, with norms and without.
+//! The logits equal those of PyTorch, at any image size, with separate and with folded norms.
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
@@ -8,7 +8,7 @@ use espalier_core::weights::{collect, load};
 
 use crate::support::{CLASSES, close, config, encoder, expected, floats, numbers, tensor};
 
-/// Pictures of a case in `[0, 1]`, and their logits.
+/// Returns the size, the images in `[0, 1]` and the logits of every case.
 fn cases(device: &Device) -> Vec<(usize, Tensor<4>, Vec<f32>)> {
     let document = expected();
     let case = |case: &serde_json::Value| {
@@ -41,7 +41,7 @@ fn folded_norms_give_the_same_and_fit_the_folded_configuration() {
         visual: encoder.visual.clone().folded(),
         ..encoder.clone()
     };
-    // Through a file, as a bundle does it.
+    // Through named tensors, as in a bundle.
     let stored = collect(&folded).unwrap();
     let mut config = config(Norms::Batch);
     config.vision = config.vision.folded();

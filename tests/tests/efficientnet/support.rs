@@ -18,13 +18,13 @@ pub fn golden(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// What PyTorch makes of the small encoder.
+/// Reads the outputs of PyTorch for the small encoder.
 pub fn expected() -> Value {
     let text = std::fs::read_to_string(golden("efficientnet.json")).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
-/// Its architecture: the table of `gen_efficientnet.py`.
+/// Returns the architecture of the small encoder, the table of `gen_efficientnet.py`.
 pub fn config(norms: Norms) -> DualConfig {
     let stage = |[expand, kernel, stride, width, blocks]: [usize; 5]| {
         InvertedStage::new(expand, kernel, stride, width, blocks)
@@ -52,7 +52,8 @@ pub fn config(norms: Norms) -> DualConfig {
     config
 }
 
-/// Tensors of the golden file by our names, the classifier among them; every tensor is used.
+/// Reads the tensors of the golden file under our names, with the classifier; asserts that all are
+/// used.
 pub fn tensors(config: &DualConfig) -> Tensors {
     let mut store = Store::open(&[golden("efficientnet.pth")]).unwrap();
     let layout = Layout::of(store.names()).unwrap();
@@ -61,11 +62,14 @@ pub fn tensors(config: &DualConfig) -> Tensors {
     pieces.extend(classifier(config, CLASSES));
     let matched = Match::of(&store, layout, config.lift, &pieces);
     assert!(matched.is_whole(), "{}", matched.faults());
-    assert!(!matched.ignored.is_empty(), "counters are left out");
+    assert!(
+        !matched.ignored.is_empty(),
+        "expected the counters to be ignored"
+    );
     convert::read(&mut store, &pieces).unwrap()
 }
 
-/// The image encoder with the golden weights, and its classifier.
+/// Returns the image encoder with the golden weights, and its classifier.
 pub fn encoder(norms: Norms, device: &Device) -> (ImageEncoder, Classifier) {
     let config = config(norms);
     let mut read = tensors(&config).tensors;
@@ -92,7 +96,8 @@ pub fn floats<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     tensor.into_data().iter::<f32>().collect()
 }
 
-/// Largest difference, relative to the largest number that is expected.
+/// Asserts that the largest difference, relative to the largest expected number, is within a
+/// tolerance.
 #[track_caller]
 pub fn close(what: &str, found: &[f32], expected: &[f32], tolerance: f32) {
     assert_eq!(found.len(), expected.len(), "{what}");
@@ -101,6 +106,6 @@ pub fn close(what: &str, found: &[f32], expected: &[f32], tolerance: f32) {
     let off = off.fold(0.0_f32, |m, (a, b)| m.max((a - b).abs()));
     assert!(
         off <= tolerance * largest,
-        "{what}: off by {off}, the largest is {largest}"
+        "{what}: expected a difference of at most {tolerance} of {largest}, found {off}"
     );
 }

@@ -1,4 +1,5 @@
-//! In training: the gradients and running statistics of PyTorch, a batch in parts, a locked encoder.
+//! Training: gradients and running statistics equal those of PyTorch, micro-batches give the
+//! statistics of the whole batch, and a locked encoder does not change.
 
 use std::collections::BTreeMap;
 
@@ -75,7 +76,7 @@ fn one_block_has_the_gradients_and_running_statistics_of_pytorch() {
     }
 }
 
-/// The whole model with the golden image encoder.
+/// Returns the whole model with the golden image encoder.
 fn model(norms: Norms) -> DualEncoder {
     let device = Device::flex().autodiff();
     device.seed(1);
@@ -88,7 +89,7 @@ fn model(norms: Norms) -> DualEncoder {
     with_stable_ids(load(built, &all, |_| false).unwrap())
 }
 
-/// One step of MERU on synthetic pictures.
+/// Trains one step of MERU on synthetic images and returns the model.
 fn step(model: &DualEncoder, threads: usize, trains: Trains, norms: Norms) -> DualEncoder {
     let config = config(norms);
     let defaults = TrainConfig::resolve(None, Default::default(), &[]).unwrap();
@@ -136,15 +137,18 @@ fn statistics_of_a_batch_in_parts_are_those_of_the_whole() {
     let whole = visual(&step(&before, 1, Trains::ALL, Norms::Batch));
     let parts = visual(&step(&before, 2, Trains::ALL, Norms::Batch));
     let again = visual(&step(&before, 2, Trains::ALL, Norms::Batch));
-    assert_eq!(parts, again, "the order of threads does not show");
+    assert_eq!(
+        parts, again,
+        "the result depends on the order of the threads"
+    );
     let old = visual(&before);
     for name in ["visual._bn0.running_mean", "visual._bn0.running_var"] {
-        assert_ne!(whole[name], old[name], "{name} moves");
-        // What the first norm sees does not depend on the parts.
+        assert_ne!(whole[name], old[name], "{name} did not change");
+        // The input of the first norm does not depend on how the batch is divided.
         close(name, &parts[name], &whole[name], 1e-5);
     }
     for (name, values) in &parts {
-        assert_ne!(values, &old[name], "{name} moves");
+        assert_ne!(values, &old[name], "{name} did not change");
     }
 }
 

@@ -1,5 +1,4 @@
-//! Input that cannot be evaluated gives an error that says what was expected, never a misleading
-//! number.
+//! Unusable input gives an error that says what was expected, never a misleading number.
 
 use espalier_tests::trainer;
 

@@ -1,4 +1,4 @@
-//! The other benchmarks as they are published, and all of a folder at once.
+//! The other benchmarks in their published formats, and all benchmarks of a folder at once.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ const HYPERLEX: &str = "WORD1 WORD2 POS TYPE AVG_SCORE AVG_SCORE_0_10 STD SCORES
     dog animal N hyp-1 5.9 9.8 0.1 6 6\ncat dog N cohyp 0.4 0.6 0.5 0 1\nrose plant N hyp-1 5.8 9.6 0.2 6\n\
     run move V hyp-1 5.0 8.3 0.5 5 5\nmove run V r-hyp-1 1.0 1.6 0.5 1 1\nbird animal N hyp-1 5.8 9.7 0.1 6\n";
 
-/// The points that the model gives to texts, through `trainer embed`.
+/// Embeds texts with `trainer embed`; returns the space and the embeddings.
 fn points(bench: &Bench, texts: &[String]) -> (Space, Stored) {
     bench.write(
         "t.txt",
@@ -52,7 +52,7 @@ fn hyperlex_ranks_pairs_by_the_angle_at_the_general_word() {
         .map(|i| -space.exterior_angle(stored.points.row(2 * i), stored.points.row(2 * i + 1)))
         .collect();
     let theirs: Vec<f64> = rows.iter().map(|r| r[4].parse().unwrap()).collect();
-    // Spearman by hand: correlation of ranks, ties in the middle.
+    // Spearman's rho by hand: the correlation of ranks, with mean ranks for ties.
     let ranks = |v: &[f64]| -> Vec<f64> {
         let below = |x: f64| v.iter().filter(|y| **y < x).count() as f64;
         let same = |x: f64| v.iter().filter(|y| **y == x).count() as f64;
@@ -135,10 +135,10 @@ fn hierarcaps_matches_pictures_by_number_and_counts_the_others() {
         ),
         (&json!("global"), &json!("true"))
     );
-    // The chains alone.
+    // The chains without their images.
     let order = record(&eval(&["--task", "ordering", "--data", &data]));
     assert!((order["metrics"]["tau_d"].as_f64().unwrap() - known).abs() < 1e-9);
-    // Without its picture a row still has an order.
+    // A row whose image is missing still has an order.
     assert_eq!(order["ledger"]["found"], json!(3));
     bench.write(
         "hierarcaps/hierarcaps_test.csv",
@@ -166,7 +166,7 @@ fn hierarcaps_matches_pictures_by_number_and_counts_the_others() {
 fn sugarcrepe_asks_strictly_and_weighs_by_questions() {
     let bench = Bench::new();
     let question = |picture: &str, a: &str, b: &str| json!({"filename": picture, "caption": a, "negative_caption": b});
-    // The same text twice can not be right.
+    // With two equal texts, no answer counts as right.
     bench.write(
         "sc/swap_obj.json",
         json!({"0": question("1.jpg", "a house", "a house")}).to_string(),
@@ -182,7 +182,7 @@ fn sugarcrepe_asks_strictly_and_weighs_by_questions() {
         &bench.text("sc"),
     ]));
     let metric = |name: &str| found["metrics"][name].as_f64().unwrap();
-    // One of the two questions of add_obj is the other turned round.
+    // One of the two questions of add_obj is the other with its texts swapped.
     assert_eq!((metric("swap_obj"), metric("add_obj")), (0.0, 0.5));
     assert!((metric("overall") - 1.0 / 3.0).abs() < 1e-12);
     assert_eq!(
@@ -367,10 +367,10 @@ fn typed_words_are_placed_at_the_nearest_node() {
             "{less}"
         );
     }
-    // The two names are placed, whatever the model makes of them.
+    // The two names are placed right, whatever their embeddings are.
     assert!(metric("placed_with_names") >= 2.0 / 3.0 - 1e-9);
     assert!(metric("edges") >= 1.0 - metric("exact"));
-    // A taxonomy can be named; this one has more nodes to choose from.
+    // A taxonomy can be given by name; this one has more nodes to choose from.
     let more = of(&["--taxonomy", "imagenet"]);
     assert!(more["classes"].as_u64() > found["classes"].as_u64());
     bench.write("words.tsv", "text\tnode\nx\tn99999999\n");
@@ -406,7 +406,7 @@ fn the_suite_runs_what_is_there_and_says_how_to_get_the_rest() {
         "{said}"
     );
     assert!(!said.contains("hyperlex on hyperlex"));
-    // One benchmark that cannot be used does not hide the others, and is not passed over.
+    // An unusable benchmark does not stop the others, and it is reported.
     bench.write("coco/annotations/captions_val2017.json", "{}");
     let output = eval(&["--suite", "papers", "--data", &bench.text("")]);
     assert_eq!(output.status.code(), Some(2));

@@ -1,4 +1,4 @@
-//! A bundle is measured in the space that its checkpoint was trained in.
+//! A bundle is evaluated in the space in which its checkpoint was trained.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Bench, record, refused};
 
-/// A checkpoint of random weights whose root is this text.
+/// Writes a checkpoint of random weights whose root is this text.
 fn checkpoint(bench: &Bench, name: &str, root_text: &str, lift: LiftKind) -> String {
     let device = Device::flex();
     device.seed(7);
@@ -31,7 +31,7 @@ fn checkpoint(bench: &Bench, name: &str, root_text: &str, lift: LiftKind) -> Str
     bench.text(&file)
 }
 
-/// Its bundle, on a probe of two labels of the shipped taxonomy.
+/// Exports a bundle of the checkpoint, with a taxonomy of two labels and a probe of both.
 fn bundle(bench: &Bench, checkpoint: &str, dtype: &str) -> PathBuf {
     let taxonomy =
         "synset\tnames\thypernyms\tlabelled\nr\tthing\t\t0\na\tred house\tr\t1\nb\ttree\tr\t1\n";
@@ -61,7 +61,7 @@ fn bundle(bench: &Bench, checkpoint: &str, dtype: &str) -> PathBuf {
     out
 }
 
-/// COCO's boxes on one picture.
+/// Writes one image with two boxes in COCO's format.
 fn scenes(bench: &Bench) -> String {
     let index = json!({
         "images": [{"id": 1, "file_name": "1.jpg", "width": 80, "height": 70}],
@@ -105,7 +105,7 @@ fn radii_of_a_bundle_are_from_the_root_of_its_checkpoint() {
     let full = bundle(&bench, &rooted, "fp32");
     let gap = largest_gap(&own, &radii(&full.to_string_lossy(), &data));
     assert!(gap < 1e-6, "{gap}");
-    // Rounding moves points a little; another root moves all of them by much.
+    // Rounding moves the embeddings a little; another root changes all radii by much more.
     let other = checkpoint(&bench, "other", "", LiftKind::Sphere);
     let away = largest_gap(&own, &radii(&other, &data));
     let rounded = bundle(&bench, &rooted, "q8");

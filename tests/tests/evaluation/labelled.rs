@@ -1,10 +1,10 @@
-//! Labelled pictures: classification, distances in a taxonomy, lineages.
+//! Labelled images: classification, distances in a taxonomy, lineages.
 
 use serde_json::json;
 
 use crate::support::{Bench, eval, record, records, refused};
 
-/// Three class folders with two pictures each.
+/// Writes three class folders with two images each.
 fn folders(names: [&str; 3]) -> Bench {
     let bench = Bench::new();
     for (look, name) in (0..).zip(names) {
@@ -73,7 +73,7 @@ fn classes_that_no_picture_has_are_said_and_chosen_from() {
         said.contains("a name for each of the 3 labels") && said.contains("found 2 lines"),
         "{said}"
     );
-    // One class alone: right by default, and said.
+    // With one class every answer is right, which is reported.
     bench.write("names.tsv", "a\tred house\n");
     let found = record(&eval(&args));
     assert_eq!(found["metrics"]["acc1"], json!(1.0));
@@ -119,9 +119,9 @@ fn an_edge_list_is_a_taxonomy_once_its_nodes_have_names() {
     assert_eq!(page.contains("data:image/jpeg;base64,"), acc < 1.0);
     assert!(
         !page.contains("http"),
-        "the page asks for nothing from elsewhere"
+        "the report loads something from another host"
     );
-    // Of the three, one node is unknown to the taxonomy.
+    // One of the three nodes is not in the taxonomy.
     bench.write("isa.txt", "r a\na n2\nr n3\n");
     let found = records(&eval(&with));
     let lost = &found[1]["left_out"]["true class or answer not in the taxonomy"];

@@ -1,4 +1,4 @@
-//! Retrieval: data as published, embeddings brought along, the cache.
+//! Retrieval: published data, precomputed embeddings, the cache.
 
 use espalier_core::geometry::Space;
 use espalier_tests::trainer;
@@ -17,7 +17,7 @@ const CAPTIONS: [(usize, &str); 7] = [
     (9, "a picture that is not there"),
 ];
 
-/// COCO's form: four pictures, one of them missing, and a caption of no picture.
+/// Writes COCO's format: five images, one of them without a file, and a caption without an image.
 fn coco() -> Bench {
     let bench = Bench::new();
     let images: Vec<Value> = (0..5)
@@ -59,7 +59,7 @@ fn embeddings(bench: &Bench) -> (Stored, Stored) {
     (open("i.safetensors"), open("t.safetensors"))
 }
 
-/// Recall by plain loops over every score.
+/// Computes recall from images and texts with plain loops over every score.
 fn plain(space: &Space, images: &Stored, texts: &Stored, k: usize) -> (f64, f64) {
     let place = |query: &[f32], gallery: &Stored, own: &[usize]| {
         let score = |g: usize| space.score(query, gallery.points.row(g));
@@ -148,7 +148,7 @@ fn coco_is_scored_as_plain_loops_score_it_and_what_is_missing_is_counted() {
     let alone = record(&trainer(&brought));
     assert_eq!(alone["metrics"], found["metrics"]);
     assert_eq!(alone["model"], json!("embeddings"));
-    // Row by row they do not go together: four pictures, six texts.
+    // Without `--data` the rows must match one to one, but there are four images and six texts.
     let said = refused(&trainer(&brought[..brought.len() - 2]));
     assert!(said.contains("found 4 pictures and 6 texts"), "{said}");
 }
@@ -180,10 +180,14 @@ fn a_second_run_reads_what_the_first_kept() {
             .collect::<Vec<_>>()
     };
     let before = kept();
-    assert_eq!(before.len(), 2, "pictures and texts");
+    assert_eq!(
+        before.len(),
+        2,
+        "expected one file for the images and one for the texts"
+    );
     assert_eq!(record(&trainer(&args)), first);
     assert_eq!(kept(), before);
-    // A damaged file is made again; a changed picture is embedded anew.
+    // A damaged file is computed again; a changed image is embedded again.
     std::fs::write(&before[0].0, "cut").unwrap();
     assert_eq!(record(&trainer(&args))["metrics"], first["metrics"]);
     bench.picture("coco/val2017/0.jpg", 5);

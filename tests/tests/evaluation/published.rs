@@ -1,4 +1,4 @@
-//! Benchmarks as they are published: splits, CSV files, arrays, and COCO's boxes with their split of
+//! Benchmarks in their published formats: splits, CSV files, and COCO's boxes with their split of
 //! categories.
 
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ fn a_published_list_says_which_pictures_are_judged_and_what_the_benchmark_has_mo
         (&json!(3), &json!(2))
     );
     assert_eq!(found["ledger"]["missing"]["no picture"]["count"], json!(1));
-    // As the benchmark of that name, it lacks nearly everything.
+    // Compared with the benchmark of that name, nearly everything is missing.
     let named = run(&["--dataset-name", "food101"]);
     assert_eq!(named["ledger"]["expected"], json!(25_250));
     let absent = &named["ledger"]["missing"]["picture of the benchmark that is not there"];
@@ -168,7 +168,7 @@ fn metadata_of_bioclip_and_of_rcme_give_lineages_and_a_plain_csv_classes() {
     );
 }
 
-/// COCO's index of one picture with these boxes: category, left.
+/// Writes COCO's index of one image with these boxes, each a category and its left edge in pixels.
 fn coco(bench: &Bench, boxes: &[(&str, u32)]) -> String {
     let names = ["dog", "cat", "person", "car", "stop sign"];
     let categories: Vec<Value> = (1..)
@@ -218,7 +218,7 @@ fn novel_categories_of_coco_are_judged_apart_and_others_left_out() {
     // Means over the categories that have a box: dog, cat; person; all three.
     let all = (2.0 * metric("ap_novel") + metric("ap_base")) / 3.0;
     assert!((metric("ap") - all).abs() < 1e-12, "{found}");
-    // A category with one box among as many as all boxes of its kind.
+    // If all novel boxes show one category, it has a precision of 1 among them.
     let alone = coco(&bench, &[("dog", 0), ("dog", 30)]);
     let found = record(&eval(&["--task", "detection", "--data", &alone]));
     assert_eq!(found["metrics"]["ap_novel_among_novel"], json!(1.0));
@@ -272,7 +272,7 @@ fn the_curve_of_parts_is_in_its_object_and_can_be_drawn() {
     let value = |p: &Value, name: &str| p[name].as_f64().unwrap();
     assert!(!curve.is_empty());
     let last = curve.last().unwrap();
-    // One scene whose labels are all of them: every box is right.
+    // The only scene has all labels, so every box is right.
     assert_eq!(
         (value(last, "recall"), value(last, "precision")),
         (1.0, 1.0)

@@ -1,4 +1,4 @@
-//! Small benchmarks on disk, and the program run on them.
+//! Small benchmarks on disk, and runs of the program on them.
 
 use std::path::PathBuf;
 use std::process::Output;
@@ -6,12 +6,12 @@ use std::process::Output;
 use espalier_tests::{photos, trainer};
 use serde_json::Value;
 
-/// The model that is evaluated.
+/// Returns the path of the model that is evaluated.
 pub fn model() -> String {
     espalier_tests::models::tiny_path()
 }
 
-/// A folder that goes away with the test.
+/// A folder that is removed at the end of the test.
 pub struct Bench {
     dir: tempfile::TempDir,
 }
@@ -36,7 +36,7 @@ impl Bench {
         std::fs::write(path, content).unwrap();
     }
 
-    /// A picture in one of a few looks that a model can tell apart.
+    /// Writes an image in one of six colourings that a model can tell apart.
     pub fn picture(&self, name: &str, look: u32) {
         let mut picture = photos::landscape(80 + 7 * look, 70);
         for pixel in picture.pixels_mut() {
@@ -50,7 +50,7 @@ impl Bench {
     }
 }
 
-/// Run `trainer eval` without a cache and with `--json`.
+/// Runs `trainer eval` without a cache and with `--json`.
 pub fn eval(args: &[&str]) -> Output {
     let model = model();
     let all = [
@@ -61,7 +61,7 @@ pub fn eval(args: &[&str]) -> Output {
     trainer(&all)
 }
 
-/// The objects of a run that must succeed.
+/// Returns the JSON objects of a run, which must succeed.
 pub fn records(output: &Output) -> Vec<Value> {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
@@ -72,14 +72,14 @@ pub fn records(output: &Output) -> Vec<Value> {
         .collect()
 }
 
-/// The one object of a run that must succeed.
+/// Returns the only JSON object of a run, which must succeed.
 pub fn record(output: &Output) -> Value {
     let mut all = records(output);
     assert_eq!(all.len(), 1);
     all.remove(0)
 }
 
-/// What a run said that must end with exit code 2, without a panic.
+/// Returns the error message of a run, which must end with exit code 2 and without a panic.
 pub fn refused(output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{call, imported};
 
-/// Pictures of two labels of a taxonomy of one's own.
+/// Writes a taxonomy of two labels and images of both.
 fn probe(folder: &Path) {
     let taxonomy =
         "synset\tnames\thypernyms\tlabelled\nr\tthing\t\t0\na\ta house\tr\t1\nb\ta tree\tr\t1\n";
@@ -53,7 +53,7 @@ fn imported_models_pass_or_are_refused_by_their_own_probe() {
                 "--json",
             ])
         };
-        // No gain can exceed a hundred points, so this gate never opens.
+        // No gain can exceed 100 points, so no bundle passes this gate.
         let refused = export("refused", "-101");
         assert_eq!(refused.code, Some(3), "{name}: {}", refused.said);
         assert!(refused.said.contains("--max-drop"), "{}", refused.said);
@@ -68,7 +68,7 @@ fn imported_models_pass_or_are_refused_by_their_own_probe() {
         let manifest: Value = serde_json::from_slice(&manifest).unwrap();
         assert_eq!(manifest["geometry"]["kind"], kind);
         assert_eq!(manifest["provenance"]["measured_on"], "probe");
-        // What was written is a model like any other.
+        // The bundle can be evaluated like any other model.
         let found = call(&[
             "eval",
             "--checkpoint",

@@ -1,4 +1,5 @@
-//! A hub on this machine: what is fetched, what is kept, and a line that breaks.
+//! Downloads from a fake hub on this machine: what is fetched, what is cached, and interrupted
+//! connections.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,29 +12,29 @@ use espalier_tests::trainer_command;
 
 use crate::support::golden;
 
-/// How a hub behaves.
+/// Behaviour of the fake hub.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Line {
     Whole,
-    /// Weights end half-way, and ranges are not understood.
+    /// Responses with weights end half-way, and range requests are not supported.
     HalfAndNoRanges,
-    /// The first so many answers with weights end after 1,000 bytes; ranges are understood.
+    /// This many first responses with weights end after 1,000 bytes; range requests are supported.
     BreaksFirst(usize),
-    /// One byte of the weights is another.
+    /// One byte of the weights is changed.
     Flipped,
 }
 
 /// A hub with the repository `org/name`, which holds the files of `hf`.
 struct FakeHub {
     endpoint: String,
-    /// Paths that were asked for, and from which byte on.
+    /// Requested paths, each with the first byte that was requested.
     asked: Arc<Mutex<Vec<(String, usize)>>>,
     line: Arc<Mutex<Line>>,
 }
 
 const WEIGHTS: &str = "model.safetensors";
 
-/// What the hub says of its files: lengths, and the hash of the large one.
+/// Returns the hub's list of files: their sizes, and the hash of the large one.
 fn listing() -> String {
     let names = [
         "README.md",
@@ -165,7 +166,7 @@ impl FakeHub {
         *self.line.lock().unwrap() = line;
     }
 
-    /// From which byte on the weights were asked for, each time.
+    /// Returns the first byte of every request for the weights.
     fn asked_for_weights(&self) -> Vec<usize> {
         let asked = self.asked.lock().unwrap();
         let weights = asked.iter().filter(|(path, _)| path.ends_with(WEIGHTS));
@@ -186,7 +187,7 @@ impl FakeHub {
     }
 }
 
-/// What lies in the cache of the repository under this name.
+/// Returns the path of a file in the cache of the repository.
 fn cached(home: &Path, name: &str) -> std::path::PathBuf {
     home.join("hub/models--org--name/snapshots/abc123")
         .join(name)
@@ -216,7 +217,7 @@ fn a_line_that_breaks_is_taken_up_where_it_broke() {
     let home = tempfile::tempdir().unwrap();
     let (code, said) = hub.import("hf-hub:org/name", home.path(), &[]);
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("the line broke after 1000 bytes"), "{said}");
+    assert!(said.contains("connection lost after 1000 bytes"), "{said}");
     assert_eq!(hub.asked_for_weights(), [0, 1000, 2000]);
     let fetched = std::fs::read(cached(home.path(), WEIGHTS)).unwrap();
     assert_eq!(fetched, content(WEIGHTS));
@@ -228,7 +229,7 @@ fn what_one_run_fetched_the_next_one_continues() {
     let home = tempfile::tempdir().unwrap();
     let (code, said) = hub.import("hf-hub:org/name", home.path(), &[]);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("the same command continues there"), "{said}");
+    assert!(said.contains("run the same command to resume"), "{said}");
     let half = content(WEIGHTS).len() / 2;
     let part = cached(home.path(), "model.safetensors.incomplete");
     assert_eq!(std::fs::read(&part).unwrap().len(), half);
@@ -248,17 +249,17 @@ fn bytes_that_are_not_the_hubs_are_never_used_and_not_kept() {
     let (hub, home) = (FakeHub::start(Line::Flipped), tempfile::tempdir().unwrap());
     let (code, said) = hub.import("hf-hub:org/name", home.path(), &[]);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("wanted SHA-256"), "{said}");
+    assert!(said.contains("expected SHA-256"), "{said}");
     let part = cached(home.path(), "model.safetensors.incomplete");
     assert!(!part.exists() && !cached(home.path(), WEIGHTS).exists());
-    // A part of something else, as long as the whole, is found out too.
+    // An incomplete file with the full length but other content is detected too.
     hub.becomes(Line::Whole);
     std::fs::write(&part, vec![7; content(WEIGHTS).len()]).unwrap();
     let (code, said) = hub.import("hf-hub:org/name", home.path(), &[]);
     assert_eq!(code, Some(1), "{said}");
     let (code, said) = hub.import("hf-hub:org/name", home.path(), &[]);
     assert_eq!(code, Some(0), "{said}");
-    // And one that is longer is begun anew.
+    // One that is too long is downloaded again.
     std::fs::remove_file(cached(home.path(), WEIGHTS)).unwrap();
     std::fs::write(&part, vec![7; content(WEIGHTS).len() + 5]).unwrap();
     let (code, said) = hub.import("hf-hub:org/name", home.path(), &[]);
@@ -271,7 +272,7 @@ fn a_line_that_breaks_leaves_no_file_that_looks_whole() {
     let home = tempfile::tempdir().unwrap();
     let (code, said) = hub.import("hf-hub:org/name", home.path(), &[]);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("fetching model.safetensors"), "{said}");
+    assert!(said.contains("downloading model.safetensors"), "{said}");
     let (code, said) = hub.import("hf-hub:org/name", home.path(), &["--offline"]);
     assert_eq!(code, Some(2), "{said}");
     let (code, said) = hub.import("hf-hub:org/none", home.path(), &[]);

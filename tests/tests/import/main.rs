@@ -1,7 +1,7 @@
-//! Published checkpoints: in, the same numbers as the programs that wrote them; out again, the same
-//! bits; and what cannot be used, refused.
+//! Published checkpoints: imported, they give the numbers of the programs that wrote them; exported
+//! again, they have the same bits; and unusable ones are refused.
 //!
-//! `golden/gen_checkpoints.py` makes the checkpoints and what is expected of them.
+//! `golden/gen_checkpoints.py` writes the checkpoints and their expected outputs.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! The numbers of the programs that wrote the checkpoints.
+//! Outputs equal those of the programs that wrote the checkpoints.
 
 use burn::tensor::{Device, Tensor, TensorData};
 use espalier_core::input::TokenBatch;
@@ -9,10 +9,10 @@ use serde::Deserialize;
 
 use crate::support::{SOURCES, golden, imported};
 
-/// Largest difference, relative to the largest number, in 32 bits.
+/// Largest difference in 32-bit arithmetic, relative to the largest number.
 const TOLERANCE: f64 = 2e-5;
 
-/// Inputs and outputs of a checkpoint, by the program that wrote it, in float64.
+/// Inputs and outputs of a checkpoint, computed in float64 by the program that wrote it.
 #[derive(Deserialize)]
 struct Expected {
     /// Bytes, row by row, channels last.
@@ -59,12 +59,12 @@ fn near(what: &str, found: &[f64], known: &[Vec<f64>]) {
     let off = pairs.fold(0.0_f64, |m, (f, k)| m.max((f - k).abs())) / largest;
     assert!(
         off < TOLERANCE,
-        "{what}: {off:e} of the largest number apart"
+        "{what}: expected a relative difference below {TOLERANCE:e}, found {off:e}"
     );
     println!("{what}: {off:.1e}");
 }
 
-/// Pictures by their products with each text, best first.
+/// Ranks the images by their inner products with each text, best first.
 fn ranking(image: &[f64], text: &[f64], width: usize) -> Vec<Vec<usize>> {
     let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
     let rank = |query: &[f64]| {
@@ -86,12 +86,16 @@ fn check(name: &str, model: &Model, device: &Device) {
     let normal = (planes.clone() - mean.val().unsqueeze()) / std.val().unsqueeze();
     let hidden = values(encoder.image.visual.forward(normal));
     near(
-        &format!("{name}, picture tower"),
+        &format!("{name}, image encoder"),
         &hidden,
         &known.image_hidden,
     );
     let hidden = values(encoder.text.textual.forward(&text));
-    near(&format!("{name}, text tower"), &hidden, &known.text_hidden);
+    near(
+        &format!("{name}, text encoder"),
+        &hidden,
+        &known.text_hidden,
+    );
     let image = values(encoder.embed_image(planes));
     near(&format!("{name}, pictures"), &image, &known.image);
     let text = values(encoder.embed_text(&text));

@@ -1,4 +1,4 @@
-//! Pickles of any bytes: values or an error, never a panic and never a call.
+//! Pickles of arbitrary bytes give values or an error, never a panic and never a call.
 
 use std::fs::File;
 use std::io::Write;
@@ -10,7 +10,7 @@ use zip::write::SimpleFileOptions;
 
 use crate::support::{call, golden};
 
-/// An archive as PyTorch writes it, around a pickle.
+/// Writes an archive as PyTorch does, with this pickle in it.
 pub fn archive(path: &Path, pickle: &[u8]) {
     let mut zip = zip::ZipWriter::new(File::create(path).unwrap());
     let stored = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
@@ -30,7 +30,7 @@ fn a_pickle_that_would_run_code_is_refused_and_nothing_runs() {
     let folder = tempfile::tempdir().unwrap();
     let (path, mark) = (folder.path().join("model.pth"), folder.path().join("ran"));
     let command = format!("touch {}", mark.display());
-    // What a class with `__reduce__` to `os.system` leaves in protocol 2.
+    // The pickle, in protocol 2, of a class whose `__reduce__` returns `os.system`.
     let mut pickle = b"\x80\x02}q\0X\x05\0\0\0modelcposix\nsystem\nX".to_vec();
     pickle.extend((command.len() as u32).to_le_bytes());
     pickle.extend(command.as_bytes());
@@ -60,7 +60,7 @@ fn a_spoilt_archive_is_refused() {
     let (source, out) = (path.to_string_lossy(), folder.path().join("ours"));
     let out = out.to_string_lossy();
     let mut flipped = whole.clone();
-    // In the middle of the numbers of a tensor, which the archive keeps a checksum of.
+    // In the middle of a tensor's values, for which the archive has a checksum.
     let middle = flipped.len() / 2;
     flipped[middle] ^= 0x40;
     for (name, bytes) in [

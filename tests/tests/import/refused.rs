@@ -1,4 +1,4 @@
-//! What cannot be used: exit code 2, what was wanted, what was found, and nothing written.
+//! Unusable sources: exit code 2, what was expected and what was found, and nothing written.
 
 use std::path::Path;
 
@@ -16,13 +16,20 @@ fn refused(source: &Path, flags: &[&str], words: &[&str]) -> Called {
     let called = call(&[&["import", &source, "--out", &text], flags].concat());
     assert_eq!(called.code, Some(2), "{source}: {}", called.said);
     for word in words {
-        assert!(called.said.contains(word), "`{word}` in: {}", called.said);
+        assert!(
+            called.said.contains(word),
+            "expected `{word}` in: {}",
+            called.said
+        );
     }
-    assert!(!out.exists(), "{source} left something behind");
+    assert!(
+        !out.exists(),
+        "{source}: the refused import left files behind"
+    );
     called
 }
 
-/// Change a JSON file in place.
+/// Changes a JSON file in place.
 fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
     let mut value: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     change(&mut value);
@@ -92,12 +99,12 @@ fn files_that_are_cut_or_no_weights_are_named() {
         refused(
             &path,
             &[],
-            &["model.safetensors", "wanted a safetensors file"],
+            &["model.safetensors", "expected a safetensors file"],
         );
     }
     refused(&folder.path().join("none"), &[], &["found nothing there"]);
     std::fs::remove_file(&path).unwrap();
-    refused(folder.path(), &[], &["wanted weights", "no file"]);
+    refused(folder.path(), &[], &["expected weights", "no file"]);
 }
 
 #[test]
@@ -115,7 +122,7 @@ fn tensors_of_another_architecture_are_listed() {
             "16 missing",
             "16 unused",
             "misshapen",
-            "wanted [48, 8], found [32, 8]",
+            "expected [48, 8], found [32, 8]",
         ],
     );
     let report: Value = serde_json::from_str(&called.out).unwrap();
@@ -134,9 +141,13 @@ fn other_models_are_refused_by_what_they_are() {
     edit(&config, |v| {
         v["model_type"] = "align".into();
     });
-    refused(folder.path(), &[], &["model_type", "wanted clip", "align"]);
+    refused(
+        folder.path(),
+        &[],
+        &["model_type", "expected clip", "align"],
+    );
     std::fs::write(&config, "{").unwrap();
-    refused(folder.path(), &[], &["config.json", "wanted JSON"]);
+    refused(folder.path(), &[], &["config.json", "expected JSON"]);
     let strange = Tensors {
         tensors: [(
             "layer.weight".to_owned(),
@@ -150,7 +161,7 @@ fn other_models_are_refused_by_what_they_are() {
     };
     let path = folder.path().join("strange.safetensors");
     std::fs::write(&path, strange.write(|_, _| None).unwrap()).unwrap();
-    refused(&path, &[], &["wanted tensors named as", "layer.weight"]);
+    refused(&path, &[], &["expected tensors named as", "layer.weight"]);
     let (_kept, ours) = imported("hf", &[]);
     refused(&ours, &[], &["already"]);
 }
@@ -193,7 +204,10 @@ fn a_hub_out_of_reach_and_an_empty_cache_say_what_to_do() {
     );
     let (code, said) = run(&["--offline"]);
     assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("--offline wants it in the cache"), "{said}");
+    assert!(
+        said.contains("expected the repository in the cache"),
+        "{said}"
+    );
     // What is in the cache is used offline, in the layout that all programs share.
     let snapshot = home.path().join("hub/models--org--name/snapshots/abc");
     std::fs::create_dir_all(&snapshot).unwrap();

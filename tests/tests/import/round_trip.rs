@@ -1,4 +1,4 @@
-//! Out again: the same bits, for whoever reads them.
+//! Export of imported checkpoints: the same bits in every format.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ fn export(checkpoint: &Path, format: &str, out: &Path) {
     assert_eq!(called.code, Some(0), "{format}: {}", called.said);
 }
 
-/// Bits of every tensor by name.
+/// Returns the name, the shape and the bits of every tensor.
 fn bits(tensors: &Tensors) -> Vec<(String, Vec<usize>, Vec<u32>)> {
     let all = tensors.tensors.iter();
     all.map(|(name, t)| {

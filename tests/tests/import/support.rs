@@ -10,7 +10,7 @@ use tempfile::TempDir;
 /// Head counts: files of the MERU family do not record them, and no published one has this width.
 const HEADS: [&str; 4] = ["--heads", "2", "--text-heads", "2"];
 
-/// Sources below `golden/checkpoints`, the name of what is expected of them, and flags.
+/// Sources below `golden/checkpoints`, the names of their expected outputs, and flags.
 pub const SOURCES: [(&str, &str, &[&str]); 7] = [
     ("hf", "hf", &[]),
     ("hf_sharded", "hf_sharded", &[]),
@@ -42,7 +42,7 @@ pub fn call(args: &[&str]) -> Called {
     }
 }
 
-/// Import a source to a checkpoint; the report.
+/// Imports a source to a checkpoint and returns the report.
 #[track_caller]
 pub fn import(source: &Path, out: &Path, flags: &[&str]) -> Value {
     let (source, out) = (source.to_string_lossy(), out.to_string_lossy());
@@ -53,7 +53,7 @@ pub fn import(source: &Path, out: &Path, flags: &[&str]) -> Value {
     serde_json::from_str(&called.out).unwrap()
 }
 
-/// Import one of [`SOURCES`] into a folder of its own.
+/// Imports one of [`SOURCES`] into a new folder; returns the folder and the checkpoint.
 #[track_caller]
 pub fn imported(name: &str, flags: &[&str]) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
@@ -62,12 +62,12 @@ pub fn imported(name: &str, flags: &[&str]) -> (TempDir, PathBuf) {
     (folder, out)
 }
 
-/// Tensors of a file.
+/// Reads the tensors of a file.
 pub fn tensors(file: &Path) -> Tensors {
     Tensors::read(&std::fs::read(file).unwrap()).unwrap()
 }
 
-/// A copy of a folder of [`golden`] that a test may spoil.
+/// Copies a folder of [`golden`], so that a test may damage it.
 pub fn copy(name: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for entry in std::fs::read_dir(golden(name)).unwrap() {

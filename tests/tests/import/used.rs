@@ -1,4 +1,4 @@
-//! What is imported is a checkpoint like any other.
+//! An imported model is a checkpoint like any other.
 
 use espalier_core::input::ResizeMode;
 use espalier_trainer::model_file;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-/// Numbers of sections (`2.3`, `4`) and of traps (`trap 34`) that a source cites as `notation 2.3, 2.4`,
-/// `notation trap 34` or `notation traps 30 to 32`.
+/// Returns the numbers of sections (`2.3`, `4`) and of traps (`trap 34`) that a source cites as
+/// `notation 2.3, 2.4`, `notation trap 34` or `notation traps 30 to 32`.
 pub fn cited(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let words: Vec<&str> = text
@@ -42,8 +42,8 @@ pub fn cited(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Sections and traps of the notation: numbers at the start of headings and of bold words, and the first
-/// column of the table of traps.
+/// Returns the sections and traps of the notation: numbers at the start of headings and of bold
+/// words, and the first column of the table of traps.
 pub fn available(notation: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for line in notation.lines() {

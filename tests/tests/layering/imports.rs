@@ -1,7 +1,7 @@
 //! Which file of a package imports which, from the `use` declarations and paths in its sources.
 //!
-//! The reading is textual: comments and test modules are left out, groups of imports are taken apart,
-//! and a name that a module passes on with `pub use` counts for the file that defines it.
+//! Sources are read as text: comments and test modules are skipped, groups of imports are split,
+//! and a name that a module re-exports with `pub use` counts for the file that defines it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub struct Imports {
     pub uses: BTreeMap<Module, BTreeSet<Module>>,
 }
 
-/// One imported path, and whether it is passed on.
+/// One imported path, and whether it is re-exported.
 struct Import {
     path: Module,
     passed_on: bool,
@@ -57,8 +57,8 @@ impl Imports {
         Self { uses }
     }
 
-    /// The same between the siblings in a folder, given as a path below `src`: its folders, each
-    /// with all of its contents, and its files.
+    /// Returns the imports between the siblings in a folder, given as a path below `src`: its
+    /// folders, each with all of its contents, and its files.
     pub fn side_by_side(&self, folder: &[String]) -> Self {
         let child = |module: &Module| -> Option<Module> {
             let inside = module.starts_with(folder) && module.len() > folder.len();
@@ -73,13 +73,14 @@ impl Imports {
         Self { uses }
     }
 
-    /// All folders, as paths below `src`; `src` itself is the first.
+    /// Returns all folders, as paths below `src`; `src` itself is the first.
     pub fn folders(&self) -> BTreeSet<Module> {
         let above = |module: &Module| module[..module.len().saturating_sub(1)].to_vec();
         self.uses.keys().map(above).collect()
     }
 
-    /// Import cycles: groups of modules that reach each other, each sorted, without single modules.
+    /// Returns the import cycles: groups of modules that reach each other, each sorted, without
+    /// single modules.
     pub fn circles(&self) -> Vec<Vec<String>> {
         let reached: BTreeMap<&Module, BTreeSet<&Module>> = (self.uses.keys())
             .map(|module| (module, self.reached(module)))
@@ -102,7 +103,7 @@ impl Imports {
         found.into_iter().collect()
     }
 
-    /// All modules that one reaches in one step or more.
+    /// Returns all modules that a module reaches in one step or more.
     fn reached<'a>(&'a self, from: &Module) -> BTreeSet<&'a Module> {
         let mut found = BTreeSet::new();
         let mut open: Vec<&Module> = self.uses.get(from).into_iter().flatten().collect();
@@ -115,7 +116,7 @@ impl Imports {
     }
 }
 
-/// All Rust sources below a folder.
+/// Returns all Rust sources below a folder.
 pub fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -144,7 +145,7 @@ fn module_of(file: &Path) -> Module {
     parts
 }
 
-/// Code without comments and without its test module.
+/// Returns the code without comments and without its test module.
 fn bare(text: &str) -> String {
     let code = text.split("#[cfg(test)]\n").next().unwrap_or_default();
     let lines = code.lines().map(|line| match line.find("//") {
@@ -177,7 +178,7 @@ fn imports(module: &Module, code: &str, modules: &BTreeSet<Module>) -> Vec<Impor
             }
         }
     }
-    // Paths that are written out where they are used.
+    // Full paths in the code, without a `use` declaration.
     for word in rest.split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':') {
         let path: Module = word.split("::").map(str::to_owned).collect();
         if path.len() > 1
@@ -192,7 +193,7 @@ fn imports(module: &Module, code: &str, modules: &BTreeSet<Module>) -> Vec<Impor
     found
 }
 
-/// Paths of a tree of imports: `a::{b, c::d as e}` is `a::b` and `a::c::d`.
+/// Splits a tree of imports into paths: `a::{b, c::d as e}` is `a::b` and `a::c::d`.
 fn taken_apart(tree: &str) -> Vec<Module> {
     let tree = tree.trim();
     let (path, group) = match tree.find('{') {
@@ -218,7 +219,7 @@ fn taken_apart(tree: &str) -> Vec<Module> {
         .collect()
 }
 
-/// The members of a group, those of groups inside it kept together.
+/// Returns the members of a group; nested groups are not split.
 fn split_group(group: &str) -> Vec<&str> {
     let (mut depth, mut from, mut found) = (0, 0, Vec::new());
     for (at, c) in group.char_indices() {
@@ -237,7 +238,7 @@ fn split_group(group: &str) -> Vec<&str> {
     found
 }
 
-/// A path from the root of the crate; none for one that leads out of it.
+/// Returns a path from the root of the crate; `None` for one that leads out of the crate.
 fn absolute(module: &Module, path: &Module, modules: &BTreeSet<Module>) -> Option<Module> {
     let mut base = module.clone();
     let mut rest = path.as_slice();
@@ -262,14 +263,14 @@ fn absolute(module: &Module, path: &Module, modules: &BTreeSet<Module>) -> Optio
     Some(base)
 }
 
-/// The file in which what a path names is defined.
+/// Returns the module that defines the item of a path.
 fn definer(
     path: &Module,
     modules: &BTreeSet<Module>,
     passed_on: &BTreeMap<(Module, String), Module>,
 ) -> Module {
     let mut path = path.clone();
-    // Names are passed on through a few files at most.
+    // Names are re-exported through a few files at most.
     for _ in 0..8 {
         let known = (0..=path.len())
             .rev()

@@ -1,5 +1,5 @@
 //! Structure of the codebase: which package, folder and file may use which, what core must never
-//! depend on, and that the documents name only existing files.
+//! depend on, and whether the files that documents name exist.
 
 #![allow(clippy::unwrap_used)]
 
@@ -26,8 +26,8 @@ const ARROWS: [(&str, &[&str]); 5] = [
     ("xtask", &[]),
 ];
 
-/// Beginnings of package names that core must not reach: backends, and what belongs to the command
-/// line, the page or a runtime.
+/// Prefixes of the names of packages on which core must not depend: backends, and packages for the
+/// command line, the page or a runtime.
 const KEPT_OUT: [&str; 22] = [
     "burn-autodiff",
     "burn-candle",
@@ -53,7 +53,7 @@ const KEPT_OUT: [&str; 22] = [
     "wgpu",
 ];
 
-/// Pairs of files that may import each other, being one idea in one folder.
+/// Pairs of files that may import each other, since they implement one idea together.
 const PAIRS: [[&str; 2]; 2] = [
     // A manifest lists files, and a file is checked against its line.
     ["bundle/files", "bundle/manifest"],
@@ -76,8 +76,8 @@ fn workspace() -> Metadata {
         .unwrap()
 }
 
-/// Every package that `package` reaches by itself on `target`, with no help from what others in
-/// the workspace switch on. `None` is the machine that runs the tests.
+/// Returns every package on which `package` depends on `target`, without features that only other
+/// packages of the workspace enable. `None` is the machine that runs the tests.
 fn reached(package: &str, target: Option<&str>) -> BTreeSet<String> {
     let mut tree = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     tree.current_dir(root())
@@ -113,7 +113,7 @@ fn packages_depend_on_one_another_only_along_the_arrows() {
     let drawn: BTreeSet<&str> = ARROWS.iter().map(|(name, _)| *name).collect();
     assert_eq!(
         names, drawn,
-        "the packages of the workspace and those in ARROWS"
+        "the packages of the workspace differ from those in ARROWS"
     );
     for (name, allowed) in ARROWS {
         let package = workspace
@@ -124,7 +124,7 @@ fn packages_depend_on_one_another_only_along_the_arrows() {
         for dependency in package.dependencies.iter().map(|d| d.name.as_str()) {
             assert!(
                 !names.contains(dependency) || allowed.contains(&dependency),
-                "{name} depends on {dependency}, allowed are {allowed:?}"
+                "expected {name} to depend on {allowed:?} only, found {dependency}"
             );
         }
     }
@@ -146,7 +146,7 @@ fn core_reaches_no_backend_command_line_page_or_runtime() {
     }
 }
 
-/// The check above is worth something only if it sees a package that must not be there.
+/// Shows that the check above detects a forbidden package.
 #[test]
 fn a_package_with_a_backend_is_recognised_as_such() {
     let packages = reached("espalier-tests", None);
@@ -166,11 +166,17 @@ fn files_and_folders_import_one_another_in_one_direction() {
         let imports = Imports::of(&root().join(package));
         let circles = imports.circles();
         let new: Vec<_> = circles.iter().filter(|c| !pairs.contains(c)).collect();
-        assert!(new.is_empty(), "{package}: files in circles: {new:?}");
+        assert!(
+            new.is_empty(),
+            "{package}: files import each other in cycles: {new:?}"
+        );
         for folder in imports.folders() {
             let circles = imports.side_by_side(&folder).circles();
             let new: Vec<_> = circles.iter().filter(|c| !pairs.contains(c)).collect();
-            assert!(new.is_empty(), "{package}: folders in circles: {new:?}");
+            assert!(
+                new.is_empty(),
+                "{package}: folders import each other in cycles: {new:?}"
+            );
         }
     }
 }
@@ -183,7 +189,7 @@ fn the_arrows_between_folders_are_written_down() {
         let folders = Imports::of(&root().join(package)).side_by_side(&[]);
         for (from, targets) in &folders.uses {
             let named = |module: &Vec<String>| module.first().cloned().unwrap_or_default();
-            // The roots of the programs start everything.
+            // The roots of the programs may import everything.
             if from.is_empty() || targets.is_empty() {
                 continue;
             }
@@ -210,7 +216,7 @@ fn what_comments_cite_of_the_notation_is_there() {
     let mut citations = 0;
     for package in ["core", "trainer", "web", "xtask", "tests"] {
         for file in imports::rust_files(&root.join(package)) {
-            // This test's own examples.
+            // Its citations are examples for this test.
             if file.ends_with("layering/citations.rs") {
                 continue;
             }
@@ -236,7 +242,8 @@ fn documents_name_files_that_exist() {
         .iter()
         .flat_map(|document| {
             let text = std::fs::read_to_string(document).unwrap();
-            // The notes become part of the card beside the weights, and are read there.
+            // The notes become part of the model card, whose links start in the folder of the
+            // weights.
             let notes = ["default", "tiny"]
                 .into_iter()
                 .find(|model| document.ends_with(format!("trainer/configs/{model}-notes.md")));
@@ -281,8 +288,8 @@ fn a_name_is_taken_for_a_file_of_the_repository_only_where_it_is_one() {
     assert!(!exists(&root, "xtask/src/gone.rs") && !exists(&root, "tests/tests/none*.rs"));
 }
 
-/// All `.md` files, without what is built, downloaded or written by runs. The change log speaks of
-/// the past and may name what is gone.
+/// Returns all `.md` files except built, downloaded and generated ones. The change log is left out
+/// too: it may name files that no longer exist.
 fn documents(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -300,8 +307,8 @@ fn documents(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Names in backticks that begin with a folder of the repository or are those of documents at its
-/// top level, and relative link targets; fenced code is left out.
+/// Returns relative link targets, and names in backticks that begin with a folder of the repository
+/// or are those of documents at its top level; fenced code is skipped.
 fn named_files(text: &str, root: &Path) -> BTreeSet<String> {
     let prose = without_fences(text);
     let quoted = prose
@@ -344,7 +351,7 @@ fn is_source_folder(name: &str, root: &Path) -> bool {
     !name.is_empty() && !name.contains('*') && !built.contains(&name) && root.join(name).is_dir()
 }
 
-/// Whether a path exists below `base`; `*` stands for any part of one name.
+/// Returns whether a path exists below `base`; `*` stands for any part of one name.
 fn exists(base: &Path, path: &str) -> bool {
     let mut found = vec![base.to_path_buf()];
     for name in path

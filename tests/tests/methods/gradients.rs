@@ -1,4 +1,4 @@
-//! Gradients against central differences, and where directions vanish.
+//! Gradients against central differences, and finite gradients where directions vanish.
 
 use std::f64::consts::PI;
 
@@ -13,7 +13,7 @@ use espalier_tests::values;
 
 use super::{relations, scalar, tensor, total};
 
-/// The gradient of every entry equals its central difference.
+/// Asserts that the gradient of every entry equals its central difference.
 fn differentiates(base: &[f64], loss: impl Fn(&[f64], &Device) -> (Tensor<1>, Tensor<1>)) {
     let device = Device::flex().autodiff();
     let (value, input) = loss(base, &device);
@@ -30,7 +30,7 @@ fn differentiates(base: &[f64], loss: impl Fn(&[f64], &Device) -> (Tensor<1>, Te
         let tolerance = 1e-5 * known.abs().max(1.0);
         assert!(
             (found - known).abs() <= tolerance,
-            "entry {i}: {found}, expected {known}"
+            "entry {i}: expected {known}, found {found}"
         );
     }
 }

@@ -32,12 +32,12 @@ fn total(loss: &LossTerms) -> f64 {
     values(loss.total.clone().inner())[0]
 }
 
-/// Tangent features of notation 9.2 in `f64`.
+/// Returns the tangent features of notation 9.2 in `f64`.
 fn features(role: usize, device: &Device) -> Tensor<2> {
     toy_features(role, device, DType::F64)
 }
 
-/// Unit vector.
+/// Returns the unit vector in the direction of `v`, `[1, n]`.
 fn unit(v: &[f64], device: &Device) -> Tensor<2> {
     normalize(tensor(v.to_vec(), [1, v.len()], device))
 }

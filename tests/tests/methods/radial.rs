@@ -47,7 +47,7 @@ fn radial_angles_have_the_reference_values() {
     );
 }
 
-/// Vector of text `k` in notation 9.3 (b).
+/// Returns the vector of text `k` in notation 9.3.
 fn text(k: usize) -> [f64; 4] {
     let k = k as f64;
     std::array::from_fn(|j| {

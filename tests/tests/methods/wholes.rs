@@ -1,4 +1,4 @@
-//! Visual hierarchies (notation 9.6), ATMG and what they are made of.
+//! Visual hierarchies (notation 9.6), ATMG, and the functions on which they are built.
 
 use burn::tensor::Device;
 use espalier_core::geometry::{cone, lorentz};
