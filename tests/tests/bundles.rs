@@ -8,7 +8,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
-use espalier_core::caption::{Captioner, Opening, Rung};
+use espalier_core::caption::{BundleLoader, Captioner, Rung};
 use espalier_tests::browser::PARTS;
 use espalier_tests::models::{shipped, tiny};
 use espalier_tests::photos::{landscape, noise};
@@ -62,15 +62,15 @@ fn texts(ladder: &[Rung]) -> Vec<&str> {
 #[test]
 fn pieces_in_any_order_give_the_answers_of_the_whole() {
     let (folder, bytes, manifest) = pieces();
-    let mut opening = Opening::new(&bytes, &Device::flex()).unwrap();
+    let mut bundle_loader = BundleLoader::new(&bytes, &Device::flex()).unwrap();
     let mut first: Vec<_> = manifest.first_of(&PARTS).collect();
     assert!(first.iter().filter(|f| f.part == Part::Image).count() == 2);
     first.reverse();
     for file in first {
         let content = fs::read(folder.path().join(&file.path)).unwrap();
-        opening = opening.with(file.check(content).unwrap()).unwrap();
+        bundle_loader = bundle_loader.with(file.check(content).unwrap()).unwrap();
     }
-    let mut pieced = opening.finish().unwrap();
+    let mut pieced = bundle_loader.finish().unwrap();
     let at_once = whole(&tiny());
     let photo = landscape(200, 150);
     let point = embedding(&pieced, &photo);
@@ -140,7 +140,7 @@ fn of_noise_and_plain_colour_nothing_is_said_that_tells_anything() {
             let known = captioner.classifier().taxonomy();
             let stop = known.find(&taxonomy.stop).unwrap();
             let model = bundle.display();
-            assert!(!known.tells(stop), "{model}: {:?}", taxonomy.path);
+            assert!(!known.is_informative(stop), "{model}: {:?}", taxonomy.path);
         }
     }
 }
@@ -150,12 +150,12 @@ fn a_piece_that_is_missing_or_damaged_or_strange_is_named() {
     let (folder, bytes, manifest) = pieces();
     let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
     let open = |without: &str| {
-        let mut opening = Opening::new(&bytes, &Device::flex()).unwrap();
+        let mut bundle_loader = BundleLoader::new(&bytes, &Device::flex()).unwrap();
         for file in manifest.first_of(&PARTS).filter(|f| f.path != without) {
             let checked = file.check(read(&file.path)).unwrap();
-            opening = opening.with(checked).unwrap();
+            bundle_loader = bundle_loader.with(checked).unwrap();
         }
-        opening
+        bundle_loader
     };
     for missing in ["image-1.safetensors", "image.safetensors", "captions.json"] {
         let error = open(missing).finish().unwrap_err().to_string();

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use espalier_core::geometry::{Form, cone, lorentz};
+use espalier_core::geometry::{AngleFormula, cone, lorentz};
 use espalier_tests::{close, values};
 use proptest::prelude::*;
 
@@ -188,7 +188,7 @@ fn everything_is_finite(a: &[f32], b: &[f32], curv: f32) {
         ("half_aperture", |x, _, c| cone::half_aperture(x, c)),
         ("exterior_angle", cone::exterior_angle),
         ("entailment_gap", |x, y, c| {
-            cone::entailment_gap(x, y, c, 1.2, Form::Stable)
+            cone::entailment_gap(x, y, c, 1.2, AngleFormula::Stable)
         }),
     ];
     for (name, function) in functions {

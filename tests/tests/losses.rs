@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use espalier_core::geometry::{Form, lorentz};
+use espalier_core::geometry::{AngleFormula, lorentz};
 use espalier_core::loss::{HycoclipPoints, HycoclipWeights, LossTerms, clip, hycoclip};
 use espalier_core::math::normalize;
 use espalier_tests::{close, toy_features, values};
@@ -14,7 +14,7 @@ fn scalar<const D: usize>(v: f64, device: &Device, dtype: DType) -> Tensor<D> {
     Tensor::<1>::from_data(TensorData::new(vec![v], [1]), (device, dtype)).reshape([1; D])
 }
 
-fn toy_hycoclip(curv: f64, form: Form, device: &Device, dtype: DType) -> LossTerms {
+fn toy_hycoclip(curv: f64, form: AngleFormula, device: &Device, dtype: DType) -> LossTerms {
     let c = scalar::<2>(curv, device, dtype);
     let lift = |role| lorentz::exp_map0(toy_features(role, device, dtype), c.clone());
     let points = HycoclipPoints {
@@ -78,10 +78,10 @@ fn hycoclip_terms(loss: &LossTerms) -> [f64; 7] {
 fn hycoclip_on_the_toy_batch_has_the_reference_terms_in_f64() {
     let device = Device::flex();
     for (c, known) in TABLE {
-        let literal = toy_hycoclip(c, Form::Literal(1e-8), &device, DType::F64);
+        let literal = toy_hycoclip(c, AngleFormula::Literal(1e-8), &device, DType::F64);
         close(&hycoclip_terms(&literal), &known, 1e-9);
         // The stable angles differ from the published ones by the eps in their denominators.
-        let stable = toy_hycoclip(c, Form::Stable, &device, DType::F64);
+        let stable = toy_hycoclip(c, AngleFormula::Stable, &device, DType::F64);
         close(&hycoclip_terms(&stable), &known, 1e-6);
     }
 }
@@ -90,7 +90,7 @@ fn hycoclip_on_the_toy_batch_has_the_reference_terms_in_f64() {
 fn hycoclip_on_the_toy_batch_has_the_reference_terms_in_f32() {
     let device = Device::flex();
     for (c, known) in TABLE {
-        let found = hycoclip_terms(&toy_hycoclip(c, Form::Stable, &device, DType::F32));
+        let found = hycoclip_terms(&toy_hycoclip(c, AngleFormula::Stable, &device, DType::F32));
         for (f, k) in found.iter().zip(known) {
             assert!(
                 (f - k).abs() <= 1e-5 * k,

@@ -6,7 +6,7 @@
 use std::f64::consts::PI;
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use espalier_core::geometry::{Form, Join, lorentz, product};
+use espalier_core::geometry::{AngleFormula, DistanceReduction, lorentz, product};
 use espalier_core::loss::{
     Chains, HycoclipPoints, HycoclipWeights, ImageApex, Lineages, LossTerms, MarginSide, PairTerm,
     RadialWeights, RcmeWeights, Relations, RootMode, atmg, clip, hycoclip, meru, parts,
@@ -63,7 +63,7 @@ impl Given {
         normalize(self.tensor(numbers(99, D), [1, D]))
     }
 
-    fn phyclip(&self, join: Join) -> LossTerms {
+    fn phyclip(&self, join: DistanceReduction) -> LossTerms {
         let spread: Vec<f64> = (0..K)
             .map(|i| 0.5 + 1.5 * i as f64 / (K - 1) as f64)
             .collect();
@@ -150,7 +150,7 @@ impl Given {
                 self.c(),
                 self.scale(),
                 0.2,
-                Form::Stable,
+                AngleFormula::Stable,
             ),
             "hycoclip" => {
                 let points = HycoclipPoints {
@@ -161,8 +161,8 @@ impl Given {
                 };
                 hycoclip(&points, self.c(), self.scale(), weights)
             }
-            "phyclip_l1" => self.phyclip(Join::L1),
-            "phyclip_l2" => self.phyclip(Join::L2),
+            "phyclip_l1" => self.phyclip(DistanceReduction::L1),
+            "phyclip_l2" => self.phyclip(DistanceReduction::L2),
             "atmg" => atmg(
                 self.lift(0),
                 self.lift(1),

@@ -4,14 +4,14 @@
 
 use burn::tensor::Device;
 use espalier_core::bundle::{BundleFiles, Manifest};
-use espalier_core::caption::{Captioner, PlacedBy, Question, TextPlace, Texts};
+use espalier_core::caption::{Captioner, PlacedBy, Question, TextEmbedder, TextPlace};
 use espalier_core::project::Disk;
 use espalier_tests::models::tiny;
 use espalier_tests::photos::landscape;
 
 struct Model {
     captioner: Captioner,
-    texts: Texts,
+    texts: TextEmbedder,
 }
 
 fn model() -> Model {
@@ -28,7 +28,7 @@ fn model() -> Model {
     let device = Device::flex();
     Model {
         captioner: Captioner::open(&bytes, &files, &device).unwrap(),
-        texts: Texts::open(&manifest, &files, &device).unwrap(),
+        texts: TextEmbedder::open(&manifest, &files, &device).unwrap(),
     }
 }
 
@@ -93,8 +93,8 @@ fn a_phrase_is_weighed_by_similarity_cone_and_common_ancestor() {
     let point = pollster::block_on(texts.embed(&[taxonomy.name(leaf)]))
         .unwrap()
         .remove(0);
-    let weigh = |node| {
-        captioner.weigh(
+    let explain = |node| {
+        captioner.explain(
             classifier,
             Question {
                 phrase: &point,
@@ -106,7 +106,7 @@ fn a_phrase_is_weighed_by_similarity_cone_and_common_ancestor() {
             },
         )
     };
-    let own = weigh(leaf);
+    let own = explain(leaf);
     // The photo's own label: the two paths are the same.
     assert_eq!(own.common, own.concept);
     assert!(
@@ -129,7 +129,7 @@ fn a_phrase_is_weighed_by_similarity_cone_and_common_ancestor() {
                 || !path.steps.iter().any(|s| s.0 == **ix)
         })
         .unwrap();
-    let apart = weigh(other);
+    let apart = explain(other);
     assert_eq!(apart.concept, taxonomy.node(other).id);
     assert_eq!(apart.common, taxonomy.node(taxonomy.common(leaf, other)).id);
     assert!(apart.common_p >= apart.p);

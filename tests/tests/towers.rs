@@ -8,17 +8,17 @@ use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
 use espalier_core::input::{TokenBatch, Tokenizer};
 use espalier_core::model::{DualEncoder, Preset};
-use espalier_trainer::config::Trains;
+use espalier_trainer::config::Trainable;
 use espalier_trainer::config::{MethodName, Precision, TrainConfig};
 use espalier_trainer::data::{Batch, BatchSpec, BatchStream, Position, Synthetic};
 use espalier_trainer::fit::optimise::{optimizer, with_stable_ids};
 use espalier_trainer::fit::step::{StepReport, Task};
-use espalier_trainer::fit::towers::Pieces;
+use espalier_trainer::fit::towers::MicroBatching;
 use espalier_trainer::model_file::MERGES;
 
 const SAMPLES: usize = 5;
 
-const WHOLE: Pieces = Pieces {
+const WHOLE: MicroBatching = MicroBatching {
     threads: 1,
     passes: 1,
     precision: Precision::Fp32,
@@ -54,8 +54,8 @@ fn start() -> DualEncoder {
 fn step(
     model: &DualEncoder,
     batch: &Batch,
-    trains: Trains,
-    pieces: Pieces,
+    trains: Trainable,
+    pieces: MicroBatching,
 ) -> (DualEncoder, StepReport) {
     let defaults = defaults();
     let task = Task {
@@ -94,7 +94,7 @@ fn weights(model: &impl Module) -> Vec<f32> {
 #[test]
 fn pieces_and_passes_give_the_step_of_the_whole_batch() {
     let (model, batch) = (start(), batch());
-    let (moved, whole) = step(&model, &batch, Trains::ALL, WHOLE);
+    let (moved, whole) = step(&model, &batch, Trainable::ALL, WHOLE);
     let (before, after) = (weights(&model), weights(&moved));
     let moves = |a: &[f32], b: &[f32]| -> f32 { a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum() };
     let distance = moves(&before, &after);
@@ -112,13 +112,13 @@ fn pieces_and_passes_give_the_step_of_the_whole_batch() {
         (2, 1, true),
     ];
     for (threads, passes, checkpointing) in cuts {
-        let pieces = Pieces {
+        let pieces = MicroBatching {
             threads,
             passes,
             checkpointing,
             ..WHOLE
         };
-        let (moved, report) = step(&model, &batch, Trains::ALL, pieces);
+        let (moved, report) = step(&model, &batch, Trainable::ALL, pieces);
         for ((name, expected), (_, found)) in whole.values.iter().zip(&report.values) {
             assert!(
                 (expected - found).abs() < 1e-4 * expected.abs().max(1.0),
@@ -136,12 +136,12 @@ fn pieces_and_passes_give_the_step_of_the_whole_batch() {
 #[test]
 fn half_precision_stays_near_and_weights_stay_whole() {
     let (model, batch) = (start(), batch());
-    let (_, whole) = step(&model, &batch, Trains::ALL, WHOLE);
-    let half = Pieces {
+    let (_, whole) = step(&model, &batch, Trainable::ALL, WHOLE);
+    let half = MicroBatching {
         precision: Precision::Bf16,
         ..WHOLE
     };
-    let (moved, report) = step(&model, &batch, Trains::ALL, half);
+    let (moved, report) = step(&model, &batch, Trainable::ALL, half);
     assert!(report.broken().is_empty(), "{report:?}");
     let (expected, found) = (whole.get("loss").unwrap(), report.get("loss").unwrap());
     assert!(
@@ -158,11 +158,11 @@ fn a_locked_tower_stays_as_it_is() {
     let (model, batch) = (start(), batch());
     let mut locked = model.clone();
     locked.text = locked.text.no_grad();
-    let trains = Trains {
+    let trains = Trainable {
         text: false,
-        ..Trains::ALL
+        ..Trainable::ALL
     };
-    let two = Pieces {
+    let two = MicroBatching {
         threads: 2,
         ..WHOLE
     };

@@ -19,14 +19,14 @@ use clap::Parser;
 use espalier_core::input::TokenBatch;
 use espalier_core::loss::{self, HycoclipPoints, HycoclipWeights};
 use espalier_core::model::{DualConfig, DualEncoder, Lift, LiftKind, Preset};
-use espalier_trainer::config::Trains;
+use espalier_trainer::config::Trainable;
 use espalier_trainer::config::{MethodName, Precision, TrainConfig};
 use espalier_trainer::data::records::random::{Purpose, Random};
 use espalier_trainer::data::{Batch, BrokenCounts, ImageBatch, Pictures, Position};
-use espalier_trainer::fit::inputs::{ImageTensor, Seen, StepInputs};
+use espalier_trainer::fit::inputs::{ImageTensor, ImageView, StepInputs};
 use espalier_trainer::fit::optimise::{clip_norm, optimizer, with_stable_ids};
 use espalier_trainer::fit::step::Task;
-use espalier_trainer::fit::towers::Pieces;
+use espalier_trainer::fit::towers::MicroBatching;
 use espalier_trainer::tensors::picture_tensor;
 use serde_json::{Value, json};
 
@@ -174,8 +174,8 @@ fn new_task(architecture: &DualConfig, pieces: usize) -> anyhow::Result<Task> {
         patch_keep: 1.0,
         patches: architecture.vision.patches(),
         half_steps: 0,
-        trains: Trains::ALL,
-        pieces: Pieces {
+        trains: Trainable::ALL,
+        pieces: MicroBatching {
             threads: pieces,
             passes: 1,
             precision: Precision::Fp32,
@@ -250,7 +250,7 @@ fn sections(mut task: Task, batch: &Batch, args: &Args) -> Value {
         };
         task.model = task.model.clamped();
         part("clamp the scalars");
-        let inputs = StepInputs::new(batch, Seen::default(), &task.root, &task.device);
+        let inputs = StepInputs::new(batch, ImageView::default(), &task.root, &task.device);
         part("batch to tensors");
         let model = &task.model;
         let both = match (inputs.images.clone(), inputs.box_images.clone()) {

@@ -9,7 +9,7 @@ mod rank_text;
 mod recipes;
 mod rules;
 mod schedule;
-mod trains;
+mod trainable;
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ pub use precision::Precision;
 pub use rank_text::RankText;
 use recipes::{layer_text, method_layer};
 pub use schedule::Schedule;
-pub use trains::Trains;
+pub use trainable::Trainable;
 
 /// Kind of the training data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]

@@ -1,4 +1,4 @@
-//! The page: creates the shell and mounts the components into the surrounding HTML.
+//! The page: creates the controller and mounts the components into the surrounding HTML.
 
 use leptos::mount::mount_to;
 use leptos::portal::Portal;
@@ -6,13 +6,13 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 use web_sys::HtmlElement;
 
-use crate::bench::Bench;
 use crate::components::{
-    BenchView, Folder, Outcome, PhotoDrop, Picked, Status, StoragePanel, samples,
+    Folder, Outcome, PhotoDrop, Picked, Status, StoragePanel, WorkspaceView, samples,
 };
+use crate::controller::AppController;
 use crate::load::DEFAULT_MODEL;
-use crate::shell::Shell;
 use crate::state::link::Link;
+use crate::workspace::Workspace;
 
 /// Mounts the page in the element `app` of the HTML shell.
 pub fn start() {
@@ -57,19 +57,19 @@ fn App(
     let link = Link::from_query(&query);
     let model = link.models.first().cloned();
     let model = model.unwrap_or_else(|| DEFAULT_MODEL.to_owned());
-    let shell = Shell::new(base, model, link.backend);
+    let controller = AppController::new(base, model, link.backend);
     let sample = link.sample.clone();
-    let bench = Bench::new(shell, link);
-    provide_context(shell);
-    provide_context(bench);
-    provide_context(Folder::new(bench));
+    let workspace = Workspace::new(controller, link);
+    provide_context(controller);
+    provide_context(workspace);
+    provide_context(Folder::new(workspace));
     provide_context(Picked::default());
     // The surrounding HTML makes room for the answer once there is a photo.
     Effect::new(move |_| {
         let Some(body) = document().body() else {
             return;
         };
-        let _ = if shell.session.with(|session| session.work.is_some()) {
+        let _ = if controller.session.with(|session| session.work.is_some()) {
             body.set_attribute("data-given", "")
         } else {
             body.remove_attribute("data-given")
@@ -77,13 +77,13 @@ fn App(
     });
     let foot = document().get_element_by_id("kept");
     if let Some(sample) = sample {
-        samples::read(shell, sample);
+        samples::read(controller, sample);
     }
     view! {
         <PhotoDrop />
         <Outcome />
-        <BenchView />
+        <WorkspaceView />
         <Status />
-        {foot.map(|mount| view! { <Portal mount><StoragePanel shell /></Portal> })}
+        {foot.map(|mount| view! { <Portal mount><StoragePanel controller /></Portal> })}
     }
 }

@@ -6,8 +6,8 @@
 //! 2. [`state::session`]: the page's state, as one value and one pure function.
 //! 3. [`load`]: loads a model from its manifest into verified bytes, with a progress bar.
 //! 4. `engine::worker` and `engine::client`: the two sides of the protocol.
-//! 5. `shell` and `components`: execute the session's commands and display its state.
-//! 6. [`messages::ask`] and `bench`: follow-up queries beyond a photo's first answer.
+//! 5. `controller` and `components`: execute the session's commands and display its state.
+//! 6. [`messages::ask`] and `workspace`: follow-up queries beyond a photo's first answer.
 //!
 //! The pure parts also build and are tested natively; browser code is built for wasm32 only. The
 //! page uses only the types of core, each worker uses all of it: see `Cargo.toml` for the features
@@ -30,12 +30,12 @@ pub mod app;
 #[cfg(target_arch = "wasm32")]
 pub mod asking;
 #[cfg(target_arch = "wasm32")]
-pub mod bench;
-#[cfg(target_arch = "wasm32")]
 pub mod components;
+#[cfg(target_arch = "wasm32")]
+pub mod controller;
 #[cfg(target_arch = "wasm32")]
 pub mod keep;
 #[cfg(target_arch = "wasm32")]
 pub mod photo;
 #[cfg(target_arch = "wasm32")]
-pub mod shell;
+pub mod workspace;

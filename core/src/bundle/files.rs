@@ -24,12 +24,12 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 
 /// A file whose length and hash match the manifest.
 #[derive(Clone, Debug)]
-pub struct Checked {
+pub struct VerifiedFile {
     pub(super) file: BundleFile,
     pub(super) bytes: Vec<u8>,
 }
 
-impl Checked {
+impl VerifiedFile {
     /// Returns the manifest's entry of the file.
     #[must_use]
     pub fn file(&self) -> &BundleFile {
@@ -86,8 +86,8 @@ impl BundleFiles {
     /// Stores the content of a verified file.
     ///
     /// # Errors
-    /// As [`Checked::into_content`].
-    pub fn insert(&mut self, file: Checked) -> Result<()> {
+    /// As [`VerifiedFile::into_content`].
+    pub fn insert(&mut self, file: VerifiedFile) -> Result<()> {
         let path = file.file.path.clone();
         self.files.insert(path, file.into_content()?);
         Ok(())

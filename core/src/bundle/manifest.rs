@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::files::{Checked, sha256_hex};
+use super::files::{VerifiedFile, sha256_hex};
 use crate::error::{CoreError, Result};
 use crate::geometry::Space;
 use crate::input::Preprocess;
@@ -60,7 +60,7 @@ impl BundleFile {
     ///
     /// # Errors
     /// [`CoreError::Bundle`] naming the file when their length or hash differs.
-    pub fn check(&self, bytes: Vec<u8>) -> Result<Checked> {
+    pub fn check(&self, bytes: Vec<u8>) -> Result<VerifiedFile> {
         let wrong = |reason| {
             Err(CoreError::Bundle {
                 file: self.path.clone(),
@@ -81,7 +81,7 @@ impl BundleFile {
                 self.sha256
             ));
         }
-        Ok(Checked {
+        Ok(VerifiedFile {
             file: self.clone(),
             bytes,
         })

@@ -7,6 +7,6 @@ pub mod files;
 pub mod manifest;
 pub mod packed;
 
-pub use files::{BundleFiles, Checked, sha256_hex};
+pub use files::{BundleFiles, VerifiedFile, sha256_hex};
 pub use manifest::{BundleFile, FORMAT, Manifest, Part};
 pub use packed::pack;

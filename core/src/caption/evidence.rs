@@ -37,7 +37,7 @@ pub struct Evidence {
 
 /// The inputs that depend on the photo but not on the node.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Seen {
+pub struct ImageEvidence {
     /// Largest logit of a label, times the scale of the calibration.
     pub best: f64,
     /// Radius of the embedding.
@@ -51,7 +51,7 @@ impl Evidence {
     /// times each value of `seen`: if even the nearest label is far, this is stronger evidence
     /// against that label than against the nodes above it.
     #[must_use]
-    pub fn inputs(&self, share: f64, labels_below: usize, seen: Seen) -> [f64; INPUTS] {
+    pub fn inputs(&self, share: f64, labels_below: usize, seen: ImageEvidence) -> [f64; INPUTS] {
         let share = share.clamp(LEAST_SHARE, 1.0 - LEAST_SHARE);
         let standard = |value: f64, [mean, deviation]: [f64; 2]| (value - mean) / deviation;
         let odds = (share / (1.0 - share)).ln();
@@ -73,14 +73,14 @@ impl Evidence {
 
     /// Probability that a photo of some label shows a node; in `(0, 1)`.
     #[must_use]
-    pub fn probability(&self, share: f64, labels_below: usize, seen: Seen) -> f64 {
+    pub fn probability(&self, share: f64, labels_below: usize, seen: ImageEvidence) -> f64 {
         logistic(&self.inputs(share, labels_below, seen), &self.weights)
     }
 
     /// Like [`probability`](Self::probability), for a photo that may show no label at all. A path
     /// continues while this reaches the threshold.
     #[must_use]
-    pub fn support(&self, share: f64, labels_below: usize, seen: Seen) -> f64 {
+    pub fn support(&self, share: f64, labels_below: usize, seen: ImageEvidence) -> f64 {
         let weights = self.stop_weights.as_ref().unwrap_or(&self.weights);
         logistic(&self.inputs(share, labels_below, seen), weights)
     }
@@ -126,8 +126,8 @@ mod tests {
         }
     }
 
-    fn seen(best: f64) -> Seen {
-        Seen { best, radius: 1.0 }
+    fn seen(best: f64) -> ImageEvidence {
+        ImageEvidence { best, radius: 1.0 }
     }
 
     #[test]

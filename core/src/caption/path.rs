@@ -1,7 +1,7 @@
 //! The path of a photo in the taxonomy, and the depth to which the evidence supports it.
 
 use super::calibration::Calibration;
-use super::evidence::{Evidence, Seen};
+use super::evidence::{Evidence, ImageEvidence};
 use super::files;
 use super::index::embedding_rows;
 use crate::bundle::BundleFiles;
@@ -20,7 +20,7 @@ pub struct TaxonomyPath {
 
 /// A photo's path and its probability of every node of a taxonomy.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct Placement {
     /// Its path.
     pub path: TaxonomyPath,
     /// Probability of each node, in the order of [`Taxonomy::nodes`].
@@ -146,7 +146,7 @@ impl Classifier {
             .evidence
             .as_ref()
             .filter(|_| asked.is_empty());
-        let seen = Seen {
+        let seen = ImageEvidence {
             best: self.calibration.scale * logits.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             radius: space.radius(picture),
         };
@@ -154,7 +154,7 @@ impl Classifier {
             [] => self.calibration.known(seen.radius),
             _ => 1.0,
         };
-        let by = |model: fn(&Evidence, f64, usize, Seen) -> f64| {
+        let by = |model: fn(&Evidence, f64, usize, ImageEvidence) -> f64| {
             let of = |(i, share): (usize, &f32)| {
                 let ix = NodeIx(i as u32);
                 match evidence {
@@ -214,11 +214,11 @@ impl Classifier {
 
     /// The path of a photo and the [`probabilities`](Self::probabilities) of all nodes.
     #[must_use]
-    pub fn place(&self, space: &Space, picture: &[f32], below: Option<NodeIx>) -> Place {
+    pub fn place(&self, space: &Space, picture: &[f32], below: Option<NodeIx>) -> Placement {
         let Judged { shares, p, support } = self.judge(space, picture, below);
         let supported = |ix: NodeIx| f64::from(support[ix.index()]) >= self.threshold_of(ix);
         let descent = descend(&self.taxonomy, &shares, &p, supported);
-        Place {
+        Placement {
             path: TaxonomyPath {
                 steps: descent.path,
                 stop: descent.stop,
@@ -231,7 +231,8 @@ impl Classifier {
     fn threshold_of(&self, node: NodeIx) -> f64 {
         let taxonomy = &self.taxonomy;
         let parent = taxonomy.node(node).parents.first();
-        let is_first = taxonomy.tells(node) && !parent.is_some_and(|ix| taxonomy.tells(*ix));
+        let is_first =
+            taxonomy.is_informative(node) && !parent.is_some_and(|ix| taxonomy.is_informative(*ix));
         let first = self.calibration.first_threshold.filter(|_| is_first);
         first.unwrap_or(self.calibration.threshold)
     }
@@ -396,14 +397,14 @@ mod tests {
                 ..classifier.calibration().clone()
             };
             let found = classifier.clone().with_calibration(calibration);
-            found.map(|c| c.path(&space, &[0.0, 1.0]).stop)
+            found.map(|c| c.path(&space, &[0.0, 1.0]).stop).ok()
         };
         let steps = classifier.path(&space, &[0.0, 1.0]).steps;
         let above_all = f64::from(steps[1].1) + 0.01;
-        assert_eq!(stop(above_all, None), Ok(0));
+        assert_eq!(stop(above_all, None), Some(0));
         let first = f64::from(steps[1].1) - 0.01;
-        assert_eq!(stop(above_all, Some(first)), Ok(1));
-        assert!(stop(0.5, Some(0.6)).is_err());
+        assert_eq!(stop(above_all, Some(first)), Some(1));
+        assert_eq!(stop(0.5, Some(0.6)), None, "above the threshold");
     }
 
     #[test]

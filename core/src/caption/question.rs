@@ -65,7 +65,7 @@ pub struct Verdict {
 impl Captioner {
     /// Compares a phrase with a photo; `classifier` is the bundle's own or a visitor's.
     #[must_use]
-    pub fn weigh(&self, classifier: &Classifier, question: Question<'_>) -> Verdict {
+    pub fn explain(&self, classifier: &Classifier, question: Question<'_>) -> Verdict {
         let Question {
             phrase,
             photo,

@@ -90,7 +90,7 @@ pub fn pairwise_exterior_angle<const D: usize>(
 
 /// How angles and apertures are evaluated.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Form {
+pub enum AngleFormula {
     /// [`exterior_angle`] and [`half_aperture`]: exact; values and gradients are finite everywhere.
     Stable,
     /// [`literal_angle`] and [`literal_aperture`] with this `eps`: the published formulas, for
@@ -138,11 +138,11 @@ pub fn entailment_gap<const D: usize>(
     y: Tensor<D>,
     c: Tensor<D>,
     eta: f64,
-    form: Form,
+    form: AngleFormula,
 ) -> Tensor<D> {
     let (angle, aperture) = match form {
-        Form::Stable => (exterior_angle(x.clone(), y, c.clone()), half_aperture(x, c)),
-        Form::Literal(eps) => (
+        AngleFormula::Stable => (exterior_angle(x.clone(), y, c.clone()), half_aperture(x, c)),
+        AngleFormula::Literal(eps) => (
             literal_angle(x.clone(), y, c.clone(), eps),
             literal_aperture(x, c, eps),
         ),

@@ -24,7 +24,7 @@ pub mod radial;
 pub mod space;
 pub mod walk;
 
-pub use cone::{Form, MIN_RADIUS, entailment_gap, exterior_angle, half_aperture};
+pub use cone::{AngleFormula, MIN_RADIUS, entailment_gap, exterior_angle, half_aperture};
 pub use curvature::{Curvature, LogScalar, LogScalarConfig};
-pub use product::Join;
+pub use product::DistanceReduction;
 pub use space::Space;

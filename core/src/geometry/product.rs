@@ -14,7 +14,7 @@ pub const EPS: f64 = 1e-6;
 
 /// How the distances of the factors are combined into one.
 #[derive(Config, Debug, Copy, PartialEq, Eq)]
-pub enum Join {
+pub enum DistanceReduction {
     /// Mean of the distances. The paper writes the sum; the published code takes the mean. The
     /// logit scale is bounded, so the two are different models.
     L1,
@@ -49,12 +49,17 @@ pub fn flatten(points: Tensor<3>) -> Tensor<2> {
 /// # Shapes
 /// `x [k, b1, d]`, `y [k, b2, d]`, `c [k, 1, 1] -> [b1, b2]`
 #[must_use]
-pub fn pairwise_dist(x: Tensor<3>, y: Tensor<3>, c: Tensor<3>, join: Join) -> Tensor<2> {
+pub fn pairwise_dist(
+    x: Tensor<3>,
+    y: Tensor<3>,
+    c: Tensor<3>,
+    join: DistanceReduction,
+) -> Tensor<2> {
     let each = lorentz::pairwise_dist_eps(x, y, c, EPS);
     match join {
-        Join::L1 => each.mean_dim(0).squeeze_dim(0),
+        DistanceReduction::L1 => each.mean_dim(0).squeeze_dim(0),
         // Each distance is at least acosh(1 + eps) / sqrt(c), so the root has a finite derivative.
-        Join::L2 => (each.clone() * each).mean_dim(0).sqrt().squeeze_dim(0),
+        DistanceReduction::L2 => (each.clone() * each).mean_dim(0).sqrt().squeeze_dim(0),
     }
 }
 

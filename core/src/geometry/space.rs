@@ -11,7 +11,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::cone::MIN_RADIUS;
-use super::product::Join;
+use super::product::DistanceReduction;
 use super::radial::CONE_RADIUS;
 use crate::math::EPS;
 
@@ -36,7 +36,7 @@ pub enum Space {
         /// Minus the curvature of each factor.
         curvatures: Vec<f64>,
         /// How distances are combined.
-        join: Join,
+        join: DistanceReduction,
     },
 }
 
@@ -143,10 +143,14 @@ impl Space {
         match self {
             Self::Sphere { .. } => dot(x, y),
             Self::Lorentz { .. } => -mean(&self.each(x, y, Hyperboloid::dist)),
-            Self::Product { join: Join::L1, .. } => -mean(&self.each(x, y, Hyperboloid::dist)),
-            Self::Product { join: Join::L2, .. } => {
-                -mean(&self.each(x, y, |h, x, y| h.dist(x, y).powi(2))).sqrt()
-            }
+            Self::Product {
+                join: DistanceReduction::L1,
+                ..
+            } => -mean(&self.each(x, y, Hyperboloid::dist)),
+            Self::Product {
+                join: DistanceReduction::L2,
+                ..
+            } => -mean(&self.each(x, y, |h, x, y| h.dist(x, y).powi(2))).sqrt(),
         }
     }
 
@@ -248,7 +252,7 @@ mod tests {
         };
         let space = Space::Product {
             curvatures: curvatures.clone(),
-            join: Join::L1,
+            join: DistanceReduction::L1,
         };
         let picture = point(0.0, 0.0);
         let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-6, "{a} {b}");

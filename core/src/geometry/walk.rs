@@ -57,14 +57,14 @@ fn exp0(v: &[f64], c: f64) -> Vec<f32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Join;
+    use super::super::DistanceReduction;
     use super::*;
 
     #[test]
     fn radii_fall_evenly_on_the_way_to_the_root() {
         let space = Space::Product {
             curvatures: vec![0.5, 2.0],
-            join: Join::L1,
+            join: DistanceReduction::L1,
         };
         let from = [0.3, -1.2, 2.0, 0.4];
         let whole = space.radius(&from);

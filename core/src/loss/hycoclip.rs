@@ -8,7 +8,7 @@ use burn::tensor::Tensor;
 
 use super::contrastive::cross_entropy_diagonal;
 use super::terms::LossTerms;
-use crate::geometry::{Form, cone, lorentz};
+use crate::geometry::{AngleFormula, cone, lorentz};
 
 /// Cone width factor between modalities, text to image.
 pub const ETA_INTER: f64 = 0.7;
@@ -41,7 +41,7 @@ pub struct HycoclipWeights {
     /// Weight of the entailment term.
     pub entail: f64,
     /// Formula of the angles.
-    pub form: Form,
+    pub form: AngleFormula,
 }
 
 impl Default for HycoclipWeights {
@@ -50,7 +50,7 @@ impl Default for HycoclipWeights {
             eta_inter: ETA_INTER,
             eta_intra: ETA_INTRA,
             entail: ENTAIL_WEIGHT,
-            form: Form::Stable,
+            form: AngleFormula::Stable,
         }
     }
 }

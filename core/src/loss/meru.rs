@@ -4,7 +4,7 @@ use burn::tensor::Tensor;
 
 use super::contrastive::contrastive;
 use super::terms::LossTerms;
-use crate::geometry::{Form, cone, lorentz};
+use crate::geometry::{AngleFormula, cone, lorentz};
 
 /// Computes `contrastive + weight * entail`: a contrastive loss on distances, and entailment with
 /// captions as apexes. The published `weight` is [`ENTAIL_WEIGHT`](super::ENTAIL_WEIGHT).
@@ -18,7 +18,7 @@ pub fn meru(
     c: Tensor<2>,
     scale: Tensor<1>,
     weight: f64,
-    form: Form,
+    form: AngleFormula,
 ) -> LossTerms {
     let g = lorentz::pairwise_dist(images.clone(), texts.clone(), c.clone()).neg();
     let contrastive = contrastive(g, scale);

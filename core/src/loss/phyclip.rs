@@ -4,7 +4,7 @@ use burn::tensor::Tensor;
 
 use super::hycoclip::{HycoclipPoints, HycoclipWeights, compose};
 use super::terms::LossTerms;
-use crate::geometry::product::{self, Join};
+use crate::geometry::product::{self, DistanceReduction};
 
 /// Computes [`hycoclip`](super::hycoclip()) with the combined distance of the factors and with each
 /// entailment averaged over the factors.
@@ -16,7 +16,7 @@ pub fn phyclip(
     points: &HycoclipPoints<3>,
     c: Tensor<3>,
     scale: Tensor<1>,
-    join: Join,
+    join: DistanceReduction,
     weights: HycoclipWeights,
 ) -> LossTerms {
     let dist = |x: &Tensor<3>, y: &Tensor<3>| {

@@ -3,7 +3,7 @@
 use burn::config::Config;
 
 use crate::error::{CoreError, Result};
-use crate::geometry::Join;
+use crate::geometry::DistanceReduction;
 use crate::nn::block::LAYER_NORM_EPS;
 use crate::nn::{Activation, InvertedConfig, Norms, StageConfig, conv_stem};
 
@@ -50,7 +50,7 @@ pub enum LiftKind {
         /// Number of factors; divides the width of the embeddings.
         factors: usize,
         /// How the distances of the factors are combined.
-        join: Join,
+        join: DistanceReduction,
     },
 }
 
@@ -60,7 +60,7 @@ impl LiftKind {
     pub const fn product_of_eights(d_embed: usize) -> Self {
         Self::Product {
             factors: d_embed / 8,
-            join: Join::L1,
+            join: DistanceReduction::L1,
         }
     }
 }

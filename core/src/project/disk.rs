@@ -106,7 +106,7 @@ impl Disk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::Join;
+    use crate::geometry::DistanceReduction;
 
     fn cloud() -> Vec<Vec<f32>> {
         (0..150_u8)
@@ -127,7 +127,7 @@ mod tests {
             Space::Lorentz { curvature: 0.5 },
             Space::Product {
                 curvatures: vec![0.5, 2.0],
-                join: Join::L1,
+                join: DistanceReduction::L1,
             },
             Space::Sphere {
                 root: vec![0.0, 0.0, 0.0, 1.0],

@@ -18,7 +18,7 @@ static JARGON: LazyLock<HashSet<&str>> =
 impl Taxonomy {
     /// Returns whether a node is informative: it has labels at or below it, but not nearly all of
     /// them, as `entity` and `whole` have.
-    pub fn tells(&self, ix: NodeIx) -> bool {
+    pub fn is_informative(&self, ix: NodeIx) -> bool {
         let (below, all) = (self.labelled_below(ix).len(), self.labelled().len());
         below > 0 && (below as f64 <= TELLING * all as f64 || all == 1)
     }
@@ -27,7 +27,7 @@ impl Taxonomy {
     /// [informative](Self::tells), and its first name is not WordNet's jargon. Labels are never
     /// treated as jargon.
     pub fn is_nameable(&self, ix: NodeIx) -> bool {
-        self.tells(ix)
+        self.is_informative(ix)
             && !self
                 .nodes()
                 .get(ix.index())

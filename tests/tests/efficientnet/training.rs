@@ -10,7 +10,7 @@ use espalier_core::model::DualEncoder;
 use espalier_core::nn::{BatchNorm, Norms, SameConv};
 use espalier_core::weights::{collect, load};
 use espalier_trainer::config::TrainConfig;
-use espalier_trainer::config::Trains;
+use espalier_trainer::config::Trainable;
 use espalier_trainer::config::{MethodName, Precision};
 use espalier_trainer::data::{BatchSpec, BatchStream, Position, Synthetic};
 use espalier_trainer::fit::optimise::{optimizer, with_stable_ids};
@@ -90,7 +90,7 @@ fn model(norms: Norms) -> DualEncoder {
 }
 
 /// Trains one step of MERU on synthetic images and returns the model.
-fn step(model: &DualEncoder, threads: usize, trains: Trains, norms: Norms) -> DualEncoder {
+fn step(model: &DualEncoder, threads: usize, trains: Trainable, norms: Norms) -> DualEncoder {
     let config = config(norms);
     let defaults = TrainConfig::resolve(None, Default::default(), &[]).unwrap();
     let tokenizer = Tokenizer::from_merges(MERGES, config.text.vocab_size).unwrap();
@@ -134,9 +134,9 @@ fn visual(model: &DualEncoder) -> BTreeMap<String, Vec<f32>> {
 #[test]
 fn statistics_of_a_batch_in_parts_are_those_of_the_whole() {
     let before = model(Norms::Batch);
-    let whole = visual(&step(&before, 1, Trains::ALL, Norms::Batch));
-    let parts = visual(&step(&before, 2, Trains::ALL, Norms::Batch));
-    let again = visual(&step(&before, 2, Trains::ALL, Norms::Batch));
+    let whole = visual(&step(&before, 1, Trainable::ALL, Norms::Batch));
+    let parts = visual(&step(&before, 2, Trainable::ALL, Norms::Batch));
+    let again = visual(&step(&before, 2, Trainable::ALL, Norms::Batch));
     assert_eq!(
         parts, again,
         "the result depends on the order of the threads"
@@ -156,9 +156,9 @@ fn statistics_of_a_batch_in_parts_are_those_of_the_whole() {
 fn a_locked_encoder_stays_and_frozen_norms_keep_their_statistics() {
     let mut locked = model(Norms::Batch);
     locked.image = locked.image.no_grad();
-    let trains = Trains {
+    let trains = Trainable {
         image: false,
-        ..Trains::ALL
+        ..Trainable::ALL
     };
     let moved = step(&locked, 2, trains, Norms::Batch);
     assert_eq!(visual(&moved), visual(&locked));
@@ -166,7 +166,7 @@ fn a_locked_encoder_stays_and_frozen_norms_keep_their_statistics() {
     let before = model(Norms::Frozen);
     let (old, moved) = (
         visual(&before),
-        step(&before, 2, Trains::ALL, Norms::Frozen),
+        step(&before, 2, Trainable::ALL, Norms::Frozen),
     );
     for (name, values) in visual(&moved) {
         let stays = name.contains(".running_");

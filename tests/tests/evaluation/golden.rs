@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use espalier_core::geometry::{Join, Space};
+use espalier_core::geometry::{DistanceReduction, Space};
 use espalier_trainer::eval::Points;
 use espalier_trainer::eval::matching::{Chains, Walk, metrics};
 use espalier_trainer::eval::metrics::correlation::spearman;
@@ -163,7 +163,7 @@ fn walks_in_hyperbolic_spaces_are_those_of_plain_loops() {
     };
     let product = Space::Product {
         curvatures: vec![0.5, 2.0],
-        join: Join::L1,
+        join: DistanceReduction::L1,
     };
     for (name, space) in [
         ("lorentz", Space::Lorentz { curvature: 0.7 }),
@@ -191,7 +191,7 @@ fn recall_both_ways_is_that_of_whole_matrices() {
             "product",
             Space::Product {
                 curvatures: vec![0.5, 1.0, 2.0, 1.5],
-                join: Join::L1,
+                join: DistanceReduction::L1,
             },
         ),
     ];

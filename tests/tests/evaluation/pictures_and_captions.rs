@@ -101,17 +101,17 @@ fn coco_is_scored_as_plain_loops_score_it_and_what_is_missing_is_counted() {
         (&json!("retrieval"), &json!("coco"))
     );
     assert_eq!((&found["n"], &found["classes"]), (&json!(6), &json!(4)));
-    let ledger = &found["ledger"];
+    let coverage = &found["ledger"];
     assert_eq!(
-        (&ledger["expected"], &ledger["found"]),
+        (&coverage["expected"], &coverage["found"]),
         (&json!(5), &json!(4))
     );
     assert_eq!(
-        ledger["missing"]["picture not there"]["example"],
+        coverage["missing"]["picture not there"]["example"],
         json!("4.jpg")
     );
     assert_eq!(
-        ledger["odd"]["caption without a picture"]["count"],
+        coverage["odd"]["caption without a picture"]["count"],
         json!(1)
     );
     let (images, texts) = embeddings(&bench);

@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use burn::tensor::{Device, Tensor};
-use espalier_core::geometry::{Join, lorentz, product};
+use espalier_core::geometry::{DistanceReduction, lorentz, product};
 use espalier_core::loss::{
     Chains, HycoclipPoints, HycoclipWeights, Lineages, LossTerms, MarginSide, PairTerm,
     RadialWeights, RcmeWeights, RootMode, parts, phyclip, rcme,
@@ -123,7 +123,13 @@ fn gradients_of_products_agree_with_finite_differences() {
             box_text: cut(36),
         };
         let weights = HycoclipWeights::default();
-        let loss = phyclip(&points, c.clone(), scalar(3.0, device), Join::L2, weights);
+        let loss = phyclip(
+            &points,
+            c.clone(),
+            scalar(3.0, device),
+            DistanceReduction::L2,
+            weights,
+        );
         (loss.total, input)
     });
 }

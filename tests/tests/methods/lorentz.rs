@@ -1,7 +1,7 @@
 //! MERU and PHyCLIP on the toy batch (notation 9.2).
 
 use burn::tensor::Device;
-use espalier_core::geometry::{Form, Join, lorentz, product};
+use espalier_core::geometry::{AngleFormula, DistanceReduction, lorentz, product};
 use espalier_core::loss::{HycoclipPoints, HycoclipWeights, meru, phyclip};
 use espalier_tests::{close, values};
 
@@ -23,7 +23,7 @@ fn meru_on_the_toy_batch_has_the_reference_terms() {
             c.clone(),
             scalar(SCALE, &device),
             0.2,
-            Form::Literal(1e-8),
+            AngleFormula::Literal(1e-8),
         );
         let found = [
             term(&loss, "contrastive"),
@@ -33,7 +33,7 @@ fn meru_on_the_toy_batch_has_the_reference_terms() {
         close(&found, &[contrastive, entail, all], 1e-9);
         // The stable angles differ from the published ones by the eps in their denominators.
         let s = scalar(SCALE, &device);
-        let stable = meru(lift(0), lift(1), c.clone(), s, 0.2, Form::Stable);
+        let stable = meru(lift(0), lift(1), c.clone(), s, 0.2, AngleFormula::Stable);
         close(&[total(&stable)], &[all], 1e-6);
     }
 }
@@ -43,28 +43,28 @@ fn phyclip_on_the_toy_batch_has_the_reference_terms() {
     let device = Device::flex();
     let known = [
         (
-            Join::L1,
+            DistanceReduction::L1,
             [1.0, 1.0],
             3.931_851_173_853,
             3.551_808_764_359,
             4.642_212_926_725,
         ),
         (
-            Join::L1,
+            DistanceReduction::L1,
             [0.5, 2.0],
             3.930_537_480_969,
             3.589_467_663_330,
             4.648_431_013_635,
         ),
         (
-            Join::L2,
+            DistanceReduction::L2,
             [1.0, 1.0],
             3.907_204_824_434,
             3.551_808_764_359,
             4.617_566_577_306,
         ),
         (
-            Join::L2,
+            DistanceReduction::L2,
             [0.5, 2.0],
             3.907_685_470_980,
             3.589_467_663_330,
@@ -81,7 +81,7 @@ fn phyclip_on_the_toy_batch_has_the_reference_terms() {
             box_text: lift(3),
         };
         let weights = HycoclipWeights {
-            form: Form::Literal(1e-6),
+            form: AngleFormula::Literal(1e-6),
             ..HycoclipWeights::default()
         };
         let loss = phyclip(&points, c.clone(), scalar(SCALE, &device), join, weights);
@@ -91,7 +91,7 @@ fn phyclip_on_the_toy_batch_has_the_reference_terms() {
             total(&loss),
         ];
         close(&found, &[contrastive, entail, all], 1e-8);
-        if join == Join::L1 && curvs[0] == 0.5 {
+        if join == DistanceReduction::L1 && curvs[0] == 0.5 {
             let terms = [
                 "entail_text_image",
                 "entail_box_text_image",
@@ -115,7 +115,12 @@ fn the_distances_and_scores_of_a_product_are_the_reference_ones() {
     let c = tensor(vec![0.5, 2.0], [2, 1, 1], &device);
     let lift = |role| lorentz::exp_map0(product::split(features(role, &device), 2), c.clone());
     let (image, text) = (lift(0), lift(1));
-    let dist = product::pairwise_dist(image.clone(), text.clone(), c.clone(), Join::L1);
+    let dist = product::pairwise_dist(
+        image.clone(),
+        text.clone(),
+        c.clone(),
+        DistanceReduction::L1,
+    );
     let known = [0.321_908_173_456, 0.748_549_591_685, 1.151_200_189_621];
     close(&values(dist)[..3], &known, 1e-9);
     let score = product::pairwise_inner(image.clone(), text, c);

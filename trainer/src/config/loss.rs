@@ -1,6 +1,6 @@
 //! `[loss]`: weights and variants of the methods.
 
-use espalier_core::geometry::{Form, Join};
+use espalier_core::geometry::{AngleFormula, DistanceReduction};
 use espalier_core::loss::{ImageApex, MarginSide, RootMode};
 use serde::{Deserialize, Serialize};
 
@@ -41,11 +41,11 @@ pub enum Angles {
 impl Angles {
     /// Returns the angle formula of this name.
     #[must_use]
-    pub fn form(self) -> Form {
+    pub fn form(self) -> AngleFormula {
         match self {
-            Self::Stable => Form::Stable,
-            Self::Literal => Form::Literal(1e-8),
-            Self::LiteralPhyclip => Form::Literal(1e-6),
+            Self::Stable => AngleFormula::Stable,
+            Self::Literal => AngleFormula::Literal(1e-8),
+            Self::LiteralPhyclip => AngleFormula::Literal(1e-6),
         }
     }
 }
@@ -68,7 +68,7 @@ pub struct LossConfig {
     /// Number of factors of the product; 0 for factors of eight coordinates each (PHyCLIP).
     pub factors: usize,
     /// How the distances in the factors are combined (PHyCLIP).
-    pub join: Join,
+    pub join: DistanceReduction,
     /// Weight of the contrast of images with the texts of all labels (CLIP, MERU, HyCoCLIP,
     /// PHyCLIP).
     pub labels: f64,

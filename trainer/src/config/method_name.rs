@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::loss::LossConfig;
 use super::needs::Needs;
-use super::trains::Trains;
+use super::trainable::Trainable;
 
 /// Name of a training method, as the user gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -62,19 +62,19 @@ impl MethodName {
 
     /// Returns the parts of the model that are trained.
     #[must_use]
-    pub fn trains(self) -> Trains {
+    pub fn trains(self) -> Trainable {
         match self {
-            Self::Re | Self::Ec => Trains {
+            Self::Re | Self::Ec => Trainable {
                 text: true,
                 image: false,
                 projection: false,
                 scale: false,
             },
-            Self::Parts => Trains {
+            Self::Parts => Trainable {
                 text: false,
-                ..Trains::ALL
+                ..Trainable::ALL
             },
-            _ => Trains::ALL,
+            _ => Trainable::ALL,
         }
     }
 }

@@ -11,7 +11,7 @@
 //!    step, or read records in file order for an evaluation.
 //! 4. [`features`]: with a frozen image encoder, precomputed features that replace the images.
 //! 5. [`benchmarks`]: datasets used only by evaluations; missing files are listed in a
-//!    [`records::ledger`].
+//!    [`records::coverage`].
 //! 6. [`nouns`]: all nouns of WordNet, their positions in a taxonomy, and the likely senses of a
 //!    name.
 //! 7. [`tools`]: the implementation of `trainer data`.
@@ -39,9 +39,9 @@ pub use formats::hierarcaps::Hierarcaps;
 pub use formats::labels::Labels;
 pub use formats::open_images::OpenImages;
 pub use formats::synthetic::Synthetic;
+pub use records::coverage::Coverage;
 pub use records::error::DataError;
 pub use records::fault::{BrokenCounts, Cause};
-pub use records::ledger::Ledger;
 pub use records::mixture::Mixture;
 pub use records::order::Position;
 pub use records::source::Dataset;

@@ -7,9 +7,9 @@ use espalier_core::input::ResizeMode;
 use serde::{Deserialize, Serialize};
 
 use super::Points;
+use crate::data::records::coverage::Missing;
 use crate::data::records::fault::CauseCount;
-use crate::data::records::ledger::Missing;
-use crate::data::{BrokenCounts, Cause, Ledger};
+use crate::data::{BrokenCounts, Cause, Coverage};
 
 /// Metadata of embedded images; one entry per image.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -90,7 +90,7 @@ impl Listed {
 
     /// Removes unreadable files from a ledger that counted them as usable; each of them counts for
     /// `items(file)` items.
-    pub fn settle(&self, ledger: &mut Ledger, items: impl Fn(usize) -> u64) {
+    pub fn settle(&self, coverage: &mut Coverage, items: impl Fn(usize) -> u64) {
         let lost: u64 = self
             .row_of
             .iter()
@@ -100,6 +100,6 @@ impl Listed {
             .sum();
         let broken = self.found.about.broken();
         let example = broken.values().next().map_or("", |m| m.example.as_str());
-        ledger.lose("picture cannot be read", lost, example);
+        coverage.lose("picture cannot be read", lost, example);
     }
 }

@@ -14,7 +14,7 @@ use espalier_core::model::Classifier;
 use super::cache::{self, Cache};
 use super::embedded::{About, Embedded, Listed, View};
 use super::{Points, embed};
-use crate::data::records::changed::Change;
+use crate::data::records::corruption::Corruption;
 use crate::data::records::files::{self, Item};
 use crate::data::{BrokenCounts, DataError, Dataset, EvalSet};
 use crate::exit::usage;
@@ -29,7 +29,7 @@ pub struct Reading {
     /// Stops when the share of broken records exceeds this.
     pub max_broken: f64,
     /// Modification applied to images before preprocessing.
-    pub change: Option<Change>,
+    pub change: Option<Corruption>,
     /// Cached embeddings of former runs.
     pub cache: Cache,
 }

@@ -8,7 +8,7 @@ use super::metrics::pairs::Sign;
 use super::metrics::steps::Radii;
 use super::prompts;
 use crate::config::RankText;
-use crate::data::records::changed::Change;
+use crate::data::records::corruption::Corruption;
 
 /// How pictures become squares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -80,7 +80,7 @@ pub struct Options {
     pub resize: Resize,
     /// What is done to pictures before the model sees them, to measure what it bears.
     #[arg(long, value_enum, conflicts_with = "image_embeddings")]
-    pub change: Option<Change>,
+    pub change: Option<Corruption>,
     /// Embeddings of pictures in place of a model's, as `trainer embed` writes them.
     #[arg(long, value_name = "FILE", requires = "text_embeddings")]
     pub image_embeddings: Option<PathBuf>,

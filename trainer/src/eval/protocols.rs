@@ -1,14 +1,14 @@
 //! The classification benchmarks of the papers: their numbers of classes and test images, and their
 //! layout on disk (notation 6.1).
 
-use super::task::Place;
-use crate::data::Ledger;
+use super::task::BenchmarkData;
+use crate::data::Coverage;
 
 /// A benchmark of labelled images.
 #[derive(Clone, Copy, Debug)]
 pub struct Protocol {
     /// Its name, folder and source.
-    pub place: Place,
+    pub place: BenchmarkData,
     /// Number of classes.
     pub classes: usize,
     /// Number of test images.
@@ -17,7 +17,7 @@ pub struct Protocol {
 
 const fn of(dataset: &'static str, classes: usize, pictures: u64, get: &'static str) -> Protocol {
     Protocol {
-        place: Place {
+        place: BenchmarkData {
             dataset,
             path: dataset,
             get,
@@ -160,7 +160,7 @@ pub const ALL: [Protocol; 20] = [
 ];
 
 /// The places of all benchmarks.
-pub static PLACES: [Place; ALL.len()] = {
+pub static PLACES: [BenchmarkData; ALL.len()] = {
     let mut places = [ALL[0].place; ALL.len()];
     let mut at = 0;
     while at < ALL.len() {
@@ -179,14 +179,14 @@ impl Protocol {
 
     /// Records the difference between the data and the benchmark: the data has `records` images
     /// with `classes` labels.
-    pub fn count(&self, ledger: &mut Ledger, records: u64, classes: usize) {
+    pub fn count(&self, coverage: &mut Coverage, records: u64, classes: usize) {
         let absent = self.pictures.saturating_sub(records);
-        ledger.absent("picture of the benchmark that is not there", absent);
+        coverage.absent("picture of the benchmark that is not there", absent);
         let more = records.saturating_sub(self.pictures);
-        ledger.note("picture more than the benchmark has", more, "");
+        coverage.note("picture more than the benchmark has", more, "");
         if classes != self.classes {
             let found = format!("{classes} of {}", self.classes);
-            ledger.note("other number of classes than the benchmark has", 1, &found);
+            coverage.note("other number of classes than the benchmark has", 1, &found);
         }
     }
 }
@@ -221,17 +221,17 @@ mod tests {
 
     #[test]
     fn a_part_of_a_benchmark_is_said_to_be_one() {
-        let mut ledger = Ledger::default();
-        ledger.usable(40);
+        let mut coverage = Coverage::default();
+        coverage.usable(40);
         if let Some(dtd) = Protocol::named("dtd") {
-            dtd.count(&mut ledger, 40, 46);
+            dtd.count(&mut coverage, 40, 46);
         }
-        assert_eq!((ledger.expected, ledger.found), (1880, 40));
+        assert_eq!((coverage.expected, coverage.found), (1880, 40));
         assert_eq!(
-            ledger.missing["picture of the benchmark that is not there"].count,
+            coverage.missing["picture of the benchmark that is not there"].count,
             1840
         );
-        let other = &ledger.odd["other number of classes than the benchmark has"];
+        let other = &coverage.odd["other number of classes than the benchmark has"];
         assert_eq!(other.example, "46 of 47");
     }
 }

@@ -60,7 +60,7 @@ mod tests {
             classes: 0,
             seed: 0,
             settings: BTreeMap::new(),
-            ledger: None,
+            coverage: None,
             metrics: BTreeMap::from([(metric.into(), 0.8)]),
             curves: BTreeMap::new(),
             published: Vec::new(),

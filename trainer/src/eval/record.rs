@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::metrics::curve::Point;
-use crate::data::Ledger;
+use crate::data::Coverage;
 
 /// The result of one task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,8 +44,8 @@ pub struct Record {
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
     /// Which part of the benchmark was available.
-    #[serde(default)]
-    pub ledger: Option<Ledger>,
+    #[serde(default, rename = "ledger")]
+    pub coverage: Option<Coverage>,
     /// Values, in `[0, 1]` unless they are a distance, a radius or a correlation.
     pub metrics: BTreeMap<String, f64>,
     /// Precision-recall curves by name.

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use espalier_core::caption::evidence::INPUTS;
-use espalier_core::caption::{Calibration, Classifier, Evidence, Seen};
+use espalier_core::caption::{Calibration, Classifier, Evidence, ImageEvidence};
 use espalier_core::error::Result;
 use espalier_core::geometry::Space;
 use espalier_core::taxonomy::NodeIx;
 
-use crate::data::records::changed::Change;
+use crate::data::records::corruption::Corruption;
 
 use super::calibrate::{Case, fit_logistic, fit_scale};
 
@@ -36,7 +36,7 @@ pub struct Step {
     /// Whether it is the true node or an ancestor of it.
     pub right: bool,
     /// Whether it is informative; the root and nodes above most labels are not.
-    pub tells: bool,
+    pub is_informative: bool,
 }
 
 /// A photo's path compared with the truth.
@@ -58,7 +58,7 @@ impl Walk {
             depth: taxonomy.depth(*ix),
             said: f64::from(*p),
             right: *ix == truth || taxonomy.ancestors(truth).contains(ix),
-            tells: taxonomy.tells(*ix),
+            is_informative: taxonomy.is_informative(*ix),
         };
         Self {
             steps: path.steps.iter().map(step).collect(),
@@ -81,7 +81,7 @@ pub enum Kind {
     /// A photo as it was taken.
     Plain,
     /// A corrupted copy.
-    Corrupted(Change),
+    Corrupted(Corruption),
     /// A generated outlier image, which shows no object.
     Outlier,
 }
@@ -196,7 +196,7 @@ fn evidence(
     space: &Space,
     pictures: &[Picture<'_>],
 ) -> Result<Option<Evidence>> {
-    let all: Vec<Seen> = pictures.iter().map(|p| seen(scaled, space, p)).collect();
+    let all: Vec<ImageEvidence> = pictures.iter().map(|p| seen(scaled, space, p)).collect();
     let plain = || {
         let both = all.iter().zip(pictures);
         both.filter(|(_, picture)| picture.is_plain())
@@ -246,9 +246,9 @@ fn evidence(
 }
 
 /// Evidence of an image that does not depend on the node.
-fn seen(classifier: &Classifier, space: &Space, picture: &Picture<'_>) -> Seen {
+fn seen(classifier: &Classifier, space: &Space, picture: &Picture<'_>) -> ImageEvidence {
     let logits = classifier.logits(space, picture.point).into_iter();
-    Seen {
+    ImageEvidence {
         best: classifier.calibration().scale * logits.fold(f64::NEG_INFINITY, f64::max),
         radius: space.radius(picture.point),
     }
@@ -408,7 +408,7 @@ pub fn known(walks: &[Walk]) -> BTreeMap<String, f64> {
     }
     metrics.insert(
         "stop_tells".to_owned(),
-        share(&stops, |s| s.right && s.tells),
+        share(&stops, |s| s.right && s.is_informative),
     );
     risks(&leaves, &mut metrics);
     metrics
@@ -426,7 +426,7 @@ pub fn unknown(walks: &[Walk], threshold: f64) -> BTreeMap<String, f64> {
         ("unknown_stop_right".to_owned(), share(&stops, |s| s.right)),
         (
             "unknown_stop_tells".to_owned(),
-            share(&stops, |s| s.right && s.tells),
+            share(&stops, |s| s.right && s.is_informative),
         ),
         (
             "unknown_stop_depth".to_owned(),
@@ -449,7 +449,7 @@ mod tests {
             depth,
             said,
             right,
-            tells: depth > 0,
+            is_informative: depth > 0,
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use super::task::{Place, Task};
+use super::task::{BenchmarkData, Task};
 use super::tasks;
 
 /// A set of tasks and benchmarks.
@@ -19,7 +19,7 @@ pub struct Planned {
     /// The task.
     pub task: &'static dyn Task,
     /// The benchmark.
-    pub place: Place,
+    pub place: BenchmarkData,
     /// Path of its data, which may be absent.
     pub path: PathBuf,
 }
@@ -29,7 +29,7 @@ pub struct Planned {
 pub fn plan(folder: &Path) -> (Vec<Planned>, Vec<Planned>) {
     let all = tasks::ALL
         .iter()
-        .flat_map(|task| task.places().iter().map(move |p| (*task, *p)));
+        .flat_map(|task| task.benchmarks().iter().map(move |p| (*task, *p)));
     all.map(|(task, place)| Planned {
         task,
         path: folder.join(place.path),

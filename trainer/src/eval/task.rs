@@ -8,12 +8,12 @@ use espalier_core::input::ResizeMode;
 use super::embedder::Embedder;
 use super::metrics::curve::Point;
 use super::options::{Options, Resize};
-use crate::data::Ledger;
+use crate::data::Coverage;
 use crate::exit::usage;
 
 /// A benchmark and its location in the suite.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct BenchmarkData {
     /// Name of the benchmark, as in the table of published values.
     pub dataset: &'static str,
     /// Folder or file below the suite's `--data`.
@@ -34,13 +34,13 @@ pub trait Task: Sync {
     fn needs(&self) -> &'static str;
 
     /// Benchmarks that the papers' suite runs it on.
-    fn places(&self) -> &'static [Place];
+    fn benchmarks(&self) -> &'static [BenchmarkData];
 
     /// Runs it.
     ///
     /// # Errors
     /// Bad usage or data (exit code 2), or a failing device (1).
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome>;
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult>;
 }
 
 /// Input of a task.
@@ -138,7 +138,7 @@ pub struct Confusion {
 
 /// Results of a task.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct TaskResult {
     /// Name of the benchmark, if the data itself determines it.
     pub dataset: Option<String>,
     /// Number of items evaluated.
@@ -150,7 +150,7 @@ pub struct Outcome {
     /// Items left out, by reason.
     pub left_out: BTreeMap<String, u64>,
     /// Which part of the benchmark was available.
-    pub ledger: Option<Ledger>,
+    pub coverage: Option<Coverage>,
     /// Settings that change the numbers.
     pub settings: BTreeMap<String, String>,
     /// Values.

@@ -8,8 +8,8 @@ use clap::ValueEnum;
 use espalier_core::caption::{Calibration, Captioner};
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
-use crate::data::records::changed::Change;
-use crate::data::sampling::nothing;
+use crate::data::records::corruption::Corruption;
+use crate::data::sampling::outliers;
 use crate::data::{Dataset, Pictures};
 use crate::eval::embed::{self, Labelled, Reading};
 use crate::eval::stop::{self, Kind, Picture};
@@ -57,7 +57,7 @@ fn outliers(model: &Model, device: &Device) -> anyhow::Result<Embedded> {
     for from in (0..OUTLIERS).step_by(BATCH) {
         // Skips the first images of the pool, which are used in training.
         let part = (from..OUTLIERS.min(from + BATCH)).map(|i| UNSEEN + i as u64);
-        let images: Vec<_> = part.map(|index| nothing::of_pool(side, index)).collect();
+        let images: Vec<_> = part.map(|index| outliers::of_pool(side, index)).collect();
         let part = Pictures::pack(side, &images.iter().collect::<Vec<_>>());
         let embedded = model.encoder.embed_image(picture_tensor(&part, device));
         points.extend(embed::rows(embedded)?);
@@ -86,7 +86,7 @@ pub fn calibrate(
         Embedded::of(Kind::Plain, plain.clone()),
         outliers(model, device)?,
     ];
-    for change in Change::value_variants() {
+    for change in Corruption::value_variants() {
         let corrupted = change.of(Arc::clone(data));
         let found = embed::labelled(model, corrupted, taxonomy, reading, device)?;
         all.push(Embedded::of(Kind::Corrupted(*change), found));
@@ -100,7 +100,7 @@ pub fn calibrate(
         own.map(|(_, walk)| walk.clone()).collect()
     };
     let mut metrics = stop::known(&of(Kind::Plain));
-    for change in Change::value_variants() {
+    for change in Corruption::value_variants() {
         let found = stop::known(&of(Kind::Corrupted(*change)));
         let name = format!("{change:?}").to_lowercase();
         for key in ["stop_right", "stop_said"] {

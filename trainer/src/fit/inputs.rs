@@ -72,7 +72,7 @@ pub struct StepInputs {
 
 /// What a step sees of the images of its batch; by default everything.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct ImageView {
     /// Patches to train on; all patches if `None`.
     pub patches: Option<Vec<i32>>,
     /// Whether images are resized to half their side.
@@ -225,7 +225,7 @@ fn scene_inputs(scenes: &Scenes, batch: usize, device: &Device) -> SceneInputs {
 impl StepInputs {
     /// Moves a batch to the device; `root` is the text of the root of chains.
     #[must_use]
-    pub fn new(batch: &Batch, seen: Seen, root: &TokenBatch, device: &Device) -> Self {
+    pub fn new(batch: &Batch, seen: ImageView, root: &TokenBatch, device: &Device) -> Self {
         let pictures = |p: &Pictures| {
             let pictures = picture_tensor(p, device);
             if seen.halved && p.count > 0 {

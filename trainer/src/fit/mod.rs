@@ -13,12 +13,12 @@ pub mod run;
 pub mod source;
 mod start;
 pub mod step;
-mod steps;
 mod teacher;
 mod tensorboard;
 mod texts;
 pub mod towers;
+mod train_loop;
 mod validate;
 
-pub use plan::{Outcome, Run};
+pub use plan::{FitOutcome, Run};
 pub use source::Source;

@@ -10,9 +10,9 @@ use espalier_core::model::{DualConfig, DualEncoder, TextEncoder};
 use super::method::Method;
 use super::source::Source;
 use super::step::{StepReport, Task};
-use super::towers::Pieces;
+use super::towers::MicroBatching;
 use crate::config::TrainConfig;
-use crate::config::Trains;
+use crate::config::Trainable;
 use crate::data::BatchSpec;
 use crate::data::records::boxes::default_min_box_px;
 
@@ -39,7 +39,7 @@ pub struct Run {
 
 /// How a run ended.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct FitOutcome {
     /// Last checkpoint.
     pub checkpoint: PathBuf,
     /// Steps done.
@@ -63,9 +63,9 @@ impl Run {
     }
 
     /// Trained parts: what the method trains, except locked encoders.
-    pub(super) fn trains(&self) -> Trains {
+    pub(super) fn trains(&self) -> Trainable {
         let (t, method) = (&self.config.train, self.config.train.method.trains());
-        Trains {
+        Trainable {
             image: method.image && !t.lock_image,
             projection: method.projection && !t.lock_projection,
             text: method.text && !t.lock_text,
@@ -129,9 +129,9 @@ impl Run {
     }
 
     /// How a batch is split for the encoders.
-    pub(super) fn pieces(&self) -> Pieces {
+    pub(super) fn pieces(&self) -> MicroBatching {
         let t = &self.config.train;
-        Pieces {
+        MicroBatching {
             threads: match t.tower_threads {
                 _ if t.deterministic => PIECES,
                 0 => self.tower_threads.max(1),

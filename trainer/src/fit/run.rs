@@ -12,12 +12,12 @@ use espalier_core::input::Tokenizer;
 use super::checkpoint::{self, State};
 use super::encode::{Pass, RunFeatures};
 use super::optimise::optimizer;
-use super::plan::{Outcome, Run};
+use super::plan::{FitOutcome, Run};
 use super::report::Reporter;
 use super::source::Source;
 use super::step::StepReport;
-use super::steps::Steps;
 use super::texts::StepTexts;
+use super::train_loop::TrainLoop;
 use super::validate::Validation;
 use crate::config::Needs;
 use crate::data::batches::feature_rows::FeatureRows;
@@ -79,7 +79,7 @@ impl Run {
     /// # Errors
     /// Bad configuration or data (exit code 2), or a failure while running; checkpoints written
     /// before the failure are kept.
-    pub fn go(&self, stop: &AtomicBool) -> anyhow::Result<Outcome> {
+    pub fn go(&self, stop: &AtomicBool) -> anyhow::Result<FitOutcome> {
         let data = Arc::clone(&self.source.data);
         let architecture = self.architecture();
         let tokenizer = Arc::new(Tokenizer::from_merges(
@@ -138,7 +138,7 @@ impl Run {
         let taxonomy = &self.source.taxonomy;
         let texts = StepTexts::new(taxonomy, &tokenizer, &self.config, outliers, teacher)?;
         let root = self.root(&tokenizer, &architecture);
-        let steps = Steps {
+        let steps = TrainLoop {
             run: self,
             task: self.task(model, optimizer, root, total),
             validation: begun.validation.map(|(data, spec)| {

@@ -25,7 +25,7 @@ impl Run {
         self.check_norms(architecture)?;
         let method = self.method();
         let init = self.config.model.init.as_ref();
-        let frozen = if method.pulls_back() {
+        let frozen = if method.needs_frozen_text() {
             Some(self.start(architecture, init, &self.device)?.0.text)
         } else {
             None

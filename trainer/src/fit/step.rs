@@ -6,11 +6,11 @@ use espalier_core::geometry::LogScalar;
 use espalier_core::input::TokenBatch;
 use espalier_core::model::{DualEncoder, Lift, TextEncoder};
 
-use super::inputs::{Seen, StepInputs};
+use super::inputs::{ImageView, StepInputs};
 use super::method::{Method, StepContext};
 use super::optimise::clip_norm;
-use super::towers::{Pieces, Towers};
-use crate::config::Trains;
+use super::towers::{MicroBatching, Towers};
+use crate::config::Trainable;
 use crate::data::Batch;
 use crate::data::records::random::{Purpose, Random};
 
@@ -38,9 +38,9 @@ pub struct Task {
     /// Number of patches of an image.
     pub patches: usize,
     /// Trained parts.
-    pub trains: Trains,
+    pub trains: Trainable,
     /// How a batch is split for the encoders.
-    pub pieces: Pieces,
+    pub pieces: MicroBatching,
     /// Steps over which the weight of the entailment term grows from 0; 0 for none.
     pub entail_ramp: u64,
     /// Seed for the choice of patches.
@@ -102,7 +102,7 @@ impl Task {
             1.0
         };
         let towers = Towers::new(&self.model, self.trains, self.pieces);
-        let seen = Seen {
+        let seen = ImageView {
             patches: self.patches_of(step),
             halved: step < self.half_steps,
         };
@@ -125,12 +125,12 @@ impl Task {
     #[must_use]
     pub fn evaluate(&self, batch: &Batch) -> StepReport {
         // With several accumulation steps no graph is kept.
-        let pieces = Pieces {
+        let pieces = MicroBatching {
             passes: self.pieces.passes.max(2),
             ..self.pieces
         };
         let towers = Towers::new(&self.model, self.trains, pieces);
-        let (_, values) = self.loss(batch, Seen::default(), &towers, 1.0);
+        let (_, values) = self.loss(batch, ImageView::default(), &towers, 1.0);
         StepReport { values }
     }
 
@@ -138,7 +138,7 @@ impl Task {
     fn loss(
         &self,
         batch: &Batch,
-        seen: Seen,
+        seen: ImageView,
         towers: &Towers<'_>,
         entail_ramp: f64,
     ) -> (Tensor<1>, Vec<(String, f64)>) {

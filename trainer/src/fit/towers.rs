@@ -18,11 +18,11 @@ use espalier_core::model::{DualEncoder, Tokens};
 
 use super::inputs::ImageTensor;
 use crate::config::Precision;
-use crate::config::Trains;
+use crate::config::Trainable;
 
 /// How a batch is split into micro-batches for the encoders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pieces {
+pub struct MicroBatching {
     /// Number of threads, at least 1, that share the rows of a pass.
     pub threads: usize,
     /// Number of sequential passes (accumulation steps), at least 1.
@@ -104,8 +104,8 @@ fn share(rows: usize, at: usize, of: usize) -> (usize, usize) {
 /// The encoders of one training step.
 pub struct Towers<'a> {
     model: &'a DualEncoder,
-    trains: Trains,
-    how: Pieces,
+    trains: Trainable,
+    how: MicroBatching,
     /// One copy of the model per thread; without a graph where there are several passes.
     forks: Vec<DualEncoder>,
     /// The same copies without a graph, for a locked image encoder.
@@ -116,7 +116,7 @@ pub struct Towers<'a> {
 impl<'a> Towers<'a> {
     /// Creates the encoders of a model in training.
     #[must_use]
-    pub fn new(model: &'a DualEncoder, trains: Trains, how: Pieces) -> Self {
+    pub fn new(model: &'a DualEncoder, trains: Trainable, how: MicroBatching) -> Self {
         let one = || {
             let fork = fork(model, how);
             if how.passes > 1 { fork.valid() } else { fork }
@@ -292,8 +292,8 @@ fn on_threads<T: Send>(
 }
 
 /// Copies a model; the parameters of the copy are leaves of their own graph.
-fn fork(model: &DualEncoder, how: Pieces) -> DualEncoder {
-    struct Leaves(Pieces);
+fn fork(model: &DualEncoder, how: MicroBatching) -> DualEncoder {
+    struct Leaves(MicroBatching);
     impl ModuleMapper for Leaves {
         fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
             let (id, tensor, mapper) = param.consume();

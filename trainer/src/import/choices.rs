@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::said::Maybe;
+use super::stated_config::Maybe;
 use crate::exit::usage;
 use crate::layout::Layout;
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::store::Store;
 use crate::exit::usage;
-use crate::layout::{Layout, Piece, bring};
+use crate::layout::{Layout, TensorMapping, import_tensor};
 
 /// Number of names that a message lists before it gives only the count of the rest.
 const LISTED: usize = 20;
@@ -54,7 +54,7 @@ pub struct Match {
 impl Match {
     /// Compares a file with the table of an architecture.
     #[must_use]
-    pub fn of(store: &Store, layout: Layout, lift: LiftKind, pieces: &[Piece]) -> Self {
+    pub fn of(store: &Store, layout: Layout, lift: LiftKind, pieces: &[TensorMapping]) -> Self {
         let mut found = Self::default();
         let mut used = BTreeSet::new();
         for piece in pieces {
@@ -142,11 +142,11 @@ fn same_shape(found: &[usize], wanted: &[usize]) -> bool {
 ///
 /// # Errors
 /// Bad usage naming the tensor that cannot be read.
-pub fn read(store: &mut Store, pieces: &[Piece]) -> anyhow::Result<Tensors> {
+pub fn read(store: &mut Store, pieces: &[TensorMapping]) -> anyhow::Result<Tensors> {
     let mut out = Tensors::default();
     for piece in pieces {
         let parts: Result<Vec<_>, _> = piece.theirs.iter().map(|n| store.read(n)).collect();
-        let tensor = bring(piece, parts?).map_err(usage)?;
+        let tensor = import_tensor(piece, parts?).map_err(usage)?;
         out.tensors.insert(piece.ours.clone(), tensor);
     }
     Ok(out)

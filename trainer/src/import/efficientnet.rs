@@ -16,7 +16,7 @@ use super::source::Files;
 use super::store::Store;
 use crate::device::Backend;
 use crate::exit::usage;
-use crate::layout::{CLASSIFIER, Layout, Piece, classifier};
+use crate::layout::{CLASSIFIER, Layout, TensorMapping, classifier};
 use crate::model_file::{ModelCard, Origin, preprocess};
 
 /// Our name of the projection of pooled features.
@@ -57,7 +57,7 @@ pub struct Plan {
     pub choices: Vec<Choice>,
     /// How the tensors fit.
     pub matched: Match,
-    pieces: Vec<Piece>,
+    pieces: Vec<TensorMapping>,
     wanted: Wanted,
 }
 

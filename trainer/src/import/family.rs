@@ -6,7 +6,7 @@ use espalier_core::input::ResizeMode;
 use espalier_core::model::{Pool, Positions};
 use espalier_core::nn::Activation;
 
-use super::said::{Maybe, Pixels, Said, Tower, stated};
+use super::stated_config::{Maybe, Pixels, StatedConfig, Tower, stated};
 use crate::layout::Measured;
 
 /// Widths and numbers of heads of the published image encoders; the small one has 12 heads, not 6
@@ -17,7 +17,7 @@ const TEXT_HEAD: usize = 64;
 
 /// Returns the known settings of a file of the MERU family.
 #[must_use]
-pub fn meru(measured: &Measured) -> Said {
+pub fn meru(measured: &Measured) -> StatedConfig {
     let by = "the MERU family";
     let tower = |heads: Option<usize>| Tower {
         heads: heads.and_then(|n| stated(n, by)),
@@ -29,7 +29,7 @@ pub fn meru(measured: &Measured) -> Said {
         .iter()
         .find(|(w, _)| Some(*w) == measured.vision_width);
     let text = measured.text_width.filter(|w| w.is_multiple_of(TEXT_HEAD));
-    Said {
+    StatedConfig {
         vision: tower(published.map(|(_, heads)| *heads)),
         text: tower(text.map(|w| w / TEXT_HEAD)),
         pool: stated(Pool::Class, by),
@@ -41,24 +41,24 @@ pub fn meru(measured: &Measured) -> Said {
             resize: stated(ResizeMode::CentreCrop, by),
             ..Pixels::default()
         },
-        ..Said::default()
+        ..StatedConfig::default()
     }
 }
 
 /// Returns the settings that all files in CLIP's layouts share, whatever their sidecar files state.
 #[must_use]
-pub fn clip(by: &str) -> Said {
+pub fn clip(by: &str) -> StatedConfig {
     let norm = |by: &str| -> Maybe<f64> { stated(1e-5, by) };
     let tower = || Tower {
         norm_eps: norm(by),
         ..Tower::default()
     };
-    Said {
+    StatedConfig {
         vision: tower(),
         text: tower(),
         pool: stated(Pool::Class, by),
         positions: stated(Positions::Learned, by),
         patch_bias: stated(false, by),
-        ..Said::default()
+        ..StatedConfig::default()
     }
 }

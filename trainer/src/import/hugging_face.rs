@@ -7,7 +7,7 @@ use espalier_core::nn::Activation;
 use serde_json::{Map, Value};
 
 use super::family;
-use super::said::{Maybe, Said, Tower, stated};
+use super::stated_config::{Maybe, StatedConfig, Tower, stated};
 use crate::exit::usage;
 
 const FILE: &str = "config.json";
@@ -129,7 +129,7 @@ fn check_end(text: &Section, vocab: usize) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// Bad usage naming the key: not CLIP, or an unsupported value.
-pub fn said(config: &Value) -> anyhow::Result<Said> {
+pub fn said(config: &Value) -> anyhow::Result<StatedConfig> {
     let top = Section {
         name: "",
         values: config.as_object().cloned().unwrap_or_default(),
@@ -151,7 +151,7 @@ pub fn said(config: &Value) -> anyhow::Result<Said> {
     }
     let vocab = text.number("vocab_size", 49_408)?;
     check_end(&text, vocab.as_ref().map_or(0, |v| v.value))?;
-    Ok(Said {
+    Ok(StatedConfig {
         vision: vision.tower(&VISION)?,
         text: text.tower(&TEXT)?,
         image_size: vision.number("image_size", 224)?,

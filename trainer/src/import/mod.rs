@@ -13,7 +13,6 @@
 //! 4. [`convert`] converts tensor by tensor with the tables of [`crate::layout`]; [`pipeline`]
 //!    combines the steps. An import either succeeds completely or writes nothing.
 
-mod beside;
 pub mod choices;
 pub mod convert;
 pub mod efficientnet;
@@ -30,8 +29,9 @@ pub mod pipeline;
 pub mod preprocessing;
 mod projection;
 pub mod resolve;
-pub mod said;
+mod sidecars;
 pub mod source;
+pub mod stated_config;
 pub mod store;
 pub mod torch_file;
 pub mod wheel;

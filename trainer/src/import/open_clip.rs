@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::family;
 use super::open_clip_keys::{FILE, Section, by_default};
 use super::preprocessing;
-use super::said::{Maybe, Said, stated};
+use super::stated_config::{Maybe, StatedConfig, stated};
 
 /// Reads the pooling of the image encoder.
 fn pool(vision: &Section<'_>) -> anyhow::Result<Maybe<Pool>> {
@@ -28,7 +28,7 @@ fn pool(vision: &Section<'_>) -> anyhow::Result<Maybe<Pool>> {
 ///
 /// # Errors
 /// Bad usage naming the key: a part that our encoders lack, or an unsupported value.
-pub fn said(config: &Value) -> anyhow::Result<Said> {
+pub fn said(config: &Value) -> anyhow::Result<StatedConfig> {
     let model = config.get("model_cfg").unwrap_or(config);
     let section = |name: &'static str, key: &str, known| Section {
         name,
@@ -112,7 +112,7 @@ pub fn said(config: &Value) -> anyhow::Result<Said> {
     let unset = Value::Object(Map::new());
     let pixels = config.get("preprocess_cfg").unwrap_or(&unset);
     let by = format!("{FILE}, preprocess_cfg");
-    Ok(Said {
+    Ok(StatedConfig {
         vision: vision.tower((768, Some(12)), quick.clone(), |width| {
             Ok(stated(width / head.0, head.1.clone()))
         })?,

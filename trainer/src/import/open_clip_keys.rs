@@ -4,7 +4,7 @@
 use espalier_core::nn::Activation;
 use serde_json::{Map, Value, json};
 
-use super::said::{Maybe, Tower, stated};
+use super::stated_config::{Maybe, Tower, stated};
 use crate::exit::usage;
 
 /// Name of the file.

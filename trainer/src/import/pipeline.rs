@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use espalier_core::geometry::Join;
+use espalier_core::geometry::DistanceReduction;
 use espalier_core::model::LiftKind;
 use espalier_core::weights::{HostTensor, Tensors};
 use serde_json::json;
 
-use super::beside::{check_vocabulary, licence_of, named_preprocessing, said};
 use super::choices::Choice;
 use super::convert::{self, Match};
 use super::flags::Flags;
 use super::resolve::{Evidence, PixelTensors, Resolved, resolve};
+use super::sidecars::{check_vocabulary, licence_of, named_preprocessing, said};
 use super::source::Files;
 use super::store::Store;
 use crate::exit::usage;
@@ -48,7 +48,7 @@ fn lift(layout: Layout, store: &Store, measured: &Measured) -> LiftKind {
         // The published way to combine the distances in the factors; the weights do not show it.
         Layout::Meru if measured.factors > 0 => LiftKind::Product {
             factors: measured.factors,
-            join: Join::L1,
+            join: DistanceReduction::L1,
         },
         Layout::Meru if store.shape("curv").is_some() => LiftKind::Lorentz,
         _ => LiftKind::Sphere,

@@ -3,7 +3,7 @@
 use espalier_core::input::ResizeMode;
 use serde_json::Value;
 
-use super::said::{Pixels, stated};
+use super::stated_config::{Pixels, stated};
 use crate::exit::usage;
 
 /// Pixel statistics of OpenAI's CLIP (notation 3.5).

@@ -6,7 +6,7 @@ use espalier_core::model::{DualConfig, LiftKind, TextConfig, VitConfig};
 
 use super::choices::{Choice, Choices, asked};
 use super::flags::{ActivationName, Flags, ResizeName, triple};
-use super::said::{Maybe, Pixels, Said};
+use super::stated_config::{Maybe, Pixels, StatedConfig};
 use crate::exit::usage;
 use crate::layout::{Layout, Measured};
 
@@ -101,7 +101,11 @@ fn preprocess(
 /// # Errors
 /// Bad usage that lists every missing choice with its flag, or
 /// [`espalier_core::CoreError::Config`] for an architecture that cannot be built.
-pub fn resolve(said: Said, evidence: &Evidence<'_>, flags: &Flags) -> anyhow::Result<Resolved> {
+pub fn resolve(
+    said: StatedConfig,
+    evidence: &Evidence<'_>,
+    flags: &Flags,
+) -> anyhow::Result<Resolved> {
     let m = evidence.measured;
     let mut c = Choices::default();
     let activation = flags.activation.map(ActivationName::value);

@@ -22,7 +22,7 @@ const WEIGHTS: [&str; 7] = [
 const INDEX: &str = ".index.json";
 
 /// Origin of the files.
-enum Place {
+enum Origin {
     Folder(PathBuf),
     Hub(Hub),
 }
@@ -33,10 +33,10 @@ pub struct Files {
     pub weights: Vec<PathBuf>,
     /// Name of the source, without the folders of this machine.
     pub label: String,
-    place: Place,
+    origin: Origin,
 }
 
-impl Place {
+impl Origin {
     fn names(&self) -> anyhow::Result<Vec<String>> {
         match self {
             Self::Hub(hub) => Ok(hub.names()),
@@ -69,11 +69,11 @@ impl Place {
 
 /// Chooses the weights file of a folder or repository: the named one, else the preferred one of the
 /// usual names, else the only one.
-fn choose(place: &Place, named: Option<&str>) -> anyhow::Result<String> {
+fn choose(origin: &Origin, named: Option<&str>) -> anyhow::Result<String> {
     if let Some(name) = named {
         return Ok(name.to_owned());
     }
-    let names = place.names()?;
+    let names = origin.names()?;
     if let Some(known) = WEIGHTS.iter().find(|w| names.iter().any(|n| n == *w)) {
         return Ok((*known).to_owned());
     }
@@ -87,7 +87,7 @@ fn choose(place: &Place, named: Option<&str>) -> anyhow::Result<String> {
         [one] => Ok((*one).clone()),
         [] => Err(usage(format!(
             "{}: expected weights ({}, a .pth, .pt or .bin), found {}",
-            place.label(),
+            origin.label(),
             WEIGHTS[0],
             if names.is_empty() {
                 "no file".into()
@@ -99,7 +99,7 @@ fn choose(place: &Place, named: Option<&str>) -> anyhow::Result<String> {
             let many: Vec<&str> = many.iter().map(|n| n.as_str()).collect();
             Err(usage(format!(
                 "{}: expected one weights file, found {}; select one with --file",
-                place.label(),
+                origin.label(),
                 many.join(", ")
             )))
         }
@@ -146,20 +146,20 @@ impl Files {
                 "--file: expected the name of a file inside the source",
             ));
         }
-        let (place, first) = if let Some(id) = source.strip_prefix("hf-hub:") {
-            let place = Place::Hub(Hub::open(id, offline)?);
-            let first = choose(&place, named)?;
-            (place, first)
+        let (origin, first) = if let Some(id) = source.strip_prefix("hf-hub:") {
+            let origin = Origin::Hub(Hub::open(id, offline)?);
+            let first = choose(&origin, named)?;
+            (origin, first)
         } else {
             let path = PathBuf::from(source.strip_prefix("local-dir:").unwrap_or(source));
             if path.is_dir() {
-                let place = Place::Folder(path);
-                let first = choose(&place, named)?;
-                (place, first)
+                let origin = Origin::Folder(path);
+                let first = choose(&origin, named)?;
+                (origin, first)
             } else if path.is_file() && !source.starts_with("local-dir:") {
                 let folder = path.parent().unwrap_or(Path::new("")).to_owned();
                 let name = path.file_name().unwrap_or_default();
-                (Place::Folder(folder), name.to_string_lossy().into_owned())
+                (Origin::Folder(folder), name.to_string_lossy().into_owned())
             } else {
                 return Err(usage(format!(
                     "{source}: expected hf-hub:org/name, local-dir:PATH, a folder or a file, \
@@ -167,10 +167,10 @@ impl Files {
                 )));
             }
         };
-        let weights = Self::weights_of(&place, &first)?;
-        let label = match &place {
-            Place::Hub(hub) => hub.label(),
-            Place::Folder(folder) => match folder.file_name().map(|name| name.to_string_lossy()) {
+        let weights = Self::weights_of(&origin, &first)?;
+        let label = match &origin {
+            Origin::Hub(hub) => hub.label(),
+            Origin::Folder(folder) => match folder.file_name().map(|name| name.to_string_lossy()) {
                 Some(name) => format!("{name}/{first}"),
                 None => first.clone(),
             },
@@ -178,18 +178,18 @@ impl Files {
         Ok(Self {
             weights,
             label,
-            place,
+            origin,
         })
     }
 
-    fn weights_of(place: &Place, first: &str) -> anyhow::Result<Vec<PathBuf>> {
+    fn weights_of(origin: &Origin, first: &str) -> anyhow::Result<Vec<PathBuf>> {
         let missing = |name: &str, why: &str| {
             usage(format!(
                 "{}: expected `{name}`{why}, found no such file",
-                place.label()
+                origin.label()
             ))
         };
-        let path = place.get(first)?.ok_or_else(|| missing(first, ""))?;
+        let path = origin.get(first)?.ok_or_else(|| missing(first, ""))?;
         if !first.ends_with(INDEX) {
             return Ok(vec![path]);
         }
@@ -197,7 +197,7 @@ impl Files {
             .iter()
             .map(|name| {
                 let why = format!(", a shard that `{first}` lists");
-                place.get(name)?.ok_or_else(|| missing(name, &why))
+                origin.get(name)?.ok_or_else(|| missing(name, &why))
             })
             .collect()
     }
@@ -207,7 +207,7 @@ impl Files {
     /// # Errors
     /// Bad usage if it is not JSON, or an error if it cannot be downloaded.
     pub fn json(&self, name: &str) -> anyhow::Result<Option<Value>> {
-        self.place
+        self.origin
             .get(name)?
             .map(|path| read_json(&path))
             .transpose()
@@ -218,7 +218,7 @@ impl Files {
     /// # Errors
     /// Bad usage if it cannot be read, or an error if it cannot be downloaded.
     pub fn text(&self, name: &str) -> anyhow::Result<Option<String>> {
-        let Some(path) = self.place.get(name)? else {
+        let Some(path) = self.origin.get(name)? else {
             return Ok(None);
         };
         let text = fs::read_to_string(&path);

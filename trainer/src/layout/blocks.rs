@@ -1,6 +1,6 @@
 //! The twelve tensors of a transformer block and their names in each layout.
 
-use super::piece::{How, Piece};
+use super::tensor_mapping::{TensorMapping, Transform};
 
 /// Naming scheme of the tensors inside a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,14 +125,20 @@ pub(super) const TEXTUAL: Side = Side {
 };
 
 /// Returns the pieces of `layers` blocks of width `d` with feed-forward width `h`.
-pub(super) fn pieces(ours: Side, theirs: Side, layers: usize, d: usize, h: usize) -> Vec<Piece> {
+pub(super) fn pieces(
+    ours: Side,
+    theirs: Side,
+    layers: usize,
+    d: usize,
+    h: usize,
+) -> Vec<TensorMapping> {
     let mut out = Vec::with_capacity(12 * layers);
     for layer in 0..layers {
         let (our_names, their_names) = (ours.style.names(), theirs.style.names());
         for ((our, their), shape) in our_names.iter().zip(their_names).zip(shapes(d, h)) {
             let mut their_shape = shape.clone();
             their_shape[0] /= their.len();
-            out.push(Piece {
+            out.push(TensorMapping {
                 ours: format!("{}.{layer}.{}", ours.prefix, our[0]),
                 shape,
                 theirs: their
@@ -140,7 +146,7 @@ pub(super) fn pieces(ours: Side, theirs: Side, layers: usize, d: usize, h: usize
                     .map(|name| format!("{}.{layer}.{name}", theirs.prefix))
                     .collect(),
                 their_shape,
-                how: How::Stacked,
+                how: Transform::Stacked,
             });
         }
     }

@@ -2,7 +2,7 @@
 
 use espalier_core::weights::{HostTensor, Tensors};
 
-use super::piece::{How, Piece};
+use super::tensor_mapping::{TensorMapping, Transform};
 
 /// Returns the transpose of `data`, which is `[rows, cols]`.
 fn transposed(data: &[f32], rows: usize, cols: usize) -> Vec<f32> {
@@ -15,11 +15,11 @@ fn numel(shape: &[usize]) -> usize {
 }
 
 /// Builds one of our tensors from the numbers of the file's tensors, in the order of
-/// [`Piece::theirs`].
+/// [`TensorMapping::theirs`].
 ///
 /// # Errors
 /// Names a tensor whose number of elements does not match its shape.
-pub fn bring(piece: &Piece, parts: Vec<Vec<f32>>) -> Result<HostTensor, String> {
+pub fn import_tensor(piece: &TensorMapping, parts: Vec<Vec<f32>>) -> Result<HostTensor, String> {
     let expected = numel(&piece.their_shape);
     for (name, part) in piece.theirs.iter().zip(&parts) {
         if part.len() != expected {
@@ -35,7 +35,7 @@ pub fn bring(piece: &Piece, parts: Vec<Vec<f32>>) -> Result<HostTensor, String> 
     } else {
         parts.concat()
     };
-    if piece.how == How::Transposed {
+    if piece.how == Transform::Transposed {
         data = transposed(&data, piece.their_shape[0], piece.their_shape[1]);
     }
     Ok(HostTensor {
@@ -48,7 +48,10 @@ pub fn bring(piece: &Piece, parts: Vec<Vec<f32>>) -> Result<HostTensor, String> 
 ///
 /// # Errors
 /// Names the first of our tensors that is missing or whose size differs from the table.
-pub fn give(pieces: &[Piece], ours: &Tensors) -> Result<Vec<(String, HostTensor)>, String> {
+pub fn export_tensors(
+    pieces: &[TensorMapping],
+    ours: &Tensors,
+) -> Result<Vec<(String, HostTensor)>, String> {
     let mut out = Vec::new();
     for piece in pieces {
         let tensor = ours.tensors.get(&piece.ours);
@@ -60,8 +63,8 @@ pub fn give(pieces: &[Piece], ours: &Tensors) -> Result<Vec<(String, HostTensor)
             ));
         }
         let data = match piece.how {
-            How::Stacked => tensor.data.clone(),
-            How::Transposed => transposed(&tensor.data, piece.shape[0], piece.shape[1]),
+            Transform::Stacked => tensor.data.clone(),
+            Transform::Transposed => transposed(&tensor.data, piece.shape[0], piece.shape[1]),
         };
         let each = numel(&piece.their_shape);
         for (i, name) in piece.theirs.iter().enumerate() {

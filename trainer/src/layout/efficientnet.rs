@@ -3,7 +3,7 @@
 
 use espalier_core::model::DualConfig;
 
-use super::piece::{How, Piece};
+use super::tensor_mapping::{TensorMapping, Transform};
 
 /// Prefix of the tensor names of the image encoder in our files.
 const OURS: &str = "visual.";
@@ -56,18 +56,18 @@ fn layers(config: &DualConfig) -> Vec<Layer> {
     out
 }
 
-fn piece(name: String, shape: Vec<usize>) -> Piece {
-    Piece {
+fn piece(name: String, shape: Vec<usize>) -> TensorMapping {
+    TensorMapping {
         ours: format!("{OURS}{name}"),
         their_shape: shape.clone(),
         shape,
         theirs: vec![name],
-        how: How::Stacked,
+        how: Transform::Stacked,
     }
 }
 
 /// Returns every tensor of the image encoder.
-pub(super) fn pieces(config: &DualConfig) -> Vec<Piece> {
+pub(super) fn pieces(config: &DualConfig) -> Vec<TensorMapping> {
     let mut out = Vec::new();
     for layer in layers(config) {
         out.push(piece(
@@ -86,15 +86,15 @@ pub(super) fn pieces(config: &DualConfig) -> Vec<Piece> {
 
 /// Returns the two tensors of a classifier with `classes` classes.
 #[must_use]
-pub fn classifier(config: &DualConfig, classes: usize) -> Vec<Piece> {
+pub fn classifier(config: &DualConfig, classes: usize) -> Vec<TensorMapping> {
     let shapes = [vec![classes, config.vision.d_model], vec![classes]];
     let both = CLASSIFIER.iter().zip(shapes);
-    both.map(|((theirs, ours), shape)| Piece {
+    both.map(|((theirs, ours), shape)| TensorMapping {
         ours: (*ours).to_owned(),
         their_shape: shape.clone(),
         shape,
         theirs: vec![(*theirs).to_owned()],
-        how: How::Stacked,
+        how: Transform::Stacked,
     })
     .collect()
 }

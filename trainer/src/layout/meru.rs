@@ -3,7 +3,7 @@
 
 use espalier_core::model::LiftKind;
 
-use super::piece::{How, Piece};
+use super::tensor_mapping::{TensorMapping, Transform};
 
 /// The causal mask, which these files store as a buffer.
 pub(super) const MASK: &str = "textual.attn_mask";
@@ -27,26 +27,26 @@ pub fn causal_mask(context: usize) -> (&'static str, Vec<usize>, Vec<u8>) {
 }
 
 /// Returns the curvatures and scales of a space.
-pub(super) fn scalars(kind: LiftKind) -> Vec<Piece> {
+pub(super) fn scalars(kind: LiftKind) -> Vec<TensorMapping> {
     match kind {
         LiftKind::Sphere => Vec::new(),
         LiftKind::Lorentz => ["curv", "visual_alpha", "textual_alpha"]
-            .map(|name| Piece {
+            .map(|name| TensorMapping {
                 ours: name.into(),
                 shape: Vec::new(),
                 theirs: vec![name.into()],
                 their_shape: Vec::new(),
-                how: How::Stacked,
+                how: Transform::Stacked,
             })
             .to_vec(),
         LiftKind::Product { factors, .. } => FACTORS
-            .map(|(ours, theirs)| Piece {
+            .map(|(ours, theirs)| TensorMapping {
                 ours: ours.into(),
                 // A single scalar has rank 0, as everywhere in our files.
                 shape: if factors == 1 { vec![] } else { vec![factors] },
                 theirs: (0..factors).map(|i| format!("{theirs}.{i}")).collect(),
                 their_shape: Vec::new(),
-                how: How::Stacked,
+                how: Transform::Stacked,
             })
             .to_vec(),
     }

@@ -1,6 +1,6 @@
 //! Names and shapes of tensors in published files, as tables for both import and export.
 //!
-//! A [`Piece`] says which tensors of a published file make one of ours. Import and export use the
+//! A [`TensorMapping`] says which tensors of a published file make one of ours. Import and export use the
 //! same table, so a round trip gives the same bits. Notation 7.1 to 7.3 list the names.
 
 mod blocks;
@@ -8,23 +8,23 @@ mod convert;
 mod efficientnet;
 mod meru;
 mod name;
-mod piece;
 mod shapes;
 mod table;
+mod tensor_mapping;
 
 use espalier_core::model::{DualConfig, LiftKind};
 
-pub use convert::{bring, give};
+pub use convert::{export_tensors, import_tensor};
 pub use efficientnet::{CLASSIFIER, classifier};
 pub use name::Layout;
-pub use piece::{How, Piece};
 pub use shapes::Measured;
+pub use tensor_mapping::{TensorMapping, Transform};
 
 impl Layout {
     /// Returns every tensor of a model with this configuration; for EfficientNet-Lite those of the
     /// image encoder, because its files have no text encoder.
     #[must_use]
-    pub fn pieces(self, config: &DualConfig) -> Vec<Piece> {
+    pub fn pieces(self, config: &DualConfig) -> Vec<TensorMapping> {
         if self == Self::EfficientnetLite {
             return efficientnet::pieces(config);
         }
@@ -112,7 +112,7 @@ mod tests {
         ] {
             let mut expected = collect(&config.init(&device)).unwrap();
             let pieces = layout.pieces(&config);
-            let given = give(&pieces, &expected).unwrap();
+            let given = export_tensors(&pieces, &expected).unwrap();
             let names = given.iter().map(|t| t.0.as_str());
             assert_eq!(Layout::of(names), Some(layout));
             let mut back = espalier_core::weights::Tensors::default();
@@ -122,7 +122,7 @@ mod tests {
                     assert_eq!(found.1.shape, piece.their_shape, "{name}");
                     found.1.data.clone()
                 });
-                let tensor = bring(piece, parts.collect()).unwrap();
+                let tensor = import_tensor(piece, parts.collect()).unwrap();
                 back.tensors.insert(piece.ours.clone(), tensor);
             }
             if layout != Layout::Meru {

@@ -2,8 +2,8 @@
 //! non-linearity and the epsilon of norms cannot be derived from shapes (notation traps 24 to 26).
 
 use super::name::Layout;
-use super::piece::How;
 use super::table;
+use super::tensor_mapping::Transform;
 
 /// Sizes derived from shapes; `None` if the tensor in question is missing or has another rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Measured {
         // Dimension `at` of one of our tensors; the file may store the matrix transposed.
         let of = |ours: &str, rank: usize, at: usize| {
             let (name, how) = table::named(layout, ours)?;
-            let turned = how == How::Transposed;
+            let turned = how == Transform::Transposed;
             dim(name, rank, if turned { rank - 1 - at } else { at })
         };
         let [image, text] = table::stacks(layout);

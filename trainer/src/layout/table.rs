@@ -5,7 +5,7 @@ use espalier_core::model::DualConfig;
 
 use super::blocks::{self, Side, Style, TEXTUAL, VISUAL};
 use super::name::Layout;
-use super::piece::{How, Piece};
+use super::tensor_mapping::{TensorMapping, Transform};
 
 /// One dimension of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +134,7 @@ pub(super) fn stacks(layout: Layout) -> [Side; 2] {
 
 impl Row {
     /// Returns the name in a layout and how the numbers are stored there.
-    fn named(&self, layout: Layout) -> Option<(&'static str, How)> {
+    fn named(&self, layout: Layout) -> Option<(&'static str, Transform)> {
         let name = match layout {
             Layout::HuggingFace => self.hugging_face,
             Layout::OpenClip => self.open_clip,
@@ -143,9 +143,9 @@ impl Row {
         };
         match name {
             Unnamed => None,
-            Ours => Some((self.ours, How::Stacked)),
-            Is(name) => Some((name, How::Stacked)),
-            Turned(name) => Some((name, How::Transposed)),
+            Ours => Some((self.ours, Transform::Stacked)),
+            Is(name) => Some((name, Transform::Stacked)),
+            Turned(name) => Some((name, Transform::Transposed)),
         }
     }
 
@@ -175,12 +175,12 @@ fn size(dim: Dim, config: &DualConfig) -> usize {
 }
 
 /// Returns the name in a layout of our tensor `ours`, and how it is stored there.
-pub(super) fn named(layout: Layout, ours: &str) -> Option<(&'static str, How)> {
+pub(super) fn named(layout: Layout, ours: &str) -> Option<(&'static str, Transform)> {
     TABLE.iter().find(|row| row.ours == ours)?.named(layout)
 }
 
 /// Returns every tensor of a model except the scalars of its space.
-pub(super) fn pieces(layout: Layout, config: &DualConfig) -> Vec<Piece> {
+pub(super) fn pieces(layout: Layout, config: &DualConfig) -> Vec<TensorMapping> {
     let sizes = |dims: &[Dim]| dims.iter().map(|d| size(*d, config)).collect::<Vec<_>>();
     let mut out = Vec::new();
     for row in TABLE.iter().filter(|row| row.is_in(config)) {
@@ -190,10 +190,10 @@ pub(super) fn pieces(layout: Layout, config: &DualConfig) -> Vec<Piece> {
         let ones = row.dims.iter().take_while(|d| **d == One).count();
         let kept = if layout == Layout::Meru { 0 } else { ones };
         let mut their_shape = sizes(&row.dims[kept..]);
-        if how == How::Transposed {
+        if how == Transform::Transposed {
             their_shape.reverse();
         }
-        out.push(Piece {
+        out.push(TensorMapping {
             ours: row.ours.into(),
             shape: sizes(row.dims),
             theirs: vec![name.into()],
@@ -241,10 +241,13 @@ mod tests {
         let of = |layout| named(layout, PROJECTION);
         assert_eq!(
             of(Layout::HuggingFace),
-            Some(("visual_projection.weight", How::Stacked))
+            Some(("visual_projection.weight", Transform::Stacked))
         );
-        assert_eq!(of(Layout::OpenClip), Some(("visual.proj", How::Transposed)));
-        assert_eq!(of(Layout::Meru), Some((PROJECTION, How::Stacked)));
+        assert_eq!(
+            of(Layout::OpenClip),
+            Some(("visual.proj", Transform::Transposed))
+        );
+        assert_eq!(of(Layout::Meru), Some((PROJECTION, Transform::Stacked)));
         assert_eq!(named(Layout::HuggingFace, "pixel_mean"), None);
     }
 }

@@ -4,7 +4,7 @@ use espalier_core::geometry::Space;
 use serde::Serialize;
 
 use super::histogram::{edges, percents, quantile, smooth};
-use super::scenes::Scene;
+use super::photo_parts::PhotoParts;
 
 /// The measured quantity of a point; it differs by space, as in the papers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -105,7 +105,7 @@ pub struct Norms {
 }
 
 /// Points by kind of item; kinds without points are left out.
-fn kinds(scenes: &[Scene]) -> Vec<(&'static str, Vec<&[f32]>)> {
+fn kinds(scenes: &[PhotoParts]) -> Vec<(&'static str, Vec<&[f32]>)> {
     let boxes = || scenes.iter().flat_map(|s| &s.boxes);
     let captioned = scenes.iter().filter(|s| !s.caption.trim().is_empty());
     let all: Vec<(&str, Vec<&[f32]>)> = vec![
@@ -125,7 +125,7 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
 
 /// Measures the images, captions and boxes of scenes.
 #[must_use]
-pub fn norms(model: &str, space: &Space, scenes: &[Scene]) -> Norms {
+pub fn norms(model: &str, space: &Space, scenes: &[PhotoParts]) -> Norms {
     let kinds = kinds(scenes);
     let measure = Measure::of(space);
     let values: Vec<Vec<f64>> = kinds
@@ -178,12 +178,12 @@ fn by_factor(name: &str, curvatures: &[f64], points: &[&[f32]]) -> FactorSeries 
 
 #[cfg(test)]
 mod tests {
-    use espalier_core::geometry::Join;
+    use espalier_core::geometry::DistanceReduction;
 
     use super::*;
 
-    fn scene(picture: [f32; 2], text: [f32; 2]) -> Scene {
-        Scene {
+    fn scene(picture: [f32; 2], text: [f32; 2]) -> PhotoParts {
+        PhotoParts {
             key: String::new(),
             caption: "x".into(),
             picture: picture.to_vec(),
@@ -208,7 +208,7 @@ mod tests {
     fn a_product_is_measured_by_the_sum_of_its_factors_distances() {
         let space = Space::Product {
             curvatures: vec![1.0, 1.0],
-            join: Join::L1,
+            join: DistanceReduction::L1,
         };
         let scenes = [scene(
             [1.0_f32.sinh(), 2.0_f32.sinh()],

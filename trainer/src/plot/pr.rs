@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use espalier_core::geometry::Space;
 use serde::Serialize;
 
-use super::scenes::Scene;
+use super::photo_parts::PhotoParts;
 use crate::eval::Record;
 use crate::eval::metrics::curve::Point;
 use crate::eval::tasks::parts;
@@ -79,12 +79,12 @@ impl Score {
     }
 }
 
-fn labels(scene: &Scene) -> BTreeSet<&str> {
+fn labels(scene: &PhotoParts) -> BTreeSet<&str> {
     scene.boxes.iter().map(|b| b.label.as_str()).collect()
 }
 
 /// All pairs of a whole and a part: score and relevance.
-fn pairs(score: Score, space: &Space, scenes: &[Scene]) -> Vec<(f64, bool)> {
+fn pairs(score: Score, space: &Space, scenes: &[PhotoParts]) -> Vec<(f64, bool)> {
     let mut out = Vec::new();
     for query in scenes.iter().filter(|s| !s.boxes.is_empty()) {
         let labels = labels(query);
@@ -137,7 +137,7 @@ fn thinned(points: Vec<Point>) -> Vec<Point> {
 
 /// The curve of one model over scenes with boxes.
 #[must_use]
-pub fn curve(model: &str, space: &Space, scenes: &[Scene]) -> Curve {
+pub fn curve(model: &str, space: &Space, scenes: &[PhotoParts]) -> Curve {
     let score = Score::of_space(space);
     let (points, average_precision) = sweep(pairs(score, space, scenes), 0.0);
     Curve {
@@ -201,7 +201,7 @@ pub fn of_results(files: &[PathBuf]) -> anyhow::Result<Pr> {
 
 /// The number of queries, of candidates, and the share of relevant pairs.
 #[must_use]
-pub fn size(scenes: &[Scene]) -> (usize, usize, f64) {
+pub fn size(scenes: &[PhotoParts]) -> (usize, usize, f64) {
     let queries = || scenes.iter().filter(|s| !s.boxes.is_empty());
     let candidates: usize = scenes.iter().map(|s| s.boxes.len()).sum();
     let mut right = 0;
@@ -217,7 +217,7 @@ pub fn size(scenes: &[Scene]) -> (usize, usize, f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scenes::Boxed;
+    use super::super::photo_parts::Boxed;
     use super::*;
 
     #[test]
@@ -241,9 +241,9 @@ mod tests {
         assert!((area - 0.25).abs() < 1e-12);
     }
 
-    fn scene(direction: [f32; 2], label: &str) -> Scene {
+    fn scene(direction: [f32; 2], label: &str) -> PhotoParts {
         let far = direction.map(|v| 3.0 * v).to_vec();
-        Scene {
+        PhotoParts {
             key: String::new(),
             caption: String::new(),
             picture: direction.to_vec(),

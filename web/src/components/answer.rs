@@ -10,11 +10,11 @@ use super::ladder::Ladder;
 use super::path::Path;
 use super::region::Picked;
 use super::wire::Wire;
-use crate::bench::use_bench;
-use crate::shell::use_shell;
+use crate::controller::use_controller;
 use crate::state::session::Answer;
 use crate::ui_error::UiError;
 use crate::words::{guess_sentence, in_time, sentence};
+use crate::workspace::use_workspace;
 
 /// Displays an answer.
 #[component]
@@ -22,13 +22,13 @@ pub fn AnswerView(
     /// The answer to display.
     answer: Arc<Answer>,
 ) -> impl IntoView {
-    let (shell, bench) = (use_shell(), use_bench());
+    let (controller, workspace) = (use_controller(), use_workspace());
     let picked = expect_context::<Picked>();
     let result = &answer.result;
     let taxonomy = result.taxonomy.clone();
-    let said = move || sentence(&taxonomy, &bench.dial(&taxonomy), bench.level.get());
+    let said = move || sentence(&taxonomy, &workspace.dial(&taxonomy), workspace.level.get());
     let taxonomy = result.taxonomy.clone();
-    let guess = move || guess_sentence(&taxonomy, &bench.dial(&taxonomy));
+    let guess = move || guess_sentence(&taxonomy, &workspace.dial(&taxonomy));
     let read = result
         .timing_ms
         .get("total")
@@ -37,7 +37,7 @@ pub fn AnswerView(
     let made_with = {
         let sha256 = result.model.sha256.clone();
         move || {
-            let other = bench.link.with_value(|link| link.made_with.clone());
+            let other = workspace.link.with_value(|link| link.made_with.clone());
             other.filter(|digits| !sha256.starts_with(digits.as_str())).map(|_| {
                 view! {
                     <p class="note" data-testid="other-model">
@@ -52,7 +52,7 @@ pub fn AnswerView(
             <header class="answer-head">
                 <p class="answer-sentence" data-testid="stop-sentence">{said}</p>
                 {move || {
-                    let guess = bench.level.get().is_none().then(&guess).flatten();
+                    let guess = workspace.level.get().is_none().then(&guess).flatten();
                     guess.map(|guess| view! { <p class="answer-guess">{guess}</p> })
                 }}
                 {made_with}
@@ -69,8 +69,8 @@ pub fn AnswerView(
                             type="checkbox"
                             role="switch"
                             data-testid="numbers"
-                            prop:checked=shell.numbers
-                            on:change:target=move |event| shell.numbers.set(event.target().checked())
+                            prop:checked=controller.numbers
+                            on:change:target=move |event| controller.numbers.set(event.target().checked())
                         />
                         <span>"Numbers"</span>
                     </label>
@@ -111,7 +111,7 @@ fn PartAnswer(
     /// The selected part.
     picked: Picked,
 ) -> impl IntoView {
-    let bench = use_bench();
+    let workspace = use_workspace();
     move || match picked.answer.get() {
         None => view! { <p class="note" role="status">"Reading the part…"</p> }.into_any(),
         Some(Err(UiError { what, todo, .. })) => {
@@ -120,7 +120,7 @@ fn PartAnswer(
         Some(Ok(answer)) => {
             let answer: Rc<Answer> = answer;
             let taxonomy = &answer.result.taxonomy;
-            let said = untrack(|| sentence(taxonomy, &bench.dial(taxonomy), None));
+            let said = untrack(|| sentence(taxonomy, &workspace.dial(taxonomy), None));
             view! {
                 <p class="part-sentence" role="status" data-testid="part-sentence">{said}</p>
                 <Ladder result=answer.result.clone() part=true />

@@ -8,16 +8,16 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::File;
 
 use super::ladder::Ladder;
-use crate::bench::use_bench;
+use crate::controller::AppController;
 use crate::load::progress::in_megabytes;
 use crate::load::{DEFAULT_MODEL, SMALL_MODEL};
 use crate::messages::photo_id::PhotoId;
-use crate::shell::Shell;
 use crate::state::cut::Dial;
 use crate::state::link::Link;
 use crate::state::models::Comparison;
 use crate::state::session::{Engine, Work};
 use crate::words::sentence;
+use crate::workspace::use_workspace;
 
 /// Name of the list of models that the build writes.
 const MODELS: &str = "models.json";
@@ -25,9 +25,9 @@ const MODELS: &str = "models.json";
 /// Offers the other models installed beside the page; empty if there are none.
 #[component]
 fn Picker() -> impl IntoView {
-    let bench = use_bench();
+    let workspace = use_workspace();
     let names = RwSignal::new(Vec::<String>::new());
-    let (base, _) = bench.shell.addresses();
+    let (base, _) = workspace.controller.addresses();
     spawn_local(async move {
         let response = Request::get(&format!("{base}{MODELS}")).send().await;
         if let Ok(response) = response
@@ -36,8 +36,8 @@ fn Picker() -> impl IntoView {
             names.set(serde_json::from_str(&text).unwrap_or_default());
         }
     });
-    let link = bench.link.get_value();
-    let first = bench.shell.model();
+    let link = workspace.link.get_value();
+    let first = workspace.controller.model();
     let chosen = RwSignal::new(if link.models.is_empty() {
         vec![first]
     } else {
@@ -45,10 +45,10 @@ fn Picker() -> impl IntoView {
     });
     // Opens a new page, whose address holds the choice.
     let address = move || {
-        let (base, _) = bench.shell.addresses();
+        let (base, _) = workspace.controller.addresses();
         let link = Link {
             models: chosen.get(),
-            ..bench.link()
+            ..workspace.link()
         };
         format!("{base}{}", link.to_query())
     };
@@ -100,10 +100,10 @@ fn Picker() -> impl IntoView {
 /// have to give their own photo again; a sample is part of the address.
 #[component]
 fn BothModels() -> impl IntoView {
-    let bench = use_bench();
-    let (base, _) = bench.shell.addresses();
+    let workspace = use_workspace();
+    let (base, _) = workspace.controller.addresses();
     let address = move || {
-        let here = bench.link();
+        let here = workspace.link();
         let link = Link {
             backend: here.backend,
             models: vec![DEFAULT_MODEL.to_owned(), SMALL_MODEL.to_owned()],
@@ -113,7 +113,7 @@ fn BothModels() -> impl IntoView {
         format!("{base}{}", link.to_query())
     };
     let own = move || {
-        let photo = bench.shell.photo.get();
+        let photo = workspace.controller.photo.get();
         photo.is_some_and(|photo| photo.sample.is_none())
     };
     view! {
@@ -143,22 +143,22 @@ pub fn Compare() -> impl IntoView {
 /// The ladders of the other models.
 #[component]
 fn Others() -> impl IntoView {
-    let bench = use_bench();
-    let (base, _) = bench.shell.addresses();
-    let link = bench.link.get_value();
-    let others: Vec<Shell> = link
+    let workspace = use_workspace();
+    let (base, _) = workspace.controller.addresses();
+    let link = workspace.link.get_value();
+    let others: Vec<AppController> = link
         .models
         .iter()
         .skip(1)
-        .map(|model| Shell::new(base.clone(), model.clone(), link.backend))
+        .map(|model| AppController::new(base.clone(), model.clone(), link.backend))
         .collect();
     if others.is_empty() {
         return ().into_any();
     }
-    let first = bench.shell.model();
+    let first = workspace.controller.model();
     let columns = others
         .into_iter()
-        .map(|shell| view! { <Column shell /> })
+        .map(|controller| view! { <Column controller /> })
         .collect_view();
     view! {
         <section class="sheet" aria-labelledby="compare-title" data-testid="compare">
@@ -175,23 +175,23 @@ fn Others() -> impl IntoView {
 /// One other model.
 #[component]
 fn Column(
-    /// Its shell.
-    shell: Shell,
+    /// Its controller.
+    controller: AppController,
 ) -> impl IntoView {
-    let bench = use_bench();
+    let workspace = use_workspace();
     // Takes the photo only after the page's own model has read it, so that two engines do not fetch
     // and compute at once.
-    let read = Memo::new(move |_| bench.answer().map(|answer| answer.photo));
+    let read = Memo::new(move |_| workspace.answer().map(|answer| answer.photo));
     Effect::new(move |before: Option<Option<PhotoId>>| {
         let now = read.get();
         if now.is_some() && before != Some(now) {
-            give(bench.shell, shell);
+            give(workspace.controller, controller);
         }
         now
     });
-    let model = shell.model();
+    let model = controller.model();
     let shows = move || {
-        shell
+        controller
             .session
             .with(|session| match (&session.engine, &session.work) {
                 (_, Work::Done(answer)) => Ok(Arc::clone(answer)),
@@ -227,7 +227,7 @@ fn Column(
     }
 }
 
-fn give(from: Shell, to: Shell) {
+fn give(from: AppController, to: AppController) {
     let Some(photo) = from.photo.get_untracked() else {
         return;
     };

@@ -3,9 +3,9 @@
 use espalier_core::caption::TaxonomyResult;
 use leptos::prelude::*;
 
-use crate::bench::use_bench;
 use crate::state::cut::Dial;
 use crate::words::how_sure;
+use crate::workspace::use_workspace;
 
 /// A slider over the levels of the path.
 #[component]
@@ -13,9 +13,9 @@ pub fn DialView(
     /// The path.
     taxonomy: TaxonomyResult,
 ) -> impl IntoView {
-    let bench = use_bench();
+    let workspace = use_workspace();
     let path = StoredValue::new(taxonomy);
-    let dial = Memo::new(move |_| path.with_value(|taxonomy| bench.dial(taxonomy)));
+    let dial = Memo::new(move |_| path.with_value(|taxonomy| workspace.dial(taxonomy)));
     // If the evidence stops above all levels, the slider has an extra position (-1) to their left.
     let least = move || {
         if dial.with(Dial::evidence).is_none() {
@@ -25,7 +25,7 @@ pub fn DialView(
         }
     };
     let level = move || {
-        let shown = bench.level.get().or(dial.with(Dial::evidence));
+        let shown = workspace.level.get().or(dial.with(Dial::evidence));
         shown.map_or(-1, |level| i64::try_from(level).unwrap_or(i64::MAX))
     };
     let last = move || dial.with(|dial| dial.len().saturating_sub(1));
@@ -43,7 +43,7 @@ pub fn DialView(
     };
     let is_own = move || {
         let evidence = dial.with(Dial::evidence);
-        bench
+        workspace
             .level
             .get()
             .is_none_or(|level| Some(level) == evidence)
@@ -70,7 +70,7 @@ pub fn DialView(
                     style=("--share", share)
                     on:input:target=move |event| {
                         let turned = event.target().value().parse::<i64>().ok();
-                        bench.level.set(turned.and_then(|level| usize::try_from(level).ok()));
+                        workspace.level.set(turned.and_then(|level| usize::try_from(level).ok()));
                     }
                 />
                 <span class="dial-end" aria-hidden="true">"specific"</span>
@@ -79,7 +79,7 @@ pub fn DialView(
                     type="button"
                     class:is-hidden=is_own
                     disabled=is_own
-                    on:click=move |_| bench.level.set(None)
+                    on:click=move |_| workspace.level.set(None)
                 >
                     "Back to the evidence"
                 </button>

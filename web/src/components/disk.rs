@@ -11,9 +11,9 @@ use web_sys::{PointerEvent, WheelEvent};
 
 use super::disk_paint::{Colours, Picture, paint};
 use super::scene::{Drawn, Scene};
-use crate::bench::use_bench;
 use crate::state::sketch::Sketch;
 use crate::state::view::{Place, View};
+use crate::workspace::use_workspace;
 
 /// Maximum distance of the pointer to hit a node, as a fraction of half the canvas.
 const NEAR: f64 = 0.055;
@@ -27,7 +27,7 @@ pub fn DiskView(
     /// The scene to display.
     scene: Scene,
 ) -> impl IntoView {
-    let bench = use_bench();
+    let workspace = use_workspace();
     let canvas = NodeRef::<Canvas>::new();
     let hover = RwSignal::new(None::<NodeIx>);
     // Start and last position of a drag.
@@ -35,20 +35,20 @@ pub fn DiskView(
     let size = RwSignal::new(0_u32);
 
     let sketch = Memo::new(move |_| {
-        let (drawn, tree) = (scene.drawn.get()?, bench.shown()?);
+        let (drawn, tree) = (scene.drawn.get()?, workspace.shown()?);
         // After a change of the tree, its positions are not known yet.
-        let fits = drawn.tree == bench.which.get() && drawn.nodes.len() == tree.nodes().len();
+        let fits = drawn.tree == workspace.which.get() && drawn.nodes.len() == tree.nodes().len();
         fits.then(|| Arc::new(Sketch::of(&tree, &drawn.nodes)))
     });
     let picture = move || -> Option<Picture> {
-        let (drawn, tree) = (scene.drawn.get()?, bench.shown()?);
+        let (drawn, tree) = (scene.drawn.get()?, workspace.shown()?);
         sketch.get().map(|sketch| {
-            let placed = bench.placed.get();
+            let placed = workspace.placed.get();
             let find = |id: &str| tree.find(id);
             let path = placed.iter().flat_map(|placed| &placed.path.path);
             Picture {
                 path: path.filter_map(|step| find(&step.id)).collect(),
-                selected: bench.selected.get().and_then(|id| tree.find(&id)),
+                selected: workspace.selected.get().and_then(|id| tree.find(&id)),
                 hover: hover.get(),
                 walk: scene.steps.get(),
                 step: scene.step.get(),
@@ -125,9 +125,9 @@ pub fn DiskView(
             return;
         };
         if (from[0] - to[0]).hypot(from[1] - to[1]) < STILL
-            && let (Some(node), Some(tree)) = (nearest(to), untrack(|| bench.shown()))
+            && let (Some(node), Some(tree)) = (nearest(to), untrack(|| workspace.shown()))
         {
-            bench.select(&tree.node(node).id);
+            workspace.select(&tree.node(node).id);
         }
     };
     // Without Ctrl or Cmd, the wheel scrolls the page as usual.
@@ -166,7 +166,7 @@ pub fn DiskView(
         }
     };
     let named = move || {
-        let (node, tree) = (hover.get()?, bench.shown()?);
+        let (node, tree) = (hover.get()?, workspace.shown()?);
         Some(tree.name(node).to_owned())
     };
     view! {

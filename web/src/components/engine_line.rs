@@ -2,8 +2,8 @@
 
 use leptos::prelude::*;
 
+use crate::controller::use_controller;
 use crate::messages::protocol::{Backend, EngineInfo};
-use crate::shell::use_shell;
 use crate::state::choice::PassedOver;
 use crate::words::in_time;
 
@@ -13,10 +13,10 @@ pub fn EngineLine(
     /// The running engine.
     info: EngineInfo,
 ) -> impl IntoView {
-    let shell = use_shell();
+    let controller = use_controller();
     let why = (info.backend == Backend::Cpu)
         .then(|| {
-            shell
+            controller
                 .session
                 .with_untracked(|session| session.passed_over.as_ref().map(PassedOver::in_words))
         })
@@ -29,7 +29,7 @@ pub fn EngineLine(
         in_time(info.warm_ms)
     );
     let coarse = move || {
-        let error = shell.session.with(|session| session.coarse.clone())?;
+        let error = controller.session.with(|session| session.coarse.clone())?;
         Some(view! {
             <p class="panel-note" data-testid="coarse">
                 "Answers stay general: "{error.what}" "{error.todo}
@@ -43,7 +43,7 @@ pub fn EngineLine(
             {why.map(|why| format!(" {why}"))}
         </p>
         {coarse}
-        <Show when=move || shell.numbers.get()>
+        <Show when=move || controller.numbers.get()>
             <p class="panel-note">{numbers.clone()}</p>
         </Show>
     }

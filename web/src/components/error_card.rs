@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::shell::use_shell;
+use crate::controller::use_controller;
 use crate::state::session::Event;
 use crate::ui_error::{Cause, UiError};
 
@@ -12,7 +12,7 @@ pub fn ErrorCard(
     /// The error to show.
     error: UiError,
 ) -> impl IntoView {
-    let shell = use_shell();
+    let controller = use_controller();
     let again = error.cause != Cause::Photo;
     view! {
         <section class="card is-error" data-testid="error-card" data-cause=error.cause.as_str()>
@@ -33,7 +33,7 @@ pub fn ErrorCard(
                     class="button"
                     type="button"
                     data-testid="retry"
-                    on:click=move |_| shell.dispatch(Event::Retry)
+                    on:click=move |_| controller.dispatch(Event::Retry)
                 >
                     "Try again"
                 </button>

@@ -7,20 +7,20 @@ use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::File;
 
-use crate::bench::{Bench, result_of, use_bench};
+use crate::controller::AppController;
 use crate::keep::save_text;
 use crate::messages::ask::{Ask, AskAnswer};
 use crate::messages::photo_id::PhotoId;
 use crate::photo::bytes_of;
-use crate::shell::Shell;
 use crate::state::batch::{Batch, Item, Standing};
 use crate::state::session::Event;
 use crate::ui_error::UiError;
+use crate::workspace::{Workspace, result_of, use_workspace};
 
 /// The photos and their files; cheap to copy.
 #[derive(Clone, Copy)]
 pub struct Folder {
-    bench: Bench,
+    workspace: Workspace,
     /// The photos.
     pub batch: RwSignal<Batch>,
     files: StoredValue<HashMap<PhotoId, File>, LocalStorage>,
@@ -29,38 +29,38 @@ pub struct Folder {
 impl Folder {
     /// Creates an empty folder and reads its photos whenever the engine is ready.
     #[must_use]
-    pub fn new(bench: Bench) -> Self {
+    pub fn new(workspace: Workspace) -> Self {
         let folder = Self {
-            bench,
+            workspace,
             batch: RwSignal::new(Batch::default()),
             files: StoredValue::new_local(HashMap::new()),
         };
-        let shell = bench.shell;
+        let controller = workspace.controller;
         Effect::new(move |_| {
-            if folder.batch.with(Batch::is_due) && shell.is_ready() {
+            if folder.batch.with(Batch::is_due) && controller.is_ready() {
                 folder.go_on();
             }
         });
         folder
     }
 
-    /// Returns the shell that reads the photos.
+    /// Returns the controller that reads the photos.
     #[must_use]
-    pub fn shell(self) -> Shell {
-        self.bench.shell
+    pub fn controller(self) -> AppController {
+        self.workspace.controller
     }
 
     /// Starts with new photos and drops the previous ones.
     pub fn begin(self, files: Vec<File>) {
         let named: Vec<(PhotoId, File)> = files
             .into_iter()
-            .map(|file| (self.shell().next_id(), file))
+            .map(|file| (self.controller().next_id(), file))
             .collect();
         let batch = Batch::new(named.iter().map(|(id, file)| (*id, file.name())).collect());
         self.files.set_value(named.into_iter().collect());
-        self.bench.open.set(true);
+        self.workspace.open.set(true);
         self.batch.set(batch);
-        self.shell().dispatch(Event::LoadWanted);
+        self.controller().dispatch(Event::LoadWanted);
     }
 
     /// Reads the next photo, unless one is being read.
@@ -89,7 +89,7 @@ impl Folder {
             region: None,
         };
         let told = self
-            .shell()
+            .controller()
             .ask(ask, Some(bytes), Rc::new(|_, _| ()))
             .await?;
         match told {
@@ -100,7 +100,7 @@ impl Folder {
 
     fn show(self, id: PhotoId) {
         if let Some(file) = self.files.with_value(|files| files.get(&id).cloned()) {
-            self.shell().give(Ok((file, None)));
+            self.controller().give(Ok((file, None)));
         }
     }
 }
@@ -109,7 +109,7 @@ impl Folder {
 #[component]
 pub fn FolderTable() -> impl IntoView {
     let folder = expect_context::<Folder>();
-    let bench = use_bench();
+    let workspace = use_workspace();
     let progress = Memo::new(move |_| folder.batch.with(Batch::progress));
     let some = move || progress.get().1 > 0;
     let said = move || {
@@ -162,7 +162,7 @@ pub fn FolderTable() -> impl IntoView {
                         </thead>
                         <tbody>
                             <For each=move || ids.get() key=|id| *id let(id)>
-                                <Line folder bench id />
+                                <Line folder workspace id />
                             </For>
                         </tbody>
                     </table>
@@ -177,8 +177,8 @@ pub fn FolderTable() -> impl IntoView {
 fn Line(
     /// The photos.
     folder: Folder,
-    /// The bench that shows its node.
-    bench: Bench,
+    /// The workspace that shows its node.
+    workspace: Workspace,
     /// Number of the photo.
     id: PhotoId,
 ) -> impl IntoView {
@@ -192,7 +192,7 @@ fn Line(
     let choose = move |_| {
         folder.show(id);
         if let Some(stop) = item.with_untracked(|item| item.as_ref().and_then(stop)) {
-            bench.select(&stop);
+            workspace.select(&stop);
         }
     };
     view! {

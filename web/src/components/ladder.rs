@@ -3,9 +3,9 @@
 use espalier_core::caption::{CaptionResult, Rung};
 use leptos::prelude::*;
 
-use crate::bench::use_bench;
-use crate::shell::use_shell;
+use crate::controller::use_controller;
 use crate::words::beyond_evidence;
+use crate::workspace::use_workspace;
 
 /// The rungs as an ordered list. The length of a rung's branch grows with the radius of its
 /// caption; its leaf is hollow if it is more specific than the evidence supports. The dial hides
@@ -18,13 +18,13 @@ pub fn Ladder(
     #[prop(optional)]
     part: bool,
 ) -> impl IntoView {
-    let (shell, bench) = (use_shell(), use_bench());
+    let (controller, workspace) = (use_controller(), use_workspace());
     let beyond = beyond_evidence(&result);
     let any_beyond = beyond.contains(&true);
     let reach = reaches(&result.ladder);
     let rungs = result.ladder.clone();
-    let shows = Memo::new(move |_| match bench.level.get() {
-        Some(level) if !part => bench.dial(&result.taxonomy).shows(&result, level),
+    let shows = Memo::new(move |_| match workspace.level.get() {
+        Some(level) if !part => workspace.dial(&result.taxonomy).shows(&result, level),
         _ => vec![true; result.ladder.len()],
     });
     let folded = move || shows.with(|shows| shows.iter().filter(|shown| !**shown).count());
@@ -60,7 +60,7 @@ pub fn Ladder(
                 >
                     <span class="rung-text" data-testid=text_id>{rung.text}</span>
                     {beyond.then(|| view! { <span class="visually-hidden">" (a guess)"</span> })}
-                    <Show when=move || shell.numbers.get()>
+                    <Show when=move || controller.numbers.get()>
                         <span class="rung-numbers">{numbers.clone()}</span>
                     </Show>
                     {node
@@ -70,7 +70,7 @@ pub fn Ladder(
                                 <button
                                     class="rung-place"
                                     type="button"
-                                    on:click=move |_| bench.show(&node)
+                                    on:click=move |_| workspace.show(&node)
                                 >
                                     <span class="visually-hidden">"Show in the tree"</span>
                                     <span aria-hidden="true">"in the tree"</span>

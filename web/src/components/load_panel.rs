@@ -4,16 +4,16 @@
 use leptos::prelude::*;
 
 use super::engine_line::EngineLine;
+use crate::controller::use_controller;
 use crate::load::progress::{Bar, in_megabytes};
 use crate::messages::protocol::{Backend, Stage};
-use crate::shell::use_shell;
 use crate::state::session::{Engine, Event};
 
 /// The panel. Its height is the same in every state.
 #[component]
 pub fn LoadPanel() -> impl IntoView {
-    let shell = use_shell();
-    let engine = Memo::new(move |_| shell.session.with(|session| session.engine.clone()));
+    let controller = use_controller();
+    let engine = Memo::new(move |_| controller.session.with(|session| session.engine.clone()));
     view! {
         <div class="panel">
             {move || match engine.get() {
@@ -30,8 +30,8 @@ pub fn LoadPanel() -> impl IntoView {
 /// The button, with the size on it.
 #[component]
 fn Offer() -> impl IntoView {
-    let shell = use_shell();
-    let size = Memo::new(move |_| shell.session.with(|session| session.plan.model));
+    let controller = use_controller();
+    let size = Memo::new(move |_| controller.session.with(|session| session.plan.model));
     let label = move || match size.get() {
         0 => "Load the model".to_owned(),
         bytes => format!("Load the model ({})", in_megabytes(bytes)),
@@ -41,7 +41,7 @@ fn Offer() -> impl IntoView {
             class="button is-quiet"
             type="button"
             data-testid="load-button"
-            on:click=move |_| shell.dispatch(Event::LoadWanted)
+            on:click=move |_| controller.dispatch(Event::LoadWanted)
         >
             {label}
         </button>
@@ -55,9 +55,9 @@ fn Moving(
     /// Text to show while no engine is loading.
     words: &'static str,
 ) -> impl IntoView {
-    let shell = use_shell();
+    let controller = use_controller();
     let bar = Memo::new(move |_| {
-        shell.session.with(|session| match &session.engine {
+        controller.session.with(|session| match &session.engine {
             Engine::Loading { backend, bar } => Some((*backend, bar.clone())),
             _ => None,
         })
@@ -80,7 +80,7 @@ fn Moving(
                 class="bar-stop"
                 type="button"
                 data-testid="cancel"
-                on:click=move |_| shell.dispatch(Event::CancelWanted)
+                on:click=move |_| controller.dispatch(Event::CancelWanted)
             >
                 "Stop"
             </button>

@@ -2,7 +2,6 @@
 //! their own.
 
 mod answer;
-mod bench;
 mod card;
 mod compare;
 mod dial;
@@ -31,11 +30,12 @@ mod walk;
 mod which_tree;
 mod why_not;
 mod wire;
+mod workspace;
 
-pub use bench::BenchView;
 pub use folder::Folder;
 pub use outcome::Outcome;
 pub use photo_drop::PhotoDrop;
 pub use region::Picked;
 pub use status::Status;
 pub use storage_panel::StoragePanel;
+pub use workspace::WorkspaceView;

@@ -3,20 +3,20 @@
 use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
-use crate::bench::use_bench;
 use crate::keep::copy;
 use crate::words::how_sure;
+use crate::workspace::use_workspace;
 
 /// A card under the tree.
 #[component]
 pub fn NodeCard() -> impl IntoView {
-    let bench = use_bench();
+    let workspace = use_workspace();
     let copied = RwSignal::new(None::<bool>);
     let found = Memo::new(move |_| {
-        let (id, tree) = (bench.selected.get()?, bench.shown()?);
+        let (id, tree) = (workspace.selected.get()?, workspace.shown()?);
         let ix = tree.find(&id)?;
         let node = tree.node(ix);
-        let placed = bench.placed.get();
+        let placed = workspace.placed.get();
         let p = placed.and_then(|placed| placed.p.get(ix.index()).copied());
         Some(Looked {
             id,
@@ -36,8 +36,8 @@ pub fn NodeCard() -> impl IntoView {
         copied.set(None);
     });
     let link = move || {
-        let (base, _) = bench.shell.addresses();
-        format!("{base}{}", bench.link().to_query())
+        let (base, _) = workspace.controller.addresses();
+        format!("{base}{}", workspace.link().to_query())
     };
     let copy_link = move |_| {
         let link = untrack(link);
@@ -77,7 +77,7 @@ pub fn NodeCard() -> impl IntoView {
                                 data-testid="search-below"
                                 on:click={
                                     let id = id.clone();
-                                    move |_| bench.below.set(Some(id.clone()))
+                                    move |_| workspace.below.set(Some(id.clone()))
                                 }
                             >
                                 "Ask below this only"

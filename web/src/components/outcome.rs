@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use super::answer::AnswerView;
 use super::error_card::ErrorCard;
-use crate::shell::use_shell;
+use crate::controller::use_controller;
 use crate::state::session::{Answer, Engine, Session, Work};
 use crate::ui_error::UiError;
 
@@ -45,9 +45,9 @@ impl Shows {
 /// The column.
 #[component]
 pub fn Outcome() -> impl IntoView {
-    let shell = use_shell();
+    let controller = use_controller();
     let shows = Memo::new(move |_| {
-        shell
+        controller
             .session
             .with(|session| (session.turn, Shows::of(session)))
     });

@@ -10,12 +10,12 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::HtmlInputElement;
 
 use super::which_tree::choose;
-use crate::bench::use_bench;
 use crate::keep::{keep, kept};
 use crate::load::progress::in_megabytes;
 use crate::messages::ask::{Ask, AskAnswer, Which};
 use crate::state::outline::Outline;
 use crate::ui_error::UiError;
+use crate::workspace::use_workspace;
 
 /// Key of the text in the browser's storage.
 const KEY: &str = "espalier-own-tree";
@@ -29,12 +29,12 @@ const EXAMPLE: &str = "tableware\n  cup\n  plate\n  bowl\nvehicle\n  car\n  bicy
 /// The fold with the field.
 #[component]
 pub fn OwnTree() -> impl IntoView {
-    let bench = use_bench();
-    let shell = bench.shell;
+    let workspace = use_workspace();
+    let controller = workspace.controller;
     let text = RwSignal::new(kept(KEY).unwrap_or_default());
     let busy = RwSignal::new(None::<(u64, u64)>);
     let error = RwSignal::new(None::<UiError>);
-    let size = move || shell.session.with(|session| session.plan.text);
+    let size = move || controller.session.with(|session| session.plan.text);
     let plant = move |_| {
         let given = text.get_untracked();
         error.set(None);
@@ -44,7 +44,7 @@ pub fn OwnTree() -> impl IntoView {
             let ask = Ask::Plant {
                 text: given.clone(),
             };
-            let told = shell.ask(ask, None, report).await;
+            let told = controller.ask(ask, None, report).await;
             busy.set(None);
             let tree = told.and_then(|told| match told {
                 AskAnswer::Planted { tsv } => {
@@ -60,10 +60,10 @@ pub fn OwnTree() -> impl IntoView {
                     );
                     let tree = Arc::new(tree);
                     let outline = Outline::new(&tree);
-                    bench.own.set(Some(tree));
-                    choose(bench, Which::Bundle);
-                    choose(bench, Which::Own);
-                    bench.outline.set(outline);
+                    workspace.own.set(Some(tree));
+                    choose(workspace, Which::Bundle);
+                    choose(workspace, Which::Own);
+                    workspace.outline.set(outline);
                 }
                 Err(failed) => error.set(Some(failed)),
             }
@@ -91,7 +91,7 @@ pub fn OwnTree() -> impl IntoView {
             total => format!("{} of {}", in_megabytes(loaded), in_megabytes(total)),
         })
     };
-    let ready = move || shell.is_ready();
+    let ready = move || controller.is_ready();
     let cannot = move || busy.get().is_some() || text.with(|t| t.trim().is_empty()) || !ready();
     view! {
         <details class="fold" data-testid="own-tree">
@@ -149,8 +149,8 @@ pub fn OwnTree() -> impl IntoView {
                         on:click=move |_| {
                             keep(KEY, None);
                             text.set(String::new());
-                            choose(bench, Which::Bundle);
-                            bench.own.set(None);
+                            choose(workspace, Which::Bundle);
+                            workspace.own.set(None);
                         }
                     >
                         "Forget it"

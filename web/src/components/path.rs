@@ -3,9 +3,9 @@
 use espalier_core::caption::TaxonomyResult;
 use leptos::prelude::*;
 
-use crate::bench::use_bench;
-use crate::shell::use_shell;
+use crate::controller::use_controller;
 use crate::words::how_sure;
+use crate::workspace::use_workspace;
 
 /// Minimum probability at which a step counts as certain and needs no bar.
 const BEYOND_DOUBT: f64 = 0.95;
@@ -19,7 +19,7 @@ pub fn Path(
     /// Path and stop.
     taxonomy: TaxonomyResult,
 ) -> impl IntoView {
-    let (shell, bench) = (use_shell(), use_bench());
+    let (controller, workspace) = (use_controller(), use_workspace());
     let stop = taxonomy
         .path
         .iter()
@@ -39,7 +39,7 @@ pub fn Path(
             let number = format!("{:.3}", step.p);
             // Crumbs have no label unless numbers are switched on.
             let is_crumb = is_plain || is_faint;
-            let label = move || match (shell.numbers.get(), is_crumb) {
+            let label = move || match (controller.numbers.get(), is_crumb) {
                 (true, _) => Some(number.clone()),
                 (false, false) => Some(sure.to_owned()),
                 (false, true) => None,
@@ -61,7 +61,7 @@ pub fn Path(
                         title="Show in the tree"
                         on:click={
                             let id = step.id.clone();
-                            move |_| bench.show(&id)
+                            move |_| workspace.show(&id)
                         }
                     >
                         {step.name}

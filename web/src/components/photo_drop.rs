@@ -11,8 +11,8 @@ use super::folder::Folder;
 use super::load_panel::LoadPanel;
 use super::region::{Part, Shown};
 use super::samples;
+use crate::controller::use_controller;
 use crate::photo::{Given, carried, linked, pictures};
-use crate::shell::use_shell;
 use crate::ui_error::UiError;
 
 /// Formats that core reads. Listed one by one, because phones then convert their photos to one of
@@ -28,18 +28,18 @@ pub struct Taking {
 impl Taking {
     /// Handles the input or its error.
     pub fn take(self, given: Result<Given, UiError>) {
-        let shell = self.folder.shell();
+        let controller = self.folder.controller();
         match given {
             Ok(Given::Files(files)) if files.len() > 1 => self.folder.begin(files),
             Ok(Given::Files(files)) => {
                 if let Some(file) = files.into_iter().next() {
-                    shell.give(Ok((file, None)));
+                    controller.give(Ok((file, None)));
                 }
             }
             Ok(Given::Link(address)) => spawn_local(async move {
-                shell.give(linked(&address).await.map(|file| (file, None)));
+                controller.give(linked(&address).await.map(|file| (file, None)));
             }),
-            Err(error) => shell.give(Err(error)),
+            Err(error) => controller.give(Err(error)),
         }
     }
 }
@@ -47,18 +47,18 @@ impl Taking {
 /// The column of the photo.
 #[component]
 pub fn PhotoDrop() -> impl IntoView {
-    let shell = use_shell();
+    let controller = use_controller();
     let taking = Taking {
         folder: expect_context::<Folder>(),
     };
     let over = RwSignal::new(false);
     listen(taking, over);
-    samples::listen(shell);
-    let given = move || shell.photo.with(Option::is_some);
+    samples::listen(controller);
+    let given = move || controller.photo.with(Option::is_some);
     view! {
         <section class="frame-column" aria-label="Photo">
             <div class="frame" class:is-over=over class:is-given=given data-testid="drop-zone">
-                {move || match shell.photo.get() {
+                {move || match controller.photo.get() {
                     Some(photo) => {
                         let sample = photo.sample.as_deref().and_then(samples::alt_of);
                         let alt = sample.unwrap_or_else(|| format!("Your photo, {}", photo.name()));
@@ -221,11 +221,13 @@ fn listen(taking: Taking, over: RwSignal<bool>) {
         if in_a_field(event.target()) {
             return;
         }
-        let shell = taking.folder.shell();
+        let controller = taking.folder.controller();
         match carried(event.clipboard_data(), "pasted") {
             Ok(given) => taking.take(Ok(given)),
             // An accidental paste must not discard an answer.
-            Err(error) if shell.photo.with_untracked(Option::is_none) => taking.take(Err(error)),
+            Err(error) if controller.photo.with_untracked(Option::is_none) => {
+                taking.take(Err(error))
+            }
             Err(_) => {}
         }
     });

@@ -9,13 +9,13 @@ use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{Element, HtmlImageElement, KeyboardEvent, PointerEvent};
 
-use crate::bench::{Bench, result_of, use_bench};
+use crate::controller::use_controller;
 use crate::messages::ask::{Ask, AskAnswer};
 use crate::messages::photo_id::PhotoId;
-use crate::shell::use_shell;
 use crate::state::region::Region;
 use crate::state::session::Answer;
 use crate::ui_error::UiError;
+use crate::workspace::{Workspace, result_of, use_workspace};
 
 /// Delay after the last change of the box before it is read.
 const REST: Duration = Duration::from_millis(260);
@@ -52,12 +52,12 @@ impl Picked {
 /// The button that starts and ends the selection of a part.
 #[component]
 pub fn Part() -> impl IntoView {
-    let bench = use_bench();
+    let workspace = use_workspace();
     let picked = expect_context::<Picked>();
-    follow(bench, picked);
+    follow(workspace, picked);
     let on = move || picked.region.with(Option::is_some);
     view! {
-        <Show when=move || bench.answer().is_some()>
+        <Show when=move || workspace.answer().is_some()>
             <button
                 class="button is-quiet"
                 type="button"
@@ -74,10 +74,10 @@ pub fn Part() -> impl IntoView {
 }
 
 /// Reads the part once the box is stable, and clears it when the photo changes.
-fn follow(bench: Bench, picked: Picked) {
-    let shell = bench.shell;
+fn follow(workspace: Workspace, picked: Picked) {
+    let controller = workspace.controller;
     Effect::new(move |before: Option<Option<PhotoId>>| {
-        let photo = shell
+        let photo = controller
             .photo
             .with(|photo| photo.as_ref().map(|photo| photo.id));
         if before.is_some_and(|before| before != photo) {
@@ -92,18 +92,18 @@ fn follow(bench: Bench, picked: Picked) {
             timer.clear();
         }
         if let Some(region) = region {
-            let timer = set_timeout_with_handle(move || read(bench, picked, region), REST).ok();
+            let timer = set_timeout_with_handle(move || read(workspace, picked, region), REST).ok();
             rest.set_value(timer);
         }
     });
 }
 
-fn read(bench: Bench, picked: Picked, region: Region) {
-    let shell = bench.shell;
-    let Some(photo) = shell.photo.get_untracked() else {
+fn read(workspace: Workspace, picked: Picked, region: Region) {
+    let controller = workspace.controller;
+    let Some(photo) = controller.photo.get_untracked() else {
         return;
     };
-    let id = shell.next_id();
+    let id = controller.next_id();
     picked.latest.set(Some(id));
     spawn_local(async move {
         let ask = Ask::Read {
@@ -111,7 +111,7 @@ fn read(bench: Bench, picked: Picked, region: Region) {
             region: Some(region.corners()),
         };
         let told = match photo.bytes().await {
-            Ok(bytes) => shell.ask(ask, Some(bytes), Rc::new(|_, _| ())).await,
+            Ok(bytes) => controller.ask(ask, Some(bytes), Rc::new(|_, _| ())).await,
             Err(error) => Err(error),
         };
         if picked.latest.get_untracked() != Some(id) {
@@ -139,7 +139,7 @@ pub fn Shown(
     /// Alternative text.
     alt: String,
 ) -> impl IntoView {
-    let shell = use_shell();
+    let controller = use_controller();
     let picked = expect_context::<Picked>();
     let broken = RwSignal::new(false);
     let ratio = RwSignal::new(1.0_f64);
@@ -154,7 +154,7 @@ pub fn Shown(
     };
     let reading = move || {
         use crate::state::session::Work;
-        shell
+        controller
             .session
             .with(|session| matches!(session.work, Work::Running(_)))
     };

@@ -9,13 +9,13 @@ use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{Blob, BlobPropertyBag, Element, File};
 
+use crate::controller::AppController;
 use crate::photo::file_of;
-use crate::shell::Shell;
 use crate::state::link::SAMPLES;
 use crate::ui_error::UiError;
 
 /// Reads a sample when it is clicked.
-pub fn listen(shell: Shell) {
+pub fn listen(controller: AppController) {
     let pressed = window_event_listener(ev::click, move |event| {
         let target = event.target().and_then(|t| t.dyn_into::<Element>().ok());
         let link = target.and_then(|t| t.closest("[data-sample]").ok().flatten());
@@ -24,7 +24,7 @@ pub fn listen(shell: Shell) {
         let plain = !(event.ctrl_key() || event.meta_key() || event.shift_key());
         if let Some(name) = name.filter(|name| plain && SAMPLES.contains(&name.as_str())) {
             event.prevent_default();
-            read(shell, name);
+            read(controller, name);
         }
     });
     on_cleanup(move || pressed.remove());
@@ -39,11 +39,11 @@ pub fn alt_of(name: &str) -> Option<String> {
 }
 
 /// Fetches a sample from the page's server and uses it as the photo.
-pub fn read(shell: Shell, name: String) {
+pub fn read(controller: AppController, name: String) {
     spawn_local(async move {
-        let (base, _) = shell.addresses();
+        let (base, _) = controller.addresses();
         let file = fetched(&base, &name).await;
-        shell.give(file.map(|file| (file, Some(name))));
+        controller.give(file.map(|file| (file, Some(name))));
     });
 }
 

@@ -8,14 +8,14 @@ use wasm_bindgen_futures::spawn_local;
 use super::disk::DiskView;
 use super::scene::{Drawn, Scene};
 use super::walk::WalkView;
-use crate::bench::use_bench;
 use crate::messages::ask::{Ask, AskAnswer};
 use crate::state::view::View;
+use crate::workspace::use_workspace;
 
 /// The panel.
 #[component]
 pub fn SpacePanel() -> impl IntoView {
-    let bench = use_bench();
+    let workspace = use_workspace();
     let scene = Scene {
         drawn: RwSignal::new(None),
         view: RwSignal::new(View::default()),
@@ -24,7 +24,12 @@ pub fn SpacePanel() -> impl IntoView {
         to: RwSignal::new(None),
     };
     // Queried once the photo has its place in the tree, so that both refer to the same photo.
-    let about = Memo::new(move |_| bench.placed.get().map(|placed| (placed.photo, placed.tree)));
+    let about = Memo::new(move |_| {
+        workspace
+            .placed
+            .get()
+            .map(|placed| (placed.photo, placed.tree))
+    });
     Effect::new(move |_| {
         let Some((photo, tree)) = about.get() else {
             return;
@@ -38,7 +43,7 @@ pub fn SpacePanel() -> impl IntoView {
                 nodes,
                 photos,
                 kept,
-            }) = bench.shell.ask_about(ask).await
+            }) = workspace.controller.ask_about(ask).await
             else {
                 return;
             };
@@ -58,7 +63,7 @@ pub fn SpacePanel() -> impl IntoView {
         spawn_local(async move {
             let to = to.filter(|to| *to != from);
             let ask = Ask::Walk { from, to, tree };
-            if let Ok(AskAnswer::Walk { steps }) = bench.shell.ask_about(ask).await {
+            if let Ok(AskAnswer::Walk { steps }) = workspace.controller.ask_about(ask).await {
                 scene.step.set(0);
                 scene.steps.set(Arc::new(steps));
             }
@@ -108,9 +113,9 @@ fn Near(
     /// The scene to describe.
     scene: Scene,
 ) -> impl IntoView {
-    let bench = use_bench();
+    let workspace = use_workspace();
     let near = Memo::new(move |_| {
-        let (drawn, tree) = (scene.drawn.get(), bench.shown());
+        let (drawn, tree) = (scene.drawn.get(), workspace.shown());
         let (Some(drawn), Some(tree)) = (drawn, tree) else {
             return Vec::new();
         };
@@ -134,7 +139,7 @@ fn Near(
         <p class="near" data-testid="near">
             <span>"Nearest to the photo in the disk: "</span>
             <For each=move || near.get() key=|(_, id)| id.clone() let((name, id))>
-                <button class="chip" type="button" on:click=move |_| bench.select(&id)>{name}</button>
+                <button class="chip" type="button" on:click=move |_| workspace.select(&id)>{name}</button>
             </For>
         </p>
     }
@@ -143,9 +148,9 @@ fn Near(
 /// The photo's distance to the root in each factor of a product space, as bars.
 #[component]
 fn Factors() -> impl IntoView {
-    let bench = use_bench();
+    let workspace = use_workspace();
     let factors = Memo::new(move |_| {
-        bench
+        workspace
             .placed
             .with(|placed| placed.as_ref().map_or_else(Vec::new, |p| p.factors.clone()))
     });

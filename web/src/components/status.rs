@@ -2,17 +2,17 @@
 
 use leptos::prelude::*;
 
-use crate::bench::{Bench, use_bench};
+use crate::controller::use_controller;
 use crate::messages::protocol::Stage;
-use crate::shell::use_shell;
 use crate::state::session::{Engine, Session, Work};
 use crate::words::sentence;
+use crate::workspace::{Workspace, use_workspace};
 
 /// A visually hidden ARIA live region.
 #[component]
 pub fn Status() -> impl IntoView {
-    let (shell, bench) = (use_shell(), use_bench());
-    let said = Memo::new(move |_| shell.session.with(|session| say(session, bench)));
+    let (controller, workspace) = (use_controller(), use_workspace());
+    let said = Memo::new(move |_| controller.session.with(|session| say(session, workspace)));
     view! {
         <p class="visually-hidden" role="status" aria-live="polite" data-testid="status">
             {said}
@@ -20,7 +20,7 @@ pub fn Status() -> impl IntoView {
     }
 }
 
-fn say(session: &Session, bench: Bench) -> String {
+fn say(session: &Session, workspace: Workspace) -> String {
     match (&session.work, &session.engine) {
         (Work::Done(answer), _) => {
             let taxonomy = &answer.result.taxonomy;
@@ -32,7 +32,7 @@ fn say(session: &Session, bench: Bench) -> String {
                 .collect();
             format!(
                 "{} From general to specific: {}.",
-                untrack(|| sentence(taxonomy, &bench.dial(taxonomy), None)),
+                untrack(|| sentence(taxonomy, &workspace.dial(taxonomy), None)),
                 rungs.join("; ")
             )
         }

@@ -3,21 +3,21 @@
 use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
+use crate::controller::AppController;
 use crate::load::kept::{self, Kept};
 use crate::load::progress::in_megabytes;
-use crate::shell::Shell;
 use crate::state::session::Engine;
 
 /// The panel. It is at the foot of the page, where photos change nothing.
 #[component]
 pub fn StoragePanel(
-    /// The page's shell; the panel watches whether its model is loaded.
-    shell: Shell,
+    /// The page's controller; the panel watches whether its model is loaded.
+    controller: AppController,
 ) -> impl IntoView {
     let found = RwSignal::new(Kept::default());
     let look = move || spawn_local(async move { found.set(kept::look().await) });
     Effect::new(move |_| {
-        let ready = shell
+        let ready = controller
             .session
             .with(|session| matches!(session.engine, Engine::Ready(_)));
         if ready {

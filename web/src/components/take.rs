@@ -6,11 +6,11 @@ use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
 use super::card::card;
-use crate::bench::use_bench;
 use crate::keep::{copy, save, save_text};
 use crate::state::batch::Batch;
 use crate::state::session::Answer;
 use crate::words::sentence;
+use crate::workspace::use_workspace;
 
 /// Outcome of the last export.
 #[derive(Clone, Copy, PartialEq)]
@@ -35,8 +35,8 @@ impl Came {
 /// The panel; shown only if there is an answer.
 #[component]
 pub fn TakePanel() -> impl IntoView {
-    let bench = use_bench();
-    move || bench.answer().map(|answer| view! { <Take answer /> })
+    let workspace = use_workspace();
+    move || workspace.answer().map(|answer| view! { <Take answer /> })
 }
 
 #[component]
@@ -44,14 +44,14 @@ fn Take(
     /// The answer to export.
     answer: Arc<Answer>,
 ) -> impl IntoView {
-    let bench = use_bench();
+    let workspace = use_workspace();
     let came = RwSignal::new(Came::Nothing);
     let open = RwSignal::new(false);
     let answer = StoredValue::new(answer);
     let json = move || answer.with_value(|answer| answer.json.clone());
     let link = move || {
-        let (base, _) = bench.shell.addresses();
-        format!("{base}{}", bench.link().to_query())
+        let (base, _) = workspace.controller.addresses();
+        format!("{base}{}", workspace.link().to_query())
     };
     let copy_text = move |text: String, what: &'static str| {
         spawn_local(async move {
@@ -67,12 +67,12 @@ fn Take(
         });
     };
     let save_card = move |_| {
-        let Some(photo) = bench.shell.photo.get_untracked() else {
+        let Some(photo) = workspace.controller.photo.get_untracked() else {
             return;
         };
         let answer = answer.get_value();
         let taxonomy = &answer.result.taxonomy;
-        let said = untrack(|| sentence(taxonomy, &bench.dial(taxonomy), bench.level.get()));
+        let said = untrack(|| sentence(taxonomy, &workspace.dial(taxonomy), workspace.level.get()));
         spawn_local(async move {
             if let Some(blob) = card(&photo, &answer.result, &said).await {
                 save(&blob, "espalier.png");
@@ -81,12 +81,12 @@ fn Take(
         });
     };
     let save_csv = move |_| {
-        let name = bench
-            .shell
+        let name = workspace
+            .controller
             .photo
             .with_untracked(|p| p.as_ref().map(|p| p.name()));
         let csv = answer.with_value(|answer| {
-            let radius = bench
+            let radius = workspace
                 .placed
                 .with_untracked(|p| p.as_ref().map_or(0.0, |p| p.radius));
             let mut batch = Batch::new(vec![(answer.photo, name.unwrap_or_default())]);
@@ -97,8 +97,8 @@ fn Take(
         came.set(Came::Saved("The table"));
     };
     let of_sample = move || {
-        let sample = bench
-            .shell
+        let sample = workspace
+            .controller
             .photo
             .with(|p| p.as_ref().is_some_and(|p| p.sample.is_some()));
         if sample {

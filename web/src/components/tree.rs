@@ -13,24 +13,24 @@ use super::node::NodeCard;
 use super::own_tree::OwnTree;
 use super::tree_search::TreeSearch;
 use super::which_tree::choose;
-use crate::bench::{Bench, use_bench};
 use crate::messages::ask::Which;
 use crate::state::batch::Batch;
 use crate::state::outline::Row;
 use crate::words::how_sure;
+use crate::workspace::{Workspace, use_workspace};
 
 /// The explorer.
 #[component]
 pub fn TreePanel() -> impl IntoView {
-    let bench = use_bench();
-    let own = move || bench.own.with(Option::is_some);
+    let workspace = use_workspace();
+    let own = move || workspace.own.with(Option::is_some);
     let tab = move |which: Which, words: &'static str| {
         view! {
             <button
                 class="tab"
                 type="button"
-                aria-pressed=move || (bench.which.get() == which).to_string()
-                on:click=move |_| choose(bench, which)
+                aria-pressed=move || (workspace.which.get() == which).to_string()
+                on:click=move |_| choose(workspace, which)
             >
                 {words}
             </button>
@@ -48,7 +48,7 @@ pub fn TreePanel() -> impl IntoView {
             </div>
             <TreeSearch />
             <Below />
-            {move || match (bench.which.get(), bench.tree.get()) {
+            {move || match (workspace.which.get(), workspace.tree.get()) {
                 (Which::Bundle, None) => {
                     view! { <p class="note" role="status">"The tree is being fetched…"</p> }.into_any()
                 }
@@ -56,7 +56,7 @@ pub fn TreePanel() -> impl IntoView {
                     view! { <p class="note is-error" role="alert">{error.what}</p> }.into_any()
                 }
                 _ => {
-                    bench
+                    workspace
                         .shown()
                         .map(|tree| view! { <Rows tree /> }.into_any())
                         .unwrap_or_else(|| ().into_any())
@@ -71,9 +71,9 @@ pub fn TreePanel() -> impl IntoView {
 /// The node that the tree is restricted to, and the button that lifts the restriction.
 #[component]
 fn Below() -> impl IntoView {
-    let bench = use_bench();
+    let workspace = use_workspace();
     let name = move || {
-        let (id, tree) = (bench.below.get()?, bench.shown()?);
+        let (id, tree) = (workspace.below.get()?, workspace.shown()?);
         Some(tree.name(tree.find(&id)?).to_owned())
     };
     move || {
@@ -81,7 +81,7 @@ fn Below() -> impl IntoView {
             view! {
                 <p class="narrowed" role="status" data-testid="narrowed">
                     <span>"Asked below “" <b>{name}</b> "” only."</span>
-                    <button class="linkish" type="button" on:click=move |_| bench.below.set(None)>
+                    <button class="linkish" type="button" on:click=move |_| workspace.below.set(None)>
                         "Ask the whole tree"
                     </button>
                 </p>
@@ -105,12 +105,12 @@ fn Rows(
     /// The taxonomy.
     tree: Arc<Taxonomy>,
 ) -> impl IntoView {
-    let bench = use_bench();
+    let workspace = use_workspace();
     let folder = expect_context::<Folder>();
     let of_tree = StoredValue::new(tree);
     let figures = Memo::new(move |_| {
-        let which = bench.which.get();
-        let placed = bench.placed.get().filter(|placed| placed.tree == which);
+        let which = workspace.which.get();
+        let placed = workspace.placed.get().filter(|placed| placed.tree == which);
         let find = |id: &str| of_tree.with_value(|tree| tree.find(id));
         Figures {
             stop: placed.as_ref().and_then(|placed| find(&placed.path.stop)),
@@ -135,7 +135,7 @@ fn Rows(
                 let p = figures.p.as_ref().and_then(|p| p.get(ix.index()).copied());
                 p.unwrap_or(0.0)
             };
-            of_tree.with_value(|tree| bench.outline.with(|outline| outline.rows(tree, weight)))
+            of_tree.with_value(|tree| workspace.outline.with(|outline| outline.rows(tree, weight)))
         })
     });
     let key = move |event: KeyboardEvent| {
@@ -143,7 +143,7 @@ fn Rows(
             return;
         }
         let pressed = event.key();
-        let focus = bench
+        let focus = workspace
             .outline
             .with_untracked(|outline| outline.focus().to_vec());
         if matches!(pressed.as_str(), "Enter" | " ") {
@@ -151,17 +151,17 @@ fn Rows(
             let id = focus
                 .last()
                 .map(|ix| of_tree.with_value(|t| t.node(*ix).id.clone()));
-            bench.selected.set(id);
+            workspace.selected.set(id);
             return;
         }
         let rows = rows.get_untracked();
         let mut meant = false;
-        bench.outline.update(|outline| {
+        workspace.outline.update(|outline| {
             meant = of_tree.with_value(|tree| outline.key(tree, &rows, &pressed));
         });
         if meant {
             event.prevent_default();
-            follow_focus(bench);
+            follow_focus(workspace);
         }
     };
     view! {
@@ -180,9 +180,9 @@ fn Rows(
 }
 
 /// Moves the browser's focus to the outline's focused row, once the rows are rendered.
-fn follow_focus(bench: Bench) {
+fn follow_focus(workspace: Workspace) {
     request_animation_frame(move || {
-        let key = bench
+        let key = workspace
             .outline
             .with_untracked(|outline| crate::state::outline::key_of(outline.focus()));
         let row = document().get_element_by_id(&format!("row-{key}"));
@@ -207,8 +207,8 @@ fn TreeRow(
     /// The taxonomy.
     of_tree: StoredValue<Arc<Taxonomy>>,
 ) -> impl IntoView {
-    let bench = use_bench();
-    let shell = bench.shell;
+    let workspace = use_workspace();
+    let controller = workspace.controller;
     let node = row.node();
     let (name, id) = of_tree.with_value(|tree| {
         let node = tree.node(node);
@@ -227,15 +227,19 @@ fn TreeRow(
     let on_path = Memo::new(move |_| figures.with(|f| f.path.contains(&node)));
     let is_stop = Memo::new(move |_| figures.with(|f| f.stop == Some(node)));
     let focused = Memo::new(move |_| {
-        way.with_value(|way| bench.outline.with(|outline| outline.focus() == way))
+        way.with_value(|way| workspace.outline.with(|outline| outline.focus() == way))
     });
     let selected = {
         let id = id.clone();
-        Memo::new(move |_| bench.selected.with(|s| s.as_deref() == Some(id.as_str())))
+        Memo::new(move |_| {
+            workspace
+                .selected
+                .with(|s| s.as_deref() == Some(id.as_str()))
+        })
     };
     let sure = move || {
         p.get().map(|p| {
-            if shell.numbers.get() {
+            if controller.numbers.get() {
                 format!("{p:.3}")
             } else if p < 0.01 {
                 String::new()
@@ -245,7 +249,7 @@ fn TreeRow(
         })
     };
     let click = move |_| {
-        bench.outline.update(|outline| {
+        workspace.outline.update(|outline| {
             way.with_value(|way| {
                 if outline.focus() == way || row.open == Some(false) {
                     outline.toggle(way);
@@ -253,8 +257,8 @@ fn TreeRow(
                 outline.set_focus(way.clone());
             });
         });
-        bench.selected.set(Some(id.clone()));
-        follow_focus(bench);
+        workspace.selected.set(Some(id.clone()));
+        follow_focus(workspace);
     };
     view! {
         <li

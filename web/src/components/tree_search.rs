@@ -2,25 +2,25 @@
 
 use leptos::prelude::*;
 
-use crate::bench::use_bench;
 use crate::state::search::{Hit, find};
+use crate::workspace::use_workspace;
 
 /// The search field and its results.
 #[component]
 pub fn TreeSearch() -> impl IntoView {
-    let bench = use_bench();
+    let workspace = use_workspace();
     let sought = RwSignal::new(String::new());
     let hits = Memo::new(move |_| {
-        let tree = bench.shown();
+        let tree = workspace.shown();
         tree.map_or_else(Vec::new, |tree| sought.with(|sought| find(&tree, sought)))
     });
     let none = move || {
         let typed = sought.with(|sought| !sought.trim().is_empty());
-        typed && hits.with(Vec::is_empty) && bench.shown().is_some()
+        typed && hits.with(Vec::is_empty) && workspace.shown().is_some()
     };
     let choose = move |hit: &Hit| {
-        if let Some(tree) = untrack(|| bench.shown()) {
-            bench.select(&tree.node(hit.node).id);
+        if let Some(tree) = untrack(|| workspace.shown()) {
+            workspace.select(&tree.node(hit.node).id);
             sought.set(String::new());
         }
     };
@@ -68,7 +68,7 @@ pub fn TreeSearch() -> impl IntoView {
                         >
                             <span>{hit.by.clone()}</span>
                             <span class="hit-above">
-                                {bench
+                                {workspace
                                     .shown()
                                     .map(|tree| {
                                         let way = tree.path_to(hit.node);

@@ -3,8 +3,8 @@
 use leptos::prelude::*;
 
 use super::scene::Scene;
-use crate::bench::use_bench;
 use crate::messages::photo_id::PhotoId;
+use crate::workspace::use_workspace;
 
 /// The slider and the captions along the walk.
 #[component]
@@ -12,7 +12,7 @@ pub fn WalkView(
     /// The scene to display.
     scene: Scene,
 ) -> impl IntoView {
-    let bench = use_bench();
+    let workspace = use_workspace();
     let last = move || scene.steps.with(|steps| steps.len().saturating_sub(1));
     let said = move || {
         scene.steps.with(|steps| {
@@ -32,8 +32,8 @@ pub fn WalkView(
         })
     };
     let others = Memo::new(move |_| {
-        let now = bench.answer().map(|answer| answer.photo);
-        let mut seen = bench.seen.get();
+        let now = workspace.answer().map(|answer| answer.photo);
+        let mut seen = workspace.seen.get();
         seen.retain(|other| Some(other.id) != now);
         seen.reverse();
         seen
@@ -86,7 +86,7 @@ pub fn WalkView(
             />
             <p class="walk-said" data-testid="walk-said">
                 {said}
-                <Show when=move || bench.shell.numbers.get()>
+                <Show when=move || workspace.controller.numbers.get()>
                     <span class="rung-numbers">" " {radius}</span>
                 </Show>
             </p>

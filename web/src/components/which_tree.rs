@@ -2,20 +2,20 @@
 
 use leptos::prelude::*;
 
-use crate::bench::Bench;
 use crate::messages::ask::Which;
 use crate::state::outline::Outline;
+use crate::workspace::Workspace;
 
 /// Switches the displayed tree.
-pub fn choose(bench: Bench, which: Which) {
-    if bench.which.get_untracked() == which {
+pub fn choose(workspace: Workspace, which: Which) {
+    if workspace.which.get_untracked() == which {
         return;
     }
-    bench.below.set(None);
-    bench.selected.set(None);
-    bench.placed.set(None);
-    bench.which.set(which);
-    if let Some(tree) = untrack(|| bench.shown()) {
-        bench.outline.set(Outline::new(&tree));
+    workspace.below.set(None);
+    workspace.selected.set(None);
+    workspace.placed.set(None);
+    workspace.which.set(which);
+    if let Some(tree) = untrack(|| workspace.shown()) {
+        workspace.outline.set(Outline::new(&tree));
     }
 }

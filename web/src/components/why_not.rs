@@ -6,11 +6,11 @@ use espalier_core::caption::Verdict;
 use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
-use crate::bench::use_bench;
 use crate::load::progress::in_megabytes;
 use crate::messages::ask::{Ask, AskAnswer};
 use crate::ui_error::UiError;
 use crate::words::verdict_sentences;
+use crate::workspace::use_workspace;
 
 /// A phrase and its verdict.
 #[derive(Clone, PartialEq)]
@@ -23,19 +23,19 @@ struct Asked {
 /// The input field and its answer.
 #[component]
 pub fn WhyNot() -> impl IntoView {
-    let bench = use_bench();
-    let shell = bench.shell;
+    let workspace = use_workspace();
+    let controller = workspace.controller;
     let phrase = RwSignal::new(String::new());
     let busy = RwSignal::new(None::<(u64, u64)>);
     let asked = RwSignal::new(None::<Result<Asked, UiError>>);
     let fetched = RwSignal::new(false);
     // A verdict applies to one photo only.
-    let photo = Memo::new(move |_| bench.answer().map(|answer| answer.photo));
+    let photo = Memo::new(move |_| workspace.answer().map(|answer| answer.photo));
     Effect::new(move |_| {
         let _ = photo.get();
         asked.set(None);
     });
-    let size = move || shell.session.with(|session| session.plan.text);
+    let size = move || controller.session.with(|session| session.plan.text);
     let submit = move |event: leptos::ev::SubmitEvent| {
         event.prevent_default();
         let text = phrase.get_untracked().trim().to_owned();
@@ -47,26 +47,26 @@ pub fn WhyNot() -> impl IntoView {
         }
         busy.set(Some((0, 0)));
         spawn_local(async move {
-            let tree = bench.which.get_untracked();
+            let tree = workspace.which.get_untracked();
             let ask = Ask::WhyNot {
                 photo,
                 tree,
                 phrase: text,
             };
             let report = Rc::new(move |loaded, total| busy.set(Some((loaded, total))));
-            let told = shell.ask(ask, None, report).await;
+            let told = controller.ask(ask, None, report).await;
             busy.set(None);
             asked.set(Some(told.and_then(|told| {
                 let AskAnswer::WhyNot { phrase, verdict } = told else {
                     return Err(UiError::mixed_versions("another answer than was asked for"));
                 };
                 fetched.set(true);
-                let tree = untrack(|| bench.shown());
+                let tree = untrack(|| workspace.shown());
                 let tree = tree.as_deref();
                 let find = |id: &str| tree.and_then(|t| t.find(id).map(|ix| (t, ix)));
                 let name = |id| find(id).map_or(id, |(t, ix)| t.name(ix));
-                let tells = find(&verdict.common).is_none_or(|(t, ix)| t.is_nameable(ix));
-                let common = tells.then(|| name(&verdict.common));
+                let is_informative = find(&verdict.common).is_none_or(|(t, ix)| t.is_nameable(ix));
+                let common = is_informative.then(|| name(&verdict.common));
                 let said = verdict_sentences(&phrase, &verdict, (name(&verdict.concept), common));
                 Ok(Asked {
                     phrase,
@@ -141,7 +141,7 @@ fn Verdicts(
     /// The phrase and its verdict.
     asked: Asked,
 ) -> impl IntoView {
-    let bench = use_bench();
+    let workspace = use_workspace();
     let verdict = asked.verdict.clone();
     let concept = verdict.concept.clone();
     let cone = verdict
@@ -161,10 +161,10 @@ fn Verdicts(
         .collect_view();
     view! {
         <ul class="verdict" data-testid="verdict" data-phrase=asked.phrase>{lines}</ul>
-        <Show when=move || bench.shell.numbers.get()>
+        <Show when=move || workspace.controller.numbers.get()>
             <p class="rung-numbers">{numbers.clone()}</p>
         </Show>
-        <button class="linkish" type="button" on:click=move |_| bench.select(&concept)>
+        <button class="linkish" type="button" on:click=move |_| workspace.select(&concept)>
             "Show it in the tree"
         </button>
     }

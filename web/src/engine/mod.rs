@@ -5,12 +5,12 @@ pub mod client;
 #[cfg(all(target_arch = "wasm32", feature = "engine"))]
 mod clock;
 #[cfg(all(target_arch = "wasm32", feature = "engine"))]
-mod desk;
-#[cfg(all(target_arch = "wasm32", feature = "engine"))]
 pub mod device;
 #[cfg(all(target_arch = "wasm32", feature = "engine"))]
-pub mod inquiry;
+mod photo_store;
 #[cfg(target_arch = "wasm32")]
 pub mod probe;
+#[cfg(all(target_arch = "wasm32", feature = "engine"))]
+pub mod query_handler;
 #[cfg(all(target_arch = "wasm32", feature = "engine"))]
 pub mod worker;

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use espalier_core::bundle::{BundleFiles, Checked, Part};
-use espalier_core::caption::Opening;
+use espalier_core::bundle::{BundleFiles, Part, VerifiedFile};
+use espalier_core::caption::BundleLoader;
 use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use futures::stream::StreamExt as _;
 use gloo_timers::future::TimeoutFuture;
@@ -13,10 +13,10 @@ use wasm_bindgen::prelude::Closure;
 use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
 
 use super::clock::now;
-use super::desk::Desk;
 use super::device;
-use super::inquiry::{Inquiry, is_fatal};
-use crate::load::bundle::Found;
+use super::photo_store::PhotoStore;
+use super::query_handler::{QueryHandler, is_fatal};
+use crate::load::bundle::RemoteModel;
 use crate::messages::ask::{Ask, AskId, Reply};
 use crate::messages::protocol::{Backend, EngineInfo, Progress, Request, Response, Stage};
 use crate::ui_error::{Cause, UiError};
@@ -26,8 +26,8 @@ const TRUSTED: f32 = 0.995;
 
 /// A loaded model.
 struct Open {
-    desk: Desk,
-    inquiry: Inquiry,
+    photo_store: PhotoStore,
+    query_handler: QueryHandler,
 }
 
 /// A task of the worker.
@@ -107,7 +107,10 @@ async fn work(backend: Backend, own: UnboundedSender<Job>, mut inbox: UnboundedR
                 say(&answer(open.as_mut(), request, photo.unwrap_or_default()).await);
             }
             Job::Grown(shard, files) => {
-                match open.as_mut().map(|open| open.desk.grow(shard, &files)) {
+                match open
+                    .as_mut()
+                    .map(|open| open.photo_store.grow(shard, &files))
+                {
                     Some(Ok(answers)) => answers.iter().for_each(say),
                     Some(Err(error)) => say(&Response::Coarse { error }),
                     None => {}
@@ -118,14 +121,14 @@ async fn work(backend: Backend, own: UnboundedSender<Job>, mut inbox: UnboundedR
 }
 
 async fn answer(open: Option<&mut Open>, request: Request, photo: Vec<u8>) -> Response {
-    let Some(Open { desk, .. }) = open else {
+    let Some(Open { photo_store, .. }) = open else {
         return failed(too_early());
     };
     let (id, result) = match request {
-        Request::Caption { id } => (id, desk.caption(id, &photo).await),
-        Request::Rank { id, below } => (id, desk.rank(id, below)),
-        Request::Phrase { id, json } => (id, desk.phrase(id, &json)),
-        Request::Place { id, node } => (id, desk.place(id, &node)),
+        Request::Caption { id } => (id, photo_store.caption(id, &photo).await),
+        Request::Rank { id, below } => (id, photo_store.rank(id, below)),
+        Request::Phrase { id, json } => (id, photo_store.phrase(id, &json)),
+        Request::Placement { id, node } => (id, photo_store.place(id, &node)),
         Request::Load { .. } | Request::Ask { .. } => {
             return failed(UiError::mixed_versions("a second model"));
         }
@@ -145,7 +148,10 @@ async fn reply(open: Option<&mut Open>, id: AskId, ask: Ask, photo: &[u8]) {
         say(&Response::Told { id, reply });
     };
     let answer = match open {
-        Some(Open { desk, inquiry }) => inquiry.answer(desk, ask, photo, report).await,
+        Some(Open {
+            photo_store,
+            query_handler,
+        }) => query_handler.answer(photo_store, ask, photo, report).await,
         None => Err(too_early()),
     };
     let broken = answer.as_ref().err().filter(|error| is_fatal(error));
@@ -164,25 +170,28 @@ fn too_early() -> UiError {
 
 /// Fetches a model and prepares it. Files of the image encoder are moved to the device and dropped
 /// as they arrive, so that a large model is never held twice.
-async fn load(backend: Backend, manifest_url: &str) -> Result<(Found, Open, EngineInfo), UiError> {
+async fn load(
+    backend: Backend,
+    manifest_url: &str,
+) -> Result<(RemoteModel, Open, EngineInfo), UiError> {
     let told = |error| UiError::from(&error);
     step(Stage::Manifest);
-    let found = Found::at(manifest_url).await?;
+    let found = RemoteModel::at(manifest_url).await?;
     let device = device::open(backend, lost).await?;
-    let mut opening = Some(Opening::new(&found.bytes, &device).map_err(told)?);
+    let mut bundle_loader = Some(BundleLoader::new(&found.bytes, &device).map_err(told)?);
     let report = |progress| say(&Response::Progress(progress));
-    let take = |file: Checked| {
-        if let Some(held) = opening.take() {
-            opening = Some(held.with(file).map_err(told)?);
+    let take = |file: VerifiedFile| {
+        if let Some(held) = bundle_loader.take() {
+            bundle_loader = Some(held.with(file).map_err(told)?);
         }
         Ok(())
     };
     found.first(report, take).await?;
     step(Stage::SelfTest);
-    let Some(opening) = opening else {
+    let Some(bundle_loader) = bundle_loader else {
         return Err(UiError::mixed_versions("a model that was never opened"));
     };
-    let captioner = opening.finish().map_err(told)?;
+    let captioner = bundle_loader.finish().map_err(told)?;
     let begun = now();
     let cosine = captioner.self_test().await.map_err(told)?;
     // A NaN fails too.
@@ -207,15 +216,15 @@ async fn load(backend: Backend, manifest_url: &str) -> Result<(Found, Open, Engi
         warm_ms,
     };
     let open = Open {
-        desk: Desk::new(backend, found.manifest.clone(), captioner),
-        inquiry: Inquiry::new(found.clone(), device),
+        photo_store: PhotoStore::new(backend, found.manifest.clone(), captioner),
+        query_handler: QueryHandler::new(found.clone(), device),
     };
     Ok((found, open, info))
 }
 
 /// Fetches the finer captions while photos are already being read. If the visitor is offline by
 /// then, the general captions stay in use and the rest is fetched at the next visit.
-async fn finer(found: Found, own: UnboundedSender<Job>) {
+async fn finer(found: RemoteModel, own: UnboundedSender<Job>) {
     let files = found.manifest.finer_of(&[Part::Captions]);
     for shard in files.chunk_by(|a, b| a.shard == b.shard) {
         let mut arrived = BundleFiles::default();

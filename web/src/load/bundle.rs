@@ -1,6 +1,6 @@
 //! Loads a model's files from the cache or else from the server, and verifies them in either case.
 
-use espalier_core::bundle::{BundleFile, Checked, Manifest};
+use espalier_core::bundle::{BundleFile, Manifest, VerifiedFile};
 use web_sys::RequestCache;
 
 use super::PARTS;
@@ -12,7 +12,7 @@ use crate::ui_error::UiError;
 
 /// A model whose manifest has been read; its files are loaded one by one.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct RemoteModel {
     /// The manifest as raw bytes.
     pub bytes: Vec<u8>,
     /// The parsed manifest.
@@ -21,7 +21,7 @@ pub struct Found {
     store: Store,
 }
 
-impl Found {
+impl RemoteModel {
     /// Reads the manifest at `manifest_url`.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl Found {
     pub async fn first(
         &self,
         mut report: impl FnMut(Progress),
-        mut take: impl FnMut(Checked) -> Result<(), UiError>,
+        mut take: impl FnMut(VerifiedFile) -> Result<(), UiError>,
     ) -> Result<(), UiError> {
         let total = self.manifest.first_bytes_of(&PARTS);
         let mut before = 0;
@@ -89,7 +89,7 @@ impl Found {
         &self,
         file: &BundleFile,
         arrived: impl FnMut(u64),
-    ) -> Result<Checked, UiError> {
+    ) -> Result<VerifiedFile, UiError> {
         let url = format!("{}{}", self.base, file.path);
         if let Some(kept) = self.kept(file, &url).await {
             return Ok(kept);
@@ -104,7 +104,7 @@ impl Found {
         Ok(checked)
     }
 
-    async fn kept(&self, file: &BundleFile, url: &str) -> Option<Checked> {
+    async fn kept(&self, file: &BundleFile, url: &str) -> Option<VerifiedFile> {
         let kept = self.store.get(url, &file.sha256).await?;
         match file.check(kept) {
             Ok(checked) => Some(checked),
@@ -131,7 +131,7 @@ async fn fetched(
     file: &BundleFile,
     url: &str,
     mut arrived: impl FnMut(u64),
-) -> Result<Checked, UiError> {
+) -> Result<VerifiedFile, UiError> {
     let mut cache = RequestCache::Default;
     loop {
         let wanted = Wanted {

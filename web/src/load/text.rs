@@ -2,7 +2,7 @@
 
 use espalier_core::bundle::{BundleFiles, Part};
 
-use super::bundle::Found;
+use super::bundle::RemoteModel;
 use crate::ui_error::UiError;
 
 /// Fetches the files of the text encoder. `report` receives the bytes that have arrived and the
@@ -10,7 +10,10 @@ use crate::ui_error::UiError;
 ///
 /// # Errors
 /// As for the other parts, and when the model has no text encoder.
-pub async fn load(found: &Found, mut report: impl FnMut(u64, u64)) -> Result<BundleFiles, UiError> {
+pub async fn load(
+    found: &RemoteModel,
+    mut report: impl FnMut(u64, u64),
+) -> Result<BundleFiles, UiError> {
     let total = found.manifest.bytes_of(&[Part::Text]);
     if total == 0 {
         return Err(UiError::no_text_tower());

@@ -4,7 +4,7 @@
 //! Every [`Ask`] is answered by one [`Reply::Done`] or [`Reply::Failed`]; progress messages
 //! ([`Reply::Fetching`]) may precede it.
 
-use espalier_core::caption::{Passed, TaxonomyResult, Verdict};
+use espalier_core::caption::{TaxonomyResult, TraversalPoint, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::photo_id::PhotoId;
@@ -86,7 +86,7 @@ pub enum Ask {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// The point, with its nearest caption.
-    pub passed: Passed,
+    pub passed: TraversalPoint,
     /// Position in the disk.
     pub at: [f64; 2],
 }

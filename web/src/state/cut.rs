@@ -19,7 +19,7 @@ impl Dial {
     pub fn of(taxonomy: &TaxonomyResult, tree: Option<&Taxonomy>) -> Self {
         let path = &taxonomy.path;
         let mut levels: Vec<usize> = (1..path.len())
-            .filter(|place| is_said(&path[*place], tree))
+            .filter(|place| is_shown(&path[*place], tree))
             .collect();
         // Of successive steps with the same labels below them, keeps only the most specific.
         if let Some(tree) = tree {
@@ -88,7 +88,7 @@ impl Dial {
     }
 }
 
-fn is_said(step: &PathStep, tree: Option<&Taxonomy>) -> bool {
+fn is_shown(step: &PathStep, tree: Option<&Taxonomy>) -> bool {
     let Some(tree) = tree else { return true };
     tree.find(&step.id).is_none_or(|ix| tree.is_nameable(ix))
 }

@@ -1,7 +1,7 @@
 //! The page's state as one value, and the only function that changes it.
 //!
-//! [`Session::next`] is pure: it takes an [`Event`] and returns [`Command`]s. The shell
-//! (`crate::shell`) executes them and feeds the outcomes back as events. There are two state
+//! [`Session::next`] is pure: it takes an [`Event`] and returns [`Command`]s. The controller
+//! (`crate::controller`) executes them and feeds the outcomes back as events. There are two state
 //! machines: the [`Engine`] (off → probing → loading → ready) and the [`Work`] on the photo (none →
 //! waiting → running → done). They are separate because a photo may be chosen at any time and may
 //! have to wait for the engine.
@@ -117,7 +117,7 @@ impl Event {
     }
 }
 
-/// An action for the shell.
+/// An action for the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Wait until the sizes are known and, if `adapter` is set, ask the browser for a graphics

@@ -12,7 +12,7 @@ use crate::eval::embedder::Embedder;
 use crate::eval::published;
 use crate::eval::report::html::{Section, page};
 use crate::eval::report::{pictures, table};
-use crate::eval::task::{Confusion, Context, Outcome, word};
+use crate::eval::task::{Confusion, Context, TaskResult, word};
 use crate::eval::{Record, Task};
 use crate::model_file::Model;
 
@@ -30,7 +30,7 @@ pub(super) fn record(
     embedder: Option<&Embedder<'_>>,
     task: &dyn Task,
     cx: &Context<'_>,
-    outcome: Outcome,
+    outcome: TaskResult,
 ) -> Record {
     let model = embedder.map(|e| e.model);
     let brought = [&cx.options.image_embeddings, &cx.options.text_embeddings];
@@ -57,7 +57,7 @@ pub(super) fn record(
         classes: outcome.classes,
         seed: cx.options.seed,
         settings: outcome.settings,
-        ledger: outcome.ledger,
+        coverage: outcome.coverage,
         metrics: outcome.metrics,
         curves: outcome.curves,
         published: Vec::new(),

@@ -12,7 +12,7 @@ use crate::data::formats::synthetic;
 use crate::data::{Dataset, OpenImages, Synthetic};
 use crate::exit::usage;
 use crate::figure::Output;
-use crate::plot::scenes::{self, Scene, Wanted};
+use crate::plot::photo_parts::{self, PhotoParts, Wanted};
 use crate::plot::subject::Subject;
 
 /// Side of the images of the synthetic dataset, in pixels.
@@ -73,7 +73,7 @@ pub(super) fn read_scenes(
     default: usize,
     copies: bool,
     seed: u64,
-) -> anyhow::Result<Vec<Scene>> {
+) -> anyhow::Result<Vec<PhotoParts>> {
     let most = args.samples.unwrap_or(default);
     let wanted = Wanted {
         most,
@@ -81,7 +81,7 @@ pub(super) fn read_scenes(
         copies,
     };
     let progress = |n| eprintln!("{n} images");
-    scenes::read(subject, &dataset(args, most, seed)?, wanted, progress)
+    photo_parts::read(subject, &dataset(args, most, seed)?, wanted, progress)
 }
 
 /// Returns the taxonomy of the flag, else of synthetic data, else of the bundle, else of the run.

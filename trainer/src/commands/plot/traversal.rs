@@ -6,7 +6,7 @@ use crate::cli::plot::TraversalArgs;
 use crate::exit::usage;
 use crate::figure::Thumbnail;
 use crate::plot::draw::{self, Shown};
-use crate::plot::scenes::Scene;
+use crate::plot::photo_parts::PhotoParts;
 use crate::plot::subject::{Subject, read_texts};
 use crate::plot::traversal::{Candidate, Route, Traversal, stops};
 
@@ -113,7 +113,7 @@ fn candidates(args: &TraversalArgs, subject: &Subject) -> anyhow::Result<Vec<Can
     Ok(all)
 }
 
-fn texts_of(scenes: &[Scene]) -> Vec<String> {
+fn texts_of(scenes: &[PhotoParts]) -> Vec<String> {
     let each = scenes.iter().flat_map(|s| {
         let phrases = s.boxes.iter().map(|b| b.phrase.clone());
         std::iter::once(s.caption.clone()).chain(phrases)
@@ -121,7 +121,7 @@ fn texts_of(scenes: &[Scene]) -> Vec<String> {
     each.filter(|t| !t.trim().is_empty()).collect()
 }
 
-fn pictures_of(scenes: Vec<Scene>) -> Vec<Candidate> {
+fn pictures_of(scenes: Vec<PhotoParts>) -> Vec<Candidate> {
     let mut out = Vec::new();
     for scene in scenes {
         for part in scene.boxes {

@@ -17,14 +17,14 @@ pub struct LabelBatch {
     /// sample has no label of the taxonomy.
     pub targets: Vec<f32>,
     /// Outlier images, where the loss needs them.
-    pub nothing: Option<NothingBatch>,
+    pub nothing: Option<OutlierBatch>,
     /// Class probabilities of the distilled classifier, where the loss needs them.
     pub distill: Option<DistillBatch>,
 }
 
 /// Outlier images and their target distribution.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NothingBatch {
+pub struct OutlierBatch {
     /// The outlier images, or their features.
     pub images: ImageBatch,
     /// `[l]`: the target distribution of every outlier image, with a sum of 1.

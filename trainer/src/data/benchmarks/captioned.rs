@@ -10,8 +10,8 @@ use serde::Deserialize;
 pub use crate::data::benchmarks::captioned_files::WANTED;
 use crate::data::benchmarks::captioned_files::{json_file, known, roots};
 use crate::data::formats::picture_index::PictureIndex;
+use crate::data::records::coverage::Coverage;
 use crate::data::records::error::{DataError, Result};
-use crate::data::records::ledger::Ledger;
 
 /// A benchmark of images and captions.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,7 +27,7 @@ pub struct Captioned {
     /// Index of the image of each caption.
     pub picture_of: Vec<u32>,
     /// Counts of available and missing items; items are images.
-    pub ledger: Ledger,
+    pub coverage: Coverage,
 }
 
 #[derive(Deserialize)]
@@ -97,8 +97,8 @@ impl Captioned {
     fn picture(&mut self, name: String, pictures: &PictureIndex) -> u32 {
         let file = pictures.find(&name).map(Path::to_path_buf);
         match file {
-            Some(_) => self.ledger.usable(1),
-            None => self.ledger.miss("picture not there", &name),
+            Some(_) => self.coverage.usable(1),
+            None => self.coverage.miss("picture not there", &name),
         }
         self.names.push(name);
         self.files.push(file);
@@ -108,7 +108,7 @@ impl Captioned {
     fn caption(&mut self, picture: u32, text: String) {
         if text.trim().is_empty() {
             let name = self.names[picture as usize].clone();
-            self.ledger.note("blank caption left out", 1, &name);
+            self.coverage.note("blank caption left out", 1, &name);
             return;
         }
         self.captions.push(text);
@@ -123,7 +123,7 @@ impl Captioned {
                 .id
                 .map_or_else(|| image.file_name.clone(), |id| id.to_string());
             if places.contains_key(&id) {
-                self.ledger.note("picture id given twice", 1, &id);
+                self.coverage.note("picture id given twice", 1, &id);
                 continue;
             }
             let place = self.picture(image.file_name, found);
@@ -132,14 +132,14 @@ impl Captioned {
         for Annotation { image_id, caption } in annotations {
             match places.get(&image_id.to_string()) {
                 Some(place) => captions.entry(*place).or_default().push(caption),
-                None => self.ledger.note("caption without a picture", 1, &caption),
+                None => self.coverage.note("caption without a picture", 1, &caption),
             }
         }
         for place in 0..self.names.len() as u32 {
             let own = captions.remove(&place).unwrap_or_default();
             if own.is_empty() {
                 let name = self.names[place as usize].clone();
-                self.ledger.note("picture without a caption", 1, &name);
+                self.coverage.note("picture without a caption", 1, &name);
             }
             for text in own {
                 self.caption(place, text);
@@ -154,13 +154,14 @@ impl Captioned {
                 continue;
             }
             if seen.insert(image.file_name.clone(), ()).is_some() {
-                self.ledger.note("picture named twice", 1, &image.file_name);
+                self.coverage
+                    .note("picture named twice", 1, &image.file_name);
             }
             let place = self.picture(image.file_name, found);
             let sentences = image.sentences.unwrap_or_default();
             if sentences.is_empty() {
                 let name = self.names[place as usize].clone();
-                self.ledger.note("picture without a caption", 1, &name);
+                self.coverage.note("picture without a caption", 1, &name);
             }
             for Sentence { raw } in sentences {
                 self.caption(place, raw);
@@ -206,9 +207,12 @@ mod tests {
             assert_eq!(data.captions, ["c one", "a one", "a two"]);
             assert_eq!(data.picture_of, [0, 1, 1]);
             assert!(data.files[0].is_some() && data.files[2].is_none());
-            assert_eq!((data.ledger.expected, data.ledger.found), (3, 2));
-            assert_eq!(data.ledger.missing["picture not there"].example, "gone.jpg");
-            let odd: Vec<&str> = data.ledger.odd.keys().map(String::as_str).collect();
+            assert_eq!((data.coverage.expected, data.coverage.found), (3, 2));
+            assert_eq!(
+                data.coverage.missing["picture not there"].example,
+                "gone.jpg"
+            );
+            let odd: Vec<&str> = data.coverage.odd.keys().map(String::as_str).collect();
             assert_eq!(
                 odd,
                 [
@@ -231,7 +235,7 @@ mod tests {
         let data = Captioned::open(dir.path(), None, "test").unwrap();
         assert_eq!(data.dataset, Some("flickr30k"));
         assert_eq!((data.captions.len(), data.names.len()), (2, 1));
-        assert!(data.ledger.is_whole());
+        assert!(data.coverage.is_whole());
         let none = Captioned::open(dir.path(), None, "restval").unwrap_err();
         assert!(
             none.to_string().contains("no picture of split `restval`"),

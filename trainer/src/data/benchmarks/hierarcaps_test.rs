@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::data::formats::picture_index::{PictureIndex, last_number};
+use crate::data::records::coverage::Coverage;
 use crate::data::records::error::{DataError, Result};
-use crate::data::records::ledger::Ledger;
 use crate::data::records::paths::folder_of;
 
 /// Expected file layout, for error messages.
@@ -25,9 +25,9 @@ pub struct HierarcapsTest {
     /// Available image files, without duplicates.
     pub pictures: Vec<PathBuf>,
     /// Counts of available and missing items; items are rows with their images.
-    pub ledger: Ledger,
+    pub coverage: Coverage,
     /// The same counts for the texts alone.
-    pub rows: Ledger,
+    pub rows: Coverage,
 }
 
 /// Returns the CSV that a path refers to: the path itself, or the one in it.
@@ -118,7 +118,7 @@ impl HierarcapsTest {
 
     /// Counts an unusable row, with or without its image.
     fn broken(&mut self, cause: &str, name: &str) {
-        self.ledger.miss(cause, name);
+        self.coverage.miss(cause, name);
         self.rows.miss(cause, name);
     }
 
@@ -138,7 +138,7 @@ impl HierarcapsTest {
         }
         self.rows.usable(1);
         if chain.windows(2).any(|pair| pair[0] == pair[1]) {
-            self.ledger
+            self.coverage
                 .note("one text in two neighbouring tiers", 1, name);
         }
         // The last run of digits in the last segment of the URL.
@@ -146,8 +146,8 @@ impl HierarcapsTest {
         let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
         let picture = last_number(stem).and_then(|n| pictures.numbered(n));
         match picture {
-            Some(_) => self.ledger.usable(1),
-            None => self.ledger.miss("picture not there", url),
+            Some(_) => self.coverage.usable(1),
+            None => self.coverage.miss("picture not there", url),
         }
         let place = picture.map(|path| {
             *places.entry(path.to_owned()).or_insert_with(|| {
@@ -181,13 +181,13 @@ mod tests {
         assert_eq!(data.chains[0][3], "a dog, asleep");
         assert_eq!(data.picture_of, [Some(0), None, Some(0)]);
         assert_eq!(data.pictures.len(), 1);
-        let causes: Vec<&str> = data.ledger.missing.keys().map(String::as_str).collect();
+        let causes: Vec<&str> = data.coverage.missing.keys().map(String::as_str).collect();
         assert_eq!(
             causes,
             ["not as many texts as the first row", "picture not there"]
         );
-        assert_eq!(data.ledger.odd.len(), 1);
-        assert_eq!((data.ledger.expected, data.ledger.found), (4, 2));
+        assert_eq!(data.coverage.odd.len(), 1);
+        assert_eq!((data.coverage.expected, data.coverage.found), (4, 2));
     }
 
     #[test]

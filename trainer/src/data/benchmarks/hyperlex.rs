@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::data::formats::open_images::files;
+use crate::data::records::coverage::Coverage;
 use crate::data::records::error::{DataError, Result};
-use crate::data::records::ledger::Ledger;
 
 /// Expected file layout, for error messages.
 pub const WANTED: &str = "HyperLex as published: blank-separated text whose first line begins with \
@@ -16,7 +16,7 @@ pub struct Hyperlex {
     /// Pairs in the order of the file.
     pub pairs: Vec<Pair>,
     /// Counts of available and missing items; items are pairs.
-    pub ledger: Ledger,
+    pub coverage: Coverage,
 }
 
 /// One pair: "Is `specific` a type of `general`?"
@@ -87,14 +87,14 @@ impl Hyperlex {
             let (Some(specific), Some(general), Some(pos), Some(value)) =
                 (field(word1), field(word2), field(pos), value)
             else {
-                data.ledger
+                data.coverage
                     .miss("line without two words, a part of speech and a score", &at);
                 continue;
             };
             if !seen.insert((specific.to_owned(), general.to_owned())) {
-                data.ledger.note("pair given twice", 1, &at);
+                data.coverage.note("pair given twice", 1, &at);
             }
-            data.ledger.usable(1);
+            data.coverage.usable(1);
             data.pairs.push(Pair {
                 specific: specific.to_owned(),
                 general: general.to_owned(),
@@ -130,8 +130,8 @@ mod tests {
             ("sausage", "food")
         );
         assert_eq!((first.pos.as_str(), first.score), ("N", 5.8));
-        assert_eq!((data.ledger.expected, data.ledger.found), (4, 3));
-        assert_eq!(data.ledger.odd["pair given twice"].count, 1);
+        assert_eq!((data.coverage.expected, data.coverage.found), (4, 3));
+        assert_eq!(data.coverage.odd["pair given twice"].count, 1);
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::data::formats::picture_index::PictureIndex;
+use crate::data::records::coverage::Coverage;
 use crate::data::records::error::{DataError, Result};
-use crate::data::records::ledger::Ledger;
 
 /// Names of the seven files.
 pub const KINDS: [&str; 7] = [
@@ -44,7 +44,7 @@ pub struct SugarCrepe {
     /// Image files, without duplicates.
     pub pictures: Vec<PathBuf>,
     /// Counts of available and missing items; items are questions.
-    pub ledger: Ledger,
+    pub coverage: Coverage,
 }
 
 #[derive(Deserialize)]
@@ -78,7 +78,7 @@ impl SugarCrepe {
                 .map(|f| folder.join(f))
                 .find(|f| f.is_file())
             else {
-                data.ledger
+                data.coverage
                     .note("file not there", 1, &format!("{kind}.json"));
                 continue;
             };
@@ -87,10 +87,10 @@ impl SugarCrepe {
                 .map_err(|e| DataError::layout(&file, WANTED, e.to_string()))?;
             for entry in entries.into_values() {
                 let Some(path) = found.find(&entry.filename) else {
-                    data.ledger.miss("picture not there", &entry.filename);
+                    data.coverage.miss("picture not there", &entry.filename);
                     continue;
                 };
-                data.ledger.usable(1);
+                data.coverage.usable(1);
                 let picture = *places.entry(path.to_owned()).or_insert_with(|| {
                     data.pictures.push(path.to_owned());
                     data.pictures.len() - 1
@@ -106,7 +106,7 @@ impl SugarCrepe {
             }
         }
         if data.kinds.is_empty() {
-            let missing = data.ledger.missing.values().map(|m| m.count).sum::<u64>();
+            let missing = data.coverage.missing.values().map(|m| m.count).sum::<u64>();
             let found = format!("no question with its picture ({missing} without)");
             return Err(DataError::layout(folder, WANTED, found));
         }
@@ -128,8 +128,8 @@ mod tests {
         std::fs::write(dir.path().join("1.jpg"), "x").unwrap();
         let data = SugarCrepe::open(dir.path(), None).unwrap();
         assert_eq!(data.kinds["swap_obj"].len(), 1);
-        assert_eq!((data.ledger.expected, data.ledger.found), (2, 1));
-        assert_eq!(data.ledger.odd["file not there"].count, 6);
+        assert_eq!((data.coverage.expected, data.coverage.found), (2, 1));
+        assert_eq!(data.coverage.odd["file not there"].count, 6);
         std::fs::write(dir.path().join("add_obj.json"), "[]").unwrap();
         assert!(
             SugarCrepe::open(dir.path(), None)

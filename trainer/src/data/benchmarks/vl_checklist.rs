@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::data::formats::open_images::files;
 use crate::data::formats::picture_index::PictureIndex;
+use crate::data::records::coverage::Coverage;
 use crate::data::records::error::{DataError, Result};
-use crate::data::records::ledger::Ledger;
 
 /// Expected file layout, for error messages.
 pub const WANTED: &str = "VL-CheckList's corpus files (*.yaml with ANNO_PATH, IMG_ROOT and TYPE), \
@@ -47,7 +47,7 @@ pub struct VlChecklist {
     /// Image files, without duplicates.
     pub pictures: Vec<PathBuf>,
     /// Counts of available and missing items; items are questions.
-    pub ledger: Ledger,
+    pub coverage: Coverage,
 }
 
 /// Parses the plain `KEY: value` lines of a corpus file; lists under a key become its values.
@@ -134,7 +134,7 @@ impl VlChecklist {
             }
         }
         if data.lists.iter().all(|list| list.questions.is_empty()) {
-            let missing = data.ledger.missing.values().map(|m| m.count).sum::<u64>();
+            let missing = data.coverage.missing.values().map(|m| m.count).sum::<u64>();
             let found = format!("no question with its picture ({missing} without)");
             return Err(DataError::layout(path, WANTED, found));
         }
@@ -167,15 +167,15 @@ impl VlChecklist {
         for (name, texts) in entries.into_iter().take(MOST) {
             let first = |side: &str| texts.get(side).and_then(|t| t.first()).cloned();
             let (Some(positive), Some(negative)) = (first("POS"), first("NEG")) else {
-                self.ledger
+                self.coverage
                     .miss("no text that fits or none that does not", &name);
                 continue;
             };
             let Some(path) = pictures.find(&name) else {
-                self.ledger.miss("picture not there", &name);
+                self.coverage.miss("picture not there", &name);
                 continue;
             };
-            self.ledger.usable(1);
+            self.coverage.usable(1);
             let picture = *places.entry(path.to_owned()).or_insert_with(|| {
                 self.pictures.push(path.to_owned());
                 self.pictures.len() - 1
@@ -236,8 +236,8 @@ mod tests {
             ("vg_obj", "Object/Location/center")
         );
         assert_eq!(list.questions[0].positive, "a cat");
-        assert_eq!((data.ledger.expected, data.ledger.found), (3, 1));
-        assert_eq!(data.ledger.missing.len(), 2);
+        assert_eq!((data.coverage.expected, data.coverage.found), (3, 1));
+        assert_eq!(data.coverage.missing.len(), 2);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::file::{self, Entry, Stored};
 use super::keep::Encoder;
 use crate::data::batches::feature_rows::FeatureRows;
 use crate::data::batches::image_batch::Pictures;
-use crate::data::sampling::nothing;
+use crate::data::sampling::outliers;
 
 /// Number of outlier images in the pool; each step draws some of them.
 const POOL: usize = 512;
@@ -38,7 +38,7 @@ pub fn keep_outliers(
             let mut values = Vec::with_capacity(POOL * width);
             for from in (0..POOL).step_by(BATCH) {
                 let of = from..POOL.min(from + BATCH);
-                let pictures: Vec<_> = of.map(|i| nothing::of_pool(side, i as u64)).collect();
+                let pictures: Vec<_> = of.map(|i| outliers::of_pool(side, i as u64)).collect();
                 let pictures = Pictures::pack(side, &pictures.iter().collect::<Vec<_>>());
                 let encoded = encoder.encode(&pictures)?;
                 values.extend(encoded.into_iter().map(f16::from_f32));

@@ -11,11 +11,11 @@ use crate::data::records::source::Record;
 
 /// Boxes by label.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Companions(BTreeMap<String, Vec<Place>>);
+pub(crate) struct Companions(BTreeMap<String, Vec<BoxOf>>);
 
 /// A box of a record.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct BoxOf {
     /// The record.
     pub(crate) slot: Slot,
     /// Index of the box in the record.
@@ -25,13 +25,13 @@ pub(crate) struct Place {
 impl Companions {
     /// Collects the labelled boxes of records; broken records have none.
     pub(crate) fn of(records: impl Iterator<Item = (Slot, Result<Record, Broken>)>) -> Self {
-        let mut found: BTreeMap<String, Vec<Place>> = BTreeMap::new();
+        let mut found: BTreeMap<String, Vec<BoxOf>> = BTreeMap::new();
         for (slot, record) in records {
             let Ok(record) = record else { continue };
             for (at, one) in record.boxes.iter().enumerate() {
                 if matches!(one.region, Region::Relative(_)) {
                     let places = found.entry(one.label().to_owned()).or_default();
-                    places.push(Place { slot, at });
+                    places.push(BoxOf { slot, at });
                 }
             }
         }
@@ -45,9 +45,9 @@ impl Companions {
         own: Slot,
         most: usize,
         random: &mut Random,
-    ) -> Vec<Place> {
+    ) -> Vec<BoxOf> {
         let all = self.0.get(label).map_or(&[][..], Vec::as_slice);
-        let mut picked: Vec<Place> = Vec::new();
+        let mut picked: Vec<BoxOf> = Vec::new();
         // Draws with replacement and a bounded number of attempts: a label may have thousands of
         // boxes, or none except those of `own`.
         for _ in 0..4 * most {

@@ -2,11 +2,11 @@
 //! faults.
 
 pub mod boxes;
-pub mod changed;
+pub mod corruption;
+pub mod coverage;
 pub mod error;
 pub mod fault;
 pub mod files;
-pub mod ledger;
 pub mod lineage;
 pub(crate) mod mirror;
 pub mod mixture;

@@ -7,7 +7,7 @@ use image::RgbImage;
 use crate::config::Needs;
 use crate::data::batches::batch_spec::BatchSpec;
 use crate::data::records::boxes::{GroundedBox, Region, large_enough, pixel_box};
-use crate::data::records::changed::worn;
+use crate::data::records::corruption::corrupt;
 use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::lineage::TextChain;
 use crate::data::records::mirror::mirrored;
@@ -65,7 +65,7 @@ pub(crate) struct Part {
 const MOST_PARTS: usize = 16;
 
 /// Result of drawing a sample from a record.
-pub(crate) enum Outcome {
+pub(crate) enum DrawResult {
     Drawn(Box<Drawn>),
     NoUsableBox,
     NoChain,
@@ -78,10 +78,10 @@ pub(crate) fn draw(
     record: Result<Record, Broken>,
     spec: &BatchSpec,
     random: &mut Random,
-) -> Outcome {
+) -> DrawResult {
     let record = match record {
         Ok(record) => record,
-        Err(broken) => return Outcome::Broken(broken),
+        Err(broken) => return DrawResult::Broken(broken),
     };
     let key = record.key.clone();
     let turned = if spec.mirror && random.uniform() < 0.5 {
@@ -90,10 +90,10 @@ pub(crate) fn draw(
         Ok(record)
     };
     match turned.and_then(|record| try_draw(record, spec, random)) {
-        Ok(Some(drawn)) => Outcome::Drawn(Box::new(drawn)),
-        Ok(None) if spec.needs == Needs::Chains => Outcome::NoChain,
-        Ok(None) => Outcome::NoUsableBox,
-        Err(fault) => Outcome::Broken(fault.of(key)),
+        Ok(Some(drawn)) => DrawResult::Drawn(Box::new(drawn)),
+        Ok(None) if spec.needs == Needs::Chains => DrawResult::NoChain,
+        Ok(None) => DrawResult::NoUsableBox,
+        Err(fault) => DrawResult::Broken(fault.of(key)),
     }
 }
 
@@ -314,7 +314,7 @@ pub(crate) fn square(
 ) -> Result<RgbImage, Fault> {
     let square = sharp_square(picture, spec, random)?;
     if spec.worn > 0.0 && random.uniform() < spec.worn {
-        return worn(square, || random.uniform());
+        return corrupt(square, || random.uniform());
     }
     Ok(square)
 }

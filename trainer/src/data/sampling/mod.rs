@@ -4,6 +4,6 @@ pub mod crops;
 pub mod cuttings;
 pub(crate) mod draw;
 pub mod eval_set;
-pub(crate) mod nothing;
+pub(crate) mod outliers;
 pub(crate) mod pack;
 pub mod stream;

@@ -24,7 +24,7 @@ use crate::data::records::fault::{Broken, BrokenCounts};
 use crate::data::records::order::{EpochOrder, Group, Position, Slot, records_of_epoch};
 use crate::data::records::random::{Purpose, Random};
 use crate::data::records::source::{Dataset, Record, Records};
-use crate::data::sampling::draw::{Drawn, Outcome, companion, draw};
+use crate::data::sampling::draw::{DrawResult, Drawn, companion, draw};
 use crate::data::sampling::pack;
 
 /// Broken records are checked against the limit once this many were seen, and at the end of an
@@ -222,10 +222,10 @@ impl Producer {
             };
             for (unit, outcome) in outcomes {
                 match outcome {
-                    Outcome::Drawn(sample) => drawn.push(*sample),
-                    Outcome::NoUsableBox => counts.no_usable_box += 1,
-                    Outcome::NoChain => counts.no_chain += 1,
-                    Outcome::Broken(broken) => {
+                    DrawResult::Drawn(sample) => drawn.push(*sample),
+                    DrawResult::NoUsableBox => counts.no_usable_box += 1,
+                    DrawResult::NoChain => counts.no_chain += 1,
+                    DrawResult::Broken(broken) => {
                         let shard = self.dataset.units()[unit as usize].shard;
                         counts.add(self.dataset.shard_name(shard), &broken);
                     }
@@ -253,7 +253,7 @@ impl Producer {
 
     /// Draws the next records of group `number`, at most `most`, in parallel. Returns them in
     /// order, each with the index of its unit.
-    fn draw_from(&mut self, number: usize, most: usize) -> Vec<(u32, Outcome)> {
+    fn draw_from(&mut self, number: usize, most: usize) -> Vec<(u32, DrawResult)> {
         let group = self.order.group(number);
         if self.group.as_ref().is_none_or(|open| open.number != number) {
             // Drops the old group first, so that only one group is in memory at a time.
@@ -282,7 +282,7 @@ impl Producer {
             let index = at.index + offset as u64;
             let mut random = Random::new(spec.seed, Purpose::Sample, at.epoch, index);
             let mut outcome = draw(read(*slot), spec, &mut random);
-            if let Outcome::Drawn(sample) = &mut outcome {
+            if let DrawResult::Drawn(sample) = &mut outcome {
                 for part in &sample.parts {
                     let most = spec.cross_image;
                     for place in open.companions.pick(&part.label, *slot, most, &mut random) {

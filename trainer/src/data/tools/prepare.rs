@@ -43,7 +43,7 @@ pub struct PreparedShard {
 
 /// Contents of the progress file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Ledger {
+struct ProgressFile {
     format: String,
     fingerprint: String,
     shards: Vec<PreparedShard>,
@@ -79,8 +79,8 @@ pub fn prepare(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<PrepareReport> {
     fs::create_dir_all(out).map_err(DataError::io(out))?;
-    let mut ledger = open_ledger(out, dataset.fingerprint())?;
-    let already_done = ledger.shards.len();
+    let mut progress_file = open_progress(out, dataset.fingerprint())?;
+    let already_done = progress_file.shards.len();
     let units = dataset.units();
     let shards = units.last().map_or(0, |unit| unit.shard + 1);
     for shard in 0..shards {
@@ -111,11 +111,11 @@ pub fn prepare(
         let done = writer.finish().map_err(DataError::io(&temporary))?;
         let target = out.join(&tar);
         fs::rename(&temporary, &target).map_err(DataError::io(&target))?;
-        ledger.shards.push(done);
-        save_ledger(out, &ledger)?;
+        progress_file.shards.push(done);
+        save_progress(out, &progress_file)?;
     }
     let mut report = PrepareReport {
-        shards: ledger.shards,
+        shards: progress_file.shards,
         already_done,
         written: 0,
         boxes: 0,
@@ -133,8 +133,8 @@ fn base_name(name: &str) -> String {
     name.rsplit(['/', '\\']).next().unwrap_or(name).to_owned()
 }
 
-/// Opens the ledger of an earlier call, or creates a new one.
-fn open_ledger(out: &Path, fingerprint: String) -> Result<Ledger> {
+/// Opens the table of an earlier call, or creates a new one.
+fn open_progress(out: &Path, fingerprint: String) -> Result<ProgressFile> {
     const FORMAT: &str = "espalier-prepared/1";
     let path = out.join(LEDGER);
     let other = |reason: String| DataError::OtherOutput {
@@ -146,38 +146,39 @@ fn open_ledger(out: &Path, fingerprint: String) -> Result<Ledger> {
             let reason = format!("holds tars and no {LEDGER}; choose an empty folder");
             return Err(other(reason));
         }
-        return Ok(Ledger {
+        return Ok(ProgressFile {
             format: FORMAT.to_owned(),
             fingerprint,
             shards: Vec::new(),
         });
     }
     let bytes = fs::read(&path).map_err(DataError::io(&path))?;
-    let mut ledger: Ledger =
+    let mut progress_file: ProgressFile =
         serde_json::from_slice(&bytes).map_err(|e| other(format!("{LEDGER}: {e}")))?;
-    if ledger.format != FORMAT {
-        let found = &ledger.format;
+    if progress_file.format != FORMAT {
+        let found = &progress_file.format;
         return Err(other(format!(
             "{LEDGER}: wanted format {FORMAT}, found {found}"
         )));
     }
-    if ledger.fingerprint != fingerprint {
+    if progress_file.fingerprint != fingerprint {
         let reason = "was begun with other input shards; give the same ones, or another folder";
         return Err(other(reason.to_owned()));
     }
     // If a tar was deleted since, it and all later ones are made again.
-    let whole = ledger
+    let whole = progress_file
         .shards
         .iter()
         .take_while(|shard| out.join(&shard.tar).exists())
         .count();
-    ledger.shards.truncate(whole);
-    Ok(ledger)
+    progress_file.shards.truncate(whole);
+    Ok(progress_file)
 }
 
-fn save_ledger(out: &Path, ledger: &Ledger) -> Result<()> {
+fn save_progress(out: &Path, progress_file: &ProgressFile) -> Result<()> {
     let (path, temporary) = (out.join(LEDGER), out.join(format!("{LEDGER}.tmp")));
-    let text = serde_json::to_vec_pretty(ledger).map_err(|e| DataError::Worker(e.to_string()))?;
+    let text =
+        serde_json::to_vec_pretty(progress_file).map_err(|e| DataError::Worker(e.to_string()))?;
     fs::write(&temporary, text).map_err(DataError::io(&temporary))?;
     fs::rename(&temporary, &path).map_err(DataError::io(&path))
 }

@@ -93,24 +93,24 @@ fn body(section: &Section<'_>) -> String {
         let _ = writeln!(out, "<td>{paper}</td><td class=\"n\">{gap}</td></tr>");
     }
     out.push_str("</table>\n");
-    out.push_str(&ledger(record));
+    out.push_str(&coverage(record));
     out.push_str(&confusions(section));
     out
 }
 
-fn ledger(record: &Record) -> String {
-    let Some(ledger) = &record.ledger else {
+fn coverage(record: &Record) -> String {
+    let Some(coverage) = &record.coverage else {
         return String::new();
     };
     let mut out = format!(
         "<p>{} of {} items were there.</p>\n",
-        ledger.found, ledger.expected
+        coverage.found, coverage.expected
     );
-    if ledger.missing.is_empty() && ledger.odd.is_empty() {
+    if coverage.missing.is_empty() && coverage.odd.is_empty() {
         return out;
     }
     out.push_str("<ul>");
-    for (cause, of) in ledger.missing.iter().chain(&ledger.odd) {
+    for (cause, of) in coverage.missing.iter().chain(&coverage.odd) {
         let _ = write!(out, "<li>{}: {}", plain(cause), of.count);
         if !of.example.is_empty() {
             let _ = write!(out, " (for example {})", plain(&of.example));

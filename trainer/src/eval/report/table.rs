@@ -21,15 +21,15 @@ pub fn table(record: &Record) -> String {
         }
         out.push('\n');
     }
-    if let Some(ledger) = &record.ledger {
-        if !ledger.is_whole() {
+    if let Some(coverage) = &record.coverage {
+        if !coverage.is_whole() {
             let _ = writeln!(
                 out,
                 "  {} of {} items were there",
-                ledger.found, ledger.expected
+                coverage.found, coverage.expected
             );
         }
-        for (cause, of) in ledger.missing.iter().chain(&ledger.odd) {
+        for (cause, of) in coverage.missing.iter().chain(&coverage.odd) {
             let example = if of.example.is_empty() {
                 String::new()
             } else {

@@ -93,7 +93,7 @@ pub fn angles<T: Send>(
 
 #[cfg(test)]
 mod tests {
-    use espalier_core::geometry::Join;
+    use espalier_core::geometry::DistanceReduction;
 
     use super::*;
 
@@ -116,7 +116,7 @@ mod tests {
             Space::Lorentz { curvature: 0.6 },
             Space::Product {
                 curvatures: vec![0.5, 2.0],
-                join: Join::L2,
+                join: DistanceReduction::L2,
             },
         ] {
             let rows = angles(&space, &points, &points, |_, row| row.to_vec());

@@ -75,7 +75,7 @@ pub fn gallery<'a>(space: &Space, points: &'a Points) -> Cow<'a, Points> {
 
 #[cfg(test)]
 mod tests {
-    use espalier_core::geometry::Join;
+    use espalier_core::geometry::DistanceReduction;
 
     use super::*;
 
@@ -88,7 +88,7 @@ mod tests {
             Space::Lorentz { curvature: 0.4 },
             Space::Product {
                 curvatures: vec![0.5, 2.0],
-                join: Join::L1,
+                join: DistanceReduction::L1,
             },
         ] {
             let (mut a, mut b) = (Vec::new(), Vec::new());

@@ -186,7 +186,7 @@ fn decided(
 
 #[cfg(test)]
 mod tests {
-    use espalier_core::geometry::Join;
+    use espalier_core::geometry::DistanceReduction;
     use proptest::prelude::*;
 
     use super::*;
@@ -219,7 +219,7 @@ mod tests {
             Space::Lorentz { curvature: 0.7 },
             Space::Product {
                 curvatures: vec![0.5, 1.0, 2.0, 1.5],
-                join: Join::L1,
+                join: DistanceReduction::L1,
             },
         ]
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::classes::Classes;
 use super::classified::Classified;
-use crate::data::Ledger;
+use crate::data::Coverage;
 use crate::eval::embedded::Embedded;
 use crate::eval::search::Ranked;
 
@@ -26,7 +26,7 @@ pub struct Answers {
     /// Images left out, by reason.
     pub left_out: BTreeMap<String, u64>,
     /// What is available and what is unusual.
-    pub ledger: Ledger,
+    pub coverage: Coverage,
     /// Prompt set.
     pub prompts: String,
     /// The split or range that was used, if the data has several.

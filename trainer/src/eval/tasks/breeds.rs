@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
 
-use crate::data::Ledger;
+use crate::data::Coverage;
 use crate::data::benchmarks::chils::{TwoLevels, WANTED};
 use crate::data::formats::open;
 use crate::eval::metrics::pairs::{Pairs, Sign, two_fold};
 use crate::eval::metrics::steps::linspace;
-use crate::eval::task::{Context, Outcome, Place, Task, settings, word};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings, word};
 use crate::eval::{Points, prompts, search};
 use crate::exit::usage;
 
@@ -40,8 +40,8 @@ impl Task for Breeds {
          DIR; --class-names where folders are not named as subclasses"
     }
 
-    fn places(&self) -> &'static [Place] {
-        &[Place {
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
+        &[BenchmarkData {
             dataset: "breeds",
             path: "breeds",
             get: "breeds/living17.json and so on from the CHILS repository, and the validation \
@@ -49,24 +49,24 @@ impl Task for Breeds {
         }]
     }
 
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         let lists = lists(cx.path()?)?;
         let set = match cx.options.prompts.as_str() {
             prompts::AUTO => "openai-80",
             named => named,
         };
-        let mut total = Outcome {
+        let mut total = TaskResult {
             dataset: Some("breeds".into()),
             prompts: set.to_owned(),
             settings: settings([
                 ("resize", cx.resize_word(ResizeMode::CentreCrop)),
                 ("sign", word(&cx.options.sign)),
             ]),
-            ..Outcome::default()
+            ..TaskResult::default()
         };
-        let mut ledger = Ledger::default();
+        let mut coverage = Coverage::default();
         for list in &lists {
-            subset(cx, list, set, &mut total, &mut ledger)?;
+            subset(cx, list, set, &mut total, &mut coverage)?;
         }
         let known = lists
             .iter()
@@ -74,7 +74,7 @@ impl Task for Breeds {
             .count();
         if known > 0 && known < SUBSETS.len() {
             let absent = (SUBSETS.len() - known) as u64;
-            ledger.note(
+            coverage.note(
                 "subset of the paper not there, the mean runs over the others",
                 absent,
                 "",
@@ -90,7 +90,7 @@ impl Task for Breeds {
             let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
             total.metrics.insert(format!("recall@{k}"), mean);
         }
-        total.ledger = Some(ledger);
+        total.coverage = Some(coverage);
         Ok(total)
     }
 }
@@ -145,8 +145,8 @@ fn subset(
     cx: &Context<'_>,
     list: &Path,
     set: &str,
-    total: &mut Outcome,
-    ledger: &mut Ledger,
+    total: &mut TaskResult,
+    coverage: &mut Coverage,
 ) -> anyhow::Result<()> {
     let model = cx.model()?;
     let two = TwoLevels::open(list)?;
@@ -188,16 +188,16 @@ fn subset(
             .and_then(|above| Some((place(above)?, place(&name)?)));
         match ends {
             Some((general, specific)) => {
-                ledger.usable(1);
+                coverage.usable(1);
                 rows.push(row);
                 gold.push(by_ends.get(&(general as u32, specific as u32)).copied());
             }
-            None => ledger.miss("picture of no subclass of the list", &label),
+            None => coverage.miss("picture of no subclass of the list", &label),
         }
     }
     for (cause, missing) in &found.about.broken() {
         for _ in 0..missing.count {
-            ledger.miss(cause, &missing.example);
+            coverage.miss(cause, &missing.example);
         }
     }
     if rows.is_empty() {
@@ -209,7 +209,7 @@ fn subset(
         )));
     }
     let reversed = gold.iter().filter(|g| g.is_none()).count() as u64;
-    ledger.note(
+    coverage.note(
         "subclass nearer to the root than its superclass, a miss",
         reversed,
         "",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::data::Ledger;
+use crate::data::Coverage;
 use crate::eval::Points;
 use crate::exit::usage;
 
@@ -87,12 +87,12 @@ pub fn named(metrics: BTreeMap<String, f64>) -> impl Iterator<Item = (String, f6
 
 impl Classified {
     /// Notes the classes that the classifier lacks.
-    pub fn note(&self, ledger: &mut Ledger, choices: &[String]) {
+    pub fn note(&self, coverage: &mut Coverage, choices: &[String]) {
         if let Some(first) = self.lacking.first() {
             let count = self.lacking.len() as u64;
-            ledger.note("class that the classifier lacks", count, &choices[*first]);
+            coverage.note("class that the classifier lacks", count, &choices[*first]);
         }
-        ledger.note(
+        coverage.note(
             "picture of a class that the classifier lacks, counted as wrong",
             self.lost,
             "",
@@ -132,9 +132,9 @@ mod tests {
             found.words(),
             "3 classes, 1 of them no class to choose from; lacks 1"
         );
-        let mut ledger = Ledger::default();
-        found.note(&mut ledger, &choices);
-        assert_eq!(ledger.odd["class that the classifier lacks"].example, "c");
+        let mut coverage = Coverage::default();
+        found.note(&mut coverage, &choices);
+        assert_eq!(coverage.odd["class that the classifier lacks"].example, "c");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use espalier_core::input::ResizeMode;
 use super::detection_text;
 use super::scenes::Boxes;
 use crate::eval::search::top_k;
-use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings};
 use crate::eval::zero_shot;
 
 /// Number of neighbours that vote.
@@ -32,15 +32,15 @@ impl Task for Detection {
          annotations-bbox CSV), or shards; others as --gallery where neighbours are to vote"
     }
 
-    fn places(&self) -> &'static [Place] {
-        &[Place {
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
+        &[BenchmarkData {
             dataset: "coco",
             path: "coco/annotations/instances_val2017.json",
             get: "coco/annotations/instances_val2017.json and coco/val2017/ from cocodataset.org",
         }]
     }
 
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         if cx.options.gallery.is_empty() {
             return detection_text::run(cx);
         }
@@ -66,13 +66,13 @@ impl Task for Detection {
         metrics.remove("acc5");
         let seen: BTreeSet<&String> = known.labels.iter().collect();
         let unseen = asked.labels.iter().filter(|l| !seen.contains(l)).count() as u64;
-        let mut ledger = asked.ledger;
-        ledger.note(
+        let mut coverage = asked.coverage;
+        coverage.note(
             "box of a label that --gallery does not have, a miss",
             unseen,
             "",
         );
-        Ok(Outcome {
+        Ok(TaskResult {
             n: truth.len(),
             classes: classes.len(),
             left_out: BTreeMap::new(),
@@ -80,9 +80,9 @@ impl Task for Detection {
                 ("resize", cx.resize_word(ResizeMode::WhitePad)),
                 ("neighbours", NEIGHBOURS.min(ranked.k()).to_string()),
             ]),
-            ledger: Some(ledger),
+            coverage: Some(coverage),
             metrics,
-            ..Outcome::default()
+            ..TaskResult::default()
         })
     }
 }

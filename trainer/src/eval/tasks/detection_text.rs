@@ -14,7 +14,7 @@ use super::scenes::Boxes;
 use crate::data::formats::coco_boxes;
 use crate::data::formats::coco_split::{BASE, NOVEL};
 use crate::eval::metrics::average_precision::average_precision;
-use crate::eval::task::{Context, Outcome, settings};
+use crate::eval::task::{Context, TaskResult, settings};
 use crate::eval::{Points, prompts, zero_shot};
 use crate::exit::usage;
 
@@ -75,7 +75,7 @@ fn has_split(cx: &Context<'_>) -> bool {
     cx.data.len() == 1 && coco_boxes::is_one(&cx.data[0])
 }
 
-pub(super) fn run(cx: &Context<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(cx: &Context<'_>) -> anyhow::Result<TaskResult> {
     let model = cx.model()?;
     let mut boxes = Boxes::open(cx, cx.data, "--data")?;
     // Uses the phrase, which is a name; the label may be an id.
@@ -92,7 +92,7 @@ pub(super) fn run(cx: &Context<'_>) -> anyhow::Result<Outcome> {
         )));
     }
     boxes
-        .ledger
+        .coverage
         .lose("box of a category outside of the split", other, "");
     let labels: BTreeSet<&String> = rows.iter().map(|i| &names[*i]).collect();
     let labels: Vec<String> = if split {
@@ -104,7 +104,7 @@ pub(super) fn run(cx: &Context<'_>) -> anyhow::Result<Outcome> {
     };
     if labels.len() == 1 {
         let kind = "one label alone, every answer is right";
-        boxes.ledger.note(kind, 1, &labels[0]);
+        boxes.coverage.note(kind, 1, &labels[0]);
     }
     let set = prompts::resolve(&cx.options.prompts, cx.dataset);
     let texts = model.classes(&labels, set)?;
@@ -138,13 +138,13 @@ pub(super) fn run(cx: &Context<'_>) -> anyhow::Result<Outcome> {
     let never = all.iter().find(|label| !seen.contains(label));
     if let Some(first) = never {
         let count = (labels.len() - seen.len()) as u64;
-        boxes.ledger.note(
+        boxes.coverage.note(
             "label that no box has, without a precision",
             count,
             &labels[*first],
         );
     }
-    Ok(Outcome {
+    Ok(TaskResult {
         dataset: split.then(|| "coco".to_owned()),
         n: rows.len(),
         classes: labels.len(),
@@ -154,9 +154,9 @@ pub(super) fn run(cx: &Context<'_>) -> anyhow::Result<Outcome> {
             ("resize", cx.resize_word(ResizeMode::WhitePad)),
             ("boxes", "given".to_owned()),
         ]),
-        ledger: Some(boxes.ledger),
+        coverage: Some(boxes.coverage),
         metrics,
-        ..Outcome::default()
+        ..TaskResult::default()
     })
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use espalier_core::geometry::Space;
 
 use crate::eval::metrics::correlation::pearson;
-use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings};
 use crate::exit::usage;
 
 /// Two concepts and their composition, all prefixed with `a photo of `.
@@ -39,11 +39,11 @@ impl Task for Factors {
         "no data; a model whose space is a product of factors (phyclip)"
     }
 
-    fn places(&self) -> &'static [Place] {
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
         &[]
     }
 
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         let model = cx.model()?;
         let space = model.space()?;
         let Space::Product { curvatures, .. } = space else {
@@ -77,13 +77,13 @@ impl Task for Factors {
                 );
             }
         }
-        Ok(Outcome {
+        Ok(TaskResult {
             n: CASES.len(),
             classes: count,
             prompts: "a photo of {}".into(),
             settings: settings([("factors", count.to_string())]),
             metrics,
-            ..Outcome::default()
+            ..TaskResult::default()
         })
     }
 }
@@ -139,7 +139,7 @@ fn case(space: &Space, factors: usize, [x, y, both]: [&[f32]; 3]) -> BTreeMap<&'
 
 #[cfg(test)]
 mod tests {
-    use espalier_core::geometry::Join;
+    use espalier_core::geometry::DistanceReduction;
 
     use super::*;
 
@@ -147,7 +147,7 @@ mod tests {
     fn a_composition_that_is_the_maximum_is_recognised() {
         let space = Space::Product {
             curvatures: vec![1.0; 3],
-            join: Join::L1,
+            join: DistanceReduction::L1,
         };
         let x = [0.9, 0.0, 0.1, 0.0, 0.2, 0.0];
         let y = [0.0, 0.1, 0.0, 0.8, 0.0, 0.1];

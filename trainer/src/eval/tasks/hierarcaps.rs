@@ -7,7 +7,7 @@ use crate::data::HierarcapsTest;
 use crate::data::benchmarks::hierarcaps_test::WANTED;
 use crate::data::records::files::Item;
 use crate::eval::matching::{self, Chains, Walk};
-use crate::eval::task::{Context, Outcome, Place, Task, settings, word};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings, word};
 use crate::exit::usage;
 
 /// Precision, recall and order on HierarCaps' test set.
@@ -39,8 +39,8 @@ impl Task for Hierarcaps {
         WANTED
     }
 
-    fn places(&self) -> &'static [Place] {
-        &[Place {
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
+        &[BenchmarkData {
             dataset: "hierarcaps",
             path: "hierarcaps",
             get: "hierarcaps/hierarcaps_test.csv from the HierarCaps repository and its 1,000 \
@@ -48,7 +48,7 @@ impl Task for Hierarcaps {
         }]
     }
 
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         let data = HierarcapsTest::open(cx.path()?, cx.options.images.as_deref())?;
         let model = cx.model()?;
         let space = model.space()?;
@@ -62,10 +62,10 @@ impl Task for Hierarcaps {
                 own.push(chain);
             }
         }
-        let mut ledger = data.ledger.clone();
+        let mut coverage = data.coverage.clone();
         let rows =
             |file: usize| data.picture_of.iter().filter(|p| **p == Some(file)).count() as u64;
-        listed.settle(&mut ledger, rows);
+        listed.settle(&mut coverage, rows);
         if listed.points().is_empty() {
             return Err(usage(format!(
                 "--data: not one picture of the {} rows is there; expected {WANTED}",
@@ -79,17 +79,17 @@ impl Task for Hierarcaps {
             .chunks(tiers)
             .filter(|r| r.windows(2).any(|w| w[0] == w[1]))
             .count();
-        ledger.note("chain with two texts at one radius", ties as u64, "");
+        coverage.note("chain with two texts at one radius", ties as u64, "");
         let chains = Chains {
             texts: &data.chains,
             points: &points,
             of_picture: &of_picture,
         };
-        Ok(Outcome {
+        Ok(TaskResult {
             dataset: Some("hierarcaps".into()),
             n: listed.points().len(),
             classes: points.len(),
-            ledger: Some(ledger),
+            coverage: Some(coverage),
             settings: settings([
                 ("resize", cx.resize_word(ResizeMode::CentreCrop)),
                 ("radii", word(&walk.radii)),
@@ -97,7 +97,7 @@ impl Task for Hierarcaps {
                 ("drop_first", walk.drop_first.to_string()),
             ]),
             metrics: matching::metrics(space, listed.points(), chains, walk),
-            ..Outcome::default()
+            ..TaskResult::default()
         })
     }
 }

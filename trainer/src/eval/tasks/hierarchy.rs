@@ -5,7 +5,7 @@ use espalier_core::taxonomy::NodeIx;
 use super::classified;
 use super::labelled::{self, NEEDS};
 use crate::eval::hierarchy;
-use crate::eval::task::{Context, Outcome, Place, Task};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult};
 use crate::exit::usage;
 
 /// Tree distances between answers and truth.
@@ -24,8 +24,8 @@ impl Task for Hierarchy {
         NEEDS
     }
 
-    fn places(&self) -> &'static [Place] {
-        &[Place {
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
+        &[BenchmarkData {
             dataset: "imagenet",
             path: "imagenet",
             get: "ImageNet's validation pictures, one folder a WordNet id below imagenet/; \
@@ -33,7 +33,7 @@ impl Task for Hierarchy {
         }]
     }
 
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         let (mut found, taxonomy) = labelled::answers(cx)?;
         let nodes = &found.classes.nodes;
         let (mut predicted, mut truth): (Vec<NodeIx>, Vec<NodeIx>) = (Vec::new(), Vec::new());
@@ -61,7 +61,7 @@ impl Task for Hierarchy {
             )));
         }
         found
-            .ledger
+            .coverage
             .lose("true class or answer not in the taxonomy", lost, "");
         found
             .left_out

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::data::benchmarks::hyperlex::{Hyperlex as Data, WANTED};
 use crate::eval::metrics::correlation::spearman;
-use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings};
 use crate::exit::usage;
 
 /// Prompt of both words.
@@ -27,15 +27,15 @@ impl Task for Hyperlex {
         WANTED
     }
 
-    fn places(&self) -> &'static [Place] {
-        &[Place {
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
+        &[BenchmarkData {
             dataset: "hyperlex",
             path: "hyperlex",
             get: "hyperlex/hyperlex-all.txt from the HyperLex distribution",
         }]
     }
 
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         let mut data = Data::open(cx.path()?)?;
         let model = cx.model()?;
         let space = model.space()?;
@@ -51,13 +51,13 @@ impl Task for Hyperlex {
             .iter()
             .filter(|p| p.general == p.specific)
             .count();
-        data.ledger.note(
+        data.coverage.note(
             "pair of one word with itself, its angle is arbitrary",
             same as u64,
             "",
         );
         let Some(all) = spearman(&ours, &theirs) else {
-            let read = &data.ledger;
+            let read = &data.coverage;
             return Err(usage(format!(
                 "--data: a correlation needs two pairs that differ in score and in angle; found {} pairs \
                  in {} lines",
@@ -76,14 +76,14 @@ impl Task for Hyperlex {
             let rho = spearman(&of(&ours), &of(&theirs));
             metrics.extend(rho.map(|rho| (name.to_owned(), rho)));
         }
-        Ok(Outcome {
+        Ok(TaskResult {
             dataset: Some("hyperlex".into()),
             n: data.pairs.len(),
             prompts: format!("{PROMPT}{{}}"),
             settings: settings([("apex", "general".into())]),
-            ledger: Some(data.ledger),
+            coverage: Some(data.coverage),
             metrics,
-            ..Outcome::default()
+            ..TaskResult::default()
         })
     }
 }

@@ -6,7 +6,7 @@ use espalier_core::input::ResizeMode;
 
 use super::ranks::{self, Lineages, NEEDS, PLACES};
 use crate::eval::search::top_k;
-use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings};
 use crate::exit::usage;
 
 /// Whether the nearest other image belongs to the same kingdom, .., species.
@@ -25,11 +25,11 @@ impl Task for ImageToImage {
         NEEDS
     }
 
-    fn places(&self) -> &'static [Place] {
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
         PLACES
     }
 
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         let mut data = Lineages::open(cx)?;
         if data.rows.len() < 2 {
             return Err(usage(
@@ -59,18 +59,18 @@ impl Task for ImageToImage {
             *count.entry(names).or_default() += 1;
         }
         let alone = count.values().filter(|n| **n == 1).count() as u64;
-        data.ledger.note(
+        data.coverage.note(
             "last rank with one picture, which has no other to find",
             alone,
             "",
         );
-        Ok(Outcome {
+        Ok(TaskResult {
             n: points.len(),
             classes: points.len() - 1,
             settings: settings([("resize", cx.resize_word(ResizeMode::CentreCrop))]),
-            ledger: Some(data.ledger),
+            coverage: Some(data.coverage),
             metrics,
-            ..Outcome::default()
+            ..TaskResult::default()
         })
     }
 }

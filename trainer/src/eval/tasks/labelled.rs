@@ -10,12 +10,12 @@ pub use super::answers::Answers;
 use super::classes::{Classes, classes};
 use super::classified::classified;
 use super::confusions::confusions;
-use crate::data::Ledger;
+use crate::data::Coverage;
 use crate::data::formats::open;
 use crate::data::formats::splits::TEST;
 use crate::eval::protocols::Protocol;
 use crate::eval::search::{Ranked, top_k};
-use crate::eval::task::{Context, Outcome, settings};
+use crate::eval::task::{Context, TaskResult, settings};
 use crate::eval::{Points, prompts};
 use crate::exit::usage;
 
@@ -74,25 +74,25 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
     let queries = pictures.points.select(&judged);
     let ranked = top_k(model.space()?, &queries, &points, 5);
     let broken = about.counts.broken();
-    let mut ledger = Ledger {
+    let mut coverage = Coverage {
         expected: records,
         found: about.keys.len() as u64,
         missing: about.broken(),
-        ..Ledger::default()
+        ..Coverage::default()
     };
-    ledger.lose("without a label", unlabelled, "");
-    ledger.lose("label that is no class to choose from", unknown, stranger);
+    coverage.lose("without a label", unlabelled, "");
+    coverage.lose("label that is no class to choose from", unknown, stranger);
     if let Some(protocol) = cx.dataset.and_then(Protocol::named)
         && cx.options.split == TEST
     {
-        protocol.count(&mut ledger, records, present.len());
+        protocol.count(&mut coverage, records, present.len());
     }
-    notes(&mut ledger, &classes, &truth, &ranked, &points);
+    notes(&mut coverage, &classes, &truth, &ranked, &points);
     let classified = match (logits, model.classifier_labels()) {
         (Some(logits), Some(labels)) => {
             let logits = logits.select(&judged);
             let found = classified(&logits, labels, &classes.labels, &truth)?;
-            found.note(&mut ledger, &classes.labels);
+            found.note(&mut coverage, &classes.labels);
             Some(found)
         }
         _ => None,
@@ -111,7 +111,7 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
             truth,
             ranked,
             classified,
-            ledger,
+            coverage,
             split,
         },
         taxonomy,
@@ -120,7 +120,7 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
 
 /// Notes what is unusual about classes and answers.
 fn notes(
-    ledger: &mut Ledger,
+    coverage: &mut Coverage,
     classes: &Classes,
     truth: &[usize],
     ranked: &Ranked,
@@ -132,10 +132,10 @@ fn notes(
         .collect();
     if let Some(first) = never.first() {
         let count = never.len() as u64;
-        ledger.note("class that no picture has", count, &classes.labels[*first]);
+        coverage.note("class that no picture has", count, &classes.labels[*first]);
     }
     if classes.labels.len() == 1 {
-        ledger.note(
+        coverage.note(
             "one class alone, every answer is right",
             1,
             &classes.labels[0],
@@ -144,14 +144,14 @@ fn notes(
     let mut names = BTreeMap::new();
     for (label, name) in classes.labels.iter().zip(&classes.names) {
         if names.insert(name, label).is_some() {
-            ledger.note("class with the name of another", 1, label);
+            coverage.note("class with the name of another", 1, label);
         }
     }
     let tied = |i: usize| ranked.scores(i).first() == ranked.scores(i).get(1);
     let ties = (0..ranked.len())
         .filter(|i| points.len() > 1 && tied(*i))
         .count();
-    ledger.note(
+    coverage.note(
         "picture whose two best classes score the same",
         ties as u64,
         "",
@@ -173,12 +173,12 @@ impl Answers {
         taxonomy: &Taxonomy,
         judged: usize,
         metrics: BTreeMap<String, f64>,
-    ) -> Outcome {
+    ) -> TaskResult {
         let mut settings = settings([("resize", cx.resize_word(ResizeMode::CentreCrop))]);
         let classified = self.classified.as_ref();
         settings.extend(classified.map(|c| ("classifier".to_owned(), c.words())));
         settings.extend(self.split.clone().map(|split| ("split".to_owned(), split)));
-        Outcome {
+        TaskResult {
             n: judged,
             classes: self.classes.labels.len(),
             metrics,
@@ -186,8 +186,8 @@ impl Answers {
             settings,
             prompts: self.prompts,
             left_out: self.left_out,
-            ledger: Some(self.ledger),
-            ..Outcome::default()
+            coverage: Some(self.coverage),
+            ..TaskResult::default()
         }
     }
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use espalier_core::input::ResizeMode;
 
 use super::scenes::Scenes;
-use crate::data::Ledger;
+use crate::data::Coverage;
 use crate::eval::Points;
 use crate::eval::metrics::summary::summary;
-use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings};
 use crate::exit::usage;
 
 /// Radii and norms of the four series.
@@ -27,11 +27,11 @@ impl Task for Norms {
         "shards of pictures with captions and boxes"
     }
 
-    fn places(&self) -> &'static [Place] {
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
         &[]
     }
 
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         let model = cx.model()?;
         let space = model.space()?;
         let scenes = Scenes::open(cx)?;
@@ -56,17 +56,17 @@ impl Task for Norms {
         series("phrase", &phrases);
         let about = &scenes.wholes.about;
         let lost = about.counts.broken();
-        Ok(Outcome {
+        Ok(TaskResult {
             n: scenes.wholes.points.len(),
             settings: settings([("resize", cx.resize_word(ResizeMode::WhitePad))]),
-            ledger: Some(Ledger {
+            coverage: Some(Coverage {
                 expected: scenes.wholes.points.len() as u64 + lost,
                 found: scenes.wholes.points.len() as u64,
                 missing: about.broken(),
-                ..Ledger::default()
+                ..Coverage::default()
             }),
             metrics,
-            ..Outcome::default()
+            ..TaskResult::default()
         })
     }
 }

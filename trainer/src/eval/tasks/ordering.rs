@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::data::formats::open;
 use crate::data::records::lineage::{Lineages, NegativeKind};
-use crate::data::{Dataset, Hierarcaps, HierarcapsTest, Ledger};
-use crate::eval::task::{Context, Outcome, Place, Task};
+use crate::data::{Coverage, Dataset, Hierarcaps, HierarcapsTest};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult};
 use crate::eval::{embed, ordering};
 use crate::exit::usage;
 
@@ -26,31 +26,31 @@ impl Task for Ordering {
          labels have chains in --taxonomy"
     }
 
-    fn places(&self) -> &'static [Place] {
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
         &[]
     }
 
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
-        let (chains, ledger) = chains(cx)?;
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
+        let (chains, coverage) = chains(cx)?;
         let Some(tiers) = chains.first().map(Vec::len) else {
             return Err(usage("--data: found no chain of texts to order"));
         };
         let model = cx.model()?;
         let points = model.texts(&chains.concat())?;
         let rows: Vec<Vec<f32>> = points.rows().map(<[f32]>::to_vec).collect();
-        Ok(Outcome {
+        Ok(TaskResult {
             n: chains.len(),
-            left_out: BTreeMap::from([("broken".to_owned(), ledger.expected - ledger.found)]),
-            ledger: Some(ledger),
+            left_out: BTreeMap::from([("broken".to_owned(), coverage.expected - coverage.found)]),
+            coverage: Some(coverage),
             metrics: ordering::metrics(model.space()?, &rows, tiers),
-            ..Outcome::default()
+            ..TaskResult::default()
         })
     }
 }
 
 /// Chains and the ledger of their file. Chains are the rows of HierarCaps or the labels of a
 /// taxonomy, either all labels or those of the images.
-fn chains(cx: &Context<'_>) -> anyhow::Result<(Vec<Vec<String>>, Ledger)> {
+fn chains(cx: &Context<'_>) -> anyhow::Result<(Vec<Vec<String>>, Coverage)> {
     let is_csv = |name: &str| name.ends_with(".csv") || name.ends_with(".csv.gz");
     let csv = cx.data.iter().all(|p| is_csv(&p.to_string_lossy()));
     if let [one] = cx.data
@@ -70,33 +70,33 @@ fn chains(cx: &Context<'_>) -> anyhow::Result<(Vec<Vec<String>>, Ledger)> {
         let shown = embed::labels_of(open::labelled(cx.data)?.as_ref());
         labels.retain(|label| shown.contains(label));
     }
-    let mut ledger = Ledger::default();
+    let mut coverage = Coverage::default();
     let mut chains = Vec::new();
     for label in &labels {
         match lineages.positives(label) {
             Some(chain) => {
-                ledger.usable(1);
+                coverage.usable(1);
                 chains.push(chain);
             }
-            None => ledger.miss("label without a chain", label),
+            None => coverage.miss("label without a chain", label),
         }
     }
-    Ok((chains, ledger))
+    Ok((chains, coverage))
 }
 
-fn rows(data: &Hierarcaps) -> anyhow::Result<(Vec<Vec<String>>, Ledger)> {
-    let (mut chains, mut ledger) = (Vec::new(), Ledger::default());
+fn rows(data: &Hierarcaps) -> anyhow::Result<(Vec<Vec<String>>, Coverage)> {
+    let (mut chains, mut coverage) = (Vec::new(), Coverage::default());
     for (unit, size) in data.units().iter().enumerate() {
         let rows = data.load(unit).map_err(|b| usage(b.fault.detail))?;
         for row in 0..size.records as usize {
             match rows.read(row) {
                 Ok(record) => {
-                    ledger.usable(1);
+                    coverage.usable(1);
                     chains.extend(record.chain.map(|chain| chain.positives));
                 }
-                Err(broken) => ledger.miss(broken.fault.cause.words(), &broken.key),
+                Err(broken) => coverage.miss(broken.fault.cause.words(), &broken.key),
             }
         }
     }
-    Ok((chains, ledger))
+    Ok((chains, coverage))
 }

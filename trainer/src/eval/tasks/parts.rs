@@ -10,7 +10,7 @@ use super::scenes::Scenes;
 use crate::eval::Points;
 use crate::eval::metrics::curve::{Point, Sweep};
 use crate::eval::search::{self, angles::angles};
-use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings};
 
 /// Name of the curve for scenes as queries and objects as gallery.
 pub const CURVE: &str = "parent_to_child";
@@ -35,8 +35,8 @@ impl Task for Parts {
          descriptions, pictures), or shards with boxes"
     }
 
-    fn places(&self) -> &'static [Place] {
-        &[Place {
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
+        &[BenchmarkData {
             dataset: "openimages",
             path: "openimages",
             get: "openimages/test-annotations-bbox.csv, openimages/class-descriptions-boxable.csv and \
@@ -44,7 +44,7 @@ impl Task for Parts {
         }]
     }
 
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         let mut scenes = Scenes::open(cx)?;
         scenes.boxes = scenes.boxes.some("--data")?;
         let space = cx.model()?.space()?;
@@ -58,7 +58,7 @@ impl Task for Parts {
         metrics.extend(found);
         let wholes = scenes.wholes.points.len();
         let queries = wholes.min(most);
-        Ok(Outcome {
+        Ok(TaskResult {
             n: queries,
             classes: scenes.boxes.labels.len(),
             left_out: BTreeMap::from([(
@@ -72,10 +72,10 @@ impl Task for Parts {
                     if flat(space) { "cosine" } else { "angle" }.to_owned(),
                 ),
             ]),
-            ledger: Some(scenes.boxes.ledger),
+            coverage: Some(scenes.boxes.coverage),
             metrics,
             curves: BTreeMap::from([(CURVE.to_owned(), curve)]),
-            ..Outcome::default()
+            ..TaskResult::default()
         })
     }
 }

@@ -9,7 +9,7 @@ use super::hierarcaps::walk;
 use super::ranks::{self, Lineages, NEEDS, PLACES};
 use crate::data::records::random::{Purpose, Random};
 use crate::eval::matching::{self, Chains};
-use crate::eval::task::{Context, Outcome, Place, Task, settings, word};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings, word};
 
 /// Precision, recall, F1 and order over ranks.
 pub struct RankOrdering;
@@ -27,11 +27,11 @@ impl Task for RankOrdering {
         NEEDS
     }
 
-    fn places(&self) -> &'static [Place] {
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
         PLACES
     }
 
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         let data = Lineages::open(cx)?;
         let space = ranks::space(cx)?;
         let walk = walk(cx, &space)?;
@@ -60,7 +60,7 @@ impl Task for RankOrdering {
             of_picture: &of_picture,
         };
         let pictures = data.pictures.points.select(&rows);
-        Ok(Outcome {
+        Ok(TaskResult {
             n: rows.len(),
             classes: points.len(),
             settings: settings([
@@ -72,8 +72,8 @@ impl Task for RankOrdering {
                 ("root", ranks::ROOT.to_owned()),
             ]),
             metrics: matching::metrics(&space, &pictures, chains, walk),
-            ledger: Some(data.ledger),
-            ..Outcome::default()
+            coverage: Some(data.coverage),
+            ..TaskResult::default()
         })
     }
 }

@@ -7,7 +7,7 @@ use espalier_core::input::ResizeMode;
 use super::ranks::{self, Lineages, NEEDS, PLACES};
 use crate::eval::prompts;
 use crate::eval::search::top_k;
-use crate::eval::task::{Context, Outcome, Place, Task, settings, word};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings, word};
 
 /// Accuracy at each rank.
 pub struct RankZeroShot;
@@ -25,11 +25,11 @@ impl Task for RankZeroShot {
         NEEDS
     }
 
-    fn places(&self) -> &'static [Place] {
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
         PLACES
     }
 
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         let mut data = Lineages::open(cx)?;
         let model = cx.model()?;
         let set = match cx.options.prompts.as_str() {
@@ -55,9 +55,9 @@ impl Task for RankZeroShot {
         })?;
         for name in &alone {
             let kind = "rank with one name, every answer is right";
-            data.ledger.note(kind, 1, name);
+            data.coverage.note(kind, 1, name);
         }
-        Ok(Outcome {
+        Ok(TaskResult {
             n,
             classes,
             prompts: set.to_owned(),
@@ -65,9 +65,9 @@ impl Task for RankZeroShot {
                 ("resize", cx.resize_word(ResizeMode::CentreCrop)),
                 ("rank_text", word(&cx.options.rank_text)),
             ]),
-            ledger: Some(data.ledger),
+            coverage: Some(data.coverage),
             metrics,
-            ..Outcome::default()
+            ..TaskResult::default()
         })
     }
 }

@@ -8,10 +8,10 @@ use espalier_core::input::ResizeMode;
 use espalier_core::taxonomy::RANKS;
 
 use crate::config::RankText;
-use crate::data::Ledger;
+use crate::data::Coverage;
 use crate::data::formats::open;
 use crate::eval::embedded::Embedded;
-use crate::eval::task::{Context, Place};
+use crate::eval::task::{BenchmarkData, Context};
 use crate::exit::usage;
 
 /// Requirements for the data of these tasks.
@@ -20,13 +20,13 @@ pub const NEEDS: &str = "pictures with a lineage each: iNaturalist's val.json wi
     named NNNNN_Kingdom_Phylum_Class_Order_Family_Genus_species";
 
 /// Benchmarks of the suite.
-pub const PLACES: &[Place] = &[
-    Place {
+pub const PLACES: &[BenchmarkData] = &[
+    BenchmarkData {
         dataset: "inat2021",
         path: "inat2021",
         get: "inat2021/val.json and inat2021/val/ from the iNaturalist 2021 competition",
     },
-    Place {
+    BenchmarkData {
         dataset: "bioclip-rare",
         path: "bioclip-rare",
         get: "the rare species set of BioCLIP: bioclip-rare/metadata.csv with its pictures, or one folder \
@@ -46,7 +46,7 @@ pub struct Lineages {
     /// Their names, general to specific; all lineages have the same length.
     pub names: Vec<Vec<String>>,
     /// What is available.
-    pub ledger: Ledger,
+    pub coverage: Coverage,
 }
 
 impl Lineages {
@@ -59,11 +59,11 @@ impl Lineages {
         let expected = data.records();
         let resize = cx.resize(ResizeMode::CentreCrop);
         let pictures = cx.model()?.dataset(data, cx.data, resize)?;
-        let mut ledger = Ledger {
+        let mut coverage = Coverage {
             expected,
             found: pictures.points.len() as u64,
             missing: pictures.about.broken(),
-            ..Ledger::default()
+            ..Coverage::default()
         };
         let (mut rows, mut names): (Vec<usize>, Vec<Vec<String>>) = (Vec::new(), Vec::new());
         for (row, label) in pictures.about.labels.iter().enumerate() {
@@ -71,7 +71,7 @@ impl Lineages {
             let lineage: Vec<String> = label.split('/').map(str::to_owned).collect();
             let ranks = names.first().map_or(lineage.len(), Vec::len);
             if lineage.len() < 2 || lineage.len() != ranks {
-                ledger.lose(
+                coverage.lose(
                     "label is no lineage, or of other ranks than the first",
                     1,
                     label,
@@ -79,7 +79,7 @@ impl Lineages {
                 continue;
             }
             if lineage.iter().any(|name| name.trim().is_empty()) {
-                ledger.note("lineage with an empty rank", 1, label);
+                coverage.note("lineage with an empty rank", 1, label);
             }
             rows.push(row);
             names.push(lineage);
@@ -94,7 +94,7 @@ impl Lineages {
             pictures,
             rows,
             names,
-            ledger,
+            coverage,
         })
     }
 

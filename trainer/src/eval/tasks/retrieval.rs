@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
 
-use crate::data::Ledger;
+use crate::data::Coverage;
 use crate::data::benchmarks::captioned::{Captioned, WANTED};
 use crate::data::formats::open;
 use crate::data::records::files::Item;
@@ -14,7 +14,7 @@ use crate::eval::Points;
 use crate::eval::metrics::recall;
 use crate::eval::search::top_k;
 use crate::eval::stored::{self, Stored};
-use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings};
 use crate::exit::usage;
 
 /// Recall in both directions over the full gallery.
@@ -27,7 +27,7 @@ struct Pool<'a> {
     texts: Points,
     /// The image of each text.
     picture_of: Vec<u32>,
-    ledger: Ledger,
+    coverage: Coverage,
     dataset: Option<String>,
 }
 
@@ -45,15 +45,15 @@ impl Task for Retrieval {
          captions; or --image-embeddings and --text-embeddings"
     }
 
-    fn places(&self) -> &'static [Place] {
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
         &[
-            Place {
+            BenchmarkData {
                 dataset: "coco",
                 path: "coco",
                 get: "coco/annotations/captions_val2017.json and coco/val2017/*.jpg from \
                       cocodataset.org (2017 val images and annotations)",
             },
-            Place {
+            BenchmarkData {
                 dataset: "flickr30k",
                 path: "flickr30k",
                 get: "flickr30k/dataset_flickr30k.json (Karpathy's splits) and \
@@ -62,14 +62,14 @@ impl Task for Retrieval {
         ]
     }
 
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         let ks = ranks(&cx.options.k)?;
         let pool = match &cx.options.image_embeddings {
-            Some(_) => brought(cx)?,
+            Some(_) => precomputed(cx)?,
             None => embedded(cx)?,
         };
         if pool.texts.is_empty() || pool.pictures.is_empty() {
-            let gone = pool.ledger.missing.iter().next();
+            let gone = pool.coverage.missing.iter().next();
             let why = gone.map_or_else(String::new, |(cause, m)| {
                 format!("; {cause}: {} (for example {})", m.count, m.example)
             });
@@ -111,8 +111,8 @@ fn embedded<'a>(cx: &'a Context<'_>) -> anyhow::Result<Pool<'a>> {
             .map(Item::from)
             .collect();
         let listed = model.files(items, cx.resize(ResizeMode::Squeeze))?;
-        let mut ledger = data.ledger.clone();
-        listed.settle(&mut ledger, |_| 1);
+        let mut coverage = data.coverage.clone();
+        listed.settle(&mut coverage, |_| 1);
         // Rows of the images in the index, including those without a file.
         let mut file = 0;
         let rows: Vec<Option<usize>> = data
@@ -124,13 +124,13 @@ fn embedded<'a>(cx: &'a Context<'_>) -> anyhow::Result<Pool<'a>> {
                 listed.row_of[file - 1]
             })
             .collect();
-        let (texts, picture_of) = kept(&data, &rows, &mut ledger);
+        let (texts, picture_of) = kept(&data, &rows, &mut coverage);
         return Ok(Pool {
             space,
             pictures: listed.points().clone(),
             texts: model.texts(&texts)?,
             picture_of,
-            ledger,
+            coverage,
             dataset: data.dataset.map(str::to_owned),
         });
     }
@@ -141,25 +141,29 @@ fn embedded<'a>(cx: &'a Context<'_>) -> anyhow::Result<Pool<'a>> {
     let expected = data.records();
     let found = model.dataset(data, cx.data, cx.resize(ResizeMode::Squeeze))?;
     let captions = &found.about.captions;
-    let mut ledger = Ledger {
+    let mut coverage = Coverage {
         expected,
         found: captions.len() as u64,
         missing: found.about.broken(),
-        ..Ledger::default()
+        ..Coverage::default()
     };
-    repeated(captions, &mut ledger);
+    repeated(captions, &mut coverage);
     Ok(Pool {
         space,
         texts: model.texts(captions)?,
         picture_of: (0..captions.len() as u32).collect(),
         pictures: found.points.clone(),
-        ledger,
+        coverage,
         dataset: None,
     })
 }
 
 /// Captions whose image has a row, with that row.
-fn kept(data: &Captioned, rows: &[Option<usize>], ledger: &mut Ledger) -> (Vec<String>, Vec<u32>) {
+fn kept(
+    data: &Captioned,
+    rows: &[Option<usize>],
+    coverage: &mut Coverage,
+) -> (Vec<String>, Vec<u32>) {
     let (mut texts, mut picture_of) = (Vec::new(), Vec::new());
     for (text, picture) in data.captions.iter().zip(&data.picture_of) {
         match rows[*picture as usize] {
@@ -167,15 +171,15 @@ fn kept(data: &Captioned, rows: &[Option<usize>], ledger: &mut Ledger) -> (Vec<S
                 texts.push(text.clone());
                 picture_of.push(row as u32);
             }
-            None => ledger.note("caption whose picture is missing", 1, text),
+            None => coverage.note("caption whose picture is missing", 1, text),
         }
     }
-    repeated(&texts, ledger);
+    repeated(&texts, coverage);
     (texts, picture_of)
 }
 
 /// Notes repeated texts: they tie, and only one image counts as relevant.
-fn repeated(texts: &[String], ledger: &mut Ledger) {
+fn repeated(texts: &[String], coverage: &mut Coverage) {
     let mut seen: HashMap<&str, u64> = HashMap::new();
     for text in texts {
         *seen.entry(text).or_default() += 1;
@@ -183,11 +187,11 @@ fn repeated(texts: &[String], ledger: &mut Ledger) {
     let again = seen.iter().filter(|(_, n)| **n > 1);
     let count = again.clone().map(|(_, n)| n - 1).sum();
     let example = again.map(|(text, _)| *text).min().unwrap_or_default();
-    ledger.note("caption given again", count, example);
+    coverage.note("caption given again", count, example);
 }
 
 /// Precomputed embeddings, paired by the names of a benchmark, or row by row.
-fn brought<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
+fn precomputed<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
     let (Some(images), Some(texts)) = (&cx.options.image_embeddings, &cx.options.text_embeddings)
     else {
         return Err(usage("expected --image-embeddings and --text-embeddings"));
@@ -199,7 +203,7 @@ fn brought<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
     let scaled = |p: Points| if told { p } else { stored::unit(&p) };
     let pictures = scaled(std::mem::take(&mut images.points));
     let all = scaled(std::mem::take(&mut texts.points));
-    let mut ledger = Ledger::default();
+    let mut coverage = Coverage::default();
     let [path] = cx.data else {
         if pictures.len() != all.len() {
             return Err(usage(format!(
@@ -208,13 +212,13 @@ fn brought<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
                 all.len()
             )));
         }
-        ledger.usable(pictures.len() as u64);
+        coverage.usable(pictures.len() as u64);
         return Ok(Pool {
             space,
             picture_of: (0..pictures.len() as u32).collect(),
             pictures,
             texts: all,
-            ledger,
+            coverage,
             dataset: None,
         });
     };
@@ -230,8 +234,8 @@ fn brought<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
                 .or_else(|| by_image.get(base))
                 .copied();
             match row {
-                Some(_) => ledger.usable(1),
-                None => ledger.miss("no embedding of this name", name),
+                Some(_) => coverage.usable(1),
+                None => coverage.miss("no embedding of this name", name),
             }
             row
         })
@@ -243,8 +247,8 @@ fn brought<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
                 picks.push(*pick);
                 picture_of.push(row as u32);
             }
-            (_, None) => ledger.note("caption without an embedding", 1, text),
-            (None, _) => ledger.note("caption whose picture is missing", 1, text),
+            (_, None) => coverage.note("caption without an embedding", 1, text),
+            (None, _) => coverage.note("caption whose picture is missing", 1, text),
         }
     }
     let whole = picks.iter().copied().eq(0..all.len());
@@ -253,13 +257,13 @@ fn brought<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
         pictures,
         texts: if whole { all } else { all.select(&picks) },
         picture_of,
-        ledger,
+        coverage,
         dataset: data.dataset.map(str::to_owned),
     })
 }
 
 /// Recall both ways.
-fn judge(cx: &Context<'_>, mut pool: Pool<'_>, ks: &[usize]) -> Outcome {
+fn judge(cx: &Context<'_>, mut pool: Pool<'_>, ks: &[usize]) -> TaskResult {
     let most = ks.last().copied().unwrap_or(1) + 1;
     let mut of_picture = vec![Vec::new(); pool.pictures.len()];
     for (text, picture) in (0..).zip(&pool.picture_of) {
@@ -277,18 +281,18 @@ fn judge(cx: &Context<'_>, mut pool: Pool<'_>, ks: &[usize]) -> Outcome {
             let found = recall::at(ranked, own, *k);
             metrics.insert(format!("{name}@{k}"), found.value);
             let kind = format!("{name}@{k} query with a tie at its last rank");
-            pool.ledger.note(&kind, found.ties, "");
+            pool.coverage.note(&kind, found.ties, "");
         }
     }
     let alone = of_picture.iter().filter(|texts| texts.is_empty()).count();
-    Outcome {
+    TaskResult {
         n: pool.picture_of.len(),
         classes: pool.pictures.len(),
         left_out: BTreeMap::from([("picture without a text".to_owned(), alone as u64)]),
         dataset: pool.dataset,
-        ledger: Some(pool.ledger),
+        coverage: Some(pool.coverage),
         settings: settings([("resize", cx.resize_word(ResizeMode::Squeeze))]),
         metrics,
-        ..Outcome::default()
+        ..TaskResult::default()
     }
 }

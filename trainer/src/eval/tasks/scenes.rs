@@ -8,7 +8,7 @@ use std::sync::Arc;
 use espalier_core::input::ResizeMode;
 
 use crate::data::formats::open;
-use crate::data::{Crops, Dataset, Ledger};
+use crate::data::{Coverage, Crops, Dataset};
 use crate::eval::embedded::Embedded;
 use crate::eval::task::Context;
 use crate::exit::usage;
@@ -20,7 +20,7 @@ pub struct Boxes {
     /// Label of each box, or its phrase if it has no label.
     pub labels: Vec<String>,
     /// What is available; items are boxes.
-    pub ledger: Ledger,
+    pub coverage: Coverage,
 }
 
 impl Boxes {
@@ -55,11 +55,11 @@ impl Boxes {
         let labels = named.map(|(label, phrase)| label.clone().unwrap_or_else(|| phrase.clone()));
         Ok(Self {
             labels: labels.collect(),
-            ledger: Ledger {
+            coverage: Coverage {
                 expected,
                 found: parts.points.len() as u64,
                 missing: parts.about.broken(),
-                ..Ledger::default()
+                ..Coverage::default()
             },
             parts,
         })
@@ -92,14 +92,14 @@ impl Scenes {
         for (row, key) in wholes.about.keys.iter().enumerate() {
             if rows.insert(key, row).is_some() {
                 let kind = "key given twice, boxes go to the last picture";
-                boxes.ledger.note(kind, 1, key);
+                boxes.coverage.note(kind, 1, key);
             }
         }
         let whole = |key: &String| rows.get(key.rsplit_once('#')?.0).copied();
         let whole_of: Vec<Option<usize>> = boxes.parts.about.keys.iter().map(whole).collect();
         let lost = whole_of.iter().filter(|w| w.is_none()).count() as u64;
         boxes
-            .ledger
+            .coverage
             .note("box whose picture cannot be read", lost, "");
         Ok(Self {
             wholes,

@@ -6,11 +6,11 @@ use espalier_core::caption::{Calibration, Classifier};
 use espalier_core::input::ResizeMode;
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
-use crate::data::Ledger;
+use crate::data::Coverage;
 use crate::data::formats::open;
 use crate::eval::prompts;
 use crate::eval::stop::{self, Picture};
-use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings};
 use crate::exit::usage;
 
 /// Probabilities of paths, and where they stop for known and unknown labels.
@@ -39,11 +39,11 @@ impl Task for Stop {
          --hold-out takes away, are what the model does not know"
     }
 
-    fn places(&self) -> &'static [Place] {
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
         &[]
     }
 
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         let model = cx.model()?;
         let full = open::taxonomy(cx.options.taxonomy.as_deref(), cx.data)?;
         let share = cx.options.hold_out;
@@ -104,7 +104,7 @@ impl Task for Stop {
             let walked = stop::walks(&classifier(calibration.clone())?, space, &unknown);
             metrics.extend(stop::unknown(&walked, calibration.threshold));
         }
-        Ok(Outcome {
+        Ok(TaskResult {
             n: known.len(),
             classes: labels.len(),
             metrics,
@@ -115,13 +115,13 @@ impl Task for Stop {
             ]),
             prompts: set.to_owned(),
             left_out: BTreeMap::from([("label not in the taxonomy".to_owned(), elsewhere)]),
-            ledger: Some(Ledger {
+            coverage: Some(Coverage {
                 expected: records,
                 found: (known.len() + unknown.len()) as u64,
                 missing: embedded.about.broken(),
-                ..Ledger::default()
+                ..Coverage::default()
             }),
-            ..Outcome::default()
+            ..TaskResult::default()
         })
     }
 }

@@ -6,7 +6,7 @@ use espalier_core::input::ResizeMode;
 
 use crate::data::benchmarks::sugar_crepe::{SugarCrepe as Data, WANTED};
 use crate::data::records::files::Item;
-use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings};
 
 /// Accuracy by kind of change and over all questions.
 pub struct SugarCrepe;
@@ -24,8 +24,8 @@ impl Task for SugarCrepe {
         WANTED
     }
 
-    fn places(&self) -> &'static [Place] {
-        &[Place {
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
+        &[BenchmarkData {
             dataset: "sugarcrepe",
             path: "sugarcrepe",
             get: "the seven JSON files of SugarCrepe's data folder in sugarcrepe/ and COCO's val2017 \
@@ -33,18 +33,18 @@ impl Task for SugarCrepe {
         }]
     }
 
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         let data = Data::open(cx.path()?, cx.options.images.as_deref())?;
         let model = cx.model()?;
         let space = model.space()?;
         let items = data.pictures.iter().cloned().map(Item::from).collect();
         let listed = model.files(items, cx.resize(ResizeMode::Squeeze))?;
-        let mut ledger = data.ledger.clone();
+        let mut coverage = data.coverage.clone();
         let questions = |picture: usize| {
             let all = data.kinds.values().flatten();
             all.filter(|q| q.picture == picture).count() as u64
         };
-        listed.settle(&mut ledger, questions);
+        listed.settle(&mut coverage, questions);
         let mut metrics = BTreeMap::new();
         let (mut right, mut of, mut ties) = (0, 0, 0);
         for (kind, questions) in &data.kinds {
@@ -72,15 +72,15 @@ impl Task for SugarCrepe {
         }
         // Weighted by questions, not the mean of the kinds.
         metrics.insert("overall".to_owned(), right as f64 / of.max(1) as f64);
-        ledger.note("question whose texts score the same, a miss", ties, "");
-        Ok(Outcome {
+        coverage.note("question whose texts score the same, a miss", ties, "");
+        Ok(TaskResult {
             dataset: Some("sugarcrepe".into()),
             n: of,
             classes: 2,
             settings: settings([("resize", cx.resize_word(ResizeMode::Squeeze))]),
-            ledger: Some(ledger),
+            coverage: Some(coverage),
             metrics,
-            ..Outcome::default()
+            ..TaskResult::default()
         })
     }
 }

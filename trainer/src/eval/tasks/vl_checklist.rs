@@ -8,7 +8,7 @@ use espalier_core::input::ResizeMode;
 use crate::data::benchmarks::vl_checklist::{VlChecklist as Data, WANTED};
 use crate::data::records::files::Item;
 use crate::eval::embedded::View;
-use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings};
 
 /// Accuracy by kind, then means of means.
 pub struct VlChecklist;
@@ -30,8 +30,8 @@ impl Task for VlChecklist {
         WANTED
     }
 
-    fn places(&self) -> &'static [Place] {
-        &[Place {
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
+        &[BenchmarkData {
             dataset: "vl-checklist",
             path: "vl-checklist",
             get: "the corpus YAML files and JSON lists of VL-CheckList in vl-checklist/ with the \
@@ -39,7 +39,7 @@ impl Task for VlChecklist {
         }]
     }
 
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         let data = Data::open(cx.path()?, cx.options.images.as_deref())?;
         let model = cx.model()?;
         let space = model.space()?;
@@ -49,12 +49,12 @@ impl Task for VlChecklist {
         };
         let items = data.pictures.iter().cloned().map(Item::from).collect();
         let listed = model.files(items, view)?;
-        let mut ledger = data.ledger.clone();
+        let mut coverage = data.coverage.clone();
         let questions = |picture: usize| {
             let all = data.lists.iter().flat_map(|l| &l.questions);
             all.filter(|q| q.picture == picture).count() as u64
         };
-        listed.settle(&mut ledger, questions);
+        listed.settle(&mut coverage, questions);
         // Accuracies by kind and corpus.
         let mut found: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
         let (mut n, mut ties) = (0, 0);
@@ -90,8 +90,8 @@ impl Task for VlChecklist {
             }
             n += of;
         }
-        ledger.note("question whose texts score the same, a miss", ties, "");
-        Ok(Outcome {
+        coverage.note("question whose texts score the same, a miss", ties, "");
+        Ok(TaskResult {
             dataset: Some("vl-checklist".into()),
             n,
             classes: 2,
@@ -99,9 +99,9 @@ impl Task for VlChecklist {
                 ("resize", cx.resize_word(ResizeMode::Squeeze)),
                 ("double_norm", cx.options.double_norm.to_string()),
             ]),
-            ledger: Some(ledger),
+            coverage: Some(coverage),
             metrics: means(&found),
-            ..Outcome::default()
+            ..TaskResult::default()
         })
     }
 }

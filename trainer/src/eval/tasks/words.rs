@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use espalier_core::caption::{nearest_node, place_text};
 use espalier_core::taxonomy::{NodeIx, Taxonomy, score};
 
-use crate::data::Ledger;
+use crate::data::Coverage;
 use crate::data::benchmarks::typed_words::{self, TypedWord, WANTED};
 use crate::data::formats::open;
 use crate::eval::prompts;
-use crate::eval::task::{Context, Outcome, Place, Task, settings};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings};
 
 /// Places of typed words.
 pub struct Words;
@@ -28,11 +28,11 @@ impl Task for Words {
         WANTED
     }
 
-    fn places(&self) -> &'static [Place] {
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
         &[]
     }
 
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         // The data is a TSV too, but never the taxonomy.
         let taxonomy = open::taxonomy(cx.options.taxonomy.as_deref(), &[])?;
         let words = typed_words::open(cx.path()?, &taxonomy)?;
@@ -63,16 +63,16 @@ impl Task for Words {
         let mut metrics = metrics(&taxonomy, &words, &found);
         let with_names = self::metrics(&taxonomy, &words, &shown)["placed"];
         metrics.insert("placed_with_names".to_owned(), with_names);
-        let mut ledger = Ledger::default();
-        ledger.usable(words.len() as u64);
-        Ok(Outcome {
+        let mut coverage = Coverage::default();
+        coverage.usable(words.len() as u64);
+        Ok(TaskResult {
             n: words.len(),
             classes: candidates.len(),
             prompts: set.to_owned(),
             settings: settings([("text", "as typed".into())]),
-            ledger: Some(ledger),
+            coverage: Some(coverage),
             metrics,
-            ..Outcome::default()
+            ..TaskResult::default()
         })
     }
 }

@@ -3,7 +3,7 @@
 use super::classified;
 use super::labelled::{self, NEEDS};
 use crate::eval::protocols::PLACES;
-use crate::eval::task::{Context, Outcome, Place, Task};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult};
 use crate::eval::zero_shot;
 
 /// Classification of images by the texts of all classes.
@@ -22,11 +22,11 @@ impl Task for ZeroShot {
         NEEDS
     }
 
-    fn places(&self) -> &'static [Place] {
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
         &PLACES
     }
 
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<Outcome> {
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         let (found, taxonomy) = labelled::answers(cx)?;
         let classes = found.classes.labels.len();
         let mut metrics = zero_shot::metrics(&found.answers(), &found.truth, classes);

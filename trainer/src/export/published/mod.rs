@@ -20,7 +20,7 @@ pub use self::checkpoint::Checkpoint;
 use crate::disk::weights_file::{self, Stored};
 use crate::disk::write::write_atomic;
 use crate::exit::usage;
-use crate::layout::{Layout, give};
+use crate::layout::{Layout, export_tensors};
 
 /// What `trainer export` writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -68,7 +68,7 @@ pub fn write(
         )));
     }
     let config = &checkpoint.card.config;
-    let given = give(&layout.pieces(config), &checkpoint.tensors).map_err(usage)?;
+    let given = export_tensors(&layout.pieces(config), &checkpoint.tensors).map_err(usage)?;
     let floats = given.into_iter();
     let mut tensors: BTreeMap<String, Stored> =
         floats.map(|(name, t)| (name, Stored::Floats(t))).collect();

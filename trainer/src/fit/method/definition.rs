@@ -35,7 +35,7 @@ pub trait Method: Send + Sync {
     }
 
     /// Whether the method regularises toward the frozen text encoder from before training.
-    fn pulls_back(&self) -> bool {
+    fn needs_frozen_text(&self) -> bool {
         false
     }
 

@@ -18,7 +18,7 @@ impl Method for Radial {
         Some(self.options.root_text.as_deref().unwrap_or(""))
     }
 
-    fn pulls_back(&self) -> bool {
+    fn needs_frozen_text(&self) -> bool {
         self.options.pull_back > 0.0 || self.options.root == RootKind::Frozen
     }
 

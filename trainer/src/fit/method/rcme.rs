@@ -22,7 +22,7 @@ impl Method for Rcme {
         Some(self.options.root_text.as_deref().unwrap_or("Eukarya"))
     }
 
-    fn pulls_back(&self) -> bool {
+    fn needs_frozen_text(&self) -> bool {
         self.options.prior > 0.0
     }
 

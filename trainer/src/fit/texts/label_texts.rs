@@ -10,9 +10,9 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy, metrics};
 use crate::config::TrainConfig;
 use crate::data::batches::distill::{Distill, Taught};
 use crate::data::batches::feature_rows::FeatureRows;
-use crate::data::batches::text_batch::{LabelBatch, NothingBatch};
+use crate::data::batches::text_batch::{LabelBatch, OutlierBatch};
 use crate::data::records::random::{Purpose, Random};
-use crate::data::sampling::nothing::{even, nothing, nothing_of};
+use crate::data::sampling::outliers::{outliers, outliers_of, tree_prior};
 use crate::data::{Batch, ImageBatch};
 use crate::eval::prompts;
 
@@ -67,7 +67,7 @@ impl LabelTexts {
             context: config.model.architecture().text.context,
             prompts: prompts::templates(prompts::SIMPLE)?,
             smoothing: config.loss.label_smoothing,
-            nothing: (config.loss.nothing > 0.0).then(|| even(&taxonomy)),
+            nothing: (config.loss.nothing > 0.0).then(|| tree_prior(&taxonomy)),
             outliers,
             distill,
             contrasts: config.loss.labels > 0.0,
@@ -115,16 +115,18 @@ impl LabelTexts {
                 let sum: f64 = chosen.iter().map(|at| shares[*at]).sum();
                 let share = |at: &usize| (shares[*at] / sum) as f32;
                 let images = match (&self.outliers, &batch.images) {
-                    (Some(pool), _) => ImageBatch::Features(nothing_of(pool, truths.len(), random)),
+                    (Some(pool), _) => {
+                        ImageBatch::Features(outliers_of(pool, truths.len(), random))
+                    }
                     (None, ImageBatch::Pictures(others)) => {
                         let side = others.size as u32;
-                        ImageBatch::Pictures(nothing(truths.len(), side, random))
+                        ImageBatch::Pictures(outliers(truths.len(), side, random))
                     }
                     (None, ImageBatch::Features(_)) => {
                         unreachable!("a run that keeps features keeps those of nothing too")
                     }
                 };
-                NothingBatch {
+                OutlierBatch {
                     images,
                     target: chosen.iter().map(share).collect(),
                 }

@@ -1,6 +1,6 @@
 //! Texts that a step changes in its batch, and texts that it adds.
 
-mod climb;
+mod hypernyms;
 mod label_texts;
 mod noun_texts;
 mod order_texts;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use espalier_core::input::Tokenizer;
 use espalier_core::taxonomy::Taxonomy;
 
-use self::climb::Climber;
+use self::hypernyms::HypernymReplacer;
 use self::label_texts::LabelTexts;
 use self::noun_texts::NounTexts;
 use self::order_texts::OrderTexts;
@@ -24,7 +24,7 @@ use crate::data::batches::feature_rows::FeatureRows;
 
 /// Samples texts that depend on the step and not on the position in the data.
 pub(super) struct StepTexts {
-    climber: Climber,
+    hypernyms: HypernymReplacer,
     labels: Option<LabelTexts>,
     order: Option<OrderTexts>,
     nouns: Option<NounTexts>,
@@ -53,7 +53,7 @@ impl StepTexts {
         Ok(Self {
             anchors: anchors.map(Arc::new),
             teacher,
-            climber: Climber::new(taxonomy.clone(), tokenizer, config),
+            hypernyms: HypernymReplacer::new(taxonomy.clone(), tokenizer, config),
             labels: LabelTexts::new(taxonomy.clone(), tokenizer, config, outliers, distill)?,
             order: OrderTexts::new(taxonomy.clone(), tokenizer, config)?,
             nouns,
@@ -65,7 +65,7 @@ impl StepTexts {
     /// # Errors
     /// When the device fails.
     pub(super) fn apply(&self, batch: &mut Batch, step: u64) -> anyhow::Result<()> {
-        self.climber.apply(batch, step);
+        self.hypernyms.apply(batch, step);
         if let Some(labels) = &self.labels {
             let taught = self
                 .teacher

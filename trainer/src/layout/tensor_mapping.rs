@@ -2,7 +2,7 @@
 
 /// How the tensors of a file are combined into one of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum Transform {
     /// Concatenated along the first dimension; a single tensor is used unchanged.
     Stacked,
     /// One matrix, transposed.
@@ -11,7 +11,7 @@ pub enum How {
 
 /// One of our tensors and the tensors of a published file that hold its numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct TensorMapping {
     /// Our name.
     pub ours: String,
     /// Our shape.
@@ -21,5 +21,5 @@ pub struct Piece {
     /// Shape of each of them.
     pub their_shape: Vec<usize>,
     /// Conversion between them.
-    pub how: How,
+    pub how: Transform,
 }

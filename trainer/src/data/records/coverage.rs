@@ -16,7 +16,7 @@ pub struct Missing {
 
 /// Item counts of a benchmark.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ledger {
+pub struct Coverage {
     /// Items listed by the benchmark's own index.
     pub expected: u64,
     /// Items that are usable.
@@ -39,7 +39,7 @@ fn add(to: &mut BTreeMap<String, Missing>, cause: &str, count: u64, example: &st
     entry.count += count;
 }
 
-impl Ledger {
+impl Coverage {
     /// Counts usable items.
     pub fn usable(&mut self, count: u64) {
         self.expected += count;
@@ -82,18 +82,18 @@ mod tests {
 
     #[test]
     fn what_is_found_and_what_is_missing_make_what_was_expected() {
-        let mut ledger = Ledger::default();
-        ledger.usable(5);
-        ledger.miss("picture not there", "a.jpg");
-        ledger.miss("picture not there", "b.jpg");
-        ledger.lose("picture cannot be read", 1, "c.jpg");
-        ledger.lose("nothing of this kind", 0, "");
-        ledger.note("id given twice", 1, "7");
-        assert_eq!((ledger.expected, ledger.found), (7, 4));
-        let lost: u64 = ledger.missing.values().map(|m| m.count).sum();
-        assert_eq!(ledger.found + lost, ledger.expected);
-        assert_eq!(ledger.missing["picture not there"].example, "a.jpg");
-        assert_eq!(ledger.missing.len(), 2);
-        assert!(!ledger.is_whole() && Ledger::default().is_whole());
+        let mut coverage = Coverage::default();
+        coverage.usable(5);
+        coverage.miss("picture not there", "a.jpg");
+        coverage.miss("picture not there", "b.jpg");
+        coverage.lose("picture cannot be read", 1, "c.jpg");
+        coverage.lose("nothing of this kind", 0, "");
+        coverage.note("id given twice", 1, "7");
+        assert_eq!((coverage.expected, coverage.found), (7, 4));
+        let lost: u64 = coverage.missing.values().map(|m| m.count).sum();
+        assert_eq!(coverage.found + lost, coverage.expected);
+        assert_eq!(coverage.missing["picture not there"].example, "a.jpg");
+        assert_eq!(coverage.missing.len(), 2);
+        assert!(!coverage.is_whole() && Coverage::default().is_whole());
     }
 }

@@ -8,7 +8,7 @@ use crate::geometry::{Space, walk};
 
 /// A point of the path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Passed {
+pub struct TraversalPoint {
     /// Position on the path, from 0 at the start to 1 at the end.
     pub share: f64,
     /// Distance to the root.
@@ -26,7 +26,7 @@ impl Captioner {
     /// Returns `steps` points (at least two), evenly spaced on the path from a photo to another
     /// photo or to the root, each with the caption that scores highest there.
     #[must_use]
-    pub fn walk(&self, from: &[f32], to: Option<&[f32]>, steps: usize) -> Vec<Passed> {
+    pub fn walk(&self, from: &[f32], to: Option<&[f32]>, steps: usize) -> Vec<TraversalPoint> {
         let space = self.space();
         let root = match space {
             Space::Sphere { root } => root.clone(),
@@ -40,7 +40,7 @@ impl Captioner {
             let best = (0..scores.len()).max_by(|a, b| scores[*a].total_cmp(&scores[*b]));
             let best = best.filter(|i| scores[*i] >= space.score(&root, &point));
             let entry = best.map(|i| &self.index().entries()[i]);
-            Passed {
+            TraversalPoint {
                 share,
                 radius: space.radius(&point),
                 text: entry.map(|e| e.text.clone()),

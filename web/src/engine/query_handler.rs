@@ -5,14 +5,14 @@ use std::collections::HashMap;
 
 use burn::tensor::Device;
 use espalier_core::caption::{
-    Calibration, Classifier, Question, TaxonomyResult, Texts, node_embeddings, place_text,
+    Calibration, Classifier, Question, TaxonomyResult, TextEmbedder, node_embeddings, place_text,
 };
 use espalier_core::geometry::Space;
 use espalier_core::project::Disk;
 use espalier_core::taxonomy::{Lexicon, Taxonomy};
 
-use super::desk::Desk;
-use crate::load::bundle::Found;
+use super::photo_store::PhotoStore;
+use crate::load::bundle::RemoteModel;
 use crate::load::text;
 use crate::messages::ask::{Ask, AskAnswer, Step, Which};
 use crate::messages::photo_id::PhotoId;
@@ -37,22 +37,22 @@ struct Tree {
     points: Vec<Option<Vec<f32>>>,
 }
 
-/// The data needed to answer queries, apart from the photos on the `Desk`.
-pub struct Inquiry {
-    found: Found,
+/// The data needed to answer queries, apart from the photos on the `PhotoStore`.
+pub struct QueryHandler {
+    found: RemoteModel,
     device: Device,
-    texts: Option<Texts>,
+    texts: Option<TextEmbedder>,
     own: Option<Tree>,
     disks: HashMap<Which, Disk>,
 }
 
-fn told(error: espalier_core::CoreError) -> UiError {
+fn ui_error(error: espalier_core::CoreError) -> UiError {
     UiError::from(&error)
 }
 
-impl Inquiry {
-    /// Creates an inquiry for a model on a device.
-    pub fn new(found: Found, device: Device) -> Self {
+impl QueryHandler {
+    /// Creates a query handler for a model on a device.
+    pub fn new(found: RemoteModel, device: Device) -> Self {
         Self {
             found,
             device,
@@ -69,18 +69,23 @@ impl Inquiry {
     /// The error to show to the visitor.
     pub async fn answer(
         &mut self,
-        desk: &mut Desk,
+        photo_store: &mut PhotoStore,
         ask: Ask,
         photo: &[u8],
         report: impl FnMut(u64, u64),
     ) -> Result<AskAnswer, UiError> {
         match ask {
             Ask::Read { photo: id, region } => {
-                let json = desk.read(id, photo, region).await?;
-                let radius = desk.captioner().space().radius(desk.point(id)?);
+                let json = photo_store.read(id, photo, region).await?;
+                let radius = photo_store
+                    .captioner()
+                    .space()
+                    .radius(photo_store.point(id)?);
                 Ok(AskAnswer::Read { json, radius })
             }
-            Ask::Place { photo, tree, below } => self.place(desk, photo, tree, below.as_deref()),
+            Ask::Placement { photo, tree, below } => {
+                self.place(photo_store, photo, tree, below.as_deref())
+            }
             Ask::TextTower => {
                 self.text_tower(report).await?;
                 Ok(AskAnswer::TextTower)
@@ -89,16 +94,20 @@ impl Inquiry {
                 photo,
                 tree,
                 phrase,
-            } => self.why_not(desk, photo, tree, phrase, report).await,
-            Ask::Plant { text } => self.plant(desk, &text, report).await,
-            Ask::Disk { tree, photos } => self.draw(desk, tree, &photos),
-            Ask::Walk { from, to, tree } => self.walk(desk, from, to, tree),
+            } => self.why_not(photo_store, photo, tree, phrase, report).await,
+            Ask::Plant { text } => self.plant(photo_store, &text, report).await,
+            Ask::Disk { tree, photos } => self.draw(photo_store, tree, &photos),
+            Ask::Walk { from, to, tree } => self.walk(photo_store, from, to, tree),
         }
     }
 
-    fn classifier<'a>(&'a self, desk: &'a Desk, tree: Which) -> Result<&'a Classifier, UiError> {
+    fn classifier<'a>(
+        &'a self,
+        photo_store: &'a PhotoStore,
+        tree: Which,
+    ) -> Result<&'a Classifier, UiError> {
         match (tree, &self.own) {
-            (Which::Bundle, _) => Ok(desk.captioner().classifier()),
+            (Which::Bundle, _) => Ok(photo_store.captioner().classifier()),
             (Which::Own, Some(own)) => Ok(&own.classifier),
             (Which::Own, None) => Err(UiError::forgotten_tree()),
         }
@@ -106,16 +115,19 @@ impl Inquiry {
 
     fn place(
         &self,
-        desk: &Desk,
+        photo_store: &PhotoStore,
         photo: PhotoId,
         tree: Which,
         below: Option<&str>,
     ) -> Result<AskAnswer, UiError> {
-        let (classifier, space) = (self.classifier(desk, tree)?, desk.captioner().space());
+        let (classifier, space) = (
+            self.classifier(photo_store, tree)?,
+            photo_store.captioner().space(),
+        );
         let taxonomy = classifier.taxonomy();
-        let point = desk.point(photo)?;
+        let point = photo_store.point(photo)?;
         let place = classifier.place(space, point, below.and_then(|id| taxonomy.find(id)));
-        Ok(AskAnswer::Place {
+        Ok(AskAnswer::Placement {
             path: TaxonomyResult::of(taxonomy, &place.path),
             p: place.p,
             radius: space.radius(point),
@@ -126,10 +138,11 @@ impl Inquiry {
         })
     }
 
-    async fn text_tower(&mut self, report: impl FnMut(u64, u64)) -> Result<&Texts, UiError> {
+    async fn text_tower(&mut self, report: impl FnMut(u64, u64)) -> Result<&TextEmbedder, UiError> {
         if self.texts.is_none() {
             let files = text::load(&self.found, report).await?;
-            let texts = Texts::open(&self.found.manifest, &files, &self.device).map_err(told)?;
+            let texts =
+                TextEmbedder::open(&self.found.manifest, &files, &self.device).map_err(ui_error)?;
             self.texts = Some(texts);
         }
         self.texts.as_ref().ok_or_else(UiError::no_text_tower)
@@ -137,31 +150,31 @@ impl Inquiry {
 
     async fn why_not(
         &mut self,
-        desk: &Desk,
+        photo_store: &PhotoStore,
         photo: PhotoId,
         tree: Which,
         phrase: String,
         report: impl FnMut(u64, u64),
     ) -> Result<AskAnswer, UiError> {
         let texts = self.text_tower(report).await?;
-        let point = texts.embed(&[&phrase]).await.map_err(told)?.remove(0);
-        let nodes = self.points(desk, tree)?;
-        let classifier = self.classifier(desk, tree)?;
-        let (taxonomy, space) = (classifier.taxonomy(), desk.captioner().space());
+        let point = texts.embed(&[&phrase]).await.map_err(ui_error)?.remove(0);
+        let nodes = self.points(photo_store, tree)?;
+        let classifier = self.classifier(photo_store, tree)?;
+        let (taxonomy, space) = (classifier.taxonomy(), photo_store.captioner().space());
         let nothing = Lexicon::default();
-        let lexicon = self.texts.as_ref().map_or(&nothing, Texts::lexicon);
+        let lexicon = self.texts.as_ref().map_or(&nothing, TextEmbedder::lexicon);
         let question = Question {
             phrase: &point,
-            photo: desk.point(photo)?,
+            photo: photo_store.point(photo)?,
             place: place_text(taxonomy, space, lexicon, &phrase, &point, &nodes),
         };
-        let verdict = desk.captioner().weigh(classifier, question);
+        let verdict = photo_store.captioner().explain(classifier, question);
         Ok(AskAnswer::WhyNot { phrase, verdict })
     }
 
     async fn plant(
         &mut self,
-        desk: &Desk,
+        photo_store: &PhotoStore,
         text: &str,
         mut report: impl FnMut(u64, u64),
     ) -> Result<AskAnswer, UiError> {
@@ -180,7 +193,7 @@ impl Inquiry {
             .collect();
         let mut points = Vec::with_capacity(all);
         for names in names.chunks(NAMES_AT_ONCE) {
-            points.extend(texts.concepts(names).await.map_err(told)?);
+            points.extend(texts.concepts(names).await.map_err(ui_error)?);
             report(points.len() as u64, all as u64);
         }
         let labels = taxonomy.labelled().iter();
@@ -189,10 +202,10 @@ impl Inquiry {
         // The levels are calibrated for the depths of the bundle's own tree.
         let calibration = Calibration {
             levels: Vec::new(),
-            ..desk.captioner().classifier().calibration().clone()
+            ..photo_store.captioner().classifier().calibration().clone()
         };
         let tsv = taxonomy.to_tsv();
-        let classifier = Classifier::new(taxonomy, labels, width, calibration).map_err(told)?;
+        let classifier = Classifier::new(taxonomy, labels, width, calibration).map_err(ui_error)?;
         let points = points.into_iter().map(Some).collect();
         self.own = Some(Tree { classifier, points });
         self.disks.remove(&Which::Own);
@@ -201,29 +214,38 @@ impl Inquiry {
 
     /// Returns the embeddings of a taxonomy's nodes. In the bundle's taxonomy, a node that is not a
     /// label has the embedding of the first caption that is just a name of it.
-    fn points(&self, desk: &Desk, tree: Which) -> Result<Vec<Option<Vec<f32>>>, UiError> {
+    fn points(
+        &self,
+        photo_store: &PhotoStore,
+        tree: Which,
+    ) -> Result<Vec<Option<Vec<f32>>>, UiError> {
         if let (Which::Own, Some(own)) = (tree, &self.own) {
             return Ok(own.points.clone());
         }
-        let classifier = self.classifier(desk, tree)?;
-        Ok(node_embeddings(classifier, desk.captioner().index()))
+        let classifier = self.classifier(photo_store, tree)?;
+        Ok(node_embeddings(classifier, photo_store.captioner().index()))
     }
 
-    fn disk(&mut self, desk: &Desk, tree: Which) -> Result<Disk, UiError> {
+    fn disk(&mut self, photo_store: &PhotoStore, tree: Which) -> Result<Disk, UiError> {
         if let Some(disk) = self.disks.get(&tree) {
             return Ok(disk.clone());
         }
-        let points = self.points(desk, tree)?;
+        let points = self.points(photo_store, tree)?;
         let known: Vec<&[f32]> = points.iter().flatten().map(Vec::as_slice).collect();
-        let disk = Disk::find(desk.captioner().space(), &known, REACH);
+        let disk = Disk::find(photo_store.captioner().space(), &known, REACH);
         self.disks.insert(tree, disk.clone());
         Ok(disk)
     }
 
-    fn draw(&mut self, desk: &Desk, tree: Which, photos: &[PhotoId]) -> Result<AskAnswer, UiError> {
-        let disk = self.disk(desk, tree)?;
-        let space = desk.captioner().space();
-        let nodes = self.points(desk, tree)?;
+    fn draw(
+        &mut self,
+        photo_store: &PhotoStore,
+        tree: Which,
+        photos: &[PhotoId],
+    ) -> Result<AskAnswer, UiError> {
+        let disk = self.disk(photo_store, tree)?;
+        let space = photo_store.captioner().space();
+        let nodes = self.points(photo_store, tree)?;
         Ok(AskAnswer::Disk {
             nodes: nodes
                 .iter()
@@ -231,7 +253,7 @@ impl Inquiry {
                 .collect(),
             photos: photos
                 .iter()
-                .map(|id| desk.point(*id).ok().map(|x| disk.put(space, x)))
+                .map(|id| photo_store.point(*id).ok().map(|x| disk.put(space, x)))
                 .collect(),
             kept: disk.kept,
         })
@@ -239,17 +261,17 @@ impl Inquiry {
 
     fn walk(
         &mut self,
-        desk: &Desk,
+        photo_store: &PhotoStore,
         from: PhotoId,
         to: Option<PhotoId>,
         tree: Which,
     ) -> Result<AskAnswer, UiError> {
-        let disk = self.disk(desk, tree)?;
-        let from = desk.point(from)?;
-        let to = to.map(|to| desk.point(to)).transpose()?;
-        let steps = desk.captioner().walk(from, to, STEPS);
-        let place = |passed: espalier_core::caption::Passed| Step {
-            at: disk.put(desk.captioner().space(), &passed.point),
+        let disk = self.disk(photo_store, tree)?;
+        let from = photo_store.point(from)?;
+        let to = to.map(|to| photo_store.point(to)).transpose()?;
+        let steps = photo_store.captioner().walk(from, to, STEPS);
+        let place = |passed: espalier_core::caption::TraversalPoint| Step {
+            at: disk.put(photo_store.captioner().space(), &passed.point),
             passed,
         };
         Ok(AskAnswer::Walk {

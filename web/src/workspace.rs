@@ -8,10 +8,10 @@ use espalier_core::taxonomy::Taxonomy;
 use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
+use crate::controller::AppController;
 use crate::load::tree;
 use crate::messages::ask::{Ask, AskAnswer, Which};
 use crate::messages::photo_id::PhotoId;
-use crate::shell::Shell;
 use crate::state::cut::Dial;
 use crate::state::link::{DIGITS, Link};
 use crate::state::outline::Outline;
@@ -46,9 +46,9 @@ pub struct SeenPhoto {
 
 /// The shared signals; cheap to copy.
 #[derive(Clone, Copy)]
-pub struct Bench {
-    /// The shell that it belongs to.
-    pub shell: Shell,
+pub struct Workspace {
+    /// The controller that it belongs to.
+    pub controller: AppController,
     /// The model's tree, or the error of its load; `None` before the load ends.
     pub tree: RwSignal<Option<Result<Arc<Taxonomy>, UiError>>>,
     /// The visitor's own tree.
@@ -67,7 +67,7 @@ pub struct Bench {
     pub level: RwSignal<Option<usize>>,
     /// Photos that the engine has read, oldest first.
     pub seen: RwSignal<Vec<SeenPhoto>>,
-    /// Whether the bench is shown before there is a photo.
+    /// Whether the workspace is shown before there is a photo.
     pub open: RwSignal<bool>,
     /// The parsed query of the page's address.
     pub link: StoredValue<Link>,
@@ -76,12 +76,12 @@ pub struct Bench {
 /// Maximum length of the list of seen photos.
 const SEEN: usize = 12;
 
-impl Bench {
-    /// Creates the bench of a shell from the page's link.
+impl Workspace {
+    /// Creates the workspace of a controller from the page's link.
     #[must_use]
-    pub fn new(shell: Shell, link: Link) -> Self {
-        let bench = Self {
-            shell,
+    pub fn new(controller: AppController, link: Link) -> Self {
+        let workspace = Self {
+            controller,
             tree: RwSignal::new(None),
             own: RwSignal::new(None),
             which: RwSignal::new(Which::Bundle),
@@ -94,8 +94,8 @@ impl Bench {
             open: RwSignal::new(link.node.is_some() && link.sample.is_none()),
             link: StoredValue::new(link),
         };
-        bench.follow();
-        bench
+        workspace.follow();
+        workspace
     }
 
     /// Returns the shown tree.
@@ -119,7 +119,7 @@ impl Bench {
     /// Returns the displayed answer.
     #[must_use]
     pub fn answer(self) -> Option<Arc<Answer>> {
-        self.shell.session.with(|session| match &session.work {
+        self.controller.session.with(|session| match &session.work {
             Work::Done(answer) => Some(Arc::clone(answer)),
             _ => None,
         })
@@ -151,7 +151,7 @@ impl Bench {
         if self.tree.with_untracked(|tree| matches!(tree, Some(Ok(_)))) {
             return;
         }
-        let (_, manifest) = self.shell.addresses();
+        let (_, manifest) = self.controller.addresses();
         spawn_local(async move {
             let found = tree::load(&manifest).await.map(Arc::new);
             if let Ok(tree) = &found
@@ -169,7 +169,7 @@ impl Bench {
     /// Returns a link to the current view: node, sample, dial and the model. Never a photo.
     #[must_use]
     pub fn link(self) -> Link {
-        let photo = self.shell.photo.get();
+        let photo = self.controller.photo.get();
         let answer = self.answer();
         let of_link = self.link.get_value();
         Link {
@@ -187,9 +187,12 @@ impl Bench {
 
     /// Keeps the signals in sync with the session.
     fn follow(self) {
-        // The tree is needed as soon as there is a photo, or when the bench is opened.
+        // The tree is needed as soon as there is a photo, or when the workspace is opened.
         Effect::new(move |_| {
-            let given = self.shell.session.with(|session| session.work.is_some());
+            let given = self
+                .controller
+                .session
+                .with(|session| session.work.is_some());
             if given || self.open.get() {
                 self.want_tree();
             }
@@ -206,7 +209,7 @@ impl Bench {
                 link.node = None;
             });
             let name = self
-                .shell
+                .controller
                 .photo
                 .with_untracked(|photo| photo.as_ref().map(|p| p.name()));
             self.seen.update(|seen| {
@@ -242,7 +245,7 @@ impl Bench {
                 path,
                 radius,
                 factors,
-            }) = self.shell.ask_about(ask).await
+            }) = self.controller.ask_about(ask).await
             else {
                 return;
             };
@@ -288,11 +291,11 @@ pub fn result_of(json: &str) -> Result<CaptionResult, UiError> {
     serde_json::from_str(json).map_err(|error| UiError::mixed_versions(error.to_string()))
 }
 
-/// Returns the bench of the current component.
+/// Returns the workspace of the current component.
 ///
 /// # Panics
 /// Never on this page: `app::start` provides it to every component.
 #[must_use]
-pub fn use_bench() -> Bench {
-    expect_context::<Bench>()
+pub fn use_workspace() -> Workspace {
+    expect_context::<Workspace>()
 }

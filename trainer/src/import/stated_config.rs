@@ -56,7 +56,7 @@ pub struct Pixels {
 
 /// All stated settings of a model.
 #[derive(Clone, Debug, Default)]
-pub struct Said {
+pub struct StatedConfig {
     /// Image encoder.
     pub vision: Tower,
     /// Text encoder.

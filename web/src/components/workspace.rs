@@ -8,16 +8,16 @@ use super::space::SpacePanel;
 use super::take::TakePanel;
 use super::tree::TreePanel;
 use super::why_not::WhyNot;
-use crate::bench::use_bench;
+use crate::workspace::use_workspace;
 
-/// The bench; shown once there is an answer, or earlier on request.
+/// The workspace; shown once there is an answer, or earlier on request.
 #[component]
-pub fn BenchView() -> impl IntoView {
-    let bench = use_bench();
-    let answered = Memo::new(move |_| bench.answer().is_some());
+pub fn WorkspaceView() -> impl IntoView {
+    let workspace = use_workspace();
+    let answered = Memo::new(move |_| workspace.answer().is_some());
     // Stays open once shown, so that the tree keeps its expanded rows while the next photo is read.
     let shown = Memo::new(move |before: Option<&bool>| {
-        answered.get() || bench.open.get() || before.copied().unwrap_or(false)
+        answered.get() || workspace.open.get() || before.copied().unwrap_or(false)
     });
     view! {
         <Show when=move || shown.get()>
@@ -42,7 +42,7 @@ pub fn BenchView() -> impl IntoView {
                     class="linkish"
                     type="button"
                     data-testid="browse"
-                    on:click=move |_| bench.open.set(true)
+                    on:click=move |_| workspace.open.set(true)
                 >
                     "Or browse the tree of concepts first"
                 </button>

@@ -19,7 +19,7 @@ const BATCH: usize = 32;
 
 /// A text encoder on a device.
 #[derive(Debug)]
-pub struct Texts {
+pub struct TextEmbedder {
     model: TextModel,
     tokenizer: Tokenizer,
     context: usize,
@@ -45,7 +45,7 @@ pub fn weights_of(manifest: &Manifest) -> impl Iterator<Item = &BundleFile> {
     files.filter(move |file| !others.contains(&file.path.as_str()))
 }
 
-impl Texts {
+impl TextEmbedder {
     /// Loads the text encoder; `bundle` must hold the files of its part.
     ///
     /// # Errors

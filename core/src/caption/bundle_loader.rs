@@ -10,13 +10,13 @@ use burn::tensor::Device;
 
 use super::captioner::{Captioner, ImageModel, image_model};
 use super::files;
-use crate::bundle::{BundleFiles, Checked, Manifest, Part, sha256_hex};
+use crate::bundle::{BundleFiles, Manifest, Part, VerifiedFile, sha256_hex};
 use crate::error::{CoreError, Result};
 use crate::weights::{Loading, Tensors};
 
 /// A bundle of which some files have arrived.
 #[derive(Debug)]
-pub struct Opening {
+pub struct BundleLoader {
     manifest: Manifest,
     sha256: String,
     device: Device,
@@ -26,7 +26,7 @@ pub struct Opening {
     files: BundleFiles,
 }
 
-impl Opening {
+impl BundleLoader {
     /// Starts with the manifest alone.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ impl Opening {
     /// # Errors
     /// [`CoreError::Bundle`] naming the file if its manifest entry is not one of this bundle; a
     /// tensor error if it does not fit the model.
-    pub fn with(mut self, file: Checked) -> Result<Self> {
+    pub fn with(mut self, file: VerifiedFile) -> Result<Self> {
         let path = &file.file().path;
         let listed = self.manifest.file(path)?;
         if listed != file.file() {
@@ -125,12 +125,12 @@ impl Captioner {
     /// # Errors
     /// [`CoreError::Bundle`] naming a missing file, a tensor error naming the file's tensor.
     pub fn open(manifest: &[u8], bundle: &BundleFiles, device: &Device) -> Result<Self> {
-        let mut opening = Opening::new(manifest, device)?;
-        let towers = opening.manifest.files_of(&[Part::Image]);
+        let mut bundle_loader = BundleLoader::new(manifest, device)?;
+        let towers = bundle_loader.manifest.files_of(&[Part::Image]);
         let towers: Vec<String> = towers.map(|f| f.path.clone()).collect();
         for path in towers {
-            opening = opening.weights(&path, bundle.get(&path)?)?;
+            bundle_loader = bundle_loader.weights(&path, bundle.get(&path)?)?;
         }
-        opening.assemble(bundle)
+        bundle_loader.assemble(bundle)
     }
 }

@@ -20,7 +20,7 @@ const LIGHT: f32 = 0.25;
 
 /// Corruption applied to images before a model sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Change {
+pub enum Corruption {
     /// Out of focus: a Gaussian of 2 % of the shorter side.
     Blur,
     /// Compressed: JPEG of quality 10.
@@ -32,21 +32,24 @@ pub enum Change {
 }
 
 /// Corruptions that keep all texts of an image true, including statements about positions.
-const TRUE_TO_TEXT: [Change; 3] = [Change::Blur, Change::Jpeg, Change::Dark];
+const TRUE_TO_TEXT: [Corruption; 3] = [Corruption::Blur, Corruption::Jpeg, Corruption::Dark];
 
 /// Applies a random label-preserving corruption at a random strength, up to the strength used for
 /// evaluation. Takes two draws from [0, 1).
 ///
 /// # Errors
-/// Fails as [`Change::apply`] does.
-pub(crate) fn worn(picture: RgbImage, mut uniform: impl FnMut() -> f32) -> Result<RgbImage, Fault> {
+/// Fails as [`Corruption::apply`] does.
+pub(crate) fn corrupt(
+    picture: RgbImage,
+    mut uniform: impl FnMut() -> f32,
+) -> Result<RgbImage, Fault> {
     let which = (uniform() * TRUE_TO_TEXT.len() as f32) as usize;
     let change = TRUE_TO_TEXT[which.min(TRUE_TO_TEXT.len() - 1)];
     change.apply(picture, uniform())?.decode()
 }
 
-impl Change {
-    /// Returns the corrupted image; `share` in [0, 1] is the strength. [`Change::Turn`] ignores it
+impl Corruption {
+    /// Returns the corrupted image; `share` in [0, 1] is the strength. [`Corruption::Turn`] ignores it
     /// and always turns by 90 degrees.
     ///
     /// # Errors
@@ -93,7 +96,7 @@ impl Change {
 
 struct Changed {
     data: Arc<dyn Dataset>,
-    change: Change,
+    change: Corruption,
 }
 
 impl Dataset for Changed {
@@ -118,7 +121,7 @@ impl Dataset for Changed {
 
 struct ChangedRecords {
     records: Box<dyn Records>,
-    change: Change,
+    change: Corruption,
 }
 
 impl Records for ChangedRecords {
@@ -146,7 +149,7 @@ mod tests {
         })
     }
 
-    fn changed(change: Change) -> RgbImage {
+    fn changed(change: Corruption) -> RgbImage {
         change.apply(picture(), 1.0).unwrap().decode().unwrap()
     }
 
@@ -162,13 +165,13 @@ mod tests {
 
     #[test]
     fn each_change_does_what_it_says() {
-        let turned = changed(Change::Turn);
+        let turned = changed(Corruption::Turn);
         assert_eq!(turned.dimensions(), (20, 40));
         // The lower left corner moves to the upper left.
         assert_eq!(turned.get_pixel(0, 0), picture().get_pixel(0, 19));
-        assert_eq!(changed(Change::Dark).get_pixel(0, 0).0, [50, 10, 3]);
-        assert!(edges(&changed(Change::Blur)) < 0.98 * edges(&picture()));
-        let compressed = changed(Change::Jpeg);
+        assert_eq!(changed(Corruption::Dark).get_pixel(0, 0).0, [50, 10, 3]);
+        assert!(edges(&changed(Corruption::Blur)) < 0.98 * edges(&picture()));
+        let compressed = changed(Corruption::Jpeg);
         assert_eq!(compressed.dimensions(), (40, 20));
         assert_ne!(compressed, picture());
     }
@@ -190,7 +193,7 @@ mod tests {
         // Every corruption is selected, up to the last draw.
         let mut sums = [0.0, 0.4, 0.999].map(|first| {
             let mut draws = [first, 0.999].into_iter();
-            let worn = worn(picture(), || draws.next().unwrap()).unwrap();
+            let worn = corrupt(picture(), || draws.next().unwrap()).unwrap();
             assert_eq!(worn.dimensions(), (40, 20));
             worn.iter().map(|v| u64::from(*v)).sum::<u64>()
         });
@@ -201,7 +204,7 @@ mod tests {
     #[test]
     fn a_changed_dataset_keeps_all_but_the_pictures() {
         let data: Arc<dyn Dataset> = Arc::new(Synthetic::new(8, 16, 0));
-        let dark = Change::Dark.of(Arc::clone(&data));
+        let dark = Corruption::Dark.of(Arc::clone(&data));
         assert_eq!(dark.fingerprint(), data.fingerprint());
         let read = |data: &dyn Dataset| data.load(0).unwrap().read(3).unwrap();
         let (before, after) = (read(data.as_ref()), read(dark.as_ref()));

@@ -16,7 +16,7 @@ use crate::data::records::random::{Purpose, Random};
 const SAMPLES: usize = 16;
 
 /// Draws outlier images of `side` pixels for a batch of `samples`: one for every 16, at least one.
-pub(crate) fn nothing(samples: usize, side: u32, random: &mut Random) -> Pictures {
+pub(crate) fn outliers(samples: usize, side: u32, random: &mut Random) -> Pictures {
     let count = samples.div_ceil(SAMPLES);
     let drawn: Vec<RgbImage> = (0..count).map(|_| picture(side, random)).collect();
     Pictures::pack(side, &drawn.iter().collect::<Vec<_>>())
@@ -28,7 +28,7 @@ pub(crate) fn of_pool(side: u32, index: u64) -> RgbImage {
 }
 
 /// Draws the features of a batch's outlier images from a pool.
-pub(crate) fn nothing_of(pool: &FeatureRows, samples: usize, random: &mut Random) -> Features {
+pub(crate) fn outliers_of(pool: &FeatureRows, samples: usize, random: &mut Random) -> Features {
     let rows = u32::try_from(pool.count()).unwrap_or(u32::MAX);
     let drawn: Vec<u32> = (0..samples.div_ceil(SAMPLES))
         .map(|_| random.below(rows))
@@ -77,7 +77,7 @@ fn layer(side: u32, random: &mut Random) -> RgbImage {
 /// probability proportional to the square root of its number of labels. Uniform probabilities of
 /// labels would make the larger half of them more likely true than not; uniform steps would do the
 /// same for the few labels of a small branch.
-pub(crate) fn even(taxonomy: &Taxonomy) -> Vec<f64> {
+pub(crate) fn tree_prior(taxonomy: &Taxonomy) -> Vec<f64> {
     let mut shares = vec![0.0; taxonomy.nodes().len()];
     shares[taxonomy.root().index()] = 1.0;
     let mut order: Vec<NodeIx> = (0..taxonomy.nodes().len() as u32).map(NodeIx).collect();
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     fn drawn(index: u64) -> Pictures {
-        nothing(100, 32, &mut Random::new(7, Purpose::Nothing, 0, index))
+        outliers(100, 32, &mut Random::new(7, Purpose::Nothing, 0, index))
     }
 
     #[test]
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!((pictures.count, pictures.size), (7, 32));
         assert_eq!(pictures, drawn(0));
         assert_ne!(pictures, drawn(1));
-        let one = nothing(1, 1, &mut Random::new(7, Purpose::Nothing, 0, 0));
+        let one = outliers(1, 1, &mut Random::new(7, Purpose::Nothing, 0, 0));
         assert_eq!((one.count, one.bytes.len()), (1, 3));
     }
 
@@ -148,7 +148,7 @@ mod tests {
                     s\tstone\tr\t1\nx\twind\tr\t0\np\tpenguin\tb\t1\nw\tswimmer\tb\t0\n\
                     k\tking penguin\tp|w\t1\nd\tduck\tb\t1\ne\towl\tb\t1\n";
         let taxonomy = Taxonomy::from_tsv(tree).unwrap();
-        let shares = even(&taxonomy);
+        let shares = tree_prior(&taxonomy);
         let of = |id: &str| {
             let mut ids = taxonomy.labelled().iter().map(|ix| &taxonomy.node(*ix).id);
             shares[ids.position(|found| found == id).unwrap()]

@@ -2,7 +2,7 @@
 
 /// What is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trains {
+pub struct Trainable {
     /// The image encoder, without its projection.
     pub image: bool,
     /// The projection of the image encoder.
@@ -13,7 +13,7 @@ pub struct Trains {
     pub scale: bool,
 }
 
-impl Trains {
+impl Trainable {
     /// All parts.
     pub const ALL: Self = Self {
         image: true,

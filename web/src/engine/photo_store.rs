@@ -27,15 +27,15 @@ struct Read {
 }
 
 /// A loaded model and the photos read with it.
-pub struct Desk {
+pub struct PhotoStore {
     backend: Backend,
     manifest: Manifest,
     captioner: Captioner,
     read: VecDeque<Read>,
 }
 
-impl Desk {
-    /// Creates a desk without photos.
+impl PhotoStore {
+    /// Creates a store without photos.
     #[must_use]
     pub fn new(backend: Backend, manifest: Manifest, captioner: Captioner) -> Self {
         Self {

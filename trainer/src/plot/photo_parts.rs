@@ -25,7 +25,7 @@ pub struct Boxed {
 
 /// An image with its points.
 #[derive(Clone, Debug)]
-pub struct Scene {
+pub struct PhotoParts {
     /// Key in the dataset.
     pub key: String,
     /// Caption; blank if the dataset has none.
@@ -60,8 +60,8 @@ pub fn read(
     data: &Arc<dyn Dataset>,
     wanted: Wanted,
     progress: impl Fn(usize),
-) -> anyhow::Result<Vec<Scene>> {
-    let mut scenes: Vec<Scene> = Vec::new();
+) -> anyhow::Result<Vec<PhotoParts>> {
+    let mut scenes: Vec<PhotoParts> = Vec::new();
     let (most, max_broken) = (wanted.most, wanted.max_broken);
     let preprocess = &subject.model.preprocess;
     let take = |wholes: Vec<cuttings::Whole>| -> anyhow::Result<()> {
@@ -82,7 +82,7 @@ fn embed(
     subject: &Subject,
     wholes: Vec<cuttings::Whole>,
     copies: bool,
-) -> anyhow::Result<Vec<Scene>> {
+) -> anyhow::Result<Vec<PhotoParts>> {
     let cut = || wholes.iter().flat_map(|w| &w.boxes);
     let pictures: Vec<_> = wholes.iter().map(|w| &w.picture).collect();
     let cuttings: Vec<_> = cut().map(|b| &b.picture).collect();
@@ -107,7 +107,7 @@ fn embed(
                 text: phrases.next().unwrap_or_default(),
             });
         }
-        out.push(Scene {
+        out.push(PhotoParts {
             copy: copy(copies, &whole.key, &whole.original)?,
             key: whole.key,
             caption: whole.caption,

@@ -15,7 +15,7 @@ use crate::data::records::random::{Purpose, Random};
 use crate::words::with_article;
 
 /// Replaces phrases by the names of ancestors.
-pub struct Climber {
+pub struct HypernymReplacer {
     taxonomy: Taxonomy,
     tokenizer: Arc<Tokenizer>,
     context: usize,
@@ -23,7 +23,7 @@ pub struct Climber {
     seed: u64,
 }
 
-impl Climber {
+impl HypernymReplacer {
     /// Creates it with the probability `dataset.climb` of a configuration.
     #[must_use]
     pub fn new(taxonomy: Taxonomy, tokenizer: &Arc<Tokenizer>, config: &TrainConfig) -> Self {
@@ -39,7 +39,9 @@ impl Climber {
     /// Returns the ancestors of a node that can be named in a caption.
     fn ancestors(&self, ix: NodeIx) -> Vec<NodeIx> {
         let ancestors = self.taxonomy.ancestors(ix).iter().copied();
-        ancestors.filter(|a| self.taxonomy.tells(*a)).collect()
+        ancestors
+            .filter(|a| self.taxonomy.is_informative(*a))
+            .collect()
     }
 
     /// Replaces some phrases of a batch; the choice depends only on the seed and the step.

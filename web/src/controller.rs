@@ -27,17 +27,17 @@ use crate::ui_error::UiError;
 
 /// The session, the displayed photo, and the resources to execute commands; cheap to copy.
 #[derive(Clone, Copy)]
-pub struct Shell {
+pub struct AppController {
     /// The page's state.
     pub session: RwSignal<Session>,
     /// The displayed photo.
     pub photo: RwSignal<Option<Rc<Photo>>, LocalStorage>,
     /// Whether raw numbers are shown beside the text.
     pub numbers: RwSignal<bool>,
-    hands: StoredValue<Rc<Hands>, LocalStorage>,
+    hands: StoredValue<Rc<Inner>, LocalStorage>,
 }
 
-struct Hands {
+struct Inner {
     base: String,
     model: String,
     client: Client,
@@ -47,20 +47,20 @@ struct Hands {
     last_id: Cell<u64>,
 }
 
-impl Hands {
+impl Inner {
     fn manifest_url(&self) -> String {
         format!("{}{}", self.base, manifest_of(&self.model))
     }
 }
 
-impl Shell {
-    /// Creates a shell for the page at `base` (its folder's address) with the model of this name.
+impl AppController {
+    /// Creates a controller for the page at `base` (its folder's address) with the model of this name.
     #[must_use]
     pub fn new(base: String, model: String, preference: Preference) -> Self {
         let manifest_url = format!("{base}{}", manifest_of(&model));
         let folder = base.clone();
         let plan = async move { plan::read(&folder, &manifest_url).await };
-        let hands = Hands {
+        let hands = Inner {
             base,
             model,
             client: Client::default(),
@@ -69,22 +69,22 @@ impl Shell {
             watch: RefCell::default(),
             last_id: Cell::new(0),
         };
-        let shell = Self {
+        let controller = Self {
             session: RwSignal::new(Session::new(preference)),
             photo: RwSignal::new_local(None),
             numbers: RwSignal::new(false),
             hands: StoredValue::new_local(Rc::new(hands)),
         };
         if let Some(backend) = crash::last() {
-            shell
+            controller
                 .session
                 .update(|session| drop(session.next(Event::CrashedBefore(backend))));
         }
         // Leaving the page during a load is not a crash.
         leptos::leptos_dom::helpers::window_event_listener_untyped("pagehide", |_| crash::over());
-        let plan = shell.hands().plan.clone();
-        spawn_local(async move { shell.dispatch(Event::Planned(plan.await.0)) });
-        shell
+        let plan = controller.hands().plan.clone();
+        spawn_local(async move { controller.dispatch(Event::Planned(plan.await.0)) });
+        controller
     }
 
     /// Returns a new, unused photo number.
@@ -135,7 +135,7 @@ impl Shell {
     /// Sends a query without a photo and without progress reports.
     ///
     /// # Errors
-    /// As [`Shell::ask`].
+    /// As [`AppController::ask`].
     pub async fn ask_about(self, ask: Ask) -> Result<AskAnswer, UiError> {
         self.ask(ask, None, Rc::new(|_, _| ())).await
     }
@@ -175,7 +175,7 @@ impl Shell {
         self.watch();
     }
 
-    fn hands(self) -> Rc<Hands> {
+    fn hands(self) -> Rc<Inner> {
         self.hands.get_value()
     }
 
@@ -271,11 +271,11 @@ impl Shell {
     }
 }
 
-/// Returns the shell of the current component.
+/// Returns the controller of the current component.
 ///
 /// # Panics
 /// Never on this page: `app::start` provides it to every component.
 #[must_use]
-pub fn use_shell() -> Shell {
-    expect_context::<Shell>()
+pub fn use_controller() -> AppController {
+    expect_context::<AppController>()
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 
 use super::checkpoint::{self, Content, State};
-use super::plan::{Outcome, Run};
+use super::plan::{FitOutcome, Run};
 use super::report::{Line, Reporter, clock};
 use super::step::{StepReport, Task};
 use super::texts::StepTexts;
@@ -17,7 +17,7 @@ use crate::memory;
 use crate::model_file::ModelCard;
 
 /// A run in progress.
-pub(super) struct Steps<'a> {
+pub(super) struct TrainLoop<'a> {
     pub(super) run: &'a Run,
     pub(super) task: Task,
     pub(super) state: State,
@@ -38,9 +38,9 @@ pub(super) struct Steps<'a> {
     pub(super) first: u64,
 }
 
-impl Steps<'_> {
+impl TrainLoop<'_> {
     /// Trains to the last step, or until `stop` is set.
-    pub(super) fn go(mut self, stop: &AtomicBool) -> anyhow::Result<Outcome> {
+    pub(super) fn go(mut self, stop: &AtomicBool) -> anyhow::Result<FitOutcome> {
         let optim = &self.run.config.optim;
         let save_every = self.run.save_every(self.total);
         let begun = Instant::now();
@@ -150,7 +150,7 @@ impl Steps<'_> {
         Ok(path)
     }
 
-    fn finish(mut self, last: Option<StepReport>, begun: Instant) -> anyhow::Result<Outcome> {
+    fn finish(mut self, last: Option<StepReport>, begun: Instant) -> anyhow::Result<FitOutcome> {
         let interrupted = self.state.step < self.total;
         let checkpoint = match &self.saved {
             Some(path) if !interrupted => path.clone(),
@@ -171,7 +171,7 @@ impl Steps<'_> {
             checkpoint.display()
         ))?;
         self.report.finish();
-        Ok(Outcome {
+        Ok(FitOutcome {
             checkpoint,
             step: self.state.step,
             interrupted,

@@ -5,20 +5,24 @@ use serde_json::json;
 
 use super::choices::Choice;
 use super::flags::Flags;
-use super::said::{Pixels, Said, stated};
 use super::source::{Files, read_json};
+use super::stated_config::{Pixels, StatedConfig, stated};
 use super::{family, hugging_face, open_clip, preprocessing};
 use crate::exit::usage;
 use crate::layout::{Layout, Measured};
 use crate::model_file::MERGES;
 
 /// Reads the values that the sidecar files state.
-pub(super) fn said(layout: Layout, files: &Files, measured: &Measured) -> anyhow::Result<Said> {
+pub(super) fn said(
+    layout: Layout,
+    files: &Files,
+    measured: &Measured,
+) -> anyhow::Result<StatedConfig> {
     match layout {
         Layout::HuggingFace => {
             let mut said = match files.json("config.json")? {
                 Some(config) => hugging_face::said(&config)?,
-                None => Said {
+                None => StatedConfig {
                     pre_norm: stated(true, layout.title()),
                     ..family::clip(layout.title())
                 },
@@ -37,7 +41,7 @@ pub(super) fn said(layout: Layout, files: &Files, measured: &Measured) -> anyhow
         },
         Layout::Meru => Ok(family::meru(measured)),
         // Its shapes determine everything, see `efficientnet`.
-        Layout::EfficientnetLite => Ok(Said::default()),
+        Layout::EfficientnetLite => Ok(StatedConfig::default()),
     }
 }
 
