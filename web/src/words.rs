@@ -1,6 +1,6 @@
 //! Turns numbers into text, which the page shows before any number.
 
-use espalier_core::caption::{CaptionResult, PlacedBy, TaxonomyResult, Verdict};
+use espalier_core::caption::{CaptionResult, ConeTest, PlacedBy, TaxonomyResult, Verdict};
 use espalier_core::words::with_article;
 
 use crate::state::cut::Dial;
@@ -126,8 +126,16 @@ pub fn verdict_sentences(
     verdict: &Verdict,
     (concept, common): (&str, Option<&str>),
 ) -> Vec<String> {
-    let mut said = Vec::new();
-    said.push(match verdict.closer {
+    let mut said = vec![closeness_sentence(phrase, verdict)];
+    said.extend(verdict.cone.map(|cone| cone_sentence(phrase, cone)));
+    said.extend(placement_sentence(verdict.by, concept));
+    said.push(path_sentence(verdict, concept, common));
+    said
+}
+
+/// Says how many captions are closer to the photo than the phrase.
+fn closeness_sentence(phrase: &str, verdict: &Verdict) -> String {
+    match verdict.closer {
         0 => format!("“{phrase}” is closer to this photo than every caption I know."),
         1 => format!(
             "One of the {} captions I know is closer to this photo than “{phrase}”.",
@@ -137,28 +145,37 @@ pub fn verdict_sentences(
             "{closer} of the {} captions I know are closer to this photo than “{phrase}”.",
             verdict.captions
         ),
-    });
-    if let Some(cone) = verdict.cone {
-        said.push(if cone.holds() {
-            format!("The photo lies within the cone of “{phrase}”: the phrase may well hold for it.")
-        } else {
-            let degrees = (cone.angle - cone.aperture).to_degrees().max(0.5);
-            format!(
-                "The photo lies {degrees:.0} degrees outside of the cone of “{phrase}”: nothing says \
-                 that the phrase holds for it."
-            )
-        });
     }
-    let elsewhere = match verdict.by {
-        PlacedBy::Name => None,
-        PlacedBy::Noun => Some("it belongs to"),
-        PlacedBy::Embedding => Some("the nearest in it is"),
+}
+
+/// Says whether the phrase's cone contains the photo, and if not, how far outside the photo lies.
+fn cone_sentence(phrase: &str, cone: ConeTest) -> String {
+    if cone.holds() {
+        format!("The photo lies within the cone of “{phrase}”: the phrase may well hold for it.")
+    } else {
+        let degrees = (cone.angle - cone.aperture).to_degrees().max(0.5);
+        format!(
+            "The photo lies {degrees:.0} degrees outside of the cone of “{phrase}”: nothing says \
+             that the phrase holds for it."
+        )
+    }
+}
+
+/// Says which concept stands for a phrase that names no node; `None` if the phrase names one.
+fn placement_sentence(by: PlacedBy, concept: &str) -> Option<String> {
+    let how = match by {
+        PlacedBy::Name => return None,
+        PlacedBy::Noun => "it belongs to",
+        PlacedBy::Embedding => "the nearest in it is",
     };
-    if let Some(how) = elsewhere {
-        let concept = with_article(concept);
-        said.push(format!("The tree has no such name; {how} {concept}."));
-    }
-    said.push(if verdict.concept == verdict.common {
+    let concept = with_article(concept);
+    Some(format!("The tree has no such name; {how} {concept}."))
+}
+
+/// Says where the path to the phrase's concept leaves the photo's path, and how probable both nodes
+/// are.
+fn path_sentence(verdict: &Verdict, concept: &str, common: Option<&str>) -> String {
+    if verdict.concept == verdict.common {
         format!(
             "My path leads through {}: it is {} one.",
             with_article(concept),
@@ -179,8 +196,7 @@ pub fn verdict_sentences(
             with_article(concept),
             how_sure(verdict.p)
         )
-    });
-    said
+    }
 }
 
 /// Formats a duration, `1840.2` → `1.8 s`, `184.2` → `184 ms`.

@@ -15,7 +15,7 @@ use espalier_trainer::config::{MethodName, Precision};
 use espalier_trainer::data::{BatchSpec, BatchStream, Position, Synthetic};
 use espalier_trainer::fit::optimise::{optimizer, with_stable_ids};
 use espalier_trainer::fit::step::Task;
-use espalier_trainer::fit::towers::Pieces;
+use espalier_trainer::fit::towers::MicroBatching;
 use espalier_trainer::model_file::MERGES;
 
 use crate::support::{close, config, encoder, expected, floats, numbers, tensor, tensors};
@@ -111,7 +111,7 @@ fn step(model: &DualEncoder, threads: usize, trains: Trainable, norms: Norms) ->
         patches: 1,
         half_steps: 0,
         trains,
-        pieces: Pieces {
+        pieces: MicroBatching {
             threads,
             passes: 1,
             precision: Precision::Fp32,

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod adding;
 mod citations;
 mod imports;
 
@@ -385,4 +386,49 @@ fn matching(folder: &Path, name: &str) -> Vec<PathBuf> {
             name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
         })
         .collect()
+}
+
+#[test]
+fn the_worked_examples_name_every_file_to_touch() {
+    let guide = std::fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
+    for example in &adding::EXAMPLES {
+        let heading = example.heading;
+        let section = adding::section(&guide, heading);
+        let (places, named) = (adding::places(section), adding::named(section));
+        assert!(
+            (1..=example.most).contains(&places),
+            "{heading}: expected at most {} places, found {places}",
+            example.most
+        );
+        let mut used = 0;
+        for package in ["core", "trainer", "web"] {
+            for file in imports::rust_files(&root().join(package).join("src")) {
+                let text = std::fs::read_to_string(&file).unwrap();
+                let path = file.strip_prefix(root()).unwrap();
+                if adding::uses(&text, example.words) {
+                    used += 1;
+                    assert!(
+                        adding::is_named(path, &named),
+                        "{heading}: the section lacks {}, which uses {}",
+                        path.display(),
+                        example.words[0]
+                    );
+                }
+            }
+        }
+        assert!(used > 1, "{heading}: found no use of {}", example.words[0]);
+    }
+}
+
+#[test]
+fn the_check_of_worked_examples_finds_a_missing_file() {
+    let text = "\n## A\n\n1. `core/src/a.rs`\n2. `web/src/b/` and `x y`\n\n## B\n3. `c/d`\n";
+    let section = adding::section(text, "A");
+    assert_eq!(adding::places(section), 2);
+    let named = adding::named(section);
+    assert!(adding::is_named(Path::new("web/src/b/c.rs"), &named));
+    assert!(!adding::is_named(Path::new("c/d"), &named));
+    assert!(adding::uses("let a = atmg::of();", &["atmg"]));
+    assert!(!adding::uses("// atmg\n#[cfg(test)]\nmod atmg;", &["atmg"]));
+    assert_eq!(adding::section(text, "C"), "");
 }

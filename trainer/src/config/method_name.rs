@@ -60,6 +60,12 @@ impl MethodName {
         }
     }
 
+    /// Returns whether the papers evaluate the method by MERU's protocol, on images with captions.
+    #[must_use]
+    pub fn is_of_meru_family(self) -> bool {
+        !matches!(self, Self::Re | Self::Ec | Self::Rcme | Self::Parts)
+    }
+
     /// Returns the parts of the model that are trained.
     #[must_use]
     pub fn trains(self) -> Trainable {

@@ -4,6 +4,10 @@ use super::TrainConfig;
 use super::needs::Needs;
 use crate::exit::usage;
 
+/// A constraint on one or more values: their key, whether they satisfy it, what is expected, and
+/// what was found.
+struct Rule(&'static str, bool, &'static str, String);
+
 impl TrainConfig {
     /// Returns whether the features of images are computed once and cached.
     #[must_use]
@@ -29,30 +33,51 @@ impl TrainConfig {
         }
     }
 
-    /// Checks the ranges of the values and their dependencies.
+    /// Checks the ranges of the values and their dependencies, and reports the first broken rule.
     pub(super) fn check(&self) -> anyhow::Result<()> {
-        let (t, o, d, l) = (&self.train, &self.optim, &self.dataset, &self.loss);
-        let trains = t.method.trains();
-        let vision = self.model.architecture().vision;
-        let pure = vision.n_layers == 0;
-        // Inverted residuals accept images of any size.
-        let halves = vision.inverted.is_some()
-            || (vision.image_size / vision.patch.max(1)).is_multiple_of(2);
-        let learns_of_image = trains.image && !(t.lock_image && t.lock_projection);
-        let rules: [(&str, bool, &str, String); 27] = [
-            (
+        let sections = [
+            self.nouns_rules(),
+            self.training_rules(),
+            self.image_encoder_rules(),
+            self.label_rules(),
+            self.distillation_rules(),
+            self.optimisation_rules(),
+            self.augmentation_rules(),
+        ];
+        for Rule(key, fits, expected, found) in sections.into_iter().flatten() {
+            if !fits {
+                return Err(usage(format!("{key} must be {expected}, found {found}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the rules of the losses and the data of nouns.
+    fn nouns_rules(&self) -> Vec<Rule> {
+        let (d, l) = (&self.dataset, &self.loss);
+        vec![
+            Rule(
                 "loss.generality",
                 l.generality == 0.0 || l.generality > 0.0 && l.nouns > 0.0,
                 "0, or above 0 with loss.nouns above 0",
                 l.generality.to_string(),
             ),
-            (
+            Rule(
                 "dataset.nouns and dataset.nouns_per_step",
                 l.nouns == 0.0 || l.nouns > 0.0 && d.nouns.is_some() && d.nouns_per_step > 0,
                 "a table of nouns and a number above 0 when loss.nouns is above 0",
                 format!("{:?} and {}", d.nouns, d.nouns_per_step),
             ),
-            (
+        ]
+    }
+
+    /// Returns the rules of the trained parts, the steps and their batches.
+    fn training_rules(&self) -> Vec<Rule> {
+        let (t, d) = (&self.train, &self.dataset);
+        let trains = t.method.trains();
+        let learns_of_image = trains.image && !(t.lock_image && t.lock_projection);
+        vec![
+            Rule(
                 "train.lock_image, train.lock_projection and train.lock_text",
                 learns_of_image || trains.text && !t.lock_text,
                 "set so that at least one part that the method trains is not locked",
@@ -61,19 +86,19 @@ impl TrainConfig {
                     t.lock_image, t.lock_projection, t.lock_text
                 ),
             ),
-            (
+            Rule(
                 "train.batch_size",
                 t.batch_size >= 2,
                 "at least 2",
                 t.batch_size.to_string(),
             ),
-            (
+            Rule(
                 "train.accum_freq",
                 t.accum_freq >= 1,
                 "at least 1",
                 t.accum_freq.to_string(),
             ),
-            (
+            Rule(
                 "dataset.weights",
                 d.weights.is_empty()
                     || d.weights.len() == d.data.len()
@@ -81,55 +106,81 @@ impl TrainConfig {
                 "one number above 0 for each of dataset.data, or none",
                 format!("{:?} for {} paths", d.weights, d.data.len()),
             ),
-            (
+            Rule(
                 "train.steps and train.epochs",
                 (t.steps > 0) != (t.epochs > 0),
                 "one of them above 0",
                 format!("{} and {}", t.steps, t.epochs),
             ),
-            (
+        ]
+    }
+
+    /// Returns the rules of the settings that need a certain image encoder.
+    fn image_encoder_rules(&self) -> Vec<Rule> {
+        let t = &self.train;
+        let vision = self.model.architecture().vision;
+        let pure = vision.n_layers == 0;
+        // Inverted residuals accept images of any size.
+        let halves = vision.inverted.is_some()
+            || (vision.image_size / vision.patch.max(1)).is_multiple_of(2);
+        vec![
+            Rule(
                 "train.patch_keep",
                 t.patch_keep > 0.0 && t.patch_keep <= 1.0,
                 "in (0, 1]",
                 t.patch_keep.to_string(),
             ),
-            (
+            Rule(
                 "train.patch_keep",
                 (vision.stem.is_none() && vision.inverted.is_none()) || t.patch_keep == 1.0,
                 "1 for an image encoder with convolutions, which needs all patches",
                 t.patch_keep.to_string(),
             ),
-            (
+            Rule(
                 "train.half_size",
                 (0.0..=1.0).contains(&t.half_size) && (t.half_size == 0.0 || pure && halves),
                 "in [0, 1], and 0 unless the image encoder consists of convolutions only",
                 t.half_size.to_string(),
             ),
-            (
+        ]
+    }
+
+    /// Returns the rules of the losses of labels.
+    fn label_rules(&self) -> Vec<Rule> {
+        let l = &self.loss;
+        vec![
+            Rule(
                 "loss.labels",
                 l.labels.is_finite() && l.labels >= 0.0,
                 "0 or more",
                 l.labels.to_string(),
             ),
-            (
+            Rule(
                 "loss.label_smoothing",
                 (0.0..1.0).contains(&l.label_smoothing),
                 "in [0, 1)",
                 l.label_smoothing.to_string(),
             ),
-            (
+            Rule(
                 "loss.nothing",
                 l.nothing.is_finite() && l.nothing >= 0.0 && (l.nothing == 0.0 || l.labels > 0.0),
                 "0 or more, and 0 if loss.labels is 0",
                 l.nothing.to_string(),
             ),
-            (
+        ]
+    }
+
+    /// Returns the rules of distillation and of cached and synthetic features.
+    fn distillation_rules(&self) -> Vec<Rule> {
+        let (d, l) = (&self.dataset, &self.loss);
+        vec![
+            Rule(
                 "loss.distill",
                 l.distill.is_finite() && l.distill >= 0.0,
                 "0 or more",
                 l.distill.to_string(),
             ),
-            (
+            Rule(
                 "loss.distill",
                 l.distill == 0.0 || self.keeps_features(),
                 "0 unless image features are cached, which needs train.lock_image and \
@@ -137,25 +188,25 @@ impl TrainConfig {
                  with images and texts",
                 l.distill.to_string(),
             ),
-            (
+            Rule(
                 "loss.distill_temperature",
                 l.distill_temperature.is_finite() && l.distill_temperature > 0.0,
                 "above 0",
                 l.distill_temperature.to_string(),
             ),
-            (
+            Rule(
                 "dataset.synthetic_features",
                 d.synthetic_features == 0 || l.distill > 0.0,
                 "0 unless loss.distill is above 0",
                 d.synthetic_features.to_string(),
             ),
-            (
+            Rule(
                 "dataset.synthetic_shrinkage",
                 (0.0..=1.0).contains(&d.synthetic_shrinkage),
                 "in [0, 1]",
                 d.synthetic_shrinkage.to_string(),
             ),
-            (
+            Rule(
                 "dataset.synthetic_spread and dataset.synthetic_noise",
                 [d.synthetic_spread, d.synthetic_noise]
                     .iter()
@@ -163,49 +214,63 @@ impl TrainConfig {
                 "0 or more",
                 format!("{} and {}", d.synthetic_spread, d.synthetic_noise),
             ),
-            (
+            Rule(
                 "dataset.feature_views",
                 (1..=64).contains(&d.feature_views),
                 "in 1 to 64",
                 d.feature_views.to_string(),
             ),
-            (
+        ]
+    }
+
+    /// Returns the rules of the order loss, the log and the optimiser.
+    fn optimisation_rules(&self) -> Vec<Rule> {
+        let (t, o, l) = (&self.train, &self.optim, &self.loss);
+        vec![
+            Rule(
                 "loss.order",
                 l.order.is_finite() && l.order >= 0.0,
                 "0 or more",
                 l.order.to_string(),
             ),
-            (
+            Rule(
                 "train.log_frequency",
                 t.log_frequency > 0 && t.keep > 0,
                 "above 0, like train.keep",
                 t.log_frequency.to_string(),
             ),
-            (
+            Rule(
                 "optim.lr",
                 o.lr.is_finite() && o.lr > 0.0,
                 "above 0",
                 o.lr.to_string(),
             ),
-            (
+            Rule(
                 "optim.grad_clip_norm",
                 o.grad_clip_norm.is_finite() && o.grad_clip_norm >= 0.0,
                 "0 or more",
                 o.grad_clip_norm.to_string(),
             ),
-            (
+        ]
+    }
+
+    /// Returns the rules of the augmentation of images and texts.
+    fn augmentation_rules(&self) -> Vec<Rule> {
+        let d = &self.dataset;
+        vec![
+            Rule(
                 "dataset.worn",
                 (0.0..=1.0).contains(&d.worn),
                 "in [0, 1]",
                 d.worn.to_string(),
             ),
-            (
+            Rule(
                 "dataset.climb",
                 (0.0..=1.0).contains(&d.climb),
                 "in [0, 1]",
                 d.climb.to_string(),
             ),
-            (
+            Rule(
                 "dataset.crop_scale",
                 0.0 < d.crop_scale[0]
                     && d.crop_scale[0] <= d.crop_scale[1]
@@ -213,12 +278,6 @@ impl TrainConfig {
                 "two fractions in (0, 1], the smaller one first",
                 format!("{:?}", d.crop_scale),
             ),
-        ];
-        for (key, fits, expected, found) in rules {
-            if !fits {
-                return Err(usage(format!("{key} must be {expected}, found {found}")));
-            }
-        }
-        Ok(())
+        ]
     }
 }

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use espalier_core::input::ResizeMode;
 
 use super::embedder::Embedder;
 use super::metrics::curve::Point;
 use super::options::{Options, Resize};
+use crate::config::MethodName;
 use crate::data::Coverage;
 use crate::exit::usage;
 
@@ -92,9 +94,9 @@ impl Context<'_> {
             Resize::Auto if self.own_resize() == Some(ResizeMode::InnerCrop) => None,
             Resize::Auto => {
                 let method = self.embedder.map(|e| e.model.card.method.as_str());
-                let family = ["clip", "meru", "hycoclip", "phyclip", "atmg"];
+                let method = method.and_then(|name| MethodName::from_str(name, false).ok());
                 method
-                    .is_some_and(|m| family.contains(&m))
+                    .is_some_and(MethodName::is_of_meru_family)
                     .then_some(published)
             }
         }

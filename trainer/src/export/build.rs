@@ -98,30 +98,53 @@ impl Bundle {
             name,
             version,
         } = contents;
+        let space = embed::space(model, device)?;
+        let labels = embed::classes(model, taxonomy, taxonomy.labelled(), PROMPTS, device)?;
+        let scale = f64::from(model.encoder.logit_scale.value().into_scalar::<f32>());
+        let mut bundle = Self::empty(model, name, version, space);
+        // In download order: captions and taxonomy are small and most useful.
+        bundle.add_captions(
+            model,
+            pieces::of_captions(captions, taxonomy),
+            dtype,
+            device,
+        )?;
+        bundle.add(
+            files::TAXONOMY,
+            Part::Taxonomy,
+            Stored::plain("text", taxonomy.to_tsv().into_bytes()),
+        );
+        bundle.add(
+            files::LABEL_EMBEDDINGS,
+            Part::Taxonomy,
+            dtype.embeddings(&embeddings(&labels))?,
+        );
+        bundle.set_calibration(&Calibration::of_scale(scale))?;
+        bundle.add_image_model(model, dtype)?;
+        bundle.add(
+            files::SELFTEST_PICTURE,
+            Part::Selftest,
+            Stored::plain("png", selftest::png()?),
+        );
+        bundle.add_text_model(model, dtype)?;
+        bundle.add_nouns(nouns);
+        bundle.add_selftest_embedding(device)?;
+        Ok(bundle)
+    }
+
+    /// Returns a bundle without files.
+    fn empty(model: &Model, name: String, version: String, space: Space) -> Self {
         // Folds the norms: they cost time and bytes, and the rounding error must be measured on the
         // convolutions that will run.
         let mut config = model.card.config.clone();
         config.vision = config.vision.folded();
-        let space: Space = embed::space(model, device)?;
-        let labels = embed::classes(model, taxonomy, taxonomy.labelled(), PROMPTS, device)?;
-        let mut image = ImageModel {
-            image: model.encoder.image.clone(),
-            lift: model.encoder.lift.clone(),
-        };
-        image.image.visual = image.image.visual.folded();
-        let text = TextModel {
-            text: model.encoder.text.clone(),
-            lift: model.encoder.lift.clone(),
-            logit_scale: model.encoder.logit_scale.clone(),
-        };
-        let scale = f64::from(model.encoder.logit_scale.value().into_scalar::<f32>());
-        let mut bundle = Self {
+        Self {
             manifest: Manifest {
                 format: FORMAT.into(),
                 name,
                 version,
                 method: model.card.method.clone(),
-                model: config.clone(),
+                model: config,
                 geometry: space,
                 preprocessing: model.preprocess,
                 licence: licence(model),
@@ -134,12 +157,18 @@ impl Bundle {
                 files: Vec::new(),
             },
             files: Vec::new(),
-        };
-        // In download order: captions and taxonomy are small and most useful.
-        for (shard, captions) in pieces::of_captions(captions, taxonomy)
-            .into_iter()
-            .enumerate()
-        {
+        }
+    }
+
+    /// Adds the captions and their embeddings, shard by shard.
+    fn add_captions(
+        &mut self,
+        model: &Model,
+        shards: Vec<Vec<CaptionEntry>>,
+        dtype: ExportDtype,
+        device: &Device,
+    ) -> anyhow::Result<()> {
+        for (shard, captions) in shards.into_iter().enumerate() {
             let texts: Vec<String> = captions.iter().map(|c| c.text.clone()).collect();
             let points = embed::texts(model, &texts, device)?;
             let kept = [
@@ -154,60 +183,74 @@ impl Bundle {
             ];
             for (name, stored) in kept {
                 let path = pieces::name(name, shard);
-                bundle.add_shard(&path, Part::Captions, stored, shard as u32);
+                self.add_shard(&path, Part::Captions, stored, shard as u32);
             }
         }
-        bundle.add(
-            files::TAXONOMY,
-            Part::Taxonomy,
-            Stored::plain("text", taxonomy.to_tsv().into_bytes()),
-        );
-        bundle.add(
-            files::LABEL_EMBEDDINGS,
-            Part::Taxonomy,
-            dtype.embeddings(&embeddings(&labels))?,
-        );
-        bundle.set_calibration(&Calibration::of_scale(scale))?;
-        bundle.add_tower(files::IMAGE, Part::Image, dtype.tower(collect(&image)?)?);
-        bundle.add(
-            files::SELFTEST_PICTURE,
-            Part::Selftest,
-            Stored::plain("png", selftest::png()?),
-        );
-        bundle.add_tower(files::TEXT, Part::Text, dtype.tower(collect(&text)?)?);
-        let merges = merges_prefix(MERGES, config.text.vocab_size);
-        bundle.add(
+        Ok(())
+    }
+
+    /// Adds the image encoder with folded norms.
+    fn add_image_model(&mut self, model: &Model, dtype: ExportDtype) -> anyhow::Result<()> {
+        let mut image = ImageModel {
+            image: model.encoder.image.clone(),
+            lift: model.encoder.lift.clone(),
+        };
+        image.image.visual = image.image.visual.folded();
+        self.add_tower(files::IMAGE, Part::Image, dtype.tower(collect(&image)?)?);
+        Ok(())
+    }
+
+    /// Adds the text encoder and its vocabulary.
+    fn add_text_model(&mut self, model: &Model, dtype: ExportDtype) -> anyhow::Result<()> {
+        let text = TextModel {
+            text: model.encoder.text.clone(),
+            lift: model.encoder.lift.clone(),
+            logit_scale: model.encoder.logit_scale.clone(),
+        };
+        self.add_tower(files::TEXT, Part::Text, dtype.tower(collect(&text)?)?);
+        let merges = merges_prefix(MERGES, self.manifest.model.text.vocab_size);
+        self.add(
             files::VOCABULARY,
             Part::Text,
             Stored::plain("text", merges.into_bytes()),
         );
-        if !nouns.is_empty() {
-            let content = nouns.to_tsv().into_bytes();
-            bundle.add(
-                files::NOUNS,
-                Part::Text,
-                Stored {
-                    bytes: pack(&content),
-                    dtype: "text",
-                    unpacked: Some(content.len() as u64),
-                },
-            );
+        Ok(())
+    }
+
+    /// Adds the table of nouns, if there are any.
+    fn add_nouns(&mut self, nouns: &Lexicon) {
+        if nouns.is_empty() {
+            return;
         }
-        // The expected embedding comes from the stored weights, not from those before rounding.
+        let content = nouns.to_tsv().into_bytes();
+        self.add(
+            files::NOUNS,
+            Part::Text,
+            Stored {
+                bytes: pack(&content),
+                dtype: "text",
+                unpacked: Some(content.len() as u64),
+            },
+        );
+    }
+
+    /// Adds the embedding of the self-test image. It comes from the stored weights, not from those
+    /// before rounding.
+    fn add_selftest_embedding(&mut self, device: &Device) -> anyhow::Result<()> {
         let stored =
-            crate::model_file::from_bundle(bundle.manifest.clone(), &bundle.checked()?, device)?;
+            crate::model_file::from_bundle(self.manifest.clone(), &self.checked()?, device)?;
         let input = stored.preprocess.apply(&selftest::picture())?;
         let planes = espalier_core::input::to_planes(std::slice::from_ref(&input));
         let side = stored.preprocess.size as usize;
         let planes = burn::tensor::TensorData::new(planes, [1, 3, side, side]);
         let picture = burn::tensor::Tensor::<4>::from_data(planes, device);
         let known = embed::rows(stored.encoder.embed_image(picture))?;
-        bundle.add(
+        self.add(
             files::SELFTEST_EMBEDDING,
             Part::Selftest,
             ExportDtype::Fp32.embeddings(&embeddings(&known))?,
         );
-        Ok(bundle)
+        Ok(())
     }
 
     fn add_tower(&mut self, first: &str, part: Part, tower: Vec<Stored>) {

@@ -137,6 +137,24 @@ impl RunFeatures {
 }
 
 impl Run {
+    /// Returns whether the run keeps features; says why not where the image encoder is locked.
+    fn keeps_features(
+        &self,
+        say: &mut dyn FnMut(&str) -> anyhow::Result<()>,
+    ) -> anyhow::Result<bool> {
+        let t = &self.config.train;
+        if !t.lock_image {
+            return Ok(false);
+        }
+        if let Some(why) = self.config.fresh_pictures() {
+            say(&format!(
+                "the locked image encoder computes features at every step: {why}"
+            ))?;
+            return Ok(false);
+        }
+        Ok(t.keep_features)
+    }
+
     /// Computes or reads the features of all images of the run, where the run keeps them.
     pub(super) fn features(
         &self,
@@ -147,16 +165,7 @@ impl Run {
     ) -> anyhow::Result<Option<RunFeatures>> {
         let (t, d) = (&self.config.train, &self.config.dataset);
         let Pass { spec, most, stop } = *pass;
-        if !t.lock_image {
-            return Ok(None);
-        }
-        if let Some(why) = self.config.fresh_pictures() {
-            say(&format!(
-                "the locked image encoder computes features at every step: {why}"
-            ))?;
-            return Ok(None);
-        }
-        if !t.keep_features {
+        if !self.keeps_features(say)? {
             return Ok(None);
         }
         let encoder = LockedEncoder::new(model, &card.config, &self.device, self.pieces().threads)?;

@@ -7,7 +7,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::Context;
+use burn::optim::ModuleOptimizer;
 use espalier_core::input::Tokenizer;
+use espalier_core::model::DualConfig;
 
 use super::checkpoint::{self, State};
 use super::encode::{Pass, RunFeatures};
@@ -86,36 +88,9 @@ impl Run {
             MERGES,
             architecture.text.vocab_size,
         )?);
-        let mut card = ModelCard {
-            config: architecture.clone(),
-            method: self.config.train.method.name().to_owned(),
-            step: 0,
-            run: self.config.to_toml()?,
-            root_text: self.method().root_text().unwrap_or_default().to_owned(),
-            origin: None,
-        };
+        let mut card = self.card(&architecture)?;
         let model = self.build(&architecture, &mut card)?;
-        let fingerprint = data.fingerprint();
-        let mut optimizer = optimizer(&self.config.optim)?;
-        let mut state = State {
-            step: 0,
-            samples: 0,
-            position: Position::default(),
-            data: fingerprint.clone(),
-            seed: self.config.train.seed,
-        };
-        if let Some(path) = &self.resume {
-            state = checkpoint::read_state(path)?;
-            if state.data != fingerprint {
-                return Err(usage(format!(
-                    "{}: the run was trained on other data (fingerprint {}, found {fingerprint}); \
-                     resume with the same --data, or start a new run with --init",
-                    path.display(),
-                    state.data
-                )));
-            }
-            optimizer = checkpoint::read_optimizer(path, optimizer)?;
-        }
+        let (state, optimizer) = self.begin(data.as_ref())?;
         let spec = self.spec(&architecture);
         let total = self.total_steps(records_of_epoch(data.as_ref()));
         let boxed = spec.needs == Needs::Boxes;
@@ -157,6 +132,45 @@ impl Run {
             total,
         };
         steps.go(stop)
+    }
+
+    /// Returns the model card of the run before its first step.
+    fn card(&self, architecture: &DualConfig) -> anyhow::Result<ModelCard> {
+        Ok(ModelCard {
+            config: architecture.clone(),
+            method: self.config.train.method.name().to_owned(),
+            step: 0,
+            run: self.config.to_toml()?,
+            root_text: self.method().root_text().unwrap_or_default().to_owned(),
+            origin: None,
+        })
+    }
+
+    /// Returns the state and the optimiser to start with: new ones, or those of the checkpoint that
+    /// the run resumes.
+    fn begin(&self, data: &dyn Dataset) -> anyhow::Result<(State, ModuleOptimizer)> {
+        let fingerprint = data.fingerprint();
+        let optimizer = optimizer(&self.config.optim)?;
+        let Some(path) = &self.resume else {
+            let state = State {
+                step: 0,
+                samples: 0,
+                position: Position::default(),
+                data: fingerprint,
+                seed: self.config.train.seed,
+            };
+            return Ok((state, optimizer));
+        };
+        let state = checkpoint::read_state(path)?;
+        if state.data != fingerprint {
+            return Err(usage(format!(
+                "{}: the run was trained on other data (fingerprint {}, found {fingerprint}); \
+                 resume with the same --data, or start a new run with --init",
+                path.display(),
+                state.data
+            )));
+        }
+        Ok((state, checkpoint::read_optimizer(path, optimizer)?))
     }
 
     fn introduce(

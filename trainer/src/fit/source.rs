@@ -7,14 +7,11 @@ use espalier_core::taxonomy::Taxonomy;
 
 use crate::config::Needs;
 use crate::config::{DatasetKind, TrainConfig};
-use crate::data::formats::open;
-use crate::data::formats::synthetic;
+use crate::data::formats::registry::{self, Need};
+use crate::data::formats::{open, synthetic};
 use crate::data::records::lineage::Lineages;
-use crate::data::{Dataset, Grit, Hierarcaps, Labels, Mixture, OpenImages, Synthetic};
+use crate::data::{Dataset, Grit, Hierarcaps, Labels, Mixture, Synthetic};
 use crate::exit::usage;
-
-/// Side of the images of the synthetic set.
-const SYNTHETIC_SIDE: u32 = 64;
 
 /// The data of a run and its companion files.
 pub struct Source {
@@ -111,16 +108,13 @@ fn dataset(
         (DatasetKind::Taxonomy, Some(file), Some(lineages)) => {
             Arc::new(Labels::new(file.display().to_string(), lineages.labels()))
         }
-        (DatasetKind::Taxonomy, ..) => open::labelled(paths)?,
+        (DatasetKind::Taxonomy, ..) => registry::open(paths, Need::Labels)?,
         (DatasetKind::Grit, ..) => Arc::new(Grit::open(paths)?),
         (DatasetKind::Hierarcaps, ..) => Arc::new(Hierarcaps::open(paths, d.drop_tier)?),
-        (DatasetKind::Parts, ..) if paths.iter().any(|p| OpenImages::is_one(p)) => {
-            Arc::new(OpenImages::open(paths)?)
-        }
-        (DatasetKind::Parts, ..) => Arc::new(Grit::open(paths)?),
+        (DatasetKind::Parts, ..) => registry::open(paths, Need::Boxes)?,
         (DatasetKind::Synthetic, ..) => {
             let seed = config.train.seed;
-            Arc::new(Synthetic::new(d.synthetic_records, SYNTHETIC_SIDE, seed))
+            Arc::new(Synthetic::new(d.synthetic_records, synthetic::SIDE, seed))
         }
     })
 }

@@ -12,6 +12,49 @@ use super::open_clip_keys::{FILE, Section, by_default};
 use super::preprocessing;
 use super::stated_config::{Maybe, StatedConfig, stated};
 
+/// Keys of `model_cfg` that are read, or that have no effect.
+const TOP_KEYS: [&str; 11] = [
+    "embed_dim",
+    "vision_cfg",
+    "text_cfg",
+    "quick_gelu",
+    "custom_text",
+    "init_logit_scale",
+    "nonscalar_logit_scale",
+    "cast_dtype",
+    "output_dict",
+    "init_logit_bias",
+    "preprocess_cfg",
+];
+
+/// Keys of `vision_cfg` that are read.
+const VISION_KEYS: [&str; 11] = [
+    "layers",
+    "width",
+    "head_width",
+    "mlp_ratio",
+    "patch_size",
+    "image_size",
+    "no_ln_pre",
+    "pos_embed_type",
+    "final_ln_after_pool",
+    "pool_type",
+    "norm_kwargs",
+];
+
+/// Keys of `text_cfg` that are read, or that have no effect.
+const TEXT_KEYS: [&str; 9] = [
+    "context_length",
+    "vocab_size",
+    "width",
+    "heads",
+    "layers",
+    "mlp_ratio",
+    "final_ln_after_pool",
+    "pool_type",
+    "norm_kwargs",
+];
+
 /// Reads the pooling of the image encoder.
 fn pool(vision: &Section<'_>) -> anyhow::Result<Maybe<Pool>> {
     let after = vision.is("final_ln_after_pool")?;
@@ -24,91 +67,74 @@ fn pool(vision: &Section<'_>) -> anyhow::Result<Maybe<Pool>> {
     }
 }
 
-/// Reads the settings of an `open_clip_config.json` or of a bare `model_cfg`.
-///
-/// # Errors
-/// Bad usage naming the key: a part that our encoders lack, or an unsupported value.
-pub fn said(config: &Value) -> anyhow::Result<StatedConfig> {
-    let model = config.get("model_cfg").unwrap_or(config);
-    let section = |name: &'static str, key: &str, known| Section {
-        name,
-        values: model.get(key).and_then(Value::as_object),
-        known,
-    };
-    let top = Section {
-        name: "model_cfg.",
-        values: model.as_object(),
-        known: &[
-            "embed_dim",
-            "vision_cfg",
-            "text_cfg",
-            "quick_gelu",
-            "custom_text",
-            "init_logit_scale",
-            "nonscalar_logit_scale",
-            "cast_dtype",
-            "output_dict",
-            "init_logit_bias",
-            "preprocess_cfg",
-        ],
-    };
-    let vision = section(
-        "model_cfg.vision_cfg.",
-        "vision_cfg",
-        &[
-            "layers",
-            "width",
-            "head_width",
-            "mlp_ratio",
-            "patch_size",
-            "image_size",
-            "no_ln_pre",
-            "pos_embed_type",
-            "final_ln_after_pool",
-            "pool_type",
-            "norm_kwargs",
-        ],
-    );
-    let text = section(
-        "model_cfg.text_cfg.",
-        "text_cfg",
-        &[
-            "context_length",
-            "vocab_size",
-            "width",
-            "heads",
-            "layers",
-            "mlp_ratio",
-            "final_ln_after_pool",
-            "pool_type",
-            "norm_kwargs",
-        ],
-    );
-    for checked in [&top, &vision, &text] {
-        checked.check()?;
+/// The sections of a configuration.
+struct Sections<'a> {
+    top: Section<'a>,
+    vision: Section<'a>,
+    text: Section<'a>,
+}
+
+impl<'a> Sections<'a> {
+    /// Checks the keys of all sections, and that both encoders have one.
+    fn read(config: &'a Value) -> anyhow::Result<Self> {
+        let model = config.get("model_cfg").unwrap_or(config);
+        let section = |name: &'static str, key: &str, known| Section {
+            name,
+            values: model.get(key).and_then(Value::as_object),
+            known,
+        };
+        let top = Section {
+            name: "model_cfg.",
+            values: model.as_object(),
+            known: &TOP_KEYS,
+        };
+        let vision = section("model_cfg.vision_cfg.", "vision_cfg", &VISION_KEYS);
+        let text = section("model_cfg.text_cfg.", "text_cfg", &TEXT_KEYS);
+        for checked in [&top, &vision, &text] {
+            checked.check()?;
+        }
+        if vision.values.is_none() || text.values.is_none() {
+            return Err(top.wrong("vision_cfg", "vision_cfg and text_cfg"));
+        }
+        if text.found("pool_type").is_some_and(|v| v != "argmax") {
+            return Err(text.wrong("pool_type", "argmax"));
+        }
+        Ok(Self { top, vision, text })
     }
-    if vision.values.is_none() || text.values.is_none() {
-        return Err(top.wrong("vision_cfg", "vision_cfg and text_cfg"));
-    }
-    if text.found("pool_type").is_some_and(|v| v != "argmax") {
-        return Err(text.wrong("pool_type", "argmax"));
-    }
-    let quick = match top.found("quick_gelu") {
+}
+
+/// Reads the non-linearity of both encoders.
+fn activation(top: &Section<'_>) -> anyhow::Result<Maybe<Activation>> {
+    Ok(match top.found("quick_gelu") {
         None => stated(Activation::Gelu, by_default("quick_gelu")),
         Some(_) => {
             let quick = top.is("quick_gelu")?;
             let kind = [Activation::Gelu, Activation::QuickGelu][usize::from(quick)];
             stated(kind, top.by("quick_gelu"))
         }
-    };
-    let head = vision.number("head_width", Some(64))?;
-    let head = head.map_or((64, String::new()), |h| (h.value.max(1), h.by));
-    let positions = match vision.found("pos_embed_type").map(Value::as_str) {
+    })
+}
+
+/// Reads the kind of the positional embedding of the image encoder.
+fn positions(vision: &Section<'_>) -> anyhow::Result<Maybe<Positions>> {
+    Ok(match vision.found("pos_embed_type").map(Value::as_str) {
         None => stated(Positions::Learned, by_default("pos_embed_type")),
         Some(Some("learnable")) => stated(Positions::Learned, vision.by("pos_embed_type")),
         Some(Some("sin_cos_2d")) => stated(Positions::Sincos, vision.by("pos_embed_type")),
         Some(_) => return Err(vision.wrong("pos_embed_type", "learnable or sin_cos_2d")),
-    };
+    })
+}
+
+/// Reads the settings of an `open_clip_config.json` or of a bare `model_cfg`.
+///
+/// # Errors
+/// Bad usage naming the key: a part that our encoders lack, or an unsupported value.
+pub fn said(config: &Value) -> anyhow::Result<StatedConfig> {
+    let Sections { top, vision, text } = Sections::read(config)?;
+    let quick = activation(&top)?;
+    let head = vision.number("head_width", Some(64))?;
+    let head = head.map_or((64, String::new()), |h| (h.value.max(1), h.by));
+    let positions = positions(&vision)?;
     let unset = Value::Object(Map::new());
     let pixels = config.get("preprocess_cfg").unwrap_or(&unset);
     let by = format!("{FILE}, preprocess_cfg");

@@ -96,6 +96,100 @@ fn preprocess(
     ))
 }
 
+/// Returns the width of feed-forward layers, or `None` for the default: default values are left
+/// unset, so that equal models have equal configurations.
+fn unusual_hidden(hidden: usize, width: usize) -> Option<usize> {
+    Some(hidden).filter(|h| *h != 4 * width)
+}
+
+/// Returns the epsilon of norms, or `None` for the default.
+fn unusual_eps(eps: f64) -> Option<f64> {
+    Some(eps).filter(|e| (*e - 1e-5).abs() > 1e-12)
+}
+
+/// Chooses the settings of the image encoder for images and patches of these sides; `None` if one
+/// is missing.
+fn image_encoder(
+    c: &mut Choices,
+    (image_size, patch): (usize, usize),
+    said: &StatedConfig,
+    evidence: &Evidence<'_>,
+    flags: &Flags,
+) -> Option<VitConfig> {
+    let m = evidence.measured;
+    let v = said.vision.clone();
+    let width = c.size("width of the picture tower", v.width, m.vision_width);
+    let layers = c.size("layers of the picture tower", v.layers, m.vision_layers);
+    let given = ("--heads", flags.heads);
+    let heads = c.take("heads of the picture tower", given, v.heads, None);
+    let hidden = c.size(
+        "feed-forward of the picture tower",
+        v.hidden,
+        m.vision_hidden,
+    );
+    let act = ("--activation", flags.activation.map(ActivationName::value));
+    let act = c.take("activation of the picture tower", act, v.activation, None);
+    let eps = c.take(
+        "norm epsilon of the picture tower",
+        ("", None),
+        v.norm_eps,
+        None,
+    );
+    let positions = said.positions.clone();
+    let positions = c.take("picture positions", ("", None), positions, None);
+    let pool = c.take("picture feature", ("", None), said.pool.clone(), None);
+    let pre_norm = c.take(
+        "norm before the first block",
+        ("", None),
+        said.pre_norm.clone(),
+        Some(evidence.pre_norm),
+    );
+    let bias = said.patch_bias.clone();
+    let bias = c.take("bias of the patches", ("", None), bias, None);
+    Some(
+        VitConfig::new(image_size, patch, width, layers, heads?)
+            .with_activation(act?)
+            .with_positions(positions?)
+            .with_pool(pool?)
+            .with_patch_bias(bias?)
+            .with_pre_norm(pre_norm?)
+            .with_d_hidden(unusual_hidden(hidden, width))
+            .with_norm_eps(unusual_eps(eps?)),
+    )
+}
+
+/// Chooses the settings of the text encoder; `None` if one is missing.
+fn text_encoder(
+    c: &mut Choices,
+    said: &StatedConfig,
+    evidence: &Evidence<'_>,
+    flags: &Flags,
+) -> Option<TextConfig> {
+    let m = evidence.measured;
+    let t = said.text.clone();
+    let vocab = c.size("token ids", said.vocab.clone(), m.vocab);
+    let context = c.size("longest text", said.context.clone(), m.context);
+    let width = c.size("width of the text tower", t.width, m.text_width);
+    let layers = c.size("layers of the text tower", t.layers, m.text_layers);
+    let given = ("--text-heads", flags.text_heads);
+    let heads = c.take("heads of the text tower", given, t.heads, None);
+    let hidden = c.size("feed-forward of the text tower", t.hidden, m.text_hidden);
+    let act = ("--activation", flags.activation.map(ActivationName::value));
+    let act = c.take("activation of the text tower", act, t.activation, None);
+    let eps = c.take(
+        "norm epsilon of the text tower",
+        ("", None),
+        t.norm_eps,
+        None,
+    );
+    Some(
+        TextConfig::new(vocab, context, width, layers, heads?)
+            .with_activation(act?)
+            .with_d_hidden(unusual_hidden(hidden, width))
+            .with_norm_eps(unusual_eps(eps?)),
+    )
+}
+
 /// Merges everything into an architecture that can be built.
 ///
 /// # Errors
@@ -108,86 +202,15 @@ pub fn resolve(
 ) -> anyhow::Result<Resolved> {
     let m = evidence.measured;
     let mut c = Choices::default();
-    let activation = flags.activation.map(ActivationName::value);
-    let image_size = c.size("side of the picture", said.image_size, m.image_size);
-    let patch = c.size("side of a patch", said.patch, m.patch);
-    let v = said.vision;
-    let width = c.size("width of the picture tower", v.width, m.vision_width);
-    let layers = c.size("layers of the picture tower", v.layers, m.vision_layers);
-    let heads = c.take(
-        "heads of the picture tower",
-        ("--heads", flags.heads),
-        v.heads,
-        None,
-    );
-    let hidden = c.size(
-        "feed-forward of the picture tower",
-        v.hidden,
-        m.vision_hidden,
-    );
-    let act = ("--activation", activation);
-    let act = c.take("activation of the picture tower", act, v.activation, None);
-    let eps = c.take(
-        "norm epsilon of the picture tower",
-        ("", None),
-        v.norm_eps,
-        None,
-    );
-    let positions = c.take("picture positions", ("", None), said.positions, None);
-    let pool = c.take("picture feature", ("", None), said.pool, None);
-    let shown = Some(evidence.pre_norm);
-    let pre_norm = c.take(
-        "norm before the first block",
-        ("", None),
-        said.pre_norm,
-        shown,
-    );
-    let bias = c.take("bias of the patches", ("", None), said.patch_bias, None);
-    let t = said.text;
-    let vocab = c.size("token ids", said.vocab, m.vocab);
-    let context = c.size("longest text", said.context, m.context);
-    let t_width = c.size("width of the text tower", t.width, m.text_width);
-    let t_layers = c.size("layers of the text tower", t.layers, m.text_layers);
-    let given = ("--text-heads", flags.text_heads);
-    let t_heads = c.take("heads of the text tower", given, t.heads, None);
-    let t_hidden = c.size("feed-forward of the text tower", t.hidden, m.text_hidden);
-    let t_act = ("--activation", activation);
-    let t_act = c.take("activation of the text tower", t_act, t.activation, None);
-    let t_eps = c.take(
-        "norm epsilon of the text tower",
-        ("", None),
-        t.norm_eps,
-        None,
-    );
+    let image_size = c.size("side of the picture", said.image_size.clone(), m.image_size);
+    let patch = c.size("side of a patch", said.patch.clone(), m.patch);
+    let vision = image_encoder(&mut c, (image_size, patch), &said, evidence, flags);
+    let text = text_encoder(&mut c, &said, evidence, flags);
     let embed = c.size("width of the embeddings", said.embed, m.embed);
     let (mean, std, resize) = preprocess(&mut c, flags, &said.pixels, evidence, image_size)?;
-    let all = (heads, act, eps, positions, pool, pre_norm, bias);
-    let (Some(heads), Some(act), Some(eps), Some(positions), Some(pool), Some(pre), Some(bias)) =
-        all
-    else {
+    let (Some(vision), Some(text), true) = (vision, text, c.asked.is_empty()) else {
         return Err(asked(evidence.layout, &c.asked));
     };
-    let (Some(t_heads), Some(t_act), Some(t_eps)) = (t_heads, t_act, t_eps) else {
-        return Err(asked(evidence.layout, &c.asked));
-    };
-    if !c.asked.is_empty() {
-        return Err(asked(evidence.layout, &c.asked));
-    }
-    // Default values are left unset, so that equal models have equal configurations.
-    let other = |hidden: usize, width: usize| Some(hidden).filter(|h| *h != 4 * width);
-    let rare = |eps: f64| Some(eps).filter(|e| (*e - 1e-5).abs() > 1e-12);
-    let vision = VitConfig::new(image_size, patch, width, layers, heads)
-        .with_activation(act)
-        .with_positions(positions)
-        .with_pool(pool)
-        .with_patch_bias(bias)
-        .with_pre_norm(pre)
-        .with_d_hidden(other(hidden, width))
-        .with_norm_eps(rare(eps));
-    let text = TextConfig::new(vocab, context, t_width, t_layers, t_heads)
-        .with_activation(t_act)
-        .with_d_hidden(other(t_hidden, t_width))
-        .with_norm_eps(rare(t_eps));
     let config = DualConfig::new(vision, text, embed)
         .with_lift(evidence.lift)
         .with_pixel_mean(mean)

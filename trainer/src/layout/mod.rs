@@ -35,25 +35,6 @@ impl Layout {
         pieces
     }
 
-    /// Returns whether a tensor of such files carries no information and is ignored: counters,
-    /// masks, sizes.
-    #[must_use]
-    pub fn says_nothing(self, name: &str) -> bool {
-        match self {
-            Self::HuggingFace => name.ends_with(".embeddings.position_ids"),
-            Self::OpenClip => [
-                "attn_mask",
-                "input_resolution",
-                "context_length",
-                "vocab_size",
-            ]
-            .contains(&name),
-            Self::Meru => name == meru::MASK,
-            // Number of batches in the running statistics.
-            Self::EfficientnetLite => name.ends_with(".num_batches_tracked"),
-        }
-    }
-
     /// Returns the scalars that files of this layout contain although the model does not use them;
     /// they are kept for exporting the model again.
     #[must_use]

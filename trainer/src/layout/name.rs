@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::meru::MASK;
+
 /// Naming scheme of the tensors in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -46,6 +48,35 @@ impl Layout {
             Self::OpenClip => "open_clip",
             Self::Meru => "MERU family",
             Self::EfficientnetLite => "EfficientNet-Lite",
+        }
+    }
+
+    /// Returns the library that reads files of this layout, as model cards name it.
+    #[must_use]
+    pub fn library(self) -> &'static str {
+        match self {
+            Self::HuggingFace => "transformers",
+            Self::OpenClip => "open_clip",
+            Self::Meru | Self::EfficientnetLite => "espalier",
+        }
+    }
+
+    /// Returns whether a tensor of such files carries no information and is ignored: counters,
+    /// masks, sizes.
+    #[must_use]
+    pub fn says_nothing(self, name: &str) -> bool {
+        match self {
+            Self::HuggingFace => name.ends_with(".embeddings.position_ids"),
+            Self::OpenClip => [
+                "attn_mask",
+                "input_resolution",
+                "context_length",
+                "vocab_size",
+            ]
+            .contains(&name),
+            Self::Meru => name == MASK,
+            // Number of batches in the running statistics.
+            Self::EfficientnetLite => name.ends_with(".num_batches_tracked"),
         }
     }
 }

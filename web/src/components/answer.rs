@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use espalier_core::caption::{CaptionResult, TaxonomyResult};
 use leptos::prelude::*;
 
 use super::dial::DialView;
@@ -14,7 +15,7 @@ use crate::controller::use_controller;
 use crate::state::session::Answer;
 use crate::ui_error::UiError;
 use crate::words::{guess_sentence, in_time, sentence};
-use crate::workspace::use_workspace;
+use crate::workspace::{Workspace, use_workspace};
 
 /// Displays an answer.
 #[component]
@@ -22,73 +23,24 @@ pub fn AnswerView(
     /// The answer to display.
     answer: Arc<Answer>,
 ) -> impl IntoView {
-    let (controller, workspace) = (use_controller(), use_workspace());
-    let picked = expect_context::<Picked>();
+    let numbers = use_controller().numbers;
     let result = &answer.result;
-    let taxonomy = result.taxonomy.clone();
-    let said = move || sentence(&taxonomy, &workspace.dial(&taxonomy), workspace.level.get());
-    let taxonomy = result.taxonomy.clone();
-    let guess = move || guess_sentence(&taxonomy, &workspace.dial(&taxonomy));
     let read = result
         .timing_ms
         .get("total")
         .map(|total| format!("Read in {}. ", in_time(*total)));
-    let has_part = move || picked.region.with(Option::is_some);
-    let made_with = {
-        let sha256 = result.model.sha256.clone();
-        move || {
-            let other = workspace.link.with_value(|link| link.made_with.clone());
-            other.filter(|digits| !sha256.starts_with(digits.as_str())).map(|_| {
-                view! {
-                    <p class="note" data-testid="other-model">
-                        "The link that led here was made with another model; it may say something else."
-                    </p>
-                }
-            })
-        }
-    };
     view! {
         <article class="answer" data-testid="answer">
-            <header class="answer-head">
-                <p class="answer-sentence" data-testid="stop-sentence">{said}</p>
-                {move || {
-                    let guess = workspace.level.get().is_none().then(&guess).flatten();
-                    guess.map(|guess| view! { <p class="answer-guess">{guess}</p> })
-                }}
-                {made_with}
-                <DialView taxonomy=result.taxonomy.clone() />
-            </header>
+            <Head taxonomy=result.taxonomy.clone() sha256=result.model.sha256.clone() />
 
             <section aria-labelledby="ladder-title">
                 <div class="section-head">
                     <h2 id="ladder-title">
                         "What it sees" <em>"from general to specific"</em>
                     </h2>
-                    <label class="switch">
-                        <input
-                            type="checkbox"
-                            role="switch"
-                            data-testid="numbers"
-                            prop:checked=controller.numbers
-                            on:change:target=move |event| controller.numbers.set(event.target().checked())
-                        />
-                        <span>"Numbers"</span>
-                    </label>
+                    {numbers_switch(numbers)}
                 </div>
-                <div class="ladders" class:has-part=has_part>
-                    <div class="ladder-of">
-                        <Show when=has_part>
-                            <h3 class="ladder-title">"The whole photo"</h3>
-                        </Show>
-                        <Ladder result=result.clone() />
-                    </div>
-                    <Show when=has_part>
-                        <div class="ladder-of" data-testid="part">
-                            <h3 class="ladder-title">"The part in the box"</h3>
-                            <PartAnswer picked />
-                        </div>
-                    </Show>
-                </div>
+                <Ladders result=result.clone() />
             </section>
 
             <section aria-labelledby="path-title">
@@ -102,6 +54,94 @@ pub fn AnswerView(
                 <p class="answer-time">{read} <Wire /></p>
             </footer>
         </article>
+    }
+}
+
+/// The sentence, the guess below it and the dial.
+#[component]
+fn Head(
+    /// Path and stop.
+    taxonomy: TaxonomyResult,
+    /// SHA-256 of the model that made the answer.
+    sha256: String,
+) -> impl IntoView {
+    let workspace = use_workspace();
+    let of_sentence = taxonomy.clone();
+    let said = move || {
+        sentence(
+            &of_sentence,
+            &workspace.dial(&of_sentence),
+            workspace.level.get(),
+        )
+    };
+    let of_guess = taxonomy.clone();
+    let guess = move || guess_sentence(&of_guess, &workspace.dial(&of_guess));
+    view! {
+        <header class="answer-head">
+            <p class="answer-sentence" data-testid="stop-sentence">{said}</p>
+            {move || {
+                let guess = workspace.level.get().is_none().then(&guess).flatten();
+                guess.map(|guess| view! { <p class="answer-guess">{guess}</p> })
+            }}
+            {other_model_note(workspace, sha256)}
+            <DialView taxonomy />
+        </header>
+    }
+}
+
+/// A note if the page's link was made with another model than the answer.
+fn other_model_note(workspace: Workspace, sha256: String) -> impl IntoView {
+    move || {
+        let other = workspace.link.with_value(|link| link.made_with.clone());
+        other.filter(|digits| !sha256.starts_with(digits.as_str())).map(|_| {
+            view! {
+                <p class="note" data-testid="other-model">
+                    "The link that led here was made with another model; it may say something else."
+                </p>
+            }
+        })
+    }
+}
+
+/// The switch that shows raw numbers.
+fn numbers_switch(numbers: RwSignal<bool>) -> impl IntoView {
+    view! {
+        <label class="switch">
+            <input
+                type="checkbox"
+                role="switch"
+                data-testid="numbers"
+                prop:checked=numbers
+                on:change:target=move |event| numbers.set(event.target().checked())
+            />
+            <span>"Numbers"</span>
+        </label>
+    }
+}
+
+/// The ladder of the photo, and beside it the one of the selected part.
+#[component]
+fn Ladders(
+    /// The result for the whole photo.
+    result: CaptionResult,
+) -> impl IntoView {
+    let picked = expect_context::<Picked>();
+    let has_part = move || picked.region.with(Option::is_some);
+    view! {
+        <div class="ladders" class:has-part=has_part>
+            <div class="ladder-of">
+                <Show when=has_part>
+                    <h3 class="ladder-title">"The whole photo"</h3>
+                </Show>
+                <Ladder result />
+            </div>
+            <Show when=has_part>
+                <div class="ladder-of" data-testid="part">
+                    <h3 class="ladder-title">"The part in the box"</h3>
+                    <PartAnswer picked />
+                </div>
+            </Show>
+        </div>
     }
 }
 

@@ -17,7 +17,7 @@ use crate::state::link::Link;
 use crate::state::models::Comparison;
 use crate::state::session::{Engine, Work};
 use crate::words::sentence;
-use crate::workspace::use_workspace;
+use crate::workspace::{Workspace, use_workspace};
 
 /// Name of the list of models that the build writes.
 const MODELS: &str = "models.json";
@@ -26,7 +26,29 @@ const MODELS: &str = "models.json";
 #[component]
 fn Picker() -> impl IntoView {
     let workspace = use_workspace();
-    let names = RwSignal::new(Vec::<String>::new());
+    let names = installed(workspace);
+    let link = workspace.link.get_value();
+    let first = workspace.controller.model();
+    let chosen = RwSignal::new(if link.models.is_empty() {
+        vec![first]
+    } else {
+        link.models
+    });
+    // The address determines the displayed models; a choice has no effect until its link is opened.
+    let shown = chosen.get_untracked();
+    let comparison = Memo::new(move |_| names.with(|names| Comparison::of(names, &shown)));
+    view! {
+        {move || match comparison.get() {
+            Comparison::None => ().into_any(),
+            Comparison::Both => view! { <BothModels /> }.into_any(),
+            Comparison::Choice => choice(workspace, names, chosen).into_any(),
+        }}
+    }
+}
+
+/// Fetches the names of the installed models; the list is empty until they are here.
+fn installed(workspace: Workspace) -> RwSignal<Vec<String>> {
+    let names = RwSignal::new(Vec::new());
     let (base, _) = workspace.controller.addresses();
     spawn_local(async move {
         let response = Request::get(&format!("{base}{MODELS}")).send().await;
@@ -36,14 +58,15 @@ fn Picker() -> impl IntoView {
             names.set(serde_json::from_str(&text).unwrap_or_default());
         }
     });
-    let link = workspace.link.get_value();
-    let first = workspace.controller.model();
-    let chosen = RwSignal::new(if link.models.is_empty() {
-        vec![first]
-    } else {
-        link.models
-    });
-    // Opens a new page, whose address holds the choice.
+    names
+}
+
+/// A checkbox for each model, and the link to a new page whose address holds the choice.
+fn choice(
+    workspace: Workspace,
+    names: RwSignal<Vec<String>>,
+    chosen: RwSignal<Vec<String>>,
+) -> impl IntoView {
     let address = move || {
         let (base, _) = workspace.controller.addresses();
         let link = Link {
@@ -52,47 +75,41 @@ fn Picker() -> impl IntoView {
         };
         format!("{base}{}", link.to_query())
     };
-    let offered = move |name: String| {
-        let (is_on, other) = (name.clone(), name.clone());
-        view! {
-            <label class="pick">
-                <input
-                    type="checkbox"
-                    prop:checked=move || chosen.with(|chosen| chosen.contains(&is_on))
-                    on:change:target=move |event| {
-                        let on = event.target().checked();
-                        chosen.update(|chosen| {
-                            chosen.retain(|name| *name != other);
-                            if on {
-                                chosen.push(other.clone());
-                            }
-                        });
-                    }
-                />
-                <span>{name}</span>
-            </label>
-        }
+    let boxes = move || {
+        let offered = |name| checkbox(name, chosen);
+        names.get().into_iter().map(offered).collect_view()
     };
-    // The address determines the displayed models; a choice has no effect until its link is opened.
-    let shown = chosen.get_untracked();
-    let comparison = Memo::new(move |_| names.with(|names| Comparison::of(names, &shown)));
     view! {
-        {move || match comparison.get() {
-            Comparison::None => ().into_any(),
-            Comparison::Both => view! { <BothModels /> }.into_any(),
-            Comparison::Choice => {
-                view! {
-                    <fieldset class="picker" data-testid="picker">
-                        <legend>"Compare models, side by side"</legend>
-                        {move || names.get().into_iter().map(offered).collect_view()}
-                        <a class="button is-quiet is-small" href=address data-testid="picker-go">
-                            "Show these"
-                        </a>
-                    </fieldset>
+        <fieldset class="picker" data-testid="picker">
+            <legend>"Compare models, side by side"</legend>
+            {boxes}
+            <a class="button is-quiet is-small" href=address data-testid="picker-go">
+                "Show these"
+            </a>
+        </fieldset>
+    }
+}
+
+/// The checkbox of one model; a chosen one goes to the end of the list.
+fn checkbox(name: String, chosen: RwSignal<Vec<String>>) -> impl IntoView {
+    let (is_on, other) = (name.clone(), name.clone());
+    view! {
+        <label class="pick">
+            <input
+                type="checkbox"
+                prop:checked=move || chosen.with(|chosen| chosen.contains(&is_on))
+                on:change:target=move |event| {
+                    let on = event.target().checked();
+                    chosen.update(|chosen| {
+                        chosen.retain(|name| *name != other);
+                        if on {
+                            chosen.push(other.clone());
+                        }
+                    });
                 }
-                    .into_any()
-            }
-        }}
+            />
+            <span>{name}</span>
+        </label>
     }
 }
 

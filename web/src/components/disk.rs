@@ -7,13 +7,13 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use leptos::ev;
 use leptos::html::Canvas;
 use leptos::prelude::*;
-use web_sys::{PointerEvent, WheelEvent};
+use web_sys::{KeyboardEvent, MouseEvent, PointerEvent, WheelEvent};
 
 use super::disk_paint::{Colours, Picture, paint};
 use super::scene::{Drawn, Scene};
 use crate::state::sketch::Sketch;
 use crate::state::view::{Place, View};
-use crate::workspace::use_workspace;
+use crate::workspace::{Workspace, use_workspace};
 
 /// Maximum distance of the pointer to hit a node, as a fraction of half the canvas.
 const NEAR: f64 = 0.055;
@@ -21,59 +21,59 @@ const NEAR: f64 = 0.055;
 /// Maximum pointer movement of a click; more is a drag. As a fraction of half the canvas.
 const STILL: f64 = 0.012;
 
+/// Magnification by one press of a button.
+const BUTTON_ZOOM: f64 = 1.6;
+
 /// The disk and its controls.
 #[component]
 pub fn DiskView(
     /// The scene to display.
     scene: Scene,
 ) -> impl IntoView {
-    let workspace = use_workspace();
-    let canvas = NodeRef::<Canvas>::new();
-    let hover = RwSignal::new(None::<NodeIx>);
-    // Start and last position of a drag.
-    let drag = RwSignal::new(None::<(Place, Place)>);
-    let size = RwSignal::new(0_u32);
-
-    let sketch = Memo::new(move |_| {
-        let (drawn, tree) = (scene.drawn.get()?, workspace.shown()?);
-        // After a change of the tree, its positions are not known yet.
-        let fits = drawn.tree == workspace.which.get() && drawn.nodes.len() == tree.nodes().len();
-        fits.then(|| Arc::new(Sketch::of(&tree, &drawn.nodes)))
+    let disk = Disk::new(use_workspace(), scene);
+    let redraws = RwSignal::new(0_u32);
+    Effect::new(move |_| {
+        redraws.track();
+        disk.draw();
     });
-    let picture = move || -> Option<Picture> {
-        let (drawn, tree) = (scene.drawn.get()?, workspace.shown()?);
-        sketch.get().map(|sketch| {
-            let placed = workspace.placed.get();
-            let find = |id: &str| tree.find(id);
-            let path = placed.iter().flat_map(|placed| &placed.path.path);
-            Picture {
-                path: path.filter_map(|step| find(&step.id)).collect(),
-                selected: workspace.selected.get().and_then(|id| tree.find(&id)),
-                hover: hover.get(),
-                walk: scene.steps.get(),
-                step: scene.step.get(),
-                view: scene.view.get(),
-                drawn,
-                tree,
-                sketch,
-            }
-        })
+    redraw_on_changes_of_the_page(redraws);
+    let named = move || {
+        let (node, tree) = (disk.hover.get()?, disk.workspace.shown()?);
+        Some(tree.name(node).to_owned())
     };
-    let draw = move || {
-        size.track();
-        if let (Some(canvas), Some(picture)) = (canvas.get(), picture()) {
-            paint(&canvas, &picture, &Colours::read());
-        }
-    };
-    Effect::new(move |_| draw());
-    // Redraws the canvas when its size or the colour scheme changes.
-    let resized = window_event_listener(ev::resize, move |_| size.update(|n| *n += 1));
+    view! {
+        <div class="disk">
+            <canvas
+                class="disk-canvas"
+                node_ref=disk.canvas
+                tabindex="0"
+                role="application"
+                aria-label="The concepts in a disk, the root in the middle. Arrow keys move it, plus and minus enlarge it, zero puts it back. The list below says what lies nearest to the photo."
+                data-testid="disk"
+                on:pointerdown=move |event| disk.begin_drag(&event)
+                on:pointermove=move |event| disk.follow_pointer(&event)
+                on:pointerup=move |event| disk.end_drag(&event)
+                on:pointercancel=move |_| disk.drag.set(None)
+                on:pointerleave=move |_| disk.hover.set(None)
+                on:wheel=move |event| disk.turn_wheel(&event)
+                on:keydown=move |event| disk.press_key(&event)
+            ></canvas>
+            <p class="disk-hover" aria-hidden="true">{named}</p>
+            {buttons(disk)}
+        </div>
+    }
+}
+
+/// Increases `redraws` when the size of the canvas or the colour scheme changes, until the component
+/// is removed.
+fn redraw_on_changes_of_the_page(redraws: RwSignal<u32>) {
+    let resized = window_event_listener(ev::resize, move |_| redraws.update(|n| *n += 1));
     let colours = window()
         .match_media("(prefers-color-scheme: dark)")
         .ok()
         .flatten();
     let recolour = wasm_bindgen::closure::Closure::<dyn FnMut()>::new(move || {
-        size.update(|n| *n += 1);
+        redraws.update(|n| *n += 1);
     });
     if let Some(colours) = &colours {
         use wasm_bindgen::JsCast as _;
@@ -86,125 +86,186 @@ pub fn DiskView(
             colours.set_onchange(None);
         }
     });
+}
 
-    let at = move |x: i32, y: i32| -> Option<Place> {
-        let area = canvas.get_untracked()?.get_bounding_client_rect();
+/// The buttons that change the view.
+fn buttons(disk: Disk) -> impl IntoView {
+    view! {
+        <div class="disk-keys">
+            <button class="button is-quiet is-small" type="button" aria-label="Enlarge"
+                on:click=move |_| disk.zoom(BUTTON_ZOOM)>
+                "+"
+            </button>
+            <button class="button is-quiet is-small" type="button" aria-label="Make smaller"
+                on:click=move |_| disk.zoom(1.0 / BUTTON_ZOOM)>
+                "−"
+            </button>
+            <button class="button is-quiet is-small" type="button"
+                on:click=move |_| disk.centre_photo()>
+                "To the photo"
+            </button>
+            <button class="button is-quiet is-small" type="button"
+                on:click=move |_| disk.scene.view.set(View::default())>
+                "To the root"
+            </button>
+        </div>
+    }
+}
+
+/// The disk on its canvas; cheap to copy.
+#[derive(Clone, Copy)]
+struct Disk {
+    workspace: Workspace,
+    scene: Scene,
+    canvas: NodeRef<Canvas>,
+    /// The node under the pointer.
+    hover: RwSignal<Option<NodeIx>>,
+    /// Start and last position of a drag.
+    drag: RwSignal<Option<(Place, Place)>>,
+    /// The parts that do not change while the disk is moved.
+    sketch: Memo<Option<Arc<Sketch>>>,
+}
+
+impl Disk {
+    fn new(workspace: Workspace, scene: Scene) -> Self {
+        let sketch = Memo::new(move |_| {
+            let (drawn, tree) = (scene.drawn.get()?, workspace.shown()?);
+            // After a change of the tree, its positions are not known yet.
+            let fits =
+                drawn.tree == workspace.which.get() && drawn.nodes.len() == tree.nodes().len();
+            fits.then(|| Arc::new(Sketch::of(&tree, &drawn.nodes)))
+        });
+        Self {
+            workspace,
+            scene,
+            canvas: NodeRef::new(),
+            hover: RwSignal::new(None),
+            drag: RwSignal::new(None),
+            sketch,
+        }
+    }
+
+    /// Collects what is drawn; `None` before the positions are known.
+    fn picture(self) -> Option<Picture> {
+        let (scene, workspace) = (self.scene, self.workspace);
+        let (drawn, tree) = (scene.drawn.get()?, workspace.shown()?);
+        self.sketch.get().map(|sketch| {
+            let placed = workspace.placed.get();
+            let find = |id: &str| tree.find(id);
+            let path = placed.iter().flat_map(|placed| &placed.path.path);
+            Picture {
+                path: path.filter_map(|step| find(&step.id)).collect(),
+                selected: workspace.selected.get().and_then(|id| tree.find(&id)),
+                hover: self.hover.get(),
+                walk: scene.steps.get(),
+                step: scene.step.get(),
+                view: scene.view.get(),
+                drawn,
+                tree,
+                sketch,
+            }
+        })
+    }
+
+    fn draw(self) {
+        if let (Some(canvas), Some(picture)) = (self.canvas.get(), self.picture()) {
+            paint(&canvas, &picture, &Colours::read());
+        }
+    }
+
+    /// Returns the position of the pointer in the view.
+    fn place_of(self, event: &MouseEvent) -> Option<Place> {
+        let area = self.canvas.get_untracked()?.get_bounding_client_rect();
         let half = area.width().min(area.height()).max(1.0) / 2.0;
-        let [x, y] = [f64::from(x) - area.left(), f64::from(y) - area.top()];
+        let x = f64::from(event.client_x()) - area.left();
+        let y = f64::from(event.client_y()) - area.top();
         Some([
             (x - area.width() / 2.0) / half,
             (area.height() / 2.0 - y) / half,
         ])
-    };
-    let nearest = move |place: Place| untrack(picture).and_then(|p| nearest(&p, place));
-    let down = move |event: PointerEvent| {
-        if let (Some(place), Some(canvas)) = (
-            at(event.client_x(), event.client_y()),
-            canvas.get_untracked(),
-        ) {
+    }
+
+    fn nearest(self, place: Place) -> Option<NodeIx> {
+        untrack(move || self.picture()).and_then(|picture| nearest(&picture, place))
+    }
+
+    fn begin_drag(self, event: &PointerEvent) {
+        if let (Some(place), Some(canvas)) = (self.place_of(event), self.canvas.get_untracked()) {
             let _ = canvas.set_pointer_capture(event.pointer_id());
-            drag.set(Some((place, place)));
+            self.drag.set(Some((place, place)));
         }
-    };
-    let moved = move |event: PointerEvent| {
-        let Some(place) = at(event.client_x(), event.client_y()) else {
+    }
+
+    /// Moves the disk during a drag, else marks the node under the pointer.
+    fn follow_pointer(self, event: &PointerEvent) {
+        let Some(place) = self.place_of(event) else {
             return;
         };
-        match drag.get_untracked() {
+        match self.drag.get_untracked() {
             Some((from, last)) => {
-                drag.set(Some((from, place)));
-                scene.view.update(|view| *view = view.dragged(last, place));
+                self.drag.set(Some((from, place)));
+                self.move_view(last, place);
             }
-            None => hover.set(nearest(place)),
+            None => self.hover.set(self.nearest(place)),
         }
-    };
-    let up = move |event: PointerEvent| {
-        let began = drag.get_untracked();
-        drag.set(None);
-        let (Some((from, _)), Some(to)) = (began, at(event.client_x(), event.client_y())) else {
+    }
+
+    /// Ends a drag; one that did not move is a click and selects the node under the pointer.
+    fn end_drag(self, event: &PointerEvent) {
+        let began = self.drag.get_untracked();
+        self.drag.set(None);
+        let (Some((from, _)), Some(to)) = (began, self.place_of(event)) else {
             return;
         };
         if (from[0] - to[0]).hypot(from[1] - to[1]) < STILL
-            && let (Some(node), Some(tree)) = (nearest(to), untrack(|| workspace.shown()))
+            && let (Some(node), Some(tree)) = (self.nearest(to), untrack(|| self.workspace.shown()))
         {
-            workspace.select(&tree.node(node).id);
+            self.workspace.select(&tree.node(node).id);
         }
-    };
-    // Without Ctrl or Cmd, the wheel scrolls the page as usual.
-    let wheel = move |event: WheelEvent| {
+    }
+
+    /// Zooms with Ctrl or Cmd; without them, the wheel scrolls the page as usual.
+    fn turn_wheel(self, event: &WheelEvent) {
         if event.ctrl_key() || event.meta_key() {
             event.prevent_default();
-            let by = (-event.delta_y() / 300.0).exp();
-            scene.view.update(|view| *view = view.zoomed(by));
+            self.zoom((-event.delta_y() / 300.0).exp());
         }
-    };
-    let key = move |event: ev::KeyboardEvent| {
+    }
+
+    fn press_key(self, event: &KeyboardEvent) {
         const STEP: f64 = 0.12;
-        let change = |by: Place| {
-            scene
-                .view
-                .update(|view| *view = view.dragged([0.0, 0.0], by));
-        };
+        const ZOOM: f64 = 1.4;
+        let shift = |by: Place| self.move_view([0.0, 0.0], by);
         match event.key().as_str() {
-            "ArrowLeft" => change([STEP, 0.0]),
-            "ArrowRight" => change([-STEP, 0.0]),
-            "ArrowUp" => change([0.0, -STEP]),
-            "ArrowDown" => change([0.0, STEP]),
-            "+" | "=" => scene.view.update(|view| *view = view.zoomed(1.4)),
-            "-" => scene.view.update(|view| *view = view.zoomed(1.0 / 1.4)),
-            "0" => scene.view.set(View::default()),
+            "ArrowLeft" => shift([STEP, 0.0]),
+            "ArrowRight" => shift([-STEP, 0.0]),
+            "ArrowUp" => shift([0.0, -STEP]),
+            "ArrowDown" => shift([0.0, STEP]),
+            "+" | "=" => self.zoom(ZOOM),
+            "-" => self.zoom(1.0 / ZOOM),
+            "0" => self.scene.view.set(View::default()),
             _ => return,
         }
         event.prevent_default();
-    };
-    let to_photo = move |_| {
+    }
+
+    fn move_view(self, from: Place, to: Place) {
+        let view = self.scene.view;
+        view.update(|view| *view = view.dragged(from, to));
+    }
+
+    fn zoom(self, by: f64) {
+        self.scene.view.update(|view| *view = view.zoomed(by));
+    }
+
+    fn centre_photo(self) {
+        let scene = self.scene;
         let photo = scene
             .drawn
             .with_untracked(|d| d.as_ref().and_then(|d| d.photo));
         if let Some(photo) = photo {
             scene.view.update(|view| *view = view.centred(photo));
         }
-    };
-    let named = move || {
-        let (node, tree) = (hover.get()?, workspace.shown()?);
-        Some(tree.name(node).to_owned())
-    };
-    view! {
-        <div class="disk">
-            <canvas
-                class="disk-canvas"
-                node_ref=canvas
-                tabindex="0"
-                role="application"
-                aria-label="The concepts in a disk, the root in the middle. Arrow keys move it, plus and minus enlarge it, zero puts it back. The list below says what lies nearest to the photo."
-                data-testid="disk"
-                on:pointerdown=down
-                on:pointermove=moved
-                on:pointerup=up
-                on:pointercancel=move |_| drag.set(None)
-                on:pointerleave=move |_| hover.set(None)
-                on:wheel=wheel
-                on:keydown=key
-            ></canvas>
-            <p class="disk-hover" aria-hidden="true">{named}</p>
-            <div class="disk-keys">
-                <button class="button is-quiet is-small" type="button" aria-label="Enlarge"
-                    on:click=move |_| scene.view.update(|view| *view = view.zoomed(1.6))>
-                    "+"
-                </button>
-                <button class="button is-quiet is-small" type="button" aria-label="Make smaller"
-                    on:click=move |_| scene.view.update(|view| *view = view.zoomed(1.0 / 1.6))>
-                    "−"
-                </button>
-                <button class="button is-quiet is-small" type="button" on:click=to_photo>
-                    "To the photo"
-                </button>
-                <button class="button is-quiet is-small" type="button"
-                    on:click=move |_| scene.view.set(View::default())>
-                    "To the root"
-                </button>
-            </div>
-        </div>
     }
 }
 

@@ -112,21 +112,9 @@ pub fn FolderTable() -> impl IntoView {
     let workspace = use_workspace();
     let progress = Memo::new(move |_| folder.batch.with(Batch::progress));
     let some = move || progress.get().1 > 0;
-    let said = move || {
-        let (done, all) = progress.get();
-        if done < all {
-            format!("{done} of {all} read")
-        } else {
-            format!("All {all} read")
-        }
-    };
     let left_out = move || match folder.batch.with(|batch| batch.left_out) {
         0 => None,
         n => Some(format!("{n} more photos were left out.")),
-    };
-    let csv = move |_| {
-        let text = folder.batch.with_untracked(Batch::to_csv);
-        save_text(&text, "espalier.csv", "text/csv");
     };
     let ids = Memo::new(move |_| {
         folder
@@ -136,19 +124,7 @@ pub fn FolderTable() -> impl IntoView {
     view! {
         <Show when=some>
             <section class="sheet" aria-labelledby="folder-title" data-testid="folder">
-                <div class="sheet-head">
-                    <h2 id="folder-title">"Your photos"</h2>
-                    <p class="note" role="status" data-testid="folder-progress">{said}</p>
-                    <progress
-                        class="bar"
-                        aria-label="Photos read"
-                        max=move || progress.get().1.to_string()
-                        value=move || progress.get().0.to_string()
-                    ></progress>
-                    <button class="button is-quiet" type="button" data-testid="csv" on:click=csv>
-                        "Save as CSV"
-                    </button>
-                </div>
+                {head(folder, progress)}
                 <p class="note">{left_out}</p>
                 <div class="table-scroll" tabindex="0" role="group" aria-labelledby="folder-title">
                     <table class="table">
@@ -169,6 +145,37 @@ pub fn FolderTable() -> impl IntoView {
                 </div>
             </section>
         </Show>
+    }
+}
+
+/// The head of the table: the number of photos read, of how many, and the button that saves them.
+fn head(folder: Folder, progress: Memo<(usize, usize)>) -> impl IntoView {
+    let said = move || {
+        let (done, all) = progress.get();
+        if done < all {
+            format!("{done} of {all} read")
+        } else {
+            format!("All {all} read")
+        }
+    };
+    let csv = move |_| {
+        let text = folder.batch.with_untracked(Batch::to_csv);
+        save_text(&text, "espalier.csv", "text/csv");
+    };
+    view! {
+        <div class="sheet-head">
+            <h2 id="folder-title">"Your photos"</h2>
+            <p class="note" role="status" data-testid="folder-progress">{said}</p>
+            <progress
+                class="bar"
+                aria-label="Photos read"
+                max=move || progress.get().1.to_string()
+                value=move || progress.get().0.to_string()
+            ></progress>
+            <button class="button is-quiet" type="button" data-testid="csv" on:click=csv>
+                "Save as CSV"
+            </button>
+        </div>
     }
 }
 

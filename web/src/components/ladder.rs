@@ -18,7 +18,7 @@ pub fn Ladder(
     #[prop(optional)]
     part: bool,
 ) -> impl IntoView {
-    let (controller, workspace) = (use_controller(), use_workspace());
+    let workspace = use_workspace();
     let beyond = beyond_evidence(&result);
     let any_beyond = beyond.contains(&true);
     let reach = reaches(&result.ladder);
@@ -34,65 +34,19 @@ pub fn Ladder(
         .zip(beyond)
         .enumerate()
         .map(|(place, ((rung, reach), beyond))| {
-            let numbers = format!(
-                "radius {:.3} · similarity {:.3}",
-                rung.radius, rung.similarity
-            );
-            let (text_id, rung_id) = if part {
-                ("part-rung-text", "part-rung")
-            } else {
-                ("rung-text", "rung")
+            let branch = Branch {
+                place,
+                rung,
+                reach,
+                beyond,
             };
-            let hidden =
-                move || !shows.with(|shows| shows.get(place).copied().unwrap_or(true));
-            let node = rung.node.clone();
-            view! {
-                <li
-                    class="rung"
-                    class:is-beyond=beyond
-                    class:is-last=move || shows.with(|s| s.iter().rposition(|on| *on) == Some(place))
-                    hidden=hidden
-                    data-testid=rung_id
-                    data-radius=rung.radius.to_string()
-                    data-similarity=rung.similarity.to_string()
-                    style=("--reach", format!("{reach:.3}"))
-                    style=("--place", place.to_string())
-                >
-                    <span class="rung-text" data-testid=text_id>{rung.text}</span>
-                    {beyond.then(|| view! { <span class="visually-hidden">" (a guess)"</span> })}
-                    <Show when=move || controller.numbers.get()>
-                        <span class="rung-numbers">{numbers.clone()}</span>
-                    </Show>
-                    {node
-                        .filter(|_| !part)
-                        .map(|node| {
-                            view! {
-                                <button
-                                    class="rung-place"
-                                    type="button"
-                                    on:click=move |_| workspace.show(&node)
-                                >
-                                    <span class="visually-hidden">"Show in the tree"</span>
-                                    <span aria-hidden="true">"in the tree"</span>
-                                </button>
-                            }
-                        })}
-                </li>
-            }
+            row(branch, part, shows)
         })
         .collect_view();
     let label = if part {
         "Captions of the part, from general to specific"
     } else {
         "Captions from general to specific"
-    };
-    let key = move || match folded() {
-        0 if any_beyond => {
-            Some("Hollow leaves are guesses: they say more than the evidence carries.".to_owned())
-        }
-        0 => None,
-        1 => Some("One more specific caption is folded away.".to_owned()),
-        n => Some(format!("{n} more specific captions are folded away.")),
     };
     view! {
         <ol
@@ -102,7 +56,82 @@ pub fn Ladder(
         >
             {rows}
         </ol>
-        <p class="ladder-key">{key}</p>
+        <p class="ladder-key">{move || key_words(folded(), any_beyond)}</p>
+    }
+}
+
+/// A rung and the shape of its branch.
+struct Branch {
+    /// Index in the ladder.
+    place: usize,
+    rung: Rung,
+    /// Length in [0, 1].
+    reach: f64,
+    /// Whether the rung is more specific than the evidence supports.
+    beyond: bool,
+}
+
+/// One rung; `shows` says of all rungs whether the dial shows them.
+fn row(branch: Branch, part: bool, shows: Memo<Vec<bool>>) -> impl IntoView {
+    let Branch {
+        place,
+        rung,
+        reach,
+        beyond,
+    } = branch;
+    let controller = use_controller();
+    let numbers = format!(
+        "radius {:.3} · similarity {:.3}",
+        rung.radius, rung.similarity
+    );
+    let (text_id, rung_id) = if part {
+        ("part-rung-text", "part-rung")
+    } else {
+        ("rung-text", "rung")
+    };
+    let hidden = move || !shows.with(|shows| shows.get(place).copied().unwrap_or(true));
+    view! {
+        <li
+            class="rung"
+            class:is-beyond=beyond
+            class:is-last=move || shows.with(|s| s.iter().rposition(|on| *on) == Some(place))
+            hidden=hidden
+            data-testid=rung_id
+            data-radius=rung.radius.to_string()
+            data-similarity=rung.similarity.to_string()
+            style=("--reach", format!("{reach:.3}"))
+            style=("--place", place.to_string())
+        >
+            <span class="rung-text" data-testid=text_id>{rung.text}</span>
+            {beyond.then(|| view! { <span class="visually-hidden">" (a guess)"</span> })}
+            <Show when=move || controller.numbers.get()>
+                <span class="rung-numbers">{numbers.clone()}</span>
+            </Show>
+            {rung.node.filter(|_| !part).map(tree_button)}
+        </li>
+    }
+}
+
+/// The button that shows the node of a rung in the tree.
+fn tree_button(node: String) -> impl IntoView {
+    let workspace = use_workspace();
+    view! {
+        <button class="rung-place" type="button" on:click=move |_| workspace.show(&node)>
+            <span class="visually-hidden">"Show in the tree"</span>
+            <span aria-hidden="true">"in the tree"</span>
+        </button>
+    }
+}
+
+/// Explains the ladder: the number of rungs that the dial hides, or else what hollow leaves mean.
+fn key_words(folded: usize, any_beyond: bool) -> Option<String> {
+    match folded {
+        0 if any_beyond => {
+            Some("Hollow leaves are guesses: they say more than the evidence carries.".to_owned())
+        }
+        0 => None,
+        1 => Some("One more specific caption is folded away.".to_owned()),
+        n => Some(format!("{n} more specific captions are folded away.")),
     }
 }
 

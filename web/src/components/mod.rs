@@ -25,6 +25,7 @@ mod status;
 mod storage_panel;
 mod take;
 mod tree;
+mod tree_rows;
 mod tree_search;
 mod walk;
 mod which_tree;

@@ -7,7 +7,7 @@ use espalier_core::taxonomy::Taxonomy;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
-use web_sys::HtmlInputElement;
+use web_sys::{Event, HtmlInputElement};
 
 use super::which_tree::choose;
 use crate::keep::{keep, kept};
@@ -15,7 +15,7 @@ use crate::load::progress::in_megabytes;
 use crate::messages::ask::{Ask, AskAnswer, Which};
 use crate::state::outline::Outline;
 use crate::ui_error::UiError;
-use crate::workspace::use_workspace;
+use crate::workspace::{Workspace, use_workspace};
 
 /// Key of the text in the browser's storage.
 const KEY: &str = "espalier-own-tree";
@@ -29,70 +29,7 @@ const EXAMPLE: &str = "tableware\n  cup\n  plate\n  bowl\nvehicle\n  car\n  bicy
 /// The fold with the field.
 #[component]
 pub fn OwnTree() -> impl IntoView {
-    let workspace = use_workspace();
-    let controller = workspace.controller;
-    let text = RwSignal::new(kept(KEY).unwrap_or_default());
-    let busy = RwSignal::new(None::<(u64, u64)>);
-    let error = RwSignal::new(None::<UiError>);
-    let size = move || controller.session.with(|session| session.plan.text);
-    let plant = move |_| {
-        let given = text.get_untracked();
-        error.set(None);
-        busy.set(Some((0, 0)));
-        spawn_local(async move {
-            let report = Rc::new(move |loaded, total| busy.set(Some((loaded, total))));
-            let ask = Ask::Plant {
-                text: given.clone(),
-            };
-            let told = controller.ask(ask, None, report).await;
-            busy.set(None);
-            let tree = told.and_then(|told| match told {
-                AskAnswer::Planted { tsv } => {
-                    Taxonomy::from_tsv(&tsv).map_err(|e| UiError::from(&e))
-                }
-                _ => Err(UiError::mixed_versions("another answer than was asked for")),
-            });
-            match tree {
-                Ok(tree) => {
-                    keep(
-                        KEY,
-                        Some(given.as_str()).filter(|given| given.len() <= ROOM),
-                    );
-                    let tree = Arc::new(tree);
-                    let outline = Outline::new(&tree);
-                    workspace.own.set(Some(tree));
-                    choose(workspace, Which::Bundle);
-                    choose(workspace, Which::Own);
-                    workspace.outline.set(outline);
-                }
-                Err(failed) => error.set(Some(failed)),
-            }
-        });
-    };
-    let from_file = move |event: web_sys::Event| {
-        let input = event
-            .target()
-            .and_then(|t| t.dyn_into::<HtmlInputElement>().ok());
-        let file = input
-            .and_then(|input| input.files())
-            .and_then(|files| files.get(0));
-        if let Some(file) = file {
-            spawn_local(async move {
-                if let Ok(read) = JsFuture::from(file.text()).await {
-                    text.set(read.as_string().unwrap_or_default());
-                }
-            });
-        }
-    };
-    let doing = move || {
-        busy.get().map(|(loaded, total)| match total {
-            0 => "Reading it…".to_owned(),
-            total if total < 10_000 => format!("{loaded} of {total} names"),
-            total => format!("{} of {}", in_megabytes(loaded), in_megabytes(total)),
-        })
-    };
-    let ready = move || controller.is_ready();
-    let cannot = move || busy.get().is_some() || text.with(|t| t.trim().is_empty()) || !ready();
+    let form = Form::new(use_workspace());
     view! {
         <details class="fold" data-testid="own-tree">
             <summary>"Bring your own tree"</summary>
@@ -101,71 +38,19 @@ pub fn OwnTree() -> impl IntoView {
                     "One name a line, what belongs below it indented; or lineages as CSV; or Newick. \
                      It is read and embedded here, and kept in this browser only."
                 </p>
-                <label class="field">
-                    <span class="field-name">"Your tree"</span>
-                    <textarea
-                        class="input is-code"
-                        rows="7"
-                        spellcheck="false"
-                        aria-describedby="own-tree-help"
-                        placeholder=EXAMPLE
-                        data-testid="own-tree-text"
-                        prop:value=text
-                        on:input:target=move |event| text.set(event.target().value())
-                    ></textarea>
-                </label>
-                <div class="node-actions">
-                    <button
-                        class="button is-small"
-                        type="button"
-                        disabled=cannot
-                        data-testid="plant"
-                        on:click=plant
-                    >
-                        {move || match size() {
-                            0 => "Plant it".to_owned(),
-                            bytes => format!("Plant it (fetches {} once)", in_megabytes(bytes)),
-                        }}
-                    </button>
-                    <label class="button is-quiet is-small">
-                        <input
-                            class="visually-hidden"
-                            type="file"
-                            accept=".txt,.csv,.tsv,.nwk,.newick,.tree,text/*"
-                            on:change=from_file
-                        />
-                        <span>"From a file"</span>
-                    </label>
-                    <button
-                        class="button is-quiet is-small"
-                        type="button"
-                        on:click=move |_| text.set(EXAMPLE.to_owned())
-                    >
-                        "An example"
-                    </button>
-                    <button
-                        class="button is-quiet is-small"
-                        type="button"
-                        on:click=move |_| {
-                            keep(KEY, None);
-                            text.set(String::new());
-                            choose(workspace, Which::Bundle);
-                            workspace.own.set(None);
-                        }
-                    >
-                        "Forget it"
-                    </button>
-                </div>
+                {text_field(form.text)}
+                <div class="node-actions">{plant_button(form)} {other_actions(form)}</div>
                 <p class="note" role="status" data-testid="plant-status">
                     {move || {
-                        doing()
+                        form.progress()
                             .or_else(|| {
-                                (!ready()).then(|| "Load the model or give a photo first.".to_owned())
+                                (!form.is_ready())
+                                    .then(|| "Load the model or give a photo first.".to_owned())
                             })
                     }}
                 </p>
                 {move || {
-                    error
+                    form.error
                         .get()
                         .map(|e| {
                             view! {
@@ -175,5 +60,176 @@ pub fn OwnTree() -> impl IntoView {
                 }}
             </div>
         </details>
+    }
+}
+
+/// The field for the text of the tree.
+fn text_field(text: RwSignal<String>) -> impl IntoView {
+    view! {
+        <label class="field">
+            <span class="field-name">"Your tree"</span>
+            <textarea
+                class="input is-code"
+                rows="7"
+                spellcheck="false"
+                aria-describedby="own-tree-help"
+                placeholder=EXAMPLE
+                data-testid="own-tree-text"
+                prop:value=text
+                on:input:target=move |event| text.set(event.target().value())
+            ></textarea>
+        </label>
+    }
+}
+
+/// The button that has the tree read. It names the size of the text encoder while that has to be
+/// fetched.
+fn plant_button(form: Form) -> impl IntoView {
+    let session = form.workspace.controller.session;
+    let size = move || session.with(|session| session.plan.text);
+    view! {
+        <button
+            class="button is-small"
+            type="button"
+            disabled=move || form.is_blocked()
+            data-testid="plant"
+            on:click=move |_| form.plant()
+        >
+            {move || match size() {
+                0 => "Plant it".to_owned(),
+                bytes => format!("Plant it (fetches {} once)", in_megabytes(bytes)),
+            }}
+        </button>
+    }
+}
+
+/// The buttons that fill and empty the field.
+fn other_actions(form: Form) -> impl IntoView {
+    view! {
+        <label class="button is-quiet is-small">
+            <input
+                class="visually-hidden"
+                type="file"
+                accept=".txt,.csv,.tsv,.nwk,.newick,.tree,text/*"
+                on:change=move |event| form.read_file(&event)
+            />
+            <span>"From a file"</span>
+        </label>
+        <button
+            class="button is-quiet is-small"
+            type="button"
+            on:click=move |_| form.text.set(EXAMPLE.to_owned())
+        >
+            "An example"
+        </button>
+        <button class="button is-quiet is-small" type="button" on:click=move |_| form.forget()>
+            "Forget it"
+        </button>
+    }
+}
+
+/// The text and what became of it; cheap to copy.
+#[derive(Clone, Copy)]
+struct Form {
+    workspace: Workspace,
+    text: RwSignal<String>,
+    /// Progress while the tree is read, as done and total.
+    busy: RwSignal<Option<(u64, u64)>>,
+    error: RwSignal<Option<UiError>>,
+}
+
+impl Form {
+    /// Creates the form with the text stored in this browser.
+    fn new(workspace: Workspace) -> Self {
+        Self {
+            workspace,
+            text: RwSignal::new(kept(KEY).unwrap_or_default()),
+            busy: RwSignal::new(None),
+            error: RwSignal::new(None),
+        }
+    }
+
+    fn is_ready(self) -> bool {
+        self.workspace.controller.is_ready()
+    }
+
+    /// Returns whether the text cannot be sent now.
+    fn is_blocked(self) -> bool {
+        self.busy.get().is_some()
+            || self.text.with(|text| text.trim().is_empty())
+            || !self.is_ready()
+    }
+
+    /// Describes the progress; `None` if no tree is being read.
+    fn progress(self) -> Option<String> {
+        self.busy.get().map(|(loaded, total)| match total {
+            0 => "Reading it…".to_owned(),
+            total if total < 10_000 => format!("{loaded} of {total} names"),
+            total => format!("{} of {}", in_megabytes(loaded), in_megabytes(total)),
+        })
+    }
+
+    /// Has the text read and embedded by the engine, then shows the tree or the error.
+    fn plant(self) {
+        let controller = self.workspace.controller;
+        let given = self.text.get_untracked();
+        self.error.set(None);
+        self.busy.set(Some((0, 0)));
+        spawn_local(async move {
+            let report = Rc::new(move |loaded, total| self.busy.set(Some((loaded, total))));
+            let ask = Ask::Plant {
+                text: given.clone(),
+            };
+            let told = controller.ask(ask, None, report).await;
+            self.busy.set(None);
+            match told.and_then(planted) {
+                Ok(tree) => self.show(&given, tree),
+                Err(failed) => self.error.set(Some(failed)),
+            }
+        });
+    }
+
+    /// Stores the text, unless it is too long, and shows its tree.
+    fn show(self, text: &str, tree: Taxonomy) {
+        keep(KEY, Some(text).filter(|text| text.len() <= ROOM));
+        let tree = Arc::new(tree);
+        let outline = Outline::new(&tree);
+        self.workspace.own.set(Some(tree));
+        choose(self.workspace, Which::Bundle);
+        choose(self.workspace, Which::Own);
+        self.workspace.outline.set(outline);
+    }
+
+    /// Puts the content of the chosen file into the field.
+    fn read_file(self, event: &Event) {
+        let input = event
+            .target()
+            .and_then(|t| t.dyn_into::<HtmlInputElement>().ok());
+        let file = input
+            .and_then(|input| input.files())
+            .and_then(|files| files.get(0));
+        if let Some(file) = file {
+            spawn_local(async move {
+                if let Ok(read) = JsFuture::from(file.text()).await {
+                    self.text.set(read.as_string().unwrap_or_default());
+                }
+            });
+        }
+    }
+
+    /// Removes the tree from the page and its text from the browser.
+    fn forget(self) {
+        keep(KEY, None);
+        self.text.set(String::new());
+        choose(self.workspace, Which::Bundle);
+        self.workspace.own.set(None);
+    }
+}
+
+/// Parses the engine's answer to [`Ask::Plant`].
+fn planted(told: AskAnswer) -> Result<Taxonomy, UiError> {
+    match told {
+        AskAnswer::Planted { tsv } => Taxonomy::from_tsv(&tsv).map_err(|e| UiError::from(&e)),
+        _ => Err(UiError::mixed_versions("another answer than was asked for")),
     }
 }

@@ -189,64 +189,27 @@ fn PartBox(
     /// The selected part.
     picked: Picked,
 ) -> impl IntoView {
-    let sheet = NodeRef::<Div>::new();
     let handle = NodeRef::<Div>::new();
-    // Start of a drag, and the box that it moves if it started inside one.
-    let drag = RwSignal::new(None::<((f64, f64), Option<Region>)>);
+    let sheet = Sheet {
+        picked,
+        element: NodeRef::new(),
+        drag: RwSignal::new(None),
+    };
     Effect::new(move |_| {
         if let Some(handle) = handle.get() {
             let _ = handle.focus();
         }
     });
-    let at = move |event: &PointerEvent| -> Option<(f64, f64)> {
-        let element: Element = sheet.get_untracked()?.into();
-        let area = element.get_bounding_client_rect();
-        let x = (f64::from(event.client_x()) - area.left()) / area.width().max(1.0);
-        let y = (f64::from(event.client_y()) - area.top()) / area.height().max(1.0);
-        Some((x, y))
-    };
-    let down = move |event: PointerEvent| {
-        event.prevent_default();
-        let Some(point) = at(&event) else { return };
-        if let Some(element) = sheet.get_untracked() {
-            let _ = element.set_pointer_capture(event.pointer_id());
-        }
-        let inside = picked
-            .region
-            .get_untracked()
-            .filter(|r| (r.x1..r.x2).contains(&point.0) && (r.y1..r.y2).contains(&point.1));
-        drag.set(Some((point, inside)));
-    };
-    let moved = move |event: PointerEvent| {
-        let (Some((from, inside)), Some(to)) = (drag.get_untracked(), at(&event)) else {
-            return;
-        };
-        picked.region.set(Some(match inside {
-            Some(region) => region.moved(to.0 - from.0, to.1 - from.1),
-            None => Region::between(from, to),
-        }));
-    };
-    let key = move |event: KeyboardEvent| {
-        let Some(region) = picked.region.get_untracked() else {
-            return;
-        };
-        if event.key() == "Escape" {
-            picked.clear();
-        } else if let Some(next) = region.key(&event.key(), event.shift_key()) {
-            event.prevent_default();
-            picked.region.set(Some(next));
-        }
-    };
     let region = move || picked.region.get().unwrap_or_default();
     let share = |v: f64| format!("{:.2}%", v * 100.0);
     view! {
         <div
             class="part-sheet"
-            node_ref=sheet
-            on:pointerdown=down
-            on:pointermove=moved
-            on:pointerup=move |_| drag.set(None)
-            on:pointercancel=move |_| drag.set(None)
+            node_ref=sheet.element
+            on:pointerdown=move |event| sheet.begin_drag(&event)
+            on:pointermove=move |event| sheet.follow_drag(&event)
+            on:pointerup=move |_| sheet.drag.set(None)
+            on:pointercancel=move |_| sheet.drag.set(None)
         >
             <div
                 class="part-box"
@@ -261,12 +224,76 @@ fn PartBox(
                     )
                 }
                 data-testid="part-box"
-                on:keydown=key
+                on:keydown=move |event| press_key(picked, &event)
                 style:left=move || share(region().x1)
                 style:top=move || share(region().y1)
                 style:width=move || share(region().x2 - region().x1)
                 style:height=move || share(region().y2 - region().y1)
             ></div>
         </div>
+    }
+}
+
+/// Moves or resizes the box; Escape ends the selection.
+fn press_key(picked: Picked, event: &KeyboardEvent) {
+    let Some(region) = picked.region.get_untracked() else {
+        return;
+    };
+    if event.key() == "Escape" {
+        picked.clear();
+    } else if let Some(next) = region.key(&event.key(), event.shift_key()) {
+        event.prevent_default();
+        picked.region.set(Some(next));
+    }
+}
+
+/// A point on the photo, in fractions of its width and height.
+type Point = (f64, f64);
+
+/// The sheet over the photo, on which the pointer draws and moves the box; cheap to copy.
+#[derive(Clone, Copy)]
+struct Sheet {
+    picked: Picked,
+    element: NodeRef<Div>,
+    /// Start of a drag, and the box that it moves if it started inside one.
+    drag: RwSignal<Option<(Point, Option<Region>)>>,
+}
+
+impl Sheet {
+    /// Returns the position of the pointer on the photo.
+    fn point_of(self, event: &PointerEvent) -> Option<Point> {
+        let element: Element = self.element.get_untracked()?.into();
+        let area = element.get_bounding_client_rect();
+        let x = (f64::from(event.client_x()) - area.left()) / area.width().max(1.0);
+        let y = (f64::from(event.client_y()) - area.top()) / area.height().max(1.0);
+        Some((x, y))
+    }
+
+    fn begin_drag(self, event: &PointerEvent) {
+        event.prevent_default();
+        let Some(point) = self.point_of(event) else {
+            return;
+        };
+        if let Some(element) = self.element.get_untracked() {
+            let _ = element.set_pointer_capture(event.pointer_id());
+        }
+        let inside = self
+            .picked
+            .region
+            .get_untracked()
+            .filter(|r| (r.x1..r.x2).contains(&point.0) && (r.y1..r.y2).contains(&point.1));
+        self.drag.set(Some((point, inside)));
+    }
+
+    /// Moves the box during a drag that started inside it, else draws a new one.
+    fn follow_drag(self, event: &PointerEvent) {
+        let (Some((from, inside)), Some(to)) = (self.drag.get_untracked(), self.point_of(event))
+        else {
+            return;
+        };
+        self.picked.region.set(Some(match inside {
+            Some(region) => region.moved(to.0 - from.0, to.1 - from.1),
+            None => Region::between(from, to),
+        }));
     }
 }

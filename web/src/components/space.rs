@@ -8,9 +8,10 @@ use wasm_bindgen_futures::spawn_local;
 use super::disk::DiskView;
 use super::scene::{Drawn, Scene};
 use super::walk::WalkView;
-use crate::messages::ask::{Ask, AskAnswer};
+use crate::messages::ask::{Ask, AskAnswer, Which};
+use crate::messages::photo_id::PhotoId;
 use crate::state::view::View;
-use crate::workspace::use_workspace;
+use crate::workspace::{Workspace, use_workspace};
 
 /// The panel.
 #[component]
@@ -30,6 +31,43 @@ pub fn SpacePanel() -> impl IntoView {
             .get()
             .map(|placed| (placed.photo, placed.tree))
     });
+    follow_positions(workspace, scene, about);
+    follow_walk(workspace, scene, about);
+    let kept = move || {
+        scene
+            .drawn
+            .with(|drawn| drawn.as_ref().map(|drawn| kept_words(drawn.kept)))
+    };
+    view! {
+        <section class="sheet" aria-labelledby="space-title" data-testid="space-panel">
+            <div class="sheet-head">
+                <h2 id="space-title">"The space"</h2>
+            </div>
+            <Show
+                when=move || scene.drawn.with(Option::is_some)
+                fallback=|| {
+                    view! {
+                        <p class="note">
+                            "Once a photo is read, this shows it among the concepts: broad ones near the middle, narrow ones far out."
+                        </p>
+                    }
+                }
+            >
+                <DiskView scene />
+                <p class="note">{kept}</p>
+                <Near scene />
+                <Factors />
+                <WalkView scene />
+            </Show>
+        </section>
+    }
+}
+
+/// The photo and the tree that the scene is about.
+type About = Memo<Option<(PhotoId, Which)>>;
+
+/// Asks for the positions of the nodes and the photo whenever photo or tree change.
+fn follow_positions(workspace: Workspace, scene: Scene, about: About) {
     Effect::new(move |_| {
         let Some((photo, tree)) = about.get() else {
             return;
@@ -57,6 +95,10 @@ pub fn SpacePanel() -> impl IntoView {
             }
         });
     });
+}
+
+/// Asks for the walk whenever photo, tree or target change.
+fn follow_walk(workspace: Workspace, scene: Scene, about: About) {
     Effect::new(move |_| {
         let (about, to) = (about.get(), scene.to.get());
         let Some((from, tree)) = about else { return };
@@ -69,39 +111,14 @@ pub fn SpacePanel() -> impl IntoView {
             }
         });
     });
-    let kept = move || {
-        scene.drawn.with(|drawn| {
-            drawn.as_ref().map(|drawn| {
-                format!(
-                    "Distances to the centre are true. Directions are two out of many and keep {:.0} percent of what tells concepts apart.",
-                    drawn.kept * 100.0
-                )
-            })
-        })
-    };
-    view! {
-        <section class="sheet" aria-labelledby="space-title" data-testid="space-panel">
-            <div class="sheet-head">
-                <h2 id="space-title">"The space"</h2>
-            </div>
-            <Show
-                when=move || scene.drawn.with(Option::is_some)
-                fallback=|| {
-                    view! {
-                        <p class="note">
-                            "Once a photo is read, this shows it among the concepts: broad ones near the middle, narrow ones far out."
-                        </p>
-                    }
-                }
-            >
-                <DiskView scene />
-                <p class="note">{kept}</p>
-                <Near scene />
-                <Factors />
-                <WalkView scene />
-            </Show>
-        </section>
-    }
+}
+
+/// Says how much of the space two dimensions keep.
+fn kept_words(kept: f64) -> String {
+    format!(
+        "Distances to the centre are true. Directions are two out of many and keep {:.0} percent of what tells concepts apart.",
+        kept * 100.0
+    )
 }
 
 /// Number of nearest concepts shown.

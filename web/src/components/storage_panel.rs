@@ -15,53 +15,24 @@ pub fn StoragePanel(
     controller: AppController,
 ) -> impl IntoView {
     let found = RwSignal::new(Kept::default());
-    let look = move || spawn_local(async move { found.set(kept::look().await) });
     Effect::new(move |_| {
         let ready = controller
             .session
             .with(|session| matches!(session.engine, Engine::Ready(_)));
         if ready {
             // Requests persistent storage once there is data worth keeping.
-            spawn_local(async move {
-                kept::make_lasting().await;
-                found.set(kept::look().await);
-            });
+            look_after(kept::make_lasting, found);
         } else {
-            look();
+            look(found);
         }
     });
-    let empty = move || found.with(|kept| kept.models.is_empty() && !kept.program);
-    let delete_models = move |_| {
-        spawn_local(async move {
-            kept::delete_models().await;
-            found.set(kept::look().await);
-        });
-    };
-    let delete_all = move |_| {
-        spawn_local(async move {
-            kept::delete_all().await;
-            found.set(kept::look().await);
-        });
-    };
     view! {
-        <details class="kept" data-testid="kept" on:toggle=move |_| look()>
+        <details class="kept" data-testid="kept" on:toggle=move |_| look(found)>
             <summary>"What this browser keeps"</summary>
             <div class="kept-body">
                 <p data-testid="kept-sum" role="status">{move || found.with(sum)}</p>
                 <ul>
-                    {move || {
-                        found
-                            .with(|kept| {
-                                kept.models
-                                    .iter()
-                                    .map(|(folder, bytes)| {
-                                        let name = folder.rsplit('/').next().unwrap_or(folder);
-                                        format!("Model “{name}”, {}", in_megabytes(*bytes))
-                                    })
-                                    .map(|line| view! { <li data-testid="kept-model">{line}</li> })
-                                    .collect_view()
-                            })
-                    }}
+                    {move || found.with(model_lines)}
                     {move || {
                         found
                             .with(|kept| kept.program)
@@ -70,28 +41,61 @@ pub fn StoragePanel(
                             })
                     }}
                 </ul>
-                <div class="kept-actions">
-                    <button
-                        class="button is-quiet"
-                        type="button"
-                        data-testid="delete-models"
-                        prop:disabled=move || found.with(|kept| kept.models.is_empty())
-                        on:click=delete_models
-                    >
-                        "Delete the models"
-                    </button>
-                    <button
-                        class="button is-quiet"
-                        type="button"
-                        data-testid="delete-all"
-                        prop:disabled=empty
-                        on:click=delete_all
-                    >
-                        "Delete everything"
-                    </button>
-                </div>
+                {buttons(found)}
             </div>
         </details>
+    }
+}
+
+/// Reads what is stored into `found`.
+fn look(found: RwSignal<Kept>) {
+    spawn_local(async move { found.set(kept::look().await) });
+}
+
+/// Changes what is stored, then reads it into `found`.
+fn look_after<Change: Future>(change: impl FnOnce() -> Change + 'static, found: RwSignal<Kept>) {
+    spawn_local(async move {
+        change().await;
+        found.set(kept::look().await);
+    });
+}
+
+/// Lists the stored models with their sizes.
+fn model_lines(kept: &Kept) -> impl IntoView + use<> {
+    kept.models
+        .iter()
+        .map(|(folder, bytes)| {
+            let name = folder.rsplit('/').next().unwrap_or(folder);
+            format!("Model “{name}”, {}", in_megabytes(*bytes))
+        })
+        .map(|line| view! { <li data-testid="kept-model">{line}</li> })
+        .collect_view()
+}
+
+/// The buttons that delete the models or everything.
+fn buttons(found: RwSignal<Kept>) -> impl IntoView {
+    let empty = move || found.with(|kept| kept.models.is_empty() && !kept.program);
+    view! {
+        <div class="kept-actions">
+            <button
+                class="button is-quiet"
+                type="button"
+                data-testid="delete-models"
+                prop:disabled=move || found.with(|kept| kept.models.is_empty())
+                on:click=move |_| look_after(kept::delete_models, found)
+            >
+                "Delete the models"
+            </button>
+            <button
+                class="button is-quiet"
+                type="button"
+                data-testid="delete-all"
+                prop:disabled=empty
+                on:click=move |_| look_after(kept::delete_all, found)
+            >
+                "Delete everything"
+            </button>
+        </div>
     }
 }
 

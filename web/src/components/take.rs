@@ -10,7 +10,7 @@ use crate::keep::{copy, save, save_text};
 use crate::state::batch::Batch;
 use crate::state::session::Answer;
 use crate::words::sentence;
-use crate::workspace::use_workspace;
+use crate::workspace::{Workspace, use_workspace};
 
 /// Outcome of the last export.
 #[derive(Clone, Copy, PartialEq)]
@@ -44,60 +44,107 @@ fn Take(
     /// The answer to export.
     answer: Arc<Answer>,
 ) -> impl IntoView {
-    let workspace = use_workspace();
-    let came = RwSignal::new(Came::Nothing);
-    let open = RwSignal::new(false);
-    let answer = StoredValue::new(answer);
-    let json = move || answer.with_value(|answer| answer.json.clone());
-    let link = move || {
-        let (base, _) = workspace.controller.addresses();
-        format!("{base}{}", workspace.link().to_query())
-    };
-    let copy_text = move |text: String, what: &'static str| {
-        spawn_local(async move {
-            let done = copy(&text).await;
-            came.set(if done {
-                Came::Copied(what)
-            } else {
-                Came::Refused
-            });
-            if !done {
-                open.set(true);
-            }
-        });
-    };
-    let save_card = move |_| {
-        let Some(photo) = workspace.controller.photo.get_untracked() else {
-            return;
-        };
-        let answer = answer.get_value();
-        let taxonomy = &answer.result.taxonomy;
-        let said = untrack(|| sentence(taxonomy, &workspace.dial(taxonomy), workspace.level.get()));
-        spawn_local(async move {
-            if let Some(blob) = card(&photo, &answer.result, &said).await {
-                save(&blob, "espalier.png");
-                came.set(Came::Saved("The card"));
-            }
-        });
-    };
-    let save_csv = move |_| {
-        let name = workspace
-            .controller
-            .photo
-            .with_untracked(|p| p.as_ref().map(|p| p.name()));
-        let csv = answer.with_value(|answer| {
-            let radius = workspace
-                .placed
-                .with_untracked(|p| p.as_ref().map_or(0.0, |p| p.radius));
-            let mut batch = Batch::new(vec![(answer.photo, name.unwrap_or_default())]);
-            batch.settle(answer.photo, Ok((answer.result.clone(), radius)));
-            batch.to_csv()
-        });
-        save_text(&csv, "espalier.csv", "text/csv");
-        came.set(Came::Saved("The table"));
-    };
-    let of_sample = move || {
-        let sample = workspace
+    let exports = Exports::new(use_workspace(), answer);
+    view! {
+        <section class="sheet" aria-labelledby="take-title" data-testid="take-panel">
+            <div class="sheet-head">
+                <h2 id="take-title">"Take it along"</h2>
+            </div>
+            {buttons(exports)}
+            <p class="note" role="status" data-testid="take-said">
+                {move || match exports.came.get() {
+                    Came::Nothing => exports.link_words().to_owned(),
+                    came => came.in_words(),
+                }}
+            </p>
+            <details class="fold" prop:open=exports.open>
+                <summary>"Show link and JSON"</summary>
+                <div class="fold-body">
+                    <p class="note is-wrapped" data-testid="link">{move || exports.link()}</p>
+                    <pre tabindex="0" aria-label="Result as JSON"><code data-testid="json">{exports.json()}</code></pre>
+                </div>
+            </details>
+        </section>
+    }
+}
+
+/// One button for each export.
+fn buttons(exports: Exports) -> impl IntoView {
+    view! {
+        <div class="take">
+            <button class="button" type="button" data-testid="card" on:click=move |_| exports.save_card()>
+                "A card to share (PNG)"
+            </button>
+            <button
+                class="button is-quiet"
+                type="button"
+                data-testid="permalink"
+                on:click=move |_| exports.copy(untrack(move || exports.link()), "The link")
+            >
+                "Copy a link"
+            </button>
+            <button
+                class="button is-quiet"
+                type="button"
+                data-testid="copy-json"
+                on:click=move |_| exports.copy(exports.json(), "The result")
+            >
+                "Copy as JSON"
+            </button>
+            <button
+                class="button is-quiet"
+                type="button"
+                data-testid="save-json"
+                on:click=move |_| exports.save_json()
+            >
+                "Save as JSON"
+            </button>
+            <button
+                class="button is-quiet"
+                type="button"
+                data-testid="save-csv"
+                on:click=move |_| exports.save_csv()
+            >
+                "Save as CSV"
+            </button>
+        </div>
+    }
+}
+
+/// The exports of one answer; cheap to copy.
+#[derive(Clone, Copy)]
+struct Exports {
+    workspace: Workspace,
+    answer: StoredValue<Arc<Answer>>,
+    came: RwSignal<Came>,
+    /// Whether link and JSON are unfolded, to copy them by hand.
+    open: RwSignal<bool>,
+}
+
+impl Exports {
+    fn new(workspace: Workspace, answer: Arc<Answer>) -> Self {
+        Self {
+            workspace,
+            answer: StoredValue::new(answer),
+            came: RwSignal::new(Came::Nothing),
+            open: RwSignal::new(false),
+        }
+    }
+
+    fn json(self) -> String {
+        self.answer.with_value(|answer| answer.json.clone())
+    }
+
+    /// Returns the address of the current view.
+    fn link(self) -> String {
+        let (base, _) = self.workspace.controller.addresses();
+        format!("{base}{}", self.workspace.link().to_query())
+    }
+
+    /// Says what the link opens.
+    fn link_words(self) -> &'static str {
+        let sample = self
+            .workspace
             .controller
             .photo
             .with(|p| p.as_ref().is_some_and(|p| p.sample.is_some()));
@@ -106,60 +153,59 @@ fn Take(
         } else {
             "The link carries node and dial, and never your photo."
         }
-    };
-    view! {
-        <section class="sheet" aria-labelledby="take-title" data-testid="take-panel">
-            <div class="sheet-head">
-                <h2 id="take-title">"Take it along"</h2>
-            </div>
-            <div class="take">
-                <button class="button" type="button" data-testid="card" on:click=save_card>
-                    "A card to share (PNG)"
-                </button>
-                <button
-                    class="button is-quiet"
-                    type="button"
-                    data-testid="permalink"
-                    on:click=move |_| copy_text(untrack(link), "The link")
-                >
-                    "Copy a link"
-                </button>
-                <button
-                    class="button is-quiet"
-                    type="button"
-                    data-testid="copy-json"
-                    on:click=move |_| copy_text(json(), "The result")
-                >
-                    "Copy as JSON"
-                </button>
-                <button
-                    class="button is-quiet"
-                    type="button"
-                    data-testid="save-json"
-                    on:click=move |_| {
-                        save_text(&json(), "espalier.json", "application/json");
-                        came.set(Came::Saved("The result"));
-                    }
-                >
-                    "Save as JSON"
-                </button>
-                <button class="button is-quiet" type="button" data-testid="save-csv" on:click=save_csv>
-                    "Save as CSV"
-                </button>
-            </div>
-            <p class="note" role="status" data-testid="take-said">
-                {move || match came.get() {
-                    Came::Nothing => of_sample().to_owned(),
-                    came => came.in_words(),
-                }}
-            </p>
-            <details class="fold" prop:open=open>
-                <summary>"Show link and JSON"</summary>
-                <div class="fold-body">
-                    <p class="note is-wrapped" data-testid="link">{link}</p>
-                    <pre tabindex="0" aria-label="Result as JSON"><code data-testid="json">{json()}</code></pre>
-                </div>
-            </details>
-        </section>
+    }
+
+    /// Copies a text, or unfolds link and JSON if the browser does not allow it.
+    fn copy(self, text: String, what: &'static str) {
+        spawn_local(async move {
+            let done = copy(&text).await;
+            self.came.set(if done {
+                Came::Copied(what)
+            } else {
+                Came::Refused
+            });
+            if !done {
+                self.open.set(true);
+            }
+        });
+    }
+
+    fn save_card(self) {
+        let workspace = self.workspace;
+        let Some(photo) = workspace.controller.photo.get_untracked() else {
+            return;
+        };
+        let answer = self.answer.get_value();
+        let taxonomy = &answer.result.taxonomy;
+        let said = untrack(|| sentence(taxonomy, &workspace.dial(taxonomy), workspace.level.get()));
+        spawn_local(async move {
+            if let Some(blob) = card(&photo, &answer.result, &said).await {
+                save(&blob, "espalier.png");
+                self.came.set(Came::Saved("The card"));
+            }
+        });
+    }
+
+    fn save_json(self) {
+        save_text(&self.json(), "espalier.json", "application/json");
+        self.came.set(Came::Saved("The result"));
+    }
+
+    fn save_csv(self) {
+        let workspace = self.workspace;
+        let name = workspace
+            .controller
+            .photo
+            .with_untracked(|p| p.as_ref().map(|p| p.name()));
+        let csv = self.answer.with_value(|answer| {
+            let radius = workspace
+                .placed
+                .with_untracked(|p| p.as_ref().map_or(0.0, |p| p.radius));
+            let mut batch = Batch::new(vec![(answer.photo, name.unwrap_or_default())]);
+            batch.settle(answer.photo, Ok((answer.result.clone(), radius)));
+            batch.to_csv()
+        });
+        save_text(&csv, "espalier.csv", "text/csv");
+        self.came.set(Came::Saved("The table"));
     }
 }

@@ -3,38 +3,17 @@
 use leptos::prelude::*;
 
 use crate::state::search::{Hit, find};
-use crate::workspace::use_workspace;
+use crate::workspace::{Workspace, use_workspace};
 
 /// The search field and its results.
 #[component]
 pub fn TreeSearch() -> impl IntoView {
-    let workspace = use_workspace();
-    let sought = RwSignal::new(String::new());
-    let hits = Memo::new(move |_| {
-        let tree = workspace.shown();
-        tree.map_or_else(Vec::new, |tree| sought.with(|sought| find(&tree, sought)))
-    });
-    let none = move || {
-        let typed = sought.with(|sought| !sought.trim().is_empty());
-        typed && hits.with(Vec::is_empty) && workspace.shown().is_some()
-    };
-    let choose = move |hit: &Hit| {
-        if let Some(tree) = untrack(|| workspace.shown()) {
-            workspace.select(&tree.node(hit.node).id);
-            sought.set(String::new());
-        }
-    };
+    let search = Search::new(use_workspace());
     let submit = move |event: leptos::ev::SubmitEvent| {
         event.prevent_default();
-        if let Some(first) = hits.get_untracked().first() {
-            choose(first);
+        if let Some(first) = search.hits.get_untracked().first() {
+            search.choose(first);
         }
-    };
-    let said = move || match hits.with(Vec::len) {
-        0 if none() => "No concept has this name or id.".to_owned(),
-        0 => String::new(),
-        1 => "One concept found.".to_owned(),
-        n => format!("{n} concepts found."),
     };
     view! {
         <form class="search" role="search" on:submit=submit>
@@ -46,40 +25,97 @@ pub fn TreeSearch() -> impl IntoView {
                     placeholder="Search by name, synonym or id"
                     autocomplete="off"
                     data-testid="tree-search"
-                    prop:value=sought
-                    on:input:target=move |event| sought.set(event.target().value())
+                    prop:value=search.sought
+                    on:input:target=move |event| search.sought.set(event.target().value())
                 />
             </label>
-            <p class="note search-said" role="status" class:is-error=none>{said}</p>
-            <ul class="hits" hidden=move || hits.with(Vec::is_empty) data-testid="hits">
+            <p class="note search-said" role="status" class:is-error=move || search.is_in_vain()>
+                {move || search.in_words()}
+            </p>
+            <ul class="hits" hidden=move || search.hits.with(Vec::is_empty) data-testid="hits">
                 <For
-                    each=move || hits.get()
+                    each=move || search.hits.get()
                     key=|hit| (hit.node, hit.by.clone())
                     let(hit)
                 >
-                    <li>
-                        <button
-                            class="hit"
-                            type="button"
-                            on:click={
-                                let hit = hit.clone();
-                                move |_| choose(&hit)
-                            }
-                        >
-                            <span>{hit.by.clone()}</span>
-                            <span class="hit-above">
-                                {workspace
-                                    .shown()
-                                    .map(|tree| {
-                                        let way = tree.path_to(hit.node);
-                                        let above = way.len().checked_sub(2).map(|at| way[at]);
-                                        above.map(|ix| format!("in {}", tree.name(ix)))
-                                    })}
-                            </span>
-                        </button>
-                    </li>
+                    {line(search, hit)}
                 </For>
             </ul>
         </form>
+    }
+}
+
+/// One hit: the text that matches, and the name of its parent.
+fn line(search: Search, hit: Hit) -> impl IntoView {
+    view! {
+        <li>
+            <button
+                class="hit"
+                type="button"
+                on:click={
+                    let hit = hit.clone();
+                    move |_| search.choose(&hit)
+                }
+            >
+                <span>{hit.by.clone()}</span>
+                <span class="hit-above">
+                    {search
+                        .workspace
+                        .shown()
+                        .map(|tree| {
+                            let way = tree.path_to(hit.node);
+                            let above = way.len().checked_sub(2).map(|at| way[at]);
+                            above.map(|ix| format!("in {}", tree.name(ix)))
+                        })}
+                </span>
+            </button>
+        </li>
+    }
+}
+
+/// The typed text and its hits; cheap to copy.
+#[derive(Clone, Copy)]
+struct Search {
+    workspace: Workspace,
+    sought: RwSignal<String>,
+    hits: Memo<Vec<Hit>>,
+}
+
+impl Search {
+    fn new(workspace: Workspace) -> Self {
+        let sought = RwSignal::new(String::new());
+        let hits = Memo::new(move |_| {
+            let tree = workspace.shown();
+            tree.map_or_else(Vec::new, |tree| sought.with(|sought| find(&tree, sought)))
+        });
+        Self {
+            workspace,
+            sought,
+            hits,
+        }
+    }
+
+    /// Returns whether a text was typed and nothing was found.
+    fn is_in_vain(self) -> bool {
+        let typed = self.sought.with(|sought| !sought.trim().is_empty());
+        typed && self.hits.with(Vec::is_empty) && self.workspace.shown().is_some()
+    }
+
+    /// Describes the number of hits; empty if nothing was typed.
+    fn in_words(self) -> String {
+        match self.hits.with(Vec::len) {
+            0 if self.is_in_vain() => "No concept has this name or id.".to_owned(),
+            0 => String::new(),
+            1 => "One concept found.".to_owned(),
+            n => format!("{n} concepts found."),
+        }
+    }
+
+    /// Selects the node of a hit and empties the field.
+    fn choose(self, hit: &Hit) {
+        if let Some(tree) = untrack(|| self.workspace.shown()) {
+            self.workspace.select(&tree.node(hit.node).id);
+            self.sought.set(String::new());
+        }
     }
 }

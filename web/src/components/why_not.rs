@@ -8,9 +8,10 @@ use wasm_bindgen_futures::spawn_local;
 
 use crate::load::progress::in_megabytes;
 use crate::messages::ask::{Ask, AskAnswer};
+use crate::messages::photo_id::PhotoId;
 use crate::ui_error::UiError;
 use crate::words::verdict_sentences;
-use crate::workspace::use_workspace;
+use crate::workspace::{Workspace, use_workspace};
 
 /// A phrase and its verdict.
 #[derive(Clone, PartialEq)]
@@ -23,107 +24,28 @@ struct Asked {
 /// The input field and its answer.
 #[component]
 pub fn WhyNot() -> impl IntoView {
-    let workspace = use_workspace();
-    let controller = workspace.controller;
-    let phrase = RwSignal::new(String::new());
-    let busy = RwSignal::new(None::<(u64, u64)>);
-    let asked = RwSignal::new(None::<Result<Asked, UiError>>);
-    let fetched = RwSignal::new(false);
+    let query = Query::new(use_workspace());
     // A verdict applies to one photo only.
-    let photo = Memo::new(move |_| workspace.answer().map(|answer| answer.photo));
     Effect::new(move |_| {
-        let _ = photo.get();
-        asked.set(None);
+        let _ = query.photo.get();
+        query.asked.set(None);
     });
-    let size = move || controller.session.with(|session| session.plan.text);
-    let submit = move |event: leptos::ev::SubmitEvent| {
-        event.prevent_default();
-        let text = phrase.get_untracked().trim().to_owned();
-        let Some(photo) = photo.get_untracked().filter(|_| !text.is_empty()) else {
-            return;
-        };
-        if busy.get_untracked().is_some() {
-            return;
-        }
-        busy.set(Some((0, 0)));
-        spawn_local(async move {
-            let tree = workspace.which.get_untracked();
-            let ask = Ask::WhyNot {
-                photo,
-                tree,
-                phrase: text,
-            };
-            let report = Rc::new(move |loaded, total| busy.set(Some((loaded, total))));
-            let told = controller.ask(ask, None, report).await;
-            busy.set(None);
-            asked.set(Some(told.and_then(|told| {
-                let AskAnswer::WhyNot { phrase, verdict } = told else {
-                    return Err(UiError::mixed_versions("another answer than was asked for"));
-                };
-                fetched.set(true);
-                let tree = untrack(|| workspace.shown());
-                let tree = tree.as_deref();
-                let find = |id: &str| tree.and_then(|t| t.find(id).map(|ix| (t, ix)));
-                let name = |id| find(id).map_or(id, |(t, ix)| t.name(ix));
-                let is_informative = find(&verdict.common).is_none_or(|(t, ix)| t.is_nameable(ix));
-                let common = is_informative.then(|| name(&verdict.common));
-                let said = verdict_sentences(&phrase, &verdict, (name(&verdict.concept), common));
-                Ok(Asked {
-                    phrase,
-                    verdict,
-                    said,
-                })
-            })));
-        });
-    };
-    let label = move || match (fetched.get(), size()) {
-        (true, _) | (_, 0) => "Ask".to_owned(),
-        (false, bytes) => format!("Ask (fetches {} once)", in_megabytes(bytes)),
-    };
     view! {
         <section class="sheet" aria-labelledby="why-title" data-testid="why-panel">
             <div class="sheet-head">
                 <h2 id="why-title">"Why not …?"</h2>
             </div>
-            <form class="field-row" on:submit=submit>
-                <label class="field">
-                    <span class="field-name">"A word or a phrase that you expected"</span>
-                    <input
-                        class="input"
-                        type="text"
-                        maxlength="200"
-                        placeholder="a sleeping cat"
-                        data-testid="why-input"
-                        prop:value=phrase
-                        on:input:target=move |event| phrase.set(event.target().value())
-                    />
-                </label>
-                <button
-                    class="button"
-                    type="submit"
-                    data-testid="why-ask"
-                    disabled=move || photo.get().is_none() || busy.get().is_some()
-                >
-                    {label}
-                </button>
-            </form>
+            {form(query)}
             <div role="status" data-testid="why-said">
                 {move || {
-                    busy.get()
+                    query
+                        .busy
+                        .get()
                         .map(|(loaded, total)| {
-                            let words = if total == 0 {
-                                "Asking…".to_owned()
-                            } else {
-                                format!(
-                                    "Fetching the part that reads words: {} of {}",
-                                    in_megabytes(loaded),
-                                    in_megabytes(total),
-                                )
-                            };
-                            view! { <p class="note">{words}</p> }
+                            view! { <p class="note">{progress_words(loaded, total)}</p> }
                         })
                 }}
-                {move || match asked.get() {
+                {move || match query.asked.get() {
                     None => ().into_any(),
                     Some(Err(error)) => {
                         view! { <p class="note is-error">{error.what} " " {error.todo}</p> }.into_any()
@@ -132,6 +54,134 @@ pub fn WhyNot() -> impl IntoView {
                 }}
             </div>
         </section>
+    }
+}
+
+/// The field for the phrase and the button that sends it.
+fn form(query: Query) -> impl IntoView {
+    let submit = move |event: leptos::ev::SubmitEvent| {
+        event.prevent_default();
+        query.send();
+    };
+    view! {
+        <form class="field-row" on:submit=submit>
+            <label class="field">
+                <span class="field-name">"A word or a phrase that you expected"</span>
+                <input
+                    class="input"
+                    type="text"
+                    maxlength="200"
+                    placeholder="a sleeping cat"
+                    data-testid="why-input"
+                    prop:value=query.phrase
+                    on:input:target=move |event| query.phrase.set(event.target().value())
+                />
+            </label>
+            <button
+                class="button"
+                type="submit"
+                data-testid="why-ask"
+                disabled=move || query.photo.get().is_none() || query.busy.get().is_some()
+            >
+                {move || query.button_words()}
+            </button>
+        </form>
+    }
+}
+
+/// Says what is done while the answer is pending.
+fn progress_words(loaded: u64, total: u64) -> String {
+    if total == 0 {
+        "Asking…".to_owned()
+    } else {
+        format!(
+            "Fetching the part that reads words: {} of {}",
+            in_megabytes(loaded),
+            in_megabytes(total),
+        )
+    }
+}
+
+/// The typed phrase and its answer; cheap to copy.
+#[derive(Clone, Copy)]
+struct Query {
+    workspace: Workspace,
+    phrase: RwSignal<String>,
+    /// Progress while the answer is pending, as loaded and total.
+    busy: RwSignal<Option<(u64, u64)>>,
+    asked: RwSignal<Option<Result<Asked, UiError>>>,
+    /// Whether the text encoder has been fetched.
+    fetched: RwSignal<bool>,
+    /// The photo that the phrase is compared with.
+    photo: Memo<Option<PhotoId>>,
+}
+
+impl Query {
+    fn new(workspace: Workspace) -> Self {
+        Self {
+            workspace,
+            phrase: RwSignal::new(String::new()),
+            busy: RwSignal::new(None),
+            asked: RwSignal::new(None),
+            fetched: RwSignal::new(false),
+            photo: Memo::new(move |_| workspace.answer().map(|answer| answer.photo)),
+        }
+    }
+
+    /// Returns the text of the button. It names the size of the text encoder while that has to be
+    /// fetched.
+    fn button_words(self) -> String {
+        let session = self.workspace.controller.session;
+        let size = || session.with(|session| session.plan.text);
+        match (self.fetched.get(), size()) {
+            (true, _) | (_, 0) => "Ask".to_owned(),
+            (false, bytes) => format!("Ask (fetches {} once)", in_megabytes(bytes)),
+        }
+    }
+
+    /// Asks the engine, unless the phrase is empty, there is no photo or an answer is pending.
+    fn send(self) {
+        let text = self.phrase.get_untracked().trim().to_owned();
+        let Some(photo) = self.photo.get_untracked().filter(|_| !text.is_empty()) else {
+            return;
+        };
+        if self.busy.get_untracked().is_some() {
+            return;
+        }
+        self.busy.set(Some((0, 0)));
+        spawn_local(async move {
+            let tree = self.workspace.which.get_untracked();
+            let ask = Ask::WhyNot {
+                photo,
+                tree,
+                phrase: text,
+            };
+            let report = Rc::new(move |loaded, total| self.busy.set(Some((loaded, total))));
+            let told = self.workspace.controller.ask(ask, None, report).await;
+            self.busy.set(None);
+            self.asked
+                .set(Some(told.and_then(|told| self.in_words(told))));
+        });
+    }
+
+    /// Describes the engine's answer with the names of the shown tree.
+    fn in_words(self, told: AskAnswer) -> Result<Asked, UiError> {
+        let AskAnswer::WhyNot { phrase, verdict } = told else {
+            return Err(UiError::mixed_versions("another answer than was asked for"));
+        };
+        self.fetched.set(true);
+        let tree = untrack(|| self.workspace.shown());
+        let tree = tree.as_deref();
+        let find = |id: &str| tree.and_then(|t| t.find(id).map(|ix| (t, ix)));
+        let name = |id| find(id).map_or(id, |(t, ix)| t.name(ix));
+        let is_informative = find(&verdict.common).is_none_or(|(t, ix)| t.is_nameable(ix));
+        let common = is_informative.then(|| name(&verdict.common));
+        let said = verdict_sentences(&phrase, &verdict, (name(&verdict.concept), common));
+        Ok(Asked {
+            phrase,
+            verdict,
+            said,
+        })
     }
 }
 

@@ -143,49 +143,22 @@ impl Outline {
         let Some(row) = rows.get(at) else {
             return false;
         };
-        let depth = row.way.len();
-        let sibling = |rows: &mut dyn Iterator<Item = &Row>| {
-            let near = rows.take_while(|r| r.way.len() >= depth);
-            near.filter(|r| r.way.len() == depth)
-                .map(|r| r.way.clone())
-                .next()
-        };
         let next = match key {
             "ArrowDown" => rows.get(at + 1).map(|r| r.way.clone()),
             "ArrowUp" => at.checked_sub(1).map(|at| rows[at].way.clone()),
             "Home" => rows.first().map(|r| r.way.clone()),
             "End" => rows.last().map(|r| r.way.clone()),
-            "PageDown" => sibling(&mut rows[at + 1..].iter()),
-            "PageUp" => sibling(&mut rows[..at].iter().rev()),
-            "ArrowRight" => match row.open {
-                Some(false) => {
-                    self.open.insert(row.way.clone());
-                    None
-                }
-                Some(true) => rows.get(at + 1).map(|r| r.way.clone()),
-                None => None,
-            },
-            "ArrowLeft" => match row.open {
-                Some(true) => {
-                    self.open.remove(&row.way);
-                    None
-                }
-                _ if depth > 1 => Some(row.way[..depth - 1].to_vec()),
-                _ => None,
-            },
+            "PageDown" => next_sibling(row, rows[at + 1..].iter()),
+            "PageUp" => next_sibling(row, rows[..at].iter().rev()),
+            "ArrowRight" => self.expand_or_enter(row, rows.get(at + 1)),
+            "ArrowLeft" => self.collapse_or_leave(row),
             "*" => {
-                let parent = &row.way[..depth.saturating_sub(1)];
-                let siblings = parent.last().map_or(&[][..], |ix| tree.children(*ix));
-                for child in siblings {
-                    self.open.insert([parent, &[*child]].concat());
-                }
+                self.expand_siblings(tree, row);
                 None
             }
             typed if typed.chars().count() == 1 && typed != " " => {
-                let typed = typed.to_lowercase();
-                let begins = |r: &&Row| tree.name(r.node()).to_lowercase().starts_with(&typed);
                 let after = rows[at + 1..].iter().chain(&rows[..=at]);
-                let found = after.clone().find(begins).map(|r| r.way.clone());
+                let found = first_that_begins(tree, after, typed);
                 if found.is_none() {
                     return false;
                 }
@@ -198,6 +171,60 @@ impl Outline {
         }
         true
     }
+
+    /// Expands a collapsed row, or returns the path of the row below an expanded one, which is its
+    /// first child.
+    fn expand_or_enter(&mut self, row: &Row, below: Option<&Row>) -> Option<Way> {
+        match row.open {
+            Some(false) => {
+                self.open.insert(row.way.clone());
+                None
+            }
+            Some(true) => below.map(|r| r.way.clone()),
+            None => None,
+        }
+    }
+
+    /// Collapses an expanded row, or returns the path of another row's parent.
+    fn collapse_or_leave(&mut self, row: &Row) -> Option<Way> {
+        let depth = row.way.len();
+        match row.open {
+            Some(true) => {
+                self.open.remove(&row.way);
+                None
+            }
+            _ if depth > 1 => Some(row.way[..depth - 1].to_vec()),
+            _ => None,
+        }
+    }
+
+    /// Expands a row and all its siblings.
+    fn expand_siblings(&mut self, tree: &Taxonomy, row: &Row) {
+        let parent = &row.way[..row.way.len().saturating_sub(1)];
+        let siblings = parent.last().map_or(&[][..], |ix| tree.children(*ix));
+        for child in siblings {
+            self.open.insert([parent, &[*child]].concat());
+        }
+    }
+}
+
+/// Returns the path of the nearest sibling of a row among `rows`, which begin beside it and lead
+/// away from it.
+fn next_sibling<'a>(row: &Row, rows: impl Iterator<Item = &'a Row>) -> Option<Way> {
+    let depth = row.way.len();
+    let mut near = rows.take_while(|r| r.way.len() >= depth);
+    near.find(|r| r.way.len() == depth).map(|r| r.way.clone())
+}
+
+/// Returns the path of the first row whose name begins with a letter, in either case.
+fn first_that_begins<'a>(
+    tree: &Taxonomy,
+    mut rows: impl Iterator<Item = &'a Row>,
+    letter: &str,
+) -> Option<Way> {
+    let letter = letter.to_lowercase();
+    let begins = |r: &&Row| tree.name(r.node()).to_lowercase().starts_with(&letter);
+    rows.find(begins).map(|r| r.way.clone())
 }
 
 #[cfg(test)]

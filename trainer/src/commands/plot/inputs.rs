@@ -7,16 +7,13 @@ use espalier_core::taxonomy::Taxonomy;
 
 use crate::cli::plot::{DataArgs, FigureArgs};
 use crate::config::DatasetKind;
-use crate::data::formats::open;
+use crate::data::formats::registry::{self, Need};
 use crate::data::formats::synthetic;
-use crate::data::{Dataset, OpenImages, Synthetic};
+use crate::data::{Dataset, Synthetic};
 use crate::exit::usage;
 use crate::figure::Output;
 use crate::plot::photo_parts::{self, PhotoParts, Wanted};
 use crate::plot::subject::Subject;
-
-/// Side of the images of the synthetic dataset, in pixels.
-const SYNTHETIC_SIDE: u32 = 64;
 
 /// Returns the output file of the figure.
 pub(super) fn output(args: &FigureArgs) -> anyhow::Result<Output> {
@@ -46,7 +43,7 @@ pub(super) fn dataset(args: &DataArgs, most: usize, seed: u64) -> anyhow::Result
                 path.display()
             )));
         }
-        return Ok(Arc::new(Synthetic::new(most as u64, SYNTHETIC_SIDE, seed)));
+        return Ok(Arc::new(Synthetic::new(most as u64, synthetic::SIDE, seed)));
     }
     if args.data.is_empty() {
         return Err(usage(
@@ -59,10 +56,8 @@ pub(super) fn dataset(args: &DataArgs, most: usize, seed: u64) -> anyhow::Result
             "--dataset hierarcaps: expected a dataset with images, found one with texts only; use \
              grit, taxonomy, parts or synthetic",
         )),
-        DatasetKind::Parts if args.data.iter().any(|p| OpenImages::is_one(p)) => {
-            Ok(Arc::new(OpenImages::open(&args.data)?))
-        }
-        _ => Ok(open::labelled(&args.data)?),
+        DatasetKind::Parts => Ok(registry::open(&args.data, Need::Boxes)?),
+        _ => Ok(registry::open(&args.data, Need::Labels)?),
     }
 }
 

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,9 +16,11 @@ use half::f16;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::content::Content;
+use super::blocks::{Block, BlockDecoder};
 use super::file::{self, Entry, Stored};
-use super::view::{Opened, Subject, ViewSpec};
+use super::probe::Probe;
+use super::view::{Subject, ViewSpec};
+use super::with_features::WithFeatures;
 use crate::data::batches::feature_rows::FeatureRows;
 use crate::data::batches::image_batch::Pictures;
 use crate::data::records::boxes::Region;
@@ -76,12 +78,6 @@ pub struct KeptData {
     pub computed: usize,
 }
 
-/// A readable record, without the pixels.
-struct Probe {
-    record: Record,
-    content: Content,
-}
-
 /// One file: a view of the photos or of the crops of some records.
 struct Layer {
     subject: Subject,
@@ -90,19 +86,62 @@ struct Layer {
     found: Option<Stored>,
 }
 
-/// Images and entries of some records for each missing layer.
-type Block = Vec<(Vec<Entry>, Pictures)>;
-
 struct Keeper<'a, 'b> {
     how: &'b Keeping<'a>,
     inner: &'b dyn Dataset,
     pool: ThreadPool,
     rows: FeatureRows,
-    computed: usize,
+    progress: Progress<'b>,
+}
+
+/// Counts of what is done, and the messages about it.
+struct Progress<'b> {
+    /// Number of records of the dataset.
+    total: u64,
+    /// Number of records before the current file.
     records_done: u64,
+    /// Number of features computed.
+    computed: usize,
     begun: Instant,
     last_line: Instant,
     say: &'b mut dyn FnMut(&str) -> anyhow::Result<()>,
+}
+
+impl Progress<'_> {
+    /// Reports that `records` records of the current file are done, unless the last message is
+    /// recent.
+    fn report(&mut self, records: u64) -> anyhow::Result<()> {
+        if self.last_line.elapsed() < SAY_EVERY {
+            return Ok(());
+        }
+        self.last_line = Instant::now();
+        let (records, total) = ((self.records_done + records).min(self.total), self.total);
+        let rate = self.computed as f64 / self.begun.elapsed().as_secs_f64();
+        (self.say)(&format!(
+            "features of {records} of {total} records, {rate:.0} pictures a second"
+        ))
+    }
+}
+
+/// Encodes blocks as they arrive, and appends their features to those of each missing layer.
+fn encode(
+    blocks: Receiver<Block>,
+    encoder: &dyn Encoder,
+    made: &mut [Stored],
+    progress: &mut Progress<'_>,
+) -> anyhow::Result<()> {
+    for (at, block) in blocks.into_iter().enumerate() {
+        for (stored, (entries, pictures)) in made.iter_mut().zip(block) {
+            progress.computed += pictures.count;
+            stored.entries.extend(entries);
+            if pictures.count > 0 {
+                let values = encoder.encode(&pictures)?;
+                stored.values.extend(values.into_iter().map(f16::from_f32));
+            }
+        }
+        progress.report(((at + 1) * BLOCK) as u64)?;
+    }
+    Ok(())
 }
 
 /// Precomputes the features of a dataset. Reports progress through `say`, at most every ten
@@ -122,11 +161,14 @@ pub fn keep(
         inner: &**inner,
         pool: ThreadPoolBuilder::new().num_threads(workers).build()?,
         rows: FeatureRows::new(how.encoder.width()),
-        computed: 0,
-        records_done: 0,
-        begun: Instant::now(),
-        last_line: Instant::now(),
-        say,
+        progress: Progress {
+            total: inner.records(),
+            records_done: 0,
+            computed: 0,
+            begun: Instant::now(),
+            last_line: Instant::now(),
+            say,
+        },
     };
     let mut left = how.most.unwrap_or(u64::MAX);
     let (mut units, mut records) = (Vec::new(), Vec::new());
@@ -139,7 +181,7 @@ pub fn keep(
         });
         records.push(Arc::new(keeper.unit(at, count as usize)?));
     }
-    let (rows, computed) = (Arc::new(keeper.rows), keeper.computed);
+    let (rows, computed) = (Arc::new(keeper.rows), keeper.progress.computed);
     Ok(KeptData {
         data: Arc::new(WithFeatures {
             inner: Arc::clone(inner),
@@ -158,7 +200,7 @@ impl Keeper<'_, '_> {
             Ok(loaded) if count > 0 => loaded,
             Ok(_) => return Ok(Vec::new()),
             Err(broken) => {
-                self.records_done += count as u64;
+                self.progress.records_done += count as u64;
                 return Ok(vec![Err(broken); count]);
             }
         };
@@ -166,7 +208,7 @@ impl Keeper<'_, '_> {
         for from in (0..count).step_by(RECORDS) {
             let rows = from..count.min(from + RECORDS);
             kept.extend(self.chunk(&*loaded, rows.clone())?);
-            self.records_done += rows.len() as u64;
+            self.progress.records_done += rows.len() as u64;
         }
         Ok(kept)
     }
@@ -176,12 +218,7 @@ impl Keeper<'_, '_> {
         loaded: &dyn Records,
         rows: std::ops::Range<usize>,
     ) -> anyhow::Result<Vec<Result<Record, Broken>>> {
-        let probe = |row: usize| {
-            let record = loaded.read(row)?;
-            let content = Content::of(&record)?;
-            let record = without_pixels(record);
-            Ok(Probe { record, content })
-        };
+        let probe = |row: usize| Probe::read(loaded, row);
         let all = rows.clone();
         let probes: Vec<Result<Probe, Broken>> = self
             .pool
@@ -267,81 +304,35 @@ impl Keeper<'_, '_> {
                 values: Vec::new(),
             })
             .collect();
-        let views = &self.how.views;
-        let one = |(row, probe): (usize, &Result<Probe, Broken>)| {
-            let probe = probe.as_ref().map_err(|broken| broken.fault.clone())?;
-            if matches!(probe.record.picture, Picture::None) {
-                return Ok(missing.iter().map(|_| (Vec::new(), Vec::new())).collect());
-            }
-            let record = loaded.read(row).map_err(|broken| broken.fault)?;
-            let opened = Opened::new(&record, views, self.how.crops, probe.content.seed())?;
-            let draw = |(subject, view): &(Subject, u32)| {
-                let pictures = opened.view(*subject, *view, views)?;
-                Ok((opened.items(*subject), pictures))
-            };
-            missing.iter().map(draw).collect()
+        let decoder = BlockDecoder {
+            loaded,
+            views: &self.how.views,
+            crops: self.how.crops,
+            missing: &missing,
+            pool: &self.pool,
         };
-        type Drawn = Result<Vec<(Vec<u32>, Vec<image::RgbImage>)>, Fault>;
-        let block = |(from, probes): (usize, &[Result<Probe, Broken>])| -> Block {
-            let rows: Vec<_> = (from..).zip(probes).collect();
-            let drawn: Vec<Drawn> = self
-                .pool
-                .install(|| rows.into_par_iter().map(one).collect());
-            let layer = |at: usize| {
-                let mut pictures = Vec::new();
-                let entry = |record: &Drawn| match record {
-                    Ok(layers) => Entry::Rows(layers[at].0.clone()),
-                    Err(fault) => Entry::Broken(fault.cause, fault.detail.clone()),
-                };
-                let entries = drawn.iter().map(entry).collect();
-                for record in drawn.iter().flatten() {
-                    pictures.extend(&record[at].1);
-                }
-                (entries, Pictures::pack(views.evaluation.size, &pictures))
-            };
-            (0..missing.len()).map(layer).collect()
-        };
-        let stop = self.how.stop;
+        let (encoder, stop) = (self.how.encoder, self.how.stop);
         let (send, receive) = sync_channel::<Block>(2);
-        let (encoder, begun, done) = (self.how.encoder, self.begun, self.records_done);
-        let (last_line, say) = (&mut self.last_line, &mut *self.say);
-        let (computed, total) = (&mut self.computed, self.inner.records());
-        let block = &block;
+        let (decoder, progress) = (&decoder, &mut self.progress);
         thread::scope(|scope| -> anyhow::Result<()> {
             scope.spawn(move || {
                 let blocks = probes.chunks(BLOCK).enumerate();
                 for (at, probes) in blocks.map(|(at, p)| (rows.start + at * BLOCK, p)) {
                     // The receiver is dropped when the encoding side fails.
-                    if stop.load(Ordering::Relaxed) || send.send(block((at, probes))).is_err() {
+                    if stop.load(Ordering::Relaxed) || send.send(decoder.block(at, probes)).is_err()
+                    {
                         return;
                     }
                 }
             });
-            let receive = receive;
-            for (at, block) in receive.iter().enumerate() {
-                for (stored, (entries, pictures)) in made.iter_mut().zip(block) {
-                    *computed += pictures.count;
-                    stored.entries.extend(entries);
-                    if pictures.count > 0 {
-                        let values = encoder.encode(&pictures)?;
-                        stored.values.extend(values.into_iter().map(f16::from_f32));
-                    }
-                }
-                if last_line.elapsed() >= SAY_EVERY {
-                    *last_line = Instant::now();
-                    let records = (done + ((at + 1) * BLOCK) as u64).min(total);
-                    let rate = *computed as f64 / begun.elapsed().as_secs_f64();
-                    say(&format!(
-                        "features of {records} of {total} records, {rate:.0} pictures a second"
-                    ))?;
-                }
-            }
-            Ok(())
+            encode(receive, encoder, &mut made, progress)
         })?;
         if stop.load(Ordering::Relaxed) && made.iter().any(|s| s.entries.len() < probes.len()) {
             bail!(
-                "interrupted after the features of {done} of {total} records; they are kept, and the \
-                 same command continues there"
+                "interrupted after the features of {} of {} records; they are kept, and the same \
+                 command continues there",
+                self.progress.records_done,
+                self.progress.total
             );
         }
         let empty = layers.iter_mut().filter(|layer| layer.found.is_none());
@@ -407,51 +398,5 @@ impl Keeper<'_, '_> {
             }
         }
         Ok(())
-    }
-}
-
-/// Removes the pixels of a record, but keeps whether it has an image.
-fn without_pixels(mut record: Record) -> Record {
-    if !matches!(record.picture, Picture::None) {
-        record.picture = Picture::Encoded(Vec::new());
-    }
-    for one in &mut record.boxes {
-        if matches!(one.region, Region::Crop(_)) {
-            one.region = Region::Crop(Picture::None);
-        }
-    }
-    record
-}
-
-/// Records in memory, with features instead of images.
-struct WithFeatures {
-    inner: Arc<dyn Dataset>,
-    units: Vec<Unit>,
-    records: Vec<Arc<Vec<Result<Record, Broken>>>>,
-}
-
-impl Dataset for WithFeatures {
-    fn units(&self) -> &[Unit] {
-        &self.units
-    }
-
-    fn shard_name(&self, shard: u32) -> &str {
-        self.inner.shard_name(shard)
-    }
-
-    fn load(&self, unit: usize) -> Result<Box<dyn Records>, Broken> {
-        Ok(Box::new(Held(Arc::clone(&self.records[unit]))))
-    }
-
-    fn weight(&self, unit: usize) -> f64 {
-        self.inner.weight(unit)
-    }
-}
-
-struct Held(Arc<Vec<Result<Record, Broken>>>);
-
-impl Records for Held {
-    fn read(&self, row: usize) -> Result<Record, Broken> {
-        self.0[row].clone()
     }
 }

@@ -6,11 +6,14 @@
 //! hash of the encoder's weights, the settings and the bytes of the images, so they never become
 //! stale.
 
+mod blocks;
 mod content;
 mod file;
 mod keep;
 mod outliers;
+mod probe;
 mod view;
+mod with_features;
 
 pub use keep::{Encoder, Keeping, KeptData, keep};
 pub use outliers::keep_outliers;

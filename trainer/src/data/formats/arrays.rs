@@ -6,11 +6,21 @@ use std::sync::Arc;
 
 use image::{Rgb, RgbImage};
 
+use super::format::{Format, is_single, open_single};
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::picture::Picture;
 use crate::data::records::source::{Record, Records};
 use crate::data::records::table::Table;
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "byte arrays",
+    labels: true,
+    boxes: false,
+    detect: |paths| is_single(paths, is_one),
+    open: |paths| open_single(paths, open),
+};
 
 /// Expected file layout, for error messages.
 pub const WANTED: &str = "CIFAR's binary version (test_batch.bin with batches.meta.txt, or test.bin with \

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::format::{Format, is_single, open_single};
 use crate::data::formats::open_images::files;
 use crate::data::formats::picture_index::PictureIndex;
 use crate::data::records::boxes::{BoxTally, GroundedBox, Origin, Region};
@@ -16,6 +17,15 @@ use crate::data::records::paths::folder_of;
 use crate::data::records::picture::Picture;
 use crate::data::records::source::{Record, Records};
 use crate::data::records::table::Table;
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "COCO boxes",
+    labels: false,
+    boxes: true,
+    detect: |paths| is_single(paths, is_one),
+    open: |paths| open_single(paths, open),
+};
 
 /// Expected file layout, for error messages.
 pub const WANTED: &str = "COCO's instances JSON (images[id, file_name, width, height], \

@@ -5,10 +5,20 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::format::{Format, open_all};
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::picture::Picture;
 use crate::data::records::source::{Dataset, Record, Records, Unit};
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "class folders",
+    labels: true,
+    boxes: false,
+    detect: |paths| paths.iter().any(|path| Folders::is_one(path)),
+    open: |paths| open_all(paths, Folders::open),
+};
 
 /// Extensions of image files.
 const PICTURES: [&str; 7] = ["jpg", "jpeg", "png", "webp", "bmp", "gif", "tif"];

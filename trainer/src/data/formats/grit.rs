@@ -4,12 +4,22 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
+use super::format::{Format, open_all};
 use crate::data::formats::parquet_shard::{self, Footer};
 use crate::data::formats::tar_shard::TarShard;
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::paths::{self, Container};
 use crate::data::records::source::{Dataset, Record, Records, Unit};
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "shards",
+    labels: true,
+    boxes: true,
+    detect: |_| true,
+    open: |paths| open_all(paths, Grit::open),
+};
 
 struct Shard {
     path: PathBuf,

@@ -8,11 +8,21 @@ use std::path::{Path, PathBuf};
 
 use espalier_core::taxonomy::RANKS;
 
+use super::format::{Format, is_single, open_single};
 use crate::data::formats::listed::{Listed, table};
 use crate::data::formats::picture_index::PictureIndex;
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::paths::folder_of;
 use crate::data::records::table::Table;
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "CSV",
+    labels: true,
+    boxes: false,
+    detect: |paths| is_single(paths, is_one),
+    open: |paths| open_single(paths, open),
+};
 
 /// Expected file layout, for error messages.
 pub const WANTED: &str = "a CSV with a column filepath (or relative_path, image_filename, img_fn) and the \

@@ -6,13 +6,10 @@ use std::sync::Arc;
 
 use espalier_core::taxonomy::Taxonomy;
 
-use crate::data::formats::arrays;
-use crate::data::formats::coco_boxes;
-use crate::data::formats::inat;
-use crate::data::formats::metadata_csv;
-use crate::data::formats::splits;
+use crate::data::Dataset;
+use crate::data::formats::registry::{self, Need};
+use crate::data::formats::{arrays, splits};
 use crate::data::records::error::{DataError, Result};
-use crate::data::{Dataset, Folders, Grit, OpenImages};
 use crate::exit::usage;
 
 /// The shipped taxonomies by the short names that `--taxonomy` accepts; the first is the default.
@@ -73,15 +70,6 @@ pub struct Labelled {
     pub split: Option<String>,
 }
 
-/// Opens labelled images: class folders, byte arrays, iNaturalist's JSON, CSV files, or shards.
-/// Does not look for split lists: only [`benchmark`] knows which split is meant.
-///
-/// # Errors
-/// [`DataError`] that names the file and the problem.
-pub fn labelled(paths: &[PathBuf]) -> Result<Arc<dyn Dataset>> {
-    Ok(read(paths, None)?.data)
-}
-
 /// Opens the split `split` of labelled images, or the part of it that the benchmark `dataset`
 /// evaluates.
 ///
@@ -100,46 +88,18 @@ pub fn benchmark(paths: &[PathBuf], dataset: Option<&str>, split: &str) -> Resul
 }
 
 fn read(paths: &[PathBuf], of: Option<(Option<&str>, &str)>) -> Result<Labelled> {
-    let whole = |data: Arc<dyn Dataset>| Labelled { data, split: None };
-    if let [one] = paths {
-        if arrays::is_one(one) {
-            return Ok(whole(Arc::new(arrays::open(one)?)));
-        }
-        if let Some((dataset, split)) = of
-            && let Some(found) = splits::open(one, dataset, split)?
-        {
-            return Ok(Labelled {
-                data: Arc::new(found.data),
-                split: Some(found.words),
-            });
-        }
-        if inat::is_one(one) {
-            return Ok(whole(Arc::new(inat::open(one)?)));
-        }
-        if metadata_csv::is_one(one) {
-            return Ok(whole(Arc::new(metadata_csv::open(one)?)));
-        }
-    }
-    if paths.iter().any(|path| Folders::is_one(path)) {
-        return Ok(whole(Arc::new(Folders::open(paths)?)));
-    }
-    Ok(whole(Arc::new(Grit::open(paths)?)))
-}
-
-/// Opens images with boxes: folders of OpenImages, COCO's instances, or shards.
-///
-/// # Errors
-/// [`DataError`] that names the file and the problem.
-pub fn scenes(paths: &[PathBuf]) -> Result<Arc<dyn Dataset>> {
     if let [one] = paths
-        && coco_boxes::is_one(one)
+        && let Some((dataset, split)) = of
+        && !arrays::is_one(one)
+        && let Some(found) = splits::open(one, dataset, split)?
     {
-        return Ok(Arc::new(coco_boxes::open(one)?));
+        return Ok(Labelled {
+            data: Arc::new(found.data),
+            split: Some(found.words),
+        });
     }
-    if paths.iter().any(|path| OpenImages::is_one(path)) {
-        return Ok(Arc::new(OpenImages::open(paths)?));
-    }
-    Ok(Arc::new(Grit::open(paths)?))
+    let data = registry::open(paths, Need::Labels)?;
+    Ok(Labelled { data, split: None })
 }
 
 #[cfg(test)]

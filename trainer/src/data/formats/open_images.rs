@@ -5,12 +5,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::format::{Format, open_all};
 use crate::data::records::boxes::{BoxTally, GroundedBox, Origin, Region};
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::picture::Picture;
 use crate::data::records::source::{Record, Records};
 use crate::data::records::table::Table;
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "OpenImages",
+    labels: false,
+    boxes: true,
+    detect: |paths| paths.iter().any(|path| OpenImages::is_one(path)),
+    open: |paths| open_all(paths, OpenImages::open),
+};
 
 /// Suffix of the names of box files.
 const BOXES: &str = "annotations-bbox.csv";

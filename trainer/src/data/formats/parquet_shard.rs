@@ -140,48 +140,63 @@ fn is_boxes(data_type: &DataType) -> bool {
     )
 }
 
+/// Returns the type of a column, if the schema has it.
+fn column<'a>(schema: &'a Schema, name: &str) -> Option<&'a DataType> {
+    schema
+        .field_with_name(name)
+        .ok()
+        .map(arrow_schema::Field::data_type)
+}
+
 /// Checks that the required columns exist with readable types. `key` and `synsets` may be absent;
 /// other columns are not read.
 fn check_columns(path: &Path, schema: &Schema) -> Result<PictureColumn> {
-    let found = || {
-        schema
+    check_presence(path, schema)?;
+    check_types(path, schema)?;
+    picture_column(path, schema)
+}
+
+fn check_presence(path: &Path, schema: &Schema) -> Result<()> {
+    let mut missing: Vec<String> = ["caption", "noun_chunks", "ref_exps"]
+        .into_iter()
+        .filter(|name| column(schema, name).is_none())
+        .map(String::from)
+        .collect();
+    if column(schema, "image").or(column(schema, "jpg")).is_none() {
+        missing.insert(0, "image".to_owned());
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(DataError::Columns {
+        file: PathBuf::from(path),
+        wanted: ["image (or jpg)", "caption", "noun_chunks", "ref_exps"]
+            .map(String::from)
+            .to_vec(),
+        missing,
+        found: schema
             .fields()
             .iter()
             .map(|field| field.name().clone())
-            .collect()
-    };
-    let column = |name: &str| {
-        schema
-            .field_with_name(name)
-            .ok()
-            .map(arrow_schema::Field::data_type)
-    };
-    let mut missing: Vec<String> = ["caption", "noun_chunks", "ref_exps"]
-        .into_iter()
-        .filter(|name| column(name).is_none())
-        .map(String::from)
-        .collect();
-    if column("image").or(column("jpg")).is_none() {
-        missing.insert(0, "image".to_owned());
-    }
-    if !missing.is_empty() {
-        return Err(DataError::Columns {
-            file: PathBuf::from(path),
-            wanted: ["image (or jpg)", "caption", "noun_chunks", "ref_exps"]
-                .map(String::from)
-                .to_vec(),
-            missing,
-            found: found(),
-        });
-    }
-    let wrong = |name: &str, wanted: &str, found: &DataType| DataError::ColumnType {
+            .collect(),
+    })
+}
+
+fn wrong_type(path: &Path, name: &str, wanted: &str, found: &DataType) -> DataError {
+    DataError::ColumnType {
         file: PathBuf::from(path),
         column: name.to_owned(),
         wanted: wanted.to_owned(),
         found: found.to_string(),
-    };
-    let check = |name: &str, wanted: &str, fits: &dyn Fn(&DataType) -> bool| match column(name) {
-        Some(data_type) if !fits(data_type) => Err(wrong(name, wanted, data_type)),
+    }
+}
+
+/// Checks the types of all columns but the image's.
+fn check_types(path: &Path, schema: &Schema) -> Result<()> {
+    let check = |name: &str, wanted: &str, fits: &dyn Fn(&DataType) -> bool| match column(
+        schema, name,
+    ) {
+        Some(data_type) if !fits(data_type) => Err(wrong_type(path, name, wanted, data_type)),
         _ => Ok(()),
     };
     check("caption", "text", &is_text)?;
@@ -202,11 +217,15 @@ fn check_columns(path: &Path, schema: &Schema) -> Result<PictureColumn> {
         "synsets",
         "a list of texts",
         &|t| matches!(t, DataType::List(field) if is_text(field.data_type())),
-    )?;
-    let (name, data_type) = match (column("image"), column("jpg")) {
+    )
+}
+
+/// Returns the column of the image after checking its type.
+fn picture_column(path: &Path, schema: &Schema) -> Result<PictureColumn> {
+    let (name, data_type) = match (column(schema, "image"), column(schema, "jpg")) {
         (Some(image), _) => ("image", image),
         (None, Some(jpg)) => ("jpg", jpg),
-        // Excluded by the check above.
+        // Excluded by the check of presence.
         (None, None) => ("image", &DataType::Null),
     };
     match data_type {
@@ -219,7 +238,12 @@ fn check_columns(path: &Path, schema: &Schema) -> Result<PictureColumn> {
         {
             Ok(PictureColumn::Struct)
         }
-        other => Err(wrong(name, "binary, or a struct with binary bytes", other)),
+        other => Err(wrong_type(
+            path,
+            name,
+            "binary, or a struct with binary bytes",
+            other,
+        )),
     }
 }
 

@@ -15,6 +15,8 @@ use crate::data::records::source::{Dataset, Record, Records, Unit};
 
 /// Records per unit.
 const UNIT: u64 = 256;
+/// Side of the images of a run or a figure, in pixels.
+pub const SIDE: u32 = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {

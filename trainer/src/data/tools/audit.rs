@@ -4,120 +4,20 @@ use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use rayon::prelude::*;
-use serde::Serialize;
 
+pub use super::audit_report::{
+    AuditReport, BrokenByCause, Labels, Lengths, PictureSize, PictureSizes, SizeLimit,
+};
 use crate::data::records::boxes::{
     BoxTally, PREPARED_MIN_BOX_PX, Region, default_min_box_px, large_enough, pixel_box,
 };
-use crate::data::records::fault::{Broken, BrokenCounts, CauseCount};
+use crate::data::records::fault::{Broken, BrokenCounts};
 use crate::data::records::source::{Dataset, Record, Records};
 
 /// Rows per task: large enough to outweigh the overhead of a task, small enough for load balancing.
 const TASK_ROWS: usize = 64;
 /// Maximum number of image sizes that are listed individually.
 const LISTED_SIZES: usize = 10;
-
-/// Statistics of a dataset.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct AuditReport {
-    /// Files.
-    pub shards: usize,
-    /// Row groups and tars.
-    pub units: usize,
-    /// Records, including broken ones.
-    pub records: u64,
-    /// Broken records.
-    pub broken: u64,
-    /// Broken records by cause, each with its first example.
-    pub broken_by_cause: Vec<BrokenByCause>,
-    /// Valid records whose key occurred in an earlier record.
-    pub repeated_keys: u64,
-    /// Stored box entries and their irregularities.
-    pub boxes: BoxTally,
-    /// Boxes that have a phrase and overlap the image.
-    pub usable_boxes: u64,
-    /// Distinct phrases among them (compared by a 64-bit hash).
-    pub unique_phrases: usize,
-    /// Valid records without any such box.
-    pub records_without_box: u64,
-    /// Effect of the minimum box sizes.
-    pub size_limits: Vec<SizeLimit>,
-    /// Captions, in characters.
-    pub captions: Lengths,
-    /// Labels of the boxes.
-    pub labels: Labels,
-    /// Images.
-    pub pictures: PictureSizes,
-}
-
-/// One cause with its count.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct BrokenByCause {
-    /// The cause in words.
-    pub cause: String,
-    /// Number of records and the first of them.
-    #[serde(flatten)]
-    pub count: CauseCount,
-}
-
-/// Effect of a minimum box size.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct SizeLimit {
-    /// Input size of the model that the limit applies to, in pixels.
-    pub model_px: u32,
-    /// Boxes are kept if their area exceeds the square of this value, in pixels.
-    pub min_box_px: f64,
-    /// Boxes that are not kept.
-    pub boxes_below: u64,
-    /// Valid records that keep no box.
-    pub records_without_box: u64,
-}
-
-/// Lengths of texts in characters; all 0 if there are no texts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Lengths {
-    /// Shortest.
-    pub min: u64,
-    /// Mean.
-    pub mean: f64,
-    /// Longest.
-    pub max: u64,
-}
-
-/// Labels of the boxes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Labels {
-    /// Total number of labels.
-    pub total: u64,
-    /// Number of distinct labels.
-    pub distinct: usize,
-    /// Number of occurrences of each label.
-    pub counts: BTreeMap<String, u64>,
-}
-
-/// Sizes of images.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct PictureSizes {
-    /// Shortest side of all images, in pixels.
-    pub min_side: u32,
-    /// Longest side of all images, in pixels.
-    pub max_side: u32,
-    /// Number of distinct sizes.
-    pub distinct: usize,
-    /// The most frequent sizes.
-    pub most_frequent: Vec<PictureSize>,
-}
-
-/// One image size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct PictureSize {
-    /// Width in pixels.
-    pub width: u32,
-    /// Height in pixels.
-    pub height: u32,
-    /// Number of images.
-    pub count: u64,
-}
 
 /// Model input sizes for which the limits are reported: that of the papers and that of the small
 /// preset.
@@ -287,6 +187,68 @@ impl Tally {
         let keys = self.keys.len();
         self.keys.sort_unstable();
         self.keys.dedup();
+        AuditReport {
+            shards,
+            units,
+            records: self.counts.seen,
+            broken: self.counts.broken(),
+            broken_by_cause: self.broken_by_cause(),
+            repeated_keys: (keys - self.keys.len()) as u64,
+            boxes: self.boxes,
+            usable_boxes: self.usable,
+            unique_phrases: self.phrases.len(),
+            records_without_box: self.boxless,
+            size_limits: self.size_limits(),
+            captions: self.lengths(),
+            pictures: self.picture_sizes(),
+            labels: Labels {
+                total: self.labels.values().sum(),
+                distinct: self.labels.len(),
+                counts: self.labels,
+            },
+        }
+    }
+
+    fn broken_by_cause(&self) -> Vec<BrokenByCause> {
+        self.counts
+            .by_cause
+            .iter()
+            .map(|(cause, count)| BrokenByCause {
+                cause: cause.to_string(),
+                count: count.clone(),
+            })
+            .collect()
+    }
+
+    fn size_limits(&self) -> Vec<SizeLimit> {
+        MODEL_SIZES
+            .iter()
+            .zip(self.limits)
+            .map(
+                |(&model_px, (boxes_below, records_without_box))| SizeLimit {
+                    model_px,
+                    min_box_px: limit_px(model_px),
+                    boxes_below,
+                    records_without_box,
+                },
+            )
+            .collect()
+    }
+
+    /// Returns the lengths of the captions.
+    fn lengths(&self) -> Lengths {
+        Lengths {
+            min: self.chars_min.unwrap_or(0),
+            mean: if self.captions == 0 {
+                0.0
+            } else {
+                self.chars as f64 / self.captions as f64
+            },
+            max: self.chars_max,
+        }
+    }
+
+    fn picture_sizes(&self) -> PictureSizes {
         let sides = || {
             self.sizes
                 .keys()
@@ -303,57 +265,11 @@ impl Tally {
             .collect();
         sizes.sort_by_key(|size| std::cmp::Reverse(size.count));
         sizes.truncate(LISTED_SIZES);
-        AuditReport {
-            shards,
-            units,
-            records: self.counts.seen,
-            broken: self.counts.broken(),
-            broken_by_cause: self
-                .counts
-                .by_cause
-                .iter()
-                .map(|(cause, count)| BrokenByCause {
-                    cause: cause.to_string(),
-                    count: count.clone(),
-                })
-                .collect(),
-            repeated_keys: (keys - self.keys.len()) as u64,
-            boxes: self.boxes,
-            usable_boxes: self.usable,
-            unique_phrases: self.phrases.len(),
-            records_without_box: self.boxless,
-            size_limits: MODEL_SIZES
-                .iter()
-                .zip(self.limits)
-                .map(
-                    |(&model_px, (boxes_below, records_without_box))| SizeLimit {
-                        model_px,
-                        min_box_px: limit_px(model_px),
-                        boxes_below,
-                        records_without_box,
-                    },
-                )
-                .collect(),
-            captions: Lengths {
-                min: self.chars_min.unwrap_or(0),
-                mean: if self.captions == 0 {
-                    0.0
-                } else {
-                    self.chars as f64 / self.captions as f64
-                },
-                max: self.chars_max,
-            },
-            pictures: PictureSizes {
-                min_side: sides().min().unwrap_or(0),
-                max_side: sides().max().unwrap_or(0),
-                distinct: self.sizes.len(),
-                most_frequent: sizes,
-            },
-            labels: Labels {
-                total: self.labels.values().sum(),
-                distinct: self.labels.len(),
-                counts: self.labels,
-            },
+        PictureSizes {
+            min_side: sides().min().unwrap_or(0),
+            max_side: sides().max().unwrap_or(0),
+            distinct: self.sizes.len(),
+            most_frequent: sizes,
         }
     }
 }

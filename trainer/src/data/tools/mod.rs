@@ -1,4 +1,5 @@
 //! Implementation of `trainer data`.
 
 pub mod audit;
+mod audit_report;
 pub mod prepare;

@@ -8,7 +8,7 @@ use espalier_core::input::ResizeMode;
 
 use crate::data::Coverage;
 use crate::data::benchmarks::chils::{TwoLevels, WANTED};
-use crate::data::formats::open;
+use crate::data::formats::registry::{self, Need};
 use crate::eval::metrics::pairs::{Pairs, Sign, two_fold};
 use crate::eval::metrics::steps::linspace;
 use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings, word};
@@ -140,6 +140,105 @@ fn pairs(space: &Space, labels: &Points) -> Pairs {
     })
 }
 
+/// The folder with the images of a subset.
+fn images(cx: &Context<'_>, list: &Path) -> anyhow::Result<PathBuf> {
+    let beside = list.with_extension("");
+    let folder = cx.options.images.clone().unwrap_or(beside);
+    if !folder.is_dir() {
+        return Err(usage(format!(
+            "{}: expected class folders of pictures there, or in --images DIR; found nothing",
+            folder.display()
+        )));
+    }
+    Ok(folder)
+}
+
+/// Images of a subset that belong to a subclass of its list.
+#[derive(Default)]
+struct Judged {
+    /// Indices of the images.
+    rows: Vec<usize>,
+    /// Index of the right pair of each; `None` if its subclass is nearer to the root than its
+    /// superclass.
+    gold: Vec<Option<usize>>,
+}
+
+impl Judged {
+    /// Finds the pair of each image by the name of its class folder, `found`; counts the images in
+    /// the coverage.
+    fn of(
+        found: &[Option<String>],
+        two: &TwoLevels,
+        labels: &[String],
+        pairs: &Pairs,
+        given: &HashMap<String, String>,
+        coverage: &mut Coverage,
+    ) -> Self {
+        let place = |name: &str| labels.binary_search_by(|l| l.as_str().cmp(name)).ok();
+        let by_ends: HashMap<(u32, u32), usize> = pairs
+            .ends
+            .iter()
+            .enumerate()
+            .map(|(at, ends)| (*ends, at))
+            .collect();
+        let mut judged = Self::default();
+        for (row, label) in found.iter().enumerate() {
+            let label = label.clone().unwrap_or_default();
+            let name = given
+                .get(&label)
+                .cloned()
+                .unwrap_or_else(|| label.replace('_', " "));
+            let ends = two
+                .above(&name)
+                .and_then(|above| Some((place(above)?, place(&name)?)));
+            match ends {
+                Some((general, specific)) => {
+                    coverage.usable(1);
+                    judged.rows.push(row);
+                    let right = by_ends.get(&(general as u32, specific as u32));
+                    judged.gold.push(right.copied());
+                }
+                None => coverage.miss("picture of no subclass of the list", &label),
+            }
+        }
+        judged
+    }
+}
+
+/// Adds the recall of a subset, for each sign and rank, to the results. `ranks` holds the rank of
+/// the right pair of each image for the weights `up`, first added and then subtracted.
+fn add_recalls(
+    total: &mut TaskResult,
+    name: &str,
+    chosen_sign: Sign,
+    ranks: &[Option<Vec<u32>>],
+    up: &[f32],
+) {
+    for (sign, range) in [
+        (Sign::Plus, 0..WEIGHTS),
+        (Sign::Minus, WEIGHTS..2 * WEIGHTS),
+    ] {
+        let part: Vec<Option<Vec<u32>>> = ranks
+            .iter()
+            .map(|r| r.as_ref().map(|r| r[range.clone()].to_vec()))
+            .collect();
+        for k in KS {
+            let (value, chosen) = two_fold(&part, WEIGHTS, k);
+            let word = word(&sign);
+            total
+                .metrics
+                .insert(format!("{name}_recall@{k}_{word}"), value);
+            if sign == chosen_sign {
+                total.metrics.insert(format!("{name}_recall@{k}"), value);
+                let chosen = chosen.map(|w| format!("{:.4}", up[w]));
+                total
+                    .settings
+                    .insert(format!("{name}_weights@{k}"), chosen.join(" "));
+            }
+        }
+    }
+}
+
 /// Evaluates one subset and adds its results.
 fn subset(
     cx: &Context<'_>,
@@ -151,50 +250,17 @@ fn subset(
     let model = cx.model()?;
     let two = TwoLevels::open(list)?;
     let labels = two.labels();
-    let beside = list.with_extension("");
-    let folder = cx.options.images.clone().unwrap_or(beside);
-    if !folder.is_dir() {
-        return Err(usage(format!(
-            "{}: expected class folders of pictures there, or in --images DIR; found nothing",
-            folder.display()
-        )));
-    }
-    let paths = [folder];
+    let paths = [images(cx, list)?];
     let found = model.dataset(
-        open::labelled(&paths)?,
+        registry::open(&paths, Need::Labels)?,
         &paths,
         cx.resize(ResizeMode::CentreCrop),
     )?;
     let points = model.classes(&labels, set)?;
     let pairs = pairs(model.space()?, &points);
-    let place = |name: &str| labels.binary_search_by(|l| l.as_str().cmp(name)).ok();
-    let by_ends: HashMap<(u32, u32), usize> = pairs
-        .ends
-        .iter()
-        .enumerate()
-        .map(|(at, ends)| (*ends, at))
-        .collect();
-
     let given = names(cx)?;
-    let (mut rows, mut gold) = (Vec::new(), Vec::new());
-    for (row, label) in found.about.labels.iter().enumerate() {
-        let label = label.clone().unwrap_or_default();
-        let name = given
-            .get(&label)
-            .cloned()
-            .unwrap_or_else(|| label.replace('_', " "));
-        let ends = two
-            .above(&name)
-            .and_then(|above| Some((place(above)?, place(&name)?)));
-        match ends {
-            Some((general, specific)) => {
-                coverage.usable(1);
-                rows.push(row);
-                gold.push(by_ends.get(&(general as u32, specific as u32)).copied());
-            }
-            None => coverage.miss("picture of no subclass of the list", &label),
-        }
-    }
+    let Judged { rows, gold } =
+        Judged::of(&found.about.labels, &two, &labels, &pairs, &given, coverage);
     for (cause, missing) in &found.about.broken() {
         for _ in 0..missing.count {
             coverage.miss(cause, &missing.example);
@@ -223,30 +289,7 @@ fn subset(
     let ranks = search::scores(model.space()?, &queries, &points, |at, similar| {
         gold[at].map(|gold| pairs.ranks(similar, gold, &weights))
     });
-    let name = stem(list);
-    for (sign, range) in [
-        (Sign::Plus, 0..WEIGHTS),
-        (Sign::Minus, WEIGHTS..2 * WEIGHTS),
-    ] {
-        let part: Vec<Option<Vec<u32>>> = ranks
-            .iter()
-            .map(|r| r.as_ref().map(|r| r[range.clone()].to_vec()))
-            .collect();
-        for k in KS {
-            let (value, chosen) = two_fold(&part, WEIGHTS, k);
-            let word = word(&sign);
-            total
-                .metrics
-                .insert(format!("{name}_recall@{k}_{word}"), value);
-            if sign == cx.options.sign {
-                total.metrics.insert(format!("{name}_recall@{k}"), value);
-                let chosen = chosen.map(|w| format!("{:.4}", up[w]));
-                total
-                    .settings
-                    .insert(format!("{name}_weights@{k}"), chosen.join(" "));
-            }
-        }
-    }
+    add_recalls(total, &stem(list), cx.options.sign, &ranks, &up);
     total.n += rows.len();
     total.classes += pairs.ends.len();
     Ok(())

@@ -75,6 +75,37 @@ fn has_split(cx: &Context<'_>) -> bool {
     cx.data.len() == 1 && coco_boxes::is_one(&cx.data[0])
 }
 
+/// The labels to choose from, ascending: all of the split, with or without a box, or those that the
+/// boxes in `rows` have.
+fn choices(names: &[String], rows: &[usize], split: bool) -> Vec<String> {
+    if split {
+        let all: BTreeSet<&str> = BASE.into_iter().chain(NOVEL).collect();
+        return all.into_iter().map(str::to_owned).collect();
+    }
+    let labels: BTreeSet<&String> = rows.iter().map(|i| &names[*i]).collect();
+    labels.into_iter().cloned().collect()
+}
+
+/// Accuracy and mean average precision; with a split also the precision of its parts.
+fn metrics(logits: &Logits, labels: &[String], split: bool) -> BTreeMap<String, f64> {
+    let mut metrics = zero_shot::metrics(&logits.ranked(), &logits.truth, labels.len());
+    let all: Vec<usize> = (0..labels.len()).collect();
+    let mut add = |name: &str, value: Option<f64>| {
+        metrics.extend(value.map(|value| (name.to_owned(), value)));
+    };
+    add("ap", logits.mean_precision(&all, &all));
+    if split {
+        let (base, novel) = (places(&BASE, labels), places(&NOVEL, labels));
+        add("ap_base", logits.mean_precision(&base, &all));
+        add("ap_novel", logits.mean_precision(&novel, &all));
+        add(
+            "ap_novel_among_novel",
+            logits.mean_precision(&novel, &novel),
+        );
+    }
+    metrics
+}
+
 pub(super) fn run(cx: &Context<'_>) -> anyhow::Result<TaskResult> {
     let model = cx.model()?;
     let mut boxes = Boxes::open(cx, cx.data, "--data")?;
@@ -94,14 +125,7 @@ pub(super) fn run(cx: &Context<'_>) -> anyhow::Result<TaskResult> {
     boxes
         .coverage
         .lose("box of a category outside of the split", other, "");
-    let labels: BTreeSet<&String> = rows.iter().map(|i| &names[*i]).collect();
-    let labels: Vec<String> = if split {
-        // All labels of the split are choices, with or without a box.
-        let all: BTreeSet<&str> = BASE.into_iter().chain(NOVEL).collect();
-        all.into_iter().map(str::to_owned).collect()
-    } else {
-        labels.into_iter().cloned().collect()
-    };
+    let labels = choices(names, &rows, split);
     if labels.len() == 1 {
         let kind = "one label alone, every answer is right";
         boxes.coverage.note(kind, 1, &labels[0]);
@@ -119,29 +143,15 @@ pub(super) fn run(cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         rows: rows.par_iter().map(row).collect(),
         truth: rows.iter().map(truth).collect(),
     };
-    let mut metrics = zero_shot::metrics(&logits.ranked(), &logits.truth, labels.len());
-    let all: Vec<usize> = (0..labels.len()).collect();
-    let mut add = |name: &str, value: Option<f64>| {
-        metrics.extend(value.map(|value| (name.to_owned(), value)));
-    };
-    add("ap", logits.mean_precision(&all, &all));
-    if split {
-        let (base, novel) = (places(&BASE, &labels), places(&NOVEL, &labels));
-        add("ap_base", logits.mean_precision(&base, &all));
-        add("ap_novel", logits.mean_precision(&novel, &all));
-        add(
-            "ap_novel_among_novel",
-            logits.mean_precision(&novel, &novel),
-        );
-    }
+    let metrics = metrics(&logits, &labels, split);
     let seen: BTreeSet<usize> = logits.truth.iter().copied().collect();
-    let never = all.iter().find(|label| !seen.contains(label));
+    let never = (0..labels.len()).find(|label| !seen.contains(label));
     if let Some(first) = never {
         let count = (labels.len() - seen.len()) as u64;
         boxes.coverage.note(
             "label that no box has, without a precision",
             count,
-            &labels[*first],
+            &labels[first],
         );
     }
     Ok(TaskResult {

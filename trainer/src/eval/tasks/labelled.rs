@@ -13,6 +13,7 @@ use super::confusions::confusions;
 use crate::data::Coverage;
 use crate::data::formats::open;
 use crate::data::formats::splits::TEST;
+use crate::eval::embedded::About;
 use crate::eval::protocols::Protocol;
 use crate::eval::search::{Ranked, top_k};
 use crate::eval::task::{Context, TaskResult, settings};
@@ -27,6 +28,93 @@ pub const NEEDS: &str = "class folders of pictures, shards with synsets, a bench
 
 /// Number of wrong answers shown.
 const CONFUSIONS: usize = 30;
+
+/// The images that have one of the classes, and the counts of the others.
+#[derive(Default)]
+struct Judged<'a> {
+    /// Indices of the images.
+    judged: Vec<usize>,
+    /// The class of each.
+    truth: Vec<usize>,
+    /// Number of images without a label.
+    unlabelled: u64,
+    /// Number of images whose label is none of the classes.
+    unknown: u64,
+    /// The last such label.
+    stranger: &'a str,
+}
+
+impl<'a> Judged<'a> {
+    /// Looks up the label of each image.
+    fn of(labels: &'a [Option<String>], classes: &Classes) -> Self {
+        let mut found = Self::default();
+        for (at, label) in labels.iter().enumerate() {
+            match label.as_ref().map(|l| classes.labels.binary_search(l)) {
+                None => found.unlabelled += 1,
+                Some(Err(_)) => {
+                    found.unknown += 1;
+                    found.stranger = label.as_deref().unwrap_or_default();
+                }
+                Some(Ok(class)) => {
+                    found.judged.push(at);
+                    found.truth.push(class);
+                }
+            }
+        }
+        found
+    }
+
+    /// Refuses data without such images.
+    fn check(&self, about: &About) -> anyhow::Result<()> {
+        if self.judged.is_empty() {
+            return Err(usage(format!(
+                "--data: expected pictures with a label of the taxonomy or of --class-names; found \
+                 {} without a label, {} with an unknown one, and {} broken",
+                self.unlabelled,
+                self.unknown,
+                about.counts.broken()
+            )));
+        }
+        Ok(())
+    }
+
+    /// Returns the numbers of the other images, by reason.
+    fn left_out(&self, about: &About) -> BTreeMap<String, u64> {
+        BTreeMap::from([
+            ("without a label".to_owned(), self.unlabelled),
+            ("label not in the taxonomy".to_owned(), self.unknown),
+            ("broken".to_owned(), about.counts.broken()),
+        ])
+    }
+}
+
+/// Counts the images that are used and those that are not. `records` and `classes` are the numbers
+/// in the data.
+fn coverage(
+    cx: &Context<'_>,
+    about: &About,
+    found: &Judged<'_>,
+    (records, classes): (u64, usize),
+) -> Coverage {
+    let mut coverage = Coverage {
+        expected: records,
+        found: about.keys.len() as u64,
+        missing: about.broken(),
+        ..Coverage::default()
+    };
+    coverage.lose("without a label", found.unlabelled, "");
+    coverage.lose(
+        "label that is no class to choose from",
+        found.unknown,
+        found.stranger,
+    );
+    if let Some(protocol) = cx.dataset.and_then(Protocol::named)
+        && cx.options.split == TEST
+    {
+        protocol.count(&mut coverage, records, classes);
+    }
+    coverage
+}
 
 /// Embeds the images of the data and ranks the classes for each (notation 6.1).
 ///
@@ -47,46 +135,15 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
     let present: BTreeSet<String> = about.labels.iter().flatten().cloned().collect();
     let classes = classes(cx, &taxonomy, &present)?;
 
-    let (mut judged, mut truth) = (Vec::new(), Vec::new());
-    let (mut unlabelled, mut unknown, mut stranger) = (0, 0, "");
-    for (at, label) in about.labels.iter().enumerate() {
-        match label.as_ref().map(|l| classes.labels.binary_search(l)) {
-            None => unlabelled += 1,
-            Some(Err(_)) => {
-                unknown += 1;
-                stranger = label.as_deref().unwrap_or_default();
-            }
-            Some(Ok(class)) => {
-                judged.push(at);
-                truth.push(class);
-            }
-        }
-    }
-    if judged.is_empty() {
-        return Err(usage(format!(
-            "--data: expected pictures with a label of the taxonomy or of --class-names; found \
-             {unlabelled} without a label, {unknown} with an unknown one, and {} broken",
-            about.counts.broken()
-        )));
-    }
+    let found = Judged::of(&about.labels, &classes);
+    found.check(about)?;
+    let left_out = found.left_out(about);
+    let mut coverage = coverage(cx, about, &found, (records, present.len()));
+    let Judged { judged, truth, .. } = found;
     let set = prompts::resolve(&cx.options.prompts, cx.dataset);
     let points = model.classes(&classes.names, set)?;
     let queries = pictures.points.select(&judged);
     let ranked = top_k(model.space()?, &queries, &points, 5);
-    let broken = about.counts.broken();
-    let mut coverage = Coverage {
-        expected: records,
-        found: about.keys.len() as u64,
-        missing: about.broken(),
-        ..Coverage::default()
-    };
-    coverage.lose("without a label", unlabelled, "");
-    coverage.lose("label that is no class to choose from", unknown, stranger);
-    if let Some(protocol) = cx.dataset.and_then(Protocol::named)
-        && cx.options.split == TEST
-    {
-        protocol.count(&mut coverage, records, present.len());
-    }
     notes(&mut coverage, &classes, &truth, &ranked, &points);
     let classified = match (logits, model.classifier_labels()) {
         (Some(logits), Some(labels)) => {
@@ -99,11 +156,7 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
     };
     Ok((
         Answers {
-            left_out: BTreeMap::from([
-                ("without a label".to_owned(), unlabelled),
-                ("label not in the taxonomy".to_owned(), unknown),
-                ("broken".to_owned(), broken),
-            ]),
+            left_out,
             prompts: set.to_owned(),
             pictures,
             classes,

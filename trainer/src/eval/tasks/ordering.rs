@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::data::formats::open;
+use crate::data::formats::registry::{self, Need};
 use crate::data::records::lineage::{Lineages, NegativeKind};
 use crate::data::{Coverage, Dataset, Hierarcaps, HierarcapsTest};
 use crate::eval::task::{BenchmarkData, Context, Task, TaskResult};
@@ -67,7 +68,7 @@ fn chains(cx: &Context<'_>) -> anyhow::Result<(Vec<Vec<String>>, Coverage)> {
     let lineages = Lineages::new(taxonomy, cx.options.tiers, cx.options.rank_text, kind)?;
     let mut labels: BTreeSet<String> = lineages.labels().into_iter().collect();
     if open::taxonomy_file(cx.data).is_none() {
-        let shown = embed::labels_of(open::labelled(cx.data)?.as_ref());
+        let shown = embed::labels_of(registry::open(cx.data, Need::Labels)?.as_ref());
         labels.retain(|label| shown.contains(label));
     }
     let mut coverage = Coverage::default();

@@ -9,7 +9,7 @@ use espalier_core::taxonomy::RANKS;
 
 use crate::config::RankText;
 use crate::data::Coverage;
-use crate::data::formats::open;
+use crate::data::formats::registry::{self, Need};
 use crate::eval::embedded::Embedded;
 use crate::eval::task::{BenchmarkData, Context};
 use crate::exit::usage;
@@ -55,7 +55,7 @@ impl Lineages {
     /// # Errors
     /// Bad data, also if no label is a lineage; a failing device.
     pub fn open(cx: &Context<'_>) -> anyhow::Result<Self> {
-        let data = open::labelled(cx.data)?;
+        let data = registry::open(cx.data, Need::Labels)?;
         let expected = data.records();
         let resize = cx.resize(ResizeMode::CentreCrop);
         let pictures = cx.model()?.dataset(data, cx.data, resize)?;

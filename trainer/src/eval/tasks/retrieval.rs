@@ -8,7 +8,7 @@ use espalier_core::input::ResizeMode;
 
 use crate::data::Coverage;
 use crate::data::benchmarks::captioned::{Captioned, WANTED};
-use crate::data::formats::open;
+use crate::data::formats::registry::{self, Need};
 use crate::data::records::files::Item;
 use crate::eval::Points;
 use crate::eval::metrics::recall;
@@ -137,7 +137,7 @@ fn embedded<'a>(cx: &'a Context<'_>) -> anyhow::Result<Pool<'a>> {
     if cx.data.is_empty() {
         return Err(usage(format!("--data: expected {WANTED}; found none")));
     }
-    let data = open::labelled(cx.data)?;
+    let data = registry::open(cx.data, Need::Labels)?;
     let expected = data.records();
     let found = model.dataset(data, cx.data, cx.resize(ResizeMode::Squeeze))?;
     let captions = &found.about.captions;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use espalier_core::input::ResizeMode;
 
-use crate::data::formats::open;
+use crate::data::formats::registry::{self, Need};
 use crate::data::{Coverage, Crops, Dataset};
 use crate::eval::embedded::Embedded;
 use crate::eval::task::Context;
@@ -29,7 +29,7 @@ impl Boxes {
     /// # Errors
     /// Bad data, also if there is no box; a failing device.
     pub fn open(cx: &Context<'_>, paths: &[PathBuf], flag: &str) -> anyhow::Result<Self> {
-        Self::of(cx, open::scenes(paths)?, paths)?.some(flag)
+        Self::of(cx, registry::open(paths, Need::Boxes)?, paths)?.some(flag)
     }
 
     /// Returns the boxes if there are any.
@@ -83,7 +83,7 @@ impl Scenes {
     /// Bad data; a failing device.
     pub fn open(cx: &Context<'_>) -> anyhow::Result<Self> {
         let paths = cx.data;
-        let data = open::scenes(paths)?;
+        let data = registry::open(paths, Need::Boxes)?;
         let mut boxes = Boxes::of(cx, Arc::clone(&data), paths)?;
         let wholes = cx
             .model()?

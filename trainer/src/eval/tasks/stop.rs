@@ -8,9 +8,11 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
 use crate::data::Coverage;
 use crate::data::formats::open;
-use crate::eval::prompts;
+use crate::data::formats::registry::{self, Need};
+use crate::eval::embedded::Embedded;
 use crate::eval::stop::{self, Picture};
 use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings};
+use crate::eval::{Points, prompts};
 use crate::exit::usage;
 
 /// Probabilities of paths, and where they stop for known and unknown labels.
@@ -22,6 +24,84 @@ fn hold_out(taxonomy: Taxonomy, share: f64) -> Taxonomy {
     let gone = |at: usize| ((at + 1) as f64 * share).floor() > (at as f64 * share).floor();
     let kept = |ix: NodeIx| labels.binary_search(&ix).is_ok_and(|at| !gone(at));
     taxonomy.with_labels(kept)
+}
+
+/// Checks the share of labels to hold out.
+fn checked_share(share: f64) -> anyhow::Result<f64> {
+    if !(0.0..1.0).contains(&share) {
+        return Err(usage(format!(
+            "--hold-out: expected a share of the labels in [0, 1), found {share}"
+        )));
+    }
+    Ok(share)
+}
+
+/// Images by what the model knows of their labels.
+#[derive(Default)]
+struct Pictures<'a> {
+    /// Images of labels to choose from.
+    known: Vec<Picture<'a>>,
+    /// Images of other nodes.
+    unknown: Vec<Picture<'a>>,
+    /// Number of images whose label is no node.
+    elsewhere: u64,
+}
+
+impl<'a> Pictures<'a> {
+    fn of(embedded: &'a Embedded, taxonomy: &Taxonomy) -> Self {
+        let mut found = Self::default();
+        for (at, label) in embedded.about.labels.iter().enumerate() {
+            match label.as_deref().and_then(|id| taxonomy.find(id)) {
+                None => found.elsewhere += 1,
+                Some(ix) if taxonomy.node(ix).labelled => {
+                    let picture = Picture::new(embedded.points.row(at), ix, at);
+                    found.known.push(picture);
+                }
+                Some(ix) => {
+                    let picture = Picture::new(embedded.points.row(at), ix, at);
+                    found.unknown.push(picture);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Judges where the paths of images stop, among labels with these points. Returns the origin of the
+/// calibration in words, and the metrics.
+fn judge(
+    cx: &Context<'_>,
+    taxonomy: &Taxonomy,
+    points: &Points,
+    known: &[Picture<'_>],
+    unknown: &[Picture<'_>],
+) -> anyhow::Result<(&'static str, BTreeMap<String, f64>)> {
+    let model = cx.model()?;
+    let (space, width) = (model.space()?, points.width());
+    let classifier = |calibration: Calibration| {
+        Classifier::new(taxonomy.clone(), points.data().to_vec(), width, calibration)
+    };
+    let (by, walked, calibration) = match &model.model.calibration {
+        Some(own) => {
+            let walked = stop::walks(&classifier(own.clone())?, space, known);
+            ("the bundle's", walked, own.clone())
+        }
+        None => {
+            let (walked, fitted) = stop::cross_fit(classifier, space, known)?;
+            let walked = walked.into_iter().map(|(_, walk)| walk).collect();
+            (
+                "fitted on halves, each judged by the other's",
+                walked,
+                fitted,
+            )
+        }
+    };
+    let mut metrics = stop::known(&walked);
+    if !unknown.is_empty() {
+        let walked = stop::walks(&classifier(calibration.clone())?, space, unknown);
+        metrics.extend(stop::unknown(&walked, calibration.threshold));
+    }
+    Ok((by, metrics))
 }
 
 impl Task for Stop {
@@ -46,27 +126,16 @@ impl Task for Stop {
     fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         let model = cx.model()?;
         let full = open::taxonomy(cx.options.taxonomy.as_deref(), cx.data)?;
-        let share = cx.options.hold_out;
-        if !(0.0..1.0).contains(&share) {
-            return Err(usage(format!(
-                "--hold-out: expected a share of the labels in [0, 1), found {share}"
-            )));
-        }
+        let share = checked_share(cx.options.hold_out)?;
         let taxonomy = hold_out(full, share);
-        let data = open::labelled(cx.data)?;
+        let data = registry::open(cx.data, Need::Labels)?;
         let records = data.records();
         let embedded = model.dataset(data, cx.data, cx.resize(ResizeMode::CentreCrop))?;
-        let (mut known, mut unknown): (Vec<Picture<'_>>, Vec<Picture<'_>>) = Default::default();
-        let mut elsewhere = 0;
-        for (at, label) in embedded.about.labels.iter().enumerate() {
-            match label.as_deref().and_then(|id| taxonomy.find(id)) {
-                None => elsewhere += 1,
-                Some(ix) if taxonomy.node(ix).labelled => {
-                    known.push(Picture::new(embedded.points.row(at), ix, at));
-                }
-                Some(ix) => unknown.push(Picture::new(embedded.points.row(at), ix, at)),
-            }
-        }
+        let Pictures {
+            known,
+            unknown,
+            elsewhere,
+        } = Pictures::of(&embedded, &taxonomy);
         if known.len() < 2 {
             return Err(usage(format!(
                 "--data: expected pictures with labels of the taxonomy, found {} of {records}",
@@ -80,30 +149,7 @@ impl Task for Stop {
             .map(|ix| taxonomy.name(*ix).to_owned())
             .collect();
         let points = model.classes(&names, set)?;
-        let (space, width) = (model.space()?, points.width());
-        let classifier = |calibration: Calibration| {
-            Classifier::new(taxonomy.clone(), points.data().to_vec(), width, calibration)
-        };
-        let (by, walked, calibration) = match &model.model.calibration {
-            Some(own) => {
-                let walked = stop::walks(&classifier(own.clone())?, space, &known);
-                ("the bundle's", walked, own.clone())
-            }
-            None => {
-                let (walked, fitted) = stop::cross_fit(classifier, space, &known)?;
-                let walked = walked.into_iter().map(|(_, walk)| walk).collect();
-                (
-                    "fitted on halves, each judged by the other's",
-                    walked,
-                    fitted,
-                )
-            }
-        };
-        let mut metrics = stop::known(&walked);
-        if !unknown.is_empty() {
-            let walked = stop::walks(&classifier(calibration.clone())?, space, &unknown);
-            metrics.extend(stop::unknown(&walked, calibration.threshold));
-        }
+        let (by, metrics) = judge(cx, &taxonomy, &points, &known, &unknown)?;
         Ok(TaskResult {
             n: known.len(),
             classes: labels.len(),

@@ -9,11 +9,7 @@ use crate::model_file::ModelCard;
 pub(super) fn write(card: &ModelCard, layout: Layout, name: &str, notes: &str) -> String {
     let c = &card.config;
     let (v, t) = (&c.vision, &c.text);
-    let library = match layout {
-        Layout::HuggingFace => "transformers",
-        Layout::OpenClip => "open_clip",
-        Layout::Meru | Layout::EfficientnetLite => "espalier",
-    };
+    let library = layout.library();
     let origin = card.origin.as_ref();
     let terms = origin.and_then(|o| o.licence.as_deref());
     // Front matter takes only an identifier; other terms are stated below.

@@ -1,0 +1,127 @@
+//! Data that a bundle is made from and measured on.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use burn::tensor::Device;
+use espalier_core::caption::CaptionEntry;
+use espalier_core::taxonomy::{Lexicon, Taxonomy};
+use toml::Table;
+
+use crate::cli::ExportArgs;
+use crate::config::TrainConfig;
+use crate::data::Dataset;
+use crate::data::formats::open;
+use crate::data::formats::registry::{self, Need};
+use crate::data::nouns::wordnet::Nouns;
+use crate::exit::usage;
+use crate::export::{Contents, ExportDtype, captions, nouns};
+use crate::fit::{Source, source};
+use crate::model_file::{self, Model};
+
+/// Returns the configuration of the run that produced a model, if the model records it.
+pub(super) fn run_of(model: &Model) -> Option<TrainConfig> {
+    let table: Table = model.card.run.parse().ok()?;
+    TrainConfig::resolve(None, table, &[]).ok()
+}
+
+/// Returns the taxonomy of the flag, else of the run, else the shipped one.
+///
+/// # Errors
+/// Bad usage if the file cannot be read, or a taxonomy error naming the line.
+pub fn taxonomy(flag: Option<&PathBuf>, model: &Model) -> anyhow::Result<Taxonomy> {
+    match (flag, run_of(model)) {
+        (None, Some(config)) => source::taxonomy(&config),
+        (flag, _) => open::taxonomy(flag.map(PathBuf::as_path), &[]),
+    }
+}
+
+/// Returns the probe and its description: the data of the flag, else the run's validation data,
+/// else its training data.
+fn probe(args: &ExportArgs, model: &Model) -> anyhow::Result<(Arc<dyn Dataset>, String)> {
+    if !args.probe.is_empty() {
+        // Only file names: folders of this machine mean nothing to readers of the model card.
+        let names = args.probe.iter().map(|path| {
+            let name = path.file_name().unwrap_or(path.as_os_str());
+            name.display().to_string()
+        });
+        let names: Vec<String> = names.collect();
+        return Ok((registry::open(&args.probe, Need::Labels)?, names.join(", ")));
+    }
+    let config = run_of(model).ok_or_else(|| {
+        usage("the checkpoint records no training data; give labelled images with --probe")
+    })?;
+    let hint = "; give labelled images with --probe";
+    if !config.dataset.val_data.is_empty() {
+        let data = registry::open(&config.dataset.val_data, Need::Labels);
+        let data = data.map_err(|e| usage(format!("the run's validation data: {e}{hint}")))?;
+        return Ok((data, "the run's validation data".into()));
+    }
+    eprintln!(
+        "the run has no validation data; calibrating on its training data, which gives \
+         overconfident probabilities"
+    );
+    let source = Source::open(&config);
+    let source = source.map_err(|e| usage(format!("the run's data: {e}{hint}")))?;
+    Ok((
+        source.data,
+        "the run's training data, so the values are too high".into(),
+    ))
+}
+
+/// A checkpoint and the data for its bundle.
+pub(super) struct Inputs {
+    /// The model with its weights in `f32`.
+    pub(super) model: Model,
+    /// Taxonomy.
+    pub(super) taxonomy: Taxonomy,
+    /// Captions.
+    pub(super) captions: Vec<CaptionEntry>,
+    /// Nouns that name no node.
+    nouns: Lexicon,
+    /// Labelled images on which the bundle is measured.
+    pub(super) probe: Arc<dyn Dataset>,
+    /// Description of the probe.
+    pub(super) probe_name: String,
+}
+
+impl Inputs {
+    /// Reads the checkpoint and the data that the flags name.
+    ///
+    /// # Errors
+    /// Bad usage or data.
+    pub(super) fn read(args: &ExportArgs, device: &Device) -> anyhow::Result<Self> {
+        let model = model_file::open(&args.checkpoint, device)?;
+        let taxonomy = taxonomy(args.taxonomy.as_ref(), &model)?;
+        let captions = match &args.captions {
+            Some(path) => captions::from_file(path, &taxonomy)?,
+            None => captions::of_taxonomy(&taxonomy, !args.no_places),
+        };
+        let nouns = match &args.nouns {
+            Some(path) => nouns::of_taxonomy(&taxonomy, &Nouns::open(path)?),
+            None => Lexicon::default(),
+        };
+        let (probe, probe_name) = probe(args, &model)?;
+        Ok(Self {
+            model,
+            taxonomy,
+            captions,
+            nouns,
+            probe,
+            probe_name,
+        })
+    }
+
+    /// Returns the contents of a bundle whose tensors are stored as `dtype`.
+    pub(super) fn contents(&self, name: &str, version: &str, dtype: ExportDtype) -> Contents<'_> {
+        Contents {
+            model: &self.model,
+            taxonomy: &self.taxonomy,
+            captions: self.captions.clone(),
+            nouns: &self.nouns,
+            dtype,
+            name: name.to_owned(),
+            version: version.to_owned(),
+        }
+    }
+}

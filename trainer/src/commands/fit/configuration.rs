@@ -1,0 +1,144 @@
+//! The configuration of a run from the command line.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use serde::Serialize;
+use toml::{Table, Value};
+
+use crate::cli::FitArgs;
+use crate::config::TrainConfig;
+use crate::exit::usage;
+use crate::model_file::{self, is_bundle};
+
+/// Name of the resolved configuration in the folder of a run.
+pub const CONFIG: &str = "config.toml";
+
+/// Names of the blocks of the configuration.
+const BLOCKS: [&str; 5] = ["dataset", "model", "optim", "loss", "train"];
+
+fn insert(table: &mut Table, block: &str, key: &str, value: impl Serialize) -> anyhow::Result<()> {
+    let value = Value::try_from(value).with_context(|| format!("{block}.{key}"))?;
+    let block = table
+        .entry(block)
+        .or_insert_with(|| Value::Table(Table::new()));
+    if let Value::Table(block) = block {
+        block.insert(key.to_owned(), value);
+    }
+    Ok(())
+}
+
+/// Returns the given flags as a layer of the configuration.
+fn layer(args: &FitArgs) -> anyhow::Result<Table> {
+    let mut t = Table::new();
+    macro_rules! flag {
+        ($block:literal, $key:literal, $value:expr) => {
+            if let Some(value) = &$value {
+                insert(&mut t, $block, $key, value)?;
+            }
+        };
+    }
+    flag!("dataset", "kind", args.dataset);
+    flag!(
+        "dataset",
+        "data",
+        (!args.data.is_empty()).then_some(&args.data)
+    );
+    flag!(
+        "dataset",
+        "val_data",
+        (!args.val_data.is_empty()).then_some(&args.val_data)
+    );
+    flag!("dataset", "taxonomy", args.taxonomy);
+    flag!("dataset", "workers", args.workers);
+    flag!("dataset", "max_broken", args.max_broken);
+    flag!("model", "preset", args.model);
+    flag!("model", "init", args.init);
+    flag!("optim", "lr", args.lr);
+    flag!("optim", "wd", args.wd);
+    flag!("optim", "warmup", args.warmup);
+    flag!("optim", "grad_clip_norm", args.grad_clip_norm);
+    flag!("train", "method", args.method);
+    flag!("train", "batch_size", args.batch_size);
+    flag!("train", "steps", args.steps.or(args.epochs.map(|_| 0)));
+    flag!("train", "epochs", args.epochs.or(args.steps.map(|_| 0)));
+    flag!("train", "seed", args.seed);
+    flag!("train", "accum_freq", args.accum_freq);
+    flag!("train", "precision", args.precision);
+    flag!("train", "lock_image", args.lock_image.then_some(true));
+    flag!(
+        "train",
+        "lock_projection",
+        args.lock_projection.then_some(true)
+    );
+    flag!("train", "feature_cache", args.feature_cache);
+    flag!("dataset", "feature_views", args.feature_views);
+    flag!("train", "lock_text", args.lock_text.then_some(true));
+    flag!(
+        "train",
+        "grad_checkpointing",
+        args.grad_checkpointing.then_some(true)
+    );
+    flag!("train", "deterministic", args.deterministic.then_some(true));
+    flag!("train", "save_frequency", args.save_frequency);
+    Ok(t)
+}
+
+/// Moves `key=value` pairs from the paths to the pairs. `--data` takes all arguments up to the next
+/// flag, so pairs after it are parsed as paths; one that names no existing file is a pair.
+pub(super) fn with_pairs_apart(args: &FitArgs) -> FitArgs {
+    let mut args = args.clone();
+    let is_pair = |path: &PathBuf| {
+        let text = path.to_string_lossy();
+        let key = text.split_once('=').map(|(key, _)| key);
+        let is_key = |key: &str| {
+            key.split_once('.')
+                .is_some_and(|(block, _)| BLOCKS.contains(&block))
+        };
+        key.is_some_and(is_key) && !path.exists()
+    };
+    let mut pairs = Vec::new();
+    for paths in [&mut args.data, &mut args.val_data] {
+        let (found, kept) = std::mem::take(paths).into_iter().partition(is_pair);
+        *paths = kept;
+        let found: Vec<PathBuf> = found;
+        pairs.extend(found.iter().map(|path| path.to_string_lossy().into_owned()));
+    }
+    args.pairs.splice(0..0, pairs);
+    args
+}
+
+/// Returns the configuration of a run: its files, its flags and the pairs. A resumed run starts from
+/// its own.
+pub(super) fn configuration(args: &FitArgs) -> anyhow::Result<TrainConfig> {
+    let mut flags = Table::new();
+    if let (Some(_), Some(name)) = (&args.resume, &args.name) {
+        // A resumed run keeps its configuration, except for values that are given again.
+        let path = args.logs.join(name).join(CONFIG);
+        let text = fs::read_to_string(&path)
+            .map_err(|e| usage(format!("--resume: {}: {e}", path.display())))?;
+        flags = text
+            .parse()
+            .map_err(|e| usage(format!("{}: {e}", path.display())))?;
+    }
+    for (block, keys) in layer(args)? {
+        let into = flags
+            .entry(block)
+            .or_insert_with(|| Value::Table(Table::new()));
+        if let (Value::Table(into), Value::Table(keys)) = (into, keys) {
+            into.extend(keys);
+        }
+    }
+    let mut config = TrainConfig::resolve(args.config.as_deref(), flags, &args.pairs)?;
+    let model = &mut config.model;
+    let init = model.init.as_ref().filter(|path| !is_bundle(path));
+    if let (None, Some(path)) = (&args.resume, init) {
+        // An imported model has its own architecture, which may have no preset name.
+        let card = model_file::card_of(path)?;
+        if card.origin.is_some() {
+            model.architecture = Some(card.config);
+        }
+    }
+    Ok(config)
+}

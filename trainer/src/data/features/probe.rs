@@ -1,0 +1,36 @@
+//! A record without its pixels, and a digest of them.
+
+use super::content::Content;
+use crate::data::records::boxes::Region;
+use crate::data::records::fault::Broken;
+use crate::data::records::picture::Picture;
+use crate::data::records::source::{Record, Records};
+
+/// A readable record, without the pixels.
+pub(super) struct Probe {
+    pub(super) record: Record,
+    pub(super) content: Content,
+}
+
+impl Probe {
+    /// Reads a record of a unit.
+    pub(super) fn read(loaded: &dyn Records, row: usize) -> Result<Self, Broken> {
+        let record = loaded.read(row)?;
+        let content = Content::of(&record)?;
+        let record = without_pixels(record);
+        Ok(Self { record, content })
+    }
+}
+
+/// Removes the pixels of a record, but keeps whether it has an image.
+fn without_pixels(mut record: Record) -> Record {
+    if !matches!(record.picture, Picture::None) {
+        record.picture = Picture::Encoded(Vec::new());
+    }
+    for one in &mut record.boxes {
+        if matches!(one.region, Region::Crop(_)) {
+            one.region = Region::Crop(Picture::None);
+        }
+    }
+    record
+}
