@@ -56,6 +56,10 @@ pub enum CoreError {
     #[error("picture: {0}")]
     Image(String),
 
+    /// A part of an image that holds no pixel: left, top, right, bottom as fractions of its sides.
+    #[error("region {0:?}: expected a part of the image, found no pixel")]
+    Region([f32; 4]),
+
     /// A vocabulary that cannot be used.
     #[error("vocabulary: {0}")]
     Vocabulary(String),

@@ -65,26 +65,13 @@ fn check(value: &Value, schema: &Value, root: &Value, at: &str, found: &mut Vec<
             "maxItems" => value
                 .as_array()
                 .is_none_or(|v| v.len() as f64 <= number(wanted)),
-            "pattern" => match wanted.as_str() {
-                Some("^[0-9a-f]{64}$") => value.as_str().is_none_or(|v| {
-                    v.len() == 64 && v.chars().all(|c| "0123456789abcdef".contains(c))
-                }),
-                other => panic!("{at}: the pattern {other:?} is not supported"),
-            },
+            "pattern" => matches_pattern(value, wanted, at),
             "required" => {
-                let names = wanted.as_array().into_iter().flatten();
-                let lacks = |name: &&Value| value.get(name.as_str().unwrap_or("")).is_none();
-                match names
-                    .filter(lacks)
-                    .map(ToString::to_string)
-                    .collect::<Vec<_>>()
-                {
-                    missing if missing.is_empty() => true,
-                    missing => {
-                        fault(format!("lacks {}", missing.join(", ")));
-                        true
-                    }
+                let missing = missing(value, wanted);
+                if !missing.is_empty() {
+                    fault(format!("lacks {}", missing.join(", ")));
                 }
+                true
             }
             "properties" | "additionalProperties" | "items" => true,
             other => panic!("{at}: the keyword `{other}` is not supported"),
@@ -94,6 +81,25 @@ fn check(value: &Value, schema: &Value, root: &Value, at: &str, found: &mut Vec<
         }
     }
     rest(value, words, root, at, found);
+}
+
+/// Returns whether a text has the one pattern that the schemas use.
+fn matches_pattern(value: &Value, pattern: &Value, at: &str) -> bool {
+    match pattern.as_str() {
+        Some("^[0-9a-f]{64}$") => value
+            .as_str()
+            .is_none_or(|v| v.len() == 64 && v.chars().all(|c| "0123456789abcdef".contains(c))),
+        other => panic!("{at}: the pattern {other:?} is not supported"),
+    }
+}
+
+/// Returns the required names that a value lacks, quoted.
+fn missing(value: &Value, required: &Value) -> Vec<String> {
+    let names = required.as_array().into_iter().flatten();
+    names
+        .filter(|name| value.get(name.as_str().unwrap_or("")).is_none())
+        .map(ToString::to_string)
+        .collect()
 }
 
 /// Checks the children of a value.

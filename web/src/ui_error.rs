@@ -278,6 +278,7 @@ impl From<&CoreError> for UiError {
                     OTHER_PHOTO
                 },
             ),
+            CoreError::Region(_) => Self::empty_region(),
             CoreError::Bundle { file, reason } => Self::in_file(file, reason),
             CoreError::Device(reason) => Self {
                 cause: Cause::Gpu,

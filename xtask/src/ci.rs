@@ -130,40 +130,9 @@ fn check(root: &Path, step: Step, options: &Options) -> Result<Outcome> {
         Step::Fmt => cargo(root, &["fmt", "--all", "--check"]),
         Step::Typos => optional(root, "typos", &[], "typos"),
         Step::Deny => deny(root),
-        Step::Clippy => {
-            // Uses release mode, so that the build scripts and macros compiled for the tests are
-            // reused.
-            let lint = [
-                "clippy",
-                "--release",
-                "--workspace",
-                "--all-targets",
-                "--",
-                "-D",
-                "warnings",
-            ];
-            cargo(root, &lint)
-        }
+        Step::Clippy => clippy(root),
         Step::ClippyWasm => clippy_wasm(root),
-        Step::Gpu => {
-            for feature in ["wgpu", "cuda"] {
-                let mut check = command("cargo");
-                check
-                    .args([
-                        "check",
-                        "--release",
-                        "-p",
-                        "espalier-trainer",
-                        "--features",
-                        feature,
-                    ])
-                    // The build script of the CUDA backend downloads LLVM unless this variable says
-                    // that nothing will be linked.
-                    .env("DOCS_RS", "1");
-                execute(check.current_dir(root))?;
-            }
-            Ok(Outcome::Passed)
-        }
+        Step::Gpu => gpu(root),
         Step::Test => {
             let totals = test_run::run(root, !options.no_browser)?;
             println!("{totals}");
@@ -190,6 +159,42 @@ fn check(root: &Path, step: Step, options: &Options) -> Result<Outcome> {
 
 fn cargo(root: &Path, args: &[&str]) -> Result<Outcome> {
     execute(command("cargo").args(args).current_dir(root)).map(|()| Outcome::Passed)
+}
+
+/// Lints all packages. Uses release mode, so that the build scripts and macros compiled for the
+/// tests are reused.
+fn clippy(root: &Path) -> Result<Outcome> {
+    let lint = [
+        "clippy",
+        "--release",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ];
+    cargo(root, &lint)
+}
+
+/// Compiles the trainer with each GPU backend.
+fn gpu(root: &Path) -> Result<Outcome> {
+    for feature in ["wgpu", "cuda"] {
+        let mut check = command("cargo");
+        check
+            .args([
+                "check",
+                "--release",
+                "-p",
+                "espalier-trainer",
+                "--features",
+                feature,
+            ])
+            // The build script of the CUDA backend downloads LLVM unless this variable says that
+            // nothing will be linked.
+            .env("DOCS_RS", "1");
+        execute(check.current_dir(root))?;
+    }
+    Ok(Outcome::Passed)
 }
 
 /// Runs a program that may not be installed; `needs` is what must be installed.

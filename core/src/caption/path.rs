@@ -1,9 +1,10 @@
 //! The path of a photo in the taxonomy, and the depth to which the evidence supports it.
 
 use super::calibration::Calibration;
-use super::evidence::{Evidence, ImageEvidence};
+use super::evidence::ImageEvidence;
 use super::files;
 use super::index::embedding_rows;
+use super::judged::{Judged, NodeModel};
 use crate::bundle::BundleFiles;
 use crate::error::{CoreError, Result};
 use crate::geometry::Space;
@@ -25,16 +26,6 @@ pub struct Placement {
     pub path: TaxonomyPath,
     /// Probability of each node, in the order of [`Taxonomy::nodes`].
     pub p: Vec<f32>,
-}
-
-/// Values for all nodes, in the order of [`Taxonomy::nodes`].
-struct Judged {
-    /// Softmax shares at or below each node.
-    shares: Vec<f32>,
-    /// Probabilities.
-    p: Vec<f32>,
-    /// Support of each node: a path continues while this reaches the threshold.
-    support: Vec<f32>,
 }
 
 /// Zero-shot classifier over the labelled nodes of a taxonomy.
@@ -139,56 +130,13 @@ impl Classifier {
         }
         let leaves = softmax(&logits, self.calibration.scale);
         let shares = roll_up(&self.taxonomy, &leaves);
-        let root = self.taxonomy.root();
-        // The evidence model does not apply to a restricted set of labels: one of them is right.
-        let evidence = self
-            .calibration
-            .evidence
-            .as_ref()
-            .filter(|_| asked.is_empty());
+        let best = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let seen = ImageEvidence {
-            best: self.calibration.scale * logits.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            best: self.calibration.scale * best,
             radius: space.radius(picture),
         };
-        let known = match asked {
-            [] => self.calibration.known(seen.radius),
-            _ => 1.0,
-        };
-        let by = |model: fn(&Evidence, f64, usize, ImageEvidence) -> f64| {
-            let of = |(i, share): (usize, &f32)| {
-                let ix = NodeIx(i as u32);
-                match evidence {
-                    Some(_) if ix == root || *share <= 0.0 => *share,
-                    Some(evidence) => {
-                        let labels = self.taxonomy.labelled_below(ix).len();
-                        model(evidence, f64::from(*share), labels, seen) as f32
-                    }
-                    None => self.calibration.at_depth(self.taxonomy.depth(ix), *share),
-                }
-            };
-            let alone: Vec<f32> = shares.iter().enumerate().map(of).collect();
-            // Each node is evaluated on its own, so limit it to the smallest value of its
-            // ancestors.
-            let least = |i: usize| {
-                let ix = NodeIx(i as u32);
-                let above = self.taxonomy.ancestors(ix).iter();
-                let least = above.fold(alone[i], |p, a| p.min(alone[a.index()]));
-                least * if ix == root { 1.0 } else { known }
-            };
-            (0..alone.len()).map(least).collect::<Vec<f32>>()
-        };
-        let p = by(Evidence::probability);
-        Judged {
-            support: match evidence {
-                Some(Evidence {
-                    stop_weights: Some(_),
-                    ..
-                }) => by(Evidence::support),
-                _ => p.clone(),
-            },
-            p,
-            shares,
-        }
+        let nodes = NodeModel::new(&self.taxonomy, &self.calibration, seen, !asked.is_empty());
+        nodes.judge(shares)
     }
 
     /// The path of a photo.
@@ -292,6 +240,7 @@ pub fn softmax(logits: &[f64], scale: f64) -> Vec<f32> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::caption::evidence::Evidence;
 
     const TREE: &str = "synset\tnames\thypernyms\tlabelled\n\
         r\tthing\t\t0\n\

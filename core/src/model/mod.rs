@@ -6,6 +6,7 @@ pub mod dual;
 pub mod lift;
 pub mod preset;
 pub mod text;
+mod validate;
 pub mod vision;
 
 pub use classifier::Classifier;

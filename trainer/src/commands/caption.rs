@@ -1,13 +1,14 @@
 //! `trainer caption`.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::Instant;
 
 use burn::tensor::Device;
+use espalier_core::CoreError;
 use espalier_core::bundle::{Manifest, Part};
-use espalier_core::caption::{CaptionResult, Captioner, Photo, Receipt};
+use espalier_core::caption::{CaptionResult, Captioner, Receipt, Request};
 use espalier_core::taxonomy::Lexicon;
 
 use super::export;
@@ -64,23 +65,14 @@ pub fn captioner(
     )?)
 }
 
-fn milliseconds(since: Instant) -> f64 {
-    since.elapsed().as_secs_f64() * 1e3
+/// Returns the milliseconds since the program first asked.
+fn now() -> f64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    START.elapsed().as_secs_f64() * 1e3
 }
 
-/// Options for captioning a photo.
-#[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
-    /// Left, top, right and bottom of a part of the photo, as fractions of its sides; `None` for
-    /// the whole photo.
-    pub region: Option<[f32; 4]>,
-    /// Taxonomy node; the photo is known to show something at or below it.
-    pub below: Option<&'a str>,
-    /// Name of the backend, for the result.
-    pub backend: &'a str,
-}
-
-/// Captions a photo from its file's bytes, in the same way as the page.
+/// Captions a photo from its file's bytes, in the same way as the page; `backend` names the engine
+/// in the result.
 ///
 /// # Errors
 /// Bad usage for bytes that are not a photo, a region without pixels, or an unknown node.
@@ -88,47 +80,33 @@ pub fn read(
     captioner: &Captioner,
     path: &Path,
     bytes: &[u8],
-    wanted: Wanted<'_>,
+    request: Request<'_>,
+    backend: &str,
 ) -> anyhow::Result<CaptionResult> {
-    let begun = Instant::now();
-    let mut photo = Photo::open(bytes).map_err(|e| usage(format!("{}: {e}", path.display())))?;
-    let mut timing = BTreeMap::from([("decode".to_owned(), milliseconds(begun))]);
-    if let Some(region) = wanted.region {
-        photo = photo.part(region).ok_or_else(|| {
-            usage(format!(
-                "--region {region:?}: expected a part of {}, found no pixel of it",
-                path.display()
-            ))
-        })?;
-    }
-    let begun = Instant::now();
-    let embedding = pollster::block_on(captioner.embed(&[photo.picture]))?.remove(0);
-    timing.insert("encode".to_owned(), milliseconds(begun));
-    let begun = Instant::now();
-    let found = match wanted.below {
-        None => captioner.rank(&embedding),
-        Some(node) => captioner
-            .rank_below(&embedding, node)
-            .map_err(|e| usage(format!("--below {node}: {e}")))?,
-    };
-    timing.insert("rank".to_owned(), milliseconds(begun));
-    Ok(CaptionResult {
-        model: captioner.info().clone(),
-        backend: wanted.backend.to_owned(),
-        image: photo.info,
-        ladder: found.ladder,
-        taxonomy: found.taxonomy,
-        timing_ms: timing,
-    })
+    let reading = pollster::block_on(captioner.read(bytes, request, now));
+    let path = path.display();
+    let reading = reading.map_err(|error| match error {
+        CoreError::Image(_) => usage(format!("{path}: {error}")),
+        CoreError::Region(region) => usage(format!(
+            "--region {region:?}: expected a part of {path}, found no pixel of it"
+        )),
+        CoreError::Taxonomy { .. } => usage(format!(
+            "--below {}: {error}",
+            request.below.unwrap_or_default()
+        )),
+        other => other.into(),
+    })?;
+    Ok(reading.result(captioner, backend))
 }
 
 fn caption(
     captioner: &Captioner,
     path: &Path,
-    wanted: Wanted<'_>,
+    request: Request<'_>,
+    backend: &str,
 ) -> anyhow::Result<CaptionResult> {
     let bytes = fs::read(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
-    read(captioner, path, &bytes, wanted)
+    read(captioner, path, &bytes, request, backend)
 }
 
 /// Returns the manifest for receipts, if receipts are requested.
@@ -183,14 +161,14 @@ pub fn run(args: &CaptionArgs) -> anyhow::Result<()> {
     let (captions, taxonomy) = (args.captions.as_ref(), args.taxonomy.as_ref());
     let captioner = captioner(&args.model, captions, taxonomy, &device)?;
     let manifest = manifest_for_receipts(args)?;
-    let wanted = Wanted {
+    let backend = args.common.backend.resolve().name();
+    let request = Request {
         region,
         below: args.below.as_deref(),
-        backend: args.common.backend.resolve().name(),
     };
     let mut failed = None;
     for path in &args.photos {
-        match (caption(&captioner, path, wanted), &manifest) {
+        match (caption(&captioner, path, request, backend), &manifest) {
             (Ok(result), Some(manifest)) => {
                 let mut receipt = Receipt::new(result, manifest);
                 receipt.region = region;

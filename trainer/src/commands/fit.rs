@@ -69,6 +69,17 @@ fn resumed(args: &FitArgs) -> anyhow::Result<Option<PathBuf>> {
     Ok(found)
 }
 
+/// Refuses a deterministic run on a backend that is not.
+fn check_deterministic(config: &TrainConfig, backend: Backend) -> anyhow::Result<()> {
+    if config.train.deterministic && backend != Backend::Flex {
+        return Err(usage(format!(
+            "--deterministic: expected --backend flex, found {}, whose sums depend on timing",
+            backend.name()
+        )));
+    }
+    Ok(())
+}
+
 /// Opens the validation data, if there is any.
 fn validation(config: &TrainConfig) -> anyhow::Result<Option<Source>> {
     if config.dataset.val_data.is_empty() {
@@ -125,12 +136,7 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
     }
     let backend = args.common.backend.resolve();
     let device = backend.device()?;
-    if config.train.deterministic && backend != Backend::Flex {
-        return Err(usage(format!(
-            "--deterministic: expected --backend flex, found {}, whose sums depend on timing",
-            backend.name()
-        )));
-    }
+    check_deterministic(&config, backend)?;
     let tower_threads = match backend {
         Backend::Flex => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         _ => 1,

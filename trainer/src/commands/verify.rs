@@ -147,12 +147,12 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<()> {
 
     let device = args.common.backend.device()?;
     let captioner = espalier_core::caption::Captioner::open(&bytes, &files, &device)?;
-    let wanted = caption::Wanted {
+    let request = espalier_core::caption::Request {
         region: receipt.region,
         below: receipt.below.as_deref(),
-        backend: args.common.backend.resolve().name(),
     };
-    let here = caption::read(&captioner, &args.photo, &photo, wanted)?;
+    let backend = args.common.backend.resolve().name();
+    let here = caption::read(&captioner, &args.photo, &photo, request, backend)?;
     let rows = compare(&receipt, &here, &manifest, args.tolerance);
     report(args, &receipt, &here, &rows)?;
     match rows.iter().filter(|row| !row.same).count() {

@@ -53,21 +53,7 @@ pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
             .get("steps")
             .map_or_else(String::new, ToString::to_string),
     );
-    match facts.gate {
-        Some(gate) => {
-            let _ = write!(
-                out,
-                "Measured on {} labelled pictures ({}), chance {:.4}. Values are shares, `tie` is \
-                 a number of edges in the taxonomy.\n\n{}\n",
-                gate.pictures,
-                facts.probe,
-                m.metrics.get("chance").copied().unwrap_or(0.0),
-                gate.table()
-            );
-            out.push_str(&stops(&m.metrics));
-        }
-        None => out.push_str("Not measured: no probe was given.\n\n"),
-    }
+    out.push_str(&quality(&m.metrics, facts));
     if !facts.notes.trim().is_empty() {
         let _ = write!(out, "{}\n\n", facts.notes.trim());
     }
@@ -83,6 +69,22 @@ pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
         m.licence
     );
     out
+}
+
+/// The measurements on the probe.
+fn quality(metrics: &BTreeMap<String, f64>, facts: &Facts<'_>) -> String {
+    let Some(gate) = facts.gate else {
+        return "Not measured: no probe was given.\n\n".to_owned();
+    };
+    format!(
+        "Measured on {} labelled pictures ({}), chance {:.4}. Values are shares, `tie` is a number \
+         of edges in the taxonomy.\n\n{}\n{}",
+        gate.pictures,
+        facts.probe,
+        metrics.get("chance").copied().unwrap_or(0.0),
+        gate.table(),
+        stops(metrics)
+    )
 }
 
 /// Describes an image encoder.

@@ -1,5 +1,6 @@
 //! The frozen image encoder that computes features, and the kept features of a run.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -136,6 +137,18 @@ impl RunFeatures {
     }
 }
 
+/// Describes the features of the training data.
+fn summary(train: &KeptData, views: usize, folder: &Path) -> String {
+    format!(
+        "features of {} photos and crops, {views} views of each: {} computed now, {} computed \
+         before; kept in {}",
+        train.rows.count() / views,
+        train.computed,
+        train.rows.count() - train.computed,
+        folder.display()
+    )
+}
+
 impl Run {
     /// Returns whether the run keeps features; says why not where the image encoder is locked.
     fn keeps_features(
@@ -205,15 +218,7 @@ impl Run {
         } else {
             None
         };
-        say(&format!(
-            "features of {} photos and crops, {} views of each: {} computed now, {} computed before; \
-             kept in {}",
-            train.rows.count() / d.feature_views as usize,
-            d.feature_views,
-            train.computed,
-            train.rows.count() - train.computed,
-            folder.display()
-        ))?;
+        say(&summary(&train, d.feature_views as usize, &folder))?;
         Ok(Some(RunFeatures {
             train,
             validation,

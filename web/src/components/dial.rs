@@ -31,7 +31,7 @@ pub fn DialView(
                     style=("--share", move || slider.share())
                     on:input:target=move |event| {
                         let turned = event.target().value().parse::<i64>().ok();
-                        slider.set.set(turned.and_then(|level| usize::try_from(level).ok()));
+                        slider.chosen.set(turned.and_then(|level| usize::try_from(level).ok()));
                     }
                 />
                 <span class="dial-end" aria-hidden="true">"specific"</span>
@@ -40,7 +40,7 @@ pub fn DialView(
                     type="button"
                     class:is-hidden=move || slider.is_at_evidence()
                     disabled=move || slider.is_at_evidence()
-                    on:click=move |_| slider.set.set(None)
+                    on:click=move |_| slider.chosen.set(None)
                 >
                     "Back to the evidence"
                 </button>
@@ -55,8 +55,8 @@ pub fn DialView(
 struct Slider {
     path: StoredValue<TaxonomyResult>,
     dial: Memo<Dial>,
-    /// The level that the visitor set; `None` means the level where the evidence stops.
-    set: RwSignal<Option<usize>>,
+    /// The level that the visitor chose; `None` means the level where the evidence stops.
+    chosen: RwSignal<Option<usize>>,
 }
 
 impl Slider {
@@ -65,7 +65,7 @@ impl Slider {
         Self {
             path,
             dial: Memo::new(move |_| path.with_value(|taxonomy| workspace.dial(taxonomy))),
-            set: workspace.level,
+            chosen: workspace.level,
         }
     }
 
@@ -85,7 +85,7 @@ impl Slider {
 
     /// Returns the current position.
     fn level(self) -> i64 {
-        let shown = self.set.get().or(self.dial.with(Dial::evidence));
+        let shown = self.chosen.get().or(self.dial.with(Dial::evidence));
         shown.map_or(-1, |level| i64::try_from(level).unwrap_or(i64::MAX))
     }
 
@@ -114,6 +114,8 @@ impl Slider {
     /// Returns whether the dial is where the evidence stops.
     fn is_at_evidence(self) -> bool {
         let evidence = self.dial.with(Dial::evidence);
-        self.set.get().is_none_or(|level| Some(level) == evidence)
+        self.chosen
+            .get()
+            .is_none_or(|level| Some(level) == evidence)
     }
 }

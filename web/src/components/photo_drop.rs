@@ -226,7 +226,7 @@ fn listen(taking: Taking, over: RwSignal<bool>) {
             Ok(given) => taking.take(Ok(given)),
             // An accidental paste must not discard an answer.
             Err(error) if controller.photo.with_untracked(Option::is_none) => {
-                taking.take(Err(error))
+                taking.take(Err(error));
             }
             Err(_) => {}
         }

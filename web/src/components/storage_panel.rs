@@ -21,7 +21,7 @@ pub fn StoragePanel(
             .with(|session| matches!(session.engine, Engine::Ready(_)));
         if ready {
             // Requests persistent storage once there is data worth keeping.
-            look_after(kept::make_lasting, found);
+            change_then_look(kept::make_lasting, found);
         } else {
             look(found);
         }
@@ -53,7 +53,10 @@ fn look(found: RwSignal<Kept>) {
 }
 
 /// Changes what is stored, then reads it into `found`.
-fn look_after<Change: Future>(change: impl FnOnce() -> Change + 'static, found: RwSignal<Kept>) {
+fn change_then_look<Change: Future>(
+    change: impl FnOnce() -> Change + 'static,
+    found: RwSignal<Kept>,
+) {
     spawn_local(async move {
         change().await;
         found.set(kept::look().await);
@@ -82,7 +85,7 @@ fn buttons(found: RwSignal<Kept>) -> impl IntoView {
                 type="button"
                 data-testid="delete-models"
                 prop:disabled=move || found.with(|kept| kept.models.is_empty())
-                on:click=move |_| look_after(kept::delete_models, found)
+                on:click=move |_| change_then_look(kept::delete_models, found)
             >
                 "Delete the models"
             </button>
@@ -91,7 +94,7 @@ fn buttons(found: RwSignal<Kept>) -> impl IntoView {
                 type="button"
                 data-testid="delete-all"
                 prop:disabled=empty
-                on:click=move |_| look_after(kept::delete_all, found)
+                on:click=move |_| change_then_look(kept::delete_all, found)
             >
                 "Delete everything"
             </button>

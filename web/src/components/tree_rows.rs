@@ -213,10 +213,10 @@ fn TreeRow(
             tabindex=move || if marks.focused.get() { "0" } else { "-1" }
             style=("--depth", (depth - 1).to_string())
             data-testid="tree-row"
-            data-name=name.clone()
+            data-name=name
             on:click=click
         >
-            {columns(name, marks, workspace)}
+            {columns(name.clone(), marks, workspace)}
         </li>
     }
 }

@@ -1,6 +1,4 @@
-//! Times of the stages of one photo.
-
-use std::collections::BTreeMap;
+//! The worker's clock.
 
 use js_sys::{Function, Reflect};
 use wasm_bindgen::JsCast as _;
@@ -14,45 +12,4 @@ pub fn now() -> f64 {
         now.call0(&clock).ok()?.as_f64()
     });
     now.unwrap_or(0.0)
-}
-
-/// Times of the stages of one photo.
-pub struct Clock {
-    start: f64,
-    last: f64,
-    laps: BTreeMap<String, f64>,
-}
-
-impl Clock {
-    /// Starts a clock.
-    #[must_use]
-    pub fn start() -> Self {
-        let start = now();
-        Self {
-            start,
-            last: start,
-            laps: BTreeMap::new(),
-        }
-    }
-
-    /// Ends a stage and records its time.
-    pub fn lap(&mut self, stage: &str) {
-        let now = now();
-        self.laps.insert(stage.to_owned(), round(now - self.last));
-        self.last = now;
-    }
-
-    /// Returns the times of all stages in milliseconds, and the overall time as `total`.
-    #[must_use]
-    pub fn stop(mut self) -> BTreeMap<String, f64> {
-        self.laps
-            .insert("total".to_owned(), round(now() - self.start));
-        self.laps
-    }
-}
-
-/// Rounds to a tenth of a millisecond: browsers coarsen their clocks, so further digits would be
-/// meaningless.
-fn round(milliseconds: f64) -> f64 {
-    (milliseconds * 10.0).round() / 10.0
 }

@@ -1,12 +1,12 @@
 //! The worker's model and the photos that it has read recently.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use espalier_core::bundle::{BundleFiles, Manifest};
-use espalier_core::caption::{Caption, CaptionResult, Captioner, Photo, PhotoInfo};
+use espalier_core::caption::{CaptionResult, Captioner, Reading, Receipt, Request};
 use serde::Serialize;
 
-use super::clock::Clock;
+use super::clock::now;
 use crate::messages::photo_id::PhotoId;
 use crate::messages::protocol::{Backend, Response};
 use crate::narration::{narrate, place_sentence};
@@ -14,16 +14,12 @@ use crate::ui_error::{Cause, UiError};
 
 /// Maximum number of photos whose embeddings are kept for later queries, for example those of a
 /// folder, or of several elements of a page that share one worker.
-const KEPT: usize = 1024;
+const KEPT: usize = 2048;
 
 /// A photo that was read.
 struct Read {
     id: PhotoId,
-    image: PhotoInfo,
-    embedding: Vec<f32>,
-    timing_ms: BTreeMap<String, f64>,
-    below: Option<String>,
-    caption: Caption,
+    reading: Reading,
 }
 
 /// A loaded model and the photos read with it.
@@ -66,28 +62,14 @@ impl PhotoStore {
         photo: &[u8],
         region: Option<[f32; 4]>,
     ) -> Result<String, UiError> {
-        let told = |error| UiError::from(&error);
-        let mut clock = Clock::start();
-        let mut photo = Photo::open(photo).map_err(told)?;
-        clock.lap("decode");
-        if let Some(region) = region {
-            photo = photo.part(region).ok_or_else(UiError::empty_region)?;
-        }
-        let pictures = std::slice::from_ref(&photo.picture);
-        let mut embedding = self.captioner.embed(pictures).await.map_err(told)?;
-        clock.lap("embed");
-        let embedding = embedding.swap_remove(0);
-        let caption = self.captioner.rank(&embedding);
-        clock.lap("rank");
-        let read = Read {
-            id,
-            image: photo.info,
-            embedding,
-            timing_ms: clock.stop(),
+        let request = Request {
+            region,
             below: None,
-            caption,
         };
-        let json = self.json(&read);
+        let reading = self.captioner.read(photo, request, now).await;
+        let reading = reading.map_err(|error| UiError::from(&error))?;
+        let json = self.json(&reading);
+        let read = Read { id, reading };
         self.read.retain(|other| other.id != id);
         self.read.push_front(read);
         self.read.truncate(KEPT);
@@ -105,7 +87,7 @@ impl PhotoStore {
     /// # Errors
     /// When the photo is no longer kept.
     pub fn point(&self, id: PhotoId) -> Result<&[f32], UiError> {
-        Ok(&self.read[self.find(id)?].embedding)
+        Ok(&self.read[self.find(id)?].reading.embedding)
     }
 
     /// Ranks a recently read photo again, at or below a node if one is given.
@@ -114,14 +96,9 @@ impl PhotoStore {
     /// When the photo is no longer kept, or the taxonomy lacks the node.
     pub fn rank(&mut self, id: PhotoId, below: Option<String>) -> Result<Response, UiError> {
         let at = self.find(id)?;
-        let embedding = &self.read[at].embedding;
-        let caption = match &below {
-            None => self.captioner.rank(embedding),
-            Some(node) => self.captioner.rank_below(embedding, node).map_err(asked)?,
-        };
-        self.read[at].caption = caption;
-        self.read[at].below = below;
-        let json = self.json(&self.read[at])?;
+        let reading = &mut self.read[at].reading;
+        reading.rank_again(&self.captioner, below).map_err(asked)?;
+        let json = self.json(&self.read[at].reading)?;
         Ok(Response::Result { id, json })
     }
 
@@ -134,10 +111,10 @@ impl PhotoStore {
         let tree = self.captioner.classifier().taxonomy();
         let mut told = narrate(&result, &self.manifest, Some(tree));
         if let Ok(at) = self.find(id)
-            && self.read[at].below.is_some()
+            && let Some(below) = &self.read[at].reading.below
         {
-            let mut receipt = espalier_core::caption::Receipt::new(result, &self.manifest);
-            receipt.below.clone_from(&self.read[at].below);
+            let mut receipt = Receipt::new(result, &self.manifest);
+            receipt.below = Some(below.clone());
             told.receipt = json_of(&receipt)?;
         }
         Ok(Response::Phrased { id, told })
@@ -148,12 +125,12 @@ impl PhotoStore {
     /// # Errors
     /// When the photo is no longer kept, or the taxonomy lacks the node.
     pub fn place(&self, id: PhotoId, node: &str) -> Result<Response, UiError> {
-        let read = &self.read[self.find(id)?];
+        let reading = &self.read[self.find(id)?].reading;
         let place = self
             .captioner
-            .lineage(&read.embedding, node)
+            .lineage(&reading.embedding, node)
             .map_err(asked)?;
-        let sentence = place_sentence(&place, &read.caption.taxonomy);
+        let sentence = place_sentence(&place, &reading.caption.taxonomy);
         Ok(Response::Placed {
             id,
             place,
@@ -172,17 +149,10 @@ impl PhotoStore {
             .map_err(|error| UiError::from(&error))?;
         let mut answers = Vec::new();
         for at in 0..self.read.len() {
-            let read = &self.read[at];
-            let caption = match &read.below {
-                None => self.captioner.rank(&read.embedding),
-                Some(node) => self
-                    .captioner
-                    .rank_below(&read.embedding, node)
-                    .map_err(asked)?,
-            };
-            if caption != read.caption {
-                self.read[at].caption = caption;
-                let (id, json) = (self.read[at].id, self.json(&self.read[at])?);
+            let Read { id, reading } = &mut self.read[at];
+            let (id, below) = (*id, reading.below.clone());
+            if reading.rank_again(&self.captioner, below).map_err(asked)? {
+                let json = self.json(&self.read[at].reading)?;
                 answers.push(Response::Finer { id, json });
             }
         }
@@ -194,16 +164,8 @@ impl PhotoStore {
         at.ok_or_else(UiError::forgotten_photo)
     }
 
-    fn json(&self, read: &Read) -> Result<String, UiError> {
-        let result = CaptionResult {
-            model: self.captioner.info().clone(),
-            backend: self.backend.as_str().to_owned(),
-            image: read.image.clone(),
-            ladder: read.caption.ladder.clone(),
-            taxonomy: read.caption.taxonomy.clone(),
-            timing_ms: read.timing_ms.clone(),
-        };
-        json_of(&result)
+    fn json(&self, reading: &Reading) -> Result<String, UiError> {
+        json_of(&reading.result(&self.captioner, self.backend.as_str()))
     }
 }
 

@@ -193,12 +193,11 @@ fn wrong_type(path: &Path, name: &str, wanted: &str, found: &DataType) -> DataEr
 
 /// Checks the types of all columns but the image's.
 fn check_types(path: &Path, schema: &Schema) -> Result<()> {
-    let check = |name: &str, wanted: &str, fits: &dyn Fn(&DataType) -> bool| match column(
-        schema, name,
-    ) {
-        Some(data_type) if !fits(data_type) => Err(wrong_type(path, name, wanted, data_type)),
-        _ => Ok(()),
-    };
+    let check =
+        |name: &str, wanted: &str, fits: &dyn Fn(&DataType) -> bool| match column(schema, name) {
+            Some(data_type) if !fits(data_type) => Err(wrong_type(path, name, wanted, data_type)),
+            _ => Ok(()),
+        };
     check("caption", "text", &is_text)?;
     check(
         "noun_chunks",

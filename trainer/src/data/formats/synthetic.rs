@@ -189,39 +189,33 @@ fn place(random: &mut Random, size: u32, from: u32, to: u32) -> Placed {
     }
 }
 
-fn make(seed: u64, size: u32, index: u64) -> Record {
-    let mut random = Random::new(seed, Purpose::Synthetic, 0, index);
+/// Places one shape left or right, or one on each side; returns them with their caption.
+fn arrange(random: &mut Random, size: u32) -> (Vec<Placed>, String) {
     let middle = size / 2;
-    let background = BACKGROUNDS[random.below(4) as usize];
-    // One shape left or right, or one on each side.
-    let (placed, caption) = match random.below(3) {
+    match random.below(3) {
         0 => {
-            let shape = place(&mut random, size, 0, middle);
+            let shape = place(random, size, 0, middle);
             let caption = format!("a {} on the left", shape.name());
             (vec![shape], caption)
         }
         1 => {
-            let shape = place(&mut random, size, middle, size);
+            let shape = place(random, size, middle, size);
             let caption = format!("a {} on the right", shape.name());
             (vec![shape], caption)
         }
         _ => {
-            let left = place(&mut random, size, 0, middle);
-            let right = place(&mut random, size, middle, size);
+            let left = place(random, size, 0, middle);
+            let right = place(random, size, middle, size);
             let caption = format!("a {} next to a {}", left.name(), right.name());
             (vec![left, right], caption)
         }
-    };
-    let mut picture = RgbImage::from_pixel(size, size, Rgb(background));
-    for shape in &placed {
-        paint(&mut picture, shape);
     }
-    for value in picture.iter_mut() {
-        let noise = random.below(17) as i16 - 8;
-        *value = (i16::from(*value) + noise).clamp(0, 255) as u8;
-    }
+}
+
+/// Returns the boxes of all phrases for the shapes; for repeated phrases, the first.
+fn boxes(placed: &[Placed], size: u32) -> Vec<GroundedBox> {
     let mut boxes: Vec<GroundedBox> = Vec::new();
-    for shape in &placed {
+    for shape in placed {
         for phrase in [
             shape.name(),
             shape.shape.name().to_owned(),
@@ -245,6 +239,22 @@ fn make(seed: u64, size: u32, index: u64) -> Record {
             });
         }
     }
+    boxes
+}
+
+fn make(seed: u64, size: u32, index: u64) -> Record {
+    let mut random = Random::new(seed, Purpose::Synthetic, 0, index);
+    let background = BACKGROUNDS[random.below(4) as usize];
+    let (placed, caption) = arrange(&mut random, size);
+    let mut picture = RgbImage::from_pixel(size, size, Rgb(background));
+    for shape in &placed {
+        paint(&mut picture, shape);
+    }
+    for value in picture.iter_mut() {
+        let noise = random.below(17) as i16 - 8;
+        *value = (i16::from(*value) + noise).clamp(0, 255) as u8;
+    }
+    let boxes = boxes(&placed, size);
     Record {
         key: format!("{index:08}"),
         picture: Picture::Decoded(picture),

@@ -127,31 +127,16 @@ pub fn ground(
         .map(|(i, entry)| (Origin::NounChunk, synsets.get(i).filter(|_| aligned), entry))
         .chain(ref_exps.iter().map(|entry| (Origin::RefExp, None, entry)));
     for (origin, synset, entry) in entries {
-        let &[start, end, x1, y1, x2, y2, ..] = entry.as_slice() else {
-            tally.too_few_numbers += 1;
+        let Some((phrase, stored)) = phrase_and_box(entry, &slicer, &mut tally) else {
             continue;
         };
-        if ![start, end, x1, y1, x2, y2].iter().all(|v| v.is_finite()) {
-            tally.not_finite += 1;
-            continue;
-        }
-        let (phrase, past_the_end) = slicer.slice(start, end);
-        tally.offset_past_the_end += u64::from(past_the_end);
-        if phrase.trim().is_empty() {
-            tally.blank_phrase += 1;
-            continue;
-        }
         if !seen.insert(phrase) {
             tally.repeated_phrase += 1;
             continue;
         }
-        let stored = [x1, y1, x2, y2];
-        let rel = stored.map(|v| v.clamp(0.0, 1.0));
-        tally.outside += u64::from(rel != stored);
-        if rel[2] <= rel[0] || rel[3] <= rel[1] {
-            tally.inverted += 1;
+        let Some(rel) = clamped(stored, &mut tally) else {
             continue;
-        }
+        };
         let same_box = |other: &&GroundedBox| match other.region {
             Region::Relative(other_rel) => other_rel == rel,
             Region::Crop(_) => false,
@@ -167,6 +152,40 @@ pub fn ground(
         });
     }
     (boxes, tally)
+}
+
+/// Returns the phrase of an entry and its box as stored; counts an entry that has none.
+fn phrase_and_box<'a>(
+    entry: &Entry,
+    slicer: &CharSlices<'a>,
+    tally: &mut BoxTally,
+) -> Option<(&'a str, [f64; 4])> {
+    let &[start, end, x1, y1, x2, y2, ..] = entry.as_slice() else {
+        tally.too_few_numbers += 1;
+        return None;
+    };
+    if ![start, end, x1, y1, x2, y2].iter().all(|v| v.is_finite()) {
+        tally.not_finite += 1;
+        return None;
+    }
+    let (phrase, past_the_end) = slicer.slice(start, end);
+    tally.offset_past_the_end += u64::from(past_the_end);
+    if phrase.trim().is_empty() {
+        tally.blank_phrase += 1;
+        return None;
+    }
+    Some((phrase, [x1, y1, x2, y2]))
+}
+
+/// Clamps a box to the image; `None` if it is inverted or empty. Counts both.
+fn clamped(stored: [f64; 4], tally: &mut BoxTally) -> Option<[f64; 4]> {
+    let rel = stored.map(|v| v.clamp(0.0, 1.0));
+    tally.outside += u64::from(rel != stored);
+    if rel[2] <= rel[0] || rel[3] <= rel[1] {
+        tally.inverted += 1;
+        return None;
+    }
+    Some(rel)
 }
 
 /// The byte offset of every character of a text.

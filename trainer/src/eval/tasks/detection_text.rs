@@ -11,6 +11,7 @@ use espalier_core::input::ResizeMode;
 use rayon::prelude::*;
 
 use super::scenes::Boxes;
+use crate::data::Coverage;
 use crate::data::formats::coco_boxes;
 use crate::data::formats::coco_split::{BASE, NOVEL};
 use crate::eval::metrics::average_precision::average_precision;
@@ -106,6 +107,17 @@ fn metrics(logits: &Logits, labels: &[String], split: bool) -> BTreeMap<String, 
     metrics
 }
 
+/// Notes the labels that no box has.
+fn note_unseen(coverage: &mut Coverage, truth: &[usize], labels: &[String]) {
+    let seen: BTreeSet<usize> = truth.iter().copied().collect();
+    let never = (0..labels.len()).find(|label| !seen.contains(label));
+    if let Some(first) = never {
+        let count = (labels.len() - seen.len()) as u64;
+        let kind = "label that no box has, without a precision";
+        coverage.note(kind, count, &labels[first]);
+    }
+}
+
 pub(super) fn run(cx: &Context<'_>) -> anyhow::Result<TaskResult> {
     let model = cx.model()?;
     let mut boxes = Boxes::open(cx, cx.data, "--data")?;
@@ -144,16 +156,7 @@ pub(super) fn run(cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         truth: rows.iter().map(truth).collect(),
     };
     let metrics = metrics(&logits, &labels, split);
-    let seen: BTreeSet<usize> = logits.truth.iter().copied().collect();
-    let never = (0..labels.len()).find(|label| !seen.contains(label));
-    if let Some(first) = never {
-        let count = (labels.len() - seen.len()) as u64;
-        boxes.coverage.note(
-            "label that no box has, without a precision",
-            count,
-            &labels[first],
-        );
-    }
+    note_unseen(&mut boxes.coverage, &logits.truth, &labels);
     Ok(TaskResult {
         dataset: split.then(|| "coco".to_owned()),
         n: rows.len(),

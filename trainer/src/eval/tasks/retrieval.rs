@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 
 use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
@@ -97,46 +98,57 @@ fn ranks(asked: &[usize]) -> anyhow::Result<Vec<usize>> {
 
 /// Embeds images and texts with the model.
 fn embedded<'a>(cx: &'a Context<'_>) -> anyhow::Result<Pool<'a>> {
-    let model = cx.model()?;
-    let space = Cow::Borrowed(model.space()?);
+    let space = Cow::Borrowed(cx.model()?.space()?);
     if let [path] = cx.data
         && Captioned::is_one(path)
     {
-        let data = Captioned::open(path, cx.options.images.as_deref(), &cx.options.split)?;
-        let items = data
-            .files
-            .iter()
-            .flatten()
-            .cloned()
-            .map(Item::from)
-            .collect();
-        let listed = model.files(items, cx.resize(ResizeMode::Squeeze))?;
-        let mut coverage = data.coverage.clone();
-        listed.settle(&mut coverage, |_| 1);
-        // Rows of the images in the index, including those without a file.
-        let mut file = 0;
-        let rows: Vec<Option<usize>> = data
-            .files
-            .iter()
-            .map(|f| {
-                f.as_ref()?;
-                file += 1;
-                listed.row_of[file - 1]
-            })
-            .collect();
-        let (texts, picture_of) = kept(&data, &rows, &mut coverage);
-        return Ok(Pool {
-            space,
-            pictures: listed.points().clone(),
-            texts: model.texts(&texts)?,
-            picture_of,
-            coverage,
-            dataset: data.dataset.map(str::to_owned),
-        });
+        return captioned(cx, path, space);
     }
     if cx.data.is_empty() {
         return Err(usage(format!("--data: expected {WANTED}; found none")));
     }
+    recorded(cx, space)
+}
+
+/// Embeds the images and captions of a benchmark with an index.
+fn captioned<'a>(cx: &Context<'_>, path: &Path, space: Cow<'a, Space>) -> anyhow::Result<Pool<'a>> {
+    let model = cx.model()?;
+    let data = Captioned::open(path, cx.options.images.as_deref(), &cx.options.split)?;
+    let items = data
+        .files
+        .iter()
+        .flatten()
+        .cloned()
+        .map(Item::from)
+        .collect();
+    let listed = model.files(items, cx.resize(ResizeMode::Squeeze))?;
+    let mut coverage = data.coverage.clone();
+    listed.settle(&mut coverage, |_| 1);
+    // Rows of the images in the index, including those without a file.
+    let mut file = 0;
+    let rows: Vec<Option<usize>> = data
+        .files
+        .iter()
+        .map(|f| {
+            f.as_ref()?;
+            file += 1;
+            listed.row_of[file - 1]
+        })
+        .collect();
+    let (texts, picture_of) = kept(&data, &rows, &mut coverage);
+    Ok(Pool {
+        space,
+        pictures: listed.points().clone(),
+        texts: model.texts(&texts)?,
+        picture_of,
+        coverage,
+        dataset: data.dataset.map(str::to_owned),
+    })
+}
+
+/// Embeds the records of a dataset, each an image with one caption.
+fn recorded<'a>(cx: &Context<'_>, space: Cow<'a, Space>) -> anyhow::Result<Pool<'a>> {
+    let model = cx.model()?;
     let data = registry::open(cx.data, Need::Labels)?;
     let expected = data.records();
     let found = model.dataset(data, cx.data, cx.resize(ResizeMode::Squeeze))?;
@@ -223,9 +235,26 @@ fn precomputed<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
         });
     };
     let data = Captioned::open(path, cx.options.images.as_deref(), &cx.options.split)?;
-    let (by_image, by_text) = (images.by_name(), texts.by_name());
-    let rows: Vec<Option<usize>> = data
-        .names
+    let rows = rows_by_name(&data.names, &images.by_name(), &mut coverage);
+    let (picks, picture_of) = pairs_by_name(&data, &rows, &texts.by_name(), &mut coverage);
+    let whole = picks.iter().copied().eq(0..all.len());
+    Ok(Pool {
+        space,
+        pictures,
+        texts: if whole { all } else { all.select(&picks) },
+        picture_of,
+        coverage,
+        dataset: data.dataset.map(str::to_owned),
+    })
+}
+
+/// The embedding of each image of a benchmark by its name, or by its name without folders.
+fn rows_by_name(
+    names: &[String],
+    by_image: &HashMap<&str, usize>,
+    coverage: &mut Coverage,
+) -> Vec<Option<usize>> {
+    names
         .iter()
         .map(|name| {
             let base = name.rsplit('/').next().unwrap_or(name);
@@ -239,7 +268,16 @@ fn precomputed<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
             }
             row
         })
-        .collect();
+        .collect()
+}
+
+/// The embedding of each caption whose image has a row, with that row.
+fn pairs_by_name(
+    data: &Captioned,
+    rows: &[Option<usize>],
+    by_text: &HashMap<&str, usize>,
+    coverage: &mut Coverage,
+) -> (Vec<usize>, Vec<u32>) {
     let (mut picks, mut picture_of) = (Vec::new(), Vec::new());
     for (text, picture) in data.captions.iter().zip(&data.picture_of) {
         match (rows[*picture as usize], by_text.get(text.as_str())) {
@@ -251,15 +289,7 @@ fn precomputed<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
             (None, _) => coverage.note("caption whose picture is missing", 1, text),
         }
     }
-    let whole = picks.iter().copied().eq(0..all.len());
-    Ok(Pool {
-        space,
-        pictures,
-        texts: if whole { all } else { all.select(&picks) },
-        picture_of,
-        coverage,
-        dataset: data.dataset.map(str::to_owned),
-    })
+    (picks, picture_of)
 }
 
 /// Recall both ways.

@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
 
-use crate::data::benchmarks::vl_checklist::{VlChecklist as Data, WANTED};
+use crate::data::benchmarks::vl_checklist::{List, VlChecklist as Data, WANTED};
 use crate::data::records::files::Item;
-use crate::eval::embedded::View;
+use crate::eval::Points;
+use crate::eval::embedded::{Listed, View};
 use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings};
 
 /// Accuracy by kind, then means of means.
@@ -64,17 +66,7 @@ impl Task for VlChecklist {
                 .iter()
                 .flat_map(|q| [q.positive.clone(), q.negative.clone()]);
             let points = model.texts(&sides.collect::<Vec<_>>())?;
-            let (mut right, mut of) = (0, 0);
-            for (i, question) in list.questions.iter().enumerate() {
-                let Some(picture) = listed.point(question.picture) else {
-                    continue;
-                };
-                let score = |at: usize| space.score(points.row(at), picture);
-                let (fits, wrong) = (score(2 * i), score(2 * i + 1));
-                of += 1;
-                right += usize::from(fits > wrong);
-                ties += u64::from(fits == wrong);
-            }
+            let (right, of) = judge(space, list, &points, &listed, &mut ties);
             if of > 0 {
                 let kind = list
                     .kind
@@ -104,6 +96,29 @@ impl Task for VlChecklist {
             ..TaskResult::default()
         })
     }
+}
+
+/// Counts the questions of a list whose right text scores higher, and those whose image could be
+/// read; `points` are the texts of the questions, the right one first. Adds the `ties`.
+fn judge(
+    space: &Space,
+    list: &List,
+    points: &Points,
+    listed: &Listed,
+    ties: &mut u64,
+) -> (usize, usize) {
+    let (mut right, mut of) = (0, 0);
+    for (i, question) in list.questions.iter().enumerate() {
+        let Some(picture) = listed.point(question.picture) else {
+            continue;
+        };
+        let score = |at: usize| space.score(points.row(at), picture);
+        let (fits, wrong) = (score(2 * i), score(2 * i + 1));
+        of += 1;
+        right += usize::from(fits > wrong);
+        *ties += u64::from(fits == wrong);
+    }
+    (right, of)
 }
 
 fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {

@@ -9,32 +9,12 @@ use crate::model_file::ModelCard;
 pub(super) fn write(card: &ModelCard, layout: Layout, name: &str, notes: &str) -> String {
     let c = &card.config;
     let (v, t) = (&c.vision, &c.text);
-    let library = layout.library();
     let origin = card.origin.as_ref();
-    let terms = origin.and_then(|o| o.licence.as_deref());
-    // Front matter takes only an identifier; other terms are stated below.
-    let identifier = |l: &&str| {
-        l.chars()
-            .all(|c| c.is_ascii_alphanumeric() || "-.".contains(c))
-    };
-    let licence = terms.filter(identifier).unwrap_or("other");
-    let base = origin.and_then(|o| o.source.strip_prefix("hf-hub:"));
-    let mut out = format!("---\nlibrary_name: {library}\n");
+    let mut out = front_matter(card, layout);
     // Writing to a String cannot fail.
-    let _ = writeln!(
-        out,
-        "pipeline_tag: zero-shot-image-classification\nlicense: {licence}"
-    );
-    if let Some(base) = base {
-        let _ = writeln!(
-            out,
-            "base_model: {}",
-            base.split('@').next().unwrap_or(base)
-        );
-    }
     let _ = write!(
         out,
-        "tags: [image-text, clip, {method}]\n---\n\n# {name}\n\n\
+        "\n# {name}\n\n\
          A model of pictures and texts, trained with `{method}`, written for {title}.\n\n\
          | | |\n|---|---|\n\
          | picture tower | {size} px, patch {patch}, width {dv}, {lv} layers, {hv} heads, {av:?} |\n\
@@ -63,12 +43,41 @@ pub(super) fn write(card: &ModelCard, layout: Layout, name: &str, notes: &str) -
     if let Some(origin) = origin {
         let _ = writeln!(out, "| imported from | {} |", origin.source);
     }
-    if let Some(terms) = terms {
+    if let Some(terms) = origin.and_then(|o| o.licence.as_deref()) {
         let line = terms.replace(['\n', '|'], " ");
         let _ = writeln!(out, "| terms of the weights | {line} |");
     }
     if !notes.trim().is_empty() {
         let _ = write!(out, "\n{}\n", notes.trim());
     }
+    out
+}
+
+/// The front matter: what hosts of models read.
+fn front_matter(card: &ModelCard, layout: Layout) -> String {
+    let library = layout.library();
+    let origin = card.origin.as_ref();
+    let terms = origin.and_then(|o| o.licence.as_deref());
+    // Only an identifier is accepted; other terms are stated in the card.
+    let identifier = |l: &&str| {
+        l.chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-.".contains(c))
+    };
+    let licence = terms.filter(identifier).unwrap_or("other");
+    let base = origin.and_then(|o| o.source.strip_prefix("hf-hub:"));
+    let mut out = format!("---\nlibrary_name: {library}\n");
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        out,
+        "pipeline_tag: zero-shot-image-classification\nlicense: {licence}"
+    );
+    if let Some(base) = base {
+        let _ = writeln!(
+            out,
+            "base_model: {}",
+            base.split('@').next().unwrap_or(base)
+        );
+    }
+    let _ = writeln!(out, "tags: [image-text, clip, {}]\n---", card.method);
     out
 }

@@ -117,17 +117,7 @@ impl NounTexts {
             if places.is_empty() && !takes_all {
                 continue;
             }
-            let tokens = tokenizer
-                .encode(name, usize::MAX)
-                .len()
-                .saturating_sub(2)
-                .max(1);
-            let known = senses.of(name).len() as f64;
-            let mut weight = known / (tokens as f64).powf(LENGTH_POWER);
-            if name.chars().any(char::is_uppercase) {
-                weight *= PROPER_NAME;
-            }
-            sum += weight;
+            sum += weight(name, senses.of(name).len(), tokenizer);
             cumulative.push(sum);
             of_nouns.push(Entry {
                 name: name.to_owned(),
@@ -287,6 +277,20 @@ impl NounTexts {
         }
         Some(found)
     }
+}
+
+/// Returns the sampling weight of a noun with this number of senses.
+fn weight(name: &str, senses: usize, tokenizer: &Tokenizer) -> f64 {
+    let tokens = tokenizer
+        .encode(name, usize::MAX)
+        .len()
+        .saturating_sub(2)
+        .max(1);
+    let mut weight = senses as f64 / (tokens as f64).powf(LENGTH_POWER);
+    if name.chars().any(char::is_uppercase) {
+        weight *= PROPER_NAME;
+    }
+    weight
 }
 
 /// Lists every name of every node that people commonly name, synonyms included.

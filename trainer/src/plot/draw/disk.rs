@@ -197,10 +197,9 @@ fn dots(canvas: &mut Canvas, data: &Disk, view: &View) {
     );
 }
 
-/// Labels of the broad nodes. Of nodes with the same labels below them, only the most specific is
-/// informative.
-fn names(canvas: &mut Canvas, data: &Disk, view: &View, rings: &[(f64, String)]) {
-    let theme = canvas.theme();
+/// The broadest nodes, broadest first. Of nodes with the same labels below them, only the most
+/// specific is informative.
+fn named(data: &Disk) -> Vec<&Dot> {
     let repeated = |i: usize, node: &Dot| {
         let same = |d: &Dot| d.parent == Some(i) && d.labels == node.labels;
         data.nodes.iter().any(same)
@@ -217,6 +216,13 @@ fn names(canvas: &mut Canvas, data: &Disk, view: &View, rings: &[(f64, String)])
     // Two concepts may share a name, which is shown once.
     let mut seen = std::collections::BTreeSet::new();
     nodes.retain(|d| seen.insert(d.name.as_str()));
+    nodes
+}
+
+/// Draws the labels of the broad nodes and of the root.
+fn names(canvas: &mut Canvas, data: &Disk, view: &View, rings: &[(f64, String)]) {
+    let theme = canvas.theme();
+    let nodes = named(data);
     let root = data.root.map(|p| view.at(p));
     let of_root = root.map(|at| Wish {
         at,

@@ -1,0 +1,94 @@
+//! Probability and support of the nodes of a taxonomy for one photo.
+
+use super::calibration::Calibration;
+use super::evidence::{Evidence, ImageEvidence};
+use crate::taxonomy::{NodeIx, Taxonomy};
+
+/// Values for all nodes, in the order of [`Taxonomy::nodes`].
+pub(super) struct Judged {
+    /// Softmax shares at or below each node.
+    pub(super) shares: Vec<f32>,
+    /// Probabilities.
+    pub(super) p: Vec<f32>,
+    /// Support of each node: a path continues while this reaches the threshold.
+    pub(super) support: Vec<f32>,
+}
+
+/// A model of evidence: the value of a node from its share and its number of labels.
+type Value = fn(&Evidence, f64, usize, ImageEvidence) -> f64;
+
+/// Maps the softmax shares of a photo to probabilities.
+pub(super) struct NodeModel<'a> {
+    taxonomy: &'a Taxonomy,
+    calibration: &'a Calibration,
+    evidence: Option<&'a Evidence>,
+    seen: ImageEvidence,
+    /// Probability that the photo shows something that the model knows.
+    known: f32,
+}
+
+impl<'a> NodeModel<'a> {
+    /// Creates the model for a photo. With `is_restricted`, only some labels take part.
+    pub(super) fn new(
+        taxonomy: &'a Taxonomy,
+        calibration: &'a Calibration,
+        seen: ImageEvidence,
+        is_restricted: bool,
+    ) -> Self {
+        // The evidence model does not apply to a restricted set of labels: one of them is right.
+        let evidence = calibration.evidence.as_ref().filter(|_| !is_restricted);
+        let known = if is_restricted {
+            1.0
+        } else {
+            calibration.known(seen.radius)
+        };
+        Self {
+            taxonomy,
+            calibration,
+            evidence,
+            seen,
+            known,
+        }
+    }
+
+    /// Judges all nodes by their softmax shares.
+    pub(super) fn judge(&self, shares: Vec<f32>) -> Judged {
+        let p = self.values(&shares, Evidence::probability);
+        Judged {
+            support: match self.evidence {
+                Some(Evidence {
+                    stop_weights: Some(_),
+                    ..
+                }) => self.values(&shares, Evidence::support),
+                _ => p.clone(),
+            },
+            p,
+            shares,
+        }
+    }
+
+    /// Evaluates all nodes with a model; no value is larger than that of an ancestor.
+    fn values(&self, shares: &[f32], model: Value) -> Vec<f32> {
+        let root = self.taxonomy.root();
+        let of = |(i, share): (usize, &f32)| {
+            let ix = NodeIx(i as u32);
+            match self.evidence {
+                Some(_) if ix == root || *share <= 0.0 => *share,
+                Some(evidence) => {
+                    let labels = self.taxonomy.labelled_below(ix).len();
+                    model(evidence, f64::from(*share), labels, self.seen) as f32
+                }
+                None => self.calibration.at_depth(self.taxonomy.depth(ix), *share),
+            }
+        };
+        let alone: Vec<f32> = shares.iter().enumerate().map(of).collect();
+        // Each node is evaluated on its own, so limit it to the smallest value of its ancestors.
+        let least = |i: usize| {
+            let ix = NodeIx(i as u32);
+            let above = self.taxonomy.ancestors(ix).iter();
+            let least = above.fold(alone[i], |p, a| p.min(alone[a.index()]));
+            least * if ix == root { 1.0 } else { self.known }
+        };
+        (0..alone.len()).map(least).collect()
+    }
+}
