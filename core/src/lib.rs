@@ -14,6 +14,43 @@
 //! 8. [`project`]: from embeddings to points of a disk that can be drawn.
 //! 9. [`words`]: English articles and plurals for captions and prompts.
 //!
+//! # Example
+//!
+//! Captions a photo with a bundle that was read from disk; a page reads the same files over the
+//! network. `device` decides which backend computes: `Device::default()` is the first one that the
+//! program was built with.
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! use burn::tensor::Device;
+//! use espalier_core::bundle::{BundleFiles, Manifest, Part};
+//! use espalier_core::caption::{Captioner, Request};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = Path::new("../static/models/tiny");
+//! let json = std::fs::read(folder.join("manifest.json"))?;
+//! let manifest = Manifest::parse(&json)?;
+//! let mut files = BundleFiles::default();
+//! for file in manifest.files_of(&[Part::Captions, Part::Taxonomy, Part::Image]) {
+//!     let bytes = std::fs::read(folder.join(&file.path))?;
+//!     files.insert_checked(&manifest, &file.path, bytes)?;
+//! }
+//! let captioner = Captioner::open(&json, &files, &Device::default())?;
+//!
+//! let photo = std::fs::read("../static/samples/small/raccoon.jpg")?;
+//! let no_clock = || 0.0;
+//! let reading = pollster::block_on(captioner.read(&photo, Request::default(), no_clock))?;
+//! let ladder = &reading.caption.ladder;
+//! assert!(ladder.len() > 1);
+//! // Captions go from general to specific, so from the root outwards.
+//! assert!(ladder.is_sorted_by(|general, specific| general.radius <= specific.radius));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`geometry`] and [`loss`] have examples of their own.
+//!
 //! The symbols used in every formula are listed in `docs/notation.md`.
 
 #![forbid(unsafe_code)]

@@ -12,6 +12,20 @@
 //! * The apex of a cone is the **first** argument and the more general item.
 //!
 //! [`Space`] has the same geometry on plain slices, for ranking texts without a device.
+//!
+//! ```
+//! use espalier_core::geometry::Space;
+//!
+//! // Space parts of points of the Lorentz model with curvature -1.
+//! let space = Space::Lorentz { curvature: 1.0 };
+//! let (animal, dog, table) = ([0.4_f32, 0.0], [1.5_f32, 0.1], [-0.2_f32, 1.5]);
+//! // A general concept lies near the root, and its cone holds the specific ones.
+//! assert!(space.radius(&animal) < space.radius(&dog));
+//! assert!(space.exterior_angle(&animal, &dog) < space.half_aperture(&animal));
+//! assert!(space.entails(&animal, &dog));
+//! assert!(!space.entails(&animal, &table));
+//! ```
+//!
 //! [`poincare`] has the Poincaré ball, in which hyperbolic space is drawn.
 
 mod angle;

@@ -1,4 +1,18 @@
 //! Training losses. Each returns its total and its named terms.
+//!
+//! ```
+//! use burn::tensor::{Device, Tensor};
+//! use espalier_core::loss::clip;
+//!
+//! let device = Device::default();
+//! // Two images, each with its own caption, as unit vectors.
+//! let images = Tensor::<2>::from_floats([[1.0, 0.0], [0.0, 1.0]], &device);
+//! let scale = Tensor::<1>::from_floats([100.0], &device);
+//! let matched = clip(images.clone(), images.clone(), scale.clone());
+//! let swapped = clip(images.clone(), images.flip([0]), scale);
+//! assert!(matched.total.into_scalar::<f32>() < 1e-6);
+//! assert!((swapped.total.into_scalar::<f32>() - 100.0).abs() < 1e-3);
+//! ```
 
 pub mod atmg;
 pub mod clip;

@@ -77,12 +77,12 @@ fn workspace() -> Metadata {
         .unwrap()
 }
 
-/// Returns every package on which `package` depends on `target`, without features that only other
-/// packages of the workspace enable. `None` is the machine that runs the tests.
+/// Returns every package on which `package` depends on `target`, tests and examples excluded, without
+/// features that only other packages of the workspace enable. `None` is the machine that runs the tests.
 fn reached(package: &str, target: Option<&str>) -> BTreeSet<String> {
     let mut tree = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     tree.current_dir(root())
-        .args(["tree", "-p", package, "--edges", "normal,build,dev"])
+        .args(["tree", "-p", package, "--edges", "normal,build"])
         .args(["--prefix", "none", "--format", "{p}"]);
     if let Some(target) = target {
         tree.args(["--target", target]);

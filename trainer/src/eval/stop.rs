@@ -18,7 +18,9 @@ use super::calibrate::{Case, fit_logistic, fit_scale};
 const THRESHOLD: f64 = 0.75;
 /// The same for the first informative node of a path. Half of the answers at this limit are right;
 /// most of the photos that show no label are then at least said to be of an animal or an object.
-const FIRST_THRESHOLD: f64 = 0.45;
+const FIRST_THRESHOLD: f64 = 0.5;
+/// Weight of the node at which a path stops, in the fit of the reported probabilities.
+const AT_STOP: f64 = 5.0;
 /// Number of folds of the labels; each is held out in turn, so that its photos show no known label.
 const PARTS: usize = 5;
 /// Minimum number of plain photos for a fit of the evidence.
@@ -179,70 +181,84 @@ pub fn fit(
             truth.push(at);
         }
     }
-    let mut calibration = Calibration::of_scale(fit_scale(&logits, &truth));
+    let calibration = Calibration::of_scale(fit_scale(&logits, &truth));
     let scaled = classifier(calibration.clone())?;
-    calibration.evidence = evidence(&scaled, space, pictures)?;
-    if calibration.evidence.is_some() {
-        calibration.threshold = THRESHOLD;
-        calibration.first_threshold = Some(FIRST_THRESHOLD);
-    }
-    Ok(calibration)
+    Ok(with_evidence(&scaled, space, pictures)?.unwrap_or(calibration))
 }
 
-/// The logistic models for the nodes on the paths of images; `None` for too few images, or if all
-/// of them have the same evidence.
-fn evidence(
+/// Adds the logistic models for the nodes on the paths of images, and the thresholds of the stops;
+/// `None` for too few images, or if all of them have the same evidence.
+fn with_evidence(
     scaled: &Classifier,
     space: &Space,
     pictures: &[Picture<'_>],
-) -> Result<Option<Evidence>> {
-    let all: Vec<ImageEvidence> = pictures.iter().map(|p| seen(scaled, space, p)).collect();
-    let plain = || {
-        let both = all.iter().zip(pictures);
-        both.filter(|(_, picture)| picture.is_plain())
-    };
-    let spreads = (
-        spread(plain().map(|(seen, _)| seen.best)),
-        spread(plain().map(|(seen, _)| seen.radius)),
-    );
-    let (Some(best), Some(radius)) = spreads else {
+) -> Result<Option<Calibration>> {
+    let Some(mut model) = standards(scaled, space, pictures) else {
         return Ok(None);
     };
-    if plain().count() < FEW {
-        return Ok(None);
-    }
-    let mut model = Evidence {
-        weights: Vec::new(),
-        stop_weights: None,
-        best,
-        radius,
-    };
-    let judged: Vec<(Kind, Judgement)> = pictures
+    let known: Vec<Vec<Judgement>> = pictures
         .iter()
-        .flat_map(|picture| {
-            let found = judgements(&model, scaled, space, picture);
-            found.map(|judgement| (picture.kind, judgement))
-        })
+        .map(|picture| judgements(&model, scaled, space, picture).collect())
         .collect();
     let unknown = held_out(&model, scaled, space, pictures)?;
-    let fitted = |purpose: Purpose| {
-        let known = judged
-            .iter()
-            .map(|(kind, judgement)| judgement.case(purpose.weight(*kind)));
-        let others = unknown
-            .iter()
-            .map(|judgement| judgement.case(purpose.weight_of_unknown()));
-        let cases: Vec<Case> = known
-            .chain(others)
-            .filter(|case| case.weight > 0.0)
-            .collect();
-        let mut start = [0.0; INPUTS];
-        start[0] = 1.0;
-        fit_logistic(&cases, start).to_vec()
+
+    let of_known = pictures.iter().zip(&known).flat_map(|(picture, path)| {
+        let weight = Purpose::Stop.weight(picture.kind);
+        path.iter().map(move |node| node.case(weight))
+    });
+    let of_unknown = unknown.iter();
+    let of_unknown = of_unknown.map(|node| node.case(Purpose::Stop.weight_of_unknown()));
+    model.weights = fitted(of_known.chain(of_unknown).collect());
+    model.stop_weights = Some(model.weights.clone());
+    if model.fault().is_some() {
+        return Ok(None);
+    }
+    let mut calibration = Calibration {
+        threshold: THRESHOLD,
+        first_threshold: Some(FIRST_THRESHOLD),
+        evidence: Some(model.clone()),
+        ..scaled.calibration().clone()
     };
-    model.weights = fitted(Purpose::Said);
-    model.stop_weights = Some(fitted(Purpose::Stop));
-    Ok(model.fault().is_none().then_some(model))
+
+    // What is reported is read at the stop of a path more than elsewhere.
+    let stopping = scaled.clone().with_calibration(calibration.clone())?;
+    let mut cases = Vec::new();
+    for (picture, path) in pictures.iter().zip(&known) {
+        let stop = stopping.path(space, picture.point).stop;
+        for (at, node) in (1..).zip(path) {
+            let emphasis = if at == stop { AT_STOP } else { 1.0 };
+            cases.push(node.case(emphasis * Purpose::Said.weight(picture.kind)));
+        }
+    }
+    model.weights = fitted(cases);
+    if model.fault().is_some() {
+        return Ok(None);
+    }
+    calibration.evidence = Some(model);
+    Ok(Some(calibration))
+}
+
+/// The model of the evidence without weights: statistics of plain photos.
+fn standards(scaled: &Classifier, space: &Space, pictures: &[Picture<'_>]) -> Option<Evidence> {
+    let plain = pictures.iter().filter(|picture| picture.is_plain());
+    let all: Vec<ImageEvidence> = plain.map(|p| seen(scaled, space, p)).collect();
+    if all.len() < FEW {
+        return None;
+    }
+    Some(Evidence {
+        weights: Vec::new(),
+        stop_weights: None,
+        best: spread(all.iter().map(|seen| seen.best))?,
+        radius: spread(all.iter().map(|seen| seen.radius))?,
+    })
+}
+
+/// Fits a logistic model; cases of weight 0 are left out.
+fn fitted(mut cases: Vec<Case>) -> Vec<f64> {
+    cases.retain(|case| case.weight > 0.0);
+    let mut start = [0.0; INPUTS];
+    start[0] = 1.0;
+    fit_logistic(&cases, start).to_vec()
 }
 
 /// Evidence of an image that does not depend on the node.

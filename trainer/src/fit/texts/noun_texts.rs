@@ -28,7 +28,7 @@ const FROM_TAXONOMY: f32 = 0.35;
 /// that node's ancestors.
 const DEEPEST: f32 = 0.7;
 /// Share of a noun's target that goes to a concept outside the taxonomy that is nearer than any node.
-const CONCEPT: f64 = 0.35;
+const CONCEPT: f64 = 0.25;
 /// Probability to stop at each ancestor, starting with the nearest (geometric distribution).
 const STOP_CLIMBING: f32 = 0.4;
 /// Factor on the sampling weight of a name with a capital letter: most are names of people and
@@ -36,7 +36,10 @@ const STOP_CLIMBING: f32 = 0.4;
 const PROPER_NAME: f64 = 0.1;
 /// The sampling weight of a name falls with this power of its number of tokens. The vocabulary's
 /// merges were learned from captions, so frequent words have few tokens.
-const LENGTH_POWER: f64 = 1.5;
+const LENGTH_POWER: f64 = 2.0;
+/// The sampling weight of a name grows with this power of its number of senses: frequent words have
+/// many.
+const SENSE_POWER: f64 = 0.75;
 
 /// What a noun belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -286,7 +289,7 @@ fn weight(name: &str, senses: usize, tokenizer: &Tokenizer) -> f64 {
         .len()
         .saturating_sub(2)
         .max(1);
-    let mut weight = senses as f64 / (tokens as f64).powf(LENGTH_POWER);
+    let mut weight = (senses as f64).powf(SENSE_POWER) / (tokens as f64).powf(LENGTH_POWER);
     if name.chars().any(char::is_uppercase) {
         weight *= PROPER_NAME;
     }
