@@ -18,7 +18,7 @@ pub enum CoreError {
         field: String,
         /// Allowed values.
         expected: String,
-        /// The given value.
+        /// The value in the configuration.
         found: String,
     },
 
@@ -53,7 +53,7 @@ pub enum CoreError {
     },
 
     /// An image that cannot be used.
-    #[error("picture: {0}")]
+    #[error("image: {0}")]
     Image(String),
 
     /// A part of an image that holds no pixel: left, top, right, bottom as fractions of its sides.

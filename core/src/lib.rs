@@ -6,7 +6,7 @@
 //!
 //! 1. [`math`], [`geometry`]: points, distances, cones.
 //! 2. [`nn`], [`model`]: the two encoders, and the map from features to points of the space.
-//! 3. [`loss`]: the training losses.
+//! 3. [`kernels`]: fast inference of the image encoder on a CPU. [`loss`]: the training losses.
 //! 4. [`input`]: images and texts to tensors; the only code of this kind in the project.
 //! 5. [`taxonomy`]: the tree of concepts, and how scores are summed up along it.
 //! 6. [`weights`], [`bundle`]: named tensors and the folder that the page loads.
@@ -60,6 +60,7 @@ pub mod caption;
 pub mod error;
 pub mod geometry;
 pub mod input;
+pub mod kernels;
 pub mod loss;
 pub mod math;
 pub mod model;

@@ -126,23 +126,25 @@ const IRREGULAR: [(&str, &str); 20] = [
 /// exceptions. A name that is already a plural is returned unchanged.
 #[must_use]
 pub fn plural(name: &str) -> String {
-    let begin = name.rfind([' ', '-']).map_or(0, |at| at + 1);
+    let begin = name.rfind([' ', '-']).map_or(0, |index| index + 1);
     let (before, last) = name.split_at(begin);
-    let irregular = IRREGULAR.iter().find(|(one, _)| {
-        let rest = last.strip_suffix(one);
+    let irregular = IRREGULAR.iter().find(|(singular, _)| {
+        let rest = last.strip_suffix(singular);
         // `fireman` is irregular like `man`; `human` is not. Other such words are rare.
-        rest.is_some_and(|rest| rest.is_empty() || one.len() > 2 && *one != "ox" && last != "human")
+        rest.is_some_and(|rest| {
+            rest.is_empty() || singular.len() > 2 && *singular != "ox" && last != "human"
+        })
     });
-    if let Some((one, many)) = irregular {
-        let stem = last.strip_suffix(one).unwrap_or_default();
-        return format!("{before}{stem}{many}");
+    if let Some((singular, plural)) = irregular {
+        let stem = last.strip_suffix(singular).unwrap_or_default();
+        return format!("{before}{stem}{plural}");
     }
     let is_vowel = |c: char| "aeiou".contains(c);
     let before_last = last.chars().rev().nth(1);
-    let hisses = ["ss", "x", "ch", "sh", "us", "z"]
+    let is_sibilant = ["ss", "x", "ch", "sh", "us", "z"]
         .iter()
         .any(|end| last.ends_with(end));
-    if hisses {
+    if is_sibilant {
         format!("{name}es")
     } else if last.ends_with('s') {
         name.to_owned()
@@ -160,13 +162,13 @@ pub fn plural(name: &str) -> String {
 pub fn singulars(name: &str) -> Vec<String> {
     let begin = name.rfind([' ', '-']).map_or(0, |at| at + 1);
     let (before, last) = name.split_at(begin);
-    let mut found = Vec::new();
-    for (one, many) in IRREGULAR {
-        if let Some(stem) = last.strip_suffix(many) {
-            found.push(format!("{before}{stem}{one}"));
+    let mut names = Vec::new();
+    for (singular, plural) in IRREGULAR {
+        if let Some(stem) = last.strip_suffix(plural) {
+            names.push(format!("{before}{stem}{singular}"));
         }
     }
-    for (ending, instead) in [
+    for (ending, replacement) in [
         ("ies", "y"),
         ("ves", "f"),
         ("ves", "fe"),
@@ -174,10 +176,10 @@ pub fn singulars(name: &str) -> Vec<String> {
         ("s", ""),
     ] {
         if let Some(stem) = last.strip_suffix(ending).filter(|stem| stem.len() > 1) {
-            found.push(format!("{before}{stem}{instead}"));
+            names.push(format!("{before}{stem}{replacement}"));
         }
     }
-    found
+    names
 }
 
 #[cfg(test)]
@@ -186,7 +188,7 @@ mod tests {
 
     #[test]
     fn the_article_follows_the_sound() {
-        let said = [
+        let phrases = [
             "animal",
             "bird",
             "umbrella",
@@ -197,7 +199,7 @@ mod tests {
         ]
         .map(with_article);
         assert_eq!(
-            said,
+            phrases,
             [
                 "an animal",
                 "a bird",
@@ -211,8 +213,8 @@ mod tests {
     }
 
     #[test]
-    fn plurals_and_masses_stand_alone() {
-        let said = [
+    fn plurals_and_uncountable_nouns_get_no_article() {
+        let phrases = [
             "sunglasses",
             "swimming trunks",
             "ice cream",
@@ -221,7 +223,7 @@ mod tests {
         ]
         .map(with_article);
         assert_eq!(
-            said,
+            phrases,
             [
                 "sunglasses",
                 "swimming trunks",
@@ -230,7 +232,7 @@ mod tests {
                 "protective clothing"
             ]
         );
-        let said = [
+        let phrases = [
             "ear of corn",
             "means of transport",
             "bird of prey",
@@ -239,7 +241,7 @@ mod tests {
         ]
         .map(with_article);
         assert_eq!(
-            said,
+            phrases,
             [
                 "an ear of corn",
                 "means of transport",
@@ -248,9 +250,9 @@ mod tests {
                 "food or drink"
             ]
         );
-        let said = ["abacus", "albatross", "mantis", "school bus"].map(with_article);
+        let phrases = ["abacus", "albatross", "mantis", "school bus"].map(with_article);
         assert_eq!(
-            said,
+            phrases,
             ["an abacus", "an albatross", "a mantis", "a school bus"]
         );
     }
@@ -270,14 +272,14 @@ mod tests {
             ("human", "humans"),
             ("box", "boxes"),
         ];
-        for (one, many) in known {
-            assert_eq!(plural(one), many);
+        for (singular, expected) in known {
+            assert_eq!(plural(singular), expected);
         }
     }
 
     #[test]
     fn plurals_lead_back_to_their_names() {
-        for (many, one) in [
+        for (plural, singular) in [
             ("kittens", "kitten"),
             ("puppies", "puppy"),
             ("kitchen knives", "kitchen knife"),
@@ -285,7 +287,10 @@ mod tests {
             ("firemen", "fireman"),
             ("boxes", "box"),
         ] {
-            assert!(singulars(many).iter().any(|name| name == one), "{many}");
+            assert!(
+                singulars(plural).iter().any(|name| name == singular),
+                "{plural}"
+            );
         }
         assert!(singulars("s").is_empty());
     }

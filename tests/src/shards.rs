@@ -23,7 +23,7 @@ pub fn in_shards(from: &Path, to: &Path) {
     }
     let mut made: Vec<(BundleFile, Vec<u8>)> = Vec::new();
     let mut add = |path: &str, tensors: &Tensors| {
-        let most = |name: &str, t: &HostTensor| q8::worthwhile(name, t).then_some(q8::Q6);
+        let most = |name: &str, t: &HostTensor| q8::is_worth_quantising(name, t).then_some(q8::Q6);
         let content = tensors.write(most).unwrap_or_else(|e| panic!("{e}"));
         let bytes = pack(&content);
         let file = BundleFile {

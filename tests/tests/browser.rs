@@ -252,7 +252,10 @@ fn a_damaged_or_missing_file_of_the_model_is_named_and_can_be_put_right() {
     let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(200, 150), 1));
     let browser = Browser::start(Gpu::None);
     let manifest = Site::built().manifest(TINY);
-    let mut files: Vec<_> = manifest.first_of(&PARTS).map(|f| f.path.clone()).collect();
+    let mut files: Vec<_> = manifest
+        .first_files_of(&PARTS)
+        .map(|f| f.path.clone())
+        .collect();
     assert!(files.len() >= 4, "{files:?}");
     files.push("manifest.json".to_owned());
     for (place, name) in files.iter().enumerate() {
@@ -289,7 +292,7 @@ fn finer_captions_that_are_damaged_or_missing_are_told_and_general_ones_answer()
     let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(200, 150), 1));
     let browser = Browser::start(Gpu::None);
     let manifest = Site::built().manifest(TINY);
-    let finer = manifest.finer_of(&PARTS);
+    let finer = manifest.later_files_of(&PARTS);
     assert!(
         !finer.is_empty(),
         "expected finer captions in files of their own, found none"

@@ -163,7 +163,7 @@ impl Cost {
 fn fetched(browser: &Browser, site: &Site) -> u64 {
     let requests = browser.requests();
     let ours = requests.iter().filter_map(|seen| site.file_of(&seen.url));
-    ours.filter_map(|file| xtask::wire::travels(&file).ok())
+    ours.filter_map(|file| xtask::wire::transfer_size(&file).ok())
         .sum()
 }
 

@@ -55,6 +55,19 @@ fn finished<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
+#[test]
+fn the_kernels_embed_photos_as_the_backend_does() {
+    let backend = whole(&shipped());
+    let kernels = whole(&shipped()).with_kernels().unwrap();
+    for photo in [landscape(640, 480), noise(300, 200)] {
+        let (expected, found) = (embedding(&backend, &photo), embedding(&kernels, &photo));
+        let length: f32 = expected.iter().map(|v| v * v).sum::<f32>().sqrt();
+        let worst = expected.iter().zip(&found).map(|(a, b)| (a - b).abs());
+        let worst = worst.fold(0.0, f32::max);
+        assert!(worst < 1e-5 * length, "{worst} of {length}");
+    }
+}
+
 fn texts(ladder: &[Rung]) -> Vec<&str> {
     ladder.iter().map(|rung| rung.text.as_str()).collect()
 }
@@ -63,7 +76,7 @@ fn texts(ladder: &[Rung]) -> Vec<&str> {
 fn pieces_in_any_order_give_the_answers_of_the_whole() {
     let (folder, bytes, manifest) = pieces();
     let mut bundle_loader = BundleLoader::new(&bytes, &Device::flex()).unwrap();
-    let mut first: Vec<_> = manifest.first_of(&PARTS).collect();
+    let mut first: Vec<_> = manifest.first_files_of(&PARTS).collect();
     assert!(first.iter().filter(|f| f.part == Part::Image).count() == 2);
     first.reverse();
     for file in first {
@@ -86,7 +99,7 @@ fn pieces_in_any_order_give_the_answers_of_the_whole() {
     let general = pieced.rank(&point).ladder;
     assert!(general.len() >= 3, "{general:?}");
     let mut later = BundleFiles::default();
-    for file in manifest.finer_of(&PARTS) {
+    for file in manifest.later_files_of(&PARTS) {
         let content = fs::read(folder.path().join(&file.path)).unwrap();
         later
             .insert_checked(&manifest, &file.path, content)
@@ -151,7 +164,10 @@ fn a_piece_that_is_missing_or_damaged_or_strange_is_named() {
     let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
     let open = |without: &str| {
         let mut bundle_loader = BundleLoader::new(&bytes, &Device::flex()).unwrap();
-        for file in manifest.first_of(&PARTS).filter(|f| f.path != without) {
+        for file in manifest
+            .first_files_of(&PARTS)
+            .filter(|f| f.path != without)
+        {
             let checked = file.check(read(&file.path)).unwrap();
             bundle_loader = bundle_loader.with(checked).unwrap();
         }
@@ -192,7 +208,11 @@ fn an_older_reader_that_knows_no_shards_still_reads_the_manifest() {
         !text.contains("\"shard\":0"),
         "a shard number of 0 is written"
     );
-    let sum: u64 = manifest.finer_of(&PARTS).iter().map(|f| f.bytes).sum();
+    let sum: u64 = manifest
+        .later_files_of(&PARTS)
+        .iter()
+        .map(|f| f.bytes)
+        .sum();
     assert_eq!(
         manifest.first_bytes_of(&PARTS) + sum,
         manifest.bytes_of(&PARTS)

@@ -203,21 +203,21 @@ fn what_cannot_be_read_ends_with_code_2_and_says_why() {
             b"Dear reader, this is no photo.".to_vec(),
             "`Dear reader",
         ),
-        ("cut.jpg", half(&whole), "this JPEG is cut off"),
+        ("cut.jpg", half(&whole), "this JPEG is truncated"),
         (
             "cut.png",
             half(&encoded(ImageFormat::Png)),
-            "this PNG is cut off",
+            "this PNG is truncated",
         ),
         (
             "cut.webp",
             half(&encoded(ImageFormat::WebP)),
-            "this WebP is cut off",
+            "this WebP is truncated",
         ),
         (
             "cut.gif",
             half(&encoded(ImageFormat::Gif)),
-            "this GIF is cut off",
+            "this GIF is truncated",
         ),
         ("start.jpg", whole[..3].to_vec(), "cut off"),
         (
@@ -225,7 +225,7 @@ fn what_cannot_be_read_ends_with_code_2_and_says_why() {
             b"\0\0\0\x18ftypheic\0\0\0\0mif1heic".to_vec(),
             "convert to JPEG or PNG",
         ),
-        ("bytes.png", vec![0, 1, 2, 254, 255], "not a picture"),
+        ("bytes.png", vec![0, 1, 2, 254, 255], "not an image"),
     ];
     for (name, bytes, words) in cases {
         let path = keep(folder.path(), name, &bytes);

@@ -411,7 +411,10 @@ fn input_that_cannot_be_used_is_refused_with_words() {
         of_model("umap", &["--label", "unicorn"]),
         &["--label", "unicorn", "goldfish"],
     );
-    check(of_model("umap", &["--label", "entity"]), &["UMAP needs"]);
+    check(
+        of_model("umap", &["--label", "entity"]),
+        &["nodes on its path"],
+    );
     check(
         of_model("disk", &["--factor", "2"]),
         &["--factor", "phyclip"],

@@ -5,7 +5,7 @@
 
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Distribution, Tensor};
-use espalier_core::model::{Pool, VisionTower, VitConfig};
+use espalier_core::model::{Pool, VisionBackbone, VitConfig};
 use espalier_core::nn::StageConfig;
 
 const WIDTHS: [usize; 2] = [5, 8];
@@ -19,7 +19,7 @@ fn config() -> VitConfig {
 }
 
 /// Returns an encoder with random parameters: as initialised, a residual block would add nothing.
-fn tower(device: &Device) -> VisionTower {
+fn tower(device: &Device) -> VisionBackbone {
     struct Fill;
     impl ModuleMapper for Fill {
         fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
@@ -73,7 +73,7 @@ fn rectified(map: &Map) -> Map {
 }
 
 /// Computes the feature of one image with plain loops.
-fn plainly(tower: &VisionTower, picture: &Map, side: usize) -> Vec<f64> {
+fn plainly(tower: &VisionBackbone, picture: &Map, side: usize) -> Vec<f64> {
     let stem = tower.stem.as_ref().unwrap();
     let x = convolve(&stem.stages[0].down, picture, side, 2);
     let mut x = convolve(&stem.stages[1].down, &rectified(&x), side / 2, 2);

@@ -227,13 +227,13 @@ fn data_that_a_method_cannot_use_is_refused_in_words() {
         "hycoclip",
         "hierarcaps",
         &path("chains.csv"),
-        &["boxes", "texts alone"],
+        &["boxes", "only texts"],
     );
     fit(
         "parts",
         "taxonomy",
         &path("ranks.tsv"),
-        &["pictures with boxes"],
+        &["images with boxes"],
     );
 
     fs::write(path("three.csv"), "positive,negative\na=>b=>c,d=>e=>f\n").unwrap();

@@ -73,8 +73,8 @@ fn a_locked_encoder_stays_its_projection_learns_and_a_teacher_teaches() {
             "2",
         ]),
     );
-    assert!(said.contains("0 computed before"), "{said}");
-    assert!(said.contains("steps a second"), "{said}");
+    assert!(said.contains("0 read from the cache"), "{said}");
+    assert!(said.contains("steps per second"), "{said}");
     let (before, after) = (weights(&start), weights(&logs.join("first")));
     for (name, tensor) in &before.tensors {
         let same = after.tensors.get(name) == Some(tensor);
@@ -125,7 +125,7 @@ fn a_locked_encoder_stays_its_projection_learns_and_a_teacher_teaches() {
         "loss.distill_labels=6",
         "dataset.synthetic_features=4",
     ]);
-    let path = classifier_file::place(&start).unwrap();
+    let path = classifier_file::classifier_path(&start).unwrap();
     let taxonomy = espalier_trainer::data::formats::synthetic::taxonomy_tsv();
     let labelled = taxonomy.lines().filter(|line| line.ends_with("\t1"));
     let labels: Vec<String> = labelled
@@ -144,7 +144,7 @@ fn a_locked_encoder_stays_its_projection_learns_and_a_teacher_teaches() {
     };
     classifier_file::write(&path, weight, bias, &labels).unwrap();
     let said = fit(&logs, "taught", &distil);
-    assert!(said.contains("draws 4 features a step"), "{said}");
+    assert!(said.contains("samples 4 features per step"), "{said}");
     let lines = losses(&logs, "taught");
     for key in ["distill", "synthetic"] {
         let values: Vec<f64> = lines

@@ -87,7 +87,7 @@ fn a_cut_file_is_an_error_or_the_whole_picture() {
                     "{} truncated at byte {n} looks different",
                     case.name
                 ),
-                Err(e) => assert!(e.to_string().starts_with("picture: "), "{}: {e}", case.name),
+                Err(e) => assert!(e.to_string().starts_with("image: "), "{}: {e}", case.name),
             }
         }
         // Half of a file is never enough.
@@ -118,16 +118,16 @@ fn damaged_files_do_not_panic() {
 
 #[test]
 fn what_is_no_picture_is_told_in_words() {
-    assert_eq!(message(b""), "picture: the file is empty (0 bytes)");
+    assert_eq!(message(b""), "image: the file is empty (0 bytes)");
     assert_eq!(
         message(b"hello"),
-        "picture: this is not a picture: expected JPEG, PNG, WebP, GIF or BMP, found a file that \
+        "image: this is not an image: expected JPEG, PNG, WebP, GIF or BMP, found a file that \
          starts with `hello`"
     );
     let heic = message(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic");
     assert_eq!(
         heic,
-        "picture: HEIC (brand `heic`) is not supported; convert to JPEG or PNG"
+        "image: HEIC (brand `heic`) is not supported; convert to JPEG or PNG"
     );
 }
 
@@ -233,7 +233,7 @@ fn long_sides_are_fine_and_longer_ones_are_not() {
     );
     assert_eq!(
         message(&black_png(30_001, 1, 8, 2, 3)),
-        "picture: expected sides of at most 30000 pixels, found 30001 x 1; make the picture smaller"
+        "image: expected sides of at most 30000 pixels, found 30001 x 1; make the image smaller"
     );
 }
 
@@ -244,8 +244,8 @@ fn a_picture_over_the_budget_is_refused_with_its_size() {
     file.truncate(64);
     assert_eq!(
         message(&file),
-        "picture: 30000 x 30000 pixels need 2575 MiB of memory, expected at most 1200 MiB; make \
-         the picture smaller"
+        "image: 30000 x 30000 pixels need 2575 MiB of memory, expected at most 1200 MiB; make \
+         the image smaller"
     );
     let deep = message(&black_png(13_000, 13_000, 16, 6, 4)[..64]);
     assert!(

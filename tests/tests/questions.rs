@@ -69,7 +69,7 @@ fn names_of_concepts_give_the_points_of_the_labels() {
     let taxonomy = classifier.taxonomy();
     for at in [0, 50, 150] {
         let name = taxonomy.name(taxonomy.labelled()[at]);
-        let found = pollster::block_on(texts.concepts(&[name]))
+        let found = pollster::block_on(texts.embed_concepts(&[name]))
             .unwrap()
             .remove(0);
         let known = classifier.labels().nth(at).unwrap();
@@ -139,7 +139,7 @@ fn a_phrase_is_weighed_by_similarity_cone_and_common_ancestor() {
 fn a_walk_to_the_root_ends_there_and_its_radii_fall() {
     let Model { captioner, .. } = model();
     let photo = photo(&captioner);
-    let walk = captioner.walk(&photo, None, 11);
+    let walk = captioner.traverse(&photo, None, 11);
     assert_eq!(walk.len(), 11);
     assert!((walk[0].radius - captioner.space().radius(&photo)).abs() < 1e-4);
     assert!(walk.windows(2).all(|w| w[1].radius <= w[0].radius + 1e-6));
@@ -162,13 +162,13 @@ fn the_disk_of_the_labels_keeps_their_order_from_the_root() {
     let Model { captioner, .. } = model();
     let space = captioner.space();
     let labels: Vec<&[f32]> = captioner.classifier().labels().collect();
-    let disk = Disk::find(space, &labels, 3.0);
+    let disk = Disk::fit(space, &labels, 3.0);
     let norm = |x: &[f32]| {
-        let [a, b] = disk.put(space, x);
+        let [a, b] = disk.project(space, x);
         a.hypot(b)
     };
     assert!(labels.iter().all(|x| norm(x) < 1.0));
     let root = vec![0.0; labels[0].len()];
     assert!(norm(&root) < 1e-6);
-    assert!(disk.kept > 0.0 && disk.kept <= 1.0);
+    assert!(disk.explained > 0.0 && disk.explained <= 1.0);
 }

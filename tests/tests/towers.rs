@@ -12,8 +12,8 @@ use espalier_trainer::config::Trainable;
 use espalier_trainer::config::{MethodName, Precision, TrainConfig};
 use espalier_trainer::data::{Batch, BatchSpec, BatchStream, Position, Synthetic};
 use espalier_trainer::fit::optimise::{optimizer, with_stable_ids};
-use espalier_trainer::fit::step::{StepReport, Task};
-use espalier_trainer::fit::towers::MicroBatching;
+use espalier_trainer::fit::step::{Learner, StepReport};
+use espalier_trainer::fit::step_encoders::MicroBatching;
 use espalier_trainer::model_file::MERGES;
 
 const SAMPLES: usize = 5;
@@ -54,11 +54,11 @@ fn start() -> DualEncoder {
 fn step(
     model: &DualEncoder,
     batch: &Batch,
-    trains: Trainable,
-    pieces: MicroBatching,
+    trainable: Trainable,
+    micro_batching: MicroBatching,
 ) -> (DualEncoder, StepReport) {
     let defaults = defaults();
-    let task = Task {
+    let learner = Learner {
         model: model.clone(),
         optimizer: optimizer(&defaults.optim).unwrap(),
         method: MethodName::Hycoclip.build(&defaults.loss),
@@ -69,13 +69,13 @@ fn step(
         patch_keep: 0.5,
         patches: 64,
         half_steps: 0,
-        trains,
-        pieces,
+        trainable,
+        micro_batching,
         entail_ramp: 0,
         seed: 0,
     };
-    let (task, report) = task.step(batch, 0, 1e-3);
-    (task.model, report)
+    let (learner, report) = learner.step(batch, 0, 1e-3);
+    (learner.model, report)
 }
 
 fn weights(model: &impl Module) -> Vec<f32> {
@@ -92,7 +92,7 @@ fn weights(model: &impl Module) -> Vec<f32> {
 }
 
 #[test]
-fn pieces_and_passes_give_the_step_of_the_whole_batch() {
+fn micro_batches_and_passes_give_the_step_of_the_whole_batch() {
     let (model, batch) = (start(), batch());
     let (moved, whole) = step(&model, &batch, Trainable::ALL, WHOLE);
     let (before, after) = (weights(&model), weights(&moved));
@@ -112,23 +112,23 @@ fn pieces_and_passes_give_the_step_of_the_whole_batch() {
         (2, 1, true),
     ];
     for (threads, passes, checkpointing) in cuts {
-        let pieces = MicroBatching {
+        let micro_batching = MicroBatching {
             threads,
             passes,
             checkpointing,
             ..WHOLE
         };
-        let (moved, report) = step(&model, &batch, Trainable::ALL, pieces);
+        let (moved, report) = step(&model, &batch, Trainable::ALL, micro_batching);
         for ((name, expected), (_, found)) in whole.values.iter().zip(&report.values) {
             assert!(
                 (expected - found).abs() < 1e-4 * expected.abs().max(1.0),
-                "{pieces:?}, {name}: expected {expected}, found {found}"
+                "{micro_batching:?}, {name}: expected {expected}, found {found}"
             );
         }
         let off = moves(&after, &weights(&moved));
         assert!(
             off < 0.01 * distance,
-            "{pieces:?}: expected a difference below 1 % of {distance}, found {off}"
+            "{micro_batching:?}: expected a difference below 1 % of {distance}, found {off}"
         );
     }
 }
@@ -142,7 +142,7 @@ fn half_precision_stays_near_and_weights_stay_whole() {
         ..WHOLE
     };
     let (moved, report) = step(&model, &batch, Trainable::ALL, half);
-    assert!(report.broken().is_empty(), "{report:?}");
+    assert!(report.not_finite().is_empty(), "{report:?}");
     let (expected, found) = (whole.get("loss").unwrap(), report.get("loss").unwrap());
     assert!(
         (expected - found).abs() < 0.02 * expected,
@@ -158,7 +158,7 @@ fn a_locked_tower_stays_as_it_is() {
     let (model, batch) = (start(), batch());
     let mut locked = model.clone();
     locked.text = locked.text.no_grad();
-    let trains = Trainable {
+    let trainable = Trainable {
         text: false,
         ..Trainable::ALL
     };
@@ -166,8 +166,8 @@ fn a_locked_tower_stays_as_it_is() {
         threads: 2,
         ..WHOLE
     };
-    let (moved, report) = step(&locked, &batch, trains, two);
-    assert!(report.broken().is_empty(), "{report:?}");
+    let (moved, report) = step(&locked, &batch, trainable, two);
+    assert!(report.not_finite().is_empty(), "{report:?}");
     assert_eq!(weights(&model.text), weights(&moved.text));
     assert_ne!(weights(&model.image), weights(&moved.image));
 }

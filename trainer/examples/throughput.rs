@@ -1,6 +1,6 @@
 //! Pictures per second of training and of inference on this machine's CPU, as one JSON line.
 //!
-//! A training step is the one of `trainer fit` ([`Task::step`]) on a batch that is held in memory;
+//! A training step is the one of `trainer fit` ([`Learner::step`]) on a batch that is held in memory;
 //! inference is the picture tower. `benches/peers/torch_peer.py` does the same work in PyTorch and
 //! prints the same keys; `cargo xtask bench` runs both in turn. With `--sections` the parts of a
 //! step are timed one by one.
@@ -25,8 +25,8 @@ use espalier_trainer::data::records::random::{Purpose, Random};
 use espalier_trainer::data::{Batch, BrokenCounts, ImageBatch, Pictures, Position};
 use espalier_trainer::fit::inputs::{ImageTensor, ImageView, StepInputs};
 use espalier_trainer::fit::optimise::{clip_norm, optimizer, with_stable_ids};
-use espalier_trainer::fit::step::Task;
-use espalier_trainer::fit::towers::MicroBatching;
+use espalier_trainer::fit::step::Learner;
+use espalier_trainer::fit::step_encoders::MicroBatching;
 use espalier_trainer::tensors::picture_tensor;
 use serde_json::{Value, json};
 
@@ -84,18 +84,18 @@ fn main() -> anyhow::Result<()> {
     let architecture = args.model.config().with_lift(LiftKind::Lorentz);
     let batch = random_batch(&architecture, args.batch);
     let pieces = args.pieces.unwrap_or(args.threads);
-    let task = new_task(&architecture, pieces)?;
+    let learner = new_learner(&architecture, pieces)?;
     let mut out = json!({
         "engine": "Espalier",
         "version": env!("CARGO_PKG_VERSION"),
         "threads": args.threads,
         "batch": args.batch,
-        "parameters": learned(&task.model),
+        "parameters": learned(&learner.model),
     });
     if args.sections {
-        out["sections"] = sections(task, &batch, &args);
+        out["sections"] = sections(learner, &batch, &args);
     } else {
-        let (trained, figures) = train(task, &batch, &args)?;
+        let (trained, figures) = train(learner, &batch, &args)?;
         out["train"] = figures;
         let pictures = batch
             .images
@@ -157,12 +157,12 @@ fn random_batch(architecture: &DualConfig, samples: usize) -> Batch {
     }
 }
 
-/// A task as `trainer fit` begins one, with its default optimiser.
-fn new_task(architecture: &DualConfig, pieces: usize) -> anyhow::Result<Task> {
+/// A learner as `trainer fit` creates it, with its default optimiser.
+fn new_learner(architecture: &DualConfig, pieces: usize) -> anyhow::Result<Learner> {
     let defaults = TrainConfig::resolve(None, toml::Table::new(), &[])?;
     let device = Device::flex().autodiff();
     device.seed(0);
-    Ok(Task {
+    Ok(Learner {
         model: with_stable_ids(architecture.init(&device)),
         optimizer: optimizer(&defaults.optim)?,
         method: MethodName::Hycoclip.build(&defaults.loss),
@@ -174,8 +174,8 @@ fn new_task(architecture: &DualConfig, pieces: usize) -> anyhow::Result<Task> {
         patch_keep: 1.0,
         patches: architecture.vision.patches(),
         half_steps: 0,
-        trains: Trainable::ALL,
-        pieces: MicroBatching {
+        trainable: Trainable::ALL,
+        micro_batching: MicroBatching {
             threads: pieces,
             passes: 1,
             precision: Precision::Fp32,
@@ -200,24 +200,24 @@ fn learned(model: &DualEncoder) -> usize {
     count.0
 }
 
-fn train(mut task: Task, batch: &Batch, args: &Args) -> anyhow::Result<(Task, Value)> {
+fn train(mut learner: Learner, batch: &Batch, args: &Args) -> anyhow::Result<(Learner, Value)> {
     let (mut losses, mut step) = (Vec::new(), 0);
     let mut clock = Clock::default();
     for repeat in 0..args.warm_up + args.train_steps {
         clock.begin(repeat == args.warm_up);
-        let (next, report) = task.step(batch, step, RATE);
+        let (next, report) = learner.step(batch, step, RATE);
         clock.end();
         ensure!(
-            report.broken().is_empty(),
+            report.not_finite().is_empty(),
             "not finite: {:?}",
-            report.broken()
+            report.not_finite()
         );
         losses.push(report.get("loss").context("a step reports its loss")?);
-        (task, step) = (next, step + 1);
+        (learner, step) = (next, step + 1);
     }
     let mut figures = clock.figures(args.train_steps, 2 * args.batch);
     figures["loss"] = json!([losses.first(), losses.last()]);
-    Ok((task, figures))
+    Ok((learner, figures))
 }
 
 fn infer(model: &DualEncoder, pictures: &Pictures, args: &Args) -> anyhow::Result<Value> {
@@ -232,9 +232,9 @@ fn infer(model: &DualEncoder, pictures: &Pictures, args: &Args) -> anyhow::Resul
     Ok(clock.figures(args.infer_batches, args.batch))
 }
 
-/// Median milliseconds of the parts of a step, in their order, as [`Task::step`] and the HyCoCLIP
+/// Median milliseconds of the parts of a step, in their order, as [`Learner::step`] and the HyCoCLIP
 /// method put them together. This backend computes at once, so each part waits for its own work.
-fn sections(mut task: Task, batch: &Batch, args: &Args) -> Value {
+fn sections(mut learner: Learner, batch: &Batch, args: &Args) -> Value {
     let mut found: Vec<(&str, Vec<f64>)> = Vec::new();
     let mut since = Instant::now();
     for repeat in 0..args.warm_up + args.train_steps {
@@ -248,11 +248,11 @@ fn sections(mut task: Task, batch: &Batch, args: &Args) -> Value {
             }
             since = Instant::now();
         };
-        task.model = task.model.clamped();
+        learner.model = learner.model.clamped();
         part("clamp the scalars");
-        let inputs = StepInputs::new(batch, ImageView::default(), &task.root, &task.device);
+        let inputs = StepInputs::new(batch, ImageView::default(), &learner.root, &learner.device);
         part("batch to tensors");
-        let model = &task.model;
+        let model = &learner.model;
         let both = match (inputs.images.clone(), inputs.box_images.clone()) {
             (ImageTensor::Pictures(images), Some(ImageTensor::Pictures(boxes))) => {
                 Tensor::cat(vec![images, boxes], 0)
@@ -292,9 +292,9 @@ fn sections(mut task: Task, batch: &Batch, args: &Args) -> Value {
         let grads = loss.total.backward();
         part("backward");
         let grads = GradientsParams::from_grads(grads, model);
-        let (grads, _) = clip_norm(model, grads, task.grad_clip_norm);
+        let (grads, _) = clip_norm(model, grads, learner.grad_clip_norm);
         part("gradient norm and clipping");
-        task.model = task.optimizer.step(RATE, task.model, grads);
+        learner.model = learner.optimizer.step(RATE, learner.model, grads);
         part("AdamW");
     }
     let parts = found

@@ -1,4 +1,4 @@
-//! The classifier of an image encoder on disk: `classifier.safetensors` beside `model.safetensors`.
+//! The classifier of an image encoder on disk: `classifier.safetensors` next to `model.safetensors`.
 //!
 //! The file holds `weight [classes, d_feature]` and `bias [classes]`, as published, and in its
 //! metadata `labels`: the synset ids in class order, joined by newlines.
@@ -25,7 +25,7 @@ const LABELS: &str = "labels";
 ///
 /// # Errors
 /// Bad usage if there is no checkpoint, or if the path is a bundle, which has no classifier.
-pub fn place(checkpoint: &Path) -> anyhow::Result<PathBuf> {
+pub fn classifier_path(checkpoint: &Path) -> anyhow::Result<PathBuf> {
     if is_bundle(checkpoint) {
         return Err(usage(format!(
             "{}: expected a checkpoint with a classifier, found a bundle, which has none",
@@ -41,7 +41,7 @@ pub fn place(checkpoint: &Path) -> anyhow::Result<PathBuf> {
 /// Bad usage: no checkpoint, a checkpoint without a classifier, a malformed file, or a classifier
 /// whose feature width differs from the encoder's.
 pub fn read(checkpoint: &Path, device: &Device) -> anyhow::Result<Classifier> {
-    let path = place(checkpoint)?;
+    let path = classifier_path(checkpoint)?;
     let bytes = fs::read(&path).map_err(|e| {
         usage(format!(
             "{}: {e}; the checkpoint has no classifier. Import one with `trainer import --labels \
@@ -55,7 +55,7 @@ pub fn read(checkpoint: &Path, device: &Device) -> anyhow::Result<Classifier> {
     if classifier.d_feature() != width {
         return Err(usage(format!(
             "{}: expected a classifier for features of width {width}, the width of the image \
-             encoder beside it, found width {}",
+             encoder next to it, found width {}",
             path.display(),
             classifier.d_feature()
         )));
@@ -72,7 +72,7 @@ pub fn bytes(checkpoint: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     if is_bundle(checkpoint) {
         return Ok(None);
     }
-    let path = place(checkpoint)?;
+    let path = classifier_path(checkpoint)?;
     if !path.is_file() {
         return Ok(None);
     }
@@ -112,7 +112,7 @@ fn parse(path: &Path, bytes: &[u8]) -> anyhow::Result<(HostTensor, HostTensor, V
     Ok((weight, bias, labels))
 }
 
-/// Writes a classifier file beside the weights of a checkpoint, atomically.
+/// Writes a classifier file next to the weights of a checkpoint, atomically.
 ///
 /// `weight` is `[classes, d_feature]`, `bias` `[classes]`; `labels` has one entry per class.
 ///
@@ -179,10 +179,10 @@ mod tests {
     }
 
     #[test]
-    fn a_classifier_comes_back_with_its_labels_and_its_logits() {
+    fn a_classifier_is_read_back_with_its_labels_and_logits() {
         let folder = tempfile::tempdir().unwrap();
         let d = checkpoint(folder.path());
-        let path = place(folder.path()).unwrap();
+        let path = classifier_path(folder.path()).unwrap();
         assert_eq!(path, folder.path().join(CLASSIFIER));
         assert_eq!(bytes(folder.path()).unwrap(), None);
         write(&path, tensor(&[3, d]), tensor(&[3]), &labels()).unwrap();
@@ -197,12 +197,12 @@ mod tests {
             let sum: f32 = rows[class * d..][..d].iter().sum();
             assert!((logit - sum - tensor(&[3]).data[class]).abs() < 1e-4);
         }
-        let kept = bytes(folder.path()).unwrap().unwrap();
-        assert_eq!(kept, fs::read(path).unwrap());
+        let stored = bytes(folder.path()).unwrap().unwrap();
+        assert_eq!(stored, fs::read(path).unwrap());
     }
 
     #[test]
-    fn what_does_not_belong_together_is_refused() {
+    fn mismatched_parts_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let d = checkpoint(folder.path());
         let path = folder.path().join(CLASSIFIER);
@@ -224,21 +224,24 @@ mod tests {
         );
         let twice = ["a", "b", "a"].map(str::to_owned);
         let twice = refused(tensor(&[3, d]), tensor(&[3]), &twice);
-        assert!(twice.contains("`a` stands for two rows"), "{twice}");
+        assert!(twice.contains("`a` is used for two rows"), "{twice}");
 
         write(&path, tensor(&[3, d + 1]), tensor(&[3]), &labels()).unwrap();
         let width = read(folder.path(), &device).unwrap_err().to_string();
         assert!(width.contains("width 13"), "{width}");
 
-        let bare = Tensors {
+        let without_labels = Tensors {
             tensors: BTreeMap::from([
                 ("weight".to_owned(), tensor(&[3, d])),
                 ("bias".to_owned(), tensor(&[3])),
             ]),
             metadata: BTreeMap::new(),
         };
-        write_atomic(&path, &bare.write(|_, _| None).unwrap()).unwrap();
-        let bare = read(folder.path(), &device).unwrap_err().to_string();
-        assert!(bare.contains("under `labels`"), "{bare}");
+        write_atomic(&path, &without_labels.write(|_, _| None).unwrap()).unwrap();
+        let without_labels = read(folder.path(), &device).unwrap_err().to_string();
+        assert!(
+            without_labels.contains("under `labels`"),
+            "{without_labels}"
+        );
     }
 }

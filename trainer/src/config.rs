@@ -76,7 +76,8 @@ pub struct DatasetConfig {
     pub mirror: bool,
     /// Probability that an image or box is blurred, compressed or darkened, at a random strength up
     /// to that of `eval --change`.
-    pub worn: f32,
+    #[serde(rename = "worn")]
+    pub corruption: f32,
     /// Probability that the phrase of a box is replaced by the name of one of its ancestors.
     pub climb: f32,
     /// Number of threads that decode, crop and tokenise; 0 for one per core.
@@ -88,7 +89,7 @@ pub struct DatasetConfig {
     pub tiers: usize,
     /// How the text of a rank is built from names.
     pub rank_text: RankText,
-    /// Tier of HierarCaps that is left out, 1 to 4; 0 for none.
+    /// Tier of HierarCaps that is skipped, 1 to 4; 0 for none.
     pub drop_tier: usize,
     /// Maximum number of boxes with the same label in other images that each box is paired with
     /// (notation 2.9).
@@ -133,8 +134,8 @@ impl ModelConfig {
     /// Returns the architecture, before a method sets the embedding space.
     #[must_use]
     pub fn architecture(&self) -> DualConfig {
-        let own = self.architecture.clone();
-        own.unwrap_or_else(|| self.preset.config())
+        let architecture = self.architecture.clone();
+        architecture.unwrap_or_else(|| self.preset.config())
     }
 }
 
@@ -189,7 +190,8 @@ pub struct TrainConfigBlock {
     pub grad_checkpointing: bool,
     /// Number of threads that share a pass through the encoders; 0 for one per core on a CPU, one
     /// on a GPU.
-    pub tower_threads: usize,
+    #[serde(rename = "tower_threads")]
+    pub encoder_threads: usize,
     /// Whether results are bit-identical on any number of cores; CPU only.
     pub deterministic: bool,
     /// Whether the image encoder is not trained; its projection is (LiT).
@@ -262,7 +264,7 @@ impl TrainConfig {
                 .map_err(|e| usage(format!("--config {}: {e}", path.display())))?,
             None => Table::new(),
         };
-        let over = |mut table: Table| -> anyhow::Result<Table> {
+        let with_overrides = |mut table: Table| -> anyhow::Result<Table> {
             merge(&mut table, layer.clone());
             merge(&mut table, flags.clone());
             for pair in pairs {
@@ -271,11 +273,11 @@ impl TrainConfig {
             Ok(table)
         };
         // The first merge determines the method; the second starts from that method's defaults.
-        let mut table = over(base.clone())?;
+        let mut table = with_overrides(base.clone())?;
         if let Some(method) = method_layer(&table) {
             let mut base = base;
             merge(&mut base, method.parse().context("defaults of the method")?);
-            table = over(base)?;
+            table = with_overrides(base)?;
         }
         let config: Self = Value::Table(table)
             .try_into()
@@ -326,15 +328,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shipped_defaults_are_a_whole_configuration() {
+    fn the_shipped_defaults_are_a_complete_configuration() {
         let config = TrainConfig::resolve(None, Table::new(), &[]).unwrap();
         let again = config.to_toml().unwrap().parse::<Table>().unwrap();
         assert_eq!(TrainConfig::resolve(None, again, &[]).unwrap(), config);
     }
 
     #[test]
-    fn what_is_published_names_no_folder() {
-        let pairs = ["dataset.data=[\"/secret/place/a.parquet\"]".to_owned()];
+    fn a_published_configuration_names_no_folder() {
+        let pairs = ["dataset.data=[\"/secret/folder/a.parquet\"]".to_owned()];
         let config = TrainConfig::resolve(None, Table::new(), &pairs)
             .unwrap()
             .without_folders();
@@ -343,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn the_defaults_of_a_method_lie_above_the_general_ones_and_below_what_is_said() {
+    fn defaults_of_the_method_override_general_defaults_and_pairs_override_both() {
         let of = |pairs: &[&str]| {
             let pairs: Vec<String> = pairs.iter().map(|p| (*p).to_owned()).collect();
             TrainConfig::resolve(None, Table::new(), &pairs).unwrap()

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::exit::usage;
 
-/// Name of a backend, as the user gives it.
+/// A backend, as the user names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Backend {
@@ -19,6 +19,19 @@ pub enum Backend {
     Wgpu,
     /// NVIDIA GPU.
     Cuda,
+}
+
+/// Returns whether a device is a CPU.
+#[must_use]
+pub fn is_cpu(device: &Device) -> bool {
+    #[cfg(feature = "flex")]
+    let is_cpu = *device == Device::flex();
+    #[cfg(not(feature = "flex"))]
+    let is_cpu = {
+        let _ = device;
+        false
+    };
+    is_cpu
 }
 
 impl Backend {
@@ -34,7 +47,7 @@ impl Backend {
     }
 
     /// Returns whether the program was built with this backend.
-    fn built(self) -> bool {
+    fn is_available(self) -> bool {
         match self {
             Self::Auto => true,
             Self::Flex => cfg!(feature = "flex"),
@@ -51,7 +64,7 @@ impl Backend {
         }
         [Self::Cuda, Self::Wgpu]
             .into_iter()
-            .find(|b| b.built())
+            .find(|b| b.is_available())
             .unwrap_or(Self::Flex)
     }
 
@@ -71,7 +84,7 @@ impl Backend {
             other => {
                 let built: Vec<&str> = [Self::Flex, Self::Wgpu, Self::Cuda]
                     .into_iter()
-                    .filter(|b| b.built())
+                    .filter(|b| b.is_available())
                     .map(Self::name)
                     .collect();
                 Err(usage(format!(

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
-use espalier_core::caption::{Calibration, files, lexicon, weights_of};
+use espalier_core::caption::{Calibration, files, lexicon, text_weight_files};
 use espalier_core::geometry::Space;
 use espalier_core::input::{Preprocess, ResizeMode, Tokenizer};
 use espalier_core::model::{DualConfig, DualEncoder};
@@ -38,7 +38,7 @@ pub struct Origin {
     pub licence: Option<String>,
     /// Preprocessing of photos.
     pub preprocess: Preprocess,
-    /// Root of the embedding space that the file stored beside its weights (notation 7).
+    /// Root of the embedding space that the file stores besides its weights (notation 7).
     #[serde(default)]
     pub root: Option<Vec<f32>>,
     /// Scalars of the file that the model does not use, kept for exporting it again.
@@ -137,7 +137,7 @@ pub fn weights_file(path: &Path) -> anyhow::Result<PathBuf> {
             if path.exists() {
                 "none of them"
             } else {
-                "nothing there"
+                "no such path"
             }
         ))
     })
@@ -233,8 +233,8 @@ pub fn open(path: &Path, device: &Device) -> anyhow::Result<Model> {
     let encoder = weights::load(card.config.init(device), &tensors, |_| false)
         .map_err(|e| usage(format!("{}: {e}", file.display())))?;
     let tokenizer = Tokenizer::from_merges(MERGES, card.config.text.vocab_size)?;
-    let own = card.origin.as_ref().map(|o| o.preprocess);
-    let preprocess = own.unwrap_or_else(|| preprocess(&card.config));
+    let imported = card.origin.as_ref().map(|o| o.preprocess);
+    let preprocess = imported.unwrap_or_else(|| preprocess(&card.config));
     Ok(Model {
         root: card.origin.as_ref().and_then(|o| o.root.clone()),
         card,
@@ -272,7 +272,7 @@ pub fn from_bundle(
     let mut tensors = BTreeMap::new();
     for file in manifest
         .files_of(&[Part::Image])
-        .chain(weights_of(&manifest))
+        .chain(text_weight_files(&manifest))
     {
         tensors.extend(bundle.tensors(&file.path)?.tensors);
     }

@@ -7,7 +7,7 @@ use wasm_bindgen::JsCast as _;
 use web_sys::HtmlElement;
 
 use crate::components::{
-    Folder, Outcome, PhotoDrop, Picked, Status, StoragePanel, WorkspaceView, samples,
+    Folder, Outcome, PhotoDrop, SelectedPart, Status, StoragePanel, WorkspaceView, samples,
 };
 use crate::controller::AppController;
 use crate::load::DEFAULT_MODEL;
@@ -21,15 +21,15 @@ pub fn start() {
         leptos::logging::error!("{panic}");
         show_crash();
     }));
-    let place = document()
+    let mount = document()
         .get_element_by_id("app")
-        .and_then(|at| at.dyn_into::<HtmlElement>().ok());
-    let Some(place) = place else { return };
+        .and_then(|element| element.dyn_into::<HtmlElement>().ok());
+    let Some(mount) = mount else { return };
     let base = folder(&document().base_uri().ok().flatten().unwrap_or_default());
     let query = window().location().search().unwrap_or_default();
     // The placeholder has the same size, so the layout does not shift.
-    place.set_inner_html("");
-    mount_to(place, move || view! { <App base query /> }).forget();
+    mount.set_inner_html("");
+    mount_to(mount, move || view! { <App base query /> }).forget();
 }
 
 fn show_crash() {
@@ -63,7 +63,7 @@ fn App(
     provide_context(controller);
     provide_context(workspace);
     provide_context(Folder::new(workspace));
-    provide_context(Picked::default());
+    provide_context(SelectedPart::default());
     // The surrounding HTML makes room for the answer once there is a photo.
     Effect::new(move |_| {
         let Some(body) = document().body() else {

@@ -11,15 +11,15 @@ use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::File;
 
-use crate::asking::{Asking, Report};
 use crate::engine::client::Client;
 use crate::engine::probe::probe;
-use crate::load::plan::{self, Engines};
-use crate::load::sizes::Plan;
+use crate::load::read_sizes::{self, Engines};
+use crate::load::sizes::DownloadSizes;
 use crate::load::{crash, manifest_of};
-use crate::messages::ask::{Ask, AskAnswer};
 use crate::messages::photo_id::PhotoId;
 use crate::messages::protocol::{Backend, Request, Response};
+use crate::messages::query::{Query, QueryAnswer};
+use crate::pending_queries::{PendingQueries, Report};
 use crate::photo::Photo;
 use crate::state::choice::{Preference, Probe};
 use crate::state::session::{Command, Engine, Event, Session};
@@ -32,22 +32,22 @@ pub struct AppController {
     pub session: RwSignal<Session>,
     /// The displayed photo.
     pub photo: RwSignal<Option<Rc<Photo>>, LocalStorage>,
-    /// Whether raw numbers are shown beside the text.
+    /// Whether raw numbers are shown next to the text.
     pub numbers: RwSignal<bool>,
-    hands: StoredValue<Rc<Inner>, LocalStorage>,
+    resources: StoredValue<Rc<Resources>, LocalStorage>,
 }
 
-struct Inner {
+struct Resources {
     base: String,
     model: String,
     client: Client,
-    asking: Asking,
-    plan: Shared<LocalBoxFuture<'static, (Plan, Engines)>>,
-    watch: RefCell<Option<Timeout>>,
+    pending_queries: PendingQueries,
+    sizes: Shared<LocalBoxFuture<'static, (DownloadSizes, Engines)>>,
+    watchdog: RefCell<Option<Timeout>>,
     last_id: Cell<u64>,
 }
 
-impl Inner {
+impl Resources {
     fn manifest_url(&self) -> String {
         format!("{}{}", self.base, manifest_of(&self.model))
     }
@@ -59,47 +59,49 @@ impl AppController {
     pub fn new(base: String, model: String, preference: Preference) -> Self {
         let manifest_url = format!("{base}{}", manifest_of(&model));
         let folder = base.clone();
-        let plan = async move { plan::read(&folder, &manifest_url).await };
-        let hands = Inner {
+        let sizes = async move { read_sizes::read(&folder, &manifest_url).await };
+        let resources = Resources {
             base,
             model,
             client: Client::default(),
-            asking: Asking::default(),
-            plan: plan.boxed_local().shared(),
-            watch: RefCell::default(),
+            pending_queries: PendingQueries::default(),
+            sizes: sizes.boxed_local().shared(),
+            watchdog: RefCell::default(),
             last_id: Cell::new(0),
         };
         let controller = Self {
             session: RwSignal::new(Session::new(preference)),
             photo: RwSignal::new_local(None),
             numbers: RwSignal::new(false),
-            hands: StoredValue::new_local(Rc::new(hands)),
+            resources: StoredValue::new_local(Rc::new(resources)),
         };
-        if let Some(backend) = crash::last() {
+        if let Some(backend) = crash::take_crashed() {
             controller
                 .session
                 .update(|session| drop(session.next(Event::CrashedBefore(backend))));
         }
         // Leaving the page during a load is not a crash.
-        leptos::leptos_dom::helpers::window_event_listener_untyped("pagehide", |_| crash::over());
-        let plan = controller.hands().plan.clone();
-        spawn_local(async move { controller.dispatch(Event::Planned(plan.await.0)) });
+        leptos::leptos_dom::helpers::window_event_listener_untyped("pagehide", |_| {
+            crash::clear_marker()
+        });
+        let sizes = controller.resources().sizes.clone();
+        spawn_local(async move { controller.dispatch(Event::SizesKnown(sizes.await.0)) });
         controller
     }
 
     /// Returns a new, unused photo number.
     #[must_use]
     pub fn next_id(self) -> PhotoId {
-        let hands = self.hands();
-        let id = PhotoId(hands.last_id.get() + 1);
-        hands.last_id.set(id.0);
+        let resources = self.resources();
+        let id = PhotoId(resources.last_id.get() + 1);
+        resources.last_id.set(id.0);
         id
     }
 
     /// Takes a photo with its sample name, if it is a sample, or the error that occurred instead.
-    pub fn give(self, given: Result<(File, Option<String>), UiError>) {
+    pub fn set_photo(self, input: Result<(File, Option<String>), UiError>) {
         let id = self.next_id();
-        match given.and_then(|(file, sample)| Photo::new(id, file, sample)) {
+        match input.and_then(|(file, sample)| Photo::new(id, file, sample)) {
             Ok(photo) => {
                 self.photo.set(Some(Rc::new(photo)));
                 self.dispatch(Event::PhotoChosen(id));
@@ -118,15 +120,15 @@ impl AppController {
     /// The worker's error, or when no worker is running.
     pub async fn ask(
         self,
-        ask: Ask,
+        query: Query,
         photo: Option<ArrayBuffer>,
         report: Report,
-    ) -> Result<AskAnswer, UiError> {
-        let hands = self.hands();
-        let (id, answer) = hands.asking.open(report);
-        hands
+    ) -> Result<QueryAnswer, UiError> {
+        let resources = self.resources();
+        let (id, answer) = resources.pending_queries.open(report);
+        resources
             .client
-            .send(&Request::Ask { id, ask }, photo.as_ref())?;
+            .send(&Request::Query { id, query }, photo.as_ref())?;
         answer
             .await
             .unwrap_or_else(|_| Err(UiError::died("the engine stopped before it answered")))
@@ -136,8 +138,8 @@ impl AppController {
     ///
     /// # Errors
     /// As [`AppController::ask`].
-    pub async fn ask_about(self, ask: Ask) -> Result<AskAnswer, UiError> {
-        self.ask(ask, None, Rc::new(|_, _| ())).await
+    pub async fn ask_about(self, query: Query) -> Result<QueryAnswer, UiError> {
+        self.ask(query, None, Rc::new(|_, _| ())).await
     }
 
     /// Returns whether the engine is ready.
@@ -150,14 +152,14 @@ impl AppController {
     /// Returns the page's folder and the address of the model's manifest.
     #[must_use]
     pub fn addresses(self) -> (String, String) {
-        let hands = self.hands();
-        (hands.base.clone(), hands.manifest_url())
+        let resources = self.resources();
+        (resources.base.clone(), resources.manifest_url())
     }
 
     /// Returns the name of the model's folder.
     #[must_use]
     pub fn model(self) -> String {
-        self.hands().model.clone()
+        self.resources().model.clone()
     }
 
     /// Passes an event to the session and executes the resulting commands.
@@ -167,25 +169,25 @@ impl AppController {
             .session
             .with_untracked(|session| matches!(session.engine, Engine::Loading { .. }))
         {
-            crash::over();
+            crash::clear_marker();
         }
         for command in commands.unwrap_or_default() {
-            self.carry_out(command);
+            self.execute(command);
         }
-        self.watch();
+        self.restart_watchdog();
     }
 
-    fn hands(self) -> Rc<Inner> {
-        self.hands.get_value()
+    fn resources(self) -> Rc<Resources> {
+        self.resources.get_value()
     }
 
-    fn carry_out(self, command: Command) {
+    fn execute(self, command: Command) {
         match command {
             Command::Probe { adapter } => {
-                let plan = self.hands().plan.clone();
+                let sizes = self.resources().sizes.clone();
                 spawn_local(async move {
-                    let (plan, _) = plan.await;
-                    self.dispatch(Event::Planned(plan));
+                    let (sizes, _) = sizes.await;
+                    self.dispatch(Event::SizesKnown(sizes));
                     let answer = if adapter {
                         probe().await
                     } else {
@@ -196,37 +198,39 @@ impl AppController {
             }
             Command::Start(backend) => self.start(backend),
             Command::Load => {
-                let hands = self.hands();
+                let resources = self.resources();
                 let request = Request::Load {
-                    manifest_url: hands.manifest_url(),
+                    manifest_url: resources.manifest_url(),
                 };
-                self.died_on(hands.client.send(&request, None));
+                self.report_failure(resources.client.send(&request, None));
             }
             Command::Send(id) => self.send(id),
             Command::Stop => {
-                let hands = self.hands();
-                hands.client.stop();
-                hands.asking.clear();
+                let resources = self.resources();
+                resources.client.stop();
+                resources.pending_queries.clear();
             }
         }
     }
 
     fn start(self, backend: Backend) {
-        let hands = self.hands();
-        hands.asking.clear();
-        // Known by now: the session probes before it starts, and probing waits for the plan.
-        let engines = hands
-            .plan
+        let resources = self.resources();
+        resources.pending_queries.clear();
+        // Known by now: the session probes before it starts, and probing waits for the sizes and the list of engines.
+        let engines = resources
+            .sizes
             .peek()
             .map(|(_, engines)| engines.clone())
             .unwrap_or_default();
-        let folder = format!("{}{}", hands.base, engines.folder);
-        let sink = Rc::new(move |event| match event {
-            Event::Said(Response::Told { id, reply }) => self.hands().asking.hear(id, reply),
+        let folder = format!("{}{}", resources.base, engines.folder);
+        let handler = Rc::new(move |event| match event {
+            Event::Received(Response::Reply { id, reply }) => {
+                self.resources().pending_queries.resolve(id, reply)
+            }
             other => self.dispatch(other),
         });
-        crash::begin(backend);
-        self.died_on(hands.client.start(&folder, backend, sink));
+        crash::set_marker(backend);
+        self.report_failure(resources.client.start(&folder, backend, handler));
     }
 
     fn send(self, id: PhotoId) {
@@ -237,10 +241,10 @@ impl AppController {
             match photo.bytes().await {
                 Ok(bytes) => {
                     let request = Request::Caption { id };
-                    self.died_on(self.hands().client.send(&request, Some(&bytes)));
+                    self.report_failure(self.resources().client.send(&request, Some(&bytes)));
                 }
                 Err(error) => {
-                    self.dispatch(Event::Said(Response::Failed {
+                    self.dispatch(Event::Received(Response::Failed {
                         id: Some(id),
                         fatal: false,
                         error,
@@ -250,16 +254,16 @@ impl AppController {
         });
     }
 
-    fn died_on(self, outcome: Result<(), UiError>) {
+    fn report_failure(self, outcome: Result<(), UiError>) {
         if let Err(error) = outcome {
-            self.dispatch(Event::Died(error));
+            self.dispatch(Event::WorkerFailed(error));
         }
     }
 
     /// Restarts the timer for a silent worker; every event counts as a sign of life.
-    fn watch(self) {
-        let patience = self.session.with_untracked(Session::patience);
-        let watch = patience.map(|seconds| {
+    fn restart_watchdog(self) {
+        let limit = self.session.with_untracked(Session::silence_limit);
+        let watchdog = limit.map(|seconds| {
             let milliseconds = u32::try_from(seconds * 1_000).unwrap_or(u32::MAX);
             Timeout::new(milliseconds, move || {
                 // Runs in a separate task, because the dispatch drops this timer.
@@ -267,7 +271,7 @@ impl AppController {
             })
         });
         // Dropping the old timer stops it.
-        self.hands().watch.replace(watch);
+        self.resources().watchdog.replace(watchdog);
     }
 }
 

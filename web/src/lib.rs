@@ -7,7 +7,7 @@
 //! 3. [`load`]: loads a model from its manifest into verified bytes, with a progress bar.
 //! 4. `engine::worker` and `engine::client`: the two sides of the protocol.
 //! 5. `controller` and `components`: execute the session's commands and display its state.
-//! 6. [`messages::ask`] and `workspace`: follow-up queries beyond a photo's first answer.
+//! 6. [`messages::query`] and `workspace`: follow-up queries beyond a photo's first answer.
 //!
 //! The pure parts also build and are tested natively; browser code is built for wasm32 only. The
 //! page uses only the types of core, each worker uses all of it: see `Cargo.toml` for the features
@@ -28,14 +28,14 @@ mod sample;
 #[cfg(target_arch = "wasm32")]
 pub mod app;
 #[cfg(target_arch = "wasm32")]
-pub mod asking;
-#[cfg(target_arch = "wasm32")]
 pub mod components;
 #[cfg(target_arch = "wasm32")]
 pub mod controller;
 #[cfg(target_arch = "wasm32")]
-pub mod keep;
+pub mod pending_queries;
 #[cfg(target_arch = "wasm32")]
 pub mod photo;
+#[cfg(target_arch = "wasm32")]
+pub mod save;
 #[cfg(target_arch = "wasm32")]
 pub mod workspace;

@@ -5,8 +5,8 @@ use espalier_core::caption::{CaptionResult, Lineage, Receipt, TaxonomyResult};
 use espalier_core::taxonomy::Taxonomy;
 use espalier_core::words::with_article;
 
-use crate::messages::narration::{Cut, Narration};
-use crate::state::cut::Dial;
+use crate::messages::narration::{Narration, StopText};
+use crate::state::dial::Dial;
 use crate::words::{beyond_evidence, guess_sentence, how_sure, sentence};
 
 /// Turns a result into text, with a receipt for the bundle's manifest. `tree` is the taxonomy of
@@ -14,23 +14,23 @@ use crate::words::{beyond_evidence, guess_sentence, how_sure, sentence};
 #[must_use]
 pub fn narrate(result: &CaptionResult, manifest: &Manifest, tree: Option<&Taxonomy>) -> Narration {
     let path = &result.taxonomy.path;
-    let cuts = path.iter().enumerate().map(|(place, step)| {
-        let mut cut = result.clone();
-        cut.taxonomy.stop.clone_from(&step.id);
-        let dial = Dial::of(&cut.taxonomy, tree);
-        Cut {
-            place,
+    let stop_texts = path.iter().enumerate().map(|(index, step)| {
+        let mut stopped = result.clone();
+        stopped.taxonomy.stop.clone_from(&step.id);
+        let dial = Dial::of(&stopped.taxonomy, tree);
+        StopText {
+            index,
             stop: step.id.clone(),
-            sure: how_sure(step.p).to_owned(),
-            sentence: sentence(&cut.taxonomy, &dial, None),
-            guess: guess_sentence(&cut.taxonomy, &dial),
-            beyond: beyond_evidence(&cut),
+            certainty: how_sure(step.p).to_owned(),
+            sentence: sentence(&stopped.taxonomy, &dial, None),
+            guess: guess_sentence(&stopped.taxonomy, &dial),
+            beyond: beyond_evidence(&stopped),
         }
     });
     let receipt = Receipt::new(result.clone(), manifest);
     Narration {
         sentence: sentence(&result.taxonomy, &Dial::of(&result.taxonomy, tree), None),
-        cuts: cuts.collect(),
+        stop_texts: stop_texts.collect(),
         stop: path.iter().position(|step| step.id == result.taxonomy.stop),
         // Cannot fail: the receipt holds plain values only.
         receipt: serde_json::to_string_pretty(&receipt).unwrap_or_default(),
@@ -41,14 +41,14 @@ pub fn narrate(result: &CaptionResult, manifest: &Manifest, tree: Option<&Taxono
 #[must_use]
 pub fn place_sentence(place: &Lineage, taxonomy: &TaxonomyResult) -> String {
     let p = place.path.last().map_or(0.0, |step| step.p);
-    let said = format!("It is {} {}", how_sure(p), with_article(&place.name));
+    let statement = format!("It is {} {}", how_sure(p), with_article(&place.name));
     if taxonomy.path.iter().any(|step| step.id == place.id) {
-        return format!("{said}.");
+        return format!("{statement}.");
     }
     let shared = place.path.iter().find(|step| step.id == place.shared);
     match shared {
-        Some(shared) => format!("{said}: the two ways part below “{}”.", shared.name),
-        None => format!("{said}."),
+        Some(shared) => format!("{statement}: the two ways part below “{}”.", shared.name),
+        None => format!("{statement}."),
     }
 }
 
@@ -88,28 +88,30 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_says_what_the_page_would_say_if_the_path_stopped_there() {
-        let told = narrate(&result(), &manifest(), None);
-        assert_eq!(told.stop, Some(1));
-        assert_eq!(told.sentence, told.cuts[1].sentence);
-        let said: Vec<&str> = told.cuts.iter().map(|cut| cut.sentence.as_str()).collect();
+    fn every_stop_text_equals_the_text_of_a_path_that_stops_there() {
+        let narration = narrate(&result(), &manifest(), None);
+        assert_eq!(narration.stop, Some(1));
+        assert_eq!(narration.sentence, narration.stop_texts[1].sentence);
+        let sentences: Vec<&str> = (narration.stop_texts.iter())
+            .map(|text| text.sentence.as_str())
+            .collect();
         assert_eq!(
-            said,
+            sentences,
             [
                 "I cannot tell what this is.",
                 "It is quite surely a bird; I cannot tell which.",
                 "It is quite surely a bird, perhaps a thrush."
             ]
         );
-        assert_eq!(told.cuts[1].beyond, [false, true]);
-        assert_eq!(told.cuts[2].beyond, [false, false]);
-        let receipt = Receipt::parse(&told.receipt, &manifest()).unwrap();
+        assert_eq!(narration.stop_texts[1].beyond, [false, true]);
+        assert_eq!(narration.stop_texts[2].beyond, [false, false]);
+        let receipt = Receipt::parse(&narration.receipt, &manifest()).unwrap();
         assert_eq!(receipt.result, result());
         assert_eq!(receipt.prompts.as_deref(), Some("simple-1"));
     }
 
     #[test]
-    fn a_place_beside_the_path_names_where_the_ways_part() {
+    fn a_place_off_the_path_names_where_the_two_paths_diverge() {
         let place = Lineage {
             id: "robin".into(),
             name: "robin".into(),

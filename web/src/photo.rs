@@ -9,12 +9,12 @@ use web_sys::{
     HtmlImageElement, Url,
 };
 
-use crate::load::fetch::in_words;
+use crate::load::fetch::message_of;
 use crate::messages::photo_id::PhotoId;
 use crate::ui_error::{Cause, UiError};
 
 /// Longest side of an image that is read from a link, in pixels; larger images are scaled down.
-const LINKED_SIDE: f64 = 4096.0;
+const MAX_LINKED_SIDE: f64 = 4096.0;
 
 /// The object URL of a file; revoked when dropped.
 #[derive(Debug)]
@@ -99,12 +99,12 @@ fn unreadable(error: &JsValue) -> UiError {
         "The browser could not open this file any more.",
         "Choose it again; it may have been moved or changed.",
     )
-    .with_detail(in_words(error))
+    .with_detail(message_of(error))
 }
 
 /// Input from a visitor.
 #[derive(Debug)]
-pub enum Given {
+pub enum PhotoInput {
     /// Files, at least one.
     Files(Vec<File>),
     /// Address of an image.
@@ -114,26 +114,27 @@ pub enum Given {
 /// Returns the images among some files. If there are none, returns all files, so that an error can
 /// be reported for the first.
 #[must_use]
-pub fn pictures(files: Option<FileList>) -> Vec<File> {
+pub fn image_files(files: Option<FileList>) -> Vec<File> {
     let Some(files) = files else {
         return Vec::new();
     };
     let all: Vec<File> = (0..files.length()).filter_map(|i| files.get(i)).collect();
-    let is_picture = |file: &&File| file.type_().starts_with("image/");
-    let pictures: Vec<File> = all.iter().filter(is_picture).cloned().collect();
-    if pictures.is_empty() { all } else { pictures }
+    let is_image = |file: &&File| file.type_().starts_with("image/");
+    let images: Vec<File> = all.iter().filter(is_image).cloned().collect();
+    if images.is_empty() { all } else { images }
 }
 
-/// Returns the images in dropped or pasted data, or the address of one.
+/// Returns the images in dropped or pasted data, or the address of one. `action` is "dropped" or
+/// "pasted".
 ///
 /// # Errors
 /// When the data holds neither.
-pub fn carried(data: Option<DataTransfer>, how: &str) -> Result<Given, UiError> {
-    let nothing = || UiError::no_photo(how);
-    let data = data.ok_or_else(nothing)?;
-    let files = pictures(data.files());
+pub fn input_of(data: Option<DataTransfer>, action: &str) -> Result<PhotoInput, UiError> {
+    let no_photo = || UiError::no_photo(action);
+    let data = data.ok_or_else(no_photo)?;
+    let files = image_files(data.files());
     if !files.is_empty() {
-        return Ok(Given::Files(files));
+        return Ok(PhotoInput::Files(files));
     }
     let text = ["text/uri-list", "text/plain"]
         .iter()
@@ -146,8 +147,8 @@ pub fn carried(data: Option<DataTransfer>, how: &str) -> Result<Given, UiError> 
         .find(|line| !line.starts_with('#'));
     address
         .filter(|address| address.starts_with("https://") || address.starts_with("http://"))
-        .map(|address| Given::Link(address.to_owned()))
-        .ok_or_else(nothing)
+        .map(|address| PhotoInput::Link(address.to_owned()))
+        .ok_or_else(no_photo)
 }
 
 /// Creates a file with these contents.
@@ -166,7 +167,7 @@ pub fn file_of(blob: &Blob, name: &str) -> Result<File, UiError> {
 ///
 /// # Errors
 /// When there is no image, or its site does not allow other pages to read it.
-pub async fn linked(address: &str) -> Result<File, UiError> {
+pub async fn fetch_linked(address: &str) -> Result<File, UiError> {
     let refused = |_| UiError::link_refused(address);
     let image = HtmlImageElement::new().map_err(refused)?;
     image.set_cross_origin(Some("anonymous"));
@@ -176,7 +177,7 @@ pub async fn linked(address: &str) -> Result<File, UiError> {
         f64::from(image.natural_width()),
         f64::from(image.natural_height()),
     );
-    let shrink = (LINKED_SIDE / width.max(height)).min(1.0);
+    let shrink = (MAX_LINKED_SIDE / width.max(height)).min(1.0);
     let (width, height) = ((width * shrink).max(1.0), (height * shrink).max(1.0));
     let canvas = canvas(width, height).ok_or_else(|| UiError::link_refused(address))?;
     let context = context(&canvas).ok_or_else(|| UiError::link_refused(address))?;
@@ -186,7 +187,7 @@ pub async fn linked(address: &str) -> Result<File, UiError> {
     let blob = png(&canvas).await.map_err(refused)?;
     let path = address.split(['?', '#']).next().unwrap_or(address);
     let name = path.rsplit('/').find(|part| !part.is_empty());
-    file_of(&blob, name.unwrap_or("linked picture"))
+    file_of(&blob, name.unwrap_or("linked image"))
 }
 
 /// Creates a canvas of this size, in pixels, outside the page.
@@ -194,7 +195,7 @@ pub async fn linked(address: &str) -> Result<File, UiError> {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "sizes of pictures"
+    reason = "sizes of images"
 )]
 pub fn canvas(width: f64, height: f64) -> Option<HtmlCanvasElement> {
     let document = web_sys::window()?.document()?;

@@ -79,17 +79,17 @@ impl UiError {
         Self::new(
             Cause::Photo,
             format!("“{name}” is empty: the file has 0 bytes."),
-            "Choose it again from where it was made; the copy may have been cut off.",
+            "Choose it again from where it was made; the copy may be incomplete.",
         )
     }
 
     /// Dropped or pasted data holds no image.
     #[must_use]
-    pub fn no_photo(how: &str) -> Self {
+    pub fn no_photo(action: &str) -> Self {
         Self::new(
             Cause::Photo,
-            format!("What was {how} holds no picture file."),
-            "Save the picture to this device first, then drop or choose that file.",
+            format!("The {action} data contains no image file."),
+            "Save the image to this device first, then drop or choose that file.",
         )
     }
 
@@ -98,7 +98,7 @@ impl UiError {
     pub fn empty_region() -> Self {
         Self::new(
             Cause::Photo,
-            "That part of the photo holds no pixel.",
+            "That part of the photo contains no pixel.",
             "Draw a larger box.",
         )
     }
@@ -108,8 +108,8 @@ impl UiError {
     pub fn forgotten_photo() -> Self {
         Self::new(
             Cause::Photo,
-            "The engine was started anew and has not read this photo yet.",
-            "Give the photo once more.",
+            "The engine was restarted and has not read this photo yet.",
+            "Choose the photo again.",
         )
     }
 
@@ -118,18 +118,18 @@ impl UiError {
     pub fn forgotten_tree() -> Self {
         Self::new(
             Cause::Photo,
-            "The engine was started anew and does not know your tree yet.",
-            "Plant it once more.",
+            "The engine was restarted and does not know your tree yet.",
+            "Send your tree again.",
         )
     }
 
     /// The model has no text encoder.
     #[must_use]
-    pub fn no_text_tower() -> Self {
+    pub fn no_text_encoder() -> Self {
         Self::new(
             Cause::Bundle,
             "This model has no part that reads words.",
-            "Ask whoever runs this page for a model with its text tower.",
+            "Ask whoever runs this page for a model with its text encoder.",
         )
     }
 
@@ -139,7 +139,7 @@ impl UiError {
         Self::new(
             Cause::Photo,
             format!("This cannot be read as a tree: {reason}."),
-            "Write one name a line and indent what belongs below, or give lineages as CSV, or Newick.",
+            "Write one name a line and indent what belongs below it, or use CSV with one lineage a line, or Newick.",
         )
     }
 
@@ -148,9 +148,9 @@ impl UiError {
     pub fn link_refused(address: &str) -> Self {
         Self::new(
             Cause::Network,
-            format!("No picture could be read from {address}."),
+            format!("No image could be read from {address}."),
             "Either there is none at this address, or its site does not allow other pages to read \
-             it. Save the picture to this device and drop it here.",
+             it. Save the image to this device and drop it here.",
         )
     }
 
@@ -169,7 +169,7 @@ impl UiError {
     pub fn died(detail: impl Into<String>) -> Self {
         Self::new(
             Cause::Engine,
-            "The engine stopped, most likely for want of memory.",
+            "The engine stopped, most likely because it ran out of memory.",
             "Try a smaller copy of the photo; the engine starts again with it.",
         )
         .with_detail(detail)
@@ -181,7 +181,7 @@ impl UiError {
         Self::new(
             Cause::Network,
             "Loading was stopped.",
-            "Try again to go on; what has arrived is kept.",
+            "Try again to continue; files that have arrived are kept.",
         )
     }
 
@@ -198,7 +198,7 @@ impl UiError {
 
     /// A message that does not fit the protocol: page and worker come from different builds.
     #[must_use]
-    pub fn mixed_versions(detail: impl Into<String>) -> Self {
+    pub fn version_mismatch(detail: impl Into<String>) -> Self {
         Self::new(
             Cause::Engine,
             "The page and its engine are of different versions.",
@@ -212,9 +212,9 @@ impl UiError {
     pub fn missing_file(file: &str, status: u16) -> Self {
         Self::new(
             Cause::Bundle,
-            format!("The model's file “{file}” is not on the server (answer {status})."),
-            "Reload the page. If it stays missing, whoever runs this page has to put the whole \
-             model folder beside it.",
+            format!("The model's file “{file}” is not on the server (status {status})."),
+            "Reload the page. If it stays missing, whoever runs this page has to put the complete \
+             model folder next to it.",
         )
     }
 
@@ -223,9 +223,9 @@ impl UiError {
     pub fn in_file(file: &str, reason: &str) -> Self {
         Self::new(
             Cause::Bundle,
-            format!("The model's file “{file}” is not as it should be."),
-            "Reload the page. If it stays so, whoever runs this page has to put the model folder \
-             there again, whole and unchanged.",
+            format!("The model's file “{file}” is not valid."),
+            "Reload the page. If it stays so, whoever runs this page has to copy the model \
+             folder there again, complete and unchanged.",
         )
         .with_detail(reason)
     }
@@ -235,8 +235,8 @@ impl UiError {
     pub fn network(file: &str, detail: impl Into<String>) -> Self {
         Self::new(
             Cause::Network,
-            format!("“{file}” could not be fetched to its end."),
-            "Check the connection and try again; files that have arrived whole are kept.",
+            format!("“{file}” could not be fetched completely."),
+            "Check the connection and try again; files that have arrived completely are kept.",
         )
         .with_detail(detail)
     }
@@ -246,8 +246,8 @@ impl UiError {
     pub fn wrong_self_test(cosine: f32, needed: f32) -> Self {
         Self::new(
             Cause::Engine,
-            "The engine computed a wrong answer to a picture whose answer is known.",
-            "Nothing it says can be trusted on this device; use another device or browser.",
+            "The engine computed a wrong result for an image whose result is known.",
+            "Its results cannot be trusted on this device; use another device or browser.",
         )
         .with_detail(format!(
             "self-test: cosine {cosine:.4}, at least {needed} needed"
@@ -282,7 +282,7 @@ impl From<&CoreError> for UiError {
             CoreError::Bundle { file, reason } => Self::in_file(file, reason),
             CoreError::Device(reason) => Self {
                 cause: Cause::Gpu,
-                what: "The device gave no result back.".into(),
+                what: "The device returned no result.".into(),
                 todo: "Try once more; the other engine is used if there is one.".into(),
                 detail: Some(reason.clone()),
             },
@@ -303,7 +303,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_photo_error_blames_the_photo_and_keeps_what_core_said() {
+    fn a_photo_error_has_the_message_of_core() {
         let error = UiError::from(&CoreError::Image("the file is empty (0 bytes)".into()));
         assert_eq!(error.cause, Cause::Photo);
         assert!(error.what.ends_with("the file is empty (0 bytes)."));
@@ -311,10 +311,10 @@ mod tests {
     }
 
     #[test]
-    fn a_phone_photo_in_heic_comes_with_the_way_to_a_jpeg() {
-        let reason = espalier_core::input::decode(b"\0\0\0\x18ftypheic\0\0\0\0heicmif1");
+    fn a_heic_photo_is_answered_with_advice_on_jpeg() {
+        let decoded = espalier_core::input::decode(b"\0\0\0\x18ftypheic\0\0\0\0heicmif1");
         assert_eq!(
-            reason
+            decoded
                 .as_ref()
                 .map(|_| ())
                 .map_err(|e| UiError::from(e).todo),
@@ -334,13 +334,13 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_is_named_with_the_answer_of_the_server() {
+    fn a_missing_file_is_named_with_the_status() {
         let error = UiError::missing_file("captions.safetensors", 404);
         assert!(error.what.contains("captions.safetensors") && error.what.contains("404"));
     }
 
     #[test]
-    fn faults_of_the_model_do_not_change_the_engine_and_faults_of_the_gpu_do() {
+    fn only_errors_of_one_engine_may_change_the_engine() {
         assert!(Cause::Bundle.is_shared_by_engines());
         assert!(Cause::Network.is_shared_by_engines());
         assert!(!Cause::Gpu.is_shared_by_engines());
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn every_other_core_error_is_told_as_a_model_that_does_not_fit() {
+    fn every_other_core_error_is_shown_as_a_model_that_does_not_fit() {
         let error = UiError::from(&CoreError::TensorShape {
             tensor: "visual.cls".into(),
             expected: vec![1, 2],

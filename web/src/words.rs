@@ -3,7 +3,7 @@
 use espalier_core::caption::{CaptionResult, ConeTest, PlacedBy, TaxonomyResult, Verdict};
 use espalier_core::words::with_article;
 
-use crate::state::cut::Dial;
+use crate::state::dial::Dial;
 
 /// Returns the adverb for a calibrated probability.
 ///
@@ -20,10 +20,10 @@ pub fn how_sure(p: f64) -> &'static str {
 }
 
 /// Minimum probability at which a step is named without an adverb.
-const BEYOND_DOUBT: f64 = 0.99;
+const CERTAIN: f64 = 0.99;
 
 /// Maximum number of steps named in a sentence.
-const NAMED: usize = 3;
+const MAX_NAMED_STEPS: usize = 3;
 
 /// Returns the sentence for the dial at `level`; `None` means the level where the evidence stops.
 ///
@@ -33,7 +33,7 @@ pub fn sentence(taxonomy: &TaxonomyResult, dial: &Dial, level: Option<usize>) ->
     let path = &taxonomy.path;
     let evidence = dial.evidence();
     let shown = level.or(evidence);
-    let carried = match (shown, evidence) {
+    let supported = match (shown, evidence) {
         (Some(shown), Some(evidence)) => Some(shown.min(evidence)),
         _ => None,
     };
@@ -42,48 +42,52 @@ pub fn sentence(taxonomy: &TaxonomyResult, dial: &Dial, level: Option<usize>) ->
         (Some(shown), None) => 0..shown + 1,
         _ => 0..0,
     };
-    let steps = |places: &[usize]| -> Vec<(String, f64)> {
-        let all = places.iter().filter_map(|place| path.get(*place));
+    let steps = |indices: &[usize]| -> Vec<(String, f64)> {
+        let all = indices.iter().filter_map(|index| path.get(*index));
         let all: Vec<_> = all.map(|s| (with_article(&s.name), s.p)).collect();
-        all[all.len().saturating_sub(NAMED)..].to_vec()
+        all[all.len().saturating_sub(MAX_NAMED_STEPS)..].to_vec()
     };
-    let sure = steps(dial.upto(carried));
-    let guesses: Vec<usize> = beyond.filter_map(|level| dial.place(level)).collect();
+    let sure = steps(dial.path_indices(supported));
+    let guesses: Vec<usize> = beyond.filter_map(|level| dial.path_index(level)).collect();
     let guesses = steps(&guesses);
     let last = shown.is_some_and(|shown| shown + 1 >= dial.len());
     match (sure.is_empty(), guesses.is_empty()) {
         (true, true) => "I cannot tell what this is.".to_owned(),
-        (false, true) if last => format!("It is {}.", chain(&sure)),
-        (false, true) => format!("It is {}; I cannot tell which.", chain(&sure)),
-        (true, false) => format!("I cannot tell; a guess is: {}.", bare(&guesses)),
-        (false, false) => format!("It is {}; a guess is: {}.", chain(&sure), bare(&guesses)),
+        (false, true) if last => format!("It is {}.", join_with_adverbs(&sure)),
+        (false, true) => format!("It is {}; I cannot tell which.", join_with_adverbs(&sure)),
+        (true, false) => format!("I cannot tell; a guess is: {}.", join_names(&guesses)),
+        (false, false) => format!(
+            "It is {}; a guess is: {}.",
+            join_with_adverbs(&sure),
+            join_names(&guesses)
+        ),
     }
 }
 
 /// Joins names without adverbs: a guess is marked as such and needs none.
-fn bare(steps: &[(String, f64)]) -> String {
+fn join_names(steps: &[(String, f64)]) -> String {
     let names: Vec<&str> = steps.iter().map(|(name, _)| name.as_str()).collect();
     names.join(", ")
 }
 
 /// Joins names, with an adverb wherever it changes.
-fn chain(steps: &[(String, f64)]) -> String {
-    let mut before = "";
-    let words = steps.iter().map(|(name, p)| {
-        let adverb = if *p >= BEYOND_DOUBT { "" } else { how_sure(*p) };
-        let said = if adverb.is_empty() || adverb == before {
+fn join_with_adverbs(steps: &[(String, f64)]) -> String {
+    let mut previous = "";
+    let named = steps.iter().map(|(name, p)| {
+        let adverb = if *p >= CERTAIN { "" } else { how_sure(*p) };
+        let words = if adverb.is_empty() || adverb == previous {
             name.clone()
         } else {
             format!("{adverb} {name}")
         };
-        before = adverb;
-        said
+        previous = adverb;
+        words
     });
-    words.collect::<Vec<_>>().join(", ")
+    named.collect::<Vec<_>>().join(", ")
 }
 
 /// Minimum probability at which a step below the stop is mentioned as a guess.
-const WORTH_A_GUESS: f64 = 0.25;
+const MIN_GUESS: f64 = 0.25;
 
 /// Returns a sentence with the most specific level of the dial beyond the evidence that is likely
 /// enough to mention, if any.
@@ -92,8 +96,8 @@ pub fn guess_sentence(taxonomy: &TaxonomyResult, dial: &Dial) -> Option<String> 
     let beyond = dial.evidence().map_or(0, |level| level + 1)..dial.len();
     let guess = beyond
         .rev()
-        .filter_map(|level| taxonomy.path.get(dial.place(level)?))
-        .find(|step| step.p >= WORTH_A_GUESS)?;
+        .filter_map(|level| taxonomy.path.get(dial.path_index(level)?))
+        .find(|step| step.p >= MIN_GUESS)?;
     Some(format!(
         "Perhaps {}, but the evidence does not carry that far.",
         with_article(&guess.name)
@@ -106,11 +110,11 @@ pub fn guess_sentence(taxonomy: &TaxonomyResult, dial: &Dial) -> Option<String> 
 #[must_use]
 pub fn beyond_evidence(result: &CaptionResult) -> Vec<bool> {
     let path = &result.taxonomy.path;
-    let place = |id: &str| path.iter().position(|step| step.id == id);
-    let stop = place(&result.taxonomy.stop);
+    let index_of = |id: &str| path.iter().position(|step| step.id == id);
+    let stop = index_of(&result.taxonomy.stop);
     let mut beyond = false;
     let rungs = result.ladder.iter().map(|rung| {
-        let node = rung.node.as_deref().and_then(place);
+        let node = rung.node.as_deref().and_then(index_of);
         beyond |= node.is_some_and(|node| stop.is_none_or(|stop| node > stop));
         beyond
     });
@@ -126,11 +130,11 @@ pub fn verdict_sentences(
     verdict: &Verdict,
     (concept, common): (&str, Option<&str>),
 ) -> Vec<String> {
-    let mut said = vec![closeness_sentence(phrase, verdict)];
-    said.extend(verdict.cone.map(|cone| cone_sentence(phrase, cone)));
-    said.extend(placement_sentence(verdict.by, concept));
-    said.push(path_sentence(verdict, concept, common));
-    said
+    let mut sentences = vec![closeness_sentence(phrase, verdict)];
+    sentences.extend(verdict.cone.map(|cone| cone_sentence(phrase, cone)));
+    sentences.extend(placement_sentence(verdict.by, concept));
+    sentences.push(path_sentence(verdict, concept, common));
+    sentences
 }
 
 /// Says how many captions are closer to the photo than the phrase.
@@ -201,7 +205,7 @@ fn path_sentence(verdict: &Verdict, concept: &str, common: Option<&str>) -> Stri
 
 /// Formats a duration, `1840.2` → `1.8 s`, `184.2` → `184 ms`.
 #[must_use]
-pub fn in_time(milliseconds: f64) -> String {
+pub fn format_duration(milliseconds: f64) -> String {
     if milliseconds >= 1_000.0 {
         format!("{:.1} s", milliseconds / 1_000.0)
     } else {
@@ -234,7 +238,7 @@ mod tests {
         }
     }
 
-    fn said(steps: &[(&str, f64)], stop: usize, level: Option<usize>) -> String {
+    fn sentence_at(steps: &[(&str, f64)], stop: usize, level: Option<usize>) -> String {
         let result = path(steps, stop);
         sentence(&result, &Dial::of(&result, None), level)
     }
@@ -250,33 +254,33 @@ mod tests {
     fn a_sentence_goes_from_general_to_specific_and_says_where_it_stops() {
         let five = [&THRUSH[..], &[("song thrush", 0.3)]].concat();
         assert_eq!(
-            said(&five, 3, None),
+            sentence_at(&five, 3, None),
             "It is an animal, a bird, probably a thrush; I cannot tell which."
         );
         assert_eq!(
-            said(&THRUSH, 3, None),
+            sentence_at(&THRUSH, 3, None),
             "It is an animal, a bird, probably a thrush."
         );
         let unsure = [("entity", 1.0), ("animal", 0.97), ("bird", 0.96)];
         assert_eq!(
-            said(&unsure, 2, None),
+            sentence_at(&unsure, 2, None),
             "It is almost certainly an animal, a bird."
         );
     }
 
     #[test]
-    fn the_dial_says_less_or_calls_a_guess_a_guess() {
+    fn a_lower_dial_names_fewer_steps_and_a_higher_dial_marks_guesses() {
         assert_eq!(
-            said(&THRUSH, 3, Some(0)),
+            sentence_at(&THRUSH, 3, Some(0)),
             "It is an animal; I cannot tell which."
         );
         assert_eq!(
-            said(&THRUSH, 1, Some(2)),
+            sentence_at(&THRUSH, 1, Some(2)),
             "It is an animal; a guess is: a bird, a thrush."
         );
-        assert_eq!(said(&THRUSH, 0, None), "I cannot tell what this is.");
+        assert_eq!(sentence_at(&THRUSH, 0, None), "I cannot tell what this is.");
         assert_eq!(
-            said(&THRUSH, 0, Some(0)),
+            sentence_at(&THRUSH, 0, Some(0)),
             "I cannot tell; a guess is: an animal."
         );
         let nowhere = TaxonomyResult {
@@ -291,17 +295,17 @@ mod tests {
     }
 
     #[test]
-    fn a_long_path_is_told_by_its_last_three_steps() {
+    fn a_long_path_is_described_by_its_last_three_steps() {
         let steps: Vec<(String, f64)> = (0..9).map(|i| (format!("thing {i}"), 1.0)).collect();
         let steps: Vec<(&str, f64)> = steps.iter().map(|(n, p)| (n.as_str(), *p)).collect();
         assert_eq!(
-            said(&steps, 8, None),
+            sentence_at(&steps, 8, None),
             "It is a thing 6, a thing 7, a thing 8."
         );
     }
 
     #[test]
-    fn a_guess_is_made_as_narrow_as_is_worth_a_word_and_no_narrower() {
+    fn the_guess_is_the_most_specific_step_that_is_likely_enough() {
         let steps = [
             ("entity", 1.0),
             ("bird", 0.7),
@@ -325,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guess_is_a_word_that_people_use() {
+    fn a_guess_is_a_nameable_concept() {
         let tree = "synset\tnames\thypernyms\tlabelled\nn0\tentity\t\t0\nn1\tartifact\tn0\t0\n\
                     n2\tcontainer\tn03575240\t0\nn03575240\tinstrumentality\tn1\t0\n\
                     t\ttable\tn1\t1\nc\tcup\tn2\t1\nj\tjar\tn2\t1\nb\tbird\tn0\t1\nd\tdog\tn0\t1\n";
@@ -347,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_certainty_never_rise_while_p_falls() {
+    fn adverbs_follow_the_probability() {
         let order = [0.99, 0.9, 0.6, 0.3, 0.1].map(how_sure);
         let mut unique = order.to_vec();
         unique.dedup();
@@ -376,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_says_how_near_whether_it_holds_and_where_the_ways_part() {
+    fn a_verdict_states_closeness_cone_test_and_where_the_paths_diverge() {
         let mut verdict = Verdict {
             similarity: -2.0,
             closer: 12,
@@ -392,9 +396,9 @@ mod tests {
             common: "b".into(),
             common_p: 0.9,
         };
-        let said = verdict_sentences("a robin", &verdict, ("robin", Some("bird")));
+        let sentences = verdict_sentences("a robin", &verdict, ("robin", Some("bird")));
         assert_eq!(
-            said,
+            sentences,
             [
                 "12 of the 400 captions I know are closer to this photo than “a robin”.",
                 "The photo lies 29 degrees outside of the cone of “a robin”: nothing says that the \
@@ -403,18 +407,18 @@ mod tests {
                  a robin."
             ]
         );
-        let said = verdict_sentences("a robin", &verdict, ("robin", None));
+        let sentences = verdict_sentences("a robin", &verdict, ("robin", None));
         let last =
             "The way to a robin leaves my path before that tells anything: it is hardly one.";
-        assert_eq!(said[2], last);
+        assert_eq!(sentences[2], last);
         verdict.by = PlacedBy::Embedding;
         verdict.common = "r".into();
         verdict.cone = None;
         verdict.closer = 0;
         verdict.p = 0.6;
-        let said = verdict_sentences("redbreast", &verdict, ("robin", Some("robin")));
+        let sentences = verdict_sentences("redbreast", &verdict, ("robin", Some("robin")));
         assert_eq!(
-            said,
+            sentences,
             [
                 "“redbreast” is closer to this photo than every caption I know.",
                 "The tree has no such name; the nearest in it is a robin.",
@@ -422,13 +426,16 @@ mod tests {
             ]
         );
         verdict.by = PlacedBy::Noun;
-        let said = verdict_sentences("redbreast", &verdict, ("robin", Some("robin")));
-        assert_eq!(said[1], "The tree has no such name; it belongs to a robin.");
+        let sentences = verdict_sentences("redbreast", &verdict, ("robin", Some("robin")));
+        assert_eq!(
+            sentences[1],
+            "The tree has no such name; it belongs to a robin."
+        );
     }
 
     #[test]
-    fn times_are_told_in_seconds_from_one_second_on() {
-        assert_eq!(in_time(184.2), "184 ms");
-        assert_eq!(in_time(1_840.2), "1.8 s");
+    fn durations_of_one_second_and_more_are_in_seconds() {
+        assert_eq!(format_duration(184.2), "184 ms");
+        assert_eq!(format_duration(1_840.2), "1.8 s");
     }
 }

@@ -10,10 +10,10 @@ use wasm_bindgen_futures::spawn_local;
 
 use crate::controller::AppController;
 use crate::load::tree;
-use crate::messages::ask::{Ask, AskAnswer, Which};
 use crate::messages::photo_id::PhotoId;
-use crate::state::cut::Dial;
-use crate::state::link::{DIGITS, Link};
+use crate::messages::query::{Query, QueryAnswer, TreeSource};
+use crate::state::dial::Dial;
+use crate::state::link::{HASH_DIGITS, Link};
 use crate::state::outline::Outline;
 use crate::state::session::{Answer, Work};
 use crate::ui_error::UiError;
@@ -24,7 +24,7 @@ pub struct Placed {
     /// The photo.
     pub photo: PhotoId,
     /// The tree.
-    pub tree: Which,
+    pub tree: TreeSource,
     /// Probability of each node, in the order of the taxonomy.
     pub p: Vec<f32>,
     /// Path and stop.
@@ -51,10 +51,10 @@ pub struct Workspace {
     pub controller: AppController,
     /// The model's tree, or the error of its load; `None` before the load ends.
     pub tree: RwSignal<Option<Result<Arc<Taxonomy>, UiError>>>,
-    /// The visitor's own tree.
-    pub own: RwSignal<Option<Arc<Taxonomy>>>,
+    /// The visitor's tree.
+    pub visitor_tree: RwSignal<Option<Arc<Taxonomy>>>,
     /// Which of the two trees is shown.
-    pub which: RwSignal<Which>,
+    pub tree_source: RwSignal<TreeSource>,
     /// The outline of the shown tree.
     pub outline: RwSignal<Outline>,
     /// Id of the selected node.
@@ -74,7 +74,7 @@ pub struct Workspace {
 }
 
 /// Maximum length of the list of seen photos.
-const SEEN: usize = 12;
+const MAX_SEEN: usize = 12;
 
 impl Workspace {
     /// Creates the workspace of a controller from the page's link.
@@ -83,8 +83,8 @@ impl Workspace {
         let workspace = Self {
             controller,
             tree: RwSignal::new(None),
-            own: RwSignal::new(None),
-            which: RwSignal::new(Which::Bundle),
+            visitor_tree: RwSignal::new(None),
+            tree_source: RwSignal::new(TreeSource::Bundle),
             outline: RwSignal::new(Outline::default()),
             selected: RwSignal::new(link.node.clone()),
             below: RwSignal::new(None),
@@ -101,9 +101,9 @@ impl Workspace {
     /// Returns the shown tree.
     #[must_use]
     pub fn shown(self) -> Option<Arc<Taxonomy>> {
-        match self.which.get() {
-            Which::Own => self.own.get(),
-            Which::Bundle => self.tree.with(|tree| tree.clone()?.ok()),
+        match self.tree_source.get() {
+            TreeSource::Own => self.visitor_tree.get(),
+            TreeSource::Bundle => self.tree.with(|tree| tree.clone()?.ok()),
         }
     }
 
@@ -138,28 +138,28 @@ impl Workspace {
 
     /// Selects a node of the model's tree and scrolls the tree into view.
     pub fn show(self, id: &str) {
-        self.which.set(Which::Bundle);
+        self.tree_source.set(TreeSource::Bundle);
         self.select(id);
-        let row = document().get_element_by_id("tree-title");
-        if let Some(title) = row {
+        let title = document().get_element_by_id("tree-title");
+        if let Some(title) = title {
             title.scroll_into_view();
         }
     }
 
     /// Fetches the model's tree, unless it is already loaded.
-    pub fn want_tree(self) {
+    pub fn load_tree(self) {
         if self.tree.with_untracked(|tree| matches!(tree, Some(Ok(_)))) {
             return;
         }
         let (_, manifest) = self.controller.addresses();
         spawn_local(async move {
-            let found = tree::load(&manifest).await.map(Arc::new);
-            if let Ok(tree) = &found
-                && self.which.get_untracked() == Which::Bundle
+            let loaded = tree::load(&manifest).await.map(Arc::new);
+            if let Ok(tree) = &loaded
+                && self.tree_source.get_untracked() == TreeSource::Bundle
             {
                 self.outline.set(Outline::new(tree));
             }
-            self.tree.set(Some(found));
+            self.tree.set(Some(loaded));
             if let Some(id) = self.selected.get_untracked() {
                 self.select(&id);
             }
@@ -171,13 +171,13 @@ impl Workspace {
     pub fn link(self) -> Link {
         let photo = self.controller.photo.get();
         let answer = self.answer();
-        let of_link = self.link.get_value();
+        let opened = self.link.get_value();
         Link {
-            backend: of_link.backend,
-            models: of_link.models,
+            backend: opened.backend,
+            models: opened.models,
             made_with: answer.map(|answer| {
                 let sha256 = &answer.result.model.sha256;
-                sha256[..DIGITS.min(sha256.len())].to_owned()
+                sha256[..HASH_DIGITS.min(sha256.len())].to_owned()
             }),
             node: self.selected.get(),
             sample: photo.and_then(|photo| photo.sample.clone()),
@@ -189,12 +189,12 @@ impl Workspace {
     fn follow(self) {
         // The tree is needed as soon as there is a photo, or when the workspace is opened.
         Effect::new(move |_| {
-            let given = self
+            let has_photo = self
                 .controller
                 .session
                 .with(|session| session.work.is_some());
-            if given || self.open.get() {
-                self.want_tree();
+            if has_photo || self.open.get() {
+                self.load_tree();
             }
         });
         let done = Memo::new(move |_| self.answer().map(|answer| answer.photo));
@@ -216,7 +216,7 @@ impl Workspace {
                 let name = name.unwrap_or_default();
                 seen.retain(|other| other.id != photo);
                 seen.push(SeenPhoto { id: photo, name });
-                let surplus = seen.len().saturating_sub(SEEN);
+                let surplus = seen.len().saturating_sub(MAX_SEEN);
                 seen.drain(..surplus);
             });
             if link.node.is_none() {
@@ -224,7 +224,7 @@ impl Workspace {
             }
         });
         Effect::new(move |_| {
-            let (photo, tree, below) = (done.get(), self.which.get(), self.below.get());
+            let (photo, tree, below) = (done.get(), self.tree_source.get(), self.below.get());
             // Runs again when the tree arrives, so that the outline is updated.
             let ready = self.shown().is_some();
             let Some(photo) = photo else {
@@ -237,19 +237,19 @@ impl Workspace {
         });
     }
 
-    fn ask_place(self, photo: PhotoId, tree: Which, below: Option<String>) {
-        let ask = Ask::Place { photo, tree, below };
+    fn ask_place(self, photo: PhotoId, tree: TreeSource, below: Option<String>) {
+        let query = Query::Place { photo, tree, below };
         spawn_local(async move {
-            let Ok(AskAnswer::Place {
+            let Ok(QueryAnswer::Place {
                 p,
                 path,
                 radius,
                 factors,
-            }) = self.controller.ask_about(ask).await
+            }) = self.controller.ask_about(query).await
             else {
                 return;
             };
-            if self.which.get_untracked() != tree {
+            if self.tree_source.get_untracked() != tree {
                 return;
             }
             let placed = Placed {
@@ -271,11 +271,11 @@ impl Workspace {
         let Some(tree) = untrack(|| self.shown()) else {
             return;
         };
-        let way: Option<Vec<_>> = path.path.iter().map(|step| tree.find(&step.id)).collect();
+        let nodes: Option<Vec<_>> = path.path.iter().map(|step| tree.find(&step.id)).collect();
         let stop = path.path.iter().position(|step| step.id == path.stop);
-        if let Some(way) = way.filter(|way| !way.is_empty()) {
+        if let Some(nodes) = nodes.filter(|nodes| !nodes.is_empty()) {
             self.outline
-                .update(|outline| outline.show_only(&way, stop.unwrap_or(0)));
+                .update(|outline| outline.show_only(&nodes, stop.unwrap_or(0)));
         }
         if let Some(id) = self.selected.get_untracked() {
             self.select(&id);
@@ -288,7 +288,7 @@ impl Workspace {
 /// # Errors
 /// When the JSON is not a result, because page and engine are of different versions.
 pub fn result_of(json: &str) -> Result<CaptionResult, UiError> {
-    serde_json::from_str(json).map_err(|error| UiError::mixed_versions(error.to_string()))
+    serde_json::from_str(json).map_err(|error| UiError::version_mismatch(error.to_string()))
 }
 
 /// Returns the workspace of the current component.

@@ -1,72 +1,73 @@
-// One engine for all elements of a page that name the same model: a worker, and the messages of
-// web/src/messages/protocol.rs, whose tests hold them to this file. What a result says is worked out
-// in the worker, by the code that the page of Espalier runs too.
+// The engine: one worker for all elements of a page that use the same model. It exchanges the
+// messages of web/src/messages/protocol.rs; the tests there read this file. The worker also turns
+// results into text, with the code of the page of Espalier.
 
-import { fault } from "./espalier-ladder.js";
+import { makeError } from "./espalier-ladder.js";
 
-const HOME = new URL("../", import.meta.url);
-// A picture tower larger than this is worth the larger engine, where there is a graphics processor.
-const LARGE = 16e6;
+const PAGE_URL = new URL("../", import.meta.url);
+// An image encoder with more bytes than this runs on WebGPU if there is a graphics processor,
+// although that engine is a larger download.
+const LARGE_ENCODER = 16e6;
 const PARTS = ["image", "captions", "taxonomy", "selftest"];
-// Seconds without a word after which a worker counts as dead.
-const PATIENCE = { cpu: 180, webgpu: 90 };
+// Seconds without a message after which a worker counts as dead.
+const TIMEOUT_SECONDS = { cpu: 180, webgpu: 90 };
 const ENGINES = { cpu: "worker_cpu", webgpu: "worker_gpu" };
-const WORDS = {
+const STAGE_TEXTS = {
   engine: "Fetching the engine…",
   manifest: "Fetching the model…",
   model: "Fetching the model…",
-  self_test: "Testing the engine on a known picture…",
+  self_test: "Testing the engine on a known image…",
   warm_up: "Warming up…",
 };
 
-/** This page has no room for a worker of ours: another origin, or a policy that forbids it. */
+/** The page cannot start a worker of Espalier: it has another origin, or a policy forbids it. */
 export class NoWorker extends Error {}
 
-// What the page's policy has refused so far; a fetch that it refuses looks like one that failed.
-const refused = [];
-document.addEventListener("securitypolicyviolation", (event) => refused.push(event.blockedURI));
-const isRefused = async (url) => {
-  // The browser reports after it refuses.
+// Addresses that the page's policy has blocked so far. A blocked fetch looks like a failed one.
+const blocked = [];
+document.addEventListener("securitypolicyviolation", (event) => blocked.push(event.blockedURI));
+const isBlocked = async (url) => {
+  // The browser reports a violation only after it has blocked the request.
   await new Promise((done) => setTimeout(done, 50));
-  return refused.some((uri) => uri && new URL(url).href.startsWith(uri.replace(/\?.*/, "")));
+  return blocked.some((uri) => uri && new URL(url).href.startsWith(uri.replace(/\?.*/, "")));
 };
 
-async function list(url) {
+async function fetchJson(url) {
   try {
     const response = await fetch(url, { cache: "no-cache" });
     if (!response.ok) throw new Error(`the server answered ${response.status}`);
     return await response.json();
   } catch (error) {
-    if (await isRefused(url)) throw new NoWorker("the page's policy (connect-src) does not let the model be fetched");
+    if (await isBlocked(url)) throw new NoWorker("the page's policy (connect-src) does not allow the model to be fetched");
     const name = new URL(url).pathname.split("/").pop();
-    throw fault("network", `“${name}” could not be fetched.`, "Check the connection and try again.", error);
+    throw makeError("network", `“${name}” could not be fetched.`, "Check the connection and try again.", error);
   }
 }
 
 const lists = new Map();
-const plan = (manifest) => {
+const readLists = (manifest) => {
   if (!lists.has(manifest)) {
-    const both = Promise.all([list(new URL("engines.json", HOME)), list(manifest)]);
-    // A list that failed is asked for again at the next try.
+    const both = Promise.all([fetchJson(new URL("engines.json", PAGE_URL)), fetchJson(manifest)]);
+    // A list that could not be fetched is requested again at the next attempt.
     both.catch(() => lists.delete(manifest));
     lists.set(manifest, both);
   }
   return lists.get(manifest);
 };
 
-/** Bytes that have to arrive before a first answer, from lists of a few kilobytes. */
+/** The bytes to fetch before a first answer, read from lists of a few kilobytes. */
 export async function sizes(manifest) {
-  const [engines, { files }] = await plan(manifest);
+  const [engines, { files }] = await readLists(manifest);
   const first = files.filter(({ part, shard }) => PARTS.includes(part) && !shard);
   const sum = (of) => of.reduce((bytes, file) => bytes + file.bytes, 0);
-  const tower = sum(files.filter(({ part }) => part === "image"));
-  const backend = tower > LARGE && (await hasGpu()) ? "webgpu" : "cpu";
+  const encoder = sum(files.filter(({ part }) => part === "image"));
+  const backend = encoder > LARGE_ENCODER && (await hasGpu()) ? "webgpu" : "cpu";
   const model = sum(first);
   const engine = engines[ENGINES[backend]].bytes;
-  return { backend, folder: new URL(engines.folder, HOME), engine, cpu: engines.worker_cpu.bytes, model, total: engine + model };
+  return { backend, folder: new URL(engines.folder, PAGE_URL), engine, cpu: engines.worker_cpu.bytes, model, total: engine + model };
 }
 
-/** A real graphics processor: a software adapter is slower than the CPU engine. */
+/** Whether there is a hardware adapter; a software adapter is slower than the CPU engine. */
 async function hasGpu() {
   try {
     const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" });
@@ -80,12 +81,12 @@ async function hasGpu() {
 
 const running = new Map();
 
-/** The engine of a model, shared by all who join it. `heard(name, detail)` is told what it does. */
-export function join(manifest, user, heard) {
+/** The engine of a model, shared by all its users. `listener(name, detail)` receives its events. */
+export function join(manifest, user, listener) {
   if (!running.has(manifest)) running.set(manifest, new Engine(manifest));
   const engine = running.get(manifest);
-  engine.users.set(user, heard);
-  if (engine.info) heard("ready", engine.info);
+  engine.users.set(user, listener);
+  if (engine.info) listener("ready", engine.info);
   return engine;
 }
 
@@ -96,52 +97,52 @@ class Engine {
   #worker = null;
   #plan;
   #loaded = { engine: 0, model: 0 };
-  #asked = []; // what waits for an answer, in the order in which the worker answers it
-  #queue = Promise.resolve(); // one photo after the other: a worker drops those that are overtaken
-  #last = 0;
-  #settle; // of `ready`
-  #clock = null;
+  #pending = []; // requests without an answer yet, in the order in which the worker answers them
+  #queue = Promise.resolve(); // one photo after the other, since a worker skips superseded ones
+  #lastId = 0;
+  #settle; // the functions that settle `ready`
+  #timeout = null;
 
   constructor(manifest) {
     this.#manifest = manifest;
-    this.#promise();
+    this.#resetReady();
     this.#start();
   }
 
-  #promise() {
+  #resetReady() {
     this.ready = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
     this.ready.catch(() => {});
   }
 
-  /** Ends the engine when the last one leaves; its memory is freed with it. */
+  /** Removes a user; without users the engine ends, which frees its memory. */
   leave(user) {
     this.users.delete(user);
-    if (this.users.size === 0) this.#end(fault("engine", "The engine was stopped.", "Try again to go on."));
+    if (this.users.size === 0) this.#end(makeError("engine", "The engine was stopped.", "Try again to continue."));
   }
 
-  /** Reads a photo, at or below a node of the taxonomy where one is given. */
+  /** Reads a photo; with `below`, it is known to show something at or below that node. */
   read(photo, below = null) {
     const turn = this.#queue.then(async () => {
       await this.ready;
-      const id = ++this.#last;
+      const id = ++this.#lastId;
       const bytes = await photo.arrayBuffer();
-      let json = await this.#ask("result", id, { type: "caption", id }, bytes);
-      if (below) json = await this.#ask("result", id, { type: "rank", id, below });
-      return { id, result: JSON.parse(json), told: await this.#ask("phrased", id, { type: "phrase", id, json }) };
+      let json = await this.#request("result", id, { type: "caption", id }, bytes);
+      if (below) json = await this.#request("result", id, { type: "rank", id, below });
+      return { id, result: JSON.parse(json), narration: await this.#request("phrased", id, { type: "phrase", id, json }) };
     });
     this.#queue = turn.catch(() => {});
     return turn;
   }
 
-  /** Where a node lies, seen from a photo. */
+  /** The place of a node relative to a photo. */
   place(id, node) {
-    return this.#ask("placed", id, { type: "place", id, node });
+    return this.#request("placed", id, { type: "place", id, node });
   }
 
-  async #start(passedOver = null) {
+  async #start(gpuFailed = false) {
     try {
       this.#plan = await sizes(this.#manifest);
-      if (passedOver) this.#plan = { ...this.#plan, backend: "cpu", engine: this.#plan.cpu };
+      if (gpuFailed) this.#plan = { ...this.#plan, backend: "cpu", engine: this.#plan.cpu };
       this.#run();
     } catch (error) {
       this.#end(error);
@@ -154,37 +155,37 @@ class Engine {
     try {
       this.#worker = new Worker(url, { type: "module" });
     } catch (error) {
-      throw new NoWorker(`a worker of ${HOME.origin} may not start on this page (${error.name})`);
+      throw new NoWorker(`a worker of ${PAGE_URL.origin} cannot start on this page (${error.name})`);
     }
     let booted = false;
     this.#worker.onmessage = ({ data }) => {
       booted = true;
-      this.#hear(JSON.parse(data));
+      this.#onMessage(JSON.parse(data));
     };
     this.#worker.onerror = async (event) => {
       event.preventDefault();
-      const refusal = !booted && (await isRefused(url));
-      if (refusal) this.#end(new NoWorker("the page's policy (worker-src) does not let a worker start"));
-      else this.#lost(fault("engine", "The engine stopped.", "Try again, with a smaller photo perhaps.", event.message));
+      const isPolicy = !booted && (await isBlocked(url));
+      if (isPolicy) this.#end(new NoWorker("the page's policy (worker-src) does not allow a worker"));
+      else this.#onLost(makeError("engine", "The engine stopped.", "Try again, perhaps with a smaller photo.", event.message));
     };
-    this.#patient();
+    this.#restartTimeout();
   }
 
-  #hear(message) {
-    this.#patient();
+  #onMessage(message) {
+    this.#restartTimeout();
     const handle = {
       booted: () => this.#send({ type: "load", manifest_url: this.#manifest }),
       progress: ({ stage, loaded, total, file }) => this.#progress(stage, loaded, total, file),
       ready: ({ type, ...info }) => this.#ready(info),
       result: ({ id, json }) => this.#answer("result", id, json),
       finer: ({ id, json }) => this.#finer(id, json),
-      phrased: ({ id, told }) => this.#answer("phrased", id, told),
+      phrased: ({ id, told: narration }) => this.#answer("phrased", id, narration),
       placed: ({ id, place, sentence }) => this.#answer("placed", id, { ...place, sentence }),
-      superseded: ({ id }) => this.#refuse(id, fault("photo", "A newer photo was read instead.", "Give it once more.")),
-      failed: ({ id, fatal, error }) => (fatal ? this.#lost(error) : this.#refuse(id, error)),
+      superseded: ({ id }) => this.#fail(id, makeError("photo", "A newer photo was read instead.", "Choose it again.")),
+      failed: ({ id, fatal, error }) => (fatal ? this.#onLost(error) : this.#fail(id, error)),
     };
     handle[message.type]?.(message);
-    this.#patient();
+    this.#restartTimeout();
   }
 
   #progress(stage, loaded, total, file) {
@@ -193,67 +194,67 @@ class Engine {
     else this.#loaded.engine = engine;
     if (stage === "model") this.#loaded.model = Math.max(this.#loaded.model, Math.min(loaded, model));
     else if (stage !== "engine" && stage !== "manifest") this.#loaded.model = model;
-    this.#all("progress", {
+    this.#notifyAll("progress", {
       stage,
       loaded: this.#loaded.engine + this.#loaded.model,
       total: engine + model,
       file,
-      words: WORDS[stage] ?? "",
+      words: STAGE_TEXTS[stage] ?? "",
     });
   }
 
   #ready(info) {
     this.info = info;
-    this.#all("ready", info);
+    this.#notifyAll("ready", info);
     this.#settle.resolve();
   }
 
-  /** Captions that arrived after the first answer have made it finer. */
+  /** Handles a finer answer, from captions that arrived after the first one. */
   async #finer(id, json) {
-    const told = await this.#ask("phrased", id, { type: "phrase", id, json });
-    this.#all("finer", { id, result: JSON.parse(json), told });
+    const narration = await this.#request("phrased", id, { type: "phrase", id, json });
+    this.#notifyAll("finer", { id, result: JSON.parse(json), narration });
   }
 
-  /** The worker is gone. The graphics processor gives way to the CPU; the CPU to nothing. */
-  #lost(error) {
+  /** Handles the loss of the worker: WebGPU falls back to the CPU engine, which has no fallback. */
+  #onLost(error) {
     const { backend } = this.#plan;
     if (backend === "webgpu" && !["bundle", "network", "photo"].includes(error.cause)) {
       this.#worker.terminate();
-      // Whoever waits for the first engine waits for the second; one that was ready no longer is.
-      if (this.info) this.#promise();
+      // Users that wait for the first engine now wait for the second; `ready` is reset if it was settled.
+      if (this.info) this.#resetReady();
       this.info = null;
-      this.#all("fallback", { from: "webgpu", to: "cpu", reason: error.what });
-      const again = [...this.#asked];
-      this.#start("webgpu").then(() => again.length && this.#again(again));
+      this.#notifyAll("fallback", { from: "webgpu", to: "cpu", reason: error.what });
+      const unanswered = [...this.#pending];
+      this.#start(true).then(() => unanswered.length && this.#resend(unanswered));
       return;
     }
     this.#end(error);
   }
 
-  /** Asks once more, of the next engine, what the last one took with it. */
-  async #again(asked) {
+  /** Sends the unanswered requests of the lost engine to the next one. */
+  async #resend(requests) {
     await this.ready;
-    for (const { request, photo } of asked) this.#send(request, photo);
+    for (const { request, photo } of requests) this.#send(request, photo);
   }
 
   #end(error) {
-    clearTimeout(this.#clock);
+    clearTimeout(this.#timeout);
     if (running.get(this.#manifest) === this) running.delete(this.#manifest);
     this.#worker?.terminate();
     this.#worker = null;
     this.#settle.reject(error);
-    for (const { reject } of this.#asked.splice(0)) reject(error);
+    for (const { reject } of this.#pending.splice(0)) reject(error);
     this.ended = true;
   }
 
-  #ask(kind, id, request, bytes) {
-    if (this.ended) return Promise.reject(fault("engine", "The engine was stopped.", "Try again to go on."));
-    // Kept until the answer is here: a graphics processor may be lost on the way.
+  #request(kind, id, request, bytes) {
+    if (this.ended) return Promise.reject(makeError("engine", "The engine was stopped.", "Try again to continue."));
+    // A copy for the next engine, in case the graphics processor is lost before the answer.
     const photo = bytes && this.#plan.backend === "webgpu" ? bytes.slice(0) : null;
     return new Promise((resolve, reject) => {
-      this.#asked.push({ kind, id, resolve, reject, request, photo });
+      this.#pending.push({ kind, id, resolve, reject, request, photo });
       this.#send(request, bytes);
-      this.#patient();
+      this.#restartTimeout();
     });
   }
 
@@ -262,26 +263,26 @@ class Engine {
   }
 
   #answer(kind, id, value) {
-    const at = this.#asked.findIndex((asked) => asked.kind === kind && asked.id === id);
-    if (at >= 0) this.#asked.splice(at, 1)[0].resolve(value);
+    const index = this.#pending.findIndex((request) => request.kind === kind && request.id === id);
+    if (index >= 0) this.#pending.splice(index, 1)[0].resolve(value);
   }
 
-  #refuse(id, error) {
-    const refused = this.#asked.filter((asked) => asked.id === id);
-    this.#asked = this.#asked.filter((asked) => asked.id !== id);
-    for (const { reject } of refused) reject(error);
+  #fail(id, error) {
+    const failed = this.#pending.filter((request) => request.id === id);
+    this.#pending = this.#pending.filter((request) => request.id !== id);
+    for (const { reject } of failed) reject(error);
   }
 
-  #all(name, detail) {
-    for (const heard of [...this.users.values()]) heard(name, detail);
+  #notifyAll(name, detail) {
+    for (const listener of [...this.users.values()]) listener(name, detail);
   }
 
-  /** Starts the clock of the worker's silence again; silence is normal where nothing is asked. */
-  #patient() {
-    clearTimeout(this.#clock);
-    if (this.ended || (this.info && this.#asked.length === 0)) return;
-    const seconds = PATIENCE[this.#plan.backend];
-    const silent = () => this.#lost(fault("engine", `The engine gave no sign of life for ${seconds} seconds.`, "Try once more."));
-    this.#clock = setTimeout(silent, seconds * 1000);
+  /** Restarts the timeout for a silent worker; without a pending request, silence is normal. */
+  #restartTimeout() {
+    clearTimeout(this.#timeout);
+    if (this.ended || (this.info && this.#pending.length === 0)) return;
+    const seconds = TIMEOUT_SECONDS[this.#plan.backend];
+    const onTimeout = () => this.#onLost(makeError("engine", `The engine gave no sign of life for ${seconds} seconds.`, "Try again."));
+    this.#timeout = setTimeout(onTimeout, seconds * 1000);
   }
 }

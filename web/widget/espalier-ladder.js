@@ -1,15 +1,15 @@
 // <espalier-ladder>: a photo's ladder of captions on any page.
 //
-// This file is all that a page loads before somebody wants an answer: the element, its poster and
-// its button. What reads the photo (engine.js and the wasm in its worker), what draws the answer
-// (view.js) and the form for pages whose policy allows no worker (frame.js) lie beside it and are
-// fetched when they are needed. docs/embedding.md has the attributes, events and style hooks.
+// A page loads only this file until a visitor asks for an answer: the element, its poster and its
+// button. The other files are fetched when they are needed: engine.js reads photos in a worker,
+// view.js draws the answer, and frame.js replaces both on pages whose policy allows no worker.
+// docs/embedding.md lists the attributes, events and style hooks.
 
-const HERE = new URL(".", import.meta.url);
-const OWN = ["src", "model", "taxonomy", "level", "poster", "loading", "reveal", "theme", "alt", "credit"];
-const GLOBAL = /^(class|id|slot|title|lang|dir|hidden|style|role|tabindex|part|width|height)$|^(data-|aria-)/;
-// Noted before a load and taken away after it; a page that finds it was ended in between.
-const CRASH = "espalier-loading";
+const SCRIPT_FOLDER = new URL(".", import.meta.url);
+const ATTRIBUTES = ["src", "model", "taxonomy", "level", "poster", "loading", "reveal", "theme", "alt", "credit"];
+const GLOBAL_ATTRIBUTES = /^(class|id|slot|title|lang|dir|hidden|style|role|tabindex|part|width|height)$|^(data-|aria-)/;
+// Storage key of a marker that is set during a load. If a page finds it, the load before has crashed.
+const CRASH_KEY = "espalier-loading";
 
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(`
@@ -68,106 +68,106 @@ export function make(tag, attributes = {}, ...children) {
 
 /** `1234567` as `1.2 MB`, in the units of file managers. */
 export const megabytes = (bytes) =>
-  bytes < 1e6 ? `${Math.round(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+  bytes < 1e6 ? `${Math.generation(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 
-/** An error in the form that every event and message has: what happened, what to do. */
-export const fault = (cause, what, todo, detail) => ({ cause, what, todo, detail: detail ? String(detail.message ?? detail) : null });
-const asFault = (error) =>
-  error?.what ? error : fault("engine", "The ladder could not be made.", "Reload the page to try again.", error);
+/** An error in the form of all events and messages: its cause, what happened and what to do. */
+export const makeError = (cause, what, todo, detail) => ({ cause, what, todo, detail: detail ? String(detail.message ?? detail) : null });
+const asError = (error) =>
+  error?.what ? error : makeError("engine", "The ladder could not be created.", "Reload the page to try again.", error);
 
-/** Writes the note, or takes it away. Without storage there is none, and nothing else is lost. */
-function note(loading) {
+/** Sets or removes the crash marker. Without storage there is no marker and nothing else changes. */
+function markLoading(loading) {
   try {
-    if (loading) localStorage.setItem(CRASH, "cpu");
-    else localStorage.removeItem(CRASH);
+    if (loading) localStorage.setItem(CRASH_KEY, "cpu");
+    else localStorage.removeItem(CRASH_KEY);
   } catch {
-    // Storage is forbidden here.
+    // Storage is not allowed.
   }
 }
 let loads = 0;
-// Leaving in the middle of a load is no crash.
-addEventListener("pagehide", () => loads > 0 && note(false));
+// Leaving the page during a load is not a crash.
+addEventListener("pagehide", () => loads > 0 && markLoading(false));
 
-let noted = false;
+let warned = false;
 
 class EspalierLadder extends HTMLElement {
-  static observedAttributes = OWN;
+  static observedAttributes = ATTRIBUTES;
   #parts; // the elements of the shadow tree
   #state = "poster"; // poster, loading, shown or failed
-  #loading = null; // the promise of the load under way or done
+  #loading = null; // the promise of the current or last load
   #reader = null; // the engine on this page, or the frame that has one
   #view = null;
-  #answer = null; // { id, result, told } of the photo on show
-  #given = null; // a photo given by classify() or by the visitor
-  #round = 0; // counts photos and departures: what belongs to an earlier one is dropped
-  #watch = null;
+  #answer = null; // { id, result, narration } of the shown photo
+  #input = null; // a photo from classify() or from the visitor
+  #generation = 0; // increases with every photo and every close; results of earlier ones are dropped
+  #observer = null;
 
-  /** The result of the photo on show, or null. Plain JSON, as docs/schema/result.schema.json has it. */
+  /** The result of the shown photo, or null: plain JSON, see docs/schema/result.schema.json. */
   get result() {
     return this.#answer?.result ?? null;
   }
 
-  /** The same with all that `trainer verify` needs to compute it again, or null. */
+  /** The result with everything that `trainer verify` needs to compute it again, or null. */
   get receipt() {
-    return this.#answer?.told.receipt ? JSON.parse(this.#answer.told.receipt) : null;
+    return this.#answer?.narration.receipt ? JSON.parse(this.#answer.narration.receipt) : null;
   }
 
   toJSON() {
     return this.result;
   }
 
-  /** Fetches the model, reads the photo of `src` if there is one, and shows what comes of it. */
+  /** Fetches the model, reads the photo of `src` if there is one, and shows the result. */
   async load() {
     return this.#read({ show: true });
   }
 
-  /** Reads a photo (a Blob) and shows what comes of it; gives the result. */
+  /** Reads a photo (a Blob), shows the result and returns it. */
   async classify(blob) {
     if (!(blob instanceof Blob)) throw new TypeError("classify: expected a Blob or File");
-    this.#given = blob;
-    return this.#read({ show: true, anew: true });
+    this.#input = blob;
+    return this.#read({ show: true, again: true });
   }
 
-  /** Marks a node of the taxonomy, on the path or beside it; says where it lies from the photo. */
+  /** Marks a node of the taxonomy and returns its place relative to the photo. */
   async select(id) {
     if (!this.#answer) await this.load();
     if (!this.#answer) return null;
-    const round = this.#round;
+    const generation = this.#generation;
     try {
       const place = await this.#reader.place(this.#answer.id, String(id));
-      if (round === this.#round) {
+      if (generation === this.#generation) {
         this.#view?.select(place);
-        this.#tell(place.sentence);
-        this.#say("select", place);
+        this.#announce(place.sentence);
+        this.#emit("select", place);
       }
       return place;
     } catch (error) {
-      this.#say("error", asFault(error));
+      this.#emit("error", asError(error));
       return null;
     }
   }
 
   connectedCallback() {
     if (!this.#parts) this.#build();
-    const strange = [...this.attributes].filter(({ name }) => !OWN.includes(name) && !GLOBAL.test(name));
-    if (strange.length && !noted) {
-      noted = true;
-      console.info(`<espalier-ladder> knows no attribute ${strange.map(({ name }) => `"${name}"`).join(", ")}`);
+    const unknown = [...this.attributes].filter(({ name }) => !ATTRIBUTES.includes(name) && !GLOBAL_ATTRIBUTES.test(name));
+    if (unknown.length && !warned) {
+      warned = true;
+      console.info(`<espalier-ladder> has no attribute ${unknown.map(({ name }) => `"${name}"`).join(", ")}`);
     }
     this.#draw();
-    // Near the screen: the size is told, and the model fetched where the page asks for it.
-    this.#watch = new IntersectionObserver(
+    // Near the viewport, the button shows the size, and the model is fetched if the page requests it.
+    this.#observer = new IntersectionObserver(
       (seen) => {
-        if (seen.some((entry) => entry.isIntersecting)) this.#near();
+        if (seen.some((entry) => entry.isIntersecting)) this.#onNear();
       },
       { rootMargin: "200px" },
     );
-    this.#watch.observe(this);
-    if (this.getAttribute("loading") === "eager") this.#unasked();
+    this.#observer.observe(this);
+    if (this.getAttribute("loading") === "eager") this.#autoLoad();
   }
 
   disconnectedCallback() {
-    this.#watch?.disconnect();
+    this.#observer?.disconnect();
     this.#leave();
     this.#reader?.leave(this);
     this.#reader = this.#loading = null;
@@ -175,21 +175,21 @@ class EspalierLadder extends HTMLElement {
 
   attributeChangedCallback(name, before, now) {
     if (!this.#parts || before === now) return;
-    if (name === "level") this.#view?.cut(now);
+    if (name === "level") this.#view?.setLevel(now);
     else if (name === "src") {
-      this.#given = null;
-      if (this.#state === "shown") this.#read({ show: true, anew: true }).catch(() => {});
+      this.#input = null;
+      if (this.#state === "shown") this.#read({ show: true, again: true }).catch(() => {});
       else this.#draw();
-    } else if (name === "taxonomy" && this.#state === "shown") this.#read({ show: true, anew: true }).catch(() => {});
+    } else if (name === "taxonomy" && this.#state === "shown") this.#read({ show: true, again: true }).catch(() => {});
     else if (name === "model") {
       this.#reader?.leave(this);
       this.#reader = this.#loading = null;
-      if (this.#state === "shown") this.#read({ show: true, anew: true }).catch(() => {});
+      if (this.#state === "shown") this.#read({ show: true, again: true }).catch(() => {});
     } else this.#draw();
     this.#reader?.set?.(this);
   }
 
-  // -- what the visitor sees ----------------------------------------------------------------------
+  // -- display -------------------------------------------------------------------------------------
 
   #build() {
     const root = this.attachShadow({ mode: "open" });
@@ -202,11 +202,11 @@ class EspalierLadder extends HTMLElement {
       progress: make("progress", { max: 1, hidden: true, "aria-label": "Loading the model" }),
       button: make("button", { type: "button", part: "button", click: press }),
       stop: make("button", { type: "button", class: "quiet", hidden: true, click: () => this.#leave() }, "Stop"),
-      own: make("input", { type: "file", accept: "image/*", class: "unseen", change: (event) => this.#chosen(event.target.files) }),
+      fileInput: make("input", { type: "file", accept: "image/*", class: "unseen", change: (event) => this.#chosen(event.target.files) }),
       status: make("p", { class: "unseen", role: "status" }),
-      credit: make("a", { class: "credit", part: "credit", href: new URL("../", HERE), target: "_blank", rel: "noopener" }, "Espalier"),
+      credit: make("a", { class: "credit", part: "credit", href: new URL("../", SCRIPT_FOLDER), target: "_blank", rel: "noopener" }, "Espalier"),
     });
-    parts.choose = make("label", { class: "button", part: "button" }, parts.own, make("span", {}, "Choose a photo"));
+    parts.choose = make("label", { class: "button", part: "button" }, parts.fileInput, make("span", {}, "Choose a photo"));
     parts.bar = make("div", { class: "bar", part: "bar" }, parts.button, parts.choose, parts.words, parts.stop, parts.progress);
     parts.box = make("div", { class: "box", part: "box" }, parts.photo, parts.bar, parts.credit, parts.status);
     parts.words.append(parts.link);
@@ -217,11 +217,11 @@ class EspalierLadder extends HTMLElement {
         this.#leave({ focus: true });
       }
     });
-    // Only files: text that is dragged across, and scrolling, stay what they were.
-    const carries = (event) => event.dataTransfer?.types.includes("Files");
-    this.addEventListener("dragover", (event) => carries(event) && event.preventDefault());
+    // Only files: dragging text keeps its usual effect.
+    const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
+    this.addEventListener("dragover", (event) => hasFiles(event) && event.preventDefault());
     this.addEventListener("drop", (event) => {
-      if (!carries(event)) return;
+      if (!hasFiles(event)) return;
       event.preventDefault();
       this.#chosen(event.dataTransfer.files);
     });
@@ -229,14 +229,14 @@ class EspalierLadder extends HTMLElement {
 
   #chosen(files) {
     if (files?.length) this.classify(files[0]).catch(() => {});
-    this.#parts.own.value = "";
+    this.#parts.fileInput.value = "";
   }
 
-  /** Draws everything that does not belong to an answer from the state at hand. */
+  /** Draws the current state, except for the answer. */
   #draw(words = null) {
     const { photo, button, choose, stop, progress, bar, credit, link } = this.#parts;
     const poster = this.getAttribute("poster") ?? this.getAttribute("src");
-    const src = this.#given || this.getAttribute("src");
+    const src = this.#input || this.getAttribute("src");
     const state = this.#state;
     credit.hidden = this.getAttribute("credit") === "off";
     bar.hidden = state === "shown" || (state === "poster" && this.getAttribute("reveal") === "manual");
@@ -244,10 +244,10 @@ class EspalierLadder extends HTMLElement {
     choose.hidden = state === "loading" || Boolean(src);
     stop.hidden = progress.hidden = state !== "loading";
     button.textContent = state === "failed" ? "Try again" : "Read this photo";
-    // What the author has put between the tags: shown where there is no element, or it has failed.
+    // The content between the tags: shown if the element is not supported or has failed.
     link.hidden = state !== "failed";
     this.#parts.words.className = state === "failed" ? "fault" : "";
-    this.#words(words ?? (state === "poster" ? this.#priceWords : ""));
+    this.#setText(words ?? (state === "poster" ? this.#sizeText : ""));
     if (state === "shown" || state === "loading") return;
     if (this.#view) {
       this.#view.remove();
@@ -258,98 +258,98 @@ class EspalierLadder extends HTMLElement {
     else if (poster) {
       photo.className = "photo";
       photo.replaceChildren(make("img", { src: poster, alt: this.getAttribute("alt") ?? "", decoding: "async" }));
-    } else if (!this.#given) {
+    } else if (!this.#input) {
       photo.className = "photo empty";
       photo.replaceChildren(make("p", {}, "Drop a photo here, or choose one. It is read on this device and never sent."));
     }
   }
 
-  #priceWords = "";
+  #sizeText = "";
 
-  #words(text) {
+  #setText(text) {
     const { words, link } = this.#parts;
     words.replaceChildren(text ? `${text} ` : "", link);
   }
 
-  /** Says it to those who listen. */
-  #tell(text) {
+  /** Announces a text to screen readers. */
+  #announce(text) {
     this.#parts.status.textContent = text;
   }
 
-  #say(name, detail) {
+  #emit(name, detail) {
     this.dispatchEvent(new CustomEvent(`espalier-${name}`, { bubbles: true, composed: true, detail: structuredClone(detail) }));
   }
 
-  // -- what happens -------------------------------------------------------------------------------
+  // -- loading and reading -------------------------------------------------------------------------
 
   get #manifest() {
-    const model = new URL(this.getAttribute("model") ?? "../models/default/", this.hasAttribute("model") ? document.baseURI : HERE);
+    const model = new URL(this.getAttribute("model") ?? "../models/default/", this.hasAttribute("model") ? document.baseURI : SCRIPT_FOLDER);
     return model.pathname.endsWith(".json") ? model.href : new URL("manifest.json", model.href.replace(/\/?$/, "/")).href;
   }
 
-  async #near() {
-    this.#watch.disconnect();
-    if (this.getAttribute("loading") === "lazy") return this.#unasked();
+  async #onNear() {
+    this.#observer.disconnect();
+    if (this.getAttribute("loading") === "lazy") return this.#autoLoad();
     if (this.#state !== "poster" || this.getAttribute("reveal") === "manual") return;
     try {
       const { sizes } = await import("./engine.js");
       const { total } = await sizes(this.#manifest);
-      this.#priceWords = `Fetches ${megabytes(total)} once. The photo stays on this device.`;
+      this.#sizeText = `Fetches ${megabytes(total)} once. The photo stays on this device.`;
     } catch {
-      return; // Told when somebody asks for an answer.
+      return; // The error is shown when the visitor requests an answer.
     }
     if (this.#state === "poster") this.#draw();
   }
 
-  /** A load that nobody has pressed for: not after a crash, and shown as `reveal` says. */
-  #unasked() {
+  /** Loads without a press of the button, unless a load has crashed; `reveal` decides what is shown. */
+  #autoLoad() {
     let crashed = false;
     try {
-      crashed = localStorage.getItem(CRASH) !== null;
+      crashed = localStorage.getItem(CRASH_KEY) !== null;
     } catch {
-      // Storage is forbidden here: no note was ever written.
+      // Storage is not allowed, so no marker was ever set.
     }
     if (!crashed) this.#read({ show: !this.hasAttribute("reveal") || this.getAttribute("reveal") === "auto" }).catch(() => {});
   }
 
-  /** The engine: on this page, or in a frame where this page's policy has no room for it. */
+  /** Opens the engine: on this page, or in a frame if this page's policy allows no worker. */
   async #open() {
     const engine = await import("./engine.js");
     try {
-      this.#reader = engine.join(this.#manifest, this, (name, detail) => this.#heard(name, detail));
+      this.#reader = engine.join(this.#manifest, this, (name, detail) => this.#onEngineEvent(name, detail));
       await this.#reader.ready;
     } catch (error) {
       if (!(error instanceof engine.NoWorker)) throw error;
       this.#reader?.leave(this);
       const { Frame } = await import("./frame.js");
-      this.#say("fallback", { from: "element", to: "iframe", reason: error.message });
-      this.#reader = new Frame(HERE, (...said) => this.#heard(...said));
+      this.#emit("fallback", { from: "element", to: "iframe", reason: error.message });
+      this.#reader = new Frame(SCRIPT_FOLDER, (...args) => this.#onEngineEvent(...args));
       this.#parts.photo.append(this.#reader.element);
       await this.#reader.open(this);
     }
   }
 
-  #heard(name, detail, receipt = null) {
+  #onEngineEvent(name, detail, receipt = null) {
     if (name === "progress") {
       const { words, progress } = this.#parts;
       if (this.#state === "loading" && !words.hidden) {
         if (detail.total) progress.value = detail.loaded / detail.total;
-        this.#words(detail.total ? `${detail.words} ${megabytes(detail.loaded)} of ${megabytes(detail.total)}.` : detail.words);
-        if (this.#parts.status.textContent !== detail.words) this.#tell(detail.words);
+        this.#setText(detail.total ? `${detail.words} ${megabytes(detail.loaded)} of ${megabytes(detail.total)}.` : detail.words);
+        if (this.#parts.status.textContent !== detail.words) this.#announce(detail.words);
       }
     }
     if (name === "finer") {
       if (detail.id === this.#answer?.id) this.#show({ ...this.#answer, ...detail });
       return;
     }
-    // Of a frame, which has drawn it already.
-    if (name === "result") this.#answer = { id: 0, result: detail, told: { receipt: JSON.stringify(receipt) } };
-    this.#say(name, detail);
+    // From a frame, which has drawn it already.
+    if (name === "result") this.#answer = { id: 0, result: detail, narration: { receipt: JSON.stringify(receipt) } };
+    this.#emit(name, detail);
   }
 
-  async #read({ show, anew = false }) {
-    if (this.#state === "shown" && !anew) return this.result;
-    if (this.#loading && !anew) {
+  async #read({ show, again = false }) {
+    if (this.#state === "shown" && !again) return this.result;
+    if (this.#loading && !again) {
       if (show && this.#state === "poster") {
         this.#state = "loading";
         this.#draw("Loading…");
@@ -358,61 +358,61 @@ class EspalierLadder extends HTMLElement {
       if (show && answer) this.#show(answer);
       return answer?.result ?? null;
     }
-    const round = ++this.#round;
-    const begun = this.#state;
-    if (show && begun !== "shown") {
+    const generation = ++this.#generation;
+    const previous = this.#state;
+    if (show && previous !== "shown") {
       this.#state = "loading";
       this.#draw("Loading…");
     }
     loads += 1;
-    note(true);
-    this.#loading = this.#once(round);
+    markLoading(true);
+    this.#loading = this.#openAndRead(generation);
     try {
       const answer = await this.#loading;
-      if (round !== this.#round) return answer?.result ?? null;
+      if (generation !== this.#generation) return answer?.result ?? null;
       if (show && this.#reader.element) this.#shown();
       else if (show && answer) await this.#show(answer);
       else if (show) {
-        // Ready, and no photo to read yet.
+        // The engine is ready, but there is no photo yet.
         this.#state = "poster";
         this.#draw("Ready: choose a photo, or drop one here.");
       }
       return answer?.result ?? this.result;
     } catch (error) {
-      if (round !== this.#round) return null;
-      const told = asFault(error);
+      if (generation !== this.#generation) return null;
+      const shown = asError(error);
       this.#loading = null;
-      // A photo at fault leaves the engine fit for the next one.
-      if (told.cause !== "photo") {
+      // After a photo error the engine can read the next photo.
+      if (shown.cause !== "photo") {
         this.#reader?.leave(this);
         this.#reader = null;
       }
       this.#state = "failed";
-      this.#draw(`${told.what} ${told.todo}`);
-      this.#tell(`${told.what} ${told.todo}`);
-      this.#say("error", told);
-      throw told;
+      this.#draw(`${shown.what} ${shown.todo}`);
+      this.#announce(`${shown.what} ${shown.todo}`);
+      this.#emit("error", shown);
+      throw shown;
     } finally {
       loads -= 1;
-      if (loads === 0) note(false);
+      if (loads === 0) markLoading(false);
     }
   }
 
-  /** Opens the engine where that is still to do, then reads; null where there is nothing to read. */
-  async #once(round) {
+  /** Opens the engine if necessary, then reads the photo; null if there is none. */
+  async #openAndRead(generation) {
     if (!this.#reader) await this.#open();
-    if (this.#reader.element) return this.#reader.read(this.#given);
+    if (this.#reader.element) return this.#reader.read(this.#input);
     const { photoOf } = await import("./photo.js");
-    const photo = this.#given ?? (this.hasAttribute("src") ? await photoOf(new URL(this.getAttribute("src"), document.baseURI), HERE) : null);
-    if (!photo || round !== this.#round) return null;
+    const photo = this.#input ?? (this.hasAttribute("src") ? await photoOf(new URL(this.getAttribute("src"), document.baseURI), SCRIPT_FOLDER) : null);
+    if (!photo || generation !== this.#generation) return null;
     const answer = await this.#reader.read(photo, this.getAttribute("taxonomy"));
     answer.photo = photo;
     return answer;
   }
 
   async #show(answer) {
-    const anew = answer.id !== this.#answer?.id || !this.#view;
-    const finer = !anew && answer.result !== this.#answer.result;
+    const again = answer.id !== this.#answer?.id || !this.#view;
+    const finer = !again && answer.result !== this.#answer.result;
     this.#answer = answer;
     const { draw, style } = await import("./view.js");
     if (answer !== this.#answer) return;
@@ -421,20 +421,20 @@ class EspalierLadder extends HTMLElement {
     this.#view?.remove();
     this.#view = draw({
       ...answer,
-      src: this.#given ? null : this.getAttribute("src"),
-      alt: this.#given ? "Your photo" : (this.getAttribute("alt") ?? ""),
+      src: this.#input ? null : this.getAttribute("src"),
+      alt: this.#input ? "Your photo" : (this.getAttribute("alt") ?? ""),
       level: this.getAttribute("level"),
       select: (id) => this.select(id),
-      cut: (level) => this.setAttribute("level", level),
+      setLevel: (level) => this.setAttribute("level", level),
       choose: (files) => this.#chosen(files),
       leave: () => this.#leave({ focus: true }),
     });
     this.#parts.box.insertBefore(this.#view.element, this.#parts.bar);
     this.#shown();
     if (focused) this.#view.focus();
-    if (anew || finer) {
-      this.#tell(this.#view.words);
-      this.#say("result", answer.result);
+    if (again || finer) {
+      this.#announce(this.#view.words);
+      this.#emit("result", answer.result);
     }
   }
 
@@ -443,19 +443,19 @@ class EspalierLadder extends HTMLElement {
     this.#draw();
   }
 
-  /** Back to the poster. What is being loaded goes on for other elements, or ends if there are none. */
+  /** Returns to the poster. A load continues only if other elements need it. */
   #leave({ focus = false } = {}) {
     const was = this.#state;
     if (was === "poster") return;
-    this.#round += 1;
+    this.#generation += 1;
     this.#state = "poster";
     if (was === "loading" || this.#reader?.element) {
       this.#reader?.leave(this);
       this.#reader = this.#loading = null;
     }
-    if (this.#given) this.#given = this.#loading = null;
+    if (this.#input) this.#input = this.#loading = null;
     this.#draw();
-    if (focus) (this.#parts.button.hidden ? this.#parts.own : this.#parts.button).focus();
+    if (focus) (this.#parts.button.hidden ? this.#parts.fileInput : this.#parts.button).focus();
   }
 }
 

@@ -1,15 +1,15 @@
-// Inside frame.html: one element, told what to do by the page around it, or by the address:
-// frame.html?src=photo.jpg&level=3 is the element in the form of a frame.
+// Inside frame.html: one element, controlled by the surrounding page or by the address, for example
+// frame.html?src=photo.jpg&level=3.
 
 import "./espalier-ladder.js";
 
 const EVENTS = ["progress", "ready", "result", "select", "fallback", "error"];
-const notation = ["load", "classify", "select"];
-const NAMES = ["src", "model", "taxonomy", "level", "poster", "loading", "reveal", "theme", "alt", "credit"];
+const METHODS = ["load", "classify", "select"];
+const ATTRIBUTES = ["src", "model", "taxonomy", "level", "poster", "loading", "reveal", "theme", "alt", "credit"];
 
 const element = document.createElement("espalier-ladder");
 for (const [name, value] of new URL(location.href).searchParams) {
-  if (NAMES.includes(name)) element.setAttribute(name, value);
+  if (ATTRIBUTES.includes(name)) element.setAttribute(name, value);
 }
 document.body.append(element);
 
@@ -18,23 +18,23 @@ addEventListener("message", ({ data, source, ports: [port] }) => {
   element.dataset.framed = "";
   element.setAttribute("credit", "off");
   for (const name of EVENTS) {
-    // An error of a call is its answer; the element outside says it.
+    // Errors and selections are answers to calls; the outer element emits their events.
     element.addEventListener(`espalier-${name}`, ({ detail }) => {
       if (name !== "error" && name !== "select") port.postMessage({ type: "event", name, detail, receipt: element.receipt });
     });
   }
-  port.onmessage = async ({ data: told }) => {
-    if (told.type === "set") {
-      for (const [name, value] of Object.entries(told.attributes)) {
+  port.onmessage = async ({ data: message }) => {
+    if (message.type === "set") {
+      for (const [name, value] of Object.entries(message.attributes)) {
         if (value === null) element.removeAttribute(name);
         else element.setAttribute(name, value);
       }
-      for (const [name, value] of Object.entries(told.styles)) element.style.setProperty(name, value);
+      for (const [name, value] of Object.entries(message.styles)) element.style.setProperty(name, value);
     }
-    if (told.type === "call" && notation.includes(told.method)) {
-      const answer = { type: "answer", id: told.id };
+    if (message.type === "call" && METHODS.includes(message.method)) {
+      const answer = { type: "answer", id: message.id };
       try {
-        port.postMessage({ ...answer, value: (await element[told.method](...told.values)) ?? null });
+        port.postMessage({ ...answer, value: (await element[message.method](...message.values)) ?? null });
       } catch (error) {
         port.postMessage({ ...answer, error: { ...error } });
       }

@@ -1,23 +1,23 @@
-// The element in a frame, for pages whose policy has no room for our worker: frame.html lies at our
-// own origin and under our own policy, holds the same element, and talks to this one.
+// Shows the element in a frame, for pages whose policy allows no worker of Espalier. frame.html has
+// Espalier's origin and policy, contains the same element and exchanges messages with this one.
 
-import { fault } from "./espalier-ladder.js";
+import { makeError } from "./espalier-ladder.js";
 
-// Of the element; what is loaded and shown when is decided out here.
-const PASSED = ["model", "taxonomy", "level", "theme", "alt"];
+// Attributes that are passed on. The outer element decides what is loaded and shown, and when.
+const PASSED_ON = ["model", "taxonomy", "level", "theme", "alt"];
 const STYLES = ["accent", "bg", "fg", "soft", "line", "on-accent", "wash", "fault", "radius", "serif", "font"];
-const PATIENCE_MS = 8000;
+const TIMEOUT_MS = 8000;
 
 export class Frame {
   #port = null;
-  #asked = new Map();
-  #last = 0;
+  #pending = new Map();
+  #lastId = 0;
   #here;
-  #heard;
+  #listener;
 
-  constructor(here, heard) {
+  constructor(here, listener) {
     this.#here = here;
-    this.#heard = heard;
+    this.#listener = listener;
     this.element = document.createElement("iframe");
     this.element.className = "frame";
     this.element.setAttribute("part", "frame");
@@ -27,50 +27,50 @@ export class Frame {
     this.element.src = new URL("frame.html", here);
   }
 
-  /** Waits until the frame's own element is there. */
+  /** Waits until the element in the frame is ready. */
   async open(host) {
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    const told = new Promise((resolve, reject) => {
-      const late = () =>
-        reject(fault("network", "Espalier could not be reached.", "Check the connection and try again."));
-      const patience = setTimeout(late, PATIENCE_MS);
+    const ready = new Promise((resolve, reject) => {
+      const onTimeout = () =>
+        reject(makeError("network", "Espalier could not be reached.", "Check the connection and try again."));
+      const timeout = setTimeout(onTimeout, TIMEOUT_MS);
       port1.onmessage = ({ data }) => {
         if (data.type === "here") {
-          clearTimeout(patience);
+          clearTimeout(timeout);
           resolve();
-        } else this.#hear(data);
+        } else this.#onMessage(data);
       };
     });
-    // A frame that the page's policy refuses shows the browser's own page, which never answers.
+    // If the page's policy blocks the frame, it shows an error page of the browser, which never answers.
     this.element.addEventListener("load", () => this.element.contentWindow.postMessage({ espalier: 1 }, this.#here.origin, [port2]), { once: true });
-    await told;
+    await ready;
     this.set(host);
     this.element.hidden = false;
   }
 
-  /** Passes attributes and style properties of the outer element on. */
+  /** Passes on attributes and style properties of the outer element. */
   set(host) {
     if (!this.#port) return;
     const style = getComputedStyle(host);
-    const attributes = Object.fromEntries(PASSED.map((name) => [name, host.getAttribute(name)]));
+    const attributes = Object.fromEntries(PASSED_ON.map((name) => [name, host.getAttribute(name)]));
     if (attributes.model) attributes.model = new URL(attributes.model, document.baseURI).href;
     const styles = Object.fromEntries(STYLES.map((name) => [`--espalier-${name}`, style.getPropertyValue(`--espalier-${name}`).trim()]));
     this.#port.postMessage({ type: "set", attributes, styles });
   }
 
-  /** Reads a photo, or waits for the visitor to give one. */
+  /** Reads a photo; null if there is none yet. */
   async read(photo) {
     const host = this.element.getRootNode().host;
     const { photoOf } = await import("./photo.js");
     const src = host.getAttribute("src");
-    const given = photo ?? (src ? await photoOf(new URL(src, document.baseURI), this.#here) : null);
-    const result = given ? await this.#ask("classify", given) : null;
-    return result ? { id: 0, result, told: {} } : null;
+    const input = photo ?? (src ? await photoOf(new URL(src, document.baseURI), this.#here) : null);
+    const result = input ? await this.#call("classify", input) : null;
+    return result ? { id: 0, result, narration: {} } : null;
   }
 
   place(_, node) {
-    return this.#ask("select", node);
+    return this.#call("select", node);
   }
 
   leave() {
@@ -78,20 +78,20 @@ export class Frame {
     this.element.remove();
   }
 
-  #ask(method, ...values) {
-    const id = ++this.#last;
+  #call(method, ...values) {
+    const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
-      this.#asked.set(id, { resolve, reject });
+      this.#pending.set(id, { resolve, reject });
       this.#port.postMessage({ type: "call", id, method, values });
     });
   }
 
-  #hear({ type, id, value, error, name, detail, receipt }) {
+  #onMessage({ type, id, value, error, name, detail, receipt }) {
     if (type === "answer") {
-      const asked = this.#asked.get(id);
-      this.#asked.delete(id);
-      if (error) asked?.reject(error);
-      else asked?.resolve(value);
-    } else if (type === "event") this.#heard(name, detail, receipt);
+      const call = this.#pending.get(id);
+      this.#pending.delete(id);
+      if (error) call?.reject(error);
+      else call?.resolve(value);
+    } else if (type === "event") this.#listener(name, detail, receipt);
   }
 }

@@ -1,37 +1,37 @@
 // The bytes of a photo that a page shows.
 
-import { fault } from "./espalier-ladder.js";
+import { makeError } from "./espalier-ladder.js";
 
-// Enough for every model; a photo is made smaller before it is read in any case.
-const MOST = 2048;
+// Longest side in pixels: enough for every model, since photos are resized before they are read.
+const MAX_SIDE = 2048;
 
 /**
- * The file where this page may fetch it, which is certain for the place that Espalier itself lies
- * at; else the picture as the browser shows it. A fetch that the policy forbids would be reported to
- * whoever runs the page.
+ * The file of the photo if this page may fetch it, which is certain only for files from Espalier's
+ * own origin; otherwise the image as the browser shows it. Other files are not fetched, because the
+ * browser would report a forbidden fetch to the owner of the page.
  */
 export async function photoOf(url, home) {
-  const mine = url.origin === home.origin || ["data:", "blob:"].includes(url.protocol);
-  if (mine) {
+  const isFetchable = url.origin === home.origin || ["data:", "blob:"].includes(url.protocol);
+  if (isFetchable) {
     try {
       const response = await fetch(url);
       if (response.ok) return await response.blob();
     } catch {
-      // A policy may name folders instead of origins, and allow pictures where it allows no fetch.
+      // A policy may list folders instead of origins, and may allow images but no fetch.
     }
   }
-  return painted(await loaded(url));
+  return toPng(await loadImage(url));
 }
 
-async function loaded(url) {
-  const picture = new Image();
-  if (url.origin !== location.origin && url.protocol.startsWith("http")) picture.crossOrigin = "anonymous";
-  picture.src = url;
+async function loadImage(url) {
+  const image = new Image();
+  if (url.origin !== location.origin && url.protocol.startsWith("http")) image.crossOrigin = "anonymous";
+  image.src = url;
   try {
-    await picture.decode();
-    return picture;
+    await image.decode();
+    return image;
   } catch (error) {
-    throw fault(
+    throw makeError(
       "photo",
       `The photo “${url.pathname.split("/").pop()}” could not be read.`,
       "Whoever runs this page has to put it on the same site, or let other sites read it (Access-Control-Allow-Origin).",
@@ -40,14 +40,14 @@ async function loaded(url) {
   }
 }
 
-/** A picture as PNG, upright as the browser shows it. */
-async function painted(picture) {
-  const scale = Math.min(1, MOST / Math.max(picture.naturalWidth, picture.naturalHeight));
+/** An image as PNG, upright as the browser shows it. */
+async function toPng(image) {
+  const scale = Math.min(1, MAX_SIDE / Math.max(image.naturalWidth, image.naturalHeight));
   const canvas = document.createElement("canvas");
-  canvas.width = Math.max(1, Math.round(picture.naturalWidth * scale));
-  canvas.height = Math.max(1, Math.round(picture.naturalHeight * scale));
+  canvas.width = Math.max(1, Math.round(image.naturalWidth * scale));
+  canvas.height = Math.max(1, Math.round(image.naturalHeight * scale));
   const context = canvas.getContext("2d");
   context.imageSmoothingQuality = "high";
-  context.drawImage(picture, 0, 0, canvas.width, canvas.height);
+  context.drawImage(image, 0, 0, canvas.width, canvas.height);
   return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
 }

@@ -1,5 +1,5 @@
-// An answer drawn: the photo, one sentence, the ladder, the way through the taxonomy. Every word of
-// it comes from the engine; this file decides where it stands.
+// Draws an answer: the photo, one sentence, the ladder and the path in the taxonomy. The texts come
+// from the engine; this file only arranges them.
 
 import { make } from "./espalier-ladder.js";
 
@@ -44,8 +44,8 @@ h2 { font: 500 1.375rem/1.25 var(--_serif); letter-spacing: -.01em; text-wrap: b
 }
 `);
 
-/** The photo: by its address, or painted, since a page's policy may allow no address for a file. */
-function picture({ src, photo, alt }) {
+/** The photo: an image element if it has an address, otherwise a canvas, which every policy allows. */
+function photoBox({ src, photo, alt }) {
   const frame = make("div", { class: "photo", part: "photo" });
   if (src) {
     frame.append(make("img", { src, alt }));
@@ -63,11 +63,11 @@ function picture({ src, photo, alt }) {
   return frame;
 }
 
-const clamp = (value, most) => Math.min(Math.max(value, 0), most);
+const clamp = (value, max) => Math.min(Math.max(value, 0), max);
 
-/** Draws an answer; gives what the element needs of it. */
+/** Draws an answer and returns its view. */
 export function draw(answer) {
-  const { result, told, select, choose, leave } = answer;
+  const { result, narration, select, choose, leave } = answer;
   const { path } = result.taxonomy;
   const sentence = make("h2", { tabindex: -1, part: "sentence" });
   const guess = make("p", { class: "guess" });
@@ -84,17 +84,17 @@ export function draw(answer) {
   const dial = make("input", {
     type: "range",
     min: 0,
-    max: Math.max(told.cuts.length - 1, 0),
+    max: Math.max(narration.cuts.length - 1, 0),
     step: 1,
     "aria-label": "How far down the taxonomy to go",
-    input: () => answer.cut(dial.value),
+    input: () => answer.setLevel(dial.value),
   });
-  const own = make("input", { type: "file", accept: "image/*", class: "unseen", change: () => choose(own.files) });
-  const numbers = `Read in ${Math.round(result.timing_ms.total ?? 0)} ms on the ${result.backend === "webgpu" ? "graphics processor" : "processor"}. The photo was not sent anywhere.`;
+  const fileInput = make("input", { type: "file", accept: "image/*", class: "unseen", change: () => choose(fileInput.files) });
+  const note = `Read in ${Math.round(result.timing_ms.total ?? 0)} ms on the ${result.backend === "webgpu" ? "graphics processor" : "processor"}. The photo was not sent anywhere.`;
   const element = make(
     "div",
     { class: "answer", part: "answer" },
-    picture(answer),
+    photoBox(answer),
     make(
       "div",
       { class: "words", part: "words", tabindex: 0, role: "group", "aria-label": "What the photo shows" },
@@ -107,9 +107,9 @@ export function draw(answer) {
       make(
         "div",
         { class: "foot" },
-        make("label", { class: "button quiet", part: "button" }, own, make("span", {}, "Try your own photo")),
+        make("label", { class: "button quiet", part: "button" }, fileInput, make("span", {}, "Try your own photo")),
         make("button", { type: "button", class: "quiet", part: "button", click: leave }, "Close"),
-        make("p", { class: "note" }, numbers),
+        make("p", { class: "note" }, note),
       ),
     ),
   );
@@ -119,30 +119,30 @@ export function draw(answer) {
     words: "",
     remove: () => element.remove(),
     focus: () => sentence.focus(),
-    /** Cuts the path at a place of the dial: a number from the general end, or where the evidence stops. */
-    cut(level) {
-      const turned = /^\d+$/.test(level ?? "");
-      const cut = told.cuts[clamp(turned ? Number(level) : (told.stop ?? 0), told.cuts.length - 1)];
-      if (!cut) return;
-      const at = cut.place;
-      dial.value = told.cuts.indexOf(cut);
-      dial.setAttribute("aria-valuetext", `${path[at].name}, ${cut.sure}`);
-      sentence.textContent = turned ? cut.sentence : told.sentence;
-      guess.textContent = cut.guess ?? "";
-      guess.hidden = !cut.guess;
-      rungs.forEach((row, place) => {
-        row.classList.toggle("beyond", cut.beyond[place]);
+    /** Sets the dial to a level, counted from the general end; without a number, where the evidence stops. */
+    setLevel(level) {
+      const isNumber = /^\d+$/.test(level ?? "");
+      const stop = narration.cuts[clamp(isNumber ? Number(level) : (narration.stop ?? 0), narration.cuts.length - 1)];
+      if (!stop) return;
+      const index = stop.place;
+      dial.value = narration.cuts.indexOf(stop);
+      dial.setAttribute("aria-valuetext", `${path[index].name}, ${stop.sure}`);
+      sentence.textContent = isNumber ? stop.sentence : narration.sentence;
+      guess.textContent = stop.guess ?? "";
+      guess.hidden = !stop.guess;
+      rungs.forEach((row, i) => {
+        row.classList.toggle("beyond", stop.beyond[i]);
         row.querySelector(".unseen")?.remove();
-        if (cut.beyond[place]) row.append(make("span", { class: "unseen" }, " (a guess)"));
+        if (stop.beyond[i]) row.append(make("span", { class: "unseen" }, " (a guess)"));
       });
-      steps.forEach((step, place) => {
-        step.className = place === at ? "stop" : place > at ? "below" : "";
-        if (place === at) step.setAttribute("aria-current", "step");
+      steps.forEach((step, i) => {
+        step.className = i === index ? "stop" : i > index ? "below" : "";
+        if (i === index) step.setAttribute("aria-current", "step");
         else step.removeAttribute("aria-current");
       });
       view.words = `${sentence.textContent} From general to specific: ${result.ladder.map(({ text }) => text).join("; ")}.`;
     },
-    /** Marks a node of the path, or says where one beside it lies. */
+    /** Marks a node if it is on the path, and shows the sentence about its place. */
     select(place) {
       for (const step of steps) {
         const on = step.dataset.id === place.id;
@@ -150,10 +150,10 @@ export function draw(answer) {
       }
       placed.textContent = place.sentence;
       placed.hidden = false;
-      // It stands near the top. The page itself stays where it is.
+      // The sentence is near the top. The page itself is not scrolled.
       placed.parentElement.scrollTop = 0;
     },
   };
-  view.cut(answer.level);
+  view.setLevel(answer.level);
   return view;
 }

@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 pub use self::measure::Options;
-use self::measure::{DOCUMENT, Work, median, outcome};
+use self::measure::{DOCUMENT, Work, json_output, median};
 use crate::document;
 use crate::golden::python_for;
 use crate::process::{command, run as execute};
@@ -25,9 +25,9 @@ const PEER: &str = "benches/peers/torch_peer.py";
 /// What is compared: label, our key, the peer's key, the peer's name.
 const WORK: [(&str, &str, &str, &str); 3] = [
     ("training", "train", "train", "PyTorch"),
-    ("inference, picture tower", "infer", "infer", "PyTorch"),
+    ("inference, image encoder", "infer", "infer", "PyTorch"),
     (
-        "inference, picture tower",
+        "inference, image encoder",
         "infer",
         "infer_onnx",
         "ONNX Runtime",
@@ -50,25 +50,25 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     if options.rounds == 0 {
         bail!("--rounds must be at least 1");
     }
-    let wanted = |work: Work| options.only.is_none_or(|only| only == work);
-    let keep = |name: &str, text: String| {
+    let is_selected = |work: Work| options.only.is_none_or(|only| only == work);
+    let report = |name: &str, text: String| {
         println!("{text}");
         if options.write {
-            document::keep(root, DOCUMENT, name, &text)?;
+            document::insert(root, DOCUMENT, name, &text)?;
         }
         Ok::<_, anyhow::Error>(())
     };
-    if wanted(Work::Towers) {
-        keep("bench", towers(root, options)?)?;
+    if is_selected(Work::Encoders) {
+        report("bench", encoders(root, options)?)?;
     }
-    if wanted(Work::Retrieval) {
-        keep("bench --only retrieval", retrieval::run(root, options)?)?;
+    if is_selected(Work::Retrieval) {
+        report("bench --only retrieval", retrieval::run(root, options)?)?;
     }
     Ok(())
 }
 
 /// Runs our program and PyTorch in turn; returns the text for the document.
-fn towers(root: &Path, options: &Options) -> Result<String> {
+fn encoders(root: &Path, options: &Options) -> Result<String> {
     execute(
         throughput(root)
             .args(["--", "--help"])
@@ -103,7 +103,7 @@ fn towers(root: &Path, options: &Options) -> Result<String> {
     let sections = measure(throughput(root).args(["--", "--sections"]), options)?;
     Ok(format!(
         "{}\n{}\n{}",
-        circumstances(root, options, &rounds),
+        settings(root, options, &rounds),
         comparison(&rounds),
         parts(&sections["sections"])
     ))
@@ -143,7 +143,7 @@ fn measure(program: &mut Command, options: &Options) -> Result<Value> {
     program.args(["--train-steps", &count(options.train_steps)]);
     program.args(["--infer-batches", &count(options.infer_batches)]);
     program.args(["--threads", &count(options.threads)]);
-    outcome(program)
+    json_output(program)
 }
 
 /// The figures side by side, as a Markdown table.
@@ -152,7 +152,7 @@ fn comparison(rounds: &Rounds) -> String {
         "| work | Espalier | peer | ratio (rounds) | ratio per processor second |\n\
          |---|--:|--:|--:|--:|\n",
     );
-    for (words, ours, theirs, name) in WORK {
+    for (work, ours, theirs, name) in WORK {
         let (a, b) = (figures(&rounds.ours, ours), figures(&rounds.theirs, theirs));
         let peer = rounds
             .theirs
@@ -162,21 +162,21 @@ fn comparison(rounds: &Rounds) -> String {
             let why = why.lines().next().unwrap_or_default();
             let _ = writeln!(
                 table,
-                "| {words} | {} | {name}: {why} | – | – |",
-                shown(&a.rate)
+                "| {work} | {} | {name}: {why} | – | – |",
+                median_rate(&a.rate)
             );
             continue;
         }
         let ratios: Vec<f64> = a.rate.iter().zip(&b.rate).map(|(a, b)| a / b).collect();
-        let each: Vec<String> = ratios.iter().map(|r| format!("{r:.2}")).collect();
+        let per_round: Vec<String> = ratios.iter().map(|r| format!("{r:.2}")).collect();
         let cpu: Vec<f64> = a.cpu.iter().zip(&b.cpu).map(|(a, b)| b / a).collect();
         let _ = writeln!(
             table,
-            "| {words} | {} | {name}: {} | **{:.2}** ({}) | {} |",
-            shown(&a.rate),
-            shown(&b.rate),
+            "| {work} | {} | {name}: {} | **{:.2}** ({}) | {} |",
+            median_rate(&a.rate),
+            median_rate(&b.rate),
             median(&ratios),
-            each.join(", "),
+            per_round.join(", "),
             if cpu.is_empty() {
                 "–".to_owned()
             } else {
@@ -207,7 +207,7 @@ fn figures(rounds: &[Value], key: &str) -> Figures {
     }
 }
 
-fn shown(rates: &[f64]) -> String {
+fn median_rate(rates: &[f64]) -> String {
     format!("{:.1} pictures/s", median(rates))
 }
 
@@ -229,8 +229,8 @@ fn parts(sections: &Value) -> String {
 }
 
 /// Machine, source and command of the measurement.
-fn circumstances(root: &Path, options: &Options, rounds: &Rounds) -> String {
-    let busy: Vec<String> = rounds
+fn settings(root: &Path, options: &Options, rounds: &Rounds) -> String {
+    let loads: Vec<String> = rounds
         .load
         .iter()
         .map(|load| format!("{load:.1}"))
@@ -245,10 +245,10 @@ fn circumstances(root: &Path, options: &Options, rounds: &Rounds) -> String {
          - Command: `cargo xtask bench --rounds {} --threads {} --train-steps {} \
          --infer-batches {}`\n",
         document::machine(),
-        if busy.is_empty() {
-            "not known".to_owned()
+        if loads.is_empty() {
+            "unknown".to_owned()
         } else {
-            busy.join(", ")
+            loads.join(", ")
         },
         document::source(root, DOCUMENT),
         first(&rounds.ours),
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_a_step_come_with_their_shares_and_their_sum() {
+    fn the_parts_of_a_step_have_shares_and_a_sum() {
         let table = parts(&json!([
             { "part": "forward", "milliseconds": 30.0 },
             { "part": "backward", "milliseconds": 90.0 },

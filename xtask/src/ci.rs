@@ -16,9 +16,9 @@ use crate::{paths, sizes, test_run, wire};
 pub enum Step {
     /// Formatting
     Fmt,
-    /// Spelling, where `typos` is installed
+    /// Spelling, if `typos` is installed
     Typos,
-    /// Licences, sources and advisories, where `cargo-deny` is installed
+    /// Licences, sources and advisories, if `cargo-deny` is installed
     Deny,
     /// Lints of everything that runs natively
     Clippy,
@@ -40,16 +40,16 @@ pub struct Options {
     /// Run only this step (may be given several times)
     #[arg(long, value_enum, value_name = "STEP")]
     pub only: Vec<Step>,
-    /// Leave this step out (may be given several times)
+    /// Skip this step (may be given several times)
     #[arg(long, value_enum, value_name = "STEP")]
     pub skip: Vec<Step>,
-    /// Go on after a failed step
+    /// Continue after a failed step
     #[arg(long)]
     pub keep_going: bool,
-    /// Also compile the trainer with its GPU backends, which takes long
+    /// Also compile the trainer with its GPU backends, which takes a long time
     #[arg(long)]
     pub gpu_checks: bool,
-    /// Leave out the tests in Chromium
+    /// Skip the tests in Chromium
     #[arg(long)]
     pub no_browser: bool,
 }
@@ -116,12 +116,16 @@ fn name(step: Step) -> String {
 
 fn print(table: &[(Step, Outcome, Duration)]) {
     for (step, outcome, time) in table {
-        let told = match outcome {
+        let result = match outcome {
             Outcome::Passed => "passed".to_owned(),
             Outcome::Skipped(why) => format!("skipped: {why}"),
             Outcome::Failed => "FAILED".to_owned(),
         };
-        println!("{:<12} {:>7.1} s  {told}", name(*step), time.as_secs_f64());
+        println!(
+            "{:<12} {:>7.1} s  {result}",
+            name(*step),
+            time.as_secs_f64()
+        );
     }
 }
 
@@ -209,8 +213,8 @@ fn optional(root: &Path, program: &str, args: &[&str], needs: &str) -> Result<Ou
 /// Checks licences and sources from the repository alone. Advisories need the network; an
 /// unreachable database is not a failure.
 fn deny(root: &Path) -> Result<Outcome> {
-    let here = ["deny", "check", "bans", "licenses", "sources"];
-    let outcome = optional(root, "cargo", &here, "cargo-deny")?;
+    let offline = ["deny", "check", "bans", "licenses", "sources"];
+    let outcome = optional(root, "cargo", &offline, "cargo-deny")?;
     if matches!(outcome, Outcome::Skipped(_)) {
         return Ok(outcome);
     }
@@ -222,7 +226,7 @@ fn deny(root: &Path) -> Result<Outcome> {
                 .contains("failed to fetch advisory database") =>
         {
             Ok(Outcome::Skipped(
-                "advisories only: their database cannot be reached".to_owned(),
+                "advisories only: their database is not available".to_owned(),
             ))
         }
         result => result.map(|_| Outcome::Passed),
@@ -275,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_chosen_and_left_out_by_name() {
+    fn steps_are_chosen_and_skipped_by_name() {
         let options = Options {
             gpu_checks: true,
             skip: vec![Step::Test],
@@ -290,19 +294,19 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_missing_is_skipped_with_the_way_to_get_it() {
+    fn a_missing_program_is_skipped_with_advice_on_installing_it() {
         let outcome = optional(Path::new("."), "none", &[], "no-such-checker");
         assert!(matches!(outcome, Ok(Outcome::Skipped(why)) if why.contains("setup --docs")));
     }
 
     #[test]
-    fn leaving_everything_out_is_an_error() {
+    fn skipping_every_step_is_an_error() {
         let options = Options {
             only: vec![Step::Fmt],
             skip: vec![Step::Fmt],
             ..Options::default()
         };
-        let told = run(Path::new("."), &options).map_err(|e| e.to_string());
-        assert_eq!(told, Err("nothing was checked".to_owned()));
+        let error = run(Path::new("."), &options).map_err(|e| e.to_string());
+        assert_eq!(error, Err("nothing was checked".to_owned()));
     }
 }

@@ -48,22 +48,22 @@ pub fn source(root: &Path, document: &str) -> String {
     )
 }
 
-/// Puts the tables of `cargo xtask NAME` between the two marks of a document.
+/// Inserts the tables of `cargo xtask NAME` between the two markers of a document.
 ///
 /// # Errors
-/// When the document cannot be read or written, or lacks the marks.
-pub fn keep(root: &Path, document: &str, name: &str, tables: &str) -> Result<()> {
+/// When the document cannot be read or written, or lacks the markers.
+pub fn insert(root: &Path, document: &str, name: &str, tables: &str) -> Result<()> {
     let path = root.join(document);
     let old = std::fs::read_to_string(&path).with_context(|| format!("cannot read {document}"))?;
     let begin = begin(name);
-    let new = between(&old, &begin, tables)
+    let new = replace_between(&old, &begin, tables)
         .with_context(|| format!("{document} lacks the lines {begin} and {END}"))?;
     std::fs::write(&path, new).with_context(|| format!("cannot write {document}"))?;
     eprintln!("wrote {document}");
     Ok(())
 }
 
-fn between(document: &str, begin: &str, tables: &str) -> Option<String> {
+fn replace_between(document: &str, begin: &str, tables: &str) -> Option<String> {
     let (before, rest) = document.split_once(begin)?;
     let (_, after) = rest.split_once(END)?;
     Some(format!(
@@ -78,12 +78,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_replace_what_stands_between_the_marks_and_nothing_else() {
+    fn only_the_text_between_the_markers_is_replaced() {
         let begin = begin("bench");
         let document = format!("# Bench\n\n{begin}\nold\n{END}\n\nmore\n");
-        let new = between(&document, &begin, "new\n").unwrap();
+        let new = replace_between(&document, &begin, "new\n").unwrap();
         assert_eq!(new, format!("# Bench\n\n{begin}\n\nnew\n\n{END}\n\nmore\n"));
-        assert_eq!(between(&new, &begin, "new").unwrap(), new);
-        assert_eq!(between("no marks", &begin, "new"), None);
+        assert_eq!(replace_between(&new, &begin, "new").unwrap(), new);
+        assert_eq!(replace_between("no marks", &begin, "new"), None);
     }
 }

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn engines_are_listed_with_their_sizes_and_lie_where_the_list_says() {
+    fn engines_are_listed_with_their_sizes_and_their_folder() {
         let dist = tempfile::tempdir().unwrap();
         let list = built(dist.path(), 1);
         assert_eq!(list["worker_cpu"]["bytes"], 300);

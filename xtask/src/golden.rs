@@ -30,17 +30,17 @@ pub fn run_all(root: &Path, check: bool) -> Result<()> {
     for script in &scripts {
         let output = tempfile::tempdir().context("cannot make a temporary folder")?;
         for file in generate(script, output.path())? {
-            let kept = folder.join(file.strip_prefix(output.path())?);
+            let stored = folder.join(file.strip_prefix(output.path())?);
             if check {
-                differences.extend(compare_files(&file, &kept)?);
+                differences.extend(compare_files(&file, &stored)?);
             } else {
-                keep(&file, &kept)?;
+                store(&file, &stored)?;
             }
         }
     }
     if !differences.is_empty() {
         bail!(
-            "generated and kept values differ:\n  {}",
+            "generated and stored values differ:\n  {}",
             differences.join("\n  ")
         );
     }
@@ -52,12 +52,12 @@ pub fn run_all(root: &Path, check: bool) -> Result<()> {
     Ok(())
 }
 
-fn keep(new: &Path, kept: &Path) -> Result<()> {
-    if let Some(folder) = kept.parent() {
+fn store(new: &Path, stored: &Path) -> Result<()> {
+    if let Some(folder) = stored.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    std::fs::copy(new, kept).with_context(|| format!("cannot write {}", kept.display()))?;
-    println!("wrote {}", kept.display());
+    std::fs::copy(new, stored).with_context(|| format!("cannot write {}", stored.display()))?;
+    println!("wrote {}", stored.display());
     Ok(())
 }
 
@@ -107,7 +107,7 @@ fn generate(script: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
     std::fs::remove_file(&copy)?;
     let files = files_below(folder)?;
     if files.is_empty() {
-        bail!("{} wrote no file beside itself", script.display());
+        bail!("{} wrote no file next to itself", script.display());
     }
     Ok(files)
 }
@@ -181,16 +181,16 @@ fn environment(dependencies: &[String]) -> Result<PathBuf> {
 }
 
 /// The first difference between a generated and a stored file; `None` if they agree.
-fn compare_files(new: &Path, kept: &Path) -> Result<Option<String>> {
-    let Ok(old) = std::fs::read(kept) else {
-        return Ok(Some(format!("{} is not kept", kept.display())));
+fn compare_files(new: &Path, stored: &Path) -> Result<Option<String>> {
+    let Ok(old) = std::fs::read(stored) else {
+        return Ok(Some(format!("{} is not stored", stored.display())));
     };
     let new = std::fs::read(new)?;
-    let difference = match kept.extension().and_then(|e| e.to_str()) {
+    let difference = match stored.extension().and_then(|e| e.to_str()) {
         Some("json") => {
             let json = |bytes: &[u8]| -> Result<Value> {
                 serde_json::from_slice(bytes)
-                    .with_context(|| format!("{} is not valid JSON", kept.display()))
+                    .with_context(|| format!("{} is not valid JSON", stored.display()))
             };
             difference(&json(&new)?, &json(&old)?, "")
         }
@@ -200,11 +200,11 @@ fn compare_files(new: &Path, kept: &Path) -> Result<Option<String>> {
         ),
         _ => (new != old).then(|| ": the bytes differ".to_owned()),
     };
-    Ok(difference.map(|text| format!("{}{text}", kept.display())))
+    Ok(difference.map(|text| format!("{}{text}", stored.display())))
 }
 
 /// The first line that differs. Comments are ignored, because they name library versions.
-fn line_difference(new: &str, kept: &str) -> Option<String> {
+fn line_difference(new: &str, stored: &str) -> Option<String> {
     let lines = |text: &str| -> Vec<(usize, String)> {
         let numbered = text
             .lines()
@@ -212,25 +212,25 @@ fn line_difference(new: &str, kept: &str) -> Option<String> {
             .filter(|(_, line)| !line.starts_with('#'));
         numbered.map(|(i, line)| (i + 1, line.to_owned())).collect()
     };
-    let (new, kept) = (lines(new), lines(kept));
-    if new.len() != kept.len() {
+    let (new, stored) = (lines(new), lines(stored));
+    if new.len() != stored.len() {
         return Some(format!(
-            ": generated {} lines, kept {}",
+            ": generated {} lines, stored {}",
             new.len(),
-            kept.len()
+            stored.len()
         ));
     }
-    let odd = new.iter().zip(&kept).find(|((_, a), (_, b))| a != b)?;
-    Some(format!(":{}: the line differs", odd.1.0))
+    let differing = new.iter().zip(&stored).find(|((_, a), (_, b))| a != b)?;
+    Some(format!(":{}: the line differs", differing.1.0))
 }
 
 /// The first place where two documents differ by more than [`TOLERANCE`].
-fn difference(new: &Value, kept: &Value, path: &str) -> Option<String> {
-    match (new, kept) {
+fn difference(new: &Value, stored: &Value, path: &str) -> Option<String> {
+    match (new, stored) {
         (Value::Object(a), Value::Object(b)) => {
-            let odd = a.keys().find(|k| !b.contains_key(*k));
-            if let Some(key) = odd.or_else(|| b.keys().find(|k| !a.contains_key(*k))) {
-                return Some(format!("{path}.{key} is only in one of both"));
+            let missing = a.keys().find(|k| !b.contains_key(*k));
+            if let Some(key) = missing.or_else(|| b.keys().find(|k| !a.contains_key(*k))) {
+                return Some(format!("{path}.{key} is only in one of the two"));
             }
             a.iter()
                 .find_map(|(k, v)| difference(v, b.get(k)?, &format!("{path}.{k}")))
@@ -243,10 +243,10 @@ fn difference(new: &Value, kept: &Value, path: &str) -> Option<String> {
         (Value::Number(a), Value::Number(b)) => {
             let (x, y) = (a.as_f64()?, b.as_f64()?);
             let close = (x - y).abs() <= TOLERANCE * x.abs().max(y.abs()).max(1.0);
-            (!close).then(|| format!("{path}: generated {a}, kept {b}"))
+            (!close).then(|| format!("{path}: generated {a}, stored {b}"))
         }
-        _ if new == kept => None,
-        _ => Some(format!("{path}: generated {new}, kept {kept}")),
+        _ if new == stored => None,
+        _ => Some(format!("{path}: generated {new}, stored {stored}")),
     }
 }
 
@@ -266,50 +266,50 @@ mod tests {
     }
 
     #[test]
-    fn rounding_is_no_difference_and_a_wrong_value_is_named_by_its_place() {
-        let kept = json!({"a": [1.0, {"d": 0.781531376175}], "name": "x"});
+    fn rounding_is_tolerated_and_a_wrong_value_is_named_by_its_path() {
+        let stored = json!({"a": [1.0, {"d": 0.781531376175}], "name": "x"});
         let rounded = json!({"a": [1.0, {"d": 0.781531376175 + 1e-12}], "name": "x"});
-        assert_eq!(difference(&rounded, &kept, ""), None);
+        assert_eq!(difference(&rounded, &stored, ""), None);
         let wrong = json!({"a": [1.0, {"d": 0.7815}], "name": "x"});
-        let told = difference(&wrong, &kept, "").unwrap();
+        let message = difference(&wrong, &stored, "").unwrap();
         assert!(
-            told.starts_with(".a[1].d: generated 0.7815, kept"),
-            "{told}"
+            message.starts_with(".a[1].d: generated 0.7815, stored"),
+            "{message}"
         );
     }
 
     #[test]
     fn a_missing_key_a_short_list_and_another_text_differ() {
-        for (new, kept) in [
+        for (new, stored) in [
             (json!({"a": 1}), json!({"a": 1, "b": 2})),
             (json!([1, 2]), json!([1])),
             (json!("x"), json!("y")),
             (json!(1), json!("1")),
         ] {
-            assert!(difference(&new, &kept, "").is_some(), "{new} {kept}");
+            assert!(difference(&new, &stored, "").is_some(), "{new} {stored}");
         }
     }
 
     #[test]
     fn tables_are_compared_by_line_without_their_comments() {
-        let kept = "# written with 1.0\na\tb\n1\t2\n";
+        let stored = "# written with 1.0\na\tb\n1\t2\n";
         assert_eq!(
-            line_difference("# written with 2.0\na\tb\n1\t2\n", kept),
+            line_difference("# written with 2.0\na\tb\n1\t2\n", stored),
             None
         );
         assert_eq!(
-            line_difference("a\tb\n1\t3\n", kept).unwrap(),
+            line_difference("a\tb\n1\t3\n", stored).unwrap(),
             ":3: the line differs"
         );
         assert!(
-            line_difference("a\tb\n", kept)
+            line_difference("a\tb\n", stored)
                 .unwrap()
-                .contains("generated 1 lines, kept 2")
+                .contains("generated 1 lines, stored 2")
         );
     }
 
     #[test]
-    fn a_script_writes_beside_its_copy_and_leaves_nothing_else() {
+    fn a_script_writes_next_to_its_copy_and_leaves_nothing_else() {
         if on_path("uv").or_else(|| on_path("python3")).is_none() {
             eprintln!("skipped: neither uv nor python3 is installed");
             return;
@@ -327,14 +327,14 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_kept_is_a_difference() {
+    fn a_file_that_is_not_stored_is_a_difference() {
         let dir = tempfile::tempdir().unwrap();
         let new = dir.path().join("new.json");
         std::fs::write(&new, "[1]").unwrap();
-        let told = compare_files(&new, &dir.path().join("kept.json"))
+        let message = compare_files(&new, &dir.path().join("kept.json"))
             .unwrap()
             .unwrap();
-        assert!(told.ends_with("kept.json is not kept"), "{told}");
+        assert!(message.ends_with("kept.json is not stored"), "{message}");
         assert_eq!(compare_files(&new, &new).unwrap(), None);
     }
 }

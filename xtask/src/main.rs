@@ -18,7 +18,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Install what is missing; quick and silent where nothing is
+    /// Install what is missing; quick and silent if nothing is
     Setup {
         /// The wasm32 target, wasm-bindgen, trunk and wasm-opt
         #[arg(long)]
@@ -26,10 +26,10 @@ enum Command {
         /// Chromium and chromedriver
         #[arg(long)]
         browser: bool,
-        /// typos and cargo-deny, which `ci` skips where they are missing
+        /// typos and cargo-deny, which `ci` skips if they are missing
         #[arg(long)]
         docs: bool,
-        /// Use Debian's toolchain for wasm32 even where rustup's works
+        /// Use Debian's toolchain for wasm32 even if rustup's works
         #[arg(long, hide = true)]
         debian_wasm: bool,
     },
@@ -50,15 +50,15 @@ enum Command {
     },
     /// Install what the tests need and run all of them
     Test {
-        /// Leave out the tests in Chromium
+        /// Skip the tests in Chromium
         #[arg(long)]
         no_browser: bool,
     },
     /// Run the checks of a change, cheapest first
     Ci(ci::Options),
-    /// Generate the reference values below tests/golden anew
+    /// Generate the reference values below tests/golden again
     Golden {
-        /// Only compare them with those that are kept
+        /// Only compare them with the stored ones
         #[arg(long)]
         check: bool,
     },
@@ -67,7 +67,7 @@ enum Command {
         /// Folder of the bundle
         bundle: PathBuf,
     },
-    /// Measure training and inference on the CPU beside PyTorch
+    /// Compare training and inference on the CPU with PyTorch
     Bench(bench::Options),
     /// Train methods from the same start and compare them over several seeds
     Study(Box<study::Options>),
@@ -139,12 +139,12 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_grammar_is_consistent() {
+    fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
     }
 
     #[test]
-    fn the_demo_is_served_at_port_8080_unless_told_otherwise() {
+    fn the_demo_is_served_at_port_8080_by_default() {
         let cli = Cli::parse_from(["cargo xtask", "demo"]);
         assert!(matches!(
             cli.command,

@@ -12,11 +12,11 @@ use crate::{digest, engines};
 const WORKER: &str = "sw.js";
 
 /// The line of the service worker that a build replaces.
-const PLACE: &str = "const BUILD = { version: \"\", shell: [] };";
+const PLACEHOLDER: &str = "const BUILD = { version: \"\", shell: [] };";
 
 /// Names excluded from the list, because they are not needed to open the page or are cached by the
 /// worker that uses them. The widget and its demo belong to other sites.
-const LEFT_OUT: [&str; 4] = ["demo", "models", "widget", WORKER];
+const EXCLUDED: [&str; 4] = ["demo", "models", "widget", WORKER];
 
 /// Manifest of the default model, which the service worker caches as well.
 const MODEL: &str = "models/default/manifest.json";
@@ -29,8 +29,8 @@ pub fn list(dist: &Path) -> Result<()> {
     let path = dist.join(WORKER);
     let script =
         fs::read_to_string(&path).with_context(|| format!("{} was not built", path.display()))?;
-    if !script.contains(PLACE) {
-        bail!("{}: expected the line `{PLACE}`", path.display());
+    if !script.contains(PLACEHOLDER) {
+        bail!("{}: expected the line `{PLACEHOLDER}`", path.display());
     }
     let mut shell = Vec::new();
     collect(dist, dist, &mut shell)?;
@@ -43,13 +43,13 @@ pub fn list(dist: &Path) -> Result<()> {
         .map(|name| Ok(fs::read(dist.join(name))?))
         .collect::<Result<Vec<_>>>()?;
     let build = json!({ "version": digest::short(&contents), "shell": shell });
-    let filled = script.replace(PLACE, &format!("const BUILD = {build:#};"));
+    let filled = script.replace(PLACEHOLDER, &format!("const BUILD = {build:#};"));
     fs::write(&path, filled).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Collects the files needed to open the page, relative to `dist`. Includes the scripts of the
 /// engines but not their `.wasm` files: a visitor needs at most one of these.
-fn collect(dist: &Path, folder: &Path, found: &mut Vec<String>) -> Result<()> {
+fn collect(dist: &Path, folder: &Path, files: &mut Vec<String>) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let path: PathBuf = entry?.path();
         let name = path
@@ -58,11 +58,11 @@ fn collect(dist: &Path, folder: &Path, found: &mut Vec<String>) -> Result<()> {
             .to_string_lossy()
             .into_owned();
         let top = folder == dist;
-        if name.starts_with('.') || (top && LEFT_OUT.contains(&name.as_str())) {
+        if name.starts_with('.') || (top && EXCLUDED.contains(&name.as_str())) {
             continue;
         }
         if path.is_dir() {
-            collect(dist, &path, found)?;
+            collect(dist, &path, files)?;
             continue;
         }
         let engine = folder
@@ -76,7 +76,7 @@ fn collect(dist: &Path, folder: &Path, found: &mut Vec<String>) -> Result<()> {
             .strip_prefix(dist)?
             .to_string_lossy()
             .replace('\\', "/");
-        found.push(relative);
+        files.push(relative);
     }
     Ok(())
 }
@@ -91,7 +91,7 @@ const HASH: &str = "sha384-of-the-widget";
 ///
 /// # Errors
 /// Fails if the widget or the demo was not built.
-pub fn seal(dist: &Path) -> Result<()> {
+pub fn write_widget_hash(dist: &Path) -> Result<()> {
     let read =
         |name: &str| fs::read(dist.join(name)).with_context(|| format!("{name} was not built"));
     let hash = digest::integrity(&read(WIDGET)?);
@@ -130,12 +130,16 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, content).unwrap();
         }
-        fs::write(dist.path().join(WORKER), format!("// worker\n{PLACE}\n")).unwrap();
+        fs::write(
+            dist.path().join(WORKER),
+            format!("// worker\n{PLACEHOLDER}\n"),
+        )
+        .unwrap();
         dist
     }
 
     #[test]
-    fn the_service_worker_lists_what_opens_the_page_and_changes_with_it() {
+    fn the_service_worker_lists_the_files_of_the_page_and_changes_with_them() {
         let first = dist();
         list(first.path()).unwrap();
         let script = fs::read_to_string(first.path().join(WORKER)).unwrap();
@@ -163,9 +167,9 @@ mod tests {
     #[test]
     fn the_demo_names_the_widget_by_its_hash() {
         let dist = dist();
-        seal(dist.path()).unwrap();
+        write_widget_hash(dist.path()).unwrap();
         let demo = fs::read_to_string(dist.path().join("demo/index.html")).unwrap();
         assert!(demo.contains(&digest::integrity(b"abc")), "{demo}");
-        assert!(seal(dist.path()).is_err(), "filled in twice");
+        assert!(write_widget_hash(dist.path()).is_err(), "filled in twice");
     }
 }

@@ -19,7 +19,7 @@ pub const BUNDLE: &str = "ESPALIER_COST_BUNDLE";
 pub fn run(root: &Path, bundle: &Path) -> Result<()> {
     let folder: PathBuf = bundle
         .canonicalize()
-        .with_context(|| format!("{}: there is nothing", bundle.display()))?;
+        .with_context(|| format!("{} does not exist", bundle.display()))?;
     if !folder.join("manifest.json").is_file() {
         bail!(
             "{}: expected a bundle, a folder with a manifest.json; `trainer export` writes one",
@@ -40,11 +40,11 @@ pub fn run(root: &Path, bundle: &Path) -> Result<()> {
         .env("CHROMEDRIVER", &browser.chromedriver)
         .current_dir(root);
     match &firefox {
-        Ok(found) => {
-            cargo.env("FIREFOX", &found.firefox);
-            cargo.env("GECKODRIVER", &found.geckodriver);
+        Ok(installed) => {
+            cargo.env("FIREFOX", &installed.firefox);
+            cargo.env("GECKODRIVER", &installed.geckodriver);
         }
-        Err(error) => eprintln!("Firefox is left out: {error:#}"),
+        Err(error) => eprintln!("Firefox is skipped: {error:#}"),
     }
     let status = stream(&mut cargo, |_| ())?;
     if !status.success() {

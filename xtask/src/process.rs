@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_past_its_limit_is_ended_and_named() {
+    fn a_command_past_its_limit_is_killed_and_named() {
         let start = Instant::now();
         let mut c = command("sleep");
         let message = run_within(c.arg("20"), Duration::from_millis(150))
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_is_handed_over_even_where_it_is_not_utf8() {
+    fn every_line_is_passed_on_even_if_it_is_not_utf8() {
         let mut lines = Vec::new();
         let mut c = command("printf");
         c.arg(r"one\n\377two\nthree");
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_in_front_of_the_path_are_found_first() {
+    fn prepended_folders_are_searched_first() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("sh"), "").unwrap();
         let path = prepend(&[dir.path()], OsStr::new("/usr/bin:/bin")).unwrap();

@@ -96,12 +96,12 @@ impl Drop for Server {
 
 fn app(folder: &Path) -> Router {
     // Weights and images do not compress; everything else is text or wasm.
-    let worth_it = SizeAbove::new(512)
+    let is_compressible = SizeAbove::new(512)
         .and(NotForContentType::new("application/octet-stream"))
         .and(NotForContentType::IMAGES);
     let zip = CompressionLayer::new()
         .quality(CompressionLevel::Fastest)
-        .compress_when(worth_it);
+        .compress_when(is_compressible);
     let header = SetResponseHeaderLayer::overriding;
     Router::new()
         .fallback_service(ServeDir::new(folder))
@@ -131,10 +131,10 @@ pub fn check_port(port: u16) -> Result<()> {
 
 fn busy(port: u16, error: &io::Error) -> anyhow::Error {
     if error.kind() == io::ErrorKind::AddrInUse {
-        let other = port.checked_add(1).unwrap_or(8080);
+        let next = port.checked_add(1).unwrap_or(8080);
         anyhow!(
             "port {port} is already in use: stop the program that listens there, \
-             or choose another port with `--port {other}`"
+             or choose another port with `--port {next}`"
         )
     } else {
         anyhow!("cannot listen on port {port}: {error}; choose another with `--port`")
@@ -164,7 +164,7 @@ mod tests {
     }
 
     /// Head and body of one response.
-    fn ask(server: &Server, path: &str, extra: &str) -> (String, Vec<u8>) {
+    fn get(server: &Server, path: &str, extra: &str) -> (String, Vec<u8>) {
         let mut socket = TcpStream::connect(server.addr()).unwrap();
         socket
             .set_read_timeout(Some(Duration::from_secs(20)))
@@ -182,14 +182,14 @@ mod tests {
     }
 
     #[test]
-    fn files_come_with_their_types_and_are_asked_for_anew() {
+    fn files_have_content_types_and_are_revalidated() {
         let (_dir, server) = site();
-        let (head, body) = ask(&server, "/?x=1", "");
+        let (head, body) = get(&server, "/?x=1", "");
         assert!(head.starts_with("http/1.1 200"), "{head}");
         assert!(head.contains("content-type: text/html"), "{head}");
         assert!(head.contains("cache-control: no-cache"), "{head}");
         assert_eq!(body.len(), 1500);
-        let (head, _) = ask(&server, "/app_bg.wasm", "");
+        let (head, _) = get(&server, "/app_bg.wasm", "");
         assert!(head.contains("content-type: application/wasm"), "{head}");
     }
 
@@ -197,20 +197,20 @@ mod tests {
     fn programs_are_compressed_and_weights_are_not() {
         let (_dir, server) = site();
         let zip = "Accept-Encoding: gzip\r\n";
-        let (head, body) = ask(&server, "/app_bg.wasm", zip);
+        let (head, body) = get(&server, "/app_bg.wasm", zip);
         assert!(head.contains("content-encoding: gzip"), "{head}");
         assert!(body.len() < 1000);
-        let (head, body) = ask(&server, "/models/image.safetensors", zip);
+        let (head, body) = get(&server, "/models/image.safetensors", zip);
         assert!(!head.contains("content-encoding"), "{head}");
         assert!(head.contains("content-length: 1000"), "{head}");
         assert_eq!(body.len(), 1000);
     }
 
     #[test]
-    fn a_broken_download_can_go_on_where_it_stopped() {
+    fn a_broken_download_can_be_resumed() {
         let (_dir, server) = site();
         let range = "Range: bytes=990-\r\nAccept-Encoding: gzip\r\n";
-        let (head, body) = ask(&server, "/models/image.safetensors", range);
+        let (head, body) = get(&server, "/models/image.safetensors", range);
         assert!(head.starts_with("http/1.1 206"), "{head}");
         assert!(head.contains("content-range: bytes 990-999/1000"), "{head}");
         assert_eq!(body, [7; 10]);
@@ -225,7 +225,7 @@ mod tests {
             "/models/..%2f..%2fsecret.txt",
             "/no",
         ] {
-            let (head, body) = ask(&server, path, "");
+            let (head, body) = get(&server, path, "");
             assert!(head.starts_with("http/1.1 404"), "{path}: {head}");
             assert!(!body.windows(6).any(|w| w == b"secret"), "{path}");
         }
@@ -262,9 +262,9 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_named() {
+    fn a_missing_folder_is_named() {
         let Err(error) = Server::start(Path::new("/no/such/folder"), 0) else {
-            panic!("served a folder that is not there");
+            panic!("served a missing folder");
         };
         assert!(error.to_string().contains("/no/such/folder"), "{error}");
     }

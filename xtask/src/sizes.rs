@@ -22,7 +22,7 @@ const BUDGETS: [(&str, u64); 3] = [
 struct Program {
     name: String,
     raw: u64,
-    zipped: u64,
+    compressed: u64,
 }
 
 /// Prints the size of every `.wasm` file below `dist` and, with `enforce`, compares it with its
@@ -43,10 +43,10 @@ pub fn check(dist: &Path, enforce: bool) -> Result<()> {
             "{:<36} {:>10} {:>10} {budget:>10}",
             p.name,
             p.raw / 1000,
-            p.zipped / 1000
+            p.compressed / 1000
         );
     }
-    match complaints(&programs) {
+    match violations(&programs) {
         text if enforce && !text.is_empty() => bail!("size budgets:{text}"),
         _ => Ok(()),
     }
@@ -75,7 +75,7 @@ fn measure(dist: &Path) -> Result<Vec<Program>> {
             Ok(Program {
                 name,
                 raw: bytes.len() as u64,
-                zipped: encoder.finish()?.len() as u64,
+                compressed: encoder.finish()?.len() as u64,
             })
         })
         .collect()
@@ -100,16 +100,19 @@ fn budget(name: &str) -> Option<u64> {
         .map(|&(_, kb)| kb)
 }
 
-fn complaints(programs: &[Program]) -> String {
+fn violations(programs: &[Program]) -> String {
     let mut text = String::new();
-    for Program { name, zipped, .. } in programs {
+    for Program {
+        name, compressed, ..
+    } in programs
+    {
         match budget(name) {
             None => write!(text, "\n  {name} has no budget; give it one in BUDGETS"),
-            Some(kb) if *zipped > kb * 1000 => {
+            Some(kb) if *compressed > kb * 1000 => {
                 write!(
                     text,
                     "\n  {name} is {} kB after gzip, its budget is {kb} kB",
-                    zipped / 1000
+                    compressed / 1000
                 )
             }
             Some(_) => Ok(()),
@@ -129,11 +132,11 @@ fn complaints(programs: &[Program]) -> String {
 mod tests {
     use super::*;
 
-    fn program(name: &str, zipped: u64) -> Program {
+    fn program(name: &str, compressed: u64) -> Program {
         Program {
             name: name.to_owned(),
-            raw: 2 * zipped,
-            zipped,
+            raw: 2 * compressed,
+            compressed,
         }
     }
 
@@ -145,13 +148,13 @@ mod tests {
     }
 
     #[test]
-    fn programs_within_their_budgets_are_no_complaint() {
-        assert_eq!(complaints(&all(0)), "");
+    fn programs_within_their_budgets_are_no_violation() {
+        assert_eq!(violations(&all(0)), "");
     }
 
     #[test]
     fn a_program_over_its_budget_is_named_with_both_numbers() {
-        let text = complaints(&all(1000));
+        let text = violations(&all(1000));
         for (start, kb) in BUDGETS {
             let over = format!("{start}-0123_bg.wasm is {} kB", kb + 1);
             assert!(text.contains(&over), "{text}");
@@ -160,8 +163,8 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_or_missing_program_is_a_complaint() {
-        let text = complaints(&[program("other.wasm", 1)]);
+    fn an_unknown_or_missing_program_is_a_violation() {
+        let text = violations(&[program("other.wasm", 1)]);
         assert!(text.contains("other.wasm has no budget"), "{text}");
         assert!(text.contains("no program worker_gpu*.wasm"), "{text}");
     }
@@ -174,7 +177,7 @@ mod tests {
         std::fs::write(dir.path().join("note.txt"), "x").unwrap();
         let programs = measure(dir.path()).unwrap();
         assert_eq!((programs.len(), programs[0].raw), (1, 100_000));
-        assert!(programs[0].zipped < 1000 && programs[0].zipped > 20);
+        assert!(programs[0].compressed < 1000 && programs[0].compressed > 20);
     }
 
     #[test]

@@ -26,7 +26,7 @@ const FILE: &str = ".stamp";
 #[must_use]
 pub fn is_fresh(root: &Path, dist: &Path, settings: &str) -> bool {
     std::fs::read_to_string(dist.join(FILE))
-        .is_ok_and(|kept| stamp(root, dist, settings).is_ok_and(|now| now == kept))
+        .is_ok_and(|stored| stamp(root, dist, settings).is_ok_and(|now| now == stored))
 }
 
 /// Records that `dist` was just built from the current sources.

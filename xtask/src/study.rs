@@ -14,7 +14,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use self::table::Found;
+use self::table::Results;
 use crate::document;
 use crate::paths;
 use crate::process::{capture, command, run as execute};
@@ -62,7 +62,7 @@ pub struct Options {
     #[arg(long, default_value = "zero-shot,hierarchy,retrieval,ordering")]
     tasks: String,
     /// A further task and its own data, for example `hyperlex=hyperlex-dev.txt`; may be repeated
-    #[arg(long, value_name = "TASK=PATH", value_parser = further)]
+    #[arg(long, value_name = "TASK=PATH", value_parser = further_task)]
     also: Vec<(String, PathBuf)>,
     /// Taxonomy to train and measure with, as for `trainer eval --taxonomy`
     #[arg(long)]
@@ -73,7 +73,7 @@ pub struct Options {
     /// Further keys of the configuration of every run, for example `train.patch_keep=0.5`
     #[arg(last = true, value_name = "KEY=VALUE")]
     pairs: Vec<String>,
-    /// The trainer to use, for example one built for a GPU; built here where this is not given
+    /// The trainer to use, for example one built for a GPU; built here if omitted
     #[arg(long, value_name = "PROGRAM")]
     trainer: Option<PathBuf>,
     /// Write the table into docs/study.md
@@ -81,7 +81,7 @@ pub struct Options {
     write: bool,
 }
 
-fn further(text: &str) -> Result<(String, PathBuf), String> {
+fn further_task(text: &str) -> Result<(String, PathBuf), String> {
     let parts = text.split_once('=');
     let parts = parts.filter(|(task, path)| !task.is_empty() && !path.is_empty());
     let (task, path) = parts.ok_or_else(|| format!("expected TASK=PATH, found `{text}`"))?;
@@ -100,7 +100,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         let build = ["build", "--release", "--workspace", "--bins"];
         execute(command("cargo").args(build).current_dir(root))?;
     }
-    let mut found = Found::new();
+    let mut results = Results::new();
     // Completes one seed before the next, so that an interrupted study has comparable results.
     for seed in 0..options.seeds {
         for method in &options.methods {
@@ -108,24 +108,24 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
             execute(&mut fit(root, options, method, seed, &name))
                 .with_context(|| format!("training {name}"))?;
             let lines =
-                measured(root, options, &name).with_context(|| format!("measuring {name}"))?;
-            table::collect(&mut found, method, &lines)?;
+                metrics(root, options, &name).with_context(|| format!("measuring {name}"))?;
+            table::collect(&mut results, method, &lines)?;
         }
         println!(
             "after {} of {} seeds\n\n{}",
             seed + 1,
             options.seeds,
-            table::values(&found, &options.methods)
+            table::values(&results, &options.methods)
         );
     }
     let text = format!(
         "{}\n{}\n{}",
-        circumstances(root, options),
-        table::values(&found, &options.methods),
-        table::differences(&found, &options.methods)
+        settings(root, options),
+        table::values(&results, &options.methods),
+        table::differences(&results, &options.methods)
     );
     if options.write {
-        document::keep(root, DOCUMENT, "study", &text)?;
+        document::insert(root, DOCUMENT, "study", &text)?;
     }
     Ok(())
 }
@@ -137,8 +137,16 @@ fn trainer(root: &Path, options: &Options) -> Command {
 
 fn fit(root: &Path, options: &Options, method: &str, seed: u64, name: &str) -> Command {
     let mut fit = trainer(root, options);
-    let bare = method.strip_suffix(BOXES).unwrap_or(method);
-    fit.args(["fit", "--dataset", "grit", "--method", bare, "--name", name]);
+    let base_method = method.strip_suffix(BOXES).unwrap_or(method);
+    fit.args([
+        "fit",
+        "--dataset",
+        "grit",
+        "--method",
+        base_method,
+        "--name",
+        name,
+    ]);
     if let Some(init) = &options.init {
         fit.arg("--init")
             .arg(init.replace("{seed}", &seed.to_string()));
@@ -152,7 +160,7 @@ fn fit(root: &Path, options: &Options, method: &str, seed: u64, name: &str) -> C
     if options.logs.join(name).join("config.toml").is_file() {
         fit.args(["--resume", "latest"]);
     }
-    if bare != method {
+    if base_method != method {
         fit.arg("loss.boxes_as_pairs=true");
     }
     if let Some(taxonomy) = &options.taxonomy {
@@ -163,19 +171,19 @@ fn fit(root: &Path, options: &Options, method: &str, seed: u64, name: &str) -> C
 }
 
 /// The metrics of a run, one JSON object per task: as stored next to the run, or measured now.
-fn measured(root: &Path, options: &Options, name: &str) -> Result<String> {
+fn metrics(root: &Path, options: &Options, name: &str) -> Result<String> {
     let run = options.logs.join(name);
     let last = fs::read_to_string(run.join("last_checkpoint.txt"))
         .with_context(|| format!("{} has no checkpoint", run.display()))?;
     let evals = evals(root, options, &run);
     // Measures again if anything that the result depends on has changed.
-    let what = format!("{} {evals:?}", last.trim());
-    let kept = run.join("study.jsonl");
-    if let Some((of, lines)) = fs::read_to_string(&kept)
+    let inputs = format!("{} {evals:?}", last.trim());
+    let file = run.join("study.jsonl");
+    if let Some((stored_inputs, lines)) = fs::read_to_string(&file)
         .ok()
         .as_deref()
         .and_then(|t| t.split_once('\n'))
-        && of == what
+        && stored_inputs == inputs
     {
         return Ok(lines.to_owned());
     }
@@ -183,7 +191,7 @@ fn measured(root: &Path, options: &Options, name: &str) -> Result<String> {
     for mut eval in evals {
         lines.push_str(&capture(&mut eval)?);
     }
-    fs::write(&kept, format!("{what}\n{lines}"))?;
+    fs::write(&file, format!("{inputs}\n{lines}"))?;
     Ok(lines)
 }
 
@@ -204,9 +212,9 @@ fn evals(root: &Path, options: &Options, run: &Path) -> Vec<Command> {
         }
         eval
     };
-    let further = options.also.iter();
+    let further_task = options.also.iter();
     std::iter::once(eval(&options.tasks, &options.val))
-        .chain(further.map(|(task, path)| eval(task, std::slice::from_ref(path))))
+        .chain(further_task.map(|(task, path)| eval(task, std::slice::from_ref(path))))
         .collect()
 }
 
@@ -219,7 +227,7 @@ fn without_folders(pair: &str) -> String {
 }
 
 /// The settings of the study, for the document.
-fn circumstances(root: &Path, options: &Options) -> String {
+fn settings(root: &Path, options: &Options) -> String {
     let start = options.init.as_ref().map_or("", |_| "--init … ");
     let more = if options.pairs.is_empty() {
         String::new()
@@ -270,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_of_this_machine_are_left_out() {
+    fn folders_of_this_machine_are_omitted() {
         assert_eq!(
             without_folders("dataset.nouns=/a/b/nouns.tsv.gz"),
             "dataset.nouns=nouns.tsv.gz"
@@ -279,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_starts_from_the_checkpoint_of_its_seed_with_boxes_where_it_is_told() {
+    fn a_run_starts_from_the_checkpoint_of_its_seed_and_uses_boxes_if_its_method_does() {
         let options = options(&["--init", "start-{seed}", "--taxonomy", "imagenet"]);
         let line = words(&fit(Path::new("."), &options, "meru+boxes", 3, "x"));
         assert!(
@@ -308,6 +316,6 @@ mod tests {
             "{}",
             lines[1]
         );
-        assert!(further("hyperlex").is_err());
+        assert!(further_task("hyperlex").is_err());
     }
 }

@@ -26,7 +26,7 @@ pub fn run(root: &Path, browser: bool) -> Result<Totals> {
     } else {
         None
     };
-    let mut totals = harness(&mut native(root))?;
+    let mut totals = run_harness(&mut native(root))?;
     if let Some(chromium) = chromium {
         let browser = in_browser(root, &tools, &chromium)?;
         totals = with_browser(totals, browser);
@@ -77,12 +77,12 @@ fn in_browser(root: &Path, tools: &WasmTools, chromium: &Browser) -> Result<Tota
         .env("CHROMEDRIVER", &chromium.chromedriver)
         .env(AXE, setup::axe::ensure()?)
         .current_dir(root);
-    harness(&mut cargo)
+    run_harness(&mut cargo)
 }
 
 /// Runs `cargo test` and adds up its summaries. A command that fails without a failed test did not
 /// build, and a command without any test checks nothing: both count as one failure.
-fn harness(cargo: &mut Command) -> Result<Totals> {
+fn run_harness(cargo: &mut Command) -> Result<Totals> {
     let mut totals = Totals::default();
     let status = stream(cargo, |line| {
         if let Some(counts) = Totals::from_line(line) {
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     fn shell(script: &str) -> Totals {
-        harness(command("sh").args(["-c", script])).unwrap()
+        run_harness(command("sh").args(["-c", script])).unwrap()
     }
 
     #[test]

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn totals_add_up_and_are_told_in_one_line() {
+    fn totals_add_up_and_are_printed_in_one_line() {
         let mut sum = Totals {
             passed: 2,
             failed: 0,

@@ -24,7 +24,7 @@ pub fn build(root: &Path, tools: &WasmTools, release: bool) -> Result<()> {
         trunk(root, tools, release)?;
         engines::arrange(&dist)?;
         models::write(&dist)?;
-        offline::seal(&dist)?;
+        offline::write_widget_hash(&dist)?;
         offline::list(&dist)?;
         stamp::write(root, &dist, &settings)?;
     }

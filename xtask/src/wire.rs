@@ -11,22 +11,22 @@ use serde_json::Value;
 
 use crate::{engines, offline};
 
-const FIRST: Target = Target {
+const FIRST: Budget = Budget {
     name: "first rungs",
-    most: 5.0,
+    max_mb: 5.0,
 };
-const ALL: Target = Target {
+const ALL: Budget = Budget {
     name: "everything",
-    most: 16.0,
+    max_mb: 16.0,
 };
 
 /// Budget in kilobytes of the widget before a visitor activates it.
 const WIDGET_KB: u64 = 15;
 
-struct Target {
+struct Budget {
     name: &'static str,
-    /// Megabytes (1e6 bytes).
-    most: f64,
+    /// Budget in megabytes (1e6 bytes).
+    max_mb: f64,
 }
 
 /// A part of the download, and its transfer size in bytes.
@@ -38,45 +38,45 @@ type Row = (&'static str, u64);
 /// # Errors
 /// Fails if there is no built page, or with `enforce` if a sum exceeds its budget.
 pub fn check(dist: &Path, enforce: bool) -> Result<()> {
-    let mut faults = Vec::new();
-    let widget = zipped(&dist.join(offline::WIDGET))?;
+    let mut violations = Vec::new();
+    let widget = compressed_size(&dist.join(offline::WIDGET))?;
     println!(
         "\n{:<44} {:>8.1} kB, budget {WIDGET_KB} kB",
-        "the widget until it is pressed",
-        kilo(widget)
+        "the widget before its button is pressed",
+        kilobytes(widget)
     );
     if widget > WIDGET_KB * 1000 {
-        faults.push(format!(
+        violations.push(format!(
             "the widget is {:.1} kB after gzip, its budget is {WIDGET_KB} kB",
-            kilo(widget)
+            kilobytes(widget)
         ));
     }
     for (target, rows) in [(FIRST, first(dist)?), (ALL, all(dist)?)] {
         let sum: u64 = rows.iter().map(|(_, bytes)| bytes).sum();
         println!("\n{} on the wire", target.name);
         for (name, bytes) in &rows {
-            println!("  {name:<42} {:>8.1} kB", kilo(*bytes));
+            println!("  {name:<42} {:>8.1} kB", kilobytes(*bytes));
         }
         let sum = sum as f64 / 1e6;
-        println!("  {:<42} {sum:>8.2} MB, budget {} MB", "sum", target.most);
-        if sum > target.most {
-            faults.push(format!(
+        println!("  {:<42} {sum:>8.2} MB, budget {} MB", "sum", target.max_mb);
+        if sum > target.max_mb {
+            violations.push(format!(
                 "{} take {sum:.2} MB, {} MB at most",
-                target.name, target.most
+                target.name, target.max_mb
             ));
         }
     }
-    if enforce && !faults.is_empty() {
-        bail!("size budgets:\n  {}", faults.join("\n  "));
+    if enforce && !violations.is_empty() {
+        bail!("size budgets:\n  {}", violations.join("\n  "));
     }
     Ok(())
 }
 
-fn kilo(bytes: u64) -> f64 {
+fn kilobytes(bytes: u64) -> f64 {
     bytes as f64 / 1e3
 }
 
-fn zipped(path: &Path) -> Result<u64> {
+fn compressed_size(path: &Path) -> Result<u64> {
     let bytes = fs::read(path).with_context(|| {
         format!(
             "{} is missing: run `cargo xtask build-web --release`",
@@ -92,15 +92,15 @@ fn zipped(path: &Path) -> Result<u64> {
 ///
 /// # Errors
 /// Fails if the file cannot be read.
-pub fn travels(path: &Path) -> Result<u64> {
-    let compressed = [
+pub fn transfer_size(path: &Path) -> Result<u64> {
+    let compressed_types = [
         "css", "html", "js", "json", "md", "svg", "tsv", "txt", "wasm",
     ];
     let is_text = path
         .extension()
-        .is_some_and(|e| compressed.contains(&e.to_string_lossy().as_ref()));
+        .is_some_and(|e| compressed_types.contains(&e.to_string_lossy().as_ref()));
     if is_text {
-        zipped(path)
+        compressed_size(path)
     } else {
         Ok(fs::metadata(path)?.len())
     }
@@ -121,7 +121,7 @@ fn page(dist: &Path) -> Result<u64> {
             .file_name()
             .is_none_or(|n| n.to_string_lossy().starts_with('.'));
         if path.is_file() && !hidden {
-            sum += travels(&path)?;
+            sum += transfer_size(&path)?;
         }
     }
     Ok(sum)
@@ -140,7 +140,7 @@ fn engine(dist: &Path, name: &str) -> Result<u64> {
         format!("{name}_bg.wasm"),
     ]
     .iter()
-    .map(|file| travels(&folder.join(file)))
+    .map(|file| transfer_size(&folder.join(file)))
     .sum()
 }
 
@@ -156,7 +156,7 @@ fn part(dist: &Path, part: &str, later: bool) -> Result<u64> {
         let shard = file["shard"].as_u64().unwrap_or(0);
         if file["part"] == part && (shard > 0) == later {
             let name = file["path"].as_str().context("a file without a path")?;
-            sum += travels(&folder.join(name))?;
+            sum += transfer_size(&folder.join(name))?;
         }
     }
     Ok(sum)
@@ -168,7 +168,7 @@ fn first(dist: &Path) -> Result<Vec<Row>> {
         ("the CPU engine", engine(dist, "worker_cpu")?),
         (
             "manifest",
-            travels(&dist.join("models/default/manifest.json"))?,
+            transfer_size(&dist.join("models/default/manifest.json"))?,
         ),
         ("image encoder", part(dist, "image", false)?),
         ("captions, the general ones", part(dist, "captions", false)?),
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     /// A built page with an image encoder of the given number of bytes.
-    fn dist(tower: usize) -> tempfile::TempDir {
+    fn dist(encoder_bytes: usize) -> tempfile::TempDir {
         let dist = tempfile::tempdir().unwrap();
         let write = |name: &str, bytes: &[u8]| {
             let path = dist.path().join(name);
@@ -208,7 +208,7 @@ mod tests {
             write(&format!("engine-1/{engine}_bg.wasm"), &[7; 10_000]);
         }
         write("engine-1/worker.js", b"start");
-        write("models/default/image.safetensors", &vec![1; tower]);
+        write("models/default/image.safetensors", &vec![1; encoder_bytes]);
         write("models/default/captions-1.json", b"[]");
         write(
             "models/default/manifest.json",

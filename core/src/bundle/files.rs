@@ -51,7 +51,7 @@ impl VerifiedFile {
         let Some(length) = self.file.unpacked else {
             return Ok(self.bytes);
         };
-        unpack(&self.bytes, length).map_err(|e| fault(&self.file.path, e))
+        unpack(&self.bytes, length).map_err(|e| invalid(&self.file.path, e))
     }
 }
 
@@ -61,7 +61,7 @@ pub struct BundleFiles {
     files: BTreeMap<String, Vec<u8>>,
 }
 
-fn fault(file: &str, reason: impl Into<String>) -> CoreError {
+fn invalid(file: &str, reason: impl Into<String>) -> CoreError {
     CoreError::Bundle {
         file: file.into(),
         reason: reason.into(),
@@ -99,7 +99,7 @@ impl BundleFiles {
     /// [`CoreError::Bundle`] when it has not been inserted.
     pub fn get(&self, path: &str) -> Result<&[u8]> {
         self.files.get(path).map(Vec::as_slice).ok_or_else(|| {
-            fault(
+            invalid(
                 path,
                 "the file is missing; fetch every file that the manifest lists for its part",
             )
@@ -112,7 +112,7 @@ impl BundleFiles {
     /// As [`get`](Self::get), and when it is not UTF-8.
     pub fn text(&self, path: &str) -> Result<&str> {
         std::str::from_utf8(self.get(path)?)
-            .map_err(|e| fault(path, format!("expected UTF-8 text: {e}")))
+            .map_err(|e| invalid(path, format!("expected UTF-8 text: {e}")))
     }
 
     /// Reads a file of tensors.
@@ -120,7 +120,7 @@ impl BundleFiles {
     /// # Errors
     /// As [`get`](Self::get), and when it is not safetensors.
     pub fn tensors(&self, path: &str) -> Result<Tensors> {
-        Tensors::read(self.get(path)?).map_err(|e| fault(path, e.to_string()))
+        Tensors::read(self.get(path)?).map_err(|e| invalid(path, e.to_string()))
     }
 
     /// Removes a file that is no longer needed.

@@ -74,10 +74,10 @@ impl BundleFile {
                 bytes.len()
             ));
         }
-        let found = sha256_hex(&bytes);
-        if found != self.sha256 {
+        let actual = sha256_hex(&bytes);
+        if actual != self.sha256 {
             return wrong(format!(
-                "expected SHA-256 {}, found {found}; the file is damaged or of another version",
+                "expected SHA-256 {}, found {actual}; the file is damaged or of another version",
                 self.sha256
             ));
         }
@@ -115,7 +115,7 @@ pub struct Manifest {
     pub files: Vec<BundleFile>,
 }
 
-fn fault(reason: impl Into<String>) -> CoreError {
+fn invalid(reason: impl Into<String>) -> CoreError {
     CoreError::Bundle {
         file: "manifest.json".into(),
         reason: reason.into(),
@@ -135,15 +135,15 @@ impl Manifest {
             format: String,
         }
         let head: Head = serde_json::from_slice(bytes)
-            .map_err(|e| fault(format!("expected a JSON object with a `format`: {e}")))?;
+            .map_err(|e| invalid(format!("expected a JSON object with a `format`: {e}")))?;
         if head.format != FORMAT {
-            return Err(fault(format!(
+            return Err(invalid(format!(
                 "expected format `{FORMAT}`, found `{}`",
                 head.format
             )));
         }
         let manifest: Self =
-            serde_json::from_slice(bytes).map_err(|e| fault(format!("cannot be read: {e}")))?;
+            serde_json::from_slice(bytes).map_err(|e| invalid(format!("cannot be read: {e}")))?;
         manifest.model.validate()?;
         manifest.check_geometry()?;
         let mut seen = std::collections::BTreeSet::new();
@@ -153,13 +153,13 @@ impl Manifest {
                 || file.path.contains(':')
                 || file.path.split(['/', '\\']).any(|part| part == "..");
             if outside {
-                return Err(fault(format!(
+                return Err(invalid(format!(
                     "expected paths inside the folder of the manifest, found `{}`",
                     file.path
                 )));
             }
             if !seen.insert(&file.path) {
-                return Err(fault(format!("`{}` is listed twice", file.path)));
+                return Err(invalid(format!("`{}` is listed twice", file.path)));
             }
         }
         Ok(manifest)
@@ -174,17 +174,24 @@ impl Manifest {
         let width = self.model.d_embed;
         let expected = match (&self.geometry, self.model.lift) {
             (Space::Sphere { root }, LiftKind::Sphere) => {
-                let whole = root.len() == width && root.iter().all(|v| v.is_finite());
-                (!whole).then(|| format!("a `root` of {width} finite numbers"))
+                let is_valid = root.len() == width && root.iter().all(|v| v.is_finite());
+                (!is_valid).then(|| format!("a `root` of {width} finite numbers"))
             }
             (Space::Lorentz { curvature }, LiftKind::Lorentz) => {
                 let usable = curvature.is_finite() && *curvature > 0.0;
                 (!usable).then(|| "a positive `curvature`".to_owned())
             }
-            (Space::Product { curvatures, join }, LiftKind::Product { factors, join: own }) => {
+            (
+                Space::Product { curvatures, join },
+                LiftKind::Product {
+                    factors,
+                    join: expected_join,
+                },
+            ) => {
                 let usable = curvatures.iter().all(|c| c.is_finite() && *c > 0.0);
-                let fits = curvatures.len() == factors && usable && *join == own;
-                (!fits).then(|| format!("{factors} positive `curvatures` joined by {own:?}"))
+                let fits = curvatures.len() == factors && usable && *join == expected_join;
+                (!fits)
+                    .then(|| format!("{factors} positive `curvatures` joined by {expected_join:?}"))
             }
             (_, lift) => Some(format!("the space of the model, {lift:?}")),
         };
@@ -198,7 +205,7 @@ impl Manifest {
                 format!("{} curvatures joined by {join:?}", curvatures.len())
             }
         };
-        Err(fault(format!(
+        Err(invalid(format!(
             "geometry: expected {expected}, found {found}; export the model again"
         )))
     }
@@ -209,13 +216,13 @@ impl Manifest {
     }
 
     /// Returns the files of some parts that the first answer needs.
-    pub fn first_of<'a>(&'a self, parts: &'a [Part]) -> impl Iterator<Item = &'a BundleFile> {
+    pub fn first_files_of<'a>(&'a self, parts: &'a [Part]) -> impl Iterator<Item = &'a BundleFile> {
         self.files_of(parts).filter(|f| f.shard == 0)
     }
 
     /// Returns the files of some parts that make answers finer, in the order in which to load them.
     #[must_use]
-    pub fn finer_of<'a>(&'a self, parts: &'a [Part]) -> Vec<&'a BundleFile> {
+    pub fn later_files_of<'a>(&'a self, parts: &'a [Part]) -> Vec<&'a BundleFile> {
         let mut finer: Vec<_> = self.files_of(parts).filter(|f| f.shard > 0).collect();
         finer.sort_by_key(|f| f.shard);
         finer
@@ -230,7 +237,7 @@ impl Manifest {
     /// Returns the total length of the files of some parts that the first answer needs, in bytes.
     #[must_use]
     pub fn first_bytes_of(&self, parts: &[Part]) -> u64 {
-        self.first_of(parts).map(|f| f.bytes).sum()
+        self.first_files_of(parts).map(|f| f.bytes).sum()
     }
 
     /// Returns the entry of a file by its path.

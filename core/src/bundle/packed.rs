@@ -8,12 +8,12 @@ use miniz_oxide::deflate::compress_to_vec_zlib;
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
 /// Highest compression level of miniz; a bundle is written only once.
-const EFFORT: u8 = 10;
+const COMPRESSION_LEVEL: u8 = 10;
 
 /// Compresses the content of a file, in zlib format.
 #[must_use]
 pub fn pack(content: &[u8]) -> Vec<u8> {
-    compress_to_vec_zlib(content, EFFORT)
+    compress_to_vec_zlib(content, COMPRESSION_LEVEL)
 }
 
 /// Decompresses a packed file, whose content must be `length` bytes long.
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_packed_comes_back_and_no_more_than_was_said() {
+    fn packing_is_reversible_and_the_length_is_enforced() {
         let content: Vec<u8> = (0..5000_u32).map(|i| (i * i % 61) as u8).collect();
         let packed = pack(&content);
         assert!(packed.len() < content.len());

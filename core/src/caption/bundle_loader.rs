@@ -22,7 +22,7 @@ pub struct BundleLoader {
     device: Device,
     model: ImageModel,
     loading: Loading,
-    weights: BTreeSet<String>,
+    loaded: BTreeSet<String>,
     files: BundleFiles,
 }
 
@@ -40,7 +40,7 @@ impl BundleLoader {
             sha256,
             device: device.clone(),
             loading: Loading::default(),
-            weights: BTreeSet::new(),
+            loaded: BTreeSet::new(),
             files: BundleFiles::default(),
         })
     }
@@ -54,32 +54,35 @@ impl BundleLoader {
     /// Adds a file. Files may arrive in any order.
     ///
     /// # Errors
-    /// [`CoreError::Bundle`] naming the file if its manifest entry is not one of this bundle; a
-    /// tensor error if it does not fit the model.
+    /// [`CoreError::Bundle`] naming the file if it is not in the manifest of this bundle; a tensor error
+    /// if it does not fit the model.
     pub fn with(mut self, file: VerifiedFile) -> Result<Self> {
         let path = &file.file().path;
         let listed = self.manifest.file(path)?;
         if listed != file.file() {
-            return Err(fault(path, "is of another bundle; fetch all of one"));
+            return Err(invalid(
+                path,
+                "belongs to another bundle; fetch all files from the same one",
+            ));
         }
         if listed.part == Part::Image {
             let path = path.clone();
-            return self.weights(&path, &file.into_content()?);
+            return self.add_weights(&path, &file.into_content()?);
         }
         self.files.insert(file)?;
         Ok(self)
     }
 
-    /// Moves checked weights to the device.
-    fn weights(mut self, path: &str, bytes: &[u8]) -> Result<Self> {
-        let read = Tensors::read(bytes).map_err(|e| fault(path, e.to_string()))?;
-        self.model = self.loading.take(self.model, read, |_| false)?;
-        self.weights.insert(path.to_owned());
+    /// Moves verified weights to the device.
+    fn add_weights(mut self, path: &str, bytes: &[u8]) -> Result<Self> {
+        let tensors = Tensors::read(bytes).map_err(|e| invalid(path, e.to_string()))?;
+        self.model = self.loading.take(self.model, tensors, |_| false)?;
+        self.loaded.insert(path.to_owned());
         Ok(self)
     }
 
-    /// Completes the bundle. Every file of the first shards must be there, except the text
-    /// encoder's.
+    /// Completes the bundle. Every file of the first shards must have been added; the files of the
+    /// text encoder are optional.
     ///
     /// # Errors
     /// [`CoreError::Bundle`] naming a missing file, a tensor error naming a tensor that does not
@@ -96,15 +99,15 @@ impl BundleLoader {
             .map(|f| f.path.as_str())
             .collect();
         if listed.is_empty() {
-            return Err(fault(
+            return Err(invalid(
                 files::IMAGE,
-                "no file of the picture tower is listed",
+                "no file of the image encoder is listed",
             ));
         }
-        if let Some(missing) = listed.iter().find(|path| !self.weights.contains(**path)) {
-            return Err(fault(
+        if let Some(missing) = listed.iter().find(|path| !self.loaded.contains(**path)) {
+            return Err(invalid(
                 missing,
-                "is missing; fetch every file of the picture tower",
+                "is missing; fetch every file of the image encoder",
             ));
         }
         self.loading.finish()?;
@@ -112,7 +115,7 @@ impl BundleLoader {
     }
 }
 
-fn fault(file: &str, reason: impl Into<String>) -> CoreError {
+fn invalid(file: &str, reason: impl Into<String>) -> CoreError {
     CoreError::Bundle {
         file: file.into(),
         reason: reason.into(),
@@ -126,10 +129,10 @@ impl Captioner {
     /// [`CoreError::Bundle`] naming a missing file, a tensor error naming the file's tensor.
     pub fn open(manifest: &[u8], bundle: &BundleFiles, device: &Device) -> Result<Self> {
         let mut bundle_loader = BundleLoader::new(manifest, device)?;
-        let towers = bundle_loader.manifest.files_of(&[Part::Image]);
-        let towers: Vec<String> = towers.map(|f| f.path.clone()).collect();
-        for path in towers {
-            bundle_loader = bundle_loader.weights(&path, bundle.get(&path)?)?;
+        let paths = bundle_loader.manifest.files_of(&[Part::Image]);
+        let paths: Vec<String> = paths.map(|f| f.path.clone()).collect();
+        for path in paths {
+            bundle_loader = bundle_loader.add_weights(&path, bundle.get(&path)?)?;
         }
         bundle_loader.assemble(bundle)
     }

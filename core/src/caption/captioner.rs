@@ -12,6 +12,7 @@ use crate::bundle::{BundleFiles, Manifest};
 use crate::error::{CoreError, Result};
 use crate::geometry::{LogScalar, Space};
 use crate::input::{Preprocess, to_planes};
+use crate::kernels::InvertedEncoder;
 use crate::model::{DualConfig, ImageEncoder, Lift, TextEncoder};
 use crate::taxonomy::{NodeIx, Taxonomy};
 
@@ -51,6 +52,7 @@ pub struct Captioner {
     preprocess: Preprocess,
     space: Space,
     model: ImageModel,
+    kernels: Option<InvertedEncoder>,
     device: Device,
     index: CaptionIndex,
     classifier: Classifier,
@@ -69,10 +71,11 @@ pub fn image_model(config: &DualConfig, device: &Device) -> ImageModel {
 /// block.
 pub(super) async fn rows(points: Tensor<2>) -> Result<Vec<Vec<f32>>> {
     let [_, width] = points.dims();
-    let data = points
-        .into_data_async()
-        .await
-        .map_err(|e| CoreError::Device(format!("the embedding was not given back: {e:?}")))?;
+    let data = points.into_data_async().await.map_err(|e| {
+        CoreError::Device(format!(
+            "the embedding cannot be read from the device: {e:?}"
+        ))
+    })?;
     let values: Vec<f32> = data
         .convert::<f32>()
         .try_into_vec()
@@ -97,14 +100,14 @@ impl Captioner {
     ) -> Result<Self> {
         let width = manifest.model.d_embed;
         let space = manifest.geometry.clone();
-        let tested = manifest
+        let has_selftest = manifest
             .files
             .iter()
-            .any(|f| f.path == files::SELFTEST_PICTURE);
-        let selftest = if tested {
-            let picture = crate::input::decode(bundle.get(files::SELFTEST_PICTURE)?)?;
+            .any(|f| f.path == files::SELFTEST_IMAGE);
+        let selftest = if has_selftest {
+            let image = crate::input::decode(bundle.get(files::SELFTEST_IMAGE)?)?;
             let known = bundle.tensors(files::SELFTEST_EMBEDDING)?;
-            Some((picture, embedding_rows(&known, 1, width)?.to_vec()))
+            Some((image, embedding_rows(&known, 1, width)?.to_vec()))
         } else {
             None
         };
@@ -119,6 +122,7 @@ impl Captioner {
             preprocess: manifest.preprocessing,
             space,
             model,
+            kernels: None,
             device: device.clone(),
             selftest,
         })
@@ -174,10 +178,32 @@ impl Captioner {
             .iter()
             .map(|p| self.preprocess.apply(p))
             .collect::<Result<_>>()?;
+        rows(self.model.lift.image(self.features(&inputs))).await
+    }
+
+    /// Projected features of preprocessed images, `[n, d_embed]`.
+    fn features(&self, inputs: &[RgbImage]) -> Tensor<2> {
+        let image = &self.model.image;
+        if let Some(kernels) = &self.kernels {
+            let features = inputs.iter().flat_map(|input| kernels.pooled(input));
+            let features: Vec<f32> = features.collect();
+            let shape = [inputs.len(), features.len() / inputs.len().max(1)];
+            let pooled = Tensor::from_data(TensorData::new(features, shape), &self.device);
+            return image.project(pooled);
+        }
         let side = self.preprocess.size as usize;
-        let planes = TensorData::new(to_planes(&inputs), [inputs.len(), 3, side, side]);
-        let images = Tensor::<4>::from_data(planes, &self.device);
-        rows(self.model.lift.image(self.model.image.forward(images))).await
+        let planes = TensorData::new(to_planes(inputs), [inputs.len(), 3, side, side]);
+        image.forward(Tensor::from_data(planes, &self.device))
+    }
+
+    /// Computes features with the [`kernels`](crate::kernels) from now on, if they support this
+    /// image encoder. Only useful if the device is a CPU.
+    ///
+    /// # Errors
+    /// [`CoreError::Device`] when the weights cannot be read back.
+    pub fn with_kernels(mut self) -> Result<Self> {
+        self.kernels = InvertedEncoder::new(&self.model.image)?;
+        Ok(self)
     }
 
     /// Cosine between the stored and the computed embedding of the bundle's test image; 1 for a
@@ -186,13 +212,16 @@ impl Captioner {
     /// # Errors
     /// As [`embed`](Self::embed).
     pub async fn self_test(&self) -> Result<f32> {
-        let Some((picture, known)) = &self.selftest else {
+        let Some((image, known)) = &self.selftest else {
             return Ok(1.0);
         };
-        let found = self.embed(std::slice::from_ref(picture)).await?;
+        let computed = self.embed(std::slice::from_ref(image)).await?;
         let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>();
-        let found = &found[0];
-        Ok(dot(found, known) / (dot(found, found) * dot(known, known)).sqrt().max(1e-20))
+        let computed = &computed[0];
+        Ok(dot(computed, known)
+            / (dot(computed, computed) * dot(known, known))
+                .sqrt()
+                .max(1e-20))
     }
 
     /// Ladder and taxonomy path of an embedding.
@@ -215,7 +244,7 @@ impl Captioner {
         let scores = self.index.scores(&self.space, embedding);
         let taxonomy = self.classifier.taxonomy();
         Caption {
-            ladder: ladder::climb(&self.index, &scores, taxonomy, &path),
+            ladder: ladder::build(&self.index, &scores, taxonomy, &path),
             taxonomy: TaxonomyResult::of(taxonomy, &path),
         }
     }
@@ -226,18 +255,18 @@ impl Captioner {
     /// [`crate::CoreError::Taxonomy`] for a node that the taxonomy lacks.
     pub fn lineage(&self, embedding: &[f32], node: &str) -> Result<Lineage> {
         let taxonomy = self.classifier.taxonomy();
-        let at = self.classifier.node(node)?;
+        let target = self.classifier.node(node)?;
         let place = self.classifier.place(&self.space, embedding, None);
         let on_path = |ix: &NodeIx| place.path.steps.iter().any(|(step, _)| step == ix);
-        let way = taxonomy.path_to(at);
-        let shared = way.iter().rev().find(|ix| on_path(ix));
+        let path = taxonomy.path_to(target);
+        let shared = path.iter().rev().find(|ix| on_path(ix));
         let shared = *shared.unwrap_or(&taxonomy.root());
         let step = |ix: &NodeIx| PathStep::of(taxonomy, *ix, place.p[ix.index()]);
         Ok(Lineage {
             id: node.to_owned(),
-            name: taxonomy.name(at).to_owned(),
+            name: taxonomy.name(target).to_owned(),
             shared: taxonomy.node(shared).id.clone(),
-            path: way.iter().map(step).collect(),
+            path: path.iter().map(step).collect(),
         })
     }
 }

@@ -21,6 +21,6 @@ pub const LABEL_EMBEDDINGS: &str = "taxonomy.safetensors";
 /// Calibration, JSON.
 pub const CALIBRATION: &str = "calibration.json";
 /// Image of the self-test.
-pub const SELFTEST_PICTURE: &str = "selftest.png";
+pub const SELFTEST_IMAGE: &str = "selftest.png";
 /// Embedding of the self-test, tensor [`EMBEDDINGS`].
 pub const SELFTEST_EMBEDDING: &str = "selftest.safetensors";

@@ -18,7 +18,7 @@ pub struct CaptionEntry {
     /// Taxonomy node that it describes.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub node: Option<String>,
-    /// 0 for a bare name; larger for captions that describe more of the image than the object
+    /// 0 for a name alone; larger for captions that describe more of the image than the object
     /// shown.
     #[serde(default)]
     pub detail: u8,
@@ -82,20 +82,20 @@ impl CaptionIndex {
         width: usize,
         space: &Space,
     ) -> Result<Self> {
-        let fault = |reason: String| CoreError::Bundle {
+        let invalid = |reason: String| CoreError::Bundle {
             file: files::CAPTIONS.into(),
             reason,
         };
         if entries.is_empty() {
-            return Err(fault("expected at least one caption, found none".into()));
+            return Err(invalid("expected at least one caption, found none".into()));
         }
         if let Some(row) = entries.iter().position(|e| e.text.trim().is_empty()) {
-            return Err(fault(format!("caption {row} is empty")));
+            return Err(invalid(format!("caption {row} is empty")));
         }
-        if let Some(at) = embeddings.iter().position(|v| !v.is_finite()) {
-            return Err(fault(format!(
+        if let Some(index) = embeddings.iter().position(|v| !v.is_finite()) {
+            return Err(invalid(format!(
                 "the embedding of caption {} is not finite",
-                at / width
+                index / width
             )));
         }
         let radii = embeddings.chunks(width).map(|e| space.radius(e)).collect();
@@ -116,7 +116,7 @@ impl CaptionIndex {
         let first = (files::CAPTIONS, files::CAPTION_EMBEDDINGS);
         let (entries, embeddings) = read_pair(first, bundle, width)?;
         let mut index = Self::new(entries, embeddings, width, space)?;
-        let later = manifest.finer_of(&[Part::Captions]);
+        let later = manifest.later_files_of(&[Part::Captions]);
         let shards: BTreeSet<u32> = later
             .iter()
             .filter(|file| bundle.get(&file.path).is_ok())
@@ -139,18 +139,20 @@ impl CaptionIndex {
         bundle: &BundleFiles,
         space: &Space,
     ) -> Result<()> {
-        let files = manifest.finer_of(&[Part::Captions]);
-        let of = |text: bool| {
-            let is = |file: &&&BundleFile| file.shard == shard && (file.dtype == "text") == text;
-            let found = files.iter().find(is).map(|file| file.path.as_str());
-            found.ok_or_else(|| CoreError::Bundle {
+        let files = manifest.later_files_of(&[Part::Captions]);
+        let path_of = |text: bool| {
+            let matches =
+                |file: &&&BundleFile| file.shard == shard && (file.dtype == "text") == text;
+            let path = files.iter().find(matches).map(|file| file.path.as_str());
+            path.ok_or_else(|| CoreError::Bundle {
                 file: "manifest.json".into(),
                 reason: format!(
                     "shard {shard} of the captions must list texts and their embeddings"
                 ),
             })
         };
-        let (entries, embeddings) = read_pair((of(true)?, of(false)?), bundle, self.width)?;
+        let (entries, embeddings) =
+            read_pair((path_of(true)?, path_of(false)?), bundle, self.width)?;
         let mut more = Self::new(entries, embeddings, self.width, space)?;
         self.entries.append(&mut more.entries);
         self.embeddings.append(&mut more.embeddings);
@@ -175,16 +177,16 @@ impl CaptionIndex {
     /// # Panics
     /// If the index is out of range.
     #[must_use]
-    pub fn point(&self, place: usize) -> &[f32] {
-        &self.embeddings[place * self.width..(place + 1) * self.width]
+    pub fn point(&self, index: usize) -> &[f32] {
+        &self.embeddings[index * self.width..(index + 1) * self.width]
     }
 
     /// Score of every text for an image's embedding; larger is closer.
     #[must_use]
-    pub fn scores(&self, space: &Space, picture: &[f32]) -> Vec<f64> {
+    pub fn scores(&self, space: &Space, image: &[f32]) -> Vec<f64> {
         self.embeddings
             .chunks(self.width)
-            .map(|text| space.score(text, picture))
+            .map(|text| space.score(text, image))
             .collect()
     }
 }

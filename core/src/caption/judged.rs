@@ -5,7 +5,7 @@ use super::evidence::{Evidence, ImageEvidence};
 use crate::taxonomy::{NodeIx, Taxonomy};
 
 /// Values for all nodes, in the order of [`Taxonomy::nodes`].
-pub(super) struct Judged {
+pub(super) struct NodeScores {
     /// Softmax shares at or below each node.
     pub(super) shares: Vec<f32>,
     /// Probabilities.
@@ -15,14 +15,14 @@ pub(super) struct Judged {
 }
 
 /// A model of evidence: the value of a node from its share and its number of labels.
-type Value = fn(&Evidence, f64, usize, ImageEvidence) -> f64;
+type ValueModel = fn(&Evidence, f64, usize, ImageEvidence) -> f64;
 
 /// Maps the softmax shares of a photo to probabilities.
 pub(super) struct NodeModel<'a> {
     taxonomy: &'a Taxonomy,
     calibration: &'a Calibration,
     evidence: Option<&'a Evidence>,
-    seen: ImageEvidence,
+    image: ImageEvidence,
     /// Probability that the photo shows something that the model knows.
     known: f32,
 }
@@ -32,7 +32,7 @@ impl<'a> NodeModel<'a> {
     pub(super) fn new(
         taxonomy: &'a Taxonomy,
         calibration: &'a Calibration,
-        seen: ImageEvidence,
+        image: ImageEvidence,
         is_restricted: bool,
     ) -> Self {
         // The evidence model does not apply to a restricted set of labels: one of them is right.
@@ -40,21 +40,21 @@ impl<'a> NodeModel<'a> {
         let known = if is_restricted {
             1.0
         } else {
-            calibration.known(seen.radius)
+            calibration.known(image.radius)
         };
         Self {
             taxonomy,
             calibration,
             evidence,
-            seen,
+            image,
             known,
         }
     }
 
-    /// Judges all nodes by their softmax shares.
-    pub(super) fn judge(&self, shares: Vec<f32>) -> Judged {
+    /// Evaluates all nodes from their softmax shares.
+    pub(super) fn evaluate(&self, shares: Vec<f32>) -> NodeScores {
         let p = self.values(&shares, Evidence::probability);
-        Judged {
+        NodeScores {
             support: match self.evidence {
                 Some(Evidence {
                     stop_weights: Some(_),
@@ -68,27 +68,27 @@ impl<'a> NodeModel<'a> {
     }
 
     /// Evaluates all nodes with a model; no value is larger than that of an ancestor.
-    fn values(&self, shares: &[f32], model: Value) -> Vec<f32> {
+    fn values(&self, shares: &[f32], model: ValueModel) -> Vec<f32> {
         let root = self.taxonomy.root();
-        let of = |(i, share): (usize, &f32)| {
+        let value_of = |(i, share): (usize, &f32)| {
             let ix = NodeIx(i as u32);
             match self.evidence {
                 Some(_) if ix == root || *share <= 0.0 => *share,
                 Some(evidence) => {
                     let labels = self.taxonomy.labelled_below(ix).len();
-                    model(evidence, f64::from(*share), labels, self.seen) as f32
+                    model(evidence, f64::from(*share), labels, self.image) as f32
                 }
                 None => self.calibration.at_depth(self.taxonomy.depth(ix), *share),
             }
         };
-        let alone: Vec<f32> = shares.iter().enumerate().map(of).collect();
+        let independent: Vec<f32> = shares.iter().enumerate().map(value_of).collect();
         // Each node is evaluated on its own, so limit it to the smallest value of its ancestors.
-        let least = |i: usize| {
+        let limited = |i: usize| {
             let ix = NodeIx(i as u32);
             let above = self.taxonomy.ancestors(ix).iter();
-            let least = above.fold(alone[i], |p, a| p.min(alone[a.index()]));
-            least * if ix == root { 1.0 } else { self.known }
+            let smallest = above.fold(independent[i], |p, a| p.min(independent[a.index()]));
+            smallest * if ix == root { 1.0 } else { self.known }
         };
-        (0..alone.len()).map(least).collect()
+        (0..independent.len()).map(limited).collect()
     }
 }

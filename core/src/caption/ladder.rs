@@ -15,31 +15,31 @@ use crate::taxonomy::{NodeIx, Taxonomy};
 
 /// With fewer rungs than this, a ladder may begin anywhere on the path; if it is still too short,
 /// [`by_radius`] replaces it where that gives more rungs.
-const FEW: usize = 3;
+const MIN_RUNGS: usize = 3;
 
 /// Number of thresholds of [`by_radius`] (notation 6.4).
-const STEPS: usize = 50;
+const THRESHOLDS: usize = 50;
 
 /// Builds the ladder of a photo from the scores of all captions.
 #[must_use]
-pub fn climb(
+pub fn build(
     index: &CaptionIndex,
     scores: &[f64],
     taxonomy: &Taxonomy,
     path: &TaxonomyPath,
 ) -> Vec<Rung> {
-    let nodes = telling(taxonomy, path, index);
+    let nodes = captioned_nodes(taxonomy, path, index);
     let levels = levels(index, scores, taxonomy, &nodes);
-    let carried: Vec<NodeIx> = path.steps.iter().take(path.stop + 1).map(|s| s.0).collect();
-    let within = nodes.iter().filter(|ix| carried.contains(ix)).count();
-    let mut chain = longest_chain(&levels, index.radii(), scores, within);
-    if chain.len() < FEW {
+    let supported: Vec<NodeIx> = path.steps.iter().take(path.stop + 1).map(|s| s.0).collect();
+    let starts = nodes.iter().filter(|ix| supported.contains(ix)).count();
+    let mut chain = longest_chain(&levels, index.radii(), scores, starts);
+    if chain.len() < MIN_RUNGS {
         chain = longest_chain(&levels, index.radii(), scores, levels.len());
     }
-    if chain.len() < FEW {
-        let other = by_radius(index, scores);
-        if other.len() > chain.len() {
-            chain = other;
+    if chain.len() < MIN_RUNGS {
+        let fallback = by_radius(index, scores);
+        if fallback.len() > chain.len() {
+            chain = fallback;
         }
     }
     chain
@@ -55,7 +55,7 @@ pub fn climb(
 
 /// The nodes of a path that can get a rung: nameable nodes with captions. Of nodes with the same
 /// labels below them, only the most specific is kept.
-fn telling(taxonomy: &Taxonomy, path: &TaxonomyPath, index: &CaptionIndex) -> Vec<NodeIx> {
+fn captioned_nodes(taxonomy: &Taxonomy, path: &TaxonomyPath, index: &CaptionIndex) -> Vec<NodeIx> {
     let captioned: BTreeSet<&str> = index
         .entries()
         .iter()
@@ -78,7 +78,7 @@ fn telling(taxonomy: &Taxonomy, path: &TaxonomyPath, index: &CaptionIndex) -> Ve
     nodes
 }
 
-/// Candidates for each rung, general to specific: the bare-name captions of each node, then the
+/// Candidates for each rung, general to specific: the name captions of each node, then the
 /// best-scoring caption of the last node for each level of detail.
 fn levels(
     index: &CaptionIndex,
@@ -117,31 +117,33 @@ fn longest_chain(
     starts: usize,
 ) -> Vec<usize> {
     struct Link {
-        at: usize,
+        caption: usize,
         level: usize,
         rungs: usize,
         score: f64,
-        before: Option<usize>,
+        previous: Option<usize>,
     }
     let mut links: Vec<Link> = Vec::new();
     for (level, candidates) in levels.iter().enumerate() {
-        for at in candidates {
-            let before = links
+        for caption in candidates {
+            let previous = links
                 .iter()
                 .enumerate()
-                .filter(|(_, l)| l.level < level && radii[l.at] <= radii[*at] && l.at != *at)
+                .filter(|(_, l)| {
+                    l.level < level && radii[l.caption] <= radii[*caption] && l.caption != *caption
+                })
                 .max_by(|(_, a), (_, b)| a.rungs.cmp(&b.rungs).then(a.score.total_cmp(&b.score)))
                 .map(|(i, _)| i);
-            if before.is_none() && level >= starts {
+            if previous.is_none() && level >= starts {
                 continue;
             }
-            let (rungs, score) = before.map_or((0, 0.0), |b| (links[b].rungs, links[b].score));
+            let (rungs, score) = previous.map_or((0, 0.0), |b| (links[b].rungs, links[b].score));
             links.push(Link {
-                at: *at,
+                caption: *caption,
                 level,
                 rungs: rungs + 1,
-                score: score + scores[*at],
-                before,
+                score: score + scores[*caption],
+                previous,
             });
         }
     }
@@ -150,8 +152,8 @@ fn longest_chain(
         .enumerate()
         .max_by(|(_, a), (_, b)| a.rungs.cmp(&b.rungs).then(a.score.total_cmp(&b.score)))
         .map(|(i, _)| i);
-    let mut chain: Vec<usize> = std::iter::successors(end, |i| links[*i].before)
-        .map(|i| links[i].at)
+    let mut chain: Vec<usize> = std::iter::successors(end, |i| links[*i].previous)
+        .map(|i| links[i].caption)
         .collect();
     chain.reverse();
     chain
@@ -166,10 +168,10 @@ fn by_radius(index: &CaptionIndex, scores: &[f64]) -> Vec<usize> {
     let lo = radii.iter().copied().fold(f64::INFINITY, f64::min);
     let hi = radii.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut chain: Vec<usize> = Vec::new();
-    for step in 0..STEPS {
+    for step in 0..THRESHOLDS {
         // The last threshold is exactly the largest radius, without rounding.
-        let share = step as f64 / (STEPS - 1) as f64;
-        let reach = if step + 1 == STEPS {
+        let share = step as f64 / (THRESHOLDS - 1) as f64;
+        let reach = if step + 1 == THRESHOLDS {
             hi
         } else {
             lo + (hi - lo) * share
@@ -177,12 +179,12 @@ fn by_radius(index: &CaptionIndex, scores: &[f64]) -> Vec<usize> {
         let best = (0..radii.len())
             .filter(|i| radii[*i] <= reach)
             .max_by(|a, b| scores[*a].total_cmp(&scores[*b]));
-        let known = |i: &usize| {
+        let is_repeated = |i: &usize| {
             chain
                 .iter()
                 .any(|c| index.entries()[*c].text == index.entries()[*i].text)
         };
-        chain.extend(best.filter(|i| !known(i)));
+        chain.extend(best.filter(|i| !is_repeated(i)));
     }
     chain
 }
@@ -235,7 +237,7 @@ mod tests {
     fn a_ladder_goes_down_the_path_and_ends_with_the_best_detail() {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let index = index(&[0.1, 0.2, 0.3, 0.5, 0.4]);
-        let rungs = climb(
+        let rungs = build(
             &index,
             &[0.1, 0.2, 0.3, 0.2, 0.5],
             &taxonomy,
@@ -249,39 +251,39 @@ mod tests {
     }
 
     #[test]
-    fn a_rung_that_would_step_back_is_left_out() {
+    fn a_rung_of_smaller_radius_is_skipped() {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let index = index(&[0.1, 0.9, 0.3, 0.5, 0.4]);
-        let rungs = climb(&index, &[0.0; 5], &taxonomy, &path(&taxonomy));
+        let rungs = build(&index, &[0.0; 5], &taxonomy, &path(&taxonomy));
         let texts: Vec<&str> = rungs.iter().map(|r| r.text.as_str()).collect();
         assert_eq!(texts, ["an animal", "a penguin", "a penguin on the right"]);
     }
 
     #[test]
-    fn a_ladder_begins_where_the_evidence_still_carries() {
+    fn a_ladder_begins_where_the_evidence_supports_it() {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         // The evidence supports only `an animal`; a ladder without it would have one rung more.
         let index = index(&[0.4, 0.2, 0.3, 0.5, 0.45]);
         let mut path = path(&taxonomy);
         path.stop = 1;
-        let rungs = climb(&index, &[0.0; 5], &taxonomy, &path);
+        let rungs = build(&index, &[0.0; 5], &taxonomy, &path);
         let texts: Vec<&str> = rungs.iter().map(|r| r.text.as_str()).collect();
         // Two rungs are too few for a ladder, so the start is no longer restricted to the evidence.
         assert_eq!(texts, ["a bird", "a penguin", "a penguin on the right"]);
         let index = self::index(&[0.25, 0.2, 0.3, 0.5, 0.45]);
-        let rungs = climb(&index, &[0.0; 5], &taxonomy, &path);
+        let rungs = build(&index, &[0.0; 5], &taxonomy, &path);
         let texts: Vec<&str> = rungs.iter().map(|r| r.text.as_str()).collect();
         assert_eq!(texts, ["an animal", "a penguin", "a penguin on the right"]);
     }
 
     proptest! {
         #[test]
-        fn radii_never_decrease_and_no_text_comes_twice(
+        fn radii_never_decrease_and_no_text_is_repeated(
             radii in prop::array::uniform5(0.0_f64..3.0),
             scores in prop::collection::vec(-3.0_f64..0.0, 5),
         ) {
             let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
-            let rungs = climb(&index(&radii), &scores, &taxonomy, &path(&taxonomy));
+            let rungs = build(&index(&radii), &scores, &taxonomy, &path(&taxonomy));
             prop_assert!(!rungs.is_empty());
             prop_assert!(rungs.windows(2).all(|w| w[0].radius <= w[1].radius));
             let texts: BTreeSet<&str> = rungs.iter().map(|r| r.text.as_str()).collect();

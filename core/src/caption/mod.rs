@@ -32,5 +32,5 @@ pub use question::{ConeTest, Question, Verdict};
 pub use reading::{Reading, Request};
 pub use receipt::Receipt;
 pub use result::{CaptionResult, Lineage, ModelInfo, PathStep, PhotoInfo, Rung, TaxonomyResult};
-pub use text_embedder::{TextEmbedder, lexicon, weights_of};
+pub use text_embedder::{TextEmbedder, lexicon, text_weight_files};
 pub use traversal::TraversalPoint;

@@ -4,7 +4,7 @@ use super::calibration::Calibration;
 use super::evidence::ImageEvidence;
 use super::files;
 use super::index::embedding_rows;
-use super::judged::{Judged, NodeModel};
+use super::judged::{NodeModel, NodeScores};
 use crate::bundle::BundleFiles;
 use crate::error::{CoreError, Result};
 use crate::geometry::Space;
@@ -49,19 +49,19 @@ impl Classifier {
         width: usize,
         calibration: Calibration,
     ) -> Result<Self> {
-        let fault = |file: &str, reason: String| CoreError::Bundle {
+        let invalid = |file: &str, reason: String| CoreError::Bundle {
             file: file.into(),
             reason,
         };
-        if let Some(at) = labels.iter().position(|v| !v.is_finite()) {
-            let reason = format!("the embedding of label {} is not finite", at / width);
-            return Err(fault(files::LABEL_EMBEDDINGS, reason));
+        if let Some(index) = labels.iter().position(|v| !v.is_finite()) {
+            let reason = format!("the embedding of label {} is not finite", index / width);
+            return Err(invalid(files::LABEL_EMBEDDINGS, reason));
         }
         if taxonomy.labelled().is_empty() {
-            return Err(fault(files::TAXONOMY, "no node is labelled".into()));
+            return Err(invalid(files::TAXONOMY, "no node is labelled".into()));
         }
         if let Some(reason) = calibration.fault() {
-            return Err(fault(files::CALIBRATION, reason));
+            return Err(invalid(files::CALIBRATION, reason));
         }
         Ok(Self {
             taxonomy,
@@ -91,10 +91,10 @@ impl Classifier {
 
     /// Logit of every label, in the order of [`Taxonomy::labelled`], before scaling.
     #[must_use]
-    pub fn logits(&self, space: &Space, picture: &[f32]) -> Vec<f64> {
+    pub fn logits(&self, space: &Space, image: &[f32]) -> Vec<f64> {
         self.labels
             .chunks(self.width)
-            .map(|label| space.logit(label, picture))
+            .map(|label| space.logit(label, image))
             .collect()
     }
 
@@ -105,7 +105,7 @@ impl Classifier {
     pub fn node(&self, id: &str) -> Result<NodeIx> {
         let unknown = || CoreError::Taxonomy {
             line: 0,
-            reason: format!("expected the id of a node, found `{id}`, which it does not have"),
+            reason: format!("expected the id of a node of the taxonomy, found `{id}`"),
         };
         self.taxonomy.find(id).ok_or_else(unknown)
     }
@@ -114,16 +114,16 @@ impl Classifier {
     /// than the probability of an ancestor. With `below`, the photo is known to show something at
     /// or below that node: only its labels take part, and the radius does not lower the confidence.
     #[must_use]
-    pub fn probabilities(&self, space: &Space, picture: &[f32], below: Option<NodeIx>) -> Vec<f32> {
-        self.judge(space, picture, below).p
+    pub fn probabilities(&self, space: &Space, image: &[f32], below: Option<NodeIx>) -> Vec<f32> {
+        self.score_nodes(space, image, below).p
     }
 
-    fn judge(&self, space: &Space, picture: &[f32], below: Option<NodeIx>) -> Judged {
-        let mut logits = self.logits(space, picture);
-        let asked = below.map_or(&[][..], |node| self.taxonomy.labelled_below(node));
-        if !asked.is_empty() {
+    fn score_nodes(&self, space: &Space, image: &[f32], below: Option<NodeIx>) -> NodeScores {
+        let mut logits = self.logits(space, image);
+        let allowed = below.map_or(&[][..], |node| self.taxonomy.labelled_below(node));
+        if !allowed.is_empty() {
             for (logit, label) in logits.iter_mut().zip(self.taxonomy.labelled()) {
-                if asked.binary_search(label).is_err() {
+                if allowed.binary_search(label).is_err() {
                     *logit = f64::NEG_INFINITY;
                 }
             }
@@ -131,25 +131,30 @@ impl Classifier {
         let leaves = softmax(&logits, self.calibration.scale);
         let shares = roll_up(&self.taxonomy, &leaves);
         let best = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let seen = ImageEvidence {
+        let evidence = ImageEvidence {
             best: self.calibration.scale * best,
-            radius: space.radius(picture),
+            radius: space.radius(image),
         };
-        let nodes = NodeModel::new(&self.taxonomy, &self.calibration, seen, !asked.is_empty());
-        nodes.judge(shares)
+        let nodes = NodeModel::new(
+            &self.taxonomy,
+            &self.calibration,
+            evidence,
+            !allowed.is_empty(),
+        );
+        nodes.evaluate(shares)
     }
 
     /// The path of a photo.
     #[must_use]
-    pub fn path(&self, space: &Space, picture: &[f32]) -> TaxonomyPath {
-        self.place(space, picture, None).path
+    pub fn path(&self, space: &Space, image: &[f32]) -> TaxonomyPath {
+        self.place(space, image, None).path
     }
 
     /// The path of a photo that is known to show something at or below a node.
     ///
     /// # Errors
     /// [`CoreError::Taxonomy`] when the taxonomy lacks the node or has no label at or below it.
-    pub fn path_below(&self, space: &Space, picture: &[f32], node: &str) -> Result<TaxonomyPath> {
+    pub fn path_below(&self, space: &Space, image: &[f32], node: &str) -> Result<TaxonomyPath> {
         let known = self.node(node)?;
         if self.taxonomy.labelled_below(known).is_empty() {
             return Err(CoreError::Taxonomy {
@@ -157,13 +162,13 @@ impl Classifier {
                 reason: format!("no node at or below `{node}` is labelled"),
             });
         }
-        Ok(self.place(space, picture, Some(known)).path)
+        Ok(self.place(space, image, Some(known)).path)
     }
 
     /// The path of a photo and the [`probabilities`](Self::probabilities) of all nodes.
     #[must_use]
-    pub fn place(&self, space: &Space, picture: &[f32], below: Option<NodeIx>) -> Placement {
-        let Judged { shares, p, support } = self.judge(space, picture, below);
+    pub fn place(&self, space: &Space, image: &[f32], below: Option<NodeIx>) -> Placement {
+        let NodeScores { shares, p, support } = self.score_nodes(space, image, below);
         let supported = |ix: NodeIx| f64::from(support[ix.index()]) >= self.threshold_of(ix);
         let descent = descend(&self.taxonomy, &shares, &p, supported);
         Placement {
@@ -204,11 +209,13 @@ impl Classifier {
     ///
     /// # Errors
     /// [`CoreError::Bundle`] when no label is left.
-    pub fn without(&self, gone: impl Fn(NodeIx) -> bool) -> Result<Self> {
+    pub fn without_labels(&self, is_removed: impl Fn(NodeIx) -> bool) -> Result<Self> {
         let labelled = self.taxonomy.labelled().iter().zip(self.labels());
-        let kept = labelled.filter(|(ix, _)| !gone(**ix));
-        let labels = kept.flat_map(|(_, point)| point.iter().copied()).collect();
-        let taxonomy = self.taxonomy.clone().with_labels(|ix| !gone(ix));
+        let remaining = labelled.filter(|(ix, _)| !is_removed(**ix));
+        let labels = remaining
+            .flat_map(|(_, point)| point.iter().copied())
+            .collect();
+        let taxonomy = self.taxonomy.clone().with_labels(|ix| !is_removed(ix));
         Self::new(taxonomy, labels, self.width, self.calibration.clone())
     }
 
@@ -260,26 +267,26 @@ mod tests {
         let space = Space::Sphere {
             root: vec![-1.0, 0.0],
         };
-        let found = Classifier::new(taxonomy, labels, 2, calibration).unwrap();
-        (found, space)
+        let classifier = Classifier::new(taxonomy, labels, 2, calibration).unwrap();
+        (classifier, space)
     }
 
     #[test]
     fn below_a_node_only_its_labels_share_the_probability() {
         let (classifier, space) = classifier(&[]);
-        let at = |id: &str| classifier.node(id).unwrap();
+        let node = |id: &str| classifier.node(id).unwrap();
         let photo = [0.0, 1.0];
         let open = classifier.place(&space, &photo, None);
-        assert_eq!(open.path.steps.last().unwrap().0, at("t"));
-        let asked = classifier.place(&space, &photo, Some(at("a")));
-        assert_eq!(asked.path.steps.last().unwrap().0, at("c"));
-        let p = |id: &str| asked.p[at(id).index()];
+        assert_eq!(open.path.steps.last().unwrap().0, node("t"));
+        let restricted = classifier.place(&space, &photo, Some(node("a")));
+        assert_eq!(restricted.path.steps.last().unwrap().0, node("c"));
+        let p = |id: &str| restricted.p[node(id).index()];
         assert!((p("a") - 1.0).abs() < 1e-6 && p("t").abs() < 1e-6);
         // softmax of 4 * 0.8 against 4 * 0.
         let expected = 1.0 / (1.0 + (-3.2_f32).exp());
         assert!((p("c") - expected).abs() < 1e-6, "{}", p("c"));
         let path = classifier.path_below(&space, &photo, "a").unwrap();
-        assert_eq!(path, asked.path);
+        assert_eq!(path, restricted.path);
     }
 
     #[test]
@@ -301,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_picture_that_is_not_known_nothing_but_the_root_is_said() {
+    fn the_path_of_an_unfamiliar_photo_stops_at_the_root() {
         let (classifier, space) = classifier(&[]);
         let photo = [0.0, 1.0];
         let radius = space.radius(&photo);
@@ -310,10 +317,10 @@ mod tests {
                 radii: Some(radii),
                 ..classifier.calibration().clone()
             };
-            let found = classifier.clone().with_calibration(calibration).unwrap();
-            let below = found.node("a").unwrap();
-            let asked = found.probabilities(&space, &photo, Some(below));
-            (found.place(&space, &photo, None), asked[below.index()])
+            let changed = classifier.clone().with_calibration(calibration).unwrap();
+            let below = changed.node("a").unwrap();
+            let p = changed.probabilities(&space, &photo, Some(below));
+            (changed.place(&space, &photo, None), p[below.index()])
         };
         let (place, asked) = of([radius + 0.1, radius + 0.2]);
         assert_eq!(place.path.stop, 0);
@@ -325,15 +332,15 @@ mod tests {
     }
 
     #[test]
-    fn without_a_label_its_photo_goes_elsewhere() {
+    fn without_its_label_a_photo_gets_another_path() {
         let (classifier, space) = classifier(&[]);
         let table = classifier.node("t").unwrap();
-        let fewer = classifier.without(|ix| ix == table).unwrap();
+        let fewer = classifier.without_labels(|ix| ix == table).unwrap();
         assert_eq!(fewer.taxonomy().labelled().len(), 2);
         let last = |of: &Classifier| of.path(&space, &[0.0, 1.0]).steps.last().unwrap().0;
         assert_eq!(last(&classifier), table);
         assert_eq!(last(&fewer), classifier.node("c").unwrap());
-        assert!(classifier.without(|_| true).is_err());
+        assert!(classifier.without_labels(|_| true).is_err());
     }
 
     #[test]
@@ -345,8 +352,8 @@ mod tests {
                 first_threshold,
                 ..classifier.calibration().clone()
             };
-            let found = classifier.clone().with_calibration(calibration);
-            found.map(|c| c.path(&space, &[0.0, 1.0]).stop).ok()
+            let changed = classifier.clone().with_calibration(calibration);
+            changed.map(|c| c.path(&space, &[0.0, 1.0]).stop).ok()
         };
         let steps = classifier.path(&space, &[0.0, 1.0]).steps;
         let above_all = f64::from(steps[1].1) + 0.01;
@@ -357,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_path_stops_has_weights_of_its_own() {
+    fn the_stop_has_separate_weights() {
         let (classifier, space) = classifier(&[]);
         let with = |stop_weights: Option<Vec<f64>>| {
             let calibration = Calibration {
@@ -369,29 +376,32 @@ mod tests {
                 }),
                 ..classifier.calibration().clone()
             };
-            let found = classifier.clone().with_calibration(calibration).unwrap();
-            found.path(&space, &[0.6, 0.8])
+            let changed = classifier.clone().with_calibration(calibration).unwrap();
+            changed.path(&space, &[0.6, 0.8])
         };
-        let (one, careful) = (with(None), with(Some(vec![1.0, -9.0])));
-        assert_eq!(one.steps, careful.steps, "what is said stays");
-        assert!(one.stop > 0);
+        let (default, careful) = (with(None), with(Some(vec![1.0, -9.0])));
+        assert_eq!(
+            default.steps, careful.steps,
+            "the probabilities stay the same"
+        );
+        assert!(default.stop > 0);
         assert_eq!(careful.stop, 0);
     }
 
     #[test]
     fn a_node_that_is_unknown_or_without_labels_is_an_error() {
         let (classifier, space) = classifier(&[]);
-        for (node, told) in [("n9", "`n9`"), ("x", "labelled")] {
+        for (node, expected) in [("n9", "`n9`"), ("x", "labelled")] {
             let error = classifier.path_below(&space, &[1.0, 0.0], node);
             let error = error.unwrap_err();
-            assert!(error.to_string().contains(told), "{error}");
+            assert!(error.to_string().contains(expected), "{error}");
         }
     }
 
     #[test]
     fn the_nearest_label_of_a_phrase_is_the_one_that_scores_highest() {
         let (classifier, space) = classifier(&[]);
-        let found = classifier.nearest(&space, &[0.9, 0.1]);
-        assert_eq!(classifier.taxonomy().name(found), "wren");
+        let nearest = classifier.nearest(&space, &[0.9, 0.1]);
+        assert_eq!(classifier.taxonomy().name(nearest), "wren");
     }
 }

@@ -12,8 +12,8 @@ use crate::input::{crop_box, decode};
 pub struct Photo {
     /// Size of the whole upright photo, and hash of its file.
     pub info: PhotoInfo,
-    /// All of its pixels, upright.
-    pub picture: RgbImage,
+    /// All pixels, upright.
+    pub pixels: RgbImage,
 }
 
 impl Photo {
@@ -22,26 +22,26 @@ impl Photo {
     /// # Errors
     /// As [`decode`].
     pub fn open(bytes: &[u8]) -> Result<Self> {
-        let picture = decode(bytes)?;
+        let pixels = decode(bytes)?;
         Ok(Self {
             info: PhotoInfo {
-                width: picture.width(),
-                height: picture.height(),
+                width: pixels.width(),
+                height: pixels.height(),
                 sha256: sha256_hex(bytes),
             },
-            picture,
+            pixels,
         })
     }
 
-    /// Keeps the part inside a box: left, top, right, bottom as shares of the sides.
+    /// Crops the photo to the part inside a box: left, top, right, bottom as shares of the sides.
     ///
-    /// The part is cut out of the full-resolution photo, before anything is resized, so that a
+    /// The photo is cropped at full resolution, before it is resized, so that a
     /// small box has as much detail as the file holds. [`Photo::info`] stays that of the whole
     /// photo. `None` if the box holds no pixel.
     #[must_use]
-    pub fn part(self, region: [f32; 4]) -> Option<Self> {
-        let picture = crop_box(&self.picture, region)?;
-        Some(Self { picture, ..self })
+    pub fn crop(self, region: [f32; 4]) -> Option<Self> {
+        let pixels = crop_box(&self.pixels, region)?;
+        Some(Self { pixels, ..self })
     }
 }
 
@@ -53,35 +53,35 @@ mod tests {
     use super::*;
 
     /// A photo of 600 x 400 pixels in which every second pixel is white.
-    fn fine() -> Vec<u8> {
-        let picture = RgbImage::from_fn(600, 400, |x, y| {
+    fn checkerboard() -> Vec<u8> {
+        let image = RgbImage::from_fn(600, 400, |x, y| {
             Rgb([if (x + y) % 2 == 0 { 255 } else { 0 }; 3])
         });
         let mut bytes = std::io::Cursor::new(Vec::new());
-        picture.write_to(&mut bytes, ImageFormat::Png).unwrap();
+        image.write_to(&mut bytes, ImageFormat::Png).unwrap();
         bytes.into_inner()
     }
 
     #[test]
-    fn a_part_keeps_every_pixel_of_the_file() {
-        let photo = Photo::open(&fine()).unwrap();
-        let whole = photo.info.clone();
-        assert_eq!((whole.width, whole.height), (600, 400));
-        let part = photo.part([0.5, 0.25, 0.75, 0.5]).unwrap();
-        assert_eq!(part.picture.dimensions(), (150, 100));
+    fn a_crop_keeps_every_pixel_of_the_file() {
+        let photo = Photo::open(&checkerboard()).unwrap();
+        let info = photo.info.clone();
+        assert_eq!((info.width, info.height), (600, 400));
+        let part = photo.crop([0.5, 0.25, 0.75, 0.5]).unwrap();
+        assert_eq!(part.pixels.dimensions(), (150, 100));
         // A part of a resized photo would be grey.
         assert!(
-            part.picture
+            part.pixels
                 .pixels()
                 .all(|p| p.0 == [0; 3] || p.0 == [255; 3])
         );
-        assert_eq!(part.info, whole);
+        assert_eq!(part.info, info);
     }
 
     #[test]
-    fn a_box_without_a_pixel_is_no_part() {
-        let photo = Photo::open(&fine()).unwrap();
-        assert!(photo.part([0.5, 0.5, 0.5, 0.9]).is_none());
+    fn a_box_without_a_pixel_gives_no_crop() {
+        let photo = Photo::open(&checkerboard()).unwrap();
+        assert!(photo.crop([0.5, 0.5, 0.5, 0.9]).is_none());
         assert!(Photo::open(b"no photo").is_err());
     }
 }

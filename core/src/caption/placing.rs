@@ -72,16 +72,16 @@ pub fn nearest_node(space: &Space, text: &[f32], nodes: &[Option<Vec<f32>>]) -> 
 }
 
 /// Embeddings of a bundle's taxonomy nodes, in the order of [`Taxonomy::nodes`]. A label has the
-/// embedding of the classifier, another node that of its first bare-name caption, or `None` if it
+/// embedding of the classifier, another node that of its first caption that is a name alone, or `None` if it
 /// has no such caption.
 #[must_use]
 pub fn node_embeddings(classifier: &Classifier, index: &CaptionIndex) -> Vec<Option<Vec<f32>>> {
     let taxonomy = classifier.taxonomy();
     let mut nodes = vec![None; taxonomy.nodes().len()];
-    for (place, entry) in index.entries().iter().enumerate() {
+    for (i, entry) in index.entries().iter().enumerate() {
         let node = entry.node.as_deref().and_then(|id| taxonomy.find(id));
         if let (Some(node), 0) = (node, entry.detail) {
-            nodes[node.index()].get_or_insert_with(|| index.point(place).to_vec());
+            nodes[node.index()].get_or_insert_with(|| index.point(i).to_vec());
         }
     }
     for (ix, embedding) in taxonomy.labelled().iter().zip(classifier.labels()) {
@@ -119,11 +119,11 @@ mod tests {
     }
 
     #[test]
-    fn a_text_lies_at_the_nearest_node_unless_it_names_one() {
+    fn a_text_is_placed_at_the_nearest_node_unless_it_names_one() {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let lexicon = Lexicon::new([("stool".to_owned(), "t".to_owned())]);
-        let place = |text: &str, at: [f32; 2]| {
-            let place = place_text(&taxonomy, &sphere(), &lexicon, text, &at, &embeddings());
+        let place = |text: &str, point: [f32; 2]| {
+            let place = place_text(&taxonomy, &sphere(), &lexicon, text, &point, &embeddings());
             (taxonomy.name(place.node), place.by)
         };
         assert_eq!(place("pets", [0.5, 0.866]), ("animal", PlacedBy::Embedding));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn without_embeddings_a_text_lies_at_the_root() {
+    fn without_embeddings_a_text_is_placed_at_the_root() {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let none = vec![None; 4];
         let place = place_text(
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bundle_has_embeddings_of_labels_and_of_bare_names() {
+    fn labels_and_named_nodes_have_embeddings() {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let labels = vec![0.0, 1.0, 1.0, 0.0];
         let classifier = Classifier::new(taxonomy, labels, 2, Calibration::of_scale(1.0)).unwrap();

@@ -78,10 +78,10 @@ impl Captioner {
         let mut photo = Photo::open(bytes)?;
         clock.lap("decode");
         if let Some(region) = request.region {
-            photo = photo.part(region).ok_or(CoreError::Region(region))?;
+            photo = photo.crop(region).ok_or(CoreError::Region(region))?;
         }
-        let pictures = std::slice::from_ref(&photo.picture);
-        let embedding = self.embed(pictures).await?.swap_remove(0);
+        let images = std::slice::from_ref(&photo.pixels);
+        let embedding = self.embed(images).await?.swap_remove(0);
         clock.lap("embed");
         let caption = self.rank_within(&embedding, request.below)?;
         clock.lap("rank");

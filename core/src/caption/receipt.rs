@@ -38,37 +38,37 @@ impl Receipt {
     /// Creates the receipt of a whole photo's result with a bundle.
     #[must_use]
     pub fn new(result: CaptionResult, manifest: &Manifest) -> Self {
-        let tower = manifest.files_of(&[Part::Image]).next();
+        let weights = manifest.files_of(&[Part::Image]).next();
         let prompts = manifest.provenance.get("prompts");
         Self {
             format: FORMAT.to_owned(),
             result,
             preprocessing: manifest.preprocessing,
             prompts: prompts.and_then(|p| p.as_str()).map(str::to_owned),
-            dtype: tower.map_or_else(String::new, |file| file.dtype.clone()),
+            dtype: weights.map_or_else(String::new, |file| file.dtype.clone()),
             region: None,
             below: None,
         }
     }
 
-    /// Reads a receipt, or the bare result of a whole photo, completed from the manifest.
+    /// Reads a receipt, or only the result of a whole photo, completed from the manifest.
     ///
     /// # Errors
     /// [`CoreError::Config`] when it is neither.
     pub fn parse(text: &str, manifest: &Manifest) -> Result<Self> {
-        let wrong = |found: String| CoreError::Config {
+        let invalid = |found: String| CoreError::Config {
             field: "receipt".into(),
             expected: format!("a receipt with format `{FORMAT}` or a result, both JSON"),
             found,
         };
         let value: serde_json::Value =
-            serde_json::from_str(text).map_err(|e| wrong(e.to_string()))?;
+            serde_json::from_str(text).map_err(|e| invalid(e.to_string()))?;
         match value.get("format").and_then(|f| f.as_str()) {
-            Some(FORMAT) => serde_json::from_value(value).map_err(|e| wrong(e.to_string())),
-            Some(other) => Err(wrong(format!("format `{other}`"))),
+            Some(FORMAT) => serde_json::from_value(value).map_err(|e| invalid(e.to_string())),
+            Some(other) => Err(invalid(format!("format `{other}`"))),
             None => serde_json::from_value(value)
                 .map(|result| Self::new(result, manifest))
-                .map_err(|e| wrong(e.to_string())),
+                .map_err(|e| invalid(e.to_string())),
         }
     }
 }

@@ -39,7 +39,7 @@ pub fn lexicon(manifest: &Manifest, bundle: &BundleFiles) -> Result<Lexicon> {
 }
 
 /// The files of the text encoder's weights.
-pub fn weights_of(manifest: &Manifest) -> impl Iterator<Item = &BundleFile> {
+pub fn text_weight_files(manifest: &Manifest) -> impl Iterator<Item = &BundleFile> {
     let others = [files::VOCABULARY, files::NOUNS];
     let files = manifest.files_of(&[Part::Text]);
     files.filter(move |file| !others.contains(&file.path.as_str()))
@@ -52,17 +52,17 @@ impl TextEmbedder {
     /// [`crate::CoreError::Bundle`] naming a missing file, a tensor error naming the file's tensor.
     pub fn open(manifest: &Manifest, bundle: &BundleFiles, device: &Device) -> Result<Self> {
         let config = &manifest.model;
-        let blank = TextModel {
+        let model = TextModel {
             text: config.init_text(device),
             lift: config.lift.init(config.d_embed, device),
             logit_scale: LogScalarConfig::logit_scale().init(device),
         };
         let mut tensors = Tensors::default();
-        for file in weights_of(manifest) {
+        for file in text_weight_files(manifest) {
             tensors.tensors.extend(bundle.tensors(&file.path)?.tensors);
         }
         Ok(Self {
-            model: weights::load(blank, &tensors, |_| false)?,
+            model: weights::load(model, &tensors, |_| false)?,
             tokenizer: Tokenizer::from_merges(
                 bundle.text(files::VOCABULARY)?,
                 config.text.vocab_size,
@@ -90,11 +90,11 @@ impl TextEmbedder {
     /// # Errors
     /// [`crate::CoreError::Device`] when the device fails.
     pub async fn embed(&self, texts: &[impl AsRef<str>]) -> Result<Vec<Vec<f32>>> {
-        let mut found = Vec::with_capacity(texts.len());
+        let mut embeddings = Vec::with_capacity(texts.len());
         for texts in texts.chunks(BATCH) {
-            found.extend(rows(self.model.lift.text(self.features(texts))).await?);
+            embeddings.extend(rows(self.model.lift.text(self.features(texts))).await?);
         }
-        Ok(found)
+        Ok(embeddings)
     }
 
     /// Embeddings of concepts by name: the mean over the prompts of [`PATTERNS`], as in bundles
@@ -102,16 +102,16 @@ impl TextEmbedder {
     ///
     /// # Errors
     /// [`crate::CoreError::Device`] when the device fails.
-    pub async fn concepts(&self, names: &[impl AsRef<str>]) -> Result<Vec<Vec<f32>>> {
-        let mut found = Vec::with_capacity(names.len());
+    pub async fn embed_concepts(&self, names: &[impl AsRef<str>]) -> Result<Vec<Vec<f32>>> {
+        let mut embeddings = Vec::with_capacity(names.len());
         for name in names {
             let prompts = PATTERNS.map(|pattern| prompt(pattern, name.as_ref()));
             let mut features = self.features(&prompts);
             if matches!(self.model.lift, Lift::Sphere(_)) {
                 features = normalize(features);
             }
-            found.extend(rows(self.model.lift.text(features.mean_dim(0))).await?);
+            embeddings.extend(rows(self.model.lift.text(features.mean_dim(0))).await?);
         }
-        Ok(found)
+        Ok(embeddings)
     }
 }

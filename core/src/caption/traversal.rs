@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::captioner::Captioner;
-use crate::geometry::{Space, walk};
+use crate::geometry::{Space, interpolation};
 
 /// A point of the path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,16 +26,16 @@ impl Captioner {
     /// Returns `steps` points (at least two), evenly spaced on the path from a photo to another
     /// photo or to the root, each with the caption that scores highest there.
     #[must_use]
-    pub fn walk(&self, from: &[f32], to: Option<&[f32]>, steps: usize) -> Vec<TraversalPoint> {
+    pub fn traverse(&self, from: &[f32], to: Option<&[f32]>, steps: usize) -> Vec<TraversalPoint> {
         let space = self.space();
         let root = match space {
             Space::Sphere { root } => root.clone(),
             _ => vec![0.0; from.len()],
         };
         let last = steps.max(2) - 1;
-        let pass = |step: usize| {
+        let point_at = |step: usize| {
             let share = step as f64 / last as f64;
-            let point = walk::between(space, from, to, share);
+            let point = interpolation::between(space, from, to, share);
             let scores = self.index().scores(space, &point);
             let best = (0..scores.len()).max_by(|a, b| scores[*a].total_cmp(&scores[*b]));
             let best = best.filter(|i| scores[*i] >= space.score(&root, &point));
@@ -48,6 +48,6 @@ impl Captioner {
                 point,
             }
         };
-        (0..=last).map(pass).collect()
+        (0..=last).map(point_at).collect()
     }
 }

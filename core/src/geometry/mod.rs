@@ -31,12 +31,12 @@
 mod angle;
 pub mod cone;
 pub mod curvature;
+pub mod interpolation;
 pub mod lorentz;
 pub mod poincare;
 pub mod product;
 pub mod radial;
 pub mod space;
-pub mod walk;
 
 pub use cone::{AngleFormula, MIN_RADIUS, entailment_gap, exterior_angle, half_aperture};
 pub use curvature::{Curvature, LogScalar, LogScalarConfig};

@@ -205,8 +205,8 @@ mod tests {
             c in point(), p in point(), q in point(),
         ) {
             prop_assert!(dot(&centred(&c, &c), &centred(&c, &c)).sqrt() < 1e-9);
-            let kept = distance(&centred(&c, &p), &centred(&c, &q));
-            prop_assert!((kept - distance(&p, &q)).abs() < 1e-6);
+            let moved = distance(&centred(&c, &p), &centred(&c, &q));
+            prop_assert!((moved - distance(&p, &q)).abs() < 1e-6);
         }
 
         #[test]

@@ -11,7 +11,7 @@ use burn::tensor::activation::log_softmax;
 use super::terms::LossTerms;
 
 /// Computes `-mean over images of sum over labels of target * log_softmax(s g)`. An image whose
-/// targets are all 0 has no label and is left out.
+/// targets are all 0 has no label and is skipped.
 ///
 /// # Shapes
 /// `g [b, l]` similarities of images and labels, `targets [b, l]` with rows that sum to 1 or are 0,

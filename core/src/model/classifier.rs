@@ -102,12 +102,12 @@ impl Classifier {
 }
 
 fn check_labels(labels: &[String], classes: usize) -> Result<()> {
-    let fault = |reason: String| CoreError::Tensor {
+    let invalid = |reason: String| CoreError::Tensor {
         tensor: "weight".into(),
         reason,
     };
     if labels.len() != classes {
-        return Err(fault(format!(
+        return Err(invalid(format!(
             "expected one row for each of the {} labels, found {classes} rows",
             labels.len()
         )));
@@ -115,12 +115,12 @@ fn check_labels(labels: &[String], classes: usize) -> Result<()> {
     let mut seen = std::collections::BTreeSet::new();
     let broken = |label: &&String| label.trim().is_empty() || label.contains('\n');
     if let Some(label) = labels.iter().find(broken) {
-        return Err(fault(format!(
+        return Err(invalid(format!(
             "expected labels that are not empty and have one line, found {label:?}"
         )));
     }
     match labels.iter().find(|label| !seen.insert(label.as_str())) {
-        Some(label) => Err(fault(format!("the label `{label}` stands for two rows"))),
+        Some(label) => Err(invalid(format!("the label `{label}` is used for two rows"))),
         None => Ok(()),
     }
 }

@@ -128,7 +128,7 @@ impl VitConfig {
     }
 
     /// Returns the configuration of the encoder after its batch norms are folded into convolutions;
-    /// see [`VisionTower::folded`](super::VisionTower::folded).
+    /// see [`VisionBackbone::folded`](super::VisionBackbone::folded).
     #[must_use]
     pub fn folded(&self) -> Self {
         let mut folded = self.clone();

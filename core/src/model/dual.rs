@@ -6,15 +6,15 @@ use burn::tensor::{Device, Int, Tensor};
 
 use super::config::DualConfig;
 use super::lift::Lift;
-use super::text::{TextTower, Tokens};
-use super::vision::VisionTower;
+use super::text::{TextBackbone, Tokens};
+use super::vision::VisionBackbone;
 use crate::geometry::{LogScalar, LogScalarConfig};
 
 /// Image encoder: from images with values in `[0, 1]` to projected features.
 #[derive(Module, Debug)]
 pub struct ImageEncoder {
     /// Backbone: a transformer or convolutions.
-    pub visual: VisionTower,
+    pub visual: VisionBackbone,
     /// Projection to the embedding width, without bias.
     pub visual_proj: Linear,
     /// Mean that is subtracted from pixels, `[3, 1, 1]`; stored with the weights.
@@ -27,7 +27,7 @@ pub struct ImageEncoder {
 #[derive(Module, Debug)]
 pub struct TextEncoder {
     /// Transformer.
-    pub textual: TextTower,
+    pub textual: TextBackbone,
     /// Projection to the embedding width, without bias.
     pub textual_proj: Linear,
 }
@@ -100,7 +100,7 @@ impl ImageEncoder {
     }
 
     /// Like [`forward`](Self::forward), with a subset of the patches; see
-    /// [`VisionTower::forward_tokens`].
+    /// [`VisionBackbone::forward_tokens`].
     ///
     /// # Shapes
     /// `[batch, 3, image_size, image_size] -> [batch, d_embed]`

@@ -66,7 +66,7 @@ impl Tokens {
 
 /// Causal text transformer with learned positions.
 #[derive(Module, Debug)]
-pub struct TextTower {
+pub struct TextBackbone {
     /// Token embeddings, `[vocab_size, d_model]`.
     pub token_embed: Embedding,
     /// Learned positions, `[context, d_model]`.
@@ -79,7 +79,7 @@ pub struct TextTower {
 
 impl TextConfig {
     /// Builds the encoder on a device, initialised as in notation 3.2.
-    pub fn init(&self, device: &Device) -> TextTower {
+    pub fn init(&self, device: &Device) -> TextBackbone {
         let d = self.d_model;
         let width = d as f64;
         let residual = (2.0 * width * self.n_layers as f64).powf(-0.5);
@@ -96,7 +96,7 @@ impl TextConfig {
         )
         .with_norm_eps(eps);
         let normal = |std| Initializer::Normal { mean: 0.0, std };
-        TextTower {
+        TextBackbone {
             token_embed: Embedding {
                 weight: normal(0.02).init([self.vocab_size, d], device),
             },
@@ -107,7 +107,7 @@ impl TextConfig {
     }
 }
 
-impl TextTower {
+impl TextBackbone {
     /// Computes the feature at the end token.
     ///
     /// # Shapes

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stem_must_fit_the_tower() {
+    fn a_stem_must_fit_the_transformer() {
         let message = |change: fn(&mut VitConfig)| {
             let mut config = Preset::VitT8_64.config();
             let stages = [(32, 0), (64, 1), (192, 1)];
@@ -272,7 +272,7 @@ mod tests {
             change(&mut config.vision);
             config.validate().unwrap_err().to_string()
         };
-        for (found, known) in [
+        for (message, expected) in [
             (
                 message(|v| v.patch = 16),
                 "vision.patch must be 2 to the number of stages of the stem, 3, found 16",
@@ -294,12 +294,12 @@ mod tests {
                 "vision.n_layers must be between 1 and 65536, or 0 with a stem, found 0",
             ),
         ] {
-            assert_eq!(found, format!("configuration: {known}"));
+            assert_eq!(message, format!("configuration: {expected}"));
         }
     }
 
     #[test]
-    fn inverted_residuals_must_fit_the_tower() {
+    fn inverted_residuals_must_fit_the_configuration() {
         type Change = fn(&mut VitConfig, &mut InvertedConfig);
         let message = |change: Change| {
             let mut config = Preset::EfficientnetLite0.config();
@@ -308,7 +308,7 @@ mod tests {
             config.vision.inverted = Some(inverted);
             config.validate().unwrap_err().to_string()
         };
-        for (found, known) in [
+        for (message, expected) in [
             (
                 message(|v, _| v.patch = 16),
                 "vision.patch must be the product of all strides, 32, found 16",
@@ -338,12 +338,12 @@ mod tests {
                 "vision.inverted.norm_eps must be in (0, 1), found 0",
             ),
         ] {
-            assert_eq!(found, format!("configuration: {known}"));
+            assert_eq!(message, format!("configuration: {expected}"));
         }
     }
 
     #[test]
-    fn a_patch_that_does_not_divide_the_picture_is_named() {
+    fn a_patch_that_does_not_divide_the_image_is_named() {
         let mut config = Preset::VitT8_64.config();
         config.vision.patch = 7;
         let message = config.validate().unwrap_err().to_string();

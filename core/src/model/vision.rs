@@ -13,7 +13,7 @@ use crate::nn::{
 
 /// Image encoder whose feature is its class token, or the mean of its patch tokens.
 #[derive(Module, Debug)]
-pub struct VisionTower {
+pub struct VisionBackbone {
     /// Class token, `[1, 1, d_model]`, if [`Pool`] needs one.
     pub cls_token: Option<Param<Tensor<3>>>,
     /// Positions of the class token, if there is one, and of the patches, `[1, tokens, d_model]`;
@@ -44,7 +44,7 @@ impl VitConfig {
     }
 
     /// Builds the encoder on a device, initialised as in notation 3.1.
-    pub fn init(&self, device: &Device) -> VisionTower {
+    pub fn init(&self, device: &Device) -> VisionBackbone {
         let classes = usize::from(self.pool.has_class());
         let (tokens, d) = (classes + self.patches(), self.d_model);
         let pos_embed = || match self.positions {
@@ -67,7 +67,7 @@ impl VitConfig {
             MlpConfig::new(d, self.hidden()).with_activation(self.activation),
         )
         .with_norm_eps(eps);
-        VisionTower {
+        VisionBackbone {
             cls_token: (classes == 1).then(|| {
                 let std = 1e-6;
                 Initializer::Normal { mean: 0.0, std }.init([1, 1, d], device)
@@ -93,7 +93,19 @@ impl VitConfig {
     }
 }
 
-impl VisionTower {
+impl VisionBackbone {
+    /// Returns the inverted residuals if the feature is the mean of their last map, without
+    /// transformer blocks after it.
+    #[must_use]
+    pub fn inverted_alone(&self) -> Option<&InvertedResiduals> {
+        let alone = self.blocks.is_empty()
+            && self.pos_embed.is_none()
+            && self.norm_pre.is_none()
+            && self.norm.is_none()
+            && self.pool == Pool::Mean;
+        self.inverted.as_ref().filter(|_| alone)
+    }
+
     /// Computes the feature of normalised images from all patches.
     ///
     /// # Shapes
@@ -152,10 +164,10 @@ impl VisionTower {
 
     /// Returns the encoder with the recorded batch statistics merged into the running statistics;
     /// call this after a training step (see
-    /// [`BatchNorm::absorbed`](crate::nn::BatchNorm::absorbed)).
+    /// [`BatchNorm::with_merged_statistics`](crate::nn::BatchNorm::with_merged_statistics)).
     #[must_use]
-    pub fn absorbed(mut self) -> Self {
-        self.inverted = self.inverted.map(InvertedResiduals::absorbed);
+    pub fn with_merged_statistics(mut self) -> Self {
+        self.inverted = self.inverted.map(InvertedResiduals::with_merged_statistics);
         self
     }
 
@@ -168,9 +180,9 @@ impl VisionTower {
     }
 
     /// Discards the recorded batch statistics, for example after a step that was not applied.
-    pub fn forget(&self) {
+    pub fn discard_statistics(&self) {
         if let Some(inverted) = &self.inverted {
-            inverted.forget();
+            inverted.discard_statistics();
         }
     }
 }

@@ -79,10 +79,10 @@ impl Attention {
         let [batch, tokens, d_model] = x.dims();
         let head = d_model / self.n_heads;
         let project = |x: Tensor<3>, from: usize, parts: usize| {
-            let cut = |whole: Tensor<2>| whole.narrow(1, from * d_model, parts * d_model);
+            let slice = |matrix: Tensor<2>| matrix.narrow(1, from * d_model, parts * d_model);
             let bias = self.qkv.bias.as_ref();
-            let bias = bias.map(|bias| cut(bias.val().unsqueeze()).squeeze_dim(0));
-            linear(x, cut(self.qkv.weight.val()), bias)
+            let bias = bias.map(|bias| slice(bias.val().unsqueeze()).squeeze_dim(0));
+            linear(x, slice(self.qkv.weight.val()), bias)
         };
         let heads = |part: Tensor<3>| {
             let [_, tokens, _] = part.dims();
@@ -90,10 +90,10 @@ impl Attention {
                 .swap_dims(1, 2)
         };
         let query = heads(project(token_at(x.clone(), at.clone()), 0, 1));
-        let seen = project(x, 1, 2);
+        let projected = project(x, 1, 2);
         let (keys, values) = (
-            heads(seen.clone().narrow(2, 0, d_model)),
-            heads(seen.narrow(2, d_model, d_model)),
+            heads(projected.clone().narrow(2, 0, d_model)),
+            heads(projected.narrow(2, d_model, d_model)),
         );
         let hidden = self.causal.then(|| {
             let places = Tensor::<1, Int>::arange(0..tokens as i64, &keys.device());
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_token_is_as_among_all() {
+    fn forward_at_agrees_with_forward() {
         let device = Device::default();
         for causal in [true, false] {
             let layer = AttentionConfig::new(8, 2).with_causal(causal).init(&device);

@@ -3,7 +3,7 @@
 //! Burn's own layer updates its running statistics during the forward pass. The trainer computes
 //! parts of a batch on copies of the model, in separate threads, and those copies share that state.
 //! Here a layer in training only records the statistics of its input. After the step
-//! [`BatchNorm::absorbed`] combines the records of all parts, so the running statistics are those
+//! [`BatchNorm::with_merged_statistics`] combines the records of all parts, so the running statistics are those
 //! of the whole batch and do not depend on the order of the threads.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -92,7 +92,7 @@ impl BatchNorm {
     /// Returns whether this layer is in training and normalises by the statistics of the batch: it
     /// is on an autodiff device and its gain is not locked.
     #[must_use]
-    pub fn uses_the_batch(&self) -> bool {
+    pub fn uses_batch_statistics(&self) -> bool {
         let gain = self.weight.val();
         self.batch_statistics && gain.device().is_autodiff() && gain.is_require_grad()
     }
@@ -103,13 +103,13 @@ impl BatchNorm {
     /// `[batch, channels, h, w] -> [batch, channels, h, w]`
     pub fn forward_batch(&self, x: Tensor<4>) -> Tensor<4> {
         let [batch, _, h, w] = x.dims();
-        let found = batch_norm_train(x, self.weight.val(), self.bias.val(), self.eps);
+        let normed = batch_norm_train(x, self.weight.val(), self.bias.val(), self.eps);
         self.records.push(Record {
             count: batch * h * w,
-            mean: found.mean.inner(),
-            variance: found.variance.inner(),
+            mean: normed.mean.inner(),
+            variance: normed.variance.inner(),
         });
-        found.output
+        normed.output
     }
 
     /// Returns the norm with its running statistics as `scale * x + shift`; both `[channels]`.
@@ -121,16 +121,16 @@ impl BatchNorm {
     }
 
     /// Discards the statistics recorded since the last step.
-    pub fn forget(&self) {
+    pub fn discard_statistics(&self) {
         self.records.take();
     }
 
     /// Returns the layer with the statistics recorded since the last step merged into its running
-    /// statistics: `running = (1 - momentum) running + momentum found`, with the unbiased variance,
+    /// statistics: `running = (1 - momentum) running + momentum batch`, with the unbiased variance,
     /// as PyTorch does. It reads from the device synchronously, which a browser's GPU does not
     /// support.
     #[must_use]
-    pub fn absorbed(mut self) -> Self {
+    pub fn with_merged_statistics(mut self) -> Self {
         let Some((mean, variance)) = joined(&self.records.take()) else {
             return self;
         };

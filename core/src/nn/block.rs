@@ -64,8 +64,8 @@ impl Block {
     /// # Shapes
     /// `x [batch, tokens, d_model]`, `at [batch]` in `0..tokens` `-> [batch, d_model]`
     pub fn forward_at(&self, x: Tensor<3>, at: Tensor<1, Int>) -> Tensor<2> {
-        let own = token_at(x.clone(), at.clone()).squeeze_dim::<2>(1);
-        let x = own + self.attn.forward_at(self.norm1.forward(x), at);
+        let token = token_at(x.clone(), at.clone()).squeeze_dim::<2>(1);
+        let x = token + self.attn.forward_at(self.norm1.forward(x), at);
         x.clone() + self.mlp.forward(self.norm2.forward(x))
     }
 }

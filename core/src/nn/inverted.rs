@@ -107,6 +107,12 @@ impl Maker<'_> {
 }
 
 impl InvertedResidual {
+    /// Returns whether the input is added to the output.
+    #[must_use]
+    pub fn adds_input(&self) -> bool {
+        self.adds_input
+    }
+
     /// # Shapes
     /// `[batch, d_in, h, w] -> [batch, d_out, ceil(h / stride), ceil(w / stride)]`
     pub fn forward(&self, input: Tensor<4>) -> Tensor<4> {
@@ -180,14 +186,14 @@ impl InvertedResiduals {
     }
 
     /// Returns the encoder with the recorded batch statistics merged into the running statistics;
-    /// see [`BatchNorm::absorbed`].
+    /// see [`BatchNorm::with_merged_statistics`].
     #[must_use]
-    pub fn absorbed(mut self) -> Self {
-        self.bn0 = self.bn0.map(BatchNorm::absorbed);
-        self.bn1 = self.bn1.map(BatchNorm::absorbed);
+    pub fn with_merged_statistics(mut self) -> Self {
+        self.bn0 = self.bn0.map(BatchNorm::with_merged_statistics);
+        self.bn1 = self.bn1.map(BatchNorm::with_merged_statistics);
         let blocks = self.blocks.into_iter();
         self.blocks = blocks
-            .map(|block| block.with_norms(BatchNorm::absorbed))
+            .map(|block| block.with_norms(BatchNorm::with_merged_statistics))
             .collect();
         self
     }
@@ -205,9 +211,9 @@ impl InvertedResiduals {
     }
 
     /// Discards the batch statistics recorded since the last step.
-    pub fn forget(&self) {
+    pub fn discard_statistics(&self) {
         let ends = [&self.bn0, &self.bn1].into_iter().flatten();
         let inside = self.blocks.iter().flat_map(InvertedResidual::norms);
-        ends.chain(inside).for_each(BatchNorm::forget);
+        ends.chain(inside).for_each(BatchNorm::discard_statistics);
     }
 }

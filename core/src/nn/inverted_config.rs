@@ -83,11 +83,11 @@ impl InvertedConfig {
             [6, 3, 1, 320, 1],
         ];
         let round = |channels: usize| {
-            let wanted = channels as f64 * width;
-            let rounded = ((wanted + 4.0) as usize / 8 * 8).max(8);
+            let scaled = channels as f64 * width;
+            let rounded = ((scaled + 4.0) as usize / 8 * 8).max(8);
             // Rounding down may lose at most a tenth of the width.
             rounded
-                + if (rounded as f64) < 0.9 * wanted {
+                + if (rounded as f64) < 0.9 * scaled {
                     8
                 } else {
                     0

@@ -21,4 +21,4 @@ pub use inverted_config::{InvertedConfig, InvertedStage, Norms};
 pub use mlp::{Activation, Mlp, MlpConfig};
 pub use patch_embed::{PatchEmbed, PatchEmbedConfig};
 pub use position::sincos_2d;
-pub use same_conv::SameConv;
+pub use same_conv::{SameConv, same_padding};

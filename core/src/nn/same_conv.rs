@@ -68,6 +68,12 @@ impl SameConv {
         }
     }
 
+    /// Returns the stride in pixels.
+    #[must_use]
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
     /// # Shapes
     /// `[batch, d_in, h, w] -> [batch, d_out, ceil(h / stride), ceil(w / stride)]`
     pub fn forward(&self, x: Tensor<4>) -> Tensor<4> {
@@ -82,7 +88,7 @@ impl SameConv {
     pub fn forward_normed(&self, x: Tensor<4>, norm: Option<&BatchNorm>) -> Tensor<4> {
         match norm {
             None => self.forward(x),
-            Some(norm) if norm.uses_the_batch() => norm.forward_batch(self.forward(x)),
+            Some(norm) if norm.uses_batch_statistics() => norm.forward_batch(self.forward(x)),
             Some(norm) => {
                 let (weight, shift) = self.normed(norm);
                 self.apply(x, weight, Some(shift))

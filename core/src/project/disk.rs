@@ -19,8 +19,8 @@ pub struct Disk {
     /// Factor for distances.
     zoom: f64,
     /// Fraction of the variation between the points (squared lengths of tangent vectors without the
-    /// shared direction) that the two axes keep, in `[0, 1]`.
-    pub kept: f64,
+    /// shared direction) that the two axes explain, in `[0, 1]`.
+    pub explained: f64,
 }
 
 /// Returns the tangent vector at the root toward a point, as long as its distance. For a product
@@ -56,7 +56,7 @@ impl Disk {
     /// Distances are scaled so that the farthest of the points has the distance `reach` to the
     /// centre.
     #[must_use]
-    pub fn find(space: &Space, points: &[&[f32]], reach: f64) -> Self {
+    pub fn fit(space: &Space, points: &[&[f32]], reach: f64) -> Self {
         let tangents: Vec<Vec<f64>> = points.iter().map(|x| tangent(space, x)).collect();
         let width = tangents.first().map_or(2, Vec::len);
         let farthest = tangents.iter().map(|v| norm(v)).fold(0.0, f64::max);
@@ -68,11 +68,11 @@ impl Disk {
         // If the points lie all around the root, they share no direction.
         let unit = if length > 1e-9 { length.recip() } else { 0.0 };
         shared.iter_mut().for_each(|s| *s *= unit);
-        let own: Vec<Vec<f64>> = tangents.into_iter().map(|v| without(v, &shared)).collect();
-        let axes = axes(&own);
-        let power = |of: &dyn Fn(&Vec<f64>) -> f64| own.iter().map(of).sum::<f64>();
+        let residuals: Vec<Vec<f64>> = tangents.into_iter().map(|v| without(v, &shared)).collect();
+        let axes = axes(&residuals);
+        let power = |of: &dyn Fn(&Vec<f64>) -> f64| residuals.iter().map(of).sum::<f64>();
         let all = power(&|v| dot(v, v));
-        let seen = power(&|v| axes.iter().map(|axis| dot(v, axis).powi(2)).sum());
+        let explained = power(&|v| axes.iter().map(|axis| dot(v, axis).powi(2)).sum());
         Self {
             shared,
             axes,
@@ -81,25 +81,25 @@ impl Disk {
             } else {
                 1.0
             },
-            kept: if all > 0.0 { seen / all } else { 1.0 },
+            explained: if all > 0.0 { explained / all } else { 1.0 },
         }
     }
 
     /// Returns the position of a point in the disk, of Euclidean norm below 1.
     #[must_use]
-    pub fn put(&self, space: &Space, x: &[f32]) -> [f64; 2] {
+    pub fn project(&self, space: &Space, x: &[f32]) -> [f64; 2] {
         let tangent = tangent(space, x);
         let distance = norm(&tangent) * self.zoom;
-        let own = without(tangent, &self.shared);
-        let [a, b] = [0, 1].map(|at| dot(&own, &self.axes[at]));
-        // A point without a direction of its own is put on the first axis.
+        let residual = without(tangent, &self.shared);
+        let [a, b] = [0, 1].map(|axis| dot(&residual, &self.axes[axis]));
+        // A point that has only the shared direction is placed on the first axis.
         let (a, b, length) = match a.hypot(b) {
             length if length > 1e-12 => (a, b, length),
             _ => (1.0, 0.0, 1.0),
         };
         let [x, y] = [a, b].map(|along| along / length * distance);
-        let at = exp0(&[x, y]);
-        [at[0], at[1]]
+        let position = exp0(&[x, y]);
+        [position[0], position[1]]
     }
 }
 
@@ -140,12 +140,12 @@ mod tests {
         let points = cloud();
         let points: Vec<&[f32]> = points.iter().map(Vec::as_slice).collect();
         for space in spaces() {
-            let disk = Disk::find(&space, &points, 2.0);
+            let disk = Disk::fit(&space, &points, 2.0);
             let root = match &space {
                 Space::Sphere { root } => root.clone(),
                 _ => vec![0.0; 4],
             };
-            let [x, y] = disk.put(&space, &root);
+            let [x, y] = disk.project(&space, &root);
             assert!(x.hypot(y) < 1e-6, "{space:?}: {x} {y}");
         }
     }
@@ -155,16 +155,16 @@ mod tests {
         let points = cloud();
         let points: Vec<&[f32]> = points.iter().map(Vec::as_slice).collect();
         for space in spaces() {
-            let disk = Disk::find(&space, &points, 2.0);
+            let disk = Disk::fit(&space, &points, 2.0);
             assert!(
-                disk.kept > 0.4 && disk.kept <= 1.0,
+                disk.explained > 0.4 && disk.explained <= 1.0,
                 "{space:?}: {}",
-                disk.kept
+                disk.explained
             );
             let distance = |x: &[f32]| norm(&tangent(&space, x));
             let farthest = points.iter().map(|x| distance(x)).fold(0.0, f64::max);
             for x in &points {
-                let at = disk.put(&space, x);
+                let at = disk.project(&space, x);
                 let drawn = norm(&log0(&at));
                 assert!(
                     (drawn - 2.0 * distance(x) / farthest).abs() < 1e-6,
@@ -186,22 +186,22 @@ mod tests {
         ];
         let points: Vec<&[f32]> = points.iter().map(Vec::as_slice).collect();
         let space = Space::Lorentz { curvature: 1.0 };
-        let disk = Disk::find(&space, &points, 2.0);
+        let disk = Disk::fit(&space, &points, 2.0);
         let mut angles: Vec<f64> = points
             .iter()
-            .map(|x| disk.put(&space, x))
+            .map(|x| disk.project(&space, x))
             .map(|[x, y]| y.atan2(x).to_degrees())
             .collect();
         angles.sort_by(f64::total_cmp);
         for pair in angles.windows(2) {
             assert!((pair[1] - pair[0] - 90.0).abs() < 1.0, "{angles:?}");
         }
-        assert!(disk.kept > 0.99, "{}", disk.kept);
+        assert!(disk.explained > 0.99, "{}", disk.explained);
     }
 
     #[test]
     fn no_point_at_all_makes_a_disk_too() {
-        let disk = Disk::find(&Space::Lorentz { curvature: 1.0 }, &[], 2.0);
-        assert!(disk.put(&Space::Lorentz { curvature: 1.0 }, &[0.1, 0.2])[0].is_finite());
+        let disk = Disk::fit(&Space::Lorentz { curvature: 1.0 }, &[], 2.0);
+        assert!(disk.project(&Space::Lorentz { curvature: 1.0 }, &[0.1, 0.2])[0].is_finite());
     }
 }

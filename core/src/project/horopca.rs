@@ -31,7 +31,7 @@ pub struct HoroPca {
     /// Positions in the Poincaré disk, one for each given point.
     pub points: Vec<[f64; 2]>,
     /// Mean squared distance of the projections divided by that of the points, in `[0, 1]`.
-    pub kept: f64,
+    pub explained: f64,
 }
 
 /// A point of the Lorentz model with its time part.
@@ -138,9 +138,9 @@ fn start(points: &[Vec<f64>], lorentz: &[Lorentz]) -> [Vec<f64>; 2] {
     let mut most = spread(lorentz, &best);
     for (a, b) in [(1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)] {
         let other = [signed(&first, a), signed(&second, b)];
-        let found = spread(lorentz, &other);
-        if found > most {
-            (best, most) = (other, found);
+        let result = spread(lorentz, &other);
+        if result > most {
+            (best, most) = (other, result);
         }
     }
     best
@@ -161,10 +161,10 @@ pub fn horopca(points: &[Vec<f64>]) -> HoroPca {
         let mut gained = 0.0;
         while step > 1e-12 {
             let next = moved(&components, &along, step);
-            let found = spread(&lorentz, &next);
-            if found > most {
-                gained = found - most;
-                (components, most) = (next, found);
+            let result = spread(&lorentz, &next);
+            if result > most {
+                gained = result - most;
+                (components, most) = (next, result);
                 step *= 2.0;
                 break;
             }
@@ -174,13 +174,13 @@ pub fn horopca(points: &[Vec<f64>]) -> HoroPca {
             break;
         }
     }
-    let whole = whole(&lorentz);
+    let total = total_variance(&lorentz);
     HoroPca {
         points: points.iter().map(|p| put(p, &components)).collect(),
         components,
         // A ratio of rounding errors would have no meaning.
-        kept: if whole > 1e-12 {
-            (most / whole).min(1.0)
+        explained: if total > 1e-12 {
+            (most / total).min(1.0)
         } else {
             1.0
         },
@@ -195,7 +195,7 @@ fn put(p: &[f64], components: &[Vec<f64>; 2]) -> [f64; 2] {
 }
 
 /// Returns the mean squared distance between the points themselves.
-fn whole(points: &[Lorentz]) -> f64 {
+fn total_variance(points: &[Lorentz]) -> f64 {
     let mut sum = 0.0;
     for (i, a) in points.iter().enumerate() {
         for b in &points[i + 1..] {
@@ -230,12 +230,19 @@ mod tests {
         let along = [0.36, 0.48, 0.64, 0.48];
         let at = |t: f64| exp0(&along.map(|a| a * t));
         let points: Vec<Vec<f64>> = [-2.0, -0.5, 0.0, 0.8, 1.7, 3.0].map(at).to_vec();
-        let found = horopca(&points);
-        assert!((found.kept - 1.0).abs() < 1e-6, "{}", found.kept);
+        let result = horopca(&points);
+        assert!(
+            (result.explained - 1.0).abs() < 1e-6,
+            "{}",
+            result.explained
+        );
         for (i, p) in points.iter().enumerate() {
             for (j, q) in points.iter().enumerate() {
-                let kept = distance(&found.points[i], &found.points[j]);
-                assert!((kept - distance(p, q)).abs() < 1e-4, "{i} {j}: {kept}");
+                let projected = distance(&result.points[i], &result.points[j]);
+                assert!(
+                    (projected - distance(p, q)).abs() < 1e-4,
+                    "{i} {j}: {projected}"
+                );
             }
         }
     }
@@ -254,15 +261,18 @@ mod tests {
     #[test]
     fn projections_keep_busemann_values_and_the_distance_to_the_spine_on_the_origins_side() {
         let points = cloud();
-        let found = horopca(&points);
-        let [first, second] = &found.components;
+        let result = horopca(&points);
+        let [first, second] = &result.components;
         let axes: [&[f64]; 2] = [&[1.0, 0.0], &[0.0, 1.0]];
-        for (p, y) in points.iter().zip(&found.points) {
+        for (p, y) in points.iter().zip(&result.points) {
             for (component, axis) in [first, second].into_iter().zip(axes) {
                 assert!((busemann(axis, y) - busemann(component, p)).abs() < 1e-9);
             }
-            let (own, kept) = (to_spine(p, [first, second]), to_spine(y, axes));
-            assert!((own - kept).abs() < 1e-6, "{own} {kept}");
+            let (original, projected) = (to_spine(p, [first, second]), to_spine(y, axes));
+            assert!(
+                (original - projected).abs() < 1e-6,
+                "{original} {projected}"
+            );
             // The geodesic between the axes is the circle of radius 1 around (1, 1).
             assert!((y[0] - 1.0).hypot(y[1] - 1.0) > 1.0 - 1e-9);
         }
@@ -271,12 +281,16 @@ mod tests {
     #[test]
     fn a_projection_is_never_farther_apart_than_the_points() {
         let points = cloud();
-        let found = horopca(&points);
-        assert!(found.kept > 0.5 && found.kept <= 1.0, "{}", found.kept);
+        let result = horopca(&points);
+        assert!(
+            result.explained > 0.5 && result.explained <= 1.0,
+            "{}",
+            result.explained
+        );
         for i in 0..points.len() {
             for j in 0..i {
-                let kept = distance(&found.points[i], &found.points[j]);
-                assert!(kept <= distance(&points[i], &points[j]) + 1e-9);
+                let projected = distance(&result.points[i], &result.points[j]);
+                assert!(projected <= distance(&points[i], &points[j]) + 1e-9);
             }
         }
     }
@@ -285,7 +299,7 @@ mod tests {
     fn the_gradient_is_that_of_finite_differences() {
         let points: Vec<Lorentz> = cloud().iter().map(|p| to_lorentz(p)).collect();
         let components = orthonormal([vec![0.5, 0.2, -0.1, 0.7], vec![0.1, -0.6, 0.4, 0.3]]);
-        let found = gradient(&points, &components);
+        let result = gradient(&points, &components);
         for j in 0..2 {
             for k in 0..4 {
                 let shifted = |by: f64| {
@@ -294,7 +308,7 @@ mod tests {
                     spread(&points, &other)
                 };
                 let known = (shifted(1e-6) - shifted(-1e-6)) / 2e-6;
-                let error = (found[j][k] - known).abs();
+                let error = (result[j][k] - known).abs();
                 assert!(error < 1e-6 * known.abs().max(1.0), "{j} {k}: {error}");
             }
         }
@@ -303,8 +317,8 @@ mod tests {
     #[test]
     fn coincident_points_are_projected_without_a_nan() {
         let p = mobius_add(&[0.2, 0.1, 0.0], &[0.0, 0.3, 0.1]);
-        let found = horopca(&[p.clone(), p.clone(), p]);
-        assert!(found.points.iter().flatten().all(|v| v.is_finite()));
-        assert_eq!(found.kept, 1.0);
+        let result = horopca(&[p.clone(), p.clone(), p]);
+        assert!(result.points.iter().flatten().all(|v| v.is_finite()));
+        assert_eq!(result.explained, 1.0);
     }
 }

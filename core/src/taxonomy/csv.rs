@@ -15,7 +15,7 @@ pub(super) fn separator(first: &str) -> Option<char> {
 
 /// Reads the lines into lineages.
 pub(super) fn read(text: &str, separator: char) -> Result<Vec<Lineage>> {
-    let mut found = Vec::new();
+    let mut lineages = Vec::new();
     for (line, row) in (1..).zip(text.lines()) {
         let mut names = cells(row, separator, line)?;
         while names.last().is_some_and(String::is_empty) {
@@ -31,9 +31,9 @@ pub(super) fn read(text: &str, separator: char) -> Result<Vec<Lineage>> {
         if names.iter().any(String::is_empty) {
             return fail(line, "a cell between two others is empty");
         }
-        found.push(Lineage { line, names });
+        lineages.push(Lineage { line, names });
     }
-    Ok(found)
+    Ok(lineages)
 }
 
 fn cells(row: &str, separator: char, line: usize) -> Result<Vec<String>> {
@@ -89,8 +89,8 @@ mod tests {
 
     #[test]
     fn holes_and_open_quotes_are_named() {
-        let said = |text: &str| Taxonomy::from_text(text).unwrap_err().to_string();
-        assert!(said("a,b\nc,,d\n").contains("line 2: a cell between two others is empty"));
-        assert!(said("a,b\n\"c,d\n").contains("line 2: a quoted cell is not closed"));
+        let message = |text: &str| Taxonomy::from_text(text).unwrap_err().to_string();
+        assert!(message("a,b\nc,,d\n").contains("line 2: a cell between two others is empty"));
+        assert!(message("a,b\n\"c,d\n").contains("line 2: a quoted cell is not closed"));
     }
 }

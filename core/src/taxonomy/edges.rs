@@ -79,20 +79,20 @@ mod tests {
 
     #[test]
     fn lines_that_are_no_edges_are_named() {
-        let said = |text: &str| Taxonomy::from_tsv(text).unwrap_err().to_string();
+        let message = |text: &str| Taxonomy::from_tsv(text).unwrap_err().to_string();
         assert_eq!(
-            said("r a\nr b c\n"),
+            message("r a\nr b c\n"),
             "taxonomy, line 2: expected `parent child`, found `r b c`"
         );
         assert_eq!(
-            said("r a\na a\n"),
+            message("r a\na a\n"),
             "taxonomy, line 2: `a` is its own parent"
         );
         assert_eq!(
-            said("r a\nr a\n"),
+            message("r a\nr a\n"),
             "taxonomy, line 2: `a` has the parent `r` twice"
         );
-        assert!(said("r a\nq b\n").contains("there must be one"));
-        assert!(said("r a\na b\nb a\n").contains("a cycle"));
+        assert!(message("r a\nq b\n").contains("there must be one"));
+        assert!(message("r a\na b\nb a\n").contains("a cycle"));
     }
 }

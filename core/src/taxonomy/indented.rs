@@ -17,7 +17,7 @@ use crate::error::Result;
 pub(super) fn read(text: &str) -> Result<Vec<Lineage>> {
     // Indentation and name of every node above the current line.
     let mut above: Vec<(usize, String)> = Vec::new();
-    let mut found = Vec::new();
+    let mut lineages = Vec::new();
     for (line, row) in (1..).zip(text.lines()) {
         let name = row.trim().trim_start_matches(['-', '*', '+', '•']).trim();
         if name.is_empty() {
@@ -26,7 +26,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Lineage>> {
         let blank = |c: &char| c.is_whitespace();
         let indent = row.chars().take_while(blank).count();
         above.retain(|(other, _)| *other < indent);
-        if above.is_empty() && indent > 0 && !found.is_empty() {
+        if above.is_empty() && indent > 0 && !lineages.is_empty() {
             return fail(
                 line,
                 format!(
@@ -35,12 +35,12 @@ pub(super) fn read(text: &str) -> Result<Vec<Lineage>> {
             );
         }
         above.push((indent, name.to_owned()));
-        found.push(Lineage {
+        lineages.push(Lineage {
             line,
             names: above.iter().map(|(_, name)| name.clone()).collect(),
         });
     }
-    Ok(found)
+    Ok(lineages)
 }
 
 #[cfg(test)]
@@ -79,19 +79,21 @@ mod tests {
 
     #[test]
     fn a_line_between_two_levels_of_nothing_is_named() {
-        let said = Taxonomy::from_text("    animal\n  bird\n").unwrap_err();
+        let error = Taxonomy::from_text("    animal\n  bird\n").unwrap_err();
         assert!(
-            said.to_string().contains("line 2: `bird` is indented less"),
-            "{said}"
+            error
+                .to_string()
+                .contains("line 2: `bird` is indented less"),
+            "{error}"
         );
     }
 
     #[test]
     fn an_empty_text_is_no_tree() {
-        let said = Taxonomy::from_text(" \n\n").unwrap_err().to_string();
+        let message = Taxonomy::from_text(" \n\n").unwrap_err().to_string();
         assert!(
-            said.contains("expected at least one name, found none"),
-            "{said}"
+            message.contains("expected at least one name, found none"),
+            "{message}"
         );
     }
 }

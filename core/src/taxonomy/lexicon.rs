@@ -96,7 +96,7 @@ impl Lexicon {
         let noun = noun.to_lowercase();
         let at = self
             .nouns
-            .binary_search_by(|(own, _)| own.cmp(&noun))
+            .binary_search_by(|(entry, _)| entry.cmp(&noun))
             .ok()?;
         taxonomy.find(&self.nodes[self.nouns[at].1 as usize])
     }

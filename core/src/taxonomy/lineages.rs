@@ -53,11 +53,11 @@ pub(super) fn read(lineages: &[Lineage]) -> Result<Vec<Entry>> {
         ix
     };
     for lineage in lineages {
-        let own = lineage.names.iter().map(|n| n.trim());
+        let names = lineage.names.iter().map(|n| n.trim());
         let names: Vec<&str> = if shared {
-            own.collect()
+            names.collect()
         } else {
-            std::iter::once(ROOT).chain(own).collect()
+            std::iter::once(ROOT).chain(names).collect()
         };
         let mut above = None;
         for end in 1..=names.len() {

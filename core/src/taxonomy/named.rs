@@ -29,13 +29,13 @@ impl Taxonomy {
     /// among several the first in the file is taken.
     #[must_use]
     pub fn named(&self, phrase: &str) -> Option<NodeIx> {
-        let wanted = bare(phrase);
-        let is_wanted = |name: &String| bare(name) == wanted;
+        let normalised = without_article(phrase);
+        let matches = |name: &String| without_article(name) == normalised;
         let nodes = || (0..).map(NodeIx).zip(self.nodes());
-        let shown = || nodes().find(|(_, node)| node.names.first().is_some_and(is_wanted));
-        let other = || nodes().find(|(_, node)| node.names.iter().any(is_wanted));
+        let by_first_name = || nodes().find(|(_, node)| node.names.first().is_some_and(matches));
+        let by_synonym = || nodes().find(|(_, node)| node.names.iter().any(matches));
         self.find(phrase)
-            .or_else(|| shown().or_else(other).map(|(ix, _)| ix))
+            .or_else(|| by_first_name().or_else(by_synonym).map(|(ix, _)| ix))
     }
 }
 
@@ -58,9 +58,9 @@ pub fn by_head<T>(phrase: &str, known: &impl Fn(&str) -> Option<T>) -> Option<T>
             .last()
             .is_some_and(|head| is_one_of(head, &MEASURES) || (is_of && is_one_of(head, &HOLDERS)));
         let mut ends = (0..part.len()).map(|from| part[from..].join(" "));
-        let found = ends.find_map(|end| in_any_number(&end, known));
-        if let Some(found) = found.filter(|_| !is_other) {
-            return Some(found);
+        let result = ends.find_map(|end| find_singular_or_plural(&end, known));
+        if let Some(result) = result.filter(|_| !is_other) {
+            return Some(result);
         }
         rest = after.get(1..).unwrap_or_default();
     }
@@ -68,7 +68,7 @@ pub fn by_head<T>(phrase: &str, known: &impl Fn(&str) -> Option<T>) -> Option<T>
 }
 
 /// Looks up a name; if `known` does not have it, looks up the words that it may be the plural of.
-fn in_any_number<T>(name: &str, known: &impl Fn(&str) -> Option<T>) -> Option<T> {
+fn find_singular_or_plural<T>(name: &str, known: &impl Fn(&str) -> Option<T>) -> Option<T> {
     known(name).or_else(|| singulars(name).iter().find_map(|single| known(single)))
 }
 
@@ -76,11 +76,11 @@ fn in_any_number<T>(name: &str, known: &impl Fn(&str) -> Option<T>) -> Option<T>
 fn is_one_of(word: &str, list: &[&str]) -> bool {
     let single = singulars(word);
     list.iter()
-        .any(|own| *own == word || single.iter().any(|s| s == own))
+        .any(|item| *item == word || single.iter().any(|s| s == item))
 }
 
 /// Returns a name in lower case, without a leading article.
-fn bare(text: &str) -> String {
+fn without_article(text: &str) -> String {
     let lower = text.trim().to_lowercase();
     let rest = ARTICLES
         .iter()
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shown_names_go_before_synonyms() {
+    fn first_names_take_precedence_over_synonyms() {
         let tree = "synset\tnames\thypernyms\tlabelled\nr\tthing\t\t0\n\
                     m\tconstruction crane|crane\tr\t1\nb\tcrane|wader\tr\t1\n";
         let taxonomy = Taxonomy::from_tsv(tree).unwrap_or_else(|e| panic!("{e}"));

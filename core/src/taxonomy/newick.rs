@@ -48,7 +48,7 @@ impl Branch {
 
 /// Maximum nesting. A deeper tree is treated as a mistake, so that the recursion cannot overflow
 /// the stack.
-const DEEPEST: usize = 400;
+const MAX_DEPTH: usize = 400;
 
 struct Reader<'a> {
     rest: std::iter::Peekable<std::str::Chars<'a>>,
@@ -79,10 +79,10 @@ impl Reader<'_> {
     }
 
     fn branch(&mut self, depth: usize) -> Result<Branch> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return fail(
                 self.line,
-                format!("brackets are nested deeper than {DEEPEST}"),
+                format!("brackets are nested deeper than {MAX_DEPTH}"),
             );
         }
         let mut children = Vec::new();
@@ -160,9 +160,9 @@ pub(super) fn read(text: &str) -> Result<Vec<Lineage>> {
             format!("expected `;` at the end of the tree, found `{c}`"),
         );
     }
-    let mut found = Vec::new();
-    root.lineages(&[], &mut found);
-    Ok(found)
+    let mut lineages = Vec::new();
+    root.lineages(&[], &mut lineages);
+    Ok(lineages)
 }
 
 #[cfg(test)]
@@ -196,11 +196,11 @@ mod tests {
 
     #[test]
     fn a_broken_tree_says_where_and_what() {
-        let said = |text: &str| Taxonomy::from_text(text).unwrap_err().to_string();
-        assert!(said("((a,b)").contains("line 1: a bracket is not closed"));
-        assert!(said("(a,\n'b").contains("line 2: a quoted name is not closed"));
-        assert!(said("(a,b)c d) e;").contains("expected `;`"));
-        assert!(said(&"(".repeat(5_000)).contains("nested deeper"));
-        assert!(said("(a,)b;").contains("a name is empty"));
+        let message = |text: &str| Taxonomy::from_text(text).unwrap_err().to_string();
+        assert!(message("((a,b)").contains("line 1: a bracket is not closed"));
+        assert!(message("(a,\n'b").contains("line 2: a quoted name is not closed"));
+        assert!(message("(a,b)c d) e;").contains("expected `;`"));
+        assert!(message(&"(".repeat(5_000)).contains("nested deeper"));
+        assert!(message("(a,)b;").contains("a name is empty"));
     }
 }

@@ -86,15 +86,15 @@ fn first_parent_shares(tax: &Taxonomy, p: &[f32]) -> Vec<f64> {
     let mut labels = tax.labelled().to_vec();
     // A label has fewer labels below it than any label above it has, so sorting puts it first.
     labels.sort_by_key(|label| tax.labelled_below(*label).len());
-    let mut own = vec![0.0_f64; tax.nodes().len()];
+    let mut own_shares = vec![0.0_f64; tax.nodes().len()];
     let mut shares = vec![0.0_f64; tax.nodes().len()];
     for label in labels {
         let all = f64::from(p.get(label.index()).copied().unwrap_or(0.0));
         let below = tax.labelled_below(label).iter();
-        let taken: f64 = below.map(|other| own[other.index()]).sum();
-        own[label.index()] = (all - taken).max(0.0);
+        let below_sum: f64 = below.map(|other| own_shares[other.index()]).sum();
+        own_shares[label.index()] = (all - below_sum).max(0.0);
         for node in tax.path_to(label) {
-            shares[node.index()] += own[label.index()];
+            shares[node.index()] += own_shares[label.index()];
         }
     }
     shares
@@ -194,9 +194,9 @@ mod tests {
         // All on the dog itself: its child, the pug, has nothing.
         let descent = walk(&tax, &roll_up(&tax, &[0.0, 1.0, 0.0, 0.0]), 0.5);
         assert_eq!((ids(&tax, &descent).as_str(), descent.stop), ("ead", 2));
-        let nothing = walk(&tax, &[], 0.5);
+        let empty = walk(&tax, &[], 0.5);
         assert_eq!(
-            nothing,
+            empty,
             Descent {
                 path: vec![(tax.root(), 0.0)],
                 stop: 0

@@ -115,8 +115,8 @@ impl Taxonomy {
     /// none closer.
     pub fn common(&self, a: NodeIx, b: NodeIx) -> NodeIx {
         let holds = |ix: &NodeIx| *ix == b || self.is_ancestor(*ix, b);
-        let way = self.path_to(a).into_iter().rev().find(holds);
-        way.unwrap_or(self.root)
+        let lowest = self.path_to(a).into_iter().rev().find(holds);
+        lowest.unwrap_or(self.root)
     }
 
     /// Returns all nodes above this one along all parents, including the root but not the node
@@ -240,21 +240,21 @@ fn parents_first(entries: &[Entry], children: &[Vec<NodeIx>]) -> Result<Vec<Node
 /// Returns a cycle among the nodes that still wait for a parent: the first one found going up from
 /// the first such node, with its first node repeated at the end.
 fn cycle(entries: &[Entry], waiting_for: &[usize]) -> Option<Vec<NodeIx>> {
-    let stuck = |ix: &NodeIx| waiting_for[ix.index()] > 0;
-    let mut at = indices(entries.len()).find(stuck)?;
-    let mut way = Vec::new();
+    let is_waiting = |ix: &NodeIx| waiting_for[ix.index()] > 0;
+    let mut at = indices(entries.len()).find(is_waiting)?;
+    let mut path = Vec::new();
     loop {
-        if let Some(start) = way.iter().position(|&seen| seen == at) {
-            way.push(at);
-            return Some(way.split_off(start));
+        if let Some(start) = path.iter().position(|&node| node == at) {
+            path.push(at);
+            return Some(path.split_off(start));
         }
-        way.push(at);
+        path.push(at);
         at = entries[at.index()]
             .node
             .parents
             .iter()
             .copied()
-            .find(stuck)?;
+            .find(is_waiting)?;
     }
 }
 
@@ -282,14 +282,14 @@ mod tests {
     fn fewer_labels_leave_the_tree_as_it_is() {
         let tax = Taxonomy::from_tsv(TSV).unwrap();
         let (nodes, labels) = (tax.nodes().len(), tax.labelled().len());
-        let gone = tax.labelled()[0];
-        let fewer = tax.with_labels(|ix| ix != gone);
+        let removed = tax.labelled()[0];
+        let fewer = tax.with_labels(|ix| ix != removed);
         assert_eq!(
             (fewer.nodes().len(), fewer.labelled().len()),
             (nodes, labels - 1)
         );
-        assert!(!fewer.labelled_below(fewer.root()).contains(&gone));
-        assert!(!fewer.node(gone).labelled);
+        assert!(!fewer.labelled_below(fewer.root()).contains(&removed));
+        assert!(!fewer.node(removed).labelled);
     }
 
     /// A tabby is a cat and a pet; the lines are in no order.

@@ -19,9 +19,9 @@ struct Loader<'a> {
     path: Vec<String>,
     owners: Vec<String>,
     /// Names of all parameters of the module.
-    wanted: BTreeSet<String>,
+    expected: BTreeSet<String>,
     used: BTreeSet<String>,
-    fault: Option<CoreError>,
+    error: Option<CoreError>,
 }
 
 impl ModuleMapper for Loader<'_> {
@@ -38,7 +38,7 @@ impl ModuleMapper for Loader<'_> {
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         let owner = self.owners.iter().rev().find(|o| o.starts_with("Struct:"));
         let (name, layout) = public_name(&self.path.join("."), owner.map_or("", String::as_str));
-        self.wanted.insert(name.clone());
+        self.expected.insert(name.clone());
         let Some(stored) = (self.source)(&name) else {
             return param;
         };
@@ -48,11 +48,11 @@ impl ModuleMapper for Loader<'_> {
         if layout == Layout::Transposed {
             expected.reverse();
         }
-        // Scalars have rank 0 in files and rank 1 here; dimensions of size 1 may be left out (pixel
+        // Scalars have rank 0 in files and rank 1 here; dimensions of size 1 may be omitted (pixel
         // means).
         let trim = |s: &[usize]| s.iter().copied().filter(|n| *n != 1).collect::<Vec<_>>();
         if trim(&expected) != trim(&stored.shape) {
-            self.fault.get_or_insert(CoreError::TensorShape {
+            self.error.get_or_insert(CoreError::TensorShape {
                 tensor: name,
                 expected,
                 found: stored.shape,
@@ -115,18 +115,18 @@ impl Loading {
             source,
             path: Vec::new(),
             owners: Vec::new(),
-            wanted: BTreeSet::new(),
+            expected: BTreeSet::new(),
             used: BTreeSet::new(),
-            fault: None,
+            error: None,
         };
         let module = module.map(&mut loader);
-        if let Some(fault) = loader.fault {
-            return Err(fault);
+        if let Some(error) = loader.error {
+            return Err(error);
         }
-        let (wanted, mut used) = (loader.wanted, loader.used);
+        let (expected, mut used) = (loader.expected, loader.used);
         self.unknown.extend(self.used.intersection(&used).cloned());
         self.used.append(&mut used);
-        self.missing = &wanted - &self.used;
+        self.missing = &expected - &self.used;
         Ok(module)
     }
 

@@ -26,7 +26,7 @@ fn rows(tensor: &HostTensor) -> (usize, usize) {
 /// Returns whether quantising a tensor saves a relevant number of bytes: true for matrices and
 /// kernels, false for gains, biases, positions and scalars.
 #[must_use]
-pub fn worthwhile(name: &str, tensor: &HostTensor) -> bool {
+pub fn is_worth_quantising(name: &str, tensor: &HostTensor) -> bool {
     tensor.shape.len() >= 2
         && tensor.shape[0] > 1
         && tensor.data.len() >= 1024
@@ -34,20 +34,24 @@ pub fn worthwhile(name: &str, tensor: &HostTensor) -> bool {
         && !name.ends_with("posit_embed")
 }
 
-/// Returns values in `[-most, most]`, `most` at least 1, and one scale per row, so that
+/// Returns values in `[-max_level, max_level]`, `max_level` at least 1, and one scale per row, so that
 /// `x ~ value * scale`; a row of zeros has scale 1.
 #[must_use]
-pub fn quantise(tensor: &HostTensor, most: i8) -> (Vec<i8>, Vec<f32>) {
-    let most = f32::from(most.max(1));
+pub fn quantise(tensor: &HostTensor, max_level: i8) -> (Vec<i8>, Vec<f32>) {
+    let max_level = f32::from(max_level.max(1));
     let (_, width) = rows(tensor);
     let mut values = Vec::with_capacity(tensor.data.len());
     let mut scales = Vec::new();
     for row in tensor.data.chunks(width) {
         let largest = row.iter().fold(0.0_f32, |m, v| m.max(v.abs()));
-        let scale = if largest > 0.0 { largest / most } else { 1.0 };
+        let scale = if largest > 0.0 {
+            largest / max_level
+        } else {
+            1.0
+        };
         values.extend(
             row.iter()
-                .map(|v| (v / scale).round().clamp(-most, most) as i8),
+                .map(|v| (v / scale).round().clamp(-max_level, max_level) as i8),
         );
         scales.push(scale);
     }
@@ -79,13 +83,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_round_trip_is_within_half_a_step_of_the_row(
+        fn quantisation_errors_are_at_most_half_a_step(
             data in prop::collection::vec(-10.0_f32..10.0, 24),
-            most in prop::sample::select(vec![Q8, Q7, Q6, Q5]),
+            max_level in prop::sample::select(vec![Q8, Q7, Q6, Q5]),
         ) {
             let tensor = HostTensor { shape: vec![4, 6], data: data.clone() };
-            let (values, scales) = quantise(&tensor, most);
-            prop_assert!(values.iter().all(|v| v.abs() <= most));
+            let (values, scales) = quantise(&tensor, max_level);
+            prop_assert!(values.iter().all(|v| v.abs() <= max_level));
             let scale = HostTensor { shape: vec![4], data: scales.clone() };
             let mut back = HostTensor {
                 shape: vec![4, 6],
@@ -99,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_number_of_scales_is_refused() {
+    fn a_wrong_number_of_scales_is_an_error() {
         let mut t = HostTensor {
             shape: vec![2, 2],
             data: vec![1.0; 4],

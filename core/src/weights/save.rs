@@ -11,7 +11,7 @@ struct Collector {
     tensors: Tensors,
     path: Vec<String>,
     owners: Vec<String>,
-    fault: Option<CoreError>,
+    error: Option<CoreError>,
 }
 
 impl ModuleVisitor for Collector {
@@ -47,7 +47,7 @@ impl ModuleVisitor for Collector {
             }
             Err(e) => {
                 let reason = format!("cannot be read from the device: {e:?}");
-                self.fault.get_or_insert(CoreError::Tensor {
+                self.error.get_or_insert(CoreError::Tensor {
                     tensor: name,
                     reason,
                 });
@@ -66,11 +66,11 @@ pub fn collect<M: Module>(module: &M) -> Result<Tensors> {
         tensors: Tensors::default(),
         path: Vec::new(),
         owners: Vec::new(),
-        fault: None,
+        error: None,
     };
     module.visit(&mut collector);
-    match collector.fault {
-        Some(fault) => Err(fault),
+    match collector.error {
+        Some(error) => Err(error),
         None => Ok(collector.tensors),
     }
 }

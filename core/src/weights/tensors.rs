@@ -25,7 +25,7 @@ pub struct Tensors {
     pub metadata: BTreeMap<String, String>,
 }
 
-fn fault(tensor: &str, reason: impl Into<String>) -> CoreError {
+fn invalid(tensor: &str, reason: impl Into<String>) -> CoreError {
     CoreError::Tensor {
         tensor: tensor.into(),
         reason: reason.into(),
@@ -45,7 +45,7 @@ fn decode(name: &str, view: &TensorView<'_>) -> Result<HostTensor> {
             .collect(),
         Dtype::I8 => bytes.iter().map(|b| f32::from(*b as i8)).collect(),
         other => {
-            return Err(fault(
+            return Err(invalid(
                 name,
                 format!("expected F32, F64 or I8, found {other:?}"),
             ));
@@ -64,9 +64,9 @@ impl Tensors {
     /// [`CoreError::Tensor`] when the file is not safetensors, is truncated, or has a dtype or
     /// scale that cannot be used.
     pub fn read(bytes: &[u8]) -> Result<Self> {
-        let broken = |e| fault("*", format!("expected a complete safetensors file: {e}"));
-        let (_, header) = SafeTensors::read_metadata(bytes).map_err(broken)?;
-        let file = SafeTensors::deserialize(bytes).map_err(broken)?;
+        let unreadable = |e| invalid("*", format!("expected a complete safetensors file: {e}"));
+        let (_, header) = SafeTensors::read_metadata(bytes).map_err(unreadable)?;
+        let file = SafeTensors::deserialize(bytes).map_err(unreadable)?;
         let mut tensors = BTreeMap::new();
         let mut scales = BTreeMap::new();
         for (name, view) in file.iter() {
@@ -79,8 +79,8 @@ impl Tensors {
         for (name, scale) in scales {
             let tensor = tensors
                 .get_mut(&name)
-                .ok_or_else(|| fault(&name, "expected a tensor for its scale, found none"))?;
-            q8::dequantise(tensor, &scale).map_err(|reason| fault(&name, reason))?;
+                .ok_or_else(|| invalid(&name, "expected a tensor for its scale, found none"))?;
+            q8::dequantise(tensor, &scale).map_err(|reason| invalid(&name, reason))?;
         }
         let metadata = header
             .metadata()
@@ -122,11 +122,11 @@ impl Tensors {
         let mut views = Vec::with_capacity(stored.len());
         for (name, dtype, shape, bytes) in &stored {
             let view = TensorView::new(*dtype, shape.clone(), bytes)
-                .map_err(|e| fault(name, e.to_string()))?;
+                .map_err(|e| invalid(name, e.to_string()))?;
             views.push((name.as_str(), view));
         }
         let metadata: HashMap<String, String> = self.metadata.clone().into_iter().collect();
         let metadata = (!metadata.is_empty()).then_some(metadata);
-        safetensors::serialize(views, metadata).map_err(|e| fault("*", e.to_string()))
+        safetensors::serialize(views, metadata).map_err(|e| invalid("*", e.to_string()))
     }
 }

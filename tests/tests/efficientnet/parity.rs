@@ -1,10 +1,13 @@
 //! The logits equal those of PyTorch, at any image size, with separate and with folded norms.
 
 use burn::module::Module;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Tensor, TensorData};
+use espalier_core::input::to_planes;
+use espalier_core::kernels::InvertedEncoder;
 use espalier_core::model::{ImageEncoder, Preset};
 use espalier_core::nn::Norms;
 use espalier_core::weights::{collect, load};
+use image::{Rgb, RgbImage};
 
 use crate::support::{CLASSES, close, config, encoder, expected, floats, numbers, tensor};
 
@@ -52,6 +55,46 @@ fn folded_norms_give_the_same_and_fit_the_folded_configuration() {
         let found = floats(classifier.forward(read.pooled(pictures)));
         close(&format!("folded, {size} pixels"), &found, &known, 1e-5);
     }
+}
+
+/// Compares the features of the kernels with those of the network on a photo of noise.
+fn compare_kernels(name: &str, encoder: &ImageEncoder, width: u32, height: u32) {
+    let kernels = InvertedEncoder::new(encoder).unwrap().unwrap();
+    let pixel = |x: u32, y: u32, c: u32| ((x * 31 + y * 17 + c * 101 + x * y) % 256) as u8;
+    let photo = RgbImage::from_fn(width, height, |x, y| {
+        Rgb([pixel(x, y, 0), pixel(x, y, 1), pixel(x, y, 2)])
+    });
+    let planes = to_planes(std::slice::from_ref(&photo));
+    let shape = [1, 3, height as usize, width as usize];
+    let images = Tensor::from_data(TensorData::new(planes, shape), &Device::flex());
+    let expected = floats(encoder.pooled(images));
+    let what = format!("{name}, {width} x {height}");
+    close(&what, &kernels.pooled(&photo), &expected, 1e-5);
+}
+
+#[test]
+fn the_kernels_give_the_features_of_the_network() {
+    let device = Device::flex();
+    for norms in [Norms::Batch, Norms::Frozen] {
+        let (encoder, _) = encoder(norms, &device);
+        for (width, height) in [(45, 45), (33, 52), (7, 1), (1, 1), (64, 31)] {
+            compare_kernels("golden", &encoder, width, height);
+        }
+    }
+    for preset in [
+        Preset::EfficientnetLite0,
+        Preset::EfficientnetLite1,
+        Preset::EfficientnetLite2,
+    ] {
+        let encoder = preset.config().init_image(&device);
+        compare_kernels(&format!("{preset:?}"), &encoder, 96, 70);
+    }
+}
+
+#[test]
+fn the_kernels_support_no_other_encoder() {
+    let encoder = Preset::VitT8_64.config().init_image(&Device::flex());
+    assert!(InvertedEncoder::new(&encoder).unwrap().is_none());
 }
 
 #[test]

@@ -58,10 +58,10 @@ pub fn tensors(config: &DualConfig) -> Tensors {
     let mut store = Store::open(&[golden("efficientnet.pth")]).unwrap();
     let layout = Layout::of(store.names()).unwrap();
     assert_eq!(layout, Layout::EfficientnetLite);
-    let mut pieces = layout.pieces(config);
+    let mut pieces = layout.mappings(config);
     pieces.extend(classifier(config, CLASSES));
     let matched = Match::of(&store, layout, config.lift, &pieces);
-    assert!(matched.is_whole(), "{}", matched.faults());
+    assert!(matched.is_complete(), "{}", matched.describe_problems());
     assert!(
         !matched.ignored.is_empty(),
         "expected the counters to be ignored"

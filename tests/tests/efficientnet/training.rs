@@ -14,8 +14,8 @@ use espalier_trainer::config::Trainable;
 use espalier_trainer::config::{MethodName, Precision};
 use espalier_trainer::data::{BatchSpec, BatchStream, Position, Synthetic};
 use espalier_trainer::fit::optimise::{optimizer, with_stable_ids};
-use espalier_trainer::fit::step::Task;
-use espalier_trainer::fit::towers::MicroBatching;
+use espalier_trainer::fit::step::Learner;
+use espalier_trainer::fit::step_encoders::MicroBatching;
 use espalier_trainer::model_file::MERGES;
 
 use crate::support::{close, config, encoder, expected, floats, numbers, tensor, tensors};
@@ -67,7 +67,7 @@ fn one_block_has_the_gradients_and_running_statistics_of_pytorch() {
         close(name, &found, &numbers(&known["gradients"][name]), 1e-4);
     }
 
-    let after = visual.absorbed();
+    let after = visual.with_merged_statistics();
     let stored = collect(&after).unwrap();
     for (name, known) in known["running"].as_object().unwrap() {
         let path = format!("inverted.blocks.{at}.{}", name.trim_start_matches('_'));
@@ -90,7 +90,7 @@ fn model(norms: Norms) -> DualEncoder {
 }
 
 /// Trains one step of MERU on synthetic images and returns the model.
-fn step(model: &DualEncoder, threads: usize, trains: Trainable, norms: Norms) -> DualEncoder {
+fn step(model: &DualEncoder, threads: usize, trainable: Trainable, norms: Norms) -> DualEncoder {
     let config = config(norms);
     let defaults = TrainConfig::resolve(None, Default::default(), &[]).unwrap();
     let tokenizer = Tokenizer::from_merges(MERGES, config.text.vocab_size).unwrap();
@@ -99,7 +99,7 @@ fn step(model: &DualEncoder, threads: usize, trains: Trainable, norms: Norms) ->
     let data = std::sync::Arc::new(Synthetic::new(16, size as u32, 0));
     let start = Position::default();
     let mut stream = BatchStream::start(data, tokenizer.into(), spec, start).unwrap();
-    let task = Task {
+    let learner = Learner {
         model: model.clone(),
         optimizer: optimizer(&defaults.optim).unwrap(),
         method: MethodName::Meru.build(&defaults.loss),
@@ -110,8 +110,8 @@ fn step(model: &DualEncoder, threads: usize, trains: Trainable, norms: Norms) ->
         patch_keep: 1.0,
         patches: 1,
         half_steps: 0,
-        trains,
-        pieces: MicroBatching {
+        trainable,
+        micro_batching: MicroBatching {
             threads,
             passes: 1,
             precision: Precision::Fp32,
@@ -120,9 +120,9 @@ fn step(model: &DualEncoder, threads: usize, trains: Trainable, norms: Norms) ->
         entail_ramp: 0,
         seed: 0,
     };
-    let (task, report) = task.step(&stream.next().unwrap().unwrap(), 0, 1e-3);
-    assert!(report.broken().is_empty(), "{report:?}");
-    task.model
+    let (learner, report) = learner.step(&stream.next().unwrap().unwrap(), 0, 1e-3);
+    assert!(report.not_finite().is_empty(), "{report:?}");
+    learner.model
 }
 
 fn visual(model: &DualEncoder) -> BTreeMap<String, Vec<f32>> {
@@ -156,11 +156,11 @@ fn statistics_of_a_batch_in_parts_are_those_of_the_whole() {
 fn a_locked_encoder_stays_and_frozen_norms_keep_their_statistics() {
     let mut locked = model(Norms::Batch);
     locked.image = locked.image.no_grad();
-    let trains = Trainable {
+    let trainable = Trainable {
         image: false,
         ..Trainable::ALL
     };
-    let moved = step(&locked, 2, trains, Norms::Batch);
+    let moved = step(&locked, 2, trainable, Norms::Batch);
     assert_eq!(visual(&moved), visual(&locked));
 
     let before = model(Norms::Frozen);

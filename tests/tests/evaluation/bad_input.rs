@@ -126,7 +126,7 @@ fn a_benchmark_without_one_usable_picture_has_no_numbers() {
     let data = bench.text("captions.json");
     let said = refused(&eval(&["--task", "retrieval", "--data", &data]));
     assert!(
-        said.contains("gone.jpg") && said.contains("0 pictures"),
+        said.contains("gone.jpg") && said.contains("0 images"),
         "{said}"
     );
 }
@@ -157,7 +157,7 @@ fn settings_that_make_no_sense_are_refused() {
     bench.write("captions.json", r#"{"images": [], "annotations": []}"#);
     let data = bench.text("captions.json");
     let said = refused(&eval(&["--task", "retrieval", "--data", &data]));
-    assert!(said.contains("no picture of split"), "{said}");
+    assert!(said.contains("no image of split"), "{said}");
     let said = refused(&eval(&["--task", "retrieval", "--data", &data, "--k", "0"]));
     assert!(said.contains("--k"), "{said}");
     let (model, out) = (model(), bench.text("e.safetensors"));

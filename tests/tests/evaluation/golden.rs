@@ -218,8 +218,8 @@ fn recall_both_ways_is_that_of_whole_matrices() {
             top_k(&space, &texts, &images, 11),
         );
         for k in [1, 5, 10] {
-            let text = recall::at(&to_texts, &of_image, k).value;
-            let image = recall::at(&to_images, &of_text, k).value;
+            let text = recall::recall_at(&to_texts, &of_image, k).value;
+            let image = recall::recall_at(&to_images, &of_text, k).value;
             check(&golden, &format!("retrieval {name} text@{k}"), text);
             check(&golden, &format!("retrieval {name} image@{k}"), image);
         }

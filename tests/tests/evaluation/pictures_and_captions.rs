@@ -150,7 +150,7 @@ fn coco_is_scored_as_plain_loops_score_it_and_what_is_missing_is_counted() {
     assert_eq!(alone["model"], json!("embeddings"));
     // Without `--data` the rows must match one to one, but there are four images and six texts.
     let said = refused(&trainer(&brought[..brought.len() - 2]));
-    assert!(said.contains("found 4 pictures and 6 texts"), "{said}");
+    assert!(said.contains("found 4 images and 6 texts"), "{said}");
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn a_subset_that_cannot_be_told_is_said_not_to_be_one() {
     ];
     let found = record(&eval(&args));
     let split = found["settings"]["split"].as_str().unwrap();
-    assert!(split.contains("2 pictures and not 27000"), "{split}");
+    assert!(split.contains("all 2 images"), "{split}");
     assert_eq!(found["prompts"], json!("meru-eurosat"));
 }
 

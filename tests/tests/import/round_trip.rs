@@ -100,7 +100,7 @@ fn what_a_format_cannot_say_is_refused() {
         ]);
         assert_eq!(called.code, Some(2), "{}", called.said);
         assert!(
-            called.said.contains("wanted the unit sphere"),
+            called.said.contains("expected the unit sphere"),
             "{}",
             called.said
         );

@@ -55,7 +55,7 @@ fn its_own_preprocessing_and_terms_go_with_it() {
     };
     assert!(by("resize mode").contains("--image-resize-mode"));
     assert_eq!(
-        by("heads of the picture tower"),
+        by("heads of the image encoder"),
         "config.json, vision_config.num_attention_heads"
     );
     let model = model_file::open(&out, &burn::tensor::Device::flex()).unwrap();

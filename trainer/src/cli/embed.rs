@@ -39,6 +39,6 @@ pub enum Feature {
     Point,
     /// The pooled feature of the image encoder, before the projection.
     Pooled,
-    /// The logits of the classifier stored beside the checkpoint.
+    /// The logits of the classifier stored next to the checkpoint.
     Logits,
 }

@@ -49,8 +49,8 @@ pub struct ExportArgs {
     /// the taxonomy.
     #[arg(long, value_name = "FILE")]
     pub captions: Option<PathBuf>,
-    /// Leave out captions that say where in the image a thing is, for encoders whose features carry
-    /// no position.
+    /// Skip captions with positions, such as "on the left", for encoders whose features carry no
+    /// position.
     #[arg(long, conflicts_with = "captions")]
     pub no_places: bool,
     /// Table of nouns (WordNet's, or one in the same format), used to look up typed words that name

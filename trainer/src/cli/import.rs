@@ -25,17 +25,16 @@ pub struct ImportArgs {
     /// Weights file inside the source, when it contains several.
     #[arg(long, value_name = "NAME")]
     pub file: Option<String>,
-    /// Settings that neither the weights nor the files beside them state.
+    /// Settings that the source does not state.
     #[command(flatten)]
-    pub unsaid: Flags,
-    /// Method that the model was trained with; the weights of MERU and HyCoCLIP cannot be told
-    /// apart.
+    pub flags: Flags,
+    /// Method that the model was trained with; needed for HyCoCLIP, whose weights look like MERU's.
     #[arg(long, value_enum)]
     pub method: Option<MethodName>,
     /// Text whose embedding is the root, for a model on the unit sphere.
     #[arg(long, default_value = "", value_name = "TEXT")]
     pub root_text: String,
-    /// Licence of the weights; default: the one stated in a README beside them.
+    /// Licence of the weights; default: the one stated in a README next to them.
     #[arg(long)]
     pub licence: Option<String>,
     /// EfficientNet-Lite: also keep the classifier; the file gives the label of each class (a table

@@ -13,6 +13,7 @@ use espalier_core::taxonomy::Lexicon;
 
 use super::export;
 use crate::cli::CaptionArgs;
+use crate::device::is_cpu;
 use crate::exit::usage;
 use crate::export::{Bundle, Contents, ExportDtype, captions};
 use crate::model_file::{self, is_bundle, read_bundle};
@@ -39,7 +40,7 @@ pub fn captioner(
             }
         }
         let (manifest, _, files) = read_bundle(path, &PARTS)?;
-        return Ok(Captioner::open(&manifest, &files, device)?);
+        return on_device(Captioner::open(&manifest, &files, device)?, device);
     }
     let model = model_file::open(path, device)?;
     let taxonomy = export::taxonomy(taxonomy, &model)?;
@@ -58,14 +59,20 @@ pub fn captioner(
         version: model.card.step.to_string(),
     };
     let bundle = Bundle::build(contents, device)?;
-    Ok(Captioner::open(
-        &bundle.manifest_bytes()?,
-        &bundle.checked()?,
-        device,
-    )?)
+    let captioner = Captioner::open(&bundle.manifest_bytes()?, &bundle.checked()?, device)?;
+    on_device(captioner, device)
 }
 
-/// Returns the milliseconds since the program first asked.
+/// Uses the kernels on a CPU.
+pub(super) fn on_device(captioner: Captioner, device: &Device) -> anyhow::Result<Captioner> {
+    Ok(if is_cpu(device) {
+        captioner.with_kernels()?
+    } else {
+        captioner
+    })
+}
+
+/// Returns the milliseconds since the first call.
 fn now() -> f64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     START.elapsed().as_secs_f64() * 1e3

@@ -24,15 +24,15 @@ const BATCH: usize = 32;
 /// Names and embeddings of the rows of a result.
 type Embedded = (Vec<String>, Vec<Vec<f32>>);
 
-/// The chosen feature of a batch of images.
-enum Taken {
+/// The feature to compute for images.
+enum ImageFeature {
     Point,
     Pooled,
     Logits(Box<Classifier>),
 }
 
-impl Taken {
-    fn of(args: &EmbedArgs, device: &Device) -> anyhow::Result<Self> {
+impl ImageFeature {
+    fn from_args(args: &EmbedArgs, device: &Device) -> anyhow::Result<Self> {
         Ok(match args.feature {
             Feature::Point => Self::Point,
             Feature::Pooled => Self::Pooled,
@@ -40,19 +40,19 @@ impl Taken {
         })
     }
 
-    fn of_pictures(&self, model: &Model, pictures: Tensor<4>) -> Tensor<2> {
+    fn compute(&self, model: &Model, images: Tensor<4>) -> Tensor<2> {
         match self {
-            Self::Point => model.encoder.embed_image(pictures),
-            Self::Pooled => model.encoder.image.pooled(pictures),
-            Self::Logits(classifier) => classifier.forward(model.encoder.image.pooled(pictures)),
+            Self::Point => model.encoder.embed_image(images),
+            Self::Pooled => model.encoder.image.pooled(images),
+            Self::Logits(classifier) => classifier.forward(model.encoder.image.pooled(images)),
         }
     }
 }
 
-fn images(
+fn embed_images(
     model: &Model,
     folder: &Path,
-    taken: &Taken,
+    feature: &ImageFeature,
     device: &Device,
 ) -> anyhow::Result<Embedded> {
     let entries =
@@ -66,29 +66,29 @@ fn images(
     let side = model.preprocess.size as usize;
     let (mut names, mut points) = (Vec::new(), Vec::new());
     for chunk in files.chunks(BATCH) {
-        let mut pictures = Vec::new();
+        let mut images = Vec::new();
         for path in chunk {
             let bytes = fs::read(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
-            let picture = decode(&bytes).and_then(|p| model.preprocess.apply(&p));
-            match picture {
-                Ok(picture) => {
+            let image = decode(&bytes).and_then(|image| model.preprocess.apply(&image));
+            match image {
+                Ok(image) => {
                     names.push(
                         path.file_name()
                             .unwrap_or_default()
                             .to_string_lossy()
                             .into_owned(),
                     );
-                    pictures.push(picture);
+                    images.push(image);
                 }
                 Err(e) => eprintln!("skipping {}: {e}", path.display()),
             }
         }
-        if pictures.is_empty() {
+        if images.is_empty() {
             continue;
         }
-        let planes = TensorData::new(to_planes(&pictures), [pictures.len(), 3, side, side]);
+        let planes = TensorData::new(to_planes(&images), [images.len(), 3, side, side]);
         let batch = Tensor::<4>::from_data(planes, device);
-        points.extend(embed::rows(taken.of_pictures(model, batch))?);
+        points.extend(embed::rows(feature.compute(model, batch))?);
     }
     if names.is_empty() {
         return Err(usage(format!(
@@ -99,7 +99,7 @@ fn images(
     Ok((names, points))
 }
 
-fn texts(model: &Model, file: &Path, device: &Device) -> anyhow::Result<Embedded> {
+fn embed_texts(model: &Model, file: &Path, device: &Device) -> anyhow::Result<Embedded> {
     let text =
         fs::read_to_string(file).map_err(|e| usage(format!("--texts {}: {e}", file.display())))?;
     let lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -131,8 +131,13 @@ pub fn run(args: &EmbedArgs) -> anyhow::Result<()> {
     let device = args.common.backend.device()?;
     let model = model_file::open(&args.model, &device)?;
     let (names, points) = match (&args.images, &args.texts) {
-        (Some(folder), _) => images(&model, folder, &Taken::of(args, &device)?, &device)?,
-        (None, Some(file)) => texts(&model, file, &device)?,
+        (Some(folder), _) => embed_images(
+            &model,
+            folder,
+            &ImageFeature::from_args(args, &device)?,
+            &device,
+        )?,
+        (None, Some(file)) => embed_texts(&model, file, &device)?,
         (None, None) => return Err(usage("expected --images or --texts, found neither")),
     };
     let shape = vec![points.len(), points.first().map_or(0, Vec::len)];

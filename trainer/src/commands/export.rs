@@ -17,14 +17,14 @@ use crate::eval::zero_shot;
 use crate::exit::usage;
 use crate::export::build::PROMPTS;
 use crate::export::calibrate::calibrate;
-use crate::export::gate::{Gate, Side};
+use crate::export::gate::{EmbeddedProbe, Gate};
 use crate::export::published::{self, Checkpoint, ExportFormat};
-use crate::export::site::{Embed, Site};
+use crate::export::site::{EmbedCode, Site};
 use crate::export::{Bundle, ExportDtype, card};
 use crate::model_file::{self, Model};
 
 pub use inputs::taxonomy;
-use inputs::{Inputs, run_of};
+use inputs::{Inputs, run_config};
 
 /// Number of images encoded at a time.
 const BATCH: usize = 64;
@@ -38,13 +38,13 @@ fn reading(size: usize) -> Reading {
     }
 }
 
-fn side<'a>(
+fn embed_probe<'a>(
     model: &'a Model,
     probe: Arc<dyn Dataset>,
     taxonomy: &Taxonomy,
     size: usize,
     device: &Device,
-) -> anyhow::Result<Side<'a>> {
+) -> anyhow::Result<EmbeddedProbe<'a>> {
     let pictures = embed::labelled(model, probe, taxonomy, reading(size), device)?;
     if pictures.labels.is_empty() {
         return Err(usage(
@@ -53,7 +53,7 @@ fn side<'a>(
     }
     let nodes = zero_shot::classes_of(&pictures);
     let classes = embed::classes(model, taxonomy, &nodes, PROMPTS, device)?;
-    Ok(Side {
+    Ok(EmbeddedProbe {
         model,
         pictures,
         classes,
@@ -103,8 +103,8 @@ fn measure(
         "comparing on up to {} images of {}",
         args.probe_size, inputs.probe_name
     );
-    let stored = side(&stored, Arc::clone(data), taxonomy, args.probe_size, device)?;
-    let full = side(model, Arc::clone(data), taxonomy, args.probe_size, device)?;
+    let stored = embed_probe(&stored, Arc::clone(data), taxonomy, args.probe_size, device)?;
+    let full = embed_probe(model, Arc::clone(data), taxonomy, args.probe_size, device)?;
     let (calibration, stops) = calibrate(
         &captioner,
         stored.model,
@@ -115,7 +115,7 @@ fn measure(
     bundle.set_calibration(&calibration)?;
     let captioners = (&open(plain)?, &open(bundle)?);
     let gate = Gate::compare(&full, &stored, captioners, taxonomy, device)?;
-    gate.judge(args.max_drop)?;
+    gate.check(args.max_drop)?;
 
     let classes = zero_shot::classes_of(&stored.pictures).len();
     let metrics = &mut bundle.manifest.metrics;
@@ -124,7 +124,7 @@ fn measure(
     metrics.extend(stops);
     let provenance = &mut bundle.manifest.provenance;
     provenance.insert("measured_on".into(), inputs.probe_name.clone().into());
-    if let Some(config) = run_of(model) {
+    if let Some(config) = run_config(model) {
         provenance.insert("run".into(), config.without_folders().to_toml()?.into());
     }
     Ok(gate)
@@ -138,13 +138,13 @@ fn write_bundle(
     site: Option<&Site>,
 ) -> anyhow::Result<()> {
     // A bundle that is needed only for a site is built in a temporary folder and then copied.
-    let parked = match &args.out {
+    let temporary = match &args.out {
         Some(_) => None,
         None => Some(tempfile::tempdir()?),
     };
-    let out = match (&args.out, &parked) {
+    let out = match (&args.out, &temporary) {
         (Some(out), _) => out.clone(),
-        (None, Some(parked)) => parked.path().join("bundle"),
+        (None, Some(temporary)) => temporary.path().join("bundle"),
         (None, None) => return Err(usage("--out: expected a folder, found none")),
     };
     let device = args.common.backend.device()?;
@@ -171,16 +171,16 @@ fn write_bundle(
         &out.join("README.md"),
         card::write(&bundle.manifest, &facts).as_bytes(),
     )?;
-    let made = match site {
+    let embed_code = match site {
         Some(site) => Some(site.write(&out, &args.url)?),
         None => None,
     };
-    print(args, &bundle, &gate, made.as_ref());
+    print(args, &bundle, &gate, embed_code.as_ref());
     Ok(())
 }
 
 /// Prints the measurements of a bundle, and the folders that were written.
-fn print(args: &ExportArgs, bundle: &Bundle, gate: &Gate, made: Option<&Embed>) {
+fn print(args: &ExportArgs, bundle: &Bundle, gate: &Gate, embed_code: Option<&EmbedCode>) {
     if args.common.json {
         let rows: serde_json::Map<_, _> = gate
             .rows
@@ -194,7 +194,7 @@ fn print(args: &ExportArgs, bundle: &Bundle, gate: &Gate, made: Option<&Embed>) 
             .collect();
         println!(
             "{}",
-            json!({ "out": args.out, "gate": rows, "pictures": gate.pictures, "site": made })
+            json!({ "out": args.out, "gate": rows, "pictures": gate.pictures, "site": embed_code })
         );
         return;
     }
@@ -205,8 +205,8 @@ fn print(args: &ExportArgs, bundle: &Bundle, gate: &Gate, made: Option<&Embed>) 
     if let Some(folder) = &args.out {
         println!("bundle: {}", folder.display());
     }
-    if let Some(made) = made {
-        made.print(false);
+    if let Some(embed_code) = embed_code {
+        embed_code.print(false);
     }
 }
 

@@ -20,7 +20,7 @@ use crate::fit::{FitOutcome, Run, Source, checkpoint, run};
 use crate::memory::{self, MIB};
 
 pub use configuration::CONFIG;
-use configuration::{configuration, with_pairs_apart};
+use configuration::{configuration, separate_pairs};
 
 /// Returns an unused name for the run: `grit-hycoclip-1`, `-2`, …
 fn free_name(args: &FitArgs, config: &TrainConfig) -> String {
@@ -40,7 +40,7 @@ fn free_name(args: &FitArgs, config: &TrainConfig) -> String {
 
 /// Returns the checkpoint that `--resume` names; `None` without the flag, or if the run has no
 /// checkpoint yet.
-fn resumed(args: &FitArgs) -> anyhow::Result<Option<PathBuf>> {
+fn resume_checkpoint(args: &FitArgs) -> anyhow::Result<Option<PathBuf>> {
     let Some(what) = &args.resume else {
         return Ok(None);
     };
@@ -126,8 +126,8 @@ fn print_outcome(folder: &Path, outcome: FitOutcome) {
 /// # Errors
 /// Bad usage, configuration or data (exit code 2), or a failure while running (1).
 pub fn run(args: &FitArgs) -> anyhow::Result<()> {
-    let args = &with_pairs_apart(args);
-    let resume = resumed(args)?;
+    let args = &separate_pairs(args);
+    let resume = resume_checkpoint(args)?;
     let config = configuration(args)?;
     if config.dataset.kind != DatasetKind::Synthetic && config.dataset.data.is_empty() {
         return Err(usage(
@@ -137,12 +137,12 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
     let backend = args.common.backend.resolve();
     let device = backend.device()?;
     check_deterministic(&config, backend)?;
-    let tower_threads = match backend {
+    let encoder_threads = match backend {
         Backend::Flex => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         _ => 1,
     };
     if args.dry_run {
-        return rehearse(
+        return dry_run(
             args,
             Run {
                 source: Source::open(&config)?,
@@ -150,7 +150,7 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
                 config,
                 folder: PathBuf::new(),
                 device,
-                tower_threads,
+                encoder_threads,
                 resume: None,
             },
         );
@@ -174,11 +174,11 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
         validation,
         folder: folder.clone(),
         device,
-        tower_threads,
+        encoder_threads,
         resume,
     }
-    .go(&stop)
-    .inspect_err(|_| forget_unused(&folder, args.resume.is_some()))?;
+    .train(&stop)
+    .inspect_err(|_| remove_unused_folder(&folder, args.resume.is_some()))?;
     if args.common.json {
         print_outcome(&folder, outcome);
     }
@@ -186,7 +186,7 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
 }
 
 /// Removes the folder of a run that failed before its first step, so that its name is free again.
-fn forget_unused(folder: &Path, resumed: bool) {
+fn remove_unused_folder(folder: &Path, resumed: bool) {
     let lines = fs::metadata(folder.join(METRICS)).map_or(0, |found| found.len());
     if resumed || lines > 0 {
         return;
@@ -201,11 +201,11 @@ fn forget_unused(folder: &Path, resumed: bool) {
     let _ = fs::remove_dir(folder);
 }
 
-fn rehearse(args: &FitArgs, run: Run) -> anyhow::Result<()> {
-    let (report, seconds, records, total) = run.dry()?;
+fn dry_run(args: &FitArgs, run: Run) -> anyhow::Result<()> {
+    let (report, seconds, records, total) = run.dry_run()?;
     let train = &run.config.train;
     let method = train.method.build(&run.config.loss);
-    let chance = method.chance(run.config.samples_of_step());
+    let chance = method.chance_level(run.config.samples_of_step());
     let disk = run.config.train.keep as u64 * run.config.checkpoint_bytes();
     let memory = memory::peak();
     if args.common.json {

@@ -14,7 +14,7 @@ use crate::disk::weights_file::{self, Stored};
 use crate::exit::usage;
 use crate::import::choices::Choice;
 use crate::import::convert::Match;
-use crate::import::efficientnet::{self, Wanted};
+use crate::import::efficientnet::{self, Settings};
 use crate::import::labels;
 use crate::import::pipeline::{About, plan, tensors};
 use crate::import::source::Files;
@@ -23,18 +23,18 @@ use crate::layout::Layout;
 use crate::model_file::ModelCard;
 
 /// Returns the weights file that `--out` names.
-fn target(args: &ImportArgs) -> anyhow::Result<PathBuf> {
+fn output_file(args: &ImportArgs) -> anyhow::Result<PathBuf> {
     let is_file = args.out.extension().is_some_and(|e| e == "safetensors");
     let path = if is_file {
         args.out.clone()
     } else {
         args.out.join(MODEL)
     };
-    for there in [path.clone(), path.with_file_name(CLASSIFIER)] {
-        if there.exists() && !args.force {
+    for existing in [path.clone(), path.with_file_name(CLASSIFIER)] {
+        if existing.exists() && !args.force {
             return Err(usage(format!(
                 "--out: {} already exists; choose another path or give --force",
-                there.display()
+                existing.display()
             )));
         }
     }
@@ -42,7 +42,7 @@ fn target(args: &ImportArgs) -> anyhow::Result<PathBuf> {
 }
 
 /// Result of an import, for the report.
-struct Done<'a> {
+struct Outcome<'a> {
     layout: Layout,
     card: &'a ModelCard,
     choices: &'a [Choice],
@@ -53,26 +53,26 @@ fn report(
     args: &ImportArgs,
     files: &Files,
     store: &Store,
-    done: &Done<'_>,
+    outcome: &Outcome<'_>,
     out: Option<&Path>,
 ) -> Value {
     json!({
-        "source": files.label, "layout": done.layout, "out": out,
-        "method": done.card.method, "config": done.card.config,
-        "preprocess": done.card.origin.as_ref().map(|o| o.preprocess),
-        "parameters": done.card.config.parameters(),
-        "tensors": done.matched, "left_aside": store.left_aside,
-        "choices": done.choices, "offline": args.offline,
+        "source": files.label, "layout": outcome.layout, "out": out,
+        "method": outcome.card.method, "config": outcome.card.config,
+        "preprocess": outcome.card.origin.as_ref().map(|o| o.preprocess),
+        "parameters": outcome.card.config.parameters(),
+        "tensors": outcome.matched, "left_aside": store.other_entries,
+        "choices": outcome.choices, "offline": args.offline,
     })
 }
 
-fn print(files: &Files, store: &Store, done: &Done<'_>, out: &Path) {
-    let m = done.matched;
+fn print(files: &Files, store: &Store, outcome: &Outcome<'_>, out: &Path) {
+    let m = outcome.matched;
     println!(
         "{}: {}, {} parameters",
         files.label,
-        done.layout.title(),
-        done.card.config.parameters()
+        outcome.layout.title(),
+        outcome.card.config.parameters()
     );
     println!(
         "tensors: {} applied, {} missing, {} unused, {} misshapen",
@@ -82,9 +82,9 @@ fn print(files: &Files, store: &Store, done: &Done<'_>, out: &Path) {
         m.misshapen.len()
     );
     for (what, names) in [
-        ("ignored, no information", &m.ignored),
-        ("kept, not used", &m.kept),
-        ("entries beside the weights", &store.left_aside),
+        ("ignored, without information", &m.ignored),
+        ("kept for exporting again", &m.kept),
+        ("other entries of the file", &store.other_entries),
     ] {
         match names.len() {
             0 => {}
@@ -92,7 +92,7 @@ fn print(files: &Files, store: &Store, done: &Done<'_>, out: &Path) {
             many => println!("  {what}: {}, and {} more", names[..5].join(", "), many - 5),
         }
     }
-    for choice in done.choices {
+    for choice in outcome.choices {
         println!("  {:36} {}  ({})", choice.what, choice.value, choice.by);
     }
     println!("checkpoint: {}", out.display());
@@ -133,11 +133,19 @@ fn write(
     classifier: Option<(HostTensor, HostTensor, Vec<String>)>,
     card: &ModelCard,
 ) -> anyhow::Result<()> {
-    let beside = path.with_file_name(CLASSIFIER);
+    let classifier_path = path.with_file_name(CLASSIFIER);
     match classifier {
-        Some((weight, bias, labels)) => classifier_file::write(&beside, weight, bias, &labels)?,
-        None if beside.exists() => fs::remove_file(&beside)
-            .with_context(|| format!("removing {} of the previous model", beside.display()))?,
+        Some((weight, bias, labels)) => {
+            classifier_file::write(&classifier_path, weight, bias, &labels)?
+        }
+        None if classifier_path.exists() => {
+            fs::remove_file(&classifier_path).with_context(|| {
+                format!(
+                    "removing {} of the previous model",
+                    classifier_path.display()
+                )
+            })?
+        }
         None => {}
     }
     let stored = tensors.tensors.into_iter();
@@ -145,10 +153,15 @@ fn write(
     weights_file::write(path, &stored.collect(), card.metadata()?)
 }
 
-/// Imports an image encoder with a classifier.
-fn encoder(args: &ImportArgs, files: &Files, store: &mut Store, path: &Path) -> anyhow::Result<()> {
+/// Imports an EfficientNet-Lite file: an image encoder with a classifier.
+fn import_efficientnet(
+    args: &ImportArgs,
+    files: &Files,
+    store: &mut Store,
+    path: &Path,
+) -> anyhow::Result<()> {
     let labels = args.labels.as_deref().map(labels::read).transpose()?;
-    let wanted = Wanted {
+    let settings = Settings {
         labels,
         seed: args.seed,
         frozen_norms: args.frozen_norms,
@@ -156,8 +169,8 @@ fn encoder(args: &ImportArgs, files: &Files, store: &mut Store, path: &Path) -> 
         image_size: args.image_size,
         about: args.about(),
     };
-    let plan = efficientnet::plan(files, store, wanted)?;
-    let done = Done {
+    let plan = efficientnet::plan(files, store, settings)?;
+    let outcome = Outcome {
         layout: Layout::EfficientnetLite,
         card: &plan.card,
         choices: &plan.choices,
@@ -165,14 +178,14 @@ fn encoder(args: &ImportArgs, files: &Files, store: &mut Store, path: &Path) -> 
     };
     let read = efficientnet::tensors(store, &plan);
     if args.json && read.is_err() {
-        println!("{}", report(args, files, store, &done, None));
+        println!("{}", report(args, files, store, &outcome, None));
     }
     let read = read?;
     write(path, read.tensors, read.classifier, &plan.card)?;
     if args.json {
-        println!("{}", report(args, files, store, &done, Some(path)));
+        println!("{}", report(args, files, store, &outcome, Some(path)));
     } else {
-        print(files, store, &done, path);
+        print(files, store, &outcome, path);
     }
     Ok(())
 }
@@ -183,15 +196,15 @@ fn encoder(args: &ImportArgs, files: &Files, store: &mut Store, path: &Path) -> 
 /// Bad usage or data (exit code 2), with nothing written; an unreachable hub or a disk that cannot
 /// be written to (1).
 pub fn run(args: &ImportArgs) -> anyhow::Result<()> {
-    let path = target(args)?;
+    let path = output_file(args)?;
     let files = Files::find(&args.source, args.file.as_deref(), args.offline)?;
     let mut store = Store::open(&files.weights)?;
-    if efficientnet::is_one(&store) {
-        return encoder(args, &files, &mut store, &path);
+    if efficientnet::is_efficientnet(&store) {
+        return import_efficientnet(args, &files, &mut store, &path);
     }
     args.check_family()?;
-    let plan = plan(&files, &mut store, &args.unsaid, &args.about())?;
-    let done = Done {
+    let plan = plan(&files, &mut store, &args.flags, &args.about())?;
+    let outcome = Outcome {
         layout: plan.layout,
         card: &plan.card,
         choices: &plan.choices,
@@ -199,13 +212,13 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<()> {
     };
     let read = tensors(&mut store, &plan);
     if args.json && read.is_err() {
-        println!("{}", report(args, &files, &store, &done, None));
+        println!("{}", report(args, &files, &store, &outcome, None));
     }
     write(&path, read?, None, &plan.card)?;
     if args.json {
-        println!("{}", report(args, &files, &store, &done, Some(&path)));
+        println!("{}", report(args, &files, &store, &outcome, Some(&path)));
     } else {
-        print(&files, &store, &done, &path);
+        print(&files, &store, &outcome, &path);
     }
     Ok(())
 }

@@ -28,7 +28,7 @@ pub struct Compared {
     pub same: bool,
 }
 
-fn words(what: impl Into<String>, receipt: impl ToString, here: impl ToString) -> Compared {
+fn compare_texts(what: impl Into<String>, receipt: impl ToString, here: impl ToString) -> Compared {
     let (receipt, here) = (receipt.to_string(), here.to_string());
     Compared {
         what: what.into(),
@@ -39,7 +39,7 @@ fn words(what: impl Into<String>, receipt: impl ToString, here: impl ToString) -
     }
 }
 
-fn numbers(what: impl Into<String>, receipt: f64, here: f64, tolerance: f64) -> Compared {
+fn compare_numbers(what: impl Into<String>, receipt: f64, here: f64, tolerance: f64) -> Compared {
     let gap = (receipt - here).abs();
     Compared {
         what: what.into(),
@@ -59,51 +59,60 @@ pub fn compare(
     manifest: &Manifest,
     tolerance: f64,
 ) -> Vec<Compared> {
-    let (said, fresh) = (&receipt.result, Receipt::new(here.clone(), manifest));
+    let (stated, recomputed) = (&receipt.result, Receipt::new(here.clone(), manifest));
     let mut rows = vec![
-        words(
+        compare_texts(
             "preprocessing",
             format!("{:?}", receipt.preprocessing),
-            format!("{:?}", fresh.preprocessing),
+            format!("{:?}", recomputed.preprocessing),
         ),
-        words(
+        compare_texts(
             "prompts",
             receipt.prompts.as_deref().unwrap_or("-"),
-            fresh.prompts.as_deref().unwrap_or("-"),
+            recomputed.prompts.as_deref().unwrap_or("-"),
         ),
-        words("dtype", &receipt.dtype, &fresh.dtype),
-        words("width", said.image.width, here.image.width),
-        words("height", said.image.height, here.image.height),
-        words("rungs", said.ladder.len(), here.ladder.len()),
-        words("steps", said.taxonomy.path.len(), here.taxonomy.path.len()),
-        words("stop", &said.taxonomy.stop, &here.taxonomy.stop),
+        compare_texts("dtype", &receipt.dtype, &recomputed.dtype),
+        compare_texts("width", stated.image.width, here.image.width),
+        compare_texts("height", stated.image.height, here.image.height),
+        compare_texts("rungs", stated.ladder.len(), here.ladder.len()),
+        compare_texts(
+            "steps",
+            stated.taxonomy.path.len(),
+            here.taxonomy.path.len(),
+        ),
+        compare_texts("stop", &stated.taxonomy.stop, &here.taxonomy.stop),
     ];
-    for (i, (a, b)) in said.ladder.iter().zip(&here.ladder).enumerate() {
+    for (i, (a, b)) in stated.ladder.iter().zip(&here.ladder).enumerate() {
         let rung = i + 1;
-        rows.push(words(format!("rung {rung}"), &a.text, &b.text));
-        let of = |what: &str| format!("rung {rung}, {what}");
-        rows.push(numbers(of("radius"), a.radius, b.radius, tolerance));
-        rows.push(numbers(
-            of("similarity"),
+        rows.push(compare_texts(format!("rung {rung}"), &a.text, &b.text));
+        let named = |what: &str| format!("rung {rung}, {what}");
+        rows.push(compare_numbers(
+            named("radius"),
+            a.radius,
+            b.radius,
+            tolerance,
+        ));
+        rows.push(compare_numbers(
+            named("similarity"),
             a.similarity,
             b.similarity,
             tolerance,
         ));
     }
-    for (i, (a, b)) in said
-        .taxonomy
-        .path
-        .iter()
-        .zip(&here.taxonomy.path)
-        .enumerate()
-    {
-        rows.push(words(format!("step {}", i + 1), &a.id, &b.id));
-        rows.push(numbers(format!("step {}, p", i + 1), a.p, b.p, tolerance));
+    let steps = stated.taxonomy.path.iter().zip(&here.taxonomy.path);
+    for (i, (a, b)) in steps.enumerate() {
+        rows.push(compare_texts(format!("step {}", i + 1), &a.id, &b.id));
+        rows.push(compare_numbers(
+            format!("step {}, p", i + 1),
+            a.p,
+            b.p,
+            tolerance,
+        ));
     }
     rows
 }
 
-fn same_file(what: &str, path: &Path, receipt: &str, found: &str) -> anyhow::Result<()> {
+fn check_same_file(what: &str, path: &Path, receipt: &str, found: &str) -> anyhow::Result<()> {
     if receipt == found {
         return Ok(());
     }
@@ -131,22 +140,23 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<()> {
     let text = fs::read_to_string(&args.receipt).map_err(|e| at(&args.receipt, e))?;
     let receipt = Receipt::parse(&text, &manifest)?;
     let photo = fs::read(&args.photo).map_err(|e| at(&args.photo, e))?;
-    let said = &receipt.result;
-    same_file(
+    let stated = &receipt.result;
+    check_same_file(
         "--model",
         &args.model,
-        &said.model.sha256,
+        &stated.model.sha256,
         &sha256_hex(&bytes),
     )?;
-    same_file(
+    check_same_file(
         "--photo",
         &args.photo,
-        &said.image.sha256,
+        &stated.image.sha256,
         &sha256_hex(&photo),
     )?;
 
     let device = args.common.backend.device()?;
     let captioner = espalier_core::caption::Captioner::open(&bytes, &files, &device)?;
+    let captioner = caption::on_device(captioner, &device)?;
     let request = espalier_core::caption::Request {
         region: receipt.region,
         below: receipt.below.as_deref(),

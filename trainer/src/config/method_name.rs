@@ -68,7 +68,7 @@ impl MethodName {
 
     /// Returns the parts of the model that are trained.
     #[must_use]
-    pub fn trains(self) -> Trainable {
+    pub fn trainable(self) -> Trainable {
         match self {
             Self::Re | Self::Ec => Trainable {
                 text: true,

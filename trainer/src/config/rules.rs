@@ -11,18 +11,18 @@ struct Rule(&'static str, bool, &'static str, String);
 impl TrainConfig {
     /// Returns whether the features of images are computed once and cached.
     #[must_use]
-    pub fn keeps_features(&self) -> bool {
-        self.train.lock_image && self.train.keep_features && self.fresh_pictures().is_none()
+    pub fn caches_features(&self) -> bool {
+        self.train.lock_image && self.train.keep_features && self.cache_obstacle().is_none()
     }
 
     /// Returns why a locked image encoder must process images at every step; `None` if cached
     /// features suffice.
     #[must_use]
-    pub fn fresh_pictures(&self) -> Option<&'static str> {
+    pub fn cache_obstacle(&self) -> Option<&'static str> {
         let method = self.train.method;
         if method.needs(&self.loss) == Needs::Parts {
             Some("the method uses the positions of boxes in images")
-        } else if !method.trains().image {
+        } else if !method.trainable().image {
             Some("the method uses no images")
         } else if self.train.patch_keep < 1.0 {
             Some("train.patch_keep selects different patches at every step")
@@ -74,7 +74,7 @@ impl TrainConfig {
     /// Returns the rules of the trained parts, the steps and their batches.
     fn training_rules(&self) -> Vec<Rule> {
         let (t, d) = (&self.train, &self.dataset);
-        let trains = t.method.trains();
+        let trains = t.method.trainable();
         let learns_of_image = trains.image && !(t.lock_image && t.lock_projection);
         vec![
             Rule(
@@ -182,7 +182,7 @@ impl TrainConfig {
             ),
             Rule(
                 "loss.distill",
-                l.distill == 0.0 || self.keeps_features(),
+                l.distill == 0.0 || self.caches_features(),
                 "0 unless image features are cached, which needs train.lock_image and \
                  train.keep_features true, train.patch_keep 1, train.half_size 0, and a method \
                  with images and texts",
@@ -260,9 +260,9 @@ impl TrainConfig {
         vec![
             Rule(
                 "dataset.worn",
-                (0.0..=1.0).contains(&d.worn),
+                (0.0..=1.0).contains(&d.corruption),
                 "in [0, 1]",
-                d.worn.to_string(),
+                d.corruption.to_string(),
             ),
             Rule(
                 "dataset.climb",

@@ -40,10 +40,10 @@ pub fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
 /// match, and of all files below matched folders. Does not read file contents.
 #[must_use]
 pub fn stamp(paths: &[PathBuf]) -> String {
-    let mut open: Vec<PathBuf> = paths.to_vec();
-    let mut seen = Vec::new();
-    while let Some(path) = open.pop() {
-        let Ok(about) = fs::metadata(&path) else {
+    let mut pending: Vec<PathBuf> = paths.to_vec();
+    let mut files = Vec::new();
+    while let Some(path) = pending.pop() {
+        let Ok(metadata) = fs::metadata(&path) else {
             // Expands a glob to its current matches.
             let matches = glob::glob(&path.to_string_lossy())
                 .into_iter()
@@ -51,25 +51,25 @@ pub fn stamp(paths: &[PathBuf]) -> String {
                 .flatten();
             let mut matches: Vec<PathBuf> = matches.filter(|found| found.exists()).collect();
             if matches.is_empty() {
-                seen.push(format!("{} gone", path.display()));
+                files.push(format!("{} gone", path.display()));
             }
-            open.append(&mut matches);
+            pending.append(&mut matches);
             continue;
         };
-        if about.is_dir() {
+        if metadata.is_dir() {
             let inside = fs::read_dir(&path).into_iter().flatten().flatten();
-            open.extend(inside.map(|entry| entry.path()));
+            pending.extend(inside.map(|entry| entry.path()));
             continue;
         }
-        let changed = about
+        let modified = metadata
             .modified()
             .ok()
             .and_then(|t| t.duration_since(UNIX_EPOCH).ok());
-        let changed = changed.map_or(0, |t| t.as_nanos());
-        seen.push(format!("{} {} {changed}", path.display(), about.len()));
+        let modified = modified.map_or(0, |t| t.as_nanos());
+        files.push(format!("{} {} {modified}", path.display(), metadata.len()));
     }
-    seen.sort();
-    key(seen.iter().map(String::as_str))
+    files.sort();
+    key(files.iter().map(String::as_str))
 }
 
 impl Cache {
@@ -126,22 +126,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_kept_comes_back() {
+    fn stored_points_are_read_back() {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::new(Some(dir.path().join("new")));
         let points = Points::new(2, vec![1.0, 2.0, 3.0, 4.0]);
         assert!(cache.get("k").is_none());
-        cache.put("k", &points, "said").unwrap();
-        assert_eq!(cache.get("k").unwrap(), (points.clone(), "said".to_owned()));
-        fs::write(dir.path().join("new/k.safetensors"), "cut").unwrap();
+        cache.put("k", &points, "note").unwrap();
+        assert_eq!(cache.get("k").unwrap(), (points.clone(), "note".to_owned()));
+        fs::write(dir.path().join("new/k.safetensors"), "truncated").unwrap();
         assert!(cache.get("k").is_none());
-        let none = Cache::default();
-        none.put("k", &points, "").unwrap();
-        assert!(none.get("k").is_none());
+        let disabled = Cache::default();
+        disabled.put("k", &points, "").unwrap();
+        assert!(disabled.get("k").is_none());
     }
 
     #[test]
-    fn keys_tell_where_a_part_ends_and_stamps_whether_a_file_changed() {
+    fn keys_depend_on_part_boundaries_and_stamps_on_file_changes() {
         assert_ne!(key(["ab", "c"]), key(["a", "bc"]));
         assert_eq!(key(["a"]).len(), 64);
         let dir = tempfile::tempdir().unwrap();

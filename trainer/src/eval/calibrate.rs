@@ -8,7 +8,7 @@ const SCALES: (f64, f64) = (-2.0, 7.0);
 
 /// Minimiser of `cost(exp(x))` for a cost with a single minimum, by golden-section search over `x`.
 /// Returns `exp(x)`.
-fn smallest((mut lo, mut hi): (f64, f64), cost: impl Fn(f64) -> f64) -> f64 {
+fn minimise_log((mut lo, mut hi): (f64, f64), cost: impl Fn(f64) -> f64) -> f64 {
     let golden = (5.0_f64.sqrt() - 1.0) / 2.0;
     let cost = |log: f64| cost(log.exp());
     let (mut a, mut b) = (hi - golden * (hi - lo), lo + golden * (hi - lo));
@@ -30,7 +30,7 @@ fn smallest((mut lo, mut hi): (f64, f64), cost: impl Fn(f64) -> f64) -> f64 {
 /// Scale that maximises the likelihood of the true labels (temperature scaling).
 #[must_use]
 pub fn fit_scale(logits: &[Vec<f64>], truth: &[usize]) -> f64 {
-    smallest(SCALES, |scale| {
+    minimise_log(SCALES, |scale| {
         let each = logits.iter().zip(truth).map(|(row, t)| {
             let p = softmax(row, scale);
             -f64::from(p[*t]).max(1e-12).ln()
@@ -53,7 +53,7 @@ pub struct Case {
 /// Ridge penalty toward the starting weights; it stabilises fits on few cases.
 const RIDGE: f64 = 1e-3;
 /// Newton steps; the loss is convex and few are needed.
-const NEWTON: usize = 50;
+const NEWTON_STEPS: usize = 50;
 
 /// Maximum-likelihood weights of a logistic model, by Newton's method with a weak ridge penalty
 /// toward `start`.
@@ -64,12 +64,12 @@ pub fn fit_logistic(cases: &[Case], start: [f64; INPUTS]) -> [f64; INPUTS] {
     if total <= 0.0 {
         return weights;
     }
-    for _ in 0..NEWTON {
+    for _ in 0..NEWTON_STEPS {
         let mut gradient = [0.0; INPUTS];
         let mut hessian = [[0.0; INPUTS]; INPUTS];
-        for at in 0..INPUTS {
-            gradient[at] = RIDGE * (weights[at] - start[at]);
-            hessian[at][at] = RIDGE;
+        for i in 0..INPUTS {
+            gradient[i] = RIDGE * (weights[i] - start[i]);
+            hessian[i][i] = RIDGE;
         }
         for case in cases {
             let sum: f64 = case.inputs.iter().zip(&weights).map(|(x, w)| x * w).sum();
@@ -100,11 +100,11 @@ pub fn fit_logistic(cases: &[Case], start: [f64; INPUTS]) -> [f64; INPUTS] {
 
 /// Solves `a x = b` for a symmetric positive definite matrix, by elimination.
 fn solve(mut a: [[f64; INPUTS]; INPUTS], mut b: [f64; INPUTS]) -> [f64; INPUTS] {
-    for at in 0..INPUTS {
-        let row = a[at];
-        let value = b[at];
-        for below in at + 1..INPUTS {
-            let factor = a[below][at] / row[at];
+    for pivot in 0..INPUTS {
+        let row = a[pivot];
+        let value = b[pivot];
+        for below in pivot + 1..INPUTS {
+            let factor = a[below][pivot] / row[pivot];
             for (x, y) in a[below].iter_mut().zip(row) {
                 *x -= factor * y;
             }
@@ -112,9 +112,9 @@ fn solve(mut a: [[f64; INPUTS]; INPUTS], mut b: [f64; INPUTS]) -> [f64; INPUTS] 
         }
     }
     let mut x = [0.0; INPUTS];
-    for at in (0..INPUTS).rev() {
-        let known: f64 = (at + 1..INPUTS).map(|j| a[at][j] * x[j]).sum();
-        x[at] = (b[at] - known) / a[at][at];
+    for i in (0..INPUTS).rev() {
+        let known: f64 = (i + 1..INPUTS).map(|j| a[i][j] * x[j]).sum();
+        x[i] = (b[i] - known) / a[i][i];
     }
     x
 }
@@ -124,12 +124,12 @@ mod tests {
     use super::*;
 
     /// Inputs or weights with a single nonzero entry.
-    fn only(at: usize, value: f64) -> [f64; INPUTS] {
-        std::array::from_fn(|i| if i == at { value } else { 0.0 })
+    fn only(index: usize, value: f64) -> [f64; INPUTS] {
+        std::array::from_fn(|i| if i == index { value } else { 0.0 })
     }
 
     #[test]
-    fn the_scale_makes_confidence_equal_to_how_often_the_answer_is_right() {
+    fn the_scale_makes_confidence_equal_to_accuracy() {
         // Two labels with logits 1 apart; the first is right in 3 of 4 cases: p = 3/4 = 1/(1+e^-s).
         let logits = vec![vec![1.0, 0.0]; 4];
         let truth = [0, 0, 0, 1];
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_logistic_model_finds_the_odds_that_held() {
+    fn a_logistic_model_recovers_the_odds() {
         // With the second input at 1 three of four hold, at -1 one of four: log-odds of +-ln 3.
         let case = |input: f64, right: bool| Case {
             inputs: only(3, input),
@@ -146,9 +146,9 @@ mod tests {
             weight: 1.0,
         };
         let mut cases = Vec::new();
-        for at in 0..4 {
-            cases.push(case(1.0, at != 0));
-            cases.push(case(-1.0, at == 0));
+        for i in 0..4 {
+            cases.push(case(1.0, i != 0));
+            cases.push(case(-1.0, i == 0));
         }
         let weights = fit_logistic(&cases, only(0, 1.0));
         assert!((weights[3] - 3.0_f64.ln()).abs() < 0.01, "{weights:?}");
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_of_cases_count() {
+    fn cases_are_weighted() {
         let case = |right: bool, weight: f64| Case {
             inputs: only(1, 1.0),
             right,

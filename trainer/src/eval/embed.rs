@@ -224,6 +224,6 @@ pub fn labelled(
         }
     }
     found.broken = set.counts().broken();
-    set.judge(max_broken)?;
+    set.check_broken(max_broken)?;
     Ok(found)
 }

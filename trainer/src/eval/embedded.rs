@@ -13,7 +13,7 @@ use crate::data::{BrokenCounts, Cause, Coverage};
 
 /// Metadata of embedded images; one entry per image.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct About {
+pub struct ImageMetadata {
     /// Keys of the records.
     pub keys: Vec<String>,
     /// Captions.
@@ -24,16 +24,16 @@ pub struct About {
     pub counts: BrokenCounts,
 }
 
-impl About {
+impl ImageMetadata {
     /// Records that could not be read, by cause.
     #[must_use]
     pub fn broken(&self) -> BTreeMap<String, Missing> {
-        let one = |(cause, of): (&Cause, &CauseCount)| {
-            let example = format!("{}: {}", of.example.key, of.example.detail);
-            let count = of.count;
-            (cause.words().to_owned(), Missing { count, example })
+        let missing = |(cause, found): (&Cause, &CauseCount)| {
+            let example = format!("{}: {}", found.example.key, found.example.detail);
+            let count = found.count;
+            (cause.description().to_owned(), Missing { count, example })
         };
-        self.counts.by_cause.iter().map(one).collect()
+        self.counts.by_cause.iter().map(missing).collect()
     }
 }
 
@@ -43,7 +43,7 @@ pub struct Embedded {
     /// Points, row by row.
     pub points: Points,
     /// Metadata of the images.
-    pub about: About,
+    pub about: ImageMetadata,
 }
 
 /// Preprocessing options for images.
@@ -67,14 +67,14 @@ impl From<Option<ResizeMode>> for View {
 
 /// Points of a list of files.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Listed {
+pub struct EmbeddedFiles {
     /// The images that could be read.
     pub found: Rc<Embedded>,
     /// The row of each file of the list; `None` where it could not be read.
     pub row_of: Vec<Option<usize>>,
 }
 
-impl Listed {
+impl EmbeddedFiles {
     /// Points of the images that could be read.
     #[must_use]
     pub fn points(&self) -> &Points {
@@ -88,10 +88,10 @@ impl Listed {
         Some(self.found.points.row(row))
     }
 
-    /// Removes unreadable files from a ledger that counted them as usable; each of them counts for
-    /// `items(file)` items.
-    pub fn settle(&self, coverage: &mut Coverage, items: impl Fn(usize) -> u64) {
-        let lost: u64 = self
+    /// Subtracts unreadable files from a coverage that counted them as usable; each of them counts
+    /// for `items(file)` items.
+    pub fn subtract_unreadable(&self, coverage: &mut Coverage, items: impl Fn(usize) -> u64) {
+        let unreadable: u64 = self
             .row_of
             .iter()
             .enumerate()
@@ -100,6 +100,6 @@ impl Listed {
             .sum();
         let broken = self.found.about.broken();
         let example = broken.values().next().map_or("", |m| m.example.as_str());
-        coverage.lose("picture cannot be read", lost, example);
+        coverage.lose("picture cannot be read", unreadable, example);
     }
 }

@@ -12,7 +12,7 @@ use espalier_core::input::{Preprocess, ResizeMode};
 use espalier_core::model::Classifier;
 
 use super::cache::{self, Cache};
-use super::embedded::{About, Embedded, Listed, View};
+use super::embedded::{Embedded, EmbeddedFiles, ImageMetadata, View};
 use super::{Points, embed};
 use crate::data::records::corruption::Corruption;
 use crate::data::records::files::{self, Item};
@@ -45,7 +45,7 @@ enum Kind {
 
 impl Kind {
     /// Prefix of the cache keys.
-    fn word(self) -> &'static str {
+    fn prefix(self) -> &'static str {
         match self {
             Self::Point => "pictures",
             Self::Pooled => "pooled",
@@ -117,7 +117,7 @@ impl<'a> Embedder<'a> {
     fn points(
         &self,
         parts: &[&str],
-        make: impl FnOnce() -> anyhow::Result<Vec<Vec<f32>>>,
+        compute: impl FnOnce() -> anyhow::Result<Vec<Vec<f32>>>,
     ) -> anyhow::Result<Rc<Points>> {
         let parts = [&[self.model.sha256.as_str()], parts].concat();
         let key = cache::key(parts.iter().copied());
@@ -127,7 +127,7 @@ impl<'a> Embedder<'a> {
         let points = match self.reading.cache.get(&key) {
             Some((points, _)) => points,
             None => {
-                let points = finite(Points::from_rows(&make()?))?;
+                let points = finite(Points::from_rows(&compute()?))?;
                 self.reading.cache.put(&key, &points, "")?;
                 points
             }
@@ -142,11 +142,11 @@ impl<'a> Embedder<'a> {
     /// # Errors
     /// When the device fails, or an embedding is not finite.
     pub fn texts(&self, texts: &[String]) -> anyhow::Result<Points> {
-        let mut places: HashMap<&str, usize> = HashMap::new();
+        let mut row_of: HashMap<&str, usize> = HashMap::new();
         let mut unique: Vec<String> = Vec::new();
         let mut rows = Vec::with_capacity(texts.len());
         for text in texts {
-            let row = *places.entry(text).or_insert_with(|| {
+            let row = *row_of.entry(text).or_insert_with(|| {
                 unique.push(text.clone());
                 unique.len() - 1
             });
@@ -174,10 +174,10 @@ impl<'a> Embedder<'a> {
     /// Preprocessing with this resize mode; `None` uses the model's own.
     #[must_use]
     pub fn preprocess(&self, resize: Option<ResizeMode>) -> Preprocess {
-        let own = self.model.preprocess;
+        let preprocess = self.model.preprocess;
         Preprocess {
-            resize: resize.unwrap_or(own.resize),
-            ..own
+            resize: resize.unwrap_or(preprocess.resize),
+            ..preprocess
         }
     }
 
@@ -210,17 +210,17 @@ impl<'a> Embedder<'a> {
     ) -> anyhow::Result<Points> {
         let Some(classifier) = &self.classifier else {
             return Err(usage(
-                "--classifier: expected a checkpoint with a classifier",
+                "--classifier: expected a checkpoint with a classifier, found none",
             ));
         };
         let stamp = cache::stamp(paths);
         let fingerprint = data.fingerprint();
         let pooled = self.pictures(data, &[&stamp, &fingerprint], view.into(), Kind::Pooled)?;
-        self.mapped(&pooled.points, |features| classifier.forward(features))
+        self.map_rows(&pooled.points, |features| classifier.forward(features))
     }
 
     /// Maps rows on the device, a batch at a time.
-    fn mapped(
+    fn map_rows(
         &self,
         rows: &Points,
         map: impl Fn(Tensor<2>) -> Tensor<2>,
@@ -241,7 +241,7 @@ impl<'a> Embedder<'a> {
     ///
     /// # Errors
     /// As for [`Self::dataset`].
-    pub fn files(&self, items: Vec<Item>, view: impl Into<View>) -> anyhow::Result<Listed> {
+    pub fn files(&self, items: Vec<Item>, view: impl Into<View>) -> anyhow::Result<EmbeddedFiles> {
         let count = items.len();
         let mut files: Vec<PathBuf> = items.iter().map(|i| i.path.clone()).collect();
         files.dedup();
@@ -252,11 +252,12 @@ impl<'a> Embedder<'a> {
         let found = self.pictures(data, &[&stamp, &list], view.into(), Kind::Point)?;
         let mut row_of = vec![None; count];
         for (row, key) in found.about.keys.iter().enumerate() {
-            if let Some(place) = key.parse::<usize>().ok().and_then(|at| row_of.get_mut(at)) {
-                *place = Some(row);
+            let file = key.parse::<usize>().ok();
+            if let Some(entry) = file.and_then(|file| row_of.get_mut(file)) {
+                *entry = Some(row);
             }
         }
-        Ok(Listed { found, row_of })
+        Ok(EmbeddedFiles { found, row_of })
     }
 
     fn pictures(
@@ -268,34 +269,34 @@ impl<'a> Embedder<'a> {
     ) -> anyhow::Result<Rc<Embedded>> {
         let change = self.reading.change;
         let preprocess = self.preprocess(view.resize);
-        let how = format!("{preprocess:?} {} {change:?}", view.double_norm);
-        let parts = [&[kind.word(), &self.model.sha256, &how], stamps].concat();
+        let settings = format!("{preprocess:?} {} {change:?}", view.double_norm);
+        let parts = [&[kind.prefix(), &self.model.sha256, &settings], stamps].concat();
         let key = cache::key(parts.iter().copied());
         if let Some(found) = self.pictures.borrow().get(&key) {
             return Ok(Rc::clone(found));
         }
-        let kept = self.reading.cache.get(&key).and_then(|(points, notes)| {
-            let about: About = serde_json::from_str(&notes).ok()?;
+        let cached = self.reading.cache.get(&key).and_then(|(points, notes)| {
+            let about: ImageMetadata = serde_json::from_str(&notes).ok()?;
             (about.keys.len() == points.len()).then_some(Embedded { points, about })
         });
-        let found = match kept {
+        let found = match cached {
             Some(found) => {
-                self.judge(&found.about.counts)?;
+                self.check_broken(&found.about.counts)?;
                 found
             }
             None => {
                 let found = if kind == Kind::Point && self.classifier.is_some() {
                     // Computes the pooled features once for the classifier and the embedding.
                     let pooled = self.pictures(data, stamps, view, Kind::Pooled)?;
-                    self.lifted(&pooled)?
+                    self.lift_pooled(&pooled)?
                 } else {
                     let data = match change {
-                        Some(change) => change.of(data),
+                        Some(change) => change.wrap(data),
                         None => data,
                     };
                     self.embed(data, view, kind)?
                 };
-                self.judge(&found.about.counts)?;
+                self.check_broken(&found.about.counts)?;
                 let notes = serde_json::to_string(&found.about)?;
                 self.reading.cache.put(&key, &found.points, &notes)?;
                 found
@@ -307,7 +308,7 @@ impl<'a> Embedder<'a> {
     }
 
     /// Fails when there are more broken records than allowed; applies to cached results too.
-    fn judge(&self, counts: &BrokenCounts) -> Result<(), DataError> {
+    fn check_broken(&self, counts: &BrokenCounts) -> Result<(), DataError> {
         let limit = self.reading.max_broken;
         if counts.fraction() > limit {
             let counts = Box::new(counts.clone());
@@ -317,11 +318,11 @@ impl<'a> Embedder<'a> {
     }
 
     /// Points of pooled features.
-    fn lifted(&self, pooled: &Embedded) -> anyhow::Result<Embedded> {
+    fn lift_pooled(&self, pooled: &Embedded) -> anyhow::Result<Embedded> {
         let encoder = &self.model.encoder;
         let lift = |features| encoder.lift.image(encoder.image.project(features));
         Ok(Embedded {
-            points: self.mapped(&pooled.points, lift)?,
+            points: self.map_rows(&pooled.points, lift)?,
             about: pooled.about.clone(),
         })
     }
@@ -330,7 +331,7 @@ impl<'a> Embedder<'a> {
         let preprocess = self.preprocess(view.resize);
         let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let mut set = EvalSet::new(data, preprocess, self.reading.batch_size, workers)?;
-        let (mut rows, mut about) = (Vec::new(), About::default());
+        let (mut rows, mut about) = (Vec::new(), ImageMetadata::default());
         for batch in set.by_ref() {
             let mut pictures = picture_tensor(&batch.images, self.device);
             if view.double_norm {
@@ -356,10 +357,11 @@ impl<'a> Embedder<'a> {
 /// # Errors
 /// Names the first row that is not finite: a model that diverged has no metrics.
 fn finite(points: Points) -> anyhow::Result<Points> {
-    match points.not_finite() {
+    match points.first_not_finite() {
         None => Ok(points),
         Some(row) => anyhow::bail!(
-            "embedding {row} of {} holds NaN or infinity; the model has diverged",
+            "embedding {row} of {}: expected finite numbers, found NaN or infinity; the model has \
+             diverged",
             points.len()
         ),
     }

@@ -17,7 +17,7 @@ pub struct Walk {
     pub radii: Radii,
     /// Number of radii.
     pub steps: usize,
-    /// Whether the first radius is left out.
+    /// Whether the first radius is skipped.
     pub drop_first: bool,
 }
 
@@ -78,11 +78,11 @@ pub fn metrics(
     let matches: Vec<Match> = walks(space, pictures, chains, walk)
         .into_iter()
         .zip(chains.of_picture)
-        .filter(|(_, own)| !own.is_empty())
-        .map(|(named, own)| {
-            let predicted: BTreeSet<&str> = named.into_iter().map(|at| flat[at]).collect();
-            let own: Vec<&[String]> = own.iter().map(|c| chains.texts[*c].as_slice()).collect();
-            compare(&predicted, &own, tiers)
+        .filter(|(_, chains_of_image)| !chains_of_image.is_empty())
+        .map(|(named, chains_of_image)| {
+            let predicted: BTreeSet<&str> = named.into_iter().map(|text| flat[text]).collect();
+            let references = chains_of_image.iter().map(|c| chains.texts[*c].as_slice());
+            compare(&predicted, &references.collect::<Vec<_>>(), tiers)
         })
         .collect();
     let n = matches.len().max(1) as f64;

@@ -10,58 +10,59 @@ use super::prompts;
 use crate::config::RankText;
 use crate::data::records::corruption::Corruption;
 
-/// How pictures become squares.
+/// How images are resized to a square.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Resize {
-    /// As published for the task, for models of the MERU family; else the model's own way.
+    /// As published for the task for models of the MERU family; otherwise as `model`.
     Auto,
-    /// The model's own way.
+    /// The resize mode of the model.
     Model,
-    /// Shortest side, then the centre.
+    /// Resize the shortest side, then crop the centre.
     Crop,
-    /// Both sides, shape lost.
+    /// Resize both sides without keeping the aspect ratio.
     Squeeze,
-    /// Longest side, centred on white.
+    /// Resize the longest side and centre the image on white.
     Pad,
 }
 
-/// Which classes there are to choose from.
+/// The classes to choose from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Choice {
-    /// Those that some picture has.
+    /// The labels of the images.
     Present,
     /// All labels of the taxonomy.
     All,
 }
 
-/// What tasks can be told; each reads what concerns it.
+/// Options of the tasks; each task reads those that concern it.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Taxonomy: a TSV, edges `parent child` a line, or a shipped one by name: wordnet (210 labels,
-    /// the default) or imagenet (ImageNet's 1,000).
+    /// Taxonomy: a TSV file, a file with one edge `parent child` per line, or the name of a shipped
+    /// one: wordnet (210 labels, the default) or imagenet (the 1,000 labels of ImageNet).
     #[arg(long, value_name = "FILE|NAME")]
     pub taxonomy: Option<PathBuf>,
-    /// Names of classes: a line `label<TAB>name` a class, or names alone in the order of the sorted
-    /// labels.
+    /// Names of the classes: one line `label<TAB>name` per class, or only the names, in the order
+    /// of the sorted labels.
     #[arg(long, value_name = "FILE")]
     pub class_names: Option<PathBuf>,
     /// Classes to choose from.
     #[arg(long, value_enum, default_value = "present")]
     pub classes: Choice,
-    /// zero-shot, hierarchy: checkpoint whose classifier is scored beside the texts, on the same
-    /// features; often that of --checkpoint.
+    /// zero-shot, hierarchy: also evaluate the classifier of this checkpoint, on the same features;
+    /// usually the same path as --checkpoint.
     #[arg(long, value_name = "CKPT", conflicts_with = "image_embeddings")]
     pub classifier: Option<PathBuf>,
-    /// Share of the labels that are taken away before pictures of them are judged.
+    /// stop: fraction of the labels to hold out; their images test how the model treats unknown
+    /// labels.
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     pub hold_out: f64,
-    /// Name of the benchmark, such as food101: picks its prompts and its published values.
+    /// Name of the benchmark, such as food101; selects its prompts and its published values.
     #[arg(long, value_name = "NAME")]
     pub dataset_name: Option<String>,
-    /// Prompt set; auto is the benchmark's own, or simple-1.
+    /// Prompt set; auto selects that of the benchmark, or simple-1 if it has none.
     #[arg(long, default_value = prompts::AUTO, value_name = "NAME")]
     pub prompts: String,
-    /// Ranks at which recall is measured.
+    /// Values of K for recall@K.
     #[arg(
         long,
         value_delimiter = ',',
@@ -69,47 +70,48 @@ pub struct Options {
         value_name = "K,.."
     )]
     pub k: Vec<usize>,
-    /// Folder of the pictures that an index file names.
+    /// Folder of the images that an index file lists.
     #[arg(long, value_name = "DIR")]
     pub images: Option<PathBuf>,
-    /// Split: of a Karpathy file, or of a benchmark that is published with lists of its splits.
+    /// Split of a Karpathy file, or of a benchmark that is published with lists of its splits.
     #[arg(long, default_value = "test", value_name = "NAME")]
     pub split: String,
-    /// How pictures become squares.
+    /// How images are resized to a square.
     #[arg(long, value_enum, default_value = "auto")]
     pub resize: Resize,
-    /// What is done to pictures before the model sees them, to measure what it bears.
+    /// Corruption applied to every image first, to measure the robustness of the model.
     #[arg(long, value_enum, conflicts_with = "image_embeddings")]
     pub change: Option<Corruption>,
-    /// Embeddings of pictures in place of a model's, as `trainer embed` writes them.
+    /// Precomputed embeddings of images, as `trainer embed` writes them; replaces the model.
     #[arg(long, value_name = "FILE", requires = "text_embeddings")]
     pub image_embeddings: Option<PathBuf>,
-    /// Embeddings of texts in place of a model's.
+    /// Precomputed embeddings of texts, as `trainer embed` writes them.
     #[arg(long, value_name = "FILE", requires = "image_embeddings")]
     pub text_embeddings: Option<PathBuf>,
-    /// Radii of the walk from the root; per-image for hyperbolic models and global for others
-    /// where not given.
+    /// Choice of the radii of the walk from the root; default: per-image for hyperbolic models,
+    /// global for others.
     #[arg(long, value_enum)]
     pub radii: Option<Radii>,
-    /// Leave out the first radius of the walk.
+    /// Skip the first radius of the walk.
     #[arg(long)]
     pub drop_first: bool,
-    /// Radii of the walk.
+    /// Number of radii of the walk.
     #[arg(long, default_value_t = 50, value_name = "N")]
     pub walk_steps: usize,
-    /// Texts of a chain made from the taxonomy; 0 for as many as all its labels have, within 3 to 7.
+    /// ordering: number of texts per chain from the taxonomy; 0 for the largest number, within 3 to
+    /// 7, that the paths of all labels allow.
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub tiers: usize,
-    /// How the text of a rank is made of names.
+    /// How the text of a rank is built from names.
     #[arg(long, value_enum, default_value = "joined")]
     pub rank_text: RankText,
     /// Sign of the angle in the score of a pair of labels.
     #[arg(long, value_enum, default_value = "plus")]
     pub sign: Sign,
-    /// Labelled pictures or scenes to take neighbours from.
+    /// detection: labelled images whose boxes are the neighbours.
     #[arg(long, num_args = 1.., value_name = "PATH")]
     pub gallery: Vec<PathBuf>,
-    /// Sizes of the retrieved set in hierarchical retrieval.
+    /// parts: sizes of the retrieved set in hierarchical retrieval.
     #[arg(
         long,
         value_delimiter = ',',
@@ -117,19 +119,19 @@ pub struct Options {
         value_name = "K,.."
     )]
     pub top: Vec<usize>,
-    /// Most scenes that are queried in part-based retrieval, the first ones; 0 for all.
+    /// parts: maximum number of queries; 0 for all.
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub most: usize,
-    /// Normalise pictures twice in vl-checklist, as the published numbers of PHyCLIP have it.
+    /// vl-checklist: normalise images twice, as for the published numbers of PHyCLIP.
     #[arg(long)]
     pub double_norm: bool,
-    /// Pictures of a batch.
+    /// Number of images in a batch.
     #[arg(long, default_value_t = 64, value_name = "N")]
     pub batch_size: usize,
-    /// Share of broken records at which the evaluation stops.
+    /// Fraction of broken records at which the evaluation stops.
     #[arg(long, default_value_t = 0.01, value_name = "SHARE")]
     pub max_broken: f64,
-    /// Seed of what is drawn: the picture of a species in rank-ordering.
+    /// rank-ordering: random seed for choosing one image per species.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
 }

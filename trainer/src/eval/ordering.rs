@@ -35,10 +35,10 @@ pub fn metrics(space: &Space, points: &[Vec<f32>], tiers: usize) -> BTreeMap<Str
         .map(|chain| kendall_tau(&chain.iter().map(|p| space.radius(p)).collect::<Vec<_>>()))
         .collect();
     let n = taus.len().max(1) as f64;
-    let whole = taus.iter().filter(|tau| **tau >= 1.0).count();
+    let in_order = taus.iter().filter(|tau| **tau >= 1.0).count();
     BTreeMap::from([
         ("tau_d".to_owned(), taus.iter().sum::<f64>() / n),
-        ("in_order".to_owned(), whole as f64 / n),
+        ("in_order".to_owned(), in_order as f64 / n),
     ])
 }
 

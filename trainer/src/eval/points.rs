@@ -11,8 +11,8 @@ impl Points {
     /// Points from concatenated rows; an incomplete last row is dropped.
     #[must_use]
     pub fn new(width: usize, mut data: Vec<f32>) -> Self {
-        let whole = data.len().checked_div(width).unwrap_or(0) * width;
-        data.truncate(whole);
+        let complete = data.len().checked_div(width).unwrap_or(0) * width;
+        data.truncate(complete);
         Self { width, data }
     }
 
@@ -51,8 +51,8 @@ impl Points {
     /// # Panics
     /// When there is no such row.
     #[must_use]
-    pub fn row(&self, at: usize) -> &[f32] {
-        &self.data[at * self.width..(at + 1) * self.width]
+    pub fn row(&self, index: usize) -> &[f32] {
+        &self.data[index * self.width..(index + 1) * self.width]
     }
 
     /// All points in order.
@@ -63,8 +63,8 @@ impl Points {
 
     /// The points at the given indices, in that order; an index may repeat.
     #[must_use]
-    pub fn select(&self, places: &[usize]) -> Self {
-        let data = places.iter().flat_map(|at| self.row(*at)).copied();
+    pub fn select(&self, indices: &[usize]) -> Self {
+        let data = indices.iter().flat_map(|index| self.row(*index)).copied();
         Self {
             width: self.width,
             data: data.collect(),
@@ -73,9 +73,9 @@ impl Points {
 
     /// Index of the first row with a value that is not finite.
     #[must_use]
-    pub fn not_finite(&self) -> Option<usize> {
-        let at = self.data.iter().position(|v| !v.is_finite())?;
-        at.checked_div(self.width)
+    pub fn first_not_finite(&self) -> Option<usize> {
+        let index = self.data.iter().position(|v| !v.is_finite())?;
+        index.checked_div(self.width)
     }
 }
 
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_come_back_as_they_went_in() {
+    fn rows_keep_their_coordinates() {
         let points = Points::from_rows(&[vec![1.0, 2.0], vec![3.0, 4.0]]);
         assert_eq!((points.len(), points.width()), (2, 2));
         assert_eq!(points.row(1), [3.0, 4.0]);
@@ -93,17 +93,17 @@ mod tests {
             points.select(&[1, 1, 0]).data(),
             [3.0, 4.0, 3.0, 4.0, 1.0, 2.0]
         );
-        assert_eq!(points.not_finite(), None);
+        assert_eq!(points.first_not_finite(), None);
         assert_eq!(
-            Points::new(2, vec![1.0, 2.0, f32::NAN, 0.0]).not_finite(),
+            Points::new(2, vec![1.0, 2.0, f32::NAN, 0.0]).first_not_finite(),
             Some(1)
         );
     }
 
     #[test]
-    fn no_point_has_no_rows() {
+    fn an_empty_set_has_no_rows() {
         let none = Points::from_rows(&[]);
         assert!(none.is_empty() && none.rows().next().is_none());
-        assert_eq!(none.not_finite(), None);
+        assert_eq!(none.first_not_finite(), None);
     }
 }

@@ -153,10 +153,10 @@ pub fn resolve<'a>(set: &'a str, dataset: Option<&str>) -> &'a str {
     if set != AUTO {
         return set;
     }
-    let own = SETS
+    let default = SETS
         .iter()
         .find(|(_, _, of)| dataset.is_some_and(|d| of.contains(&d)));
-    own.map_or(SIMPLE, |(name, _, _)| name)
+    default.map_or(SIMPLE, |(name, _, _)| name)
 }
 
 /// The prompts of a set with their placeholders.

@@ -8,16 +8,21 @@ use crate::data::Coverage;
 #[derive(Clone, Copy, Debug)]
 pub struct Protocol {
     /// Its name, folder and source.
-    pub place: BenchmarkData,
+    pub data: BenchmarkData,
     /// Number of classes.
     pub classes: usize,
     /// Number of test images.
     pub pictures: u64,
 }
 
-const fn of(dataset: &'static str, classes: usize, pictures: u64, get: &'static str) -> Protocol {
+const fn protocol(
+    dataset: &'static str,
+    classes: usize,
+    pictures: u64,
+    get: &'static str,
+) -> Protocol {
     Protocol {
-        place: BenchmarkData {
+        data: BenchmarkData {
             dataset,
             path: dataset,
             get,
@@ -29,129 +34,129 @@ const fn of(dataset: &'static str, classes: usize, pictures: u64, get: &'static 
 
 /// All benchmarks, in the order of the papers' tables.
 pub const ALL: [Protocol; 20] = [
-    of(
+    protocol(
         "imagenet",
         1000,
         50_000,
-        "the validation pictures, one folder a WordNet id below imagenet/",
+        "the validation images, one folder per WordNet id below imagenet/",
     ),
-    of(
+    protocol(
         "food101",
         101,
         25_250,
-        "food101/meta/test.txt and food101/images/ as published, or one folder a class of the test \
-         pictures below food101/",
+        "food101/meta/test.txt and food101/images/ as published, or the test images, one folder \
+         per class below food101/",
     ),
-    of(
+    protocol(
         "cifar10",
         10,
         10_000,
         "the binary version: cifar10/test_batch.bin and cifar10/batches.meta.txt",
     ),
-    of(
+    protocol(
         "cifar100",
         100,
         10_000,
         "the binary version: cifar100/test.bin and cifar100/fine_label_names.txt",
     ),
-    of(
+    protocol(
         "cub2011",
         200,
         5_794,
         "cub2011/images.txt, cub2011/train_test_split.txt and cub2011/images/ as published",
     ),
-    of(
+    protocol(
         "sun397",
         397,
         19_850,
-        "sun397/Testing_01.txt of the partitions beside the folders a .. z of the pictures",
+        "sun397/Testing_01.txt of the partitions, next to the folders a to z of the images",
     ),
-    of(
+    protocol(
         "cars",
         196,
         8_041,
-        "the test pictures, one folder a class below cars/, or listed in cars/metadata.csv with the \
+        "the test images, one folder per class below cars/, or listed in cars/metadata.csv with the \
          columns filepath,class; the published lists are MATLAB files",
     ),
-    of(
+    protocol(
         "aircraft",
         100,
         3_333,
         "aircraft/data/images_variant_test.txt and aircraft/data/images/ as published",
     ),
-    of(
+    protocol(
         "dtd",
         47,
         1_880,
         "dtd/labels/test1.txt and dtd/images/ as published",
     ),
-    of(
+    protocol(
         "pets",
         37,
         3_669,
         "pets/annotations/test.txt and pets/images/ as published",
     ),
-    of(
+    protocol(
         "caltech101",
         102,
         6_084,
-        "the test pictures, one folder a class below caltech101/, the background among them; all but \
-         the 30 a class that TensorFlow Datasets draws for training",
+        "the test images, one folder per class below caltech101/, including the background; all except \
+         the 30 per class that TensorFlow Datasets draws for training",
     ),
-    of(
+    protocol(
         "flowers102",
         102,
         6_149,
-        "the test pictures, one folder a class below flowers102/, or listed in \
+        "the test images, one folder per class below flowers102/, or listed in \
          flowers102/metadata.csv with the columns filepath,class; the published lists are MATLAB files",
     ),
-    of(
+    protocol(
         "stl10",
         10,
         8_000,
         "stl10/test_X.bin, stl10/test_y.bin and stl10/class_names.txt",
     ),
-    of(
+    protocol(
         "eurosat",
         10,
         5_000,
-        "all 27,000 RGB pictures, one folder a class below eurosat/; train[10000:15000] of TensorFlow \
-         Datasets is taken of them",
+        "all 27,000 RGB images, one folder per class below eurosat/; train[10000:15000] of TensorFlow \
+         Datasets is used",
     ),
-    of(
+    protocol(
         "resisc45",
         45,
         25_200,
-        "all 31,500 pictures, one folder a class below resisc45/; train[6300:31500] of TensorFlow \
-         Datasets is taken of them",
+        "all 31,500 images, one folder per class below resisc45/; train[6300:31500] of TensorFlow \
+         Datasets is used",
     ),
-    of(
+    protocol(
         "country211",
         211,
         21_100,
-        "the folder test of the published archive as country211/, one folder a country; names of the \
-         codes in country211/classnames.tsv",
+        "the folder test of the published archive as country211/, one folder per country; names of \
+         the codes in country211/classnames.tsv",
     ),
-    of(
+    protocol(
         "mnist",
         10,
         10_000,
         "mnist/t10k-images-idx3-ubyte and mnist/t10k-labels-idx1-ubyte",
     ),
-    of(
+    protocol(
         "clevr",
         8,
         5_000,
         "clevr/scenes/CLEVR_val_scenes.json and clevr/images/val/; validation[0:5000] of TensorFlow \
-         Datasets is taken, the class is the number of objects",
+         Datasets is used; the class is the number of objects",
     ),
-    of(
+    protocol(
         "pcam",
         2,
         32_768,
-        "the test pictures in two folders below pcam/, named by pcam/classnames.tsv; published as HDF5",
+        "the test images in two folders below pcam/, with names in pcam/classnames.tsv; published as HDF5",
     ),
-    of(
+    protocol(
         "sst2",
         2,
         1_821,
@@ -159,22 +164,22 @@ pub const ALL: [Protocol; 20] = [
     ),
 ];
 
-/// The places of all benchmarks.
-pub static PLACES: [BenchmarkData; ALL.len()] = {
-    let mut places = [ALL[0].place; ALL.len()];
-    let mut at = 0;
-    while at < ALL.len() {
-        places[at] = ALL[at].place;
-        at += 1;
+/// The data of all benchmarks.
+pub static BENCHMARKS: [BenchmarkData; ALL.len()] = {
+    let mut data = [ALL[0].data; ALL.len()];
+    let mut i = 0;
+    while i < ALL.len() {
+        data[i] = ALL[i].data;
+        i += 1;
     }
-    places
+    data
 };
 
 impl Protocol {
     /// The benchmark with a name.
     #[must_use]
     pub fn named(dataset: &str) -> Option<&'static Self> {
-        ALL.iter().find(|p| p.place.dataset == dataset)
+        ALL.iter().find(|p| p.data.dataset == dataset)
     }
 
     /// Records the difference between the data and the benchmark: the data has `records` images
@@ -199,10 +204,10 @@ mod tests {
     #[test]
     fn every_benchmark_has_published_values_or_prompts_of_its_own() {
         for protocol in &ALL {
-            let name = protocol.place.dataset;
+            let name = protocol.data.dataset;
             let set = crate::eval::prompts::resolve(crate::eval::prompts::AUTO, Some(name));
             assert!(set.starts_with("meru-"), "{name}: {set}");
-            assert_eq!(protocol.place.path, name);
+            assert_eq!(protocol.data.path, name);
         }
     }
 
@@ -220,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_benchmark_is_said_to_be_one() {
+    fn an_incomplete_benchmark_is_reported() {
         let mut coverage = Coverage::default();
         coverage.usable(40);
         if let Some(dtd) = Protocol::named("dtd") {

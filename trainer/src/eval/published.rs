@@ -8,7 +8,7 @@ const TABLE: &str = include_str!("published.tsv");
 
 /// Published values of a record's task, benchmark, method and architecture.
 #[must_use]
-pub fn beside(record: &Record) -> Vec<Compared> {
+pub fn matching(record: &Record) -> Vec<Compared> {
     let Some(benchmark) = record.benchmark.as_deref() else {
         return Vec::new();
     };
@@ -17,7 +17,7 @@ pub fn beside(record: &Record) -> Vec<Compared> {
         .lines()
         .skip(1)
         .map(|line| line.split('\t').collect::<Vec<_>>());
-    let one = |row: Vec<&str>| -> Option<Compared> {
+    let compared = |row: Vec<&str>| -> Option<Compared> {
         let &[task, dataset, method, of, metric, paper, source] = row.as_slice() else {
             return None;
         };
@@ -33,7 +33,7 @@ pub fn beside(record: &Record) -> Vec<Compared> {
             source: source.to_owned(),
         })
     };
-    rows.filter_map(one).collect()
+    rows.filter_map(compared).collect()
 }
 
 #[cfg(test)]
@@ -71,16 +71,16 @@ mod tests {
     fn a_value_is_found_by_task_benchmark_and_model() {
         // HyCoCLIP, table 2: ViT-S/16, text retrieval on COCO, R@10 79.5.
         let metric = "text_retrieval_recall@10";
-        let found = beside(&record("retrieval", "coco", "hycoclip", metric));
+        let found = matching(&record("retrieval", "coco", "hycoclip", metric));
         assert_eq!(found.len(), 1);
         assert_eq!(
             (found[0].paper, found[0].source.as_str()),
             (0.795, "HyCoCLIP, table 2")
         );
         assert!((found[0].gap - 0.005).abs() < 1e-9);
-        assert!(beside(&record("retrieval", "coco", "atmg", metric)).is_empty());
+        assert!(matching(&record("retrieval", "coco", "atmg", metric)).is_empty());
         // Macro accuracy: HyCoCLIP, table 1.
-        let found = beside(&record(
+        let found = matching(&record(
             "zero-shot",
             "food101",
             "hycoclip",
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_is_whole_and_names_a_task() {
+    fn every_line_is_complete_and_names_a_task() {
         let names: BTreeSet<&str> = tasks::ALL.iter().map(|t| t.name()).collect();
         let mut seen = BTreeSet::new();
         for line in TABLE.lines().skip(1) {

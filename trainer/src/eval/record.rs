@@ -34,7 +34,7 @@ pub struct Record {
     pub backend: String,
     /// Number of labelled images, chains of texts, queries or pairs that were evaluated.
     pub n: usize,
-    /// Number of items that were left out, by reason.
+    /// Number of items that were skipped, by reason.
     pub left_out: BTreeMap<String, u64>,
     /// Number of classes or items to choose from; 0 if there is no choice.
     pub classes: usize,

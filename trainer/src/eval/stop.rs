@@ -319,7 +319,7 @@ fn held_out(
     let part = |ix: NodeIx| labels.binary_search(&ix).map_or(PARTS, |at| at % PARTS);
     let mut found = Vec::new();
     for gone in 0..PARTS.min(labels.len() / 2) {
-        let fewer = scaled.without(|ix| part(ix) == gone)?;
+        let fewer = scaled.without_labels(|ix| part(ix) == gone)?;
         let own = pictures
             .iter()
             .filter(|picture| picture.is_plain() && picture.truth.map(part) == Some(gone));

@@ -36,46 +36,48 @@ impl Stored {
     /// # Errors
     /// Bad usage when there is no such file, or its content is different.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
-        let wrong = |found: String| {
+        let unexpected = |found: String| {
             usage(format!(
                 "{}: expected a safetensors file with a tensor `{EMBEDDINGS}` [n, d], as `trainer \
-                 embed` writes it; found {found}",
+                 embed` writes it, found {found}",
                 path.display()
             ))
         };
         let bytes = std::fs::read(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
-        let mut file = Tensors::read(&bytes).map_err(|e| wrong(e.to_string()))?;
+        let mut file = Tensors::read(&bytes).map_err(|e| unexpected(e.to_string()))?;
         let Some(tensor) = file.tensors.remove(EMBEDDINGS) else {
             let names: Vec<String> = file.tensors.into_keys().collect();
-            return Err(wrong(format!("the tensors {}", names.join(", "))));
+            return Err(unexpected(format!("the tensors {}", names.join(", "))));
         };
         let &[rows, width] = tensor.shape.as_slice() else {
-            return Err(wrong(format!("shape {:?}", tensor.shape)));
+            return Err(unexpected(format!("shape {:?}", tensor.shape)));
         };
         let points = Points::new(width, tensor.data);
         if rows == 0 || width == 0 {
-            return Err(wrong("no embedding".into()));
+            return Err(unexpected("no embedding".into()));
         }
-        if let Some(row) = points.not_finite() {
-            return Err(wrong(format!("NaN or infinity in row {row}")));
+        if let Some(row) = points.first_not_finite() {
+            return Err(unexpected(format!("NaN or infinity in row {row}")));
         }
-        let json = |key: &str| file.metadata.get(key);
-        let names: Option<Vec<String>> = json(NAMES)
+        let metadata = |key: &str| file.metadata.get(key);
+        let names: Option<Vec<String>> = metadata(NAMES)
             .map(|text| serde_json::from_str(text))
             .transpose()
-            .map_err(|e| wrong(format!("metadata `{NAMES}`: {e}")))?;
+            .map_err(|e| unexpected(format!("metadata `{NAMES}`: {e}")))?;
         if names.as_ref().is_some_and(|names| names.len() != rows) {
-            return Err(wrong(format!("{rows} rows and another number of names")));
+            return Err(unexpected(format!(
+                "{rows} rows but a different number of names"
+            )));
         }
-        let space = json(SPACE)
+        let space = metadata(SPACE)
             .map(|text| serde_json::from_str(text))
             .transpose()
-            .map_err(|e| wrong(format!("metadata `{SPACE}`: {e}")))?;
+            .map_err(|e| unexpected(format!("metadata `{SPACE}`: {e}")))?;
         Ok(Self {
             points,
             names,
             space,
-            model: json(MODEL).cloned().unwrap_or_default(),
+            model: metadata(MODEL).cloned().unwrap_or_default(),
         })
     }
 
@@ -94,32 +96,34 @@ impl Stored {
 ///
 /// # Errors
 /// Bad usage when widths, weights or spaces differ.
-pub fn shared(a: &Stored, b: &Stored) -> anyhow::Result<Space> {
-    let (wide, other) = (a.points.width(), b.points.width());
-    if wide != other {
+pub fn shared_space(a: &Stored, b: &Stored) -> anyhow::Result<Space> {
+    let (width, other) = (a.points.width(), b.points.width());
+    if width != other {
         return Err(usage(format!(
-            "embeddings of width {wide} and {other} do not go together"
+            "expected embeddings of one width, found {width} and {other}"
         )));
     }
     if !a.model.is_empty() && !b.model.is_empty() && a.model != b.model {
         return Err(usage(format!(
-            "the embeddings were made by different models ({} and {})",
+            "expected embeddings of one model, found different models ({} and {})",
             &a.model[..a.model.len().min(12)],
             &b.model[..b.model.len().min(12)]
         )));
     }
     match (&a.space, &b.space) {
-        (Some(a), Some(b)) if a != b => Err(usage("the embeddings lie in different spaces")),
+        (Some(a), Some(b)) if a != b => Err(usage(
+            "expected embeddings in one space, found different spaces",
+        )),
         (Some(space), _) | (None, Some(space)) => Ok(space.clone()),
         (None, None) => Ok(Space::Sphere {
-            root: vec![0.0; wide],
+            root: vec![0.0; width],
         }),
     }
 }
 
 /// Rows scaled to length 1, for files without a space.
 #[must_use]
-pub fn unit(points: &Points) -> Points {
+pub fn normalised(points: &Points) -> Points {
     let data = points.rows().flat_map(|row| {
         let norm = row.iter().map(|v| v * v).sum::<f32>().sqrt().max(1e-12);
         row.iter().map(move |v| v / norm)
@@ -169,32 +173,35 @@ mod tests {
             "embeddings",
         );
         assert_eq!((a.by_name()["a"], a.by_name()["b"]), (0, 1));
-        assert_eq!(shared(&a, &a).unwrap(), space);
+        assert_eq!(shared_space(&a, &a).unwrap(), space);
         let b = write(dir.path(), &[(MODEL, "y")], vec![3.0, 4.0], "embeddings");
         assert!(
-            shared(&a, &b)
+            shared_space(&a, &b)
                 .unwrap_err()
                 .to_string()
                 .contains("different models")
         );
-        assert!(matches!(shared(&b, &b).unwrap(), Space::Sphere { .. }));
-        assert_eq!(unit(&b.points).data(), [0.6, 0.8]);
+        assert!(matches!(
+            shared_space(&b, &b).unwrap(),
+            Space::Sphere { .. }
+        ));
+        assert_eq!(normalised(&b.points).data(), [0.6, 0.8]);
     }
 
     #[test]
-    fn other_files_are_named() {
+    fn the_error_for_another_file_names_it() {
         let dir = tempfile::tempdir().unwrap();
-        let said = |path: &Path| Stored::open(path).unwrap_err().to_string();
+        let message = |path: &Path| Stored::open(path).unwrap_err().to_string();
         let path = dir.path().join("x.safetensors");
-        assert!(said(&path).contains("x.safetensors"));
+        assert!(message(&path).contains("x.safetensors"));
         std::fs::write(&path, "nothing").unwrap();
         assert!(
-            said(&path).contains("expected a safetensors file"),
+            message(&path).contains("expected a safetensors file"),
             "{}",
-            said(&path)
+            message(&path)
         );
         let none = Tensors::default().write(|_, _| None).unwrap();
         std::fs::write(&path, none).unwrap();
-        assert!(said(&path).contains("found the tensors"));
+        assert!(message(&path).contains("found the tensors"));
     }
 }

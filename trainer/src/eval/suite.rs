@@ -19,7 +19,7 @@ pub struct Planned {
     /// The task.
     pub task: &'static dyn Task,
     /// The benchmark.
-    pub place: BenchmarkData,
+    pub benchmark: BenchmarkData,
     /// Path of its data, which may be absent.
     pub path: PathBuf,
 }
@@ -30,23 +30,23 @@ pub fn plan(folder: &Path) -> (Vec<Planned>, Vec<Planned>) {
     let all = tasks::ALL
         .iter()
         .flat_map(|task| task.benchmarks().iter().map(move |p| (*task, *p)));
-    all.map(|(task, place)| Planned {
+    all.map(|(task, benchmark)| Planned {
         task,
-        path: folder.join(place.path),
-        place,
+        path: folder.join(benchmark.path),
+        benchmark,
     })
     .partition(|planned| planned.path.exists())
 }
 
-/// Lists the missing benchmarks, one per line, for people.
+/// Lists the missing benchmarks for the user, one per line.
 #[must_use]
 pub fn missing(absent: &[Planned]) -> String {
     let line = |p: &Planned| {
-        let get: Vec<&str> = p.place.get.split_whitespace().collect();
+        let get: Vec<&str> = p.benchmark.get.split_whitespace().collect();
         format!(
             "  {} on {}: {}",
             p.task.name(),
-            p.place.dataset,
+            p.benchmark.dataset,
             get.join(" ")
         )
     };
@@ -59,9 +59,9 @@ pub fn missing(absent: &[Planned]) -> String {
 /// - `classnames.tsv`: [`super::Options::class_names`]
 /// - `taxonomy.tsv` or `imagenet_isa.txt`: [`super::Options::taxonomy`]
 #[must_use]
-pub fn beside(path: &Path, names: &[&str]) -> Option<PathBuf> {
-    let tried = names.iter().map(|name| path.join(name));
-    tried.into_iter().find(|file| file.is_file())
+pub fn companion_file(path: &Path, names: &[&str]) -> Option<PathBuf> {
+    let mut files = names.iter().map(|name| path.join(name));
+    files.find(|file| file.is_file())
 }
 
 #[cfg(test)]
@@ -69,24 +69,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn benchmarks_that_are_there_are_planned_and_others_explained() {
+    fn available_benchmarks_are_planned_and_others_listed() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("coco")).unwrap();
-        let (found, absent) = plan(dir.path());
-        assert_eq!(found.len(), 1);
+        let (available, absent) = plan(dir.path());
+        assert_eq!(available.len(), 1);
         assert_eq!(
-            (found[0].task.name(), found[0].place.dataset),
+            (available[0].task.name(), available[0].benchmark.dataset),
             ("retrieval", "coco")
         );
-        let said = missing(&absent);
+        let message = missing(&absent);
         assert!(
-            said.contains("hyperlex on hyperlex: hyperlex/hyperlex-all.txt"),
-            "{said}"
+            message.contains("hyperlex on hyperlex: hyperlex/hyperlex-all.txt"),
+            "{message}"
         );
         assert!(
-            said.contains("zero-shot on food101: food101/meta/test.txt"),
-            "{said}"
+            message.contains("zero-shot on food101: food101/meta/test.txt"),
+            "{message}"
         );
-        assert_eq!(said.lines().count(), absent.len());
+        assert_eq!(message.lines().count(), absent.len());
     }
 }

@@ -73,7 +73,7 @@ impl Context<'_> {
     /// Bad usage if there are none or several.
     pub fn path(&self) -> anyhow::Result<&Path> {
         match self.data {
-            [one] => Ok(one),
+            [path] => Ok(path),
             several => Err(usage(format!(
                 "--data: expected one file or folder, found {}",
                 several.len()
@@ -91,7 +91,7 @@ impl Context<'_> {
             Resize::Pad => Some(ResizeMode::WhitePad),
             Resize::Model => None,
             // An encoder that was pretrained with another crop keeps it in every task.
-            Resize::Auto if self.own_resize() == Some(ResizeMode::InnerCrop) => None,
+            Resize::Auto if self.model_resize() == Some(ResizeMode::InnerCrop) => None,
             Resize::Auto => {
                 let method = self.embedder.map(|e| e.model.card.method.as_str());
                 let method = method.and_then(|name| MethodName::from_str(name, false).ok());
@@ -103,14 +103,14 @@ impl Context<'_> {
     }
 
     /// The model's own resize mode.
-    fn own_resize(&self) -> Option<ResizeMode> {
+    fn model_resize(&self) -> Option<ResizeMode> {
         self.embedder.map(|e| e.preprocess(None).resize)
     }
 
     /// The setting of [`Self::resize`] for the record.
     #[must_use]
-    pub fn resize_word(&self, published: ResizeMode) -> String {
-        match self.resize(published).or(self.own_resize()) {
+    pub fn resize_name(&self, published: ResizeMode) -> String {
+        match self.resize(published).or(self.model_resize()) {
             Some(ResizeMode::CentreCrop) => "crop",
             Some(ResizeMode::InnerCrop) => "inner-crop",
             Some(ResizeMode::Squeeze) => "squeeze",
@@ -149,7 +149,7 @@ pub struct TaskResult {
     pub classes: usize,
     /// Prompt set; empty if there are no prompts.
     pub prompts: String,
-    /// Items left out, by reason.
+    /// Number of items that were skipped, by reason.
     pub left_out: BTreeMap<String, u64>,
     /// Which part of the benchmark was available.
     pub coverage: Option<Coverage>,
@@ -169,7 +169,7 @@ pub fn settings<const N: usize>(pairs: [(&str, String); N]) -> BTreeMap<String, 
 }
 
 /// Name of a value on the command line.
-pub fn word(value: &impl clap::ValueEnum) -> String {
-    let word = value.to_possible_value();
-    word.map_or_else(String::new, |v| v.get_name().to_owned())
+pub fn value_name(value: &impl clap::ValueEnum) -> String {
+    let value = value.to_possible_value();
+    value.map_or_else(String::new, |v| v.get_name().to_owned())
 }

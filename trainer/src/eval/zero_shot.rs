@@ -19,8 +19,8 @@ pub fn rank(space: &Space, pictures: &[Vec<f32>], classes: &[Vec<f32>]) -> Vec<V
 /// The ranked classes of each image.
 #[must_use]
 pub fn answers(ranked: &Ranked) -> Vec<Vec<usize>> {
-    let one = |i: usize| ranked.items(i).iter().map(|c| *c as usize).collect();
-    (0..ranked.len()).map(one).collect()
+    let answer = |i: usize| ranked.items(i).iter().map(|c| *c as usize).collect();
+    (0..ranked.len()).map(answer).collect()
 }
 
 /// `acc1`, `acc5` over images and `mean_per_class_recall` over classes.
@@ -37,20 +37,22 @@ pub fn metrics(ranked: &[Vec<usize>], truth: &[usize], classes: usize) -> BTreeM
             .filter(|(r, t)| r.iter().take(k).any(|c| c == *t));
         hit.count() as f64 / n
     };
-    let (mut right, mut of, mut said) = (
+    let (mut right, mut true_count, mut predicted_count) = (
         vec![0_u64; classes],
         vec![0_u64; classes],
         vec![0_u64; classes],
     );
     for (r, t) in ranked.iter().zip(truth) {
-        of[*t] += 1;
-        said[r[0]] += 1;
+        true_count[*t] += 1;
+        predicted_count[r[0]] += 1;
         right[*t] += u64::from(r[0] == *t);
     }
-    let seen: Vec<usize> = (0..classes).filter(|c| of[*c] + said[*c] > 0).collect();
+    let seen: Vec<usize> = (0..classes)
+        .filter(|c| true_count[*c] + predicted_count[*c] > 0)
+        .collect();
     let recall: f64 = seen
         .iter()
-        .map(|c| right[*c] as f64 / of[*c].max(1) as f64)
+        .map(|c| right[*c] as f64 / true_count[*c].max(1) as f64)
         .sum();
     BTreeMap::from([
         ("acc1".to_owned(), hits(1)),

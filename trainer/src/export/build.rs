@@ -122,7 +122,7 @@ impl Bundle {
         bundle.set_calibration(&Calibration::of_scale(scale))?;
         bundle.add_image_model(model, dtype)?;
         bundle.add(
-            files::SELFTEST_PICTURE,
+            files::SELFTEST_IMAGE,
             Part::Selftest,
             Stored::plain("png", selftest::png()?),
         );
@@ -171,7 +171,7 @@ impl Bundle {
         for (shard, captions) in shards.into_iter().enumerate() {
             let texts: Vec<String> = captions.iter().map(|c| c.text.clone()).collect();
             let points = embed::texts(model, &texts, device)?;
-            let kept = [
+            let files = [
                 (
                     files::CAPTIONS,
                     Stored::plain("text", serde_json::to_vec(&captions)?),
@@ -181,7 +181,7 @@ impl Bundle {
                     dtype.embeddings(&embeddings(&points))?,
                 ),
             ];
-            for (name, stored) in kept {
+            for (name, stored) in files {
                 let path = pieces::name(name, shard);
                 self.add_shard(&path, Part::Captions, stored, shard as u32);
             }
@@ -196,7 +196,7 @@ impl Bundle {
             lift: model.encoder.lift.clone(),
         };
         image.image.visual = image.image.visual.folded();
-        self.add_tower(files::IMAGE, Part::Image, dtype.tower(collect(&image)?)?);
+        self.add_encoder(files::IMAGE, Part::Image, dtype.encoder(collect(&image)?)?);
         Ok(())
     }
 
@@ -207,7 +207,7 @@ impl Bundle {
             lift: model.encoder.lift.clone(),
             logit_scale: model.encoder.logit_scale.clone(),
         };
-        self.add_tower(files::TEXT, Part::Text, dtype.tower(collect(&text)?)?);
+        self.add_encoder(files::TEXT, Part::Text, dtype.encoder(collect(&text)?)?);
         let merges = merges_prefix(MERGES, self.manifest.model.text.vocab_size);
         self.add(
             files::VOCABULARY,
@@ -253,8 +253,8 @@ impl Bundle {
         Ok(())
     }
 
-    fn add_tower(&mut self, first: &str, part: Part, tower: Vec<Stored>) {
-        for (number, stored) in tower.into_iter().enumerate() {
+    fn add_encoder(&mut self, first: &str, part: Part, files: Vec<Stored>) {
+        for (number, stored) in files.into_iter().enumerate() {
             self.add(&pieces::name(first, number), part, stored);
         }
     }
@@ -335,7 +335,7 @@ impl Bundle {
         if manifest.exists() {
             if !force {
                 return Err(usage(format!(
-                    "--out {}: there is a bundle already; choose another folder or give --force",
+                    "--out {}: a bundle already exists; choose another folder or give --force",
                     folder.display()
                 )));
             }

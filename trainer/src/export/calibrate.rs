@@ -87,7 +87,7 @@ pub fn calibrate(
         outliers(model, device)?,
     ];
     for change in Corruption::value_variants() {
-        let corrupted = change.of(Arc::clone(data));
+        let corrupted = change.wrap(Arc::clone(data));
         let found = embed::labelled(model, corrupted, taxonomy, reading, device)?;
         all.push(Embedded::of(Kind::Corrupted(*change), found));
     }

@@ -21,17 +21,17 @@ const PLACES: [&str; 7] = [
 
 /// The name that reads best after an article: the first, unless another one adds the kind of the
 /// object, as "placental mammal" does for "placental".
-fn spoken(taxonomy: &Taxonomy, ix: NodeIx) -> &str {
+fn readable_name(taxonomy: &Taxonomy, ix: NodeIx) -> &str {
     let (first, node) = (taxonomy.name(ix), taxonomy.node(ix));
     let is_kind = |last: &str| {
         let mut parents = node.parents.iter().map(|parent| taxonomy.name(*parent));
         parents.any(|parent| parent.split(' ').next_back() == Some(last))
     };
-    let says_kind = |name: &&String| {
+    let adds_kind = |name: &&String| {
         let rest = name.strip_prefix(first);
         rest.and_then(|r| r.strip_prefix(' ')).is_some_and(is_kind)
     };
-    node.names.iter().find(says_kind).map_or(first, |name| name)
+    node.names.iter().find(adds_kind).map_or(first, |name| name)
 }
 
 /// Captions of every node of a taxonomy that a person would name. Each node has one name, so that a
@@ -45,20 +45,20 @@ pub fn of_taxonomy(taxonomy: &Taxonomy, with_places: bool) -> Vec<CaptionEntry> 
         if !taxonomy.is_nameable(ix) {
             continue;
         }
-        let mut say = |text: String, detail| {
+        let mut add = |text: String, detail| {
             out.push(CaptionEntry {
                 text,
                 node: Some(node.id.clone()),
                 detail,
             });
         };
-        let name = with_article(spoken(taxonomy, ix));
+        let name = with_article(readable_name(taxonomy, ix));
         if node.labelled && with_places {
             for place in PLACES {
-                say(format!("{name} {place}"), 1);
+                add(format!("{name} {place}"), 1);
             }
         }
-        say(name, 0);
+        add(name, 0);
     }
     out.sort_by_key(|caption| caption.detail);
     out
@@ -97,7 +97,7 @@ pub fn from_file(path: &Path, taxonomy: &Taxonomy) -> anyhow::Result<Vec<Caption
     }
     if out.is_empty() {
         return Err(usage(format!(
-            "--captions {}: no caption in it",
+            "--captions {}: expected at least one caption, found none",
             path.display()
         )));
     }
@@ -118,7 +118,7 @@ mod tests {
         u\tumbrella\tr\t1\n";
 
     #[test]
-    fn every_node_that_is_said_is_named_and_every_label_placed() {
+    fn nameable_nodes_have_a_caption_and_labels_also_positions() {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         assert_eq!(of_taxonomy(&taxonomy, false).len(), 5);
         let entries = of_taxonomy(&taxonomy, true);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_with_an_unknown_node_is_named() {
+    fn the_error_for_an_unknown_node_names_the_line() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("captions.jsonl");
         let lines = "a plain caption\n{\"text\":\"a dodo\",\"node\":\"n9\"}\n";

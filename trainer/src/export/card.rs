@@ -34,17 +34,17 @@ pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
          # {name} {version}\n\n\
          An Espalier bundle (`{format}`), trained with `{method}`.\n\n\
          | | |\n|---|---|\n\
-         | picture tower | {tower} |\n\
+         | image encoder | {encoder} |\n\
          | embedding | {embed} numbers |\n\
-         | fetched for a first answer | {bytes} bytes |\n\
-         | text tower, fetched when a visitor types | {text} bytes |\n\
-         | steps of the run | {steps} |\n\n\
+         | download before the first answer | {bytes} bytes |\n\
+         | text encoder, downloaded when a visitor types | {text} bytes |\n\
+         | training steps | {steps} |\n\n\
          ## Quality\n\n",
         method = m.method,
         name = m.name,
         version = m.version,
         format = m.format,
-        tower = tower(vision),
+        encoder = describe_encoder(vision),
         embed = m.model.d_embed,
         bytes = m.bytes_of(&all),
         text = m.bytes_of(&[Part::Text]),
@@ -74,10 +74,10 @@ pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
 /// The measurements on the probe.
 fn quality(metrics: &BTreeMap<String, f64>, facts: &Facts<'_>) -> String {
     let Some(gate) = facts.gate else {
-        return "Not measured: no probe was given.\n\n".to_owned();
+        return "Not measured: there were no labelled images.\n\n".to_owned();
     };
     format!(
-        "Measured on {} labelled pictures ({}), chance {:.4}. Values are shares, `tie` is a number \
+        "Measured on {} labelled images ({}), chance {:.4}. Values are fractions, except `tie`, a number \
          of edges in the taxonomy.\n\n{}\n{}",
         gate.pictures,
         facts.probe,
@@ -88,7 +88,7 @@ fn quality(metrics: &BTreeMap<String, f64>, facts: &Facts<'_>) -> String {
 }
 
 /// Describes an image encoder.
-fn tower(vision: &VitConfig) -> String {
+fn describe_encoder(vision: &VitConfig) -> String {
     let size = vision.image_size;
     let layers = format!("{} layers of width {}", vision.n_layers, vision.d_model);
     if let Some(inverted) = &vision.inverted {
@@ -124,17 +124,17 @@ fn tower(vision: &VitConfig) -> String {
 /// Accuracy of paths at their stops, and the risk of labels by coverage.
 fn stops(metrics: &BTreeMap<String, f64>) -> String {
     let get = |name: &str| metrics.get(name).copied();
-    let (Some(right), Some(said), Some(depth)) =
+    let (Some(right), Some(reported), Some(depth)) =
         (get("stop_right"), get("stop_said"), get("stop_depth"))
     else {
         return String::new();
     };
     let mut out = format!(
-        "Paths in the taxonomy stop at depth {depth:.1} on average; the node is right in {:.1} % and \
-         said to be in {:.1} %. Each half of the pictures is judged by the calibration of the \
-         other half.\n\n| most certain share of the pictures | label wrong |\n|---|---|\n",
+        "Paths in the taxonomy stop at depth {depth:.1} on average; the node is right in {:.1} % of \
+         the images; the mean reported probability is {:.1} %. Each half of the images is evaluated with \
+         the calibration of the other half.\n\n| most certain images | wrong labels |\n|---|---|\n",
         100.0 * right,
-        100.0 * said
+        100.0 * reported
     );
     for tenth in 1..=10 {
         if let Some(risk) = get(&format!("risk_at_{:03}", 10 * tenth)) {
@@ -154,20 +154,20 @@ fn corrupted(metrics: &BTreeMap<String, f64>) -> String {
         let Some(kind) = name.strip_prefix("stop_right_") else {
             continue;
         };
-        let said = metrics.get(&format!("stop_said_{kind}")).copied();
+        let reported = metrics.get(&format!("stop_said_{kind}")).copied();
         // Writing to a String cannot fail.
         let _ = writeln!(
             rows,
             "| {kind} | {:.1} % | {:.1} % |",
             100.0 * right,
-            100.0 * said.unwrap_or_default()
+            100.0 * reported.unwrap_or_default()
         );
     }
     if rows.is_empty() {
         return rows;
     }
     format!(
-        "Corrupted copies of the same pictures (`trainer eval --change`), judged crosswise too:\n\n\
-         | kind | right where it stops | said to be |\n|---|---|---|\n{rows}\n"
+        "Corrupted copies of the same images (`trainer eval --change`), evaluated in the same way:\n\n\
+         | corruption | node is right | reported probability |\n|---|---|---|\n{rows}\n"
     )
 }

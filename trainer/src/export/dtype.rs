@@ -13,7 +13,7 @@ use super::pieces;
 pub enum ExportDtype {
     /// int8 with one scale per output channel.
     Q8,
-    /// The same with 63 levels in the towers, deflated: a third fewer bytes.
+    /// The same with 63 levels in the encoders, compressed: a third fewer bytes.
     Q6,
     /// 32-bit floats.
     Fp32,
@@ -53,7 +53,7 @@ const WIDE: usize = 256;
 /// kernels are the most sensitive, and they are few. A residual block tolerates large errors, above
 /// all in its first convolution; a block without a skip connection does not, because its errors are
 /// not bypassed.
-fn kernel(name: &str, tensor: &HostTensor, tower: &Tensors) -> Option<i8> {
+fn kernel(name: &str, tensor: &HostTensor, encoder: &Tensors) -> Option<i8> {
     let layer = name.strip_prefix("visual._")?.strip_suffix(".weight")?;
     if tensor.shape.len() != 4 {
         return None;
@@ -66,7 +66,7 @@ fn kernel(name: &str, tensor: &HostTensor, tower: &Tensors) -> Option<i8> {
     };
     let side = |convolution: &str, dim: usize| {
         let name = format!("visual._{block}.{convolution}.weight");
-        tower.tensors.get(&name).map(|kernel| kernel.shape[dim])
+        encoder.tensors.get(&name).map(|kernel| kernel.shape[dim])
     };
     let is_added = side("_expand_conv", 1) == side("_project_conv", 0);
     Some(match (convolution, is_added) {
@@ -114,18 +114,18 @@ impl ExportDtype {
     }
 
     /// The files of an encoder.
-    pub(super) fn tower(self, tensors: Tensors) -> anyhow::Result<Vec<Stored>> {
+    pub(super) fn encoder(self, tensors: Tensors) -> anyhow::Result<Vec<Stored>> {
         let most = self.levels().1;
         let chosen: BTreeMap<String, i8> = tensors
             .tensors
             .iter()
-            .filter(|(name, tensor)| q8::worthwhile(name, tensor))
+            .filter(|(name, tensor)| q8::is_worth_quantising(name, tensor))
             .filter_map(|(name, tensor)| {
-                let own = match self {
+                let for_kernel = match self {
                     Self::Q6 => kernel(name, tensor, &tensors),
                     Self::Q8 | Self::Fp32 => None,
                 };
-                Some((name.clone(), own.or(most)?))
+                Some((name.clone(), for_kernel.or(most)?))
             })
             .collect();
         let bytes = |name: &str, t: &HostTensor| {
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kernel_has_the_levels_that_its_place_needs() {
+    fn the_levels_of_a_kernel_depend_on_its_position() {
         let shapes = [
             ("_blocks.8._expand_conv", [480, 80, 1, 1]),
             ("_blocks.8._project_conv", [112, 480, 1, 1]),
@@ -165,13 +165,13 @@ mod tests {
             };
             (format!("{stem}{layer}.weight"), tensor(shape))
         };
-        let tower = Tensors {
+        let encoder = Tensors {
             tensors: shapes.map(named).into(),
             metadata: BTreeMap::new(),
         };
         let of = |layer: &str| {
             let name = format!("visual.{layer}.weight");
-            kernel(&name, &tower.tensors[&name], &tower)
+            kernel(&name, &encoder.tensors[&name], &encoder)
         };
         assert_eq!(of("_blocks.9._depthwise_conv"), Some(q8::Q8));
         assert_eq!(of("_blocks.1._expand_conv"), Some(q8::Q8));

@@ -15,8 +15,8 @@ use crate::model_file::Model;
 /// Number of images whose ladders are compared.
 const LADDERS: usize = 300;
 
-/// A model's answers on the probe.
-pub struct Side<'a> {
+/// A model with the embeddings of the probe.
+pub struct EmbeddedProbe<'a> {
     /// The model.
     pub model: &'a Model,
     /// The probe's images in its space.
@@ -57,7 +57,7 @@ fn cosine(a: &[f32], b: &[f32]) -> f64 {
     dot(a, b) / (dot(a, a) * dot(b, b)).sqrt().max(1e-20)
 }
 
-impl Side<'_> {
+impl EmbeddedProbe<'_> {
     fn answers(
         &self,
         taxonomy: &Taxonomy,
@@ -89,8 +89,8 @@ impl Gate {
     /// # Errors
     /// When the device fails.
     pub fn compare(
-        full: &Side<'_>,
-        stored: &Side<'_>,
+        full: &EmbeddedProbe<'_>,
+        stored: &EmbeddedProbe<'_>,
         captioners: (&Captioner, &Captioner),
         taxonomy: &Taxonomy,
         device: &Device,
@@ -158,11 +158,11 @@ impl Gate {
     ///
     /// # Errors
     /// [`Refused`], exit code 3.
-    pub fn judge(&self, max_drop: f64) -> anyhow::Result<()> {
+    pub fn check(&self, max_drop: f64) -> anyhow::Result<()> {
         if self.drop > max_drop {
             return Err(Refused(format!(
-                "quantising loses {:.2} points of top-1 on {} pictures, more than the {max_drop} of \
-                 --max-drop; export with --dtype fp32, or train further",
+                "quantisation loses {:.2} points of top-1 accuracy on {} images, more than --max-drop \
+                 {max_drop}; export with --dtype fp32, or train further",
                 self.drop, self.pictures
             ))
             .into());

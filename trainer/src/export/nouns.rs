@@ -8,7 +8,7 @@ use crate::data::nouns::noun_senses::NounSenses;
 use crate::data::nouns::wordnet::Nouns;
 
 /// Every noun of a table for a physical thing, with the deepest node that people would name at or
-/// above its most likely sense. Names of nodes and proper names are left out.
+/// above its most likely sense. Names of nodes and proper names are skipped.
 #[must_use]
 pub fn of_taxonomy(taxonomy: &Taxonomy, nouns: &Nouns) -> Lexicon {
     let senses = NounSenses::new(taxonomy, nouns);
@@ -27,8 +27,8 @@ pub fn of_taxonomy(taxonomy: &Taxonomy, nouns: &Nouns) -> Lexicon {
         let places = senses.places(sense.noun).iter();
         let deepest = places.max_by_key(|place| taxonomy.depth(place.node))?;
         let node = taxonomy.nameable_above(deepest.node);
-        let is_told = senses.is_physical(sense.noun) && taxonomy.is_nameable(node);
-        is_told.then(|| (name.to_owned(), taxonomy.node(node).id.clone()))
+        let is_useful = senses.is_physical(sense.noun) && taxonomy.is_nameable(node);
+        is_useful.then(|| (name.to_owned(), taxonomy.node(node).id.clone()))
     };
     Lexicon::new(names.into_iter().filter_map(place))
 }

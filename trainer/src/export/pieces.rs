@@ -56,7 +56,7 @@ pub fn of_tensors(
 }
 
 /// Captions in shards, the general ones first: by detail beyond a name, then by the depth of their
-/// node in the taxonomy. The first shard holds bare names only, if there are any.
+/// node in the taxonomy. The first shard holds only names, if there are any.
 #[must_use]
 pub fn of_captions(mut captions: Vec<CaptionEntry>, taxonomy: &Taxonomy) -> Vec<Vec<CaptionEntry>> {
     let depth = |caption: &CaptionEntry| {
@@ -64,8 +64,8 @@ pub fn of_captions(mut captions: Vec<CaptionEntry>, taxonomy: &Taxonomy) -> Vec<
         node.map_or(u32::MAX, |ix| taxonomy.depth(ix))
     };
     captions.sort_by_cached_key(|caption| (caption.detail, depth(caption)));
-    let barest = captions.first().map_or(0, |caption| caption.detail);
-    let names = captions.iter().take_while(|c| c.detail == barest).count();
+    let least = captions.first().map_or(0, |caption| caption.detail);
+    let names = captions.iter().take_while(|c| c.detail == least).count();
     let later = captions.split_off(names.min(FIRST));
     let mut shards = vec![captions];
     shards.extend(later.chunks(LATER).map(<[CaptionEntry]>::to_vec));
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tower_is_cut_between_tensors_and_nothing_is_lost() {
+    fn an_encoder_is_split_between_tensors_and_none_is_lost() {
         let tensor = |n: usize| HostTensor {
             shape: vec![n],
             data: vec![0.5; n],

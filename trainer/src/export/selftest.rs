@@ -31,6 +31,6 @@ pub fn png() -> anyhow::Result<Vec<u8>> {
     let mut bytes = Cursor::new(Vec::new());
     picture()
         .write_to(&mut bytes, ImageFormat::Png)
-        .context("encoding the self-test picture")?;
+        .context("encoding the self-test image")?;
     Ok(bytes.into_inner())
 }

@@ -23,7 +23,7 @@ const MODEL: &str = "models/default";
 const WIDGET: &str = "widget/espalier-ladder.js";
 
 /// Files that identify a built page.
-const SIGNS: [&str; 4] = ["index.html", "engines.json", "sw.js", WIDGET];
+const PAGE_FILES: [&str; 4] = ["index.html", "engines.json", "sw.js", WIDGET];
 
 /// The target folder of a site and the built page to copy; both have been checked.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub struct Site {
 
 /// The code for embedding the widget in a page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Embed {
+pub struct EmbedCode {
     /// Folder of the site.
     pub site: PathBuf,
     /// Bytes of all its files.
@@ -55,14 +55,15 @@ impl Site {
     pub fn plan(folder: &Path, page: Option<&Path>, force: bool) -> anyhow::Result<Self> {
         let page = match page {
             Some(given) if is_page(given) => given.to_owned(),
-            Some(given) => return Err(no_page(&format!("--page {}", given.display()))),
-            None => find_page().ok_or_else(|| no_page("beside this program and above it"))?,
+            Some(given) => return Err(page_not_found(&format!("--page {}", given.display()))),
+            None => find_page()
+                .ok_or_else(|| page_not_found("in or above the folder of this program"))?,
         };
-        let taken = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
-        if taken && !(force && is_page(folder)) {
+        let occupied = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+        if occupied && !(force && is_page(folder)) {
             return Err(usage(format!(
-                "--site {}: the folder is not empty; choose another, or give --force to replace a \
-                 site that is there",
+                "--site {}: the folder is not empty; choose another, or give --force to replace an \
+                 existing site",
                 folder.display()
             )));
         }
@@ -76,10 +77,10 @@ impl Site {
     ///
     /// # Errors
     /// A file that cannot be read or written; an incomplete bundle.
-    pub fn write(&self, bundle: &Path, url: &str) -> anyhow::Result<Embed> {
+    pub fn write(&self, bundle: &Path, url: &str) -> anyhow::Result<EmbedCode> {
         let manifest = fs::read(bundle.join("manifest.json"))
             .map_err(|e| usage(format!("{}/manifest.json: {e}", bundle.display())))?;
-        let listed = Manifest::parse(&manifest)?;
+        let parsed = Manifest::parse(&manifest)?;
         copy(&self.page, &self.folder, &|name| {
             name == "models" || name.starts_with('.')
         })?;
@@ -88,7 +89,7 @@ impl Site {
             fs::remove_dir_all(&model)?;
         }
         fs::create_dir_all(&model)?;
-        for file in &listed.files {
+        for file in &parsed.files {
             let from = bundle.join(&file.path);
             let bytes = fs::read(&from).map_err(|e| usage(format!("{}: {e}", from.display())))?;
             let checked = file.check(bytes)?;
@@ -102,7 +103,7 @@ impl Site {
         self.embed(url)
     }
 
-    fn embed(&self, url: &str) -> anyhow::Result<Embed> {
+    fn embed(&self, url: &str) -> anyhow::Result<EmbedCode> {
         let base = url.trim_end_matches('/');
         let mut integrity = BTreeMap::new();
         for entry in fs::read_dir(self.folder.join("widget"))? {
@@ -122,7 +123,7 @@ impl Site {
              <espalier-ladder src=\"photo.jpg\" alt=\"What the photo shows\">\
              <a href=\"{base}/\">Its ladder of captions</a></espalier-ladder>\n"
         );
-        Ok(Embed {
+        Ok(EmbedCode {
             bytes: size(&self.folder)?,
             site: self.folder.clone(),
             url: base.to_owned(),
@@ -132,7 +133,7 @@ impl Site {
     }
 }
 
-impl Embed {
+impl EmbedCode {
     /// Prints how a page embeds the widget of this site.
     pub fn print(&self, json: bool) {
         if json {
@@ -141,7 +142,7 @@ impl Embed {
         }
         println!("site: {}, {} bytes", self.site.display(), self.bytes);
         println!(
-            "put it at {} (--url), and into a page:\n\n{}",
+            "publish it at {} (--url), and embed the widget in a page with:\n\n{}",
             self.url, self.snippet
         );
         for (name, hash) in &self.integrity {
@@ -153,7 +154,7 @@ impl Embed {
 }
 
 fn is_page(folder: &Path) -> bool {
-    SIGNS.iter().all(|name| folder.join(name).is_file())
+    PAGE_FILES.iter().all(|name| folder.join(name).is_file())
 }
 
 /// The built page of this program: `page/` in an installation, `dist/` in the repository.
@@ -168,20 +169,20 @@ fn find_page() -> Option<PathBuf> {
         .find(|folder| is_page(folder))
 }
 
-fn no_page(place: &str) -> anyhow::Error {
+fn page_not_found(place: &str) -> anyhow::Error {
     usage(format!(
         "{place}: expected the built page, a folder with {}; build it with `cargo xtask build-web \
          --release` and give its folder, dist, with --page",
-        SIGNS.join(", ")
+        PAGE_FILES.join(", ")
     ))
 }
 
-fn copy(from: &Path, to: &Path, left_out: &dyn Fn(&str) -> bool) -> anyhow::Result<()> {
+fn copy(from: &Path, to: &Path, skipped: &dyn Fn(&str) -> bool) -> anyhow::Result<()> {
     fs::create_dir_all(to).with_context(|| format!("creating {}", to.display()))?;
     for entry in fs::read_dir(from).with_context(|| format!("reading {}", from.display()))? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default();
-        if left_out(&name.to_string_lossy()) {
+        if skipped(&name.to_string_lossy()) {
             continue;
         }
         let target = to.join(name);
@@ -213,7 +214,10 @@ mod tests {
 
     fn page(root: &Path) -> PathBuf {
         let page = root.join("dist");
-        for name in SIGNS.iter().chain(&["models/default/old.txt", ".stamp"]) {
+        for name in PAGE_FILES
+            .iter()
+            .chain(&["models/default/old.txt", ".stamp"])
+        {
             let path = page.join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, name).unwrap();
@@ -222,16 +226,19 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_without_a_page_is_refused_with_the_way_to_build_one() {
+    fn the_error_for_a_folder_without_a_page_names_the_command_that_builds_one() {
         let dir = tempfile::tempdir().unwrap();
         let error = Site::plan(&dir.path().join("site"), Some(dir.path()), false).unwrap_err();
-        let told = error.to_string();
-        assert!(told.contains("cargo xtask build-web --release"), "{told}");
+        let message = error.to_string();
+        assert!(
+            message.contains("cargo xtask build-web --release"),
+            "{message}"
+        );
         assert_eq!(crate::exit_code::code(&error), 2);
     }
 
     #[test]
-    fn a_folder_with_other_things_in_it_is_never_written_to() {
+    fn a_folder_with_other_files_is_never_written_to() {
         let dir = tempfile::tempdir().unwrap();
         let page = page(dir.path());
         let site = dir.path().join("site");
@@ -245,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pages_own_model_and_hidden_files_stay_behind() {
+    fn the_model_of_the_page_and_hidden_files_are_not_copied() {
         let dir = tempfile::tempdir().unwrap();
         let (page, site) = (page(dir.path()), dir.path().join("site"));
         copy(&page, &site, &|name| {

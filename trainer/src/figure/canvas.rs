@@ -190,7 +190,7 @@ fn listed(points: &[[f64; 2]]) -> String {
     each.join(" ")
 }
 
-/// Escapes a text for an element; characters that XML cannot contain are left out.
+/// Escapes a text for an element; characters that XML cannot contain are skipped.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

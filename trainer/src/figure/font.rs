@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_cut_with_an_ellipsis_and_short_ones_are_not() {
+    fn long_texts_end_with_an_ellipsis() {
         assert_eq!(fit("a cat", 10.0, Weight::Regular, 100.0), "a cat");
         let cut = fit("a cat on a mat", 10.0, Weight::Regular, 40.0);
         assert!(
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_break_at_blanks_and_end_with_an_ellipsis_where_there_are_too_many() {
+    fn lines_break_at_blanks_and_too_many_end_with_an_ellipsis() {
         let lines = wrap("a cat on a mat", 10.0, Weight::Regular, 36.0, 9);
         assert_eq!(lines, ["a cat on", "a mat"]);
         let lines = wrap("a cat on a mat in a house", 10.0, Weight::Regular, 36.0, 2);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_font_has_latin_and_greek_and_says_what_it_lacks() {
+    fn the_font_covers_latin_and_greek() {
         assert!(covers("café — Ångström, β ≤ π … “x” → y √2 −1 › €"));
         assert!(!covers("日本"));
     }

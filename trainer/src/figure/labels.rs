@@ -4,7 +4,7 @@ use super::font::{self, Weight};
 
 /// A label to be placed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wish {
+pub struct Label {
     /// The point that it names.
     pub at: [f64; 2],
     /// The text.
@@ -20,8 +20,8 @@ pub struct Wish {
 /// A placed label.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placed {
-    /// Index of the wish in the input.
-    pub wish: usize,
+    /// Index of the label in the input.
+    pub label: usize,
     /// Left end and vertical centre.
     pub at: [f64; 2],
     /// Left, top, right, bottom.
@@ -53,12 +53,12 @@ const NEAR: f64 = 4.0;
 /// Cost of covering a point, in steps of [`REACH`].
 const COVERING: usize = 2;
 
-fn area(wish: &Wish, side: [f64; 2], reach: f64) -> [f64; 4] {
-    let width = font::width(&wish.text, wish.size, wish.weight);
-    let height = wish.size * 1.1;
-    let away = wish.gap * reach;
-    let x = wish.at[0] + side[0] * (width / 2.0 + away);
-    let y = wish.at[1] + side[1] * (height / 2.0 + away);
+fn area(label: &Label, side: [f64; 2], reach: f64) -> [f64; 4] {
+    let width = font::width(&label.text, label.size, label.weight);
+    let height = label.size * 1.1;
+    let away = label.gap * reach;
+    let x = label.at[0] + side[0] * (width / 2.0 + away);
+    let y = label.at[1] + side[1] * (height / 2.0 + away);
     [
         x - width / 2.0,
         y - height / 2.0,
@@ -96,56 +96,56 @@ fn meets([a, b]: Segment, area: [f64; 4]) -> bool {
     inside(a) || inside(b) || diagonals.iter().any(|d| cross([a, b], *d))
 }
 
-/// Places each wish, the most important first, inside `frame`, near its point and over few other
-/// points, without overlapping another label or leader line. Wishes without a free place are left
-/// out.
+/// Places each label, the most important first, inside `frame`, near its point and over few other
+/// points, without overlapping another label or leader line. Labels without a free place are
+/// skipped.
 ///
 /// `points` are centres and radii of marks that should not be covered; a place that covers more
 /// than `most_covered` of them is not free.
 #[must_use]
 pub fn place(
-    wishes: &[Wish],
+    labels: &[Label],
     frame: [f64; 4],
     points: &[([f64; 2], f64)],
     most_covered: usize,
 ) -> Vec<Placed> {
     let mut placed: Vec<Placed> = Vec::new();
     let mut leaders: Vec<Segment> = Vec::new();
-    for (index, wish) in wishes.iter().enumerate() {
+    for (index, label) in labels.iter().enumerate() {
         let mut best: Option<(usize, Placed)> = None;
         for (far, reach) in REACH.into_iter().enumerate() {
             for side in SIDES {
-                let area = area(wish, side, reach);
-                let end = end(area, wish.at);
-                let away = (end[0] - wish.at[0]).hypot(end[1] - wish.at[1]);
-                let leader = (away > wish.gap + NEAR).then_some(end);
-                let line = leader.map(|end| [wish.at, end]);
-                let taken = placed.iter().any(|p| {
+                let area = area(label, side, reach);
+                let end = end(area, label.at);
+                let away = (end[0] - label.at[0]).hypot(end[1] - label.at[1]);
+                let leader = (away > label.gap + NEAR).then_some(end);
+                let line = leader.map(|end| [label.at, end]);
+                let overlaps = placed.iter().any(|p| {
                     overlap(area, grown(p.area)) || line.is_some_and(|l| meets(l, grown(p.area)))
                 });
                 let crossed = leaders
                     .iter()
                     .any(|l| meets(*l, grown(area)) || line.is_some_and(|line| cross(line, *l)));
                 let covered = points.iter().filter(|(p, r)| touches(area, *p, *r)).count();
-                if taken || crossed || covered > most_covered || !within(area, frame) {
+                if overlaps || crossed || covered > most_covered || !within(area, frame) {
                     continue;
                 }
                 let cost = far + COVERING * covered;
                 if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                     let at = [area[0], (area[1] + area[3]) / 2.0];
-                    let found = Placed {
-                        wish: index,
+                    let candidate = Placed {
+                        label: index,
                         at,
                         area,
                         leader,
                     };
-                    best = Some((cost, found));
+                    best = Some((cost, candidate));
                 }
             }
         }
-        if let Some((_, found)) = best {
-            leaders.extend(found.leader.map(|end| [wish.at, end]));
-            placed.push(found);
+        if let Some((_, candidate)) = best {
+            leaders.extend(candidate.leader.map(|end| [label.at, end]));
+            placed.push(candidate);
         }
     }
     placed
@@ -169,9 +169,9 @@ fn end(area: [f64; 4], p: [f64; 2]) -> [f64; 2] {
 /// apart. Places keep their order, stay near their original position, and lie within `[low, high]`
 /// if there is room.
 ///
-/// `wanted` must be in ascending order.
+/// `preferred` must be in ascending order.
 #[must_use]
-pub fn spread(wanted: &[f64], sizes: &[f64], low: f64, high: f64) -> Vec<f64> {
+pub fn spread(preferred: &[f64], sizes: &[f64], low: f64, high: f64) -> Vec<f64> {
     // Blocks of touching places, each at the position that is best for the mean of its members.
     struct Block {
         middle: f64,
@@ -188,9 +188,9 @@ pub fn spread(wanted: &[f64], sizes: &[f64], low: f64, high: f64) -> Vec<f64> {
         }
     };
     let mut blocks: Vec<Block> = Vec::new();
-    for (i, (want, size)) in wanted.iter().zip(sizes).enumerate() {
+    for (i, (position, size)) in preferred.iter().zip(sizes).enumerate() {
         let mut block = Block {
-            middle: fitted(*want, *size),
+            middle: fitted(*position, *size),
             size: *size,
             members: vec![i],
         };
@@ -200,11 +200,11 @@ pub fn spread(wanted: &[f64], sizes: &[f64], low: f64, high: f64) -> Vec<f64> {
             let mut members = last.members;
             members.append(&mut block.members);
             let size = last.size + block.size;
-            // Position of the block at which this member is at its wanted place.
+            // Position of the block at which this member is at its preferred place.
             let mut before = 0.0;
             let mut sum = 0.0;
             for m in &members {
-                sum += wanted[*m] - (before + sizes[*m] / 2.0 - size / 2.0);
+                sum += preferred[*m] - (before + sizes[*m] / 2.0 - size / 2.0);
                 before += sizes[*m];
             }
             block = Block {
@@ -215,7 +215,7 @@ pub fn spread(wanted: &[f64], sizes: &[f64], low: f64, high: f64) -> Vec<f64> {
         }
         blocks.push(block);
     }
-    let mut out = vec![0.0; wanted.len()];
+    let mut out = vec![0.0; preferred.len()];
     for block in blocks {
         let mut at = block.middle - block.size / 2.0;
         for m in block.members {
@@ -232,8 +232,8 @@ mod tests {
 
     use super::*;
 
-    fn wish(x: f64, y: f64) -> Wish {
-        Wish {
+    fn label(x: f64, y: f64) -> Label {
+        Label {
             at: [x, y],
             text: "label".into(),
             size: 10.0,
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn a_lone_label_goes_to_the_right_and_at_the_rim_to_the_left() {
         let frame = [0.0, 0.0, 100.0, 100.0];
-        let placed = place(&[wish(50.0, 50.0), wish(95.0, 20.0)], frame, &[], 0);
+        let placed = place(&[label(50.0, 50.0), label(95.0, 20.0)], frame, &[], 0);
         assert_eq!(placed[0].at, [54.0, 50.0]);
         assert!(placed[1].area[2] <= 91.0 + 1e-9);
     }
@@ -265,14 +265,14 @@ mod tests {
         fn no_two_labels_overlap_and_all_lie_within(
             points in prop::collection::vec((0.0_f64..200.0, 0.0_f64..200.0), 1..40),
         ) {
-            let wishes: Vec<Wish> = points.iter().map(|(x, y)| wish(*x, *y)).collect();
+            let labels: Vec<Label> = points.iter().map(|(x, y)| label(*x, *y)).collect();
             let frame = [0.0, 0.0, 200.0, 200.0];
-            let placed = place(&wishes, frame, &[], 0);
+            let placed = place(&labels, frame, &[], 0);
             for (i, a) in placed.iter().enumerate() {
                 prop_assert!(within(a.area, frame));
                 prop_assert!(placed[..i].iter().all(|b| !overlap(a.area, b.area)));
-                let line = a.leader.map(|end| [wishes[a.wish].at, end]);
-                for b in placed.iter().filter(|b| b.wish != a.wish) {
+                let line = a.leader.map(|end| [labels[a.label].at, end]);
+                for b in placed.iter().filter(|b| b.label != a.label) {
                     prop_assert!(line.is_none_or(|l| !meets(l, b.area)));
                 }
             }
@@ -280,13 +280,13 @@ mod tests {
 
         #[test]
         fn spread_places_keep_their_order_and_distances(
-            mut wanted in prop::collection::vec(0.0_f64..100.0, 1..20),
+            mut preferred in prop::collection::vec(0.0_f64..100.0, 1..20),
         ) {
-            wanted.sort_by(f64::total_cmp);
-            let sizes = vec![4.0; wanted.len()];
-            let found = spread(&wanted, &sizes, 0.0, 100.0);
-            prop_assert!(found.windows(2).all(|w| w[1] - w[0] >= 4.0 - 1e-6));
-            prop_assert!(found[0] >= 2.0 - 1e-6 && found[found.len() - 1] <= 98.0 + 1e-6);
+            preferred.sort_by(f64::total_cmp);
+            let sizes = vec![4.0; preferred.len()];
+            let places = spread(&preferred, &sizes, 0.0, 100.0);
+            prop_assert!(places.windows(2).all(|w| w[1] - w[0] >= 4.0 - 1e-6));
+            prop_assert!(places[0] >= 2.0 - 1e-6 && places[places.len() - 1] <= 98.0 + 1e-6);
         }
     }
 }

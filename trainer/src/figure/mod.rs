@@ -7,7 +7,7 @@
 //!
 //! - [`canvas`], [`paint`], [`text`]: what is drawn. [`size`]: sizes of texts and columns. [`theme`]: colours. [`font`]: widths, lines and cuts of texts in the embedded font.
 //! - [`scale`], [`axes`]: mapping of values to positions, round ticks, thin axes.
-//! - [`labels`]: labels beside their points without overlaps.
+//! - [`labels`]: labels next to their points, without overlaps.
 //! - [`photo`]: thumbnails of photos.
 
 pub mod axes;

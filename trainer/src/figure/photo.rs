@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_keeps_the_aspect_and_never_grows() {
+    fn a_thumbnail_keeps_the_aspect_ratio_and_never_grows() {
         let wide = Thumbnail::new("w", &RgbImage::new(1440, 720)).unwrap();
         assert_eq!((wide.width, wide.height), (360, 180));
         assert_eq!(wide.within(100.0, 100.0), [100.0, 50.0]);

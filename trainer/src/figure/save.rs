@@ -48,7 +48,7 @@ impl Output {
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
         if let Some(folder) = folder.filter(|p| !p.is_dir()) {
             return Err(usage(format!(
-                "--out {}: there is no folder {}; create it first",
+                "--out {}: no folder {}; create it first",
                 path.display(),
                 folder.display()
             )));
@@ -61,7 +61,7 @@ impl Output {
         }
         if !(scale.is_finite() && (0.1..=20.0).contains(&scale)) {
             return Err(usage(format!(
-                "--scale: expected pixels for each unit in [0.1, 20], found {scale}"
+                "--scale: expected 0.1 to 20 pixels per unit, found {scale}"
             )));
         }
         Ok(Self {
@@ -97,8 +97,7 @@ fn render(canvas: &Canvas, svg: &str, scale: f64) -> anyhow::Result<Vec<u8>> {
     let [width, height] = canvas.size().map(|v| (v * scale).round());
     if width.max(height) > LARGEST {
         return Err(usage(format!(
-            "--scale: the picture would have {width} x {height} pixels, at most {LARGEST} a side \
-             are drawn"
+            "--scale: expected an image of at most {LARGEST} pixels per side, found {width} x {height}"
         )));
     }
     let mut options = usvg::Options {
@@ -108,7 +107,7 @@ fn render(canvas: &Canvas, svg: &str, scale: f64) -> anyhow::Result<Vec<u8>> {
     *options.fontdb_mut() = font::database(canvas.texts());
     let tree = usvg::Tree::from_str(svg, &options).context("reading the figure back")?;
     let mut pixels =
-        tiny_skia::Pixmap::new(width as u32, height as u32).context("a picture without pixels")?;
+        tiny_skia::Pixmap::new(width as u32, height as u32).context("an image without pixels")?;
     let by = tiny_skia::Transform::from_scale(scale as f32, scale as f32);
     resvg::render(&tree, by, &mut pixels.as_mut());
     pixels.encode_png().context("writing a PNG")
@@ -120,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_png_has_the_size_asked_for_and_shows_text_without_any_font_of_the_machine() {
+    fn a_png_has_the_requested_size_and_shows_text_without_system_fonts() {
         let mut canvas = Canvas::new(40.0, 20.0, Theme::Light, "t");
         canvas.rect([0.0, 0.0, 10.0, 20.0], Paint::fill("#ff0000"));
         canvas.text(&Text::new([20.0, 10.0], "W").size(14.0));
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn other_scripts_do_not_cost_the_letters_that_the_font_has() {
+    fn texts_in_other_scripts_do_not_affect_latin_text() {
         let mut canvas = Canvas::new(40.0, 20.0, Theme::Light, "t");
         canvas.text(&Text::new([4.0, 10.0], "W").size(14.0));
         canvas.text(&Text::new([24.0, 10.0], "日").size(14.0));
@@ -146,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_said_before_work_begins() {
+    fn an_unusable_output_file_is_an_error_before_any_work() {
         let of = |path: &str, scale| Output::new(Path::new(path), scale).unwrap_err().to_string();
         assert_eq!(
             of("a.pdf", 1.0),

@@ -116,6 +116,9 @@ pub fn read_optimizer(path: &Path, optimizer: ModuleOptimizer) -> anyhow::Result
     let bytes = fs::read(&file).with_context(|| format!("reading {}", file.display()))?;
     match optimizer.from_bytes(Bytes::from_bytes_vec(bytes)) {
         Ok(optimizer) => Ok(optimizer),
-        Err(e) => bail!("{}: not the state of an optimiser: {e:?}", file.display()),
+        Err(e) => bail!(
+            "{}: expected the state of an optimiser: {e:?}",
+            file.display()
+        ),
     }
 }

@@ -3,11 +3,10 @@
 //! The rows `w_c` of a linear classifier are discriminants. If the features of each class are
 //! Gaussian with one covariance `S` for all classes, the best discriminants are
 //! `w_c = S^-1 mu_c` up to a term shared by all classes (Fisher 1936, "The Use of Multiple
-//! Measurements in
-//! Taxonomic Problems"; Hastie, Tibshirani and Friedman 2009, "The Elements of Statistical
-//! Learning", eq. 4.10). Solved for the means: `mu_c = m + g S (w_c - w)`, where `m` is the mean of
-//! all features, `w` is the mean of all rows, and `g = 1`. A feature is sampled as `x ~ N(mu_c, n^2
-//! S)`.
+//! Measurements in Taxonomic Problems"; Hastie, Tibshirani and Friedman 2009, "The Elements of
+//! Statistical Learning", eq. 4.10). Solved for the means: `mu_c = m + g S (w_c - w)`, where `m` is
+//! the mean of all features, `w` is the mean of all rows, and `g = 1`. A feature is sampled as
+//! `x ~ N(mu_c, n^2 S)`.
 
 use burn::tensor::{Device, Tensor, TensorData};
 
@@ -21,7 +20,7 @@ const RIDGE: f64 = 1e-6;
 
 /// Settings of the sampling.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Drawing {
+pub(super) struct SamplingSettings {
     /// Share of the diagonal in the covariance, in [0, 1].
     pub(super) shrinkage: f64,
     /// `g`: factor on the distance of the class means from the overall mean.
@@ -47,7 +46,7 @@ pub(super) struct Covariance {
 
 impl Covariance {
     /// Estimates the covariance of features within their classes: the scatter around the class
-    /// means divided by the number of rows minus the number of classes. If these degrees of freedom
+    /// means divided by the number of rows minus the number of classes. If these degrees of degrees_of_freedom
     /// are fewer than the width of a feature, the covariance would not have full rank; the
     /// covariance of all features around their mean is then used instead.
     ///
@@ -62,7 +61,7 @@ impl Covariance {
         let rows = classes.len();
         anyhow::ensure!(
             rows >= 2,
-            "dataset.synthetic_features: expected at least 2 features of photos, found {rows}"
+            "dataset.synthetic_features: expected features of at least 2 photos, found {rows}"
         );
         let mut mean = vec![0.0; width];
         let (mut sums, mut sizes) = (vec![0.0; count * width], vec![0_usize; count]);
@@ -74,35 +73,35 @@ impl Covariance {
                 *mean += f64::from(*value) / rows as f64;
             }
         }
-        let freedom = rows - sizes.iter().filter(|size| **size > 0).count();
-        let within = freedom >= width;
+        let degrees_of_freedom = rows - sizes.iter().filter(|size| **size > 0).count();
+        let within = degrees_of_freedom >= width;
         let mut covariance = vec![0.0; width * width];
-        let from = |class: usize, at: usize| {
+        let centre = |class: usize, column: usize| {
             if within {
-                sums[class * width + at] / sizes[class] as f64
+                sums[class * width + column] / sizes[class] as f64
             } else {
-                mean[at]
+                mean[column]
             }
         };
         for (rows, classes) in values.chunks(BLOCK * width).zip(classes.chunks(BLOCK)) {
             let pairs = rows.chunks_exact(width).zip(classes);
-            let off = |(row, class): (&[f32], &usize)| -> Vec<f32> {
-                let each = row.iter().enumerate();
-                each.map(|(at, value)| (f64::from(*value) - from(*class, at)) as f32)
+            let centred = |(row, class): (&[f32], &usize)| -> Vec<f32> {
+                let columns = row.iter().enumerate();
+                columns
+                    .map(|(column, value)| (f64::from(*value) - centre(*class, column)) as f32)
                     .collect()
             };
-            let off: Vec<f32> = pairs.flat_map(off).collect();
-            let data = TensorData::new(off, [classes.len(), width]);
-            let off = Tensor::<2>::from_data(data, device);
-            let scatter = numbers(off.clone().transpose().matmul(off))?;
+            let deviations: Vec<f32> = pairs.flat_map(centred).collect();
+            let data = TensorData::new(deviations, [classes.len(), width]);
+            let deviations = Tensor::<2>::from_data(data, device);
+            let scatter = to_vec(deviations.clone().transpose().matmul(deviations))?;
             for (sum, value) in covariance.iter_mut().zip(scatter) {
                 *sum += f64::from(value);
             }
         }
-        let divisor = if within { freedom } else { rows - 1 };
-        for value in &mut covariance {
-            *value /= divisor as f64;
-        }
+        let divisor = if within { degrees_of_freedom } else { rows - 1 };
+        let divide = |value: &mut f64| *value /= divisor as f64;
+        covariance.iter_mut().for_each(divide);
         Ok(Self {
             width,
             mean,
@@ -128,9 +127,9 @@ impl Covariance {
     }
 }
 
-fn numbers(tensor: Tensor<2>) -> anyhow::Result<Vec<f32>> {
+fn to_vec(tensor: Tensor<2>) -> anyhow::Result<Vec<f32>> {
     let data = tensor.into_data().convert::<f32>().try_into_vec();
-    data.map_err(|e| anyhow::anyhow!("numbers cannot be read back from the device: {e:?}"))
+    data.map_err(|e| anyhow::anyhow!("values cannot be read back from the device: {e:?}"))
 }
 
 /// Returns the lower triangle `L` with `L L^T = a` of a symmetric positive definite matrix
@@ -143,11 +142,11 @@ pub(super) fn cholesky(a: &[f64], n: usize) -> Option<Vec<f64>> {
         for column in 0..=row {
             let (x, y) = (&l[row * n..][..column], &l[column * n..][..column]);
             let dot: f64 = x.iter().zip(y).map(|(x, y)| x * y).sum();
-            let left = a[row * n + column] - dot;
+            let remainder = a[row * n + column] - dot;
             l[row * n + column] = if row > column {
-                left / l[column * n + column]
-            } else if left > 0.0 {
-                left.sqrt()
+                remainder / l[column * n + column]
+            } else if remainder > 0.0 {
+                remainder.sqrt()
             } else {
                 return None;
             };
@@ -162,8 +161,8 @@ pub(super) struct ClassFeatures {
     means: Tensor<2>,
     /// `n L^T`, `[width, width]`: standard normal rows times this matrix give the noise.
     noise: Tensor<2>,
-    /// Whether samples are clamped at 0, as features behind ReLU6 are.
-    positive: bool,
+    /// Whether samples are clamped at 0, as the outputs of ReLU6 are.
+    non_negative: bool,
 }
 
 impl ClassFeatures {
@@ -171,16 +170,16 @@ impl ClassFeatures {
     pub(super) fn new(
         covariance: Covariance,
         rows: Tensor<2>,
-        how: Drawing,
+        settings: SamplingSettings,
         device: &Device,
     ) -> anyhow::Result<Self> {
         let width = covariance.width;
-        let covariance = covariance.shrunk(how.shrinkage);
+        let covariance = covariance.shrunk(settings.shrinkage);
         let root = cholesky(&covariance.values, width).ok_or_else(|| {
             anyhow::anyhow!(
                 "the covariance of the features is not positive definite; raise \
                  dataset.synthetic_shrinkage, found {}",
-                how.shrinkage
+                settings.shrinkage
             )
         })?;
         let square = |values: &[f64], scale: f64| {
@@ -189,29 +188,29 @@ impl ClassFeatures {
         };
         let mean: Vec<f32> = covariance.mean.iter().map(|v| *v as f32).collect();
         let mean = Tensor::<2>::from_data(TensorData::new(mean, [1, width]), device);
-        let off = rows.clone() - rows.mean_dim(0);
+        let centred_rows = rows.clone() - rows.mean_dim(0);
         Ok(Self {
-            means: mean + off.matmul(square(&covariance.values, how.spread)),
-            noise: square(&root, how.noise).transpose(),
-            positive: !covariance.negative,
+            means: mean + centred_rows.matmul(square(&covariance.values, settings.spread)),
+            noise: square(&root, settings.noise).transpose(),
+            non_negative: !covariance.negative,
         })
     }
 
     /// Samples `count` features, `[count, width]`, each of a class drawn uniformly from `classes`.
     pub(super) fn draw(&self, count: usize, classes: &[usize], random: &mut Random) -> Tensor<2> {
         let [_, width] = self.means.dims();
-        let most = u32::try_from(classes.len()).unwrap_or(u32::MAX);
-        let of: Vec<i32> = (0..count)
-            .filter_map(|_| classes.get(random.below(most) as usize))
+        let class_count = u32::try_from(classes.len()).unwrap_or(u32::MAX);
+        let class_rows: Vec<i32> = (0..count)
+            .filter_map(|_| classes.get(random.below(class_count) as usize))
             .map(|class| i32::try_from(*class).unwrap_or(i32::MAX))
             .collect();
         let device = self.means.device();
-        let shape = [of.len(), width];
-        let normal = normal(of.len() * width, random);
+        let shape = [class_rows.len(), width];
+        let normal = normal(class_rows.len() * width, random);
         let normal = Tensor::<2>::from_data(TensorData::new(normal, shape), &device);
-        let rows = Tensor::from_data(TensorData::new(of, [shape[0]]), &device);
+        let rows = Tensor::from_data(TensorData::new(class_rows, [shape[0]]), &device);
         let drawn = self.means.clone().select(0, rows) + normal.matmul(self.noise.clone());
-        if self.positive {
+        if self.non_negative {
             drawn.clamp_min(0.0)
         } else {
             drawn
@@ -237,11 +236,11 @@ mod tests {
     use crate::data::records::random::Purpose;
 
     fn random() -> Random {
-        Random::new(3, Purpose::Drawn, 0, 0)
+        Random::new(3, Purpose::SyntheticFeatures, 0, 0)
     }
 
     #[test]
-    fn the_root_of_a_covariance_times_itself_is_the_covariance() {
+    fn the_cholesky_factor_times_its_transpose_is_the_matrix() {
         let a = [4.0, 2.0, 0.4, 2.0, 5.0, 1.0, 0.4, 1.0, 3.0];
         let l = cholesky(&a, 3).unwrap();
         assert_eq!((l[1], l[2], l[5]), (0.0, 0.0, 0.0));
@@ -253,21 +252,22 @@ mod tests {
     }
 
     #[test]
-    fn the_covariance_within_classes_does_not_see_how_far_apart_they_are() {
-        // Two classes 100 apart; within each, the deviations (1, 2) and (-1, -2).
+    fn the_covariance_within_classes_ignores_the_distance_between_them() {
+        // Two classes at a distance of 100; the deviations within each are (1, 2) and (-1, -2).
         let values = [1.0, 2.0, -1.0, -2.0, 101.0, 102.0, 99.0, 98.0];
         let device = Device::flex();
-        let of = |classes: &[usize]| Covariance::estimate(&values, 2, classes, 3, &device).unwrap();
-        let within = of(&[0, 0, 2, 2]);
-        // Scatter 4, 8, 8, 16 over 4 - 2 degrees of freedom.
+        let estimate =
+            |classes: &[usize]| Covariance::estimate(&values, 2, classes, 3, &device).unwrap();
+        let within = estimate(&[0, 0, 2, 2]);
+        // Scatter 4, 8, 8, 16 over 4 - 2 degrees of degrees_of_freedom.
         assert!(within.within && within.negative);
         for (found, known) in within.values.iter().zip([2.0, 4.0, 4.0, 8.0]) {
             assert!((found - known).abs() < 1e-4, "{:?}", within.values);
         }
         let shrunk = within.shrunk(0.5).values;
         assert!((shrunk[1] - 2.0).abs() < 1e-4 && (shrunk[0] - 2.0).abs() < 1e-4);
-        // Three classes leave one degree of freedom for two numbers.
-        let all = of(&[0, 0, 1, 2]);
+        // Three classes leave one degree of degrees_of_freedom for two numbers.
+        let all = estimate(&[0, 0, 1, 2]);
         assert!(!all.within);
         assert!(
             (all.values[0] - 10004.0 / 3.0).abs() < 0.1,
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn draws_have_the_means_and_the_covariance_of_their_class() {
+    fn samples_have_the_mean_and_the_covariance_of_their_class() {
         let device = Device::flex();
         let covariance = Covariance {
             width: 2,
@@ -287,14 +287,14 @@ mod tests {
             negative: true,
         };
         let rows = Tensor::<2>::from_floats([[1.0, 0.0], [0.0, 3.0], [2.0, 0.0]], &device);
-        let how = Drawing {
+        let settings = SamplingSettings {
             shrinkage: 0.0,
             spread: 2.0,
             noise: 0.5,
         };
-        let classes = ClassFeatures::new(covariance, rows, how, &device).unwrap();
+        let classes = ClassFeatures::new(covariance, rows, settings, &device).unwrap();
         let drawn = classes.draw(20_000, &[1], &mut random());
-        let drawn = numbers(drawn).unwrap();
+        let drawn = to_vec(drawn).unwrap();
         let mean = |at: usize| drawn.chunks(2).map(|r| f64::from(r[at])).sum::<f64>() / 20_000.0;
         // w_1 - w = (-1, 2); twice S times that is (-2, 3).
         let (x, y) = (mean(0), mean(1));
@@ -304,8 +304,8 @@ mod tests {
             .map(|r| (f64::from(r[0]) - x) * (f64::from(r[1]) - y));
         let covariance = product.sum::<f64>() / 20_000.0;
         assert!((covariance - 0.125).abs() < 0.01, "{covariance}");
-        let again = numbers(classes.draw(4, &[0, 1, 2], &mut random())).unwrap();
-        let same = numbers(classes.draw(4, &[0, 1, 2], &mut random())).unwrap();
+        let again = to_vec(classes.draw(4, &[0, 1, 2], &mut random())).unwrap();
+        let same = to_vec(classes.draw(4, &[0, 1, 2], &mut random())).unwrap();
         assert_eq!(again, same);
     }
 }

@@ -1,4 +1,4 @@
-//! The frozen image encoder that computes features, and the kept features of a run.
+//! The frozen image encoder that computes features, and the cached features of a run.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,10 +14,11 @@ use espalier_core::weights;
 use sha2::{Digest, Sha256};
 
 use super::plan::Run;
-use super::source::Source;
 use crate::config::Needs;
 use crate::data::batches::feature_rows::FeatureRows;
-use crate::data::features::{Encoder, Keeping, KeptData, ViewSpec, keep, keep_outliers};
+use crate::data::features::{
+    Encoder, PrecomputeSettings, PrecomputedFeatures, ViewSpec, precompute, precompute_outliers,
+};
 use crate::data::{BatchSpec, Pictures};
 use crate::disk::cache::cache_folder;
 use crate::model_file::{self, ModelCard};
@@ -76,9 +77,9 @@ impl Encoder for LockedEncoder {
 
     fn encode(&self, pictures: &Pictures) -> anyhow::Result<Vec<f32>> {
         let all = picture_tensor(pictures, &self.device);
-        let share = |at: usize| pictures.count * at / self.threads;
-        let one = |at: usize| -> anyhow::Result<Vec<f32>> {
-            let (from, to) = (share(at), share(at + 1));
+        let start = |thread: usize| pictures.count * thread / self.threads;
+        let encode_share = |thread: usize| -> anyhow::Result<Vec<f32>> {
+            let (from, to) = (start(thread), start(thread + 1));
             if from == to {
                 return Ok(Vec::new());
             }
@@ -87,12 +88,12 @@ impl Encoder for LockedEncoder {
             data.map_err(|e| anyhow::anyhow!("features cannot be read back: {e:?}"))
         };
         if self.threads == 1 {
-            return one(0);
+            return encode_share(0);
         }
         thread::scope(|scope| {
-            let one = &one;
+            let encode_share = &encode_share;
             let running: Vec<_> = (0..self.threads)
-                .map(|at| scope.spawn(move || one(at)))
+                .map(|thread| scope.spawn(move || encode_share(thread)))
                 .collect();
             let mut values = Vec::with_capacity(pictures.count * self.width);
             for thread in running {
@@ -104,12 +105,12 @@ impl Encoder for LockedEncoder {
     }
 }
 
-/// How the features of a run are computed.
-pub(super) struct Pass<'a> {
-    /// How batches of images would be made.
+/// Settings for computing the features of a run.
+pub(super) struct FeaturePass<'a> {
+    /// Settings for batches of images.
     pub(super) spec: &'a BatchSpec,
-    /// Largest number of records, for a rehearsal.
-    pub(super) most: Option<u64>,
+    /// Largest number of records, for a dry run.
+    pub(super) max_records: Option<u64>,
     /// Set when the run is interrupted.
     pub(super) stop: &'a AtomicBool,
 }
@@ -117,15 +118,15 @@ pub(super) struct Pass<'a> {
 /// The features of a run.
 pub(super) struct RunFeatures {
     /// The training data.
-    pub(super) train: KeptData,
+    pub(super) train: PrecomputedFeatures,
     /// The validation data.
-    pub(super) validation: Option<KeptData>,
+    pub(super) validation: Option<PrecomputedFeatures>,
     /// Features of outlier images, where the loss uses them.
     pub(super) outliers: Option<Arc<FeatureRows>>,
 }
 
 impl RunFeatures {
-    /// How batches of kept features are made: without augmentation.
+    /// Returns the settings for batches of cached features: without augmentation.
     pub(super) fn spec(rows: &Arc<FeatureRows>, spec: BatchSpec) -> BatchSpec {
         BatchSpec {
             features: Some(Arc::clone(rows)),
@@ -138,10 +139,10 @@ impl RunFeatures {
 }
 
 /// Describes the features of the training data.
-fn summary(train: &KeptData, views: usize, folder: &Path) -> String {
+fn summary(train: &PrecomputedFeatures, views: usize, folder: &Path) -> String {
     format!(
-        "features of {} photos and crops, {views} views of each: {} computed now, {} computed \
-         before; kept in {}",
+        "features of {} photos and crops, {views} views of each: {} computed, {} read from \
+         the cache; cached in {}",
         train.rows.count() / views,
         train.computed,
         train.rows.count() - train.computed,
@@ -150,75 +151,76 @@ fn summary(train: &KeptData, views: usize, folder: &Path) -> String {
 }
 
 impl Run {
-    /// Returns whether the run keeps features; says why not where the image encoder is locked.
-    fn keeps_features(
+    /// Returns whether the run caches features; logs the reason if a locked encoder computes them anyway.
+    fn caches_features(
         &self,
-        say: &mut dyn FnMut(&str) -> anyhow::Result<()>,
+        log: &mut dyn FnMut(&str) -> anyhow::Result<()>,
     ) -> anyhow::Result<bool> {
         let t = &self.config.train;
         if !t.lock_image {
             return Ok(false);
         }
-        if let Some(why) = self.config.fresh_pictures() {
-            say(&format!(
-                "the locked image encoder computes features at every step: {why}"
+        if let Some(reason) = self.config.cache_obstacle() {
+            log(&format!(
+                "the locked image encoder computes features at every step: {reason}"
             ))?;
             return Ok(false);
         }
         Ok(t.keep_features)
     }
 
-    /// Computes or reads the features of all images of the run, where the run keeps them.
+    /// Computes or reads the features of all images of the run, where the run caches them.
     pub(super) fn features(
         &self,
         model: &DualEncoder,
         card: &ModelCard,
-        pass: &Pass<'_>,
-        say: &mut dyn FnMut(&str) -> anyhow::Result<()>,
+        pass: &FeaturePass<'_>,
+        log: &mut dyn FnMut(&str) -> anyhow::Result<()>,
     ) -> anyhow::Result<Option<RunFeatures>> {
         let (t, d) = (&self.config.train, &self.config.dataset);
-        let Pass { spec, most, stop } = *pass;
-        if !self.keeps_features(say)? {
+        let (spec, max_records) = (pass.spec, pass.max_records);
+        if !self.caches_features(log)? {
             return Ok(None);
         }
-        let encoder = LockedEncoder::new(model, &card.config, &self.device, self.pieces().threads)?;
-        let own = card.origin.as_ref().map(|origin| origin.preprocess);
+        let threads = self.micro_batching().threads;
+        let encoder = LockedEncoder::new(model, &card.config, &self.device, threads)?;
+        let imported = card.origin.as_ref().map(|origin| origin.preprocess);
         let folder = t
             .feature_cache
             .clone()
             .unwrap_or_else(|| cache_folder("features"));
-        let keeping = |views: u32, most: Option<u64>| Keeping {
+        let settings = |views: u32, max_records: Option<u64>| PrecomputeSettings {
             encoder: &encoder,
             views: ViewSpec {
                 evaluation: Preprocess {
                     size: spec.image_size,
-                    ..own.unwrap_or_else(|| model_file::preprocess(&card.config))
+                    ..imported.unwrap_or_else(|| model_file::preprocess(&card.config))
                 },
                 views,
                 augmented: spec.clone(),
             },
             crops: spec.needs == Needs::Boxes,
-            // A rehearsal writes nothing, but uses existing files.
+            // A dry run reads existing files but writes none.
             folder: Some(folder.clone()),
-            writes: most.is_none(),
-            most,
-            stop,
+            writes: max_records.is_none(),
+            max_records,
+            stop: pass.stop,
         };
-        let train = keep(&self.source.data, &keeping(d.feature_views, most), say)?;
-        let of_validation = |source: &Source, say: &mut dyn FnMut(&str) -> anyhow::Result<()>| {
-            keep(&source.data, &keeping(1, most), say)
-        };
+        let training_views = settings(d.feature_views, max_records);
+        let train = precompute(&self.source.data, &training_views, log)?;
         let validation = match &self.validation {
-            Some(source) if most.is_none() => Some(of_validation(source, say)?),
+            Some(source) if max_records.is_none() => {
+                Some(precompute(&source.data, &settings(1, max_records), log)?)
+            }
             _ => None,
         };
         let outliers = if self.config.loss.nothing > 0.0 {
-            let folder = most.is_none().then_some(&*folder);
-            Some(keep_outliers(&encoder, spec.image_size, folder)?)
+            let folder = max_records.is_none().then_some(&*folder);
+            Some(precompute_outliers(&encoder, spec.image_size, folder)?)
         } else {
             None
         };
-        say(&summary(&train, d.feature_views as usize, &folder))?;
+        log(&summary(&train, d.feature_views as usize, &folder))?;
         Ok(Some(RunFeatures {
             train,
             validation,

@@ -34,11 +34,11 @@ impl ImageTensor {
 
     /// Appends others of the same kind.
     #[must_use]
-    pub fn followed_by(self, others: Self) -> Self {
+    pub fn concat(self, others: Self) -> Self {
         match (self, others) {
             (Self::Pictures(a), Self::Pictures(b)) => Self::Pictures(Tensor::cat(vec![a, b], 0)),
             (Self::Features(a), Self::Features(b)) => Self::Features(Tensor::cat(vec![a, b], 0)),
-            _ => unreachable!("a batch has pictures or features, not both"),
+            _ => unreachable!("a batch has images or features, not both"),
         }
     }
 }
@@ -66,11 +66,11 @@ pub struct StepInputs {
     pub nouns: Option<NounInputs>,
     /// Target directions for the texts of nodes, `[nodes, d_embed]`.
     pub anchors: Option<Tensor<2>>,
-    /// Patches that the image encoder sees, `[k]`; all patches if `None`.
+    /// Patches that the image encoder processes, `[k]`; all patches if `None`.
     pub keep: Option<Tensor<1, Int>>,
 }
 
-/// What a step sees of the images of its batch; by default everything.
+/// How a step reads the images of its batch; by default in full.
 #[derive(Clone, Debug, Default)]
 pub struct ImageView {
     /// Patches to train on; all patches if `None`.
@@ -89,7 +89,7 @@ pub struct LabelInputs {
     /// Target probabilities of the labels for the images, `[b, l]`.
     pub targets: Tensor<2>,
     /// Outlier images and the target of each of them, `[1, l]`.
-    pub nothing: Option<(ImageTensor, Tensor<2>)>,
+    pub outliers: Option<(ImageTensor, Tensor<2>)>,
     /// Soft targets of a classifier.
     pub distill: Option<DistillInputs>,
 }
@@ -138,7 +138,7 @@ pub struct NounInputs {
 
 /// Target shares of all nodes for nouns, then for the names of nodes, whose share is all on their
 /// own node.
-fn shares_of_all(batch: &NounBatch, nodes: usize) -> Vec<f32> {
+fn targets_over_all_anchors(batch: &NounBatch, nodes: usize) -> Vec<f32> {
     let columns = batch.nodes.rows;
     let mut targets = vec![0.0; (batch.nouns.rows + columns) * nodes];
     let (nouns, names) = targets.split_at_mut(batch.nouns.rows * nodes);
@@ -156,11 +156,11 @@ fn shares_of_all(batch: &NounBatch, nodes: usize) -> Vec<f32> {
 fn noun_inputs(batch: &NounBatch, anchors: Option<&Anchors>, device: &Device) -> NounInputs {
     let (rows, columns) = (batch.nouns.rows, batch.nodes.rows);
     let targets = match anchors.map(Anchors::rows) {
-        Some(all) => TensorData::new(shares_of_all(batch, all), [rows + columns, all]),
+        Some(all) => TensorData::new(targets_over_all_anchors(batch, all), [rows + columns, all]),
         None => TensorData::new(batch.targets.clone(), [rows, columns]),
     };
-    let column = |of: fn(&(usize, usize)) -> usize| {
-        let rows: Vec<i32> = batch.below.iter().map(|pair| of(pair) as i32).collect();
+    let column = |side: fn(&(usize, usize)) -> usize| {
+        let rows: Vec<i32> = batch.below.iter().map(|pair| side(pair) as i32).collect();
         let count = rows.len();
         Tensor::from_data(TensorData::new(rows, [count]), device)
     };
@@ -197,22 +197,17 @@ pub struct SceneInputs {
 }
 
 /// A matrix that is true at the given positions.
-fn mask(
-    places: &[(usize, usize)],
-    rows: usize,
-    columns: usize,
-    device: &Device,
-) -> Tensor<2, Bool> {
-    let mut cells = vec![false; rows * columns];
-    for (row, column) in places {
-        cells[row * columns + column] = true;
+fn mask(cells: &[(usize, usize)], rows: usize, columns: usize, device: &Device) -> Tensor<2, Bool> {
+    let mut values = vec![false; rows * columns];
+    for (row, column) in cells {
+        values[row * columns + column] = true;
     }
-    Tensor::from_data(TensorData::new(cells, [rows, columns]), device)
+    Tensor::from_data(TensorData::new(values, [rows, columns]), device)
 }
 
 fn scene_inputs(scenes: &Scenes, batch: usize, device: &Device) -> SceneInputs {
     let boxes = scenes.boxes.count;
-    let mask = |places| mask(places, batch + boxes, boxes, device);
+    let mask = |cells| mask(cells, batch + boxes, boxes, device);
     SceneInputs {
         boxes: picture_tensor(&scenes.boxes, device),
         relations: Relations {
@@ -225,17 +220,17 @@ fn scene_inputs(scenes: &Scenes, batch: usize, device: &Device) -> SceneInputs {
 impl StepInputs {
     /// Moves a batch to the device; `root` is the text of the root of chains.
     #[must_use]
-    pub fn new(batch: &Batch, seen: ImageView, root: &TokenBatch, device: &Device) -> Self {
+    pub fn new(batch: &Batch, view: ImageView, root: &TokenBatch, device: &Device) -> Self {
         let pictures = |p: &Pictures| {
             let pictures = picture_tensor(p, device);
-            if seen.halved && p.count > 0 {
+            if view.halved && p.count > 0 {
                 return avg_pool2d(pictures, AvgPoolOptions::new([2, 2]));
             }
             pictures
         };
         let images = |images: &ImageBatch| match images {
-            ImageBatch::Pictures(found) => ImageTensor::Pictures(pictures(found)),
-            ImageBatch::Features(found) => ImageTensor::Features(feature_tensor(found, device)),
+            ImageBatch::Pictures(batch) => ImageTensor::Pictures(pictures(batch)),
+            ImageBatch::Features(batch) => ImageTensor::Features(feature_tensor(batch, device)),
         };
         let count = batch.images.count();
         Self {
@@ -262,10 +257,10 @@ impl StepInputs {
                     texts,
                     nodes: Tensor::from_data(nodes, device),
                     targets: Tensor::from_data(targets, device),
-                    nothing: labels.nothing.as_ref().map(|nothing| {
-                        let target = TensorData::new(nothing.target.clone(), [1, shape[1]]);
+                    outliers: labels.outliers.as_ref().map(|outliers| {
+                        let target = TensorData::new(outliers.target.clone(), [1, shape[1]]);
                         let target = Tensor::from_data(target, device);
-                        (images(&nothing.images), target)
+                        (images(&outliers.images), target)
                     }),
                     distill: labels.distill.as_ref().map(|d| distill_inputs(d, device)),
                 }
@@ -279,7 +274,7 @@ impl StepInputs {
                 let shape = [anchors.rows(), anchors.width];
                 Tensor::from_data(TensorData::new(anchors.values.clone(), shape), device)
             }),
-            keep: seen.patches.map(|k| {
+            keep: view.patches.map(|k| {
                 let len = k.len();
                 Tensor::from_data(TensorData::new(k, [len]), device)
             }),

@@ -13,10 +13,10 @@ pub mod run;
 pub mod source;
 mod start;
 pub mod step;
+pub mod step_encoders;
 mod teacher;
 mod tensorboard;
 mod texts;
-pub mod towers;
 mod train_loop;
 mod validate;
 

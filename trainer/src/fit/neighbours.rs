@@ -34,27 +34,27 @@ impl Neighbours {
             .convert::<f32>();
         let cosines: Vec<f32> = cosines
             .try_into_vec()
-            .map_err(|e| anyhow::anyhow!("numbers cannot be read back from the device: {e:?}"))?;
+            .map_err(|e| anyhow::anyhow!("values cannot be read back from the device: {e:?}"))?;
         let group = |class: &usize| {
             let row = &cosines[class * count..][..count];
-            let mut near = classes.to_vec();
-            near.sort_by(|a, b| {
+            let mut nearest = classes.to_vec();
+            nearest.sort_by(|a, b| {
                 (*b == *class)
                     .cmp(&(*a == *class))
                     .then(row[*b].total_cmp(&row[*a]))
             });
-            near.truncate(GROUP);
-            near
+            nearest.truncate(GROUP);
+            nearest
         };
         Ok(Self(classes.iter().map(group).collect()))
     }
 
-    /// Draws the classes of random groups: at most `most` classes, but at least one group.
-    pub(super) fn draw(&self, most: usize, random: &mut Random) -> Vec<usize> {
+    /// Draws the classes of random groups: at most `limit` classes, but at least one group.
+    pub(super) fn draw(&self, limit: usize, random: &mut Random) -> Vec<usize> {
         let mut chosen = std::collections::BTreeSet::new();
-        for _ in 0..(most / GROUP).max(1) {
-            let at = random.below(self.0.len() as u32) as usize;
-            chosen.extend(self.0.get(at).into_iter().flatten());
+        for _ in 0..(limit / GROUP).max(1) {
+            let group = random.below(self.0.len() as u32) as usize;
+            chosen.extend(self.0.get(group).into_iter().flatten());
         }
         chosen.into_iter().collect()
     }
@@ -68,8 +68,8 @@ mod tests {
     use crate::data::records::random::Purpose;
 
     #[test]
-    fn a_class_is_grouped_with_those_like_it() {
-        // Twelve classes on a circle; the tenth is no label.
+    fn a_class_is_grouped_with_similar_classes() {
+        // Twelve classes on a circle; class 10 is not a label.
         let angle = |i: usize| std::f32::consts::TAU * i as f32 / 12.0;
         let rows: Vec<f32> = (0..12)
             .flat_map(|i| [angle(i).cos(), angle(i).sin()])
@@ -84,7 +84,7 @@ mod tests {
             "{first:?}"
         );
         assert!(!first.contains(&10) && !first.contains(&6));
-        let random = &mut Random::new(0, Purpose::Drawn, 0, 0);
+        let random = &mut Random::new(0, Purpose::SyntheticFeatures, 0, 0);
         let drawn = groups.draw(GROUP, random);
         assert_eq!(drawn.len(), GROUP);
     }

@@ -25,7 +25,7 @@ pub fn optimizer(config: &OptimConfig) -> anyhow::Result<ModuleOptimizer> {
         .with_beta_2(config.beta2)
         .with_epsilon(config.eps);
     let exempt = ParamGroup::from_regex(without_decay(config.wd_groups))
-        .map_err(|e| anyhow::anyhow!("pattern of what does not decay: {e:?}"))?;
+        .map_err(|e| anyhow::anyhow!("pattern of parameters without weight decay: {e:?}"))?;
     Ok(adamw
         .clone()
         .with_weight_decay(config.wd)

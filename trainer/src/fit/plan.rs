@@ -9,15 +9,15 @@ use espalier_core::model::{DualConfig, DualEncoder, TextEncoder};
 
 use super::method::Method;
 use super::source::Source;
-use super::step::{StepReport, Task};
-use super::towers::MicroBatching;
+use super::step::{Learner, StepReport};
+use super::step_encoders::MicroBatching;
 use crate::config::TrainConfig;
 use crate::config::Trainable;
 use crate::data::BatchSpec;
 use crate::data::records::boxes::default_min_box_px;
 
-/// Threads that share an accumulation step when a run must give the same bits on every machine.
-const PIECES: usize = 2;
+/// Number of threads per accumulation step of a deterministic run: fixed, so that the number of cores does not change the result.
+const DETERMINISTIC_THREADS: usize = 2;
 
 /// A run that is ready to start.
 pub struct Run {
@@ -32,7 +32,7 @@ pub struct Run {
     /// Device, without autodiff.
     pub device: Device,
     /// Best number of threads for the encoders, used where the configuration gives none.
-    pub tower_threads: usize,
+    pub encoder_threads: usize,
     /// Checkpoint to continue from.
     pub resume: Option<PathBuf>,
 }
@@ -42,7 +42,7 @@ pub struct Run {
 pub struct FitOutcome {
     /// Last checkpoint.
     pub checkpoint: PathBuf,
-    /// Steps done.
+    /// Number of completed steps.
     pub step: u64,
     /// Whether it was interrupted before its last step.
     pub interrupted: bool,
@@ -53,9 +53,9 @@ pub struct FitOutcome {
 impl Run {
     /// Architecture: the preset with the embedding space of the method.
     pub(super) fn architecture(&self) -> DualConfig {
-        let named = self.config.model.architecture();
-        let lift = self.method().lift(named.d_embed);
-        named.with_lift(lift)
+        let preset = self.config.model.architecture();
+        let lift = self.method().lift(preset.d_embed);
+        preset.with_lift(lift)
     }
 
     pub(super) fn method(&self) -> Box<dyn Method> {
@@ -63,8 +63,8 @@ impl Run {
     }
 
     /// Trained parts: what the method trains, except locked encoders.
-    pub(super) fn trains(&self) -> Trainable {
-        let (t, method) = (&self.config.train, self.config.train.method.trains());
+    pub(super) fn trainable(&self) -> Trainable {
+        let (t, method) = (&self.config.train, self.config.train.method.trainable());
         Trainable {
             image: method.image && !t.lock_image,
             projection: method.projection && !t.lock_projection,
@@ -87,7 +87,7 @@ impl Run {
                 ..RandomCrop::default()
             }),
             mirror: d.mirror,
-            worn: d.worn,
+            worn: d.corruption,
             white_pad: d.white_pad,
             min_box_px: d.min_box_px.unwrap_or_else(|| default_min_box_px(size)),
             seed: t.seed,
@@ -110,13 +110,17 @@ impl Run {
     }
 
     /// Tokens of the root's text.
-    pub(super) fn root(&self, tokenizer: &Tokenizer, architecture: &DualConfig) -> TokenBatch {
+    pub(super) fn root_tokens(
+        &self,
+        tokenizer: &Tokenizer,
+        architecture: &DualConfig,
+    ) -> TokenBatch {
         let text = self.method().root_text().unwrap_or_default().to_owned();
         tokenizer.encode_batch(&[text], architecture.text.context)
     }
 
     /// Steps between checkpoints: as configured, otherwise a tenth of the run, clamped to 20..=500.
-    pub(super) fn save_every(&self, total: u64) -> u64 {
+    pub(super) fn save_interval(&self, total: u64) -> u64 {
         match self.config.train.save_frequency {
             0 => (total / 10).clamp(20, 500),
             n => n,
@@ -129,12 +133,12 @@ impl Run {
     }
 
     /// How a batch is split for the encoders.
-    pub(super) fn pieces(&self) -> MicroBatching {
+    pub(super) fn micro_batching(&self) -> MicroBatching {
         let t = &self.config.train;
         MicroBatching {
-            threads: match t.tower_threads {
-                _ if t.deterministic => PIECES,
-                0 => self.tower_threads.max(1),
+            threads: match t.encoder_threads {
+                _ if t.deterministic => DETERMINISTIC_THREADS,
+                0 => self.encoder_threads.max(1),
                 n => n,
             },
             passes: t.accum_freq,
@@ -143,15 +147,15 @@ impl Run {
         }
     }
 
-    /// Creates what the training steps need.
-    pub(super) fn task(
+    /// Creates the learner that performs the training steps.
+    pub(super) fn learner(
         &self,
         (model, frozen): (DualEncoder, Option<TextEncoder>),
         optimizer: ModuleOptimizer,
         root: TokenBatch,
         total: u64,
-    ) -> Task {
-        Task {
+    ) -> Learner {
+        Learner {
             patches: self.architecture().vision.patches(),
             model,
             optimizer,
@@ -162,8 +166,8 @@ impl Run {
             grad_clip_norm: self.config.optim.grad_clip_norm,
             patch_keep: self.config.train.patch_keep,
             half_steps: (self.config.train.half_size * total as f64) as u64,
-            trains: self.trains(),
-            pieces: self.pieces(),
+            trainable: self.trainable(),
+            micro_batching: self.micro_batching(),
             entail_ramp: self.entail_ramp(total),
             seed: self.config.train.seed,
         }

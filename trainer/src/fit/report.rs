@@ -21,16 +21,16 @@ pub const METRICS: &str = "metrics.jsonl";
 pub const LOG: &str = "out.log";
 
 /// Time between two progress lines.
-const LINE_EVERY: Duration = Duration::from_secs(10);
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// One line of metrics.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Steps done.
+    /// Number of completed steps.
     pub step: u64,
     /// Epoch, from 0.
     pub epoch: u64,
-    /// Number of records of the epoch that were read; it shows that no record comes twice.
+    /// Number of records of the epoch that were read; it shows that no record is read twice.
     pub index: u64,
     /// Samples seen since the run began.
     pub samples: u64,
@@ -46,23 +46,23 @@ pub struct Line {
 pub struct Reporter {
     metrics: File,
     events: EventFile,
-    log: File,
+    log_file: File,
     bar: ProgressBar,
     plain: bool,
     started: Instant,
     first: u64,
-    per_step: u64,
+    images_per_step: u64,
     total: u64,
     last_line: Option<Instant>,
 }
 
 /// Keeps the lines of a metrics file up to `step`. A killed run may have written lines beyond its
 /// last checkpoint, and the resumed run repeats those steps.
-fn keep_until(path: &Path, step: u64) -> anyhow::Result<()> {
+fn truncate_after(path: &Path, step: u64) -> anyhow::Result<()> {
     let Ok(text) = std::fs::read_to_string(path) else {
         return Ok(());
     };
-    let kept: String = text
+    let retained: String = text
         .lines()
         .filter(|line| {
             let value: Option<Value> = serde_json::from_str(line).ok();
@@ -72,7 +72,7 @@ fn keep_until(path: &Path, step: u64) -> anyhow::Result<()> {
         })
         .flat_map(|line| [line, "\n"])
         .collect();
-    write_atomic(path, kept.as_bytes())
+    write_atomic(path, retained.as_bytes())
 }
 
 impl Reporter {
@@ -81,13 +81,18 @@ impl Reporter {
         self.started = Instant::now();
     }
 
-    /// Starts reporting at step `first` of `total`; a step encodes `pictures` images.
+    /// Starts reporting at step `first` of `total`; a step encodes `images_per_step` images.
     ///
     /// # Errors
     /// When the files cannot be written.
-    pub fn start(folder: &Path, first: u64, total: u64, pictures: u64) -> anyhow::Result<Self> {
+    pub fn start(
+        folder: &Path,
+        first: u64,
+        total: u64,
+        images_per_step: u64,
+    ) -> anyhow::Result<Self> {
         let metrics = folder.join(METRICS);
-        keep_until(&metrics, first)?;
+        truncate_after(&metrics, first)?;
         let append = |path: PathBuf| {
             let file = OpenOptions::new().create(true).append(true).open(&path);
             file.with_context(|| format!("opening {}", path.display()))
@@ -106,24 +111,24 @@ impl Reporter {
         Ok(Self {
             metrics: append(metrics)?,
             events: EventFile::create(&folder.join("tensorboard"), first)?,
-            log: append(folder.join(LOG))?,
+            log_file: append(folder.join(LOG))?,
             bar,
             plain,
             started: Instant::now(),
             first,
-            per_step: pictures,
+            images_per_step,
             total,
             last_line: None,
         })
     }
 
-    /// Prints a sentence on the terminal and writes it to the log.
+    /// Prints a message on the terminal and writes it to the log.
     ///
     /// # Errors
     /// When the log cannot be written.
-    pub fn say(&mut self, sentence: &str) -> anyhow::Result<()> {
-        self.bar.suspend(|| eprintln!("{sentence}"));
-        writeln!(self.log, "{sentence}").context("writing out.log")
+    pub fn log(&mut self, message: &str) -> anyhow::Result<()> {
+        self.bar.suspend(|| eprintln!("{message}"));
+        writeln!(self.log_file, "{message}").context("writing out.log")
     }
 
     /// Reports a step; with `write`, also adds it to `metrics.jsonl` and to the event file.
@@ -133,7 +138,7 @@ impl Reporter {
     pub fn step(&mut self, line: &Line, write: bool) -> anyhow::Result<()> {
         let seconds = self.started.elapsed().as_secs_f64();
         let done = (line.step - self.first).max(1) as f64;
-        let rate = done * self.per_step as f64 / seconds;
+        let rate = done * self.images_per_step as f64 / seconds;
         let left = seconds / done * (self.total - line.step) as f64;
         if write {
             let mut object = Map::from_iter([
@@ -151,24 +156,24 @@ impl Reporter {
                 object.insert("peak_memory_mib".into(), json!(bytes as f64 / memory::MIB));
             }
             writeln!(self.metrics, "{}", Value::Object(object)).context("writing metrics.jsonl")?;
-            let pace = [("lr", line.lr), ("images_per_s", rate)];
+            let rates = [("lr", line.lr), ("images_per_s", rate)];
             let values = line.values.iter().map(|(name, v)| (name.as_str(), *v));
-            self.events.scalars(line.step, values.chain(pace))?;
+            self.events.scalars(line.step, values.chain(rates))?;
         }
-        let mut words = String::new();
+        let mut values = String::new();
         for (name, value) in &line.values {
             // Writing to a String cannot fail.
-            let _ = write!(words, "{name} {value:.3}  ");
+            let _ = write!(values, "{name} {value:.3}  ");
         }
         let text = format!(
-            "{words}lr {:.2e}  {rate:.1} images/s  {} left",
+            "{values}lr {:.2e}  {rate:.1} images/s  {} left",
             line.lr,
             clock(left)
         );
         self.bar.set_position(line.step);
         self.bar.set_message(text.clone());
-        let due = self.last_line.is_none_or(|t| t.elapsed() >= LINE_EVERY);
-        if due || line.step == self.total {
+        let line_due = self.last_line.is_none_or(|t| t.elapsed() >= LINE_INTERVAL);
+        if line_due || line.step == self.total {
             self.last_line = Some(Instant::now());
             let text = format!(
                 "step {}/{}  epoch {}  {text}",
@@ -177,7 +182,7 @@ impl Reporter {
             if self.plain {
                 eprintln!("{text}");
             }
-            writeln!(self.log, "{text}").context("writing out.log")?;
+            writeln!(self.log_file, "{text}").context("writing out.log")?;
         }
         Ok(())
     }
@@ -205,11 +210,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_resumed_run_drops_the_lines_that_it_will_write_again() {
+    fn lines_after_the_resumed_step_are_dropped() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("metrics.jsonl");
         std::fs::write(&path, "{\"step\":10}\n{\"step\":20}\n{\"step\":30}\n{\"st").unwrap();
-        keep_until(&path, 20).unwrap();
+        truncate_after(&path, 20).unwrap();
         assert_eq!(
             std::fs::read_to_string(&path).unwrap(),
             "{\"step\":10}\n{\"step\":20}\n"
@@ -217,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn times_read_as_on_a_clock() {
+    fn seconds_are_formatted_as_hours_minutes_seconds() {
         assert_eq!(clock(59.6), "1:00");
         assert_eq!(clock(3723.0), "1:02:03");
     }

@@ -12,7 +12,7 @@ use espalier_core::input::Tokenizer;
 use espalier_core::model::DualConfig;
 
 use super::checkpoint::{self, State};
-use super::encode::{Pass, RunFeatures};
+use super::encode::{FeaturePass, RunFeatures};
 use super::optimise::optimizer;
 use super::plan::{FitOutcome, Run};
 use super::report::Reporter;
@@ -28,24 +28,24 @@ use crate::data::{BatchSpec, BatchStream, Dataset, Position};
 use crate::exit::usage;
 use crate::model_file::{MERGES, ModelCard};
 
-/// Data that batches are made from: images, or their kept features.
-pub(super) struct Begun {
+/// Data that batches are made from: images, or their cached features.
+pub(super) struct TrainingData {
     pub(super) data: Arc<dyn Dataset>,
     pub(super) spec: BatchSpec,
     pub(super) validation: Option<(Arc<dyn Dataset>, BatchSpec)>,
-    /// Features of the training data, where they are kept.
+    /// Features of the training data, if they are cached.
     pub(super) rows: Option<Arc<FeatureRows>>,
     pub(super) outliers: Option<Arc<FeatureRows>>,
 }
 
-impl Begun {
+impl TrainingData {
     fn new(
         run: &Run,
         data: Arc<dyn Dataset>,
         spec: BatchSpec,
         features: Option<RunFeatures>,
     ) -> Self {
-        let of_source = |source: &Source| {
+        let with_lineages = |source: &Source| {
             let lineages = source.lineages.clone();
             let spec = BatchSpec {
                 lineages,
@@ -53,7 +53,7 @@ impl Begun {
             };
             (Arc::clone(&source.data), spec)
         };
-        let validation = run.validation.as_ref().map(of_source);
+        let validation = run.validation.as_ref().map(with_lineages);
         let Some(features) = features else {
             return Self {
                 data,
@@ -63,13 +63,13 @@ impl Begun {
                 outliers: None,
             };
         };
-        let kept = features.validation.zip(validation);
+        let validation = features.validation.zip(validation);
         Self {
             data: features.train.data,
             rows: Some(Arc::clone(&features.train.rows)),
             spec: RunFeatures::spec(&features.train.rows, spec),
-            validation: kept
-                .map(|(kept, (_, spec))| (kept.data, RunFeatures::spec(&kept.rows, spec))),
+            validation: validation
+                .map(|(cached, (_, spec))| (cached.data, RunFeatures::spec(&cached.rows, spec))),
             outliers: features.outliers,
         }
     }
@@ -81,7 +81,7 @@ impl Run {
     /// # Errors
     /// Bad configuration or data (exit code 2), or a failure while running; checkpoints written
     /// before the failure are kept.
-    pub fn go(&self, stop: &AtomicBool) -> anyhow::Result<FitOutcome> {
+    pub fn train(&self, stop: &AtomicBool) -> anyhow::Result<FitOutcome> {
         let data = Arc::clone(&self.source.data);
         let architecture = self.architecture();
         let tokenizer = Arc::new(Tokenizer::from_merges(
@@ -90,37 +90,37 @@ impl Run {
         )?);
         let mut card = self.card(&architecture)?;
         let model = self.build(&architecture, &mut card)?;
-        let (state, optimizer) = self.begin(data.as_ref())?;
+        let (state, optimizer) = self.initial_state(data.as_ref())?;
         let spec = self.spec(&architecture);
         let total = self.total_steps(records_of_epoch(data.as_ref()));
-        let boxed = spec.needs == Needs::Boxes;
-        let pictures = spec.batch_size as u64 * if boxed { 2 } else { 1 };
-        let mut report = Reporter::start(&self.folder, state.step, total, pictures)?;
-        self.introduce(&mut report, &state, data.as_ref(), total)?;
+        let has_boxes = spec.needs == Needs::Boxes;
+        let images_per_step = spec.batch_size as u64 * if has_boxes { 2 } else { 1 };
+        let mut report = Reporter::start(&self.folder, state.step, total, images_per_step)?;
+        self.log_summary(&mut report, &state, data.as_ref(), total)?;
         let features = {
-            let mut say = |line: &str| report.say(line);
-            let pass = Pass {
+            let mut log = |line: &str| report.log(line);
+            let pass = FeaturePass {
                 spec: &spec,
-                most: None,
+                max_records: None,
                 stop,
             };
-            self.features(&model.0, &card, &pass, &mut say)?
+            self.features(&model.0, &card, &pass, &mut log)?
         };
-        let begun = Begun::new(self, data, spec, features);
+        let training = TrainingData::new(self, data, spec, features);
         report.restart_clock();
-        let teacher = self.teacher(begun.rows.as_deref(), &mut |line| report.say(line))?;
-        let outliers = begun.outliers.clone();
+        let teacher = self.teacher(training.rows.as_deref(), &mut |line| report.log(line))?;
+        let outliers = training.outliers.clone();
         let taxonomy = &self.source.taxonomy;
         let texts = StepTexts::new(taxonomy, &tokenizer, &self.config, outliers, teacher)?;
-        let root = self.root(&tokenizer, &architecture);
+        let root = self.root_tokens(&tokenizer, &architecture);
         let steps = TrainLoop {
             run: self,
-            task: self.task(model, optimizer, root, total),
-            validation: begun.validation.map(|(data, spec)| {
+            learner: self.learner(model, optimizer, root, total),
+            validation: training.validation.map(|(data, spec)| {
                 let tokenizer = Arc::clone(&tokenizer);
                 Validation::new(data, tokenizer, spec, self.config.train.val_batches)
             }),
-            stream: BatchStream::start(begun.data, tokenizer, begun.spec, state.position)?,
+            stream: BatchStream::start(training.data, tokenizer, training.spec, state.position)?,
             texts,
             saved: self.resume.clone(),
             skipped: 0,
@@ -131,7 +131,7 @@ impl Run {
             report,
             total,
         };
-        steps.go(stop)
+        steps.run(stop)
     }
 
     /// Returns the model card of the run before its first step.
@@ -148,7 +148,7 @@ impl Run {
 
     /// Returns the state and the optimiser to start with: new ones, or those of the checkpoint that
     /// the run resumes.
-    fn begin(&self, data: &dyn Dataset) -> anyhow::Result<(State, ModuleOptimizer)> {
+    fn initial_state(&self, data: &dyn Dataset) -> anyhow::Result<(State, ModuleOptimizer)> {
         let fingerprint = data.fingerprint();
         let optimizer = optimizer(&self.config.optim)?;
         let Some(path) = &self.resume else {
@@ -164,7 +164,7 @@ impl Run {
         let state = checkpoint::read_state(path)?;
         if state.data != fingerprint {
             return Err(usage(format!(
-                "{}: the run was trained on other data (fingerprint {}, found {fingerprint}); \
+                "{}: expected the data of the run with the fingerprint {}, found {fingerprint}; \
                  resume with the same --data, or start a new run with --init",
                 path.display(),
                 state.data
@@ -173,7 +173,7 @@ impl Run {
         Ok((state, checkpoint::read_optimizer(path, optimizer)?))
     }
 
-    fn introduce(
+    fn log_summary(
         &self,
         report: &mut Reporter,
         state: &State,
@@ -185,10 +185,10 @@ impl Run {
         let samples = total * batch as u64;
         let chance = self
             .method()
-            .chance(batch)
-            .map(|(term, value)| format!("; {term} at chance is {value:.4}"))
+            .chance_level(batch)
+            .map(|(term, value)| format!("; chance level of {term}: {value:.4}"))
             .unwrap_or_default();
-        report.say(&format!(
+        report.log(&format!(
             "{} on {} records: {total} steps of {} samples, {samples} samples, {:.2} epochs{chance}",
             t.method.name(),
             data.records(),
@@ -196,8 +196,8 @@ impl Run {
             samples as f64 / records_of_epoch(data).max(1) as f64,
         ))?;
         if self.resume.is_some() {
-            report.say(&format!(
-                "continues after step {} at record {} of epoch {}",
+            report.log(&format!(
+                "resumes after step {} at record {} of epoch {}",
                 state.step, state.position.index, state.position.epoch
             ))?;
         }
@@ -208,8 +208,8 @@ impl Run {
     /// the seconds of the second step, the number of records and the total number of steps.
     ///
     /// # Errors
-    /// As [`go`](Self::go).
-    pub fn dry(&self) -> anyhow::Result<(StepReport, f64, u64, u64)> {
+    /// As [`train`](Self::train).
+    pub fn dry_run(&self) -> anyhow::Result<(StepReport, f64, u64, u64)> {
         let data = Arc::clone(&self.source.data);
         let architecture = self.architecture();
         let tokenizer = Arc::new(Tokenizer::from_merges(
@@ -227,33 +227,33 @@ impl Run {
         let total = self.total_steps(records_of_epoch(data.as_ref()));
         let records = data.records();
         let model = self.build(&architecture, &mut card)?;
-        let root = self.root(&tokenizer, &architecture);
+        let root = self.root_tokens(&tokenizer, &architecture);
         let spec = self.spec(&architecture);
         // Enough records for two batches, even if some of them cannot be used.
-        let most = Some(4 * spec.batch_size as u64);
-        let never = AtomicBool::new(false);
-        let pass = Pass {
+        let max_records = Some(4 * spec.batch_size as u64);
+        let stop = AtomicBool::new(false);
+        let pass = FeaturePass {
             spec: &spec,
-            most,
-            stop: &never,
+            max_records,
+            stop: &stop,
         };
         let features = self.features(&model.0, &card, &pass, &mut |_| Ok(()))?;
-        let mut task = self.task(model, optimizer(&self.config.optim)?, root, total);
-        let begun = Begun::new(self, data, spec, features);
-        let teacher = self.teacher(begun.rows.as_deref(), &mut |_| Ok(()))?;
-        let outliers = begun.outliers.clone();
+        let mut learner = self.learner(model, optimizer(&self.config.optim)?, root, total);
+        let training = TrainingData::new(self, data, spec, features);
+        let teacher = self.teacher(training.rows.as_deref(), &mut |_| Ok(()))?;
+        let outliers = training.outliers.clone();
         let taxonomy = &self.source.taxonomy;
         let texts = StepTexts::new(taxonomy, &tokenizer, &self.config, outliers, teacher)?;
         let mut stream =
-            BatchStream::start(begun.data, tokenizer, begun.spec, Position::default())?;
+            BatchStream::start(training.data, tokenizer, training.spec, Position::default())?;
         let (mut report, mut seconds) = (StepReport { values: Vec::new() }, 0.0);
         for step in 0..2 {
-            let mut batch = stream.next().context("the data ended")??;
+            let mut batch = stream.next().context("the data ended early")??;
             texts.apply(&mut batch, step)?;
             // The first step includes allocations and, on a GPU, the compilation of kernels.
-            let begun = Instant::now();
-            (task, report) = task.step(&batch, step, 0.0);
-            seconds = begun.elapsed().as_secs_f64();
+            let started = Instant::now();
+            (learner, report) = learner.step(&batch, step, 0.0);
+            seconds = started.elapsed().as_secs_f64();
         }
         Ok((report, seconds, records, total))
     }
@@ -263,17 +263,17 @@ impl Run {
 ///
 /// # Errors
 /// Bad usage when the run exists and is not to be resumed.
-pub fn folder(logs: &Path, name: &str, resumed: bool) -> anyhow::Result<PathBuf> {
-    let fits = !name.is_empty() && !name.contains(['/', '\\']) && !name.starts_with('.');
-    if !fits {
+pub fn folder(logs: &Path, name: &str, resume: bool) -> anyhow::Result<PathBuf> {
+    let is_plain = !name.is_empty() && !name.contains(['/', '\\']) && !name.starts_with('.');
+    if !is_plain {
         return Err(usage(format!(
             "--name: expected a plain folder name, found `{name}`"
         )));
     }
     let folder = logs.join(name);
-    if !resumed && folder.join("config.toml").exists() {
+    if !resume && folder.join("config.toml").exists() {
         return Err(usage(format!(
-            "{}: the run exists; continue it with --resume latest, or choose another --name",
+            "{}: the run already exists; continue it with --resume latest, or choose another --name",
             folder.display()
         )));
     }

@@ -35,25 +35,25 @@ pub fn taxonomy(config: &TrainConfig) -> anyhow::Result<Taxonomy> {
     }
 }
 
-/// Whether the records are texts only.
-fn is_text(config: &TrainConfig) -> bool {
+/// Returns whether the records are texts only.
+fn is_text_only(config: &TrainConfig) -> bool {
     let d = &config.dataset;
     d.kind == DatasetKind::Hierarcaps
         || d.kind == DatasetKind::Taxonomy && open::taxonomy_file(&d.data).is_some()
 }
 
 /// Rejects a method if this kind of data does not meet its needs.
-fn check(config: &TrainConfig, needs: Needs) -> anyhow::Result<()> {
-    let wanted = match needs {
+fn check_data(config: &TrainConfig, needs: Needs) -> anyhow::Result<()> {
+    let expected = match needs {
         Needs::Chains => return Ok(()),
-        Needs::Captions => "pictures with captions",
-        Needs::Boxes => "pictures with captions and boxes",
-        Needs::Parts => "pictures with boxes",
+        Needs::Captions => "images with captions",
+        Needs::Boxes => "images with captions and boxes",
+        Needs::Parts => "images with boxes",
     };
-    if is_text(config) {
+    if is_text_only(config) {
         return Err(usage(format!(
-            "--method {} needs {wanted}, the data holds texts alone; methods for chains of texts \
-             are re, ec and rcme",
+            "--method {} needs {expected}, but the data contains only texts; the methods for \
+             chains of texts are re, ec and rcme",
             config.train.method.name()
         )));
     }
@@ -70,23 +70,23 @@ impl Source {
         let d = &config.dataset;
         let method = config.train.method.build(&config.loss);
         let needs = config.train.method.needs(&config.loss);
-        check(config, needs)?;
+        check_data(config, needs)?;
         let taxonomy = taxonomy(config)?;
-        let chained = needs == Needs::Chains && d.kind != DatasetKind::Hierarcaps;
-        let lineages = if chained {
+        let needs_lineages = needs == Needs::Chains && d.kind != DatasetKind::Hierarcaps;
+        let lineages = if needs_lineages {
             let (tiers, text) = (d.tiers, d.rank_text);
             let lineages = Lineages::new(taxonomy.clone(), tiers, text, method.negatives())?;
             Some(Arc::new(lineages))
         } else {
             None
         };
-        let one = |paths: &[PathBuf]| dataset(config, paths, lineages.as_deref());
+        let open_dataset = |paths: &[PathBuf]| dataset(config, paths, lineages.as_deref());
         let data = if d.weights.is_empty() {
-            one(&d.data)?
+            open_dataset(&d.data)?
         } else {
-            let each = d.data.iter().zip(&d.weights);
-            let sources =
-                each.map(|(path, weight)| Ok((one(std::slice::from_ref(path))?, *weight)));
+            let weighted = d.data.iter().zip(&d.weights);
+            let sources = weighted
+                .map(|(path, weight)| Ok((open_dataset(std::slice::from_ref(path))?, *weight)));
             Arc::new(Mixture::new(sources.collect::<anyhow::Result<_>>()?))
         };
         Ok(Self {

@@ -26,35 +26,35 @@ impl Run {
         let method = self.method();
         let init = self.config.model.init.as_ref();
         let frozen = if method.needs_frozen_text() {
-            Some(self.start(architecture, init, &self.device)?.0.text)
+            Some(self.load_or_init(architecture, init, &self.device)?.0.text)
         } else {
             None
         };
         let from = self.resume.as_ref().or(init);
-        let (model, started) = self.start(architecture, from, &device)?;
-        if let Some(started) = started {
+        let (model, loaded_card) = self.load_or_init(architecture, from, &device)?;
+        if let Some(loaded_card) = loaded_card {
             if self.resume.is_some() {
-                card.step = started.step;
+                card.step = loaded_card.step;
             }
-            // Its preprocessing and terms still apply; a root measured earlier does not.
-            let origin = started.origin;
+            // Its preprocessing and licence still apply; its measured root does not.
+            let origin = loaded_card.origin;
             card.origin = origin.map(|origin| Origin {
                 root: None,
                 ..origin
             });
         }
         let mut model = with_stable_ids(model);
-        let trains = self.trains();
-        if !trains.image {
+        let trainable = self.trainable();
+        if !trainable.image {
             model.image.visual = model.image.visual.no_grad();
         }
-        if !trains.projection {
+        if !trainable.projection {
             model.image.visual_proj = model.image.visual_proj.no_grad();
         }
-        if !trains.text {
+        if !trainable.text {
             model.text = model.text.no_grad();
         }
-        if !trains.scale {
+        if !trainable.scale {
             model.logit_scale = model.logit_scale.no_grad();
         }
         Ok((model, frozen))
@@ -65,9 +65,9 @@ impl Run {
     /// gradients would be wrong.
     fn check_norms(&self, architecture: &DualConfig) -> anyhow::Result<()> {
         let inverted = architecture.vision.inverted.as_ref();
-        let by_batch = inverted.is_some_and(|config| config.norms == Norms::Batch);
+        let batch_norms = inverted.is_some_and(|config| config.norms == Norms::Batch);
         let passes = self.config.train.accum_freq;
-        if by_batch && passes > 1 && self.trains().image {
+        if batch_norms && passes > 1 && self.trainable().image {
             return Err(usage(format!(
                 "train.accum_freq: expected 1 where batch norms use the statistics of the batch, \
                  found {passes}; import the encoder with --frozen-norms, or lock it with \
@@ -86,7 +86,7 @@ impl Run {
 
     /// Builds a model of this architecture with the weights of a file, or with random ones; also
     /// returns the file's card.
-    fn start(
+    fn load_or_init(
         &self,
         architecture: &DualConfig,
         from: Option<&PathBuf>,
@@ -97,21 +97,21 @@ impl Run {
         let Some(path) = from else {
             return Ok((model, None));
         };
-        let start = model_file::open(path, device)?;
-        if start.card.config == *architecture {
-            return Ok((start.encoder, Some(start.card)));
+        let loaded = model_file::open(path, device)?;
+        if loaded.card.config == *architecture {
+            return Ok((loaded.encoder, Some(loaded.card)));
         }
-        if start.card.config.clone().with_lift(architecture.lift) != *architecture {
+        if loaded.card.config.clone().with_lift(architecture.lift) != *architecture {
             return Err(usage(format!(
-                "{}: its architecture is {:?}, wanted {:?}",
+                "{}: expected the architecture {:?}, found {:?}",
                 path.display(),
-                start.card.config,
-                architecture
+                architecture,
+                loaded.card.config
             )));
         }
         // Another method: keeps the encoders and starts with a new embedding space.
-        model.image = start.encoder.image;
-        model.text = start.encoder.text;
-        Ok((model, Some(start.card)))
+        model.image = loaded.encoder.image;
+        model.text = loaded.encoder.text;
+        Ok((model, Some(loaded.card)))
     }
 }

@@ -1,4 +1,4 @@
-//! One training step: forward, backward, clip, update.
+//! One training step: forward pass, backward pass, gradient clipping, update.
 
 use burn::optim::ModuleOptimizer;
 use burn::tensor::{Device, Tensor};
@@ -9,13 +9,13 @@ use espalier_core::model::{DualEncoder, Lift, TextEncoder};
 use super::inputs::{ImageView, StepInputs};
 use super::method::{Method, StepContext};
 use super::optimise::clip_norm;
-use super::towers::{MicroBatching, Towers};
+use super::step_encoders::{MicroBatching, StepEncoders};
 use crate::config::Trainable;
 use crate::data::Batch;
 use crate::data::records::random::{Purpose, Random};
 
 /// The model, its optimiser and the settings of the training steps.
-pub struct Task {
+pub struct Learner {
     /// Model on an autodiff device.
     pub model: DualEncoder,
     /// Optimiser with its state.
@@ -38,9 +38,9 @@ pub struct Task {
     /// Number of patches of an image.
     pub patches: usize,
     /// Trained parts.
-    pub trains: Trainable,
+    pub trainable: Trainable,
     /// How a batch is split for the encoders.
-    pub pieces: MicroBatching,
+    pub micro_batching: MicroBatching,
     /// Steps over which the weight of the entailment term grows from 0; 0 for none.
     pub entail_ramp: u64,
     /// Seed for the choice of patches.
@@ -63,7 +63,7 @@ impl StepReport {
 
     /// Names of the values that are not finite.
     #[must_use]
-    pub fn broken(&self) -> Vec<&str> {
+    pub fn not_finite(&self) -> Vec<&str> {
         self.values
             .iter()
             .filter(|(_, v)| !v.is_finite())
@@ -72,20 +72,20 @@ impl StepReport {
     }
 }
 
-fn read(t: Tensor<1>) -> f64 {
-    f64::from(t.into_scalar::<f32>())
+fn scalar(tensor: Tensor<1>) -> f64 {
+    f64::from(tensor.into_scalar::<f32>())
 }
 
-impl Task {
+impl Learner {
     /// Patches that a step uses, ascending; `None` when it uses all.
-    fn patches_of(&self, step: u64) -> Option<Vec<i32>> {
-        let keep = ((self.patches as f64 * self.patch_keep).round() as usize).max(1);
-        if keep >= self.patches {
+    fn patches_at(&self, step: u64) -> Option<Vec<i32>> {
+        let count = ((self.patches as f64 * self.patch_keep).round() as usize).max(1);
+        if count >= self.patches {
             return None;
         }
         let mut all: Vec<i32> = (0..self.patches as i32).collect();
         Random::new(self.seed, Purpose::Patches, 0, step).shuffle(&mut all);
-        all.truncate(keep);
+        all.truncate(count);
         all.sort_unstable();
         Some(all)
     }
@@ -93,7 +93,7 @@ impl Task {
     /// Trains on one batch at learning rate `lr`.
     ///
     /// When a value is not finite, the model stays unchanged, so that the last good weights can be
-    /// saved; see [`StepReport::broken`].
+    /// saved; see [`StepReport::not_finite`].
     pub fn step(mut self, batch: &Batch, step: u64, lr: f64) -> (Self, StepReport) {
         self.model = self.model.clamped();
         let ramp = if step < self.entail_ramp {
@@ -101,21 +101,21 @@ impl Task {
         } else {
             1.0
         };
-        let towers = Towers::new(&self.model, self.trains, self.pieces);
-        let seen = ImageView {
-            patches: self.patches_of(step),
+        let encoders = StepEncoders::new(&self.model, self.trainable, self.micro_batching);
+        let view = ImageView {
+            patches: self.patches_at(step),
             halved: step < self.half_steps,
         };
-        let (total, mut values) = self.loss(batch, seen, &towers, ramp);
-        let grads = towers.gradient(total.backward());
+        let (total, mut values) = self.loss(batch, view, &encoders, ramp);
+        let grads = encoders.gradient(total.backward());
         let (grads, norm) = clip_norm(&self.model, grads, self.grad_clip_norm);
         values.push(("grad_norm".to_owned(), norm));
         let report = StepReport { values };
-        if report.broken().is_empty() {
+        if report.not_finite().is_empty() {
             self.model = self.optimizer.step(lr, self.model, grads);
-            self.model.image.visual = self.model.image.visual.absorbed();
+            self.model.image.visual = self.model.image.visual.with_merged_statistics();
         } else {
-            self.model.image.visual.forget();
+            self.model.image.visual.discard_statistics();
         }
         (self, report)
     }
@@ -125,12 +125,12 @@ impl Task {
     #[must_use]
     pub fn evaluate(&self, batch: &Batch) -> StepReport {
         // With several accumulation steps no graph is kept.
-        let pieces = MicroBatching {
-            passes: self.pieces.passes.max(2),
-            ..self.pieces
+        let micro_batching = MicroBatching {
+            passes: self.micro_batching.passes.max(2),
+            ..self.micro_batching
         };
-        let towers = Towers::new(&self.model, self.trains, pieces);
-        let (_, values) = self.loss(batch, ImageView::default(), &towers, 1.0);
+        let encoders = StepEncoders::new(&self.model, self.trainable, micro_batching);
+        let (_, values) = self.loss(batch, ImageView::default(), &encoders, 1.0);
         StepReport { values }
     }
 
@@ -138,28 +138,28 @@ impl Task {
     fn loss(
         &self,
         batch: &Batch,
-        seen: ImageView,
-        towers: &Towers<'_>,
+        view: ImageView,
+        encoders: &StepEncoders<'_>,
         entail_ramp: f64,
     ) -> (Tensor<1>, Vec<(String, f64)>) {
-        let inputs = StepInputs::new(batch, seen, &self.root, &self.device);
+        let inputs = StepInputs::new(batch, view, &self.root, &self.device);
         let loss = self.method.loss(&StepContext {
             model: &self.model,
-            towers,
+            encoders,
             frozen: self.frozen.as_ref(),
             inputs: &inputs,
             entail_ramp,
         });
-        let mut values = vec![("loss".to_owned(), read(loss.total.clone().inner()))];
+        let mut values = vec![("loss".to_owned(), scalar(loss.total.clone().inner()))];
         let terms = loss.named.into_iter();
-        values.extend(terms.map(|(name, t)| (name.to_owned(), read(t))));
+        values.extend(terms.map(|(name, t)| (name.to_owned(), scalar(t))));
         (loss.total, values)
     }
 
     /// The learned scalars by name.
     pub fn scalars(&self) -> Vec<(&'static str, f64)> {
         // The mean over the factors of a product space.
-        let value = |s: &LogScalar| read(s.value().inner().mean());
+        let value = |s: &LogScalar| scalar(s.value().inner().mean());
         let mut out = vec![("logit_scale", value(&self.model.logit_scale))];
         let (curv, visual, textual) = match &self.model.lift {
             Lift::Sphere(_) => return out,

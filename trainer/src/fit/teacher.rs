@@ -5,13 +5,13 @@ use burn::tensor::{Device, Tensor};
 use espalier_core::math::normalize;
 use espalier_core::model::Classifier;
 
-use super::class_features::{ClassFeatures, Covariance, Drawing};
+use super::class_features::{ClassFeatures, Covariance, SamplingSettings};
 use super::neighbours::Neighbours;
 use super::plan::Run;
 use crate::classifier_file;
 use crate::data::Batch;
 use crate::data::batches::anchors::Anchors;
-use crate::data::batches::distill::{BY_TEACHER, Distill, Taught};
+use crate::data::batches::distill::{Distill, TEACHER_FRACTION, TeacherOutputs};
 use crate::data::batches::feature_rows::{FeatureRows, Features};
 use crate::data::records::random::{Purpose, Random};
 use crate::exit::usage;
@@ -34,14 +34,14 @@ pub(super) struct Teacher {
     seed: u64,
 }
 
-fn numbers(tensor: Tensor<2>) -> anyhow::Result<Vec<f32>> {
+fn to_vec(tensor: Tensor<2>) -> anyhow::Result<Vec<f32>> {
     let data = tensor.into_data().convert::<f32>().try_into_vec();
-    data.map_err(|e| anyhow::anyhow!("numbers cannot be read back from the device: {e:?}"))
+    data.map_err(|e| anyhow::anyhow!("values cannot be read back from the device: {e:?}"))
 }
 
 /// Largest probability of each row of logits, averaged over rows.
-fn sureness(logits: &[f32], classes: usize) -> f64 {
-    let sure = |row: &[f32]| {
+fn mean_confidence(logits: &[f32], classes: usize) -> f64 {
+    let confidence = |row: &[f32]| {
         let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         1.0 / row
             .iter()
@@ -50,7 +50,7 @@ fn sureness(logits: &[f32], classes: usize) -> f64 {
     };
     let rows = logits.chunks_exact(classes.max(1));
     let count = rows.len().max(1) as f64;
-    rows.map(sure).sum::<f64>() / count
+    rows.map(confidence).sum::<f64>() / count
 }
 
 impl Teacher {
@@ -58,37 +58,39 @@ impl Teacher {
         if features.count == 0 {
             return Ok(Vec::new());
         }
-        numbers(
+        to_vec(
             self.classifier
                 .forward(feature_tensor(features, &self.device)),
         )
     }
 
     /// Computes the logits of a batch and of the features sampled for its step.
-    pub(super) fn look(&self, batch: &Batch, step: u64) -> anyhow::Result<Taught> {
+    pub(super) fn outputs(&self, batch: &Batch, step: u64) -> anyhow::Result<TeacherOutputs> {
         let mut logits = Vec::new();
         for images in [Some(&batch.images), batch.box_images.as_ref()] {
             let Some(images) = images else { continue };
             let features = images.features();
-            let features = features.context("loss.distill: the batch has no kept features")?;
+            let features = features
+                .context("loss.distill: expected cached features in the batch, found none")?;
             logits.extend(self.logits(features)?);
         }
         let drawn = match &self.drawn {
             Some((gaussians, groups, count)) => {
-                let mut random = Random::new(self.seed, Purpose::Drawn, step, 0);
-                let classes = groups.draw(count * BY_TEACHER.0 / BY_TEACHER.1, &mut random);
+                let mut random = Random::new(self.seed, Purpose::SyntheticFeatures, step, 0);
+                let classes =
+                    groups.draw(count * TEACHER_FRACTION.0 / TEACHER_FRACTION.1, &mut random);
                 let drawn = gaussians.draw(*count, &classes, &mut random);
                 let features = Features {
                     count: *count,
                     width: self.classifier.d_feature(),
-                    values: numbers(drawn)?,
+                    values: to_vec(drawn)?,
                 };
                 let logits = self.logits(&features)?;
                 Some((features, logits))
             }
             None => None,
         };
-        Ok(Taught { logits, drawn })
+        Ok(TeacherOutputs { logits, drawn })
     }
 
     /// Target directions for the texts of nodes, where the loss uses them.
@@ -97,49 +99,50 @@ impl Teacher {
     }
 
     /// Prepares to sample features of the classes of labels.
-    fn with_draws(
+    fn with_sampled_features(
         mut self,
         rows: &FeatureRows,
         views: usize,
-        how: Drawing,
+        settings: SamplingSettings,
         (labelled, count): (Vec<usize>, usize),
-        say: &mut dyn FnMut(&str) -> anyhow::Result<()>,
+        log: &mut dyn FnMut(&str) -> anyhow::Result<()>,
     ) -> anyhow::Result<Self> {
-        let first: Vec<u32> = (0..rows.count() as u32).step_by(views).collect();
+        let first_views: Vec<u32> = (0..rows.count() as u32).step_by(views).collect();
         let classes = self.classifier.classes();
-        let (mut values, mut truths, mut sure) = (Vec::new(), Vec::new(), 0.0);
-        for block in first.chunks(BLOCK) {
+        let (mut values, mut predicted, mut photo_confidence) = (Vec::new(), Vec::new(), 0.0);
+        for block in first_views.chunks(BLOCK) {
             let features = rows.gather(block);
             let logits = self.logits(&features)?;
-            let best = |row: &[f32]| {
+            let most_likely = |row: &[f32]| {
                 let all = row.iter().enumerate();
                 all.max_by(|a, b| a.1.total_cmp(b.1))
                     .map_or(0, |(at, _)| at)
             };
-            truths.extend(logits.chunks_exact(classes).map(best));
-            sure += sureness(&logits, classes) * block.len() as f64 / first.len() as f64;
+            predicted.extend(logits.chunks_exact(classes).map(most_likely));
+            photo_confidence +=
+                mean_confidence(&logits, classes) * block.len() as f64 / first_views.len() as f64;
             values.extend(features.values);
         }
         let width = rows.width();
-        let covariance = Covariance::estimate(&values, width, &truths, classes, &self.device)?;
+        let covariance = Covariance::estimate(&values, width, &predicted, classes, &self.device)?;
         drop(values);
         let kind = if covariance.within {
-            "within the classes that the classifier sees"
+            "within the classes that the classifier predicts"
         } else {
-            "around their mean: too few for one within classes"
+            "around their mean (too few for a covariance within classes)"
         };
         let weight = self.classifier.linear.weight.val().transpose();
         let groups = Neighbours::new(weight.clone(), &labelled)?;
-        let gaussians = ClassFeatures::new(covariance, weight, how, &self.device)?;
-        let mut random = Random::new(self.seed, Purpose::Drawn, 0, 1);
+        let gaussians = ClassFeatures::new(covariance, weight, settings, &self.device)?;
+        let mut random = Random::new(self.seed, Purpose::SyntheticFeatures, 0, 1);
         let probe = gaussians.draw(PROBE, &labelled, &mut random);
-        let drawn = sureness(&numbers(self.classifier.forward(probe))?, classes);
-        say(&format!(
-            "draws {count} features a step of {} classes, with the covariance of {} kept features \
-             {kind}; mean of the classifier's largest probability: {drawn:.2} on draws, {sure:.2} on \
-             photos and crops",
+        let sample_confidence = mean_confidence(&to_vec(self.classifier.forward(probe))?, classes);
+        log(&format!(
+            "samples {count} features per step from {} classes, with the covariance of {} cached \
+             features {kind}; mean of the classifier's largest probability: {sample_confidence:.2} \
+             on sampled features, {photo_confidence:.2} on photos and crops",
             labelled.len(),
-            truths.len()
+            predicted.len()
         ))?;
         self.drawn = Some((gaussians, groups, count));
         Ok(self)
@@ -148,7 +151,7 @@ impl Teacher {
 
 impl Run {
     /// Computes the target directions for the texts of nodes. These are the centred rows of the
-    /// classifier, projected as features are by the checkpoint that the run began with, and their
+    /// classifier, projected as features are by the checkpoint that the run starts from, and their
     /// means. The projection may be trained; the directions stay fixed.
     fn anchors(&self, classifier: &Classifier) -> anyhow::Result<Anchors> {
         let init = self.config.model.init.as_ref();
@@ -162,36 +165,37 @@ impl Run {
         let projected = normalize(rows.matmul(projection.weight.val()));
         let width = projected.dims()[1];
         let (taxonomy, classes) = (&self.source.taxonomy, &classifier.labels);
-        Ok(Anchors::new(taxonomy, classes, &numbers(projected)?, width))
+        Ok(Anchors::new(taxonomy, classes, &to_vec(projected)?, width))
     }
 
     /// Reads the classifier of the checkpoint that the run starts from, where the loss distils it,
-    /// and maps its classes to the labels. `rows` are the kept features of the training data.
+    /// and maps its classes to the labels. `rows` are the cached features of the training data.
     pub(super) fn teacher(
         &self,
         rows: Option<&FeatureRows>,
-        say: &mut dyn FnMut(&str) -> anyhow::Result<()>,
+        log: &mut dyn FnMut(&str) -> anyhow::Result<()>,
     ) -> anyhow::Result<Option<(Teacher, Distill)>> {
         let (l, d) = (&self.config.loss, &self.config.dataset);
         if l.distill == 0.0 {
             return Ok(None);
         }
-        let from = self.resume.as_ref().or(self.config.model.init.as_ref());
-        let from = from.ok_or_else(|| {
+        let checkpoint = self.resume.as_ref().or(self.config.model.init.as_ref());
+        let checkpoint = checkpoint.ok_or_else(|| {
             usage(
                 "loss.distill: expected --init with a checkpoint that has a classifier, found none",
             )
         })?;
         let rows = rows.filter(|rows| rows.count() > 0).ok_or_else(|| {
-            usage("loss.distill: expected records with pictures, found none in --data")
+            usage("loss.distill: expected records with images in --data, found none")
         })?;
-        let classifier = classifier_file::read(from, &self.device)?;
-        let (temperature, most) = (l.distill_temperature, l.distill_labels);
+        let classifier = classifier_file::read(checkpoint, &self.device)?;
+        let (temperature, max_labels) = (l.distill_temperature, l.distill_labels);
         let taxonomy = &self.source.taxonomy;
-        let (distill, said) = Distill::new(taxonomy, &classifier.labels, temperature, most)
-            .map_err(|e| usage(format!("loss.distill: {e}")))?;
-        if let Some(said) = said {
-            say(&said)?;
+        let (distill, message) =
+            Distill::new(taxonomy, &classifier.labels, temperature, max_labels)
+                .map_err(|e| usage(format!("loss.distill: {e}")))?;
+        if let Some(message) = message {
+            log(&message)?;
         }
         let labelled = (0..classifier.classes())
             .filter(|at| {
@@ -212,13 +216,19 @@ impl Run {
         if d.synthetic_features == 0 {
             return Ok(Some((teacher, distill)));
         }
-        let how = Drawing {
+        let settings = SamplingSettings {
             shrinkage: d.synthetic_shrinkage,
             spread: d.synthetic_spread,
             noise: d.synthetic_noise,
         };
-        let draws = (labelled, d.synthetic_features);
-        let teacher = teacher.with_draws(rows, d.feature_views as usize, how, draws, say)?;
+        let sampling = (labelled, d.synthetic_features);
+        let teacher = teacher.with_sampled_features(
+            rows,
+            d.feature_views as usize,
+            settings,
+            sampling,
+            log,
+        )?;
         Ok(Some((teacher, distill)))
     }
 }

@@ -1,9 +1,9 @@
 //! Scalars of a run in TensorBoard's event files.
 //!
-//! The crates that write these files depend on protobuf and on an old image library; four messages
-//! with seven fields are less code. Format: records of length, masked CRC-32C of the length,
-//! payload, masked
-//! CRC-32C of the payload (`tensorflow/core/lib/io/record_writer`), each payload an `Event`
+//! The crates that write these files depend on protobuf and on an old image library; the four
+//! messages with seven fields are less code. Format: records of length, masked CRC-32C of the
+//! length, payload, masked CRC-32C of the payload (`tensorflow/core/lib/io/record_writer`), each
+//! payload an `Event`
 //! (`tensorflow/core/util/event.proto`).
 
 use std::fs::{self, File};
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_a_row_of_whole_records() {
+    fn a_file_consists_of_complete_records() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("tensorboard");
         let mut file = EventFile::create(&folder, 200).unwrap();

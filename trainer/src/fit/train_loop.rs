@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use super::checkpoint::{self, Content, State};
 use super::plan::{FitOutcome, Run};
 use super::report::{Line, Reporter, clock};
-use super::step::{StepReport, Task};
+use super::step::{Learner, StepReport};
 use super::texts::StepTexts;
 use super::validate::Validation;
 use crate::data::{Batch, BatchStream};
@@ -19,7 +19,7 @@ use crate::model_file::ModelCard;
 /// A run in progress.
 pub(super) struct TrainLoop<'a> {
     pub(super) run: &'a Run,
-    pub(super) task: Task,
+    pub(super) learner: Learner,
     pub(super) state: State,
     pub(super) card: ModelCard,
     /// Content of the classifier file that is copied into every checkpoint, if there is one.
@@ -40,77 +40,78 @@ pub(super) struct TrainLoop<'a> {
 
 impl TrainLoop<'_> {
     /// Trains to the last step, or until `stop` is set.
-    pub(super) fn go(mut self, stop: &AtomicBool) -> anyhow::Result<FitOutcome> {
+    pub(super) fn run(mut self, stop: &AtomicBool) -> anyhow::Result<FitOutcome> {
         let optim = &self.run.config.optim;
-        let save_every = self.run.save_every(self.total);
-        let begun = Instant::now();
+        let save_interval = self.run.save_interval(self.total);
+        let started = Instant::now();
         let mut last = None;
         while self.state.step < self.total && !stop.load(Ordering::Relaxed) {
-            let mut batch = self.stream.next().context("the data ended")??;
+            let mut batch = self.stream.next().context("the data ended early")??;
             self.texts.apply(&mut batch, self.state.step)?;
             let schedule = optim.schedule;
             let lr = optim.lr * schedule.multiplier(self.state.step, optim.warmup, self.total);
-            let (task, found) = self.task.step(&batch, self.state.step, lr);
-            self.task = task;
-            self.refuse_broken(&found, &batch)?;
+            let (learner, outcome) = self.learner.step(&batch, self.state.step, lr);
+            self.learner = learner;
+            self.check_finite(&outcome, &batch)?;
             self.state.step += 1;
             self.state.samples += batch.keys.len() as u64;
             self.state.position = batch.position_after;
             self.skipped += batch.skipped.broken();
-            let saves = self.state.step.is_multiple_of(save_every) || self.state.step == self.total;
-            let measured = self.measured(saves);
-            let words = measured.as_ref().map_or(&[][..], Vec::as_slice);
-            self.tell(&found, words, lr, saves)?;
-            last = Some(found);
-            if saves {
+            let due =
+                self.state.step.is_multiple_of(save_interval) || self.state.step == self.total;
+            let measured = self.validation_values(due);
+            let validation_values = measured.as_ref().map_or(&[][..], Vec::as_slice);
+            self.report_step(&outcome, validation_values, lr, due)?;
+            last = Some(outcome);
+            if due {
                 self.save()?;
             }
             // Returns a validation error only after the checkpoint is saved.
             measured?;
         }
-        self.finish(last, begun)
+        self.finish(last, started)
     }
 
     /// Measures the validation data if a checkpoint is due; otherwise returns no values.
-    fn measured(&self, due: bool) -> anyhow::Result<Vec<(String, f64)>> {
+    fn validation_values(&self, due: bool) -> anyhow::Result<Vec<(String, f64)>> {
         match &self.validation {
-            Some(validation) if due => validation.measure(&self.task),
+            Some(validation) if due => validation.measure(&self.learner),
             _ => Ok(Vec::new()),
         }
     }
 
     /// Stops the run at a value that is not finite; the step has not changed the model.
-    fn refuse_broken(&self, found: &StepReport, batch: &Batch) -> anyhow::Result<()> {
-        if found.broken().is_empty() {
+    fn check_finite(&self, outcome: &StepReport, batch: &Batch) -> anyhow::Result<()> {
+        if outcome.not_finite().is_empty() {
             return Ok(());
         }
-        let kept = self.saved.as_ref();
+        let checkpoint = self.saved.as_ref();
         bail!(
-            "step {}: {} not finite; samples {}; last good checkpoint: {}. Lower optim.lr, or \
+            "step {}: {} not finite; samples {}; last good checkpoint: {}; lower optim.lr or \
              lengthen optim.warmup",
             self.state.step + 1,
-            found.broken().join(", "),
+            outcome.not_finite().join(", "),
             batch.keys.join(", "),
-            kept.map_or_else(|| "none".into(), |p| p.display().to_string()),
+            checkpoint.map_or_else(|| "none".into(), |p| p.display().to_string()),
         )
     }
 
-    fn tell(
+    fn report_step(
         &mut self,
-        found: &StepReport,
+        outcome: &StepReport,
         measured: &[(String, f64)],
         lr: f64,
-        saves: bool,
+        due: bool,
     ) -> anyhow::Result<()> {
         let state = &self.state;
         let every = self.run.config.train.log_frequency;
         let write = state.step.is_multiple_of(every)
             || state.step == 1
             || state.step == self.total
-            || saves && !measured.is_empty();
-        let mut values = found.values.clone();
+            || due && !measured.is_empty();
+        let mut values = outcome.values.clone();
         if write {
-            let scalars = self.task.scalars().into_iter();
+            let scalars = self.learner.scalars().into_iter();
             values.extend(scalars.map(|(n, v)| (n.to_owned(), v)));
             values.extend_from_slice(measured);
         }
@@ -125,10 +126,10 @@ impl TrainLoop<'_> {
         };
         self.report.step(&line, write)?;
         if !measured.is_empty() {
-            let words = measured.iter().map(|(name, v)| format!("  {name} {v:.3}"));
-            let words: String = words.collect();
+            let values = measured.iter().map(|(name, v)| format!("  {name} {v:.3}"));
+            let values: String = values.collect();
             self.report
-                .say(&format!("step {}/{}{words}", state.step, self.total))?;
+                .log(&format!("step {}/{}{values}", state.step, self.total))?;
         }
         Ok(())
     }
@@ -138,11 +139,11 @@ impl TrainLoop<'_> {
         let path = checkpoint::save(
             &self.run.folder,
             Content {
-                model: &self.task.model,
+                model: &self.learner.model,
                 card: &self.card,
                 classifier: self.classifier.as_deref(),
             },
-            &self.task.optimizer,
+            &self.learner.optimizer,
             &self.state,
             self.run.config.train.keep,
         )?;
@@ -150,19 +151,19 @@ impl TrainLoop<'_> {
         Ok(path)
     }
 
-    fn finish(mut self, last: Option<StepReport>, begun: Instant) -> anyhow::Result<FitOutcome> {
+    fn finish(mut self, last: Option<StepReport>, started: Instant) -> anyhow::Result<FitOutcome> {
         let interrupted = self.state.step < self.total;
         let checkpoint = match &self.saved {
             Some(path) if !interrupted => path.clone(),
             _ => self.save()?,
         };
-        let seconds = begun.elapsed().as_secs_f64();
+        let seconds = started.elapsed().as_secs_f64();
         let rate = (self.state.step - self.first) as f64 / seconds.max(1e-3);
         let peak = memory::peak()
             .map(|bytes| format!(", peak memory {:.0} MiB", bytes as f64 / memory::MIB))
             .unwrap_or_default();
-        self.report.say(&format!(
-            "{} after step {} of {}, {} in this process ({rate:.1} steps a second){peak}; \
+        self.report.log(&format!(
+            "{} after step {} of {}, {} in this process ({rate:.1} steps per second){peak}; \
              checkpoint: {}",
             if interrupted { "interrupted" } else { "done" },
             self.state.step,

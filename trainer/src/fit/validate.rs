@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use espalier_core::input::Tokenizer;
 
-use super::step::Task;
+use super::step::Learner;
 use crate::data::records::order::records_of_epoch;
 use crate::data::{BatchSpec, BatchStream, Dataset, Position};
 
@@ -26,9 +26,9 @@ impl Validation {
         spec: BatchSpec,
         batches: u64,
     ) -> Self {
-        let whole = records_of_epoch(&*data) / spec.batch_size as u64;
+        let full_batches = records_of_epoch(&*data) / spec.batch_size as u64;
         Self {
-            batches: batches.min(whole).max(1),
+            batches: batches.min(full_batches).max(1),
             data,
             tokenizer,
             spec: BatchSpec {
@@ -41,25 +41,25 @@ impl Validation {
         }
     }
 
-    /// Computes the loss and its terms, means over the batches, named `val_loss` and so on.
+    /// Computes the means of the loss and its terms over the batches, named `val_loss` and so on.
     ///
     /// # Errors
-    /// As [`BatchStream::start`]; when the data is invalid.
-    pub(super) fn measure(&self, task: &Task) -> anyhow::Result<Vec<(String, f64)>> {
+    /// As [`BatchStream::start`]; if the data is invalid.
+    pub(super) fn measure(&self, learner: &Learner) -> anyhow::Result<Vec<(String, f64)>> {
         let (data, tokenizer) = (Arc::clone(&self.data), Arc::clone(&self.tokenizer));
         let stream = BatchStream::start(data, tokenizer, self.spec.clone(), Position::default());
         let mut stream = stream.context("--val-data")?;
         let mut sums: Vec<(String, f64)> = Vec::new();
         for _ in 0..self.batches {
-            let batch = stream.next().context("--val-data ended")??;
-            let found = task.evaluate(&batch).values;
+            let batch = stream.next().context("--val-data ended early")??;
+            let values = learner.evaluate(&batch).values;
             if sums.is_empty() {
-                sums = found
+                sums = values
                     .into_iter()
                     .map(|(n, v)| (format!("val_{n}"), v))
                     .collect();
             } else {
-                let pairs = sums.iter_mut().zip(found);
+                let pairs = sums.iter_mut().zip(values);
                 pairs.for_each(|((_, sum), (_, value))| *sum += value);
             }
         }

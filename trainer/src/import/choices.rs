@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::stated_config::Maybe;
+use super::stated_config::MaybeStated;
 use crate::exit::usage;
 use crate::layout::Layout;
 
@@ -22,28 +22,28 @@ pub struct Choice {
 #[derive(Default)]
 pub(super) struct Choices {
     /// Choices with a value.
-    pub(super) taken: Vec<Choice>,
+    pub(super) made: Vec<Choice>,
     /// Descriptions of the missing choices.
-    pub(super) asked: Vec<String>,
+    pub(super) missing: Vec<String>,
 }
 
 impl Choices {
-    /// Takes the value of the flag, else the stated one, else the measured one; records a missing
+    /// Chooses the value of the flag, else the stated one, else the measured one; records a missing
     /// choice if there is none.
-    pub(super) fn take<T: Serialize>(
+    pub(super) fn choose<T: Serialize>(
         &mut self,
         what: &'static str,
-        (flag, given): (&str, Option<T>),
-        said: Maybe<T>,
+        (flag, value): (&str, Option<T>),
+        stated: MaybeStated<T>,
         measured: Option<T>,
     ) -> Option<T> {
-        let (value, by) = match (given, said, measured) {
+        let (value, by) = match (value, stated, measured) {
             (Some(value), None, _) => (value, flag.to_owned()),
-            (Some(value), Some(said), _) => (value, format!("{flag}, over {}", said.by)),
-            (None, Some(said), _) => (said.value, said.by),
+            (Some(value), Some(stated), _) => (value, format!("{flag}, over {}", stated.by)),
+            (None, Some(stated), _) => (stated.value, stated.by),
             (None, None, Some(value)) => (value, "shapes of tensors".to_owned()),
             (None, None, None) => {
-                self.asked.push(if flag.is_empty() {
+                self.missing.push(if flag.is_empty() {
                     format!("{what}: the tensor that determines it is missing or has another rank")
                 } else {
                     format!("{what}: set it with {flag}")
@@ -51,7 +51,7 @@ impl Choices {
                 return None;
             }
         };
-        self.taken.push(Choice {
+        self.made.push(Choice {
             what,
             value: serde_json::to_value(&value).unwrap_or_default(),
             by,
@@ -59,22 +59,22 @@ impl Choices {
         Some(value)
     }
 
-    /// Takes a size, which has no flag.
+    /// Chooses a size, which has no flag.
     pub(super) fn size(
         &mut self,
         what: &'static str,
-        said: Maybe<usize>,
-        shown: Option<usize>,
+        stated: MaybeStated<usize>,
+        measured: Option<usize>,
     ) -> usize {
-        self.take(what, ("", None), said, shown).unwrap_or(0)
+        self.choose(what, ("", None), stated, measured).unwrap_or(0)
     }
 }
 
 /// Bad usage that lists the missing choices.
-pub(super) fn asked(layout: Layout, asked: &[String]) -> anyhow::Error {
+pub(super) fn missing_choices(layout: Layout, missing: &[String]) -> anyhow::Error {
     usage(format!(
-        "{} weights: neither the weights file nor a file beside it states\n  {}",
+        "{} weights: neither the weights file nor a file next to it states\n  {}",
         layout.title(),
-        asked.join("\n  ")
+        missing.join("\n  ")
     ))
 }

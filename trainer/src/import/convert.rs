@@ -29,7 +29,8 @@ pub struct Misshapen {
     /// Name in the file.
     pub tensor: String,
     /// Shape that the architecture needs.
-    pub wanted: Vec<usize>,
+    #[serde(rename = "wanted")]
+    pub expected: Vec<usize>,
     /// Shape in the file.
     pub found: Vec<usize>,
 }
@@ -54,23 +55,23 @@ pub struct Match {
 impl Match {
     /// Compares a file with the table of an architecture.
     #[must_use]
-    pub fn of(store: &Store, layout: Layout, lift: LiftKind, pieces: &[TensorMapping]) -> Self {
+    pub fn of(store: &Store, layout: Layout, lift: LiftKind, mappings: &[TensorMapping]) -> Self {
         let mut found = Self::default();
         let mut used = BTreeSet::new();
-        for piece in pieces {
+        for mapping in mappings {
             let mut fits = true;
-            for name in &piece.theirs {
+            for name in &mapping.theirs {
                 used.insert(name.as_str());
                 match store.shape(name) {
                     None => {
                         fits = false;
                         found.missing.push(name.clone());
                     }
-                    Some(shape) if !same_shape(shape, &piece.their_shape) => {
+                    Some(shape) if !same_shape(shape, &mapping.their_shape) => {
                         fits = false;
                         found.misshapen.push(Misshapen {
                             tensor: name.clone(),
-                            wanted: piece.their_shape.clone(),
+                            expected: mapping.their_shape.clone(),
                             found: shape.to_vec(),
                         });
                     }
@@ -79,16 +80,16 @@ impl Match {
             }
             if fits {
                 found.applied.push(Applied {
-                    tensor: piece.ours.clone(),
-                    from: piece.theirs.clone(),
+                    tensor: mapping.ours.clone(),
+                    from: mapping.theirs.clone(),
                 });
             }
         }
         for name in store.names().filter(|name| !used.contains(name)) {
-            let one = store.shape(name).is_some_and(|s| s.iter().all(|n| *n == 1));
-            let list = if layout.keeps(lift).contains(&name) && one {
+            let is_scalar = store.shape(name).is_some_and(|s| s.iter().all(|n| *n == 1));
+            let list = if layout.unused_scalars(lift).contains(&name) && is_scalar {
                 &mut found.kept
-            } else if layout.says_nothing(name) {
+            } else if layout.is_uninformative(name) {
                 &mut found.ignored
             } else {
                 &mut found.unused
@@ -100,17 +101,19 @@ impl Match {
 
     /// Returns whether every tensor fits and none is unused.
     #[must_use]
-    pub fn is_whole(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.missing.is_empty() && self.unused.is_empty() && self.misshapen.is_empty()
     }
 
     /// Describes what does not fit, as text for the user.
     #[must_use]
-    pub fn faults(&self) -> String {
-        let misshapen = self
-            .misshapen
-            .iter()
-            .map(|m| format!("{}: expected {:?}, found {:?}", m.tensor, m.wanted, m.found));
+    pub fn describe_problems(&self) -> String {
+        let misshapen = self.misshapen.iter().map(|m| {
+            format!(
+                "{}: expected {:?}, found {:?}",
+                m.tensor, m.expected, m.found
+            )
+        });
         let mut out = String::new();
         for (what, names) in [
             ("missing", self.missing.clone()),
@@ -134,20 +137,20 @@ impl Match {
 }
 
 /// Returns whether two shapes are equal; a single number may have rank 0 or 1.
-fn same_shape(found: &[usize], wanted: &[usize]) -> bool {
-    found == wanted || (wanted.is_empty() && found == [1])
+fn same_shape(found: &[usize], expected: &[usize]) -> bool {
+    found == expected || (expected.is_empty() && found == [1])
 }
 
 /// Reads the numbers of all tensors, converted to our layout.
 ///
 /// # Errors
 /// Bad usage naming the tensor that cannot be read.
-pub fn read(store: &mut Store, pieces: &[TensorMapping]) -> anyhow::Result<Tensors> {
+pub fn read(store: &mut Store, mappings: &[TensorMapping]) -> anyhow::Result<Tensors> {
     let mut out = Tensors::default();
-    for piece in pieces {
-        let parts: Result<Vec<_>, _> = piece.theirs.iter().map(|n| store.read(n)).collect();
-        let tensor = import_tensor(piece, parts?).map_err(usage)?;
-        out.tensors.insert(piece.ours.clone(), tensor);
+    for mapping in mappings {
+        let parts: Result<Vec<_>, _> = mapping.theirs.iter().map(|n| store.read(n)).collect();
+        let tensor = import_tensor(mapping, parts?).map_err(usage)?;
+        out.tensors.insert(mapping.ours.clone(), tensor);
     }
     Ok(out)
 }

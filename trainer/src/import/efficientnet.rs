@@ -33,8 +33,8 @@ const METHOD: &str = "untrained";
 
 /// Settings from the user in addition to the file.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
-    /// Labels of the classifier, in class order; without them it is left out.
+pub struct Settings {
+    /// Labels of the classifier, in class order; without them it is skipped.
     pub labels: Option<Vec<String>>,
     /// Seed of the parts that the file lacks.
     pub seed: u64,
@@ -57,8 +57,8 @@ pub struct Plan {
     pub choices: Vec<Choice>,
     /// How the tensors fit.
     pub matched: Match,
-    pieces: Vec<TensorMapping>,
-    wanted: Wanted,
+    mappings: Vec<TensorMapping>,
+    settings: Settings,
 }
 
 /// A checkpoint in memory.
@@ -71,7 +71,7 @@ pub struct Imported {
 
 /// Returns whether a file is of this family.
 #[must_use]
-pub fn is_one(store: &Store) -> bool {
+pub fn is_efficientnet(store: &Store) -> bool {
     Layout::of(store.names()) == Some(Layout::EfficientnetLite)
 }
 
@@ -79,8 +79,8 @@ pub fn is_one(store: &Store) -> bool {
 fn closest(store: &Store) -> (Preset, DualConfig) {
     let fitting = |preset: &Preset| {
         let config = preset.config();
-        let pieces = Layout::EfficientnetLite.pieces(&config);
-        let found = Match::of(store, Layout::EfficientnetLite, config.lift, &pieces);
+        let mappings = Layout::EfficientnetLite.mappings(&config);
+        let found = Match::of(store, Layout::EfficientnetLite, config.lift, &mappings);
         (
             found.missing.len() + found.misshapen.len(),
             found.unused.len(),
@@ -96,20 +96,20 @@ fn closest(store: &Store) -> (Preset, DualConfig) {
 /// # Errors
 /// Bad usage: a classifier whose number of classes differs from the number of labels, or a
 /// configuration that cannot be built. Tensors that do not fit are not an error yet, see
-/// [`Match::is_whole`].
-pub fn plan(files: &Files, store: &mut Store, wanted: Wanted) -> anyhow::Result<Plan> {
+/// [`Match::is_complete`].
+pub fn plan(files: &Files, store: &mut Store, settings: Settings) -> anyhow::Result<Plan> {
     let (preset, mut config) = closest(store);
-    if let (true, Some(inverted)) = (wanted.frozen_norms, &mut config.vision.inverted) {
+    if let (true, Some(inverted)) = (settings.frozen_norms, &mut config.vision.inverted) {
         inverted.norms = Norms::Frozen;
     }
-    config.d_embed = wanted.d_embed.unwrap_or(config.d_embed);
-    config.vision.image_size = wanted.image_size.unwrap_or(config.vision.image_size);
+    config.d_embed = settings.d_embed.unwrap_or(config.d_embed);
+    config.vision.image_size = settings.image_size.unwrap_or(config.vision.image_size);
     config.validate()?;
     let classes = store.shape(CLASSIFIER[0].0).map_or(0, |shape| shape[0]);
-    let mut pieces = Layout::EfficientnetLite.pieces(&config);
-    match &wanted.labels {
+    let mut mappings = Layout::EfficientnetLite.mappings(&config);
+    match &settings.labels {
         Some(labels) if labels.len() == classes => {
-            pieces.extend(classifier(&config, classes));
+            mappings.extend(classifier(&config, classes));
         }
         Some(labels) => {
             return Err(usage(format!(
@@ -120,22 +120,22 @@ pub fn plan(files: &Files, store: &mut Store, wanted: Wanted) -> anyhow::Result<
         }
         None => {}
     }
-    let mut matched = Match::of(store, Layout::EfficientnetLite, config.lift, &pieces);
-    if wanted.labels.is_none() {
+    let mut matched = Match::of(store, Layout::EfficientnetLite, config.lift, &mappings);
+    if settings.labels.is_none() {
         let is_classifier = |name: &String| CLASSIFIER.iter().any(|(theirs, _)| name == theirs);
         matched.unused.retain(|name| !is_classifier(name));
     }
-    let choices = choices(preset, &config, &wanted, classes);
-    let method = wanted.about.method.as_deref().unwrap_or(METHOD);
+    let choices = choices(preset, &config, &settings, classes);
+    let method = settings.about.method.as_deref().unwrap_or(METHOD);
     let card = ModelCard {
         method: method.to_owned(),
         step: 0,
         run: String::new(),
-        root_text: wanted.about.root_text.clone(),
+        root_text: settings.about.root_text.clone(),
         origin: Some(Origin {
             source: files.label.clone(),
             layout: Layout::EfficientnetLite,
-            licence: wanted.about.licence.clone(),
+            licence: settings.about.licence.clone(),
             preprocess: preprocess(&config),
             root: None,
             kept: BTreeMap::new(),
@@ -146,98 +146,93 @@ pub fn plan(files: &Files, store: &mut Store, wanted: Wanted) -> anyhow::Result<
         card,
         choices,
         matched,
-        pieces,
-        wanted,
+        mappings,
+        settings,
     })
 }
 
-fn choices(preset: Preset, config: &DualConfig, wanted: &Wanted, classes: usize) -> Vec<Choice> {
-    let by_seed = format!("the file has none; --seed {}", wanted.seed);
-    let random = |what| Choice {
+fn choices(
+    preset: Preset,
+    config: &DualConfig,
+    settings: &Settings,
+    classes: usize,
+) -> Vec<Choice> {
+    let choice = |what, value, by: &str| Choice {
         what,
-        value: json!("random, not trained"),
-        by: by_seed.clone(),
+        value,
+        by: by.into(),
     };
-    let (kept, by) = match wanted.labels {
+    let by_seed = format!("the file has none; --seed {}", settings.seed);
+    let random = |what| choice(what, json!("random, not trained"), &by_seed);
+    let (classifier, classifier_by) = match settings.labels {
         Some(_) => (format!("kept, {classes} classes"), "--labels"),
-        None => ("left out".to_owned(), "no --labels FILE"),
+        None => ("skipped".to_owned(), "no --labels FILE"),
     };
     let norms = config.vision.inverted.as_ref().map(|i| i.norms);
-    let of_norms = if wanted.frozen_norms {
+    let norms_by = if settings.frozen_norms {
         "--frozen-norms"
     } else {
         "no --frozen-norms"
     };
-    let of = |given: Option<usize>, flag: &'static str| given.map_or("the preset", |_| flag);
+    let flag_or_preset =
+        |value: Option<usize>, flag: &'static str| value.map_or("the preset", |_| flag);
     vec![
-        Choice {
-            what: "architecture",
-            value: json!(preset.name()),
-            by: "shapes of tensors".into(),
-        },
-        Choice {
-            what: "norms in training",
-            value: json!(norms),
-            by: of_norms.into(),
-        },
-        Choice {
-            what: "width of the embeddings",
-            value: json!(config.d_embed),
-            by: of(wanted.d_embed, "--d-embed").into(),
-        },
-        Choice {
-            what: "side of the picture",
-            value: json!(config.vision.image_size),
-            by: of(wanted.image_size, "--image-size").into(),
-        },
+        choice("architecture", json!(preset.name()), "shapes of tensors"),
+        choice("norms in training", json!(norms), norms_by),
+        choice(
+            "width of the embeddings",
+            json!(config.d_embed),
+            flag_or_preset(settings.d_embed, "--d-embed"),
+        ),
+        choice(
+            "side of the image",
+            json!(config.vision.image_size),
+            flag_or_preset(settings.image_size, "--image-size"),
+        ),
         random("text encoder"),
-        match wanted.labels {
-            Some(_) => Choice {
-                what: "projection of images",
-                value: json!("leading directions of the classifier"),
-                by: "--labels".into(),
-            },
+        match settings.labels {
+            Some(_) => choice(
+                "projection of images",
+                json!("leading directions of the classifier"),
+                "--labels",
+            ),
             None => random("projection of images"),
         },
         random("projection of texts and space"),
-        Choice {
-            what: "classifier",
-            value: json!(kept),
-            by: by.into(),
-        },
+        choice("classifier", json!(classifier), classifier_by),
     ]
 }
 
-/// Reads the tensors of a plan that fits, and samples those that the file lacks. With a classifier,
-/// the projection of images is initialised with the classifier's leading directions.
+/// Reads the tensors of a plan that fits, and initialises those that the file lacks at random. With
+/// a classifier, the projection of images is initialised with the classifier's leading directions.
 ///
 /// # Errors
 /// Bad usage: tensors that do not fit (all of them named), numbers that cannot be read or are not
 /// finite.
 pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Imported> {
-    if !plan.matched.is_whole() {
+    if !plan.matched.is_complete() {
         return Err(usage(format!(
             "the tensors do not fit the architecture; nothing was written{}",
-            plan.matched.faults()
+            plan.matched.describe_problems()
         )));
     }
-    let mut found = convert::read(store, &plan.pieces)?;
-    for piece in &plan.pieces {
-        let tensor = found.tensors.get(&piece.ours);
+    let mut found = convert::read(store, &plan.mappings)?;
+    for mapping in &plan.mappings {
+        let tensor = found.tensors.get(&mapping.ours);
         if tensor.is_some_and(|t| t.data.iter().any(|v| !v.is_finite())) {
             return Err(usage(format!(
                 "tensor `{}`: expected finite numbers, found NaN or infinity",
-                piece.theirs.join(", ")
+                mapping.theirs.join(", ")
             )));
         }
     }
     let [weight, bias] = CLASSIFIER.map(|(_, ours)| found.tensors.remove(ours));
     let classifier = weight
         .zip(bias)
-        .zip(plan.wanted.labels.clone())
+        .zip(plan.settings.labels.clone())
         .map(|((weight, bias), labels)| (weight, bias, labels));
-    let device = drawing_device()?;
-    device.seed(plan.wanted.seed);
+    let device = seeded_device()?;
+    device.seed(plan.settings.seed);
     let mut tensors = collect(&plan.card.config.init(&device))?;
     tensors.tensors.extend(found.tensors);
     if let Some((weight, ..)) = &classifier
@@ -253,6 +248,6 @@ pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Imported> {
 
 /// Returns the CPU device if the program supports it, so that a seed gives the same numbers on
 /// every machine; otherwise the default device.
-fn drawing_device() -> anyhow::Result<Device> {
+fn seeded_device() -> anyhow::Result<Device> {
     Backend::Flex.device().or_else(|_| Backend::Auto.device())
 }

@@ -6,7 +6,7 @@ use espalier_core::input::ResizeMode;
 use espalier_core::model::{Pool, Positions};
 use espalier_core::nn::Activation;
 
-use super::stated_config::{Maybe, Pixels, StatedConfig, Tower, stated};
+use super::stated_config::{EncoderConfig, MaybeStated, Pixels, StatedConfig, stated};
 use crate::layout::Measured;
 
 /// Widths and numbers of heads of the published image encoders; the small one has 12 heads, not 6
@@ -19,19 +19,19 @@ const TEXT_HEAD: usize = 64;
 #[must_use]
 pub fn meru(measured: &Measured) -> StatedConfig {
     let by = "the MERU family";
-    let tower = |heads: Option<usize>| Tower {
+    let encoder = |heads: Option<usize>| EncoderConfig {
         heads: heads.and_then(|n| stated(n, by)),
         activation: stated(Activation::Gelu, by),
         norm_eps: stated(1e-5, by),
-        ..Tower::default()
+        ..EncoderConfig::default()
     };
     let published = HEADS
         .iter()
         .find(|(w, _)| Some(*w) == measured.vision_width);
     let text = measured.text_width.filter(|w| w.is_multiple_of(TEXT_HEAD));
     StatedConfig {
-        vision: tower(published.map(|(_, heads)| *heads)),
-        text: tower(text.map(|w| w / TEXT_HEAD)),
+        vision: encoder(published.map(|(_, heads)| *heads)),
+        text: encoder(text.map(|w| w / TEXT_HEAD)),
         pool: stated(Pool::Class, by),
         positions: stated(Positions::Sincos, by),
         pre_norm: stated(false, by),
@@ -48,14 +48,14 @@ pub fn meru(measured: &Measured) -> StatedConfig {
 /// Returns the settings that all files in CLIP's layouts share, whatever their sidecar files state.
 #[must_use]
 pub fn clip(by: &str) -> StatedConfig {
-    let norm = |by: &str| -> Maybe<f64> { stated(1e-5, by) };
-    let tower = || Tower {
+    let norm = |by: &str| -> MaybeStated<f64> { stated(1e-5, by) };
+    let encoder = || EncoderConfig {
         norm_eps: norm(by),
-        ..Tower::default()
+        ..EncoderConfig::default()
     };
     StatedConfig {
-        vision: tower(),
-        text: tower(),
+        vision: encoder(),
+        text: encoder(),
         pool: stated(Pool::Class, by),
         positions: stated(Positions::Learned, by),
         patch_bias: stated(false, by),

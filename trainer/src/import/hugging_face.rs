@@ -7,7 +7,7 @@ use espalier_core::nn::Activation;
 use serde_json::{Map, Value};
 
 use super::family;
-use super::stated_config::{Maybe, StatedConfig, Tower, stated};
+use super::stated_config::{EncoderConfig, MaybeStated, StatedConfig, stated};
 use crate::exit::usage;
 
 const FILE: &str = "config.json";
@@ -52,7 +52,7 @@ impl Section {
         Self { name, values }
     }
 
-    fn found(&self, key: &str) -> Option<&Value> {
+    fn value(&self, key: &str) -> Option<&Value> {
         self.values.get(key).filter(|v| !v.is_null())
     }
 
@@ -60,41 +60,42 @@ impl Section {
         format!("{FILE}, {}{key}", self.name)
     }
 
-    fn wrong(&self, key: &str, wanted: &str) -> anyhow::Error {
-        let found = self.found(key).cloned().unwrap_or_default();
+    fn unexpected(&self, key: &str, expected: &str) -> anyhow::Error {
+        let found = self.value(key).cloned().unwrap_or_default();
         usage(format!(
-            "{}: expected {wanted}, found {found}",
+            "{}: expected {expected}, found {found}",
             self.by(key)
         ))
     }
 
-    fn number(&self, key: &str, default: usize) -> anyhow::Result<Maybe<usize>> {
-        match self.found(key) {
+    fn number(&self, key: &str, default: usize) -> anyhow::Result<MaybeStated<usize>> {
+        match self.value(key) {
             None => Ok(stated(default, by_default(key))),
             Some(value) => {
                 let number = value.as_u64().and_then(|n| usize::try_from(n).ok());
-                let number = number.ok_or_else(|| self.wrong(key, "a non-negative integer"))?;
+                let number =
+                    number.ok_or_else(|| self.unexpected(key, "a non-negative integer"))?;
                 Ok(stated(number, self.by(key)))
             }
         }
     }
 
-    fn tower(&self, d: &Defaults) -> anyhow::Result<Tower> {
-        let activation = match self.found("hidden_act").map(Value::as_str) {
+    fn encoder(&self, d: &Defaults) -> anyhow::Result<EncoderConfig> {
+        let activation = match self.value("hidden_act").map(Value::as_str) {
             None => stated(Activation::QuickGelu, by_default("hidden_act")),
             Some(Some("quick_gelu")) => stated(Activation::QuickGelu, self.by("hidden_act")),
             Some(Some("gelu")) => stated(Activation::Gelu, self.by("hidden_act")),
-            Some(_) => return Err(self.wrong("hidden_act", "gelu or quick_gelu")),
+            Some(_) => return Err(self.unexpected("hidden_act", "gelu or quick_gelu")),
         };
-        let norm_eps = match self.found("layer_norm_eps") {
+        let norm_eps = match self.value("layer_norm_eps") {
             None => stated(1e-5, by_default("layer_norm_eps")),
             Some(value) => {
                 let eps = value.as_f64();
-                let eps = eps.ok_or_else(|| self.wrong("layer_norm_eps", "a number"))?;
+                let eps = eps.ok_or_else(|| self.unexpected("layer_norm_eps", "a number"))?;
                 stated(eps, self.by("layer_norm_eps"))
             }
         };
-        Ok(Tower {
+        Ok(EncoderConfig {
             width: self.number("hidden_size", d.width)?,
             layers: self.number("num_hidden_layers", d.layers)?,
             heads: self.number("num_attention_heads", d.heads)?,
@@ -113,13 +114,13 @@ fn by_default(key: &str) -> String {
 /// of the largest id (notation 3.2).
 fn check_end(text: &Section, vocab: usize) -> anyhow::Result<()> {
     // Old files state 2 and mean the largest id.
-    let Some(end) = text.found("eos_token_id").and_then(Value::as_u64) else {
+    let Some(end) = text.value("eos_token_id").and_then(Value::as_u64) else {
         return Ok(());
     };
     if end == 2 || end + 1 == vocab as u64 {
         return Ok(());
     }
-    Err(text.wrong(
+    Err(text.unexpected(
         "eos_token_id",
         &format!("the largest id {}", vocab.saturating_sub(1)),
     ))
@@ -129,13 +130,13 @@ fn check_end(text: &Section, vocab: usize) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// Bad usage naming the key: not CLIP, or an unsupported value.
-pub fn said(config: &Value) -> anyhow::Result<StatedConfig> {
+pub fn read_config(config: &Value) -> anyhow::Result<StatedConfig> {
     let top = Section {
         name: "",
         values: config.as_object().cloned().unwrap_or_default(),
     };
     if config.get("model_type").and_then(Value::as_str) != Some("clip") {
-        return Err(top.wrong("model_type", "clip"));
+        return Err(top.unexpected("model_type", "clip"));
     }
     let mut vision = Section::of(config, "vision_config");
     let mut text = Section::of(config, "text_config");
@@ -147,13 +148,13 @@ pub fn said(config: &Value) -> anyhow::Result<StatedConfig> {
     }
     let channels = vision.number("num_channels", 3)?;
     if channels.is_some_and(|c| c.value != 3) {
-        return Err(vision.wrong("num_channels", "3"));
+        return Err(vision.unexpected("num_channels", "3"));
     }
     let vocab = text.number("vocab_size", 49_408)?;
     check_end(&text, vocab.as_ref().map_or(0, |v| v.value))?;
     Ok(StatedConfig {
-        vision: vision.tower(&VISION)?,
-        text: text.tower(&TEXT)?,
+        vision: vision.encoder(&VISION)?,
+        text: text.encoder(&TEXT)?,
         image_size: vision.number("image_size", 224)?,
         patch: vision.number("patch_size", 32)?,
         vocab,
@@ -171,32 +172,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_says_what_it_says_and_the_rest_is_told_to_be_default() {
+    fn stated_values_name_their_key_and_other_values_the_default() {
         let config = json!({
             "model_type": "clip", "projection_dim": 768,
             "vision_config": {"hidden_size": 1024, "num_attention_heads": 16, "patch_size": 14,
                 "layer_norm_eps": 1e-6},
             "text_config_dict": {"hidden_act": "gelu"},
         });
-        let said = said(&config).unwrap();
+        let settings = read_config(&config).unwrap();
         assert_eq!(
-            said.vision.heads,
+            settings.vision.heads,
             stated(16, "config.json, vision_config.num_attention_heads")
         );
-        assert_eq!(said.vision.norm_eps.unwrap().value, 1e-6);
-        assert_eq!(said.text.activation.unwrap().value, Activation::Gelu);
+        assert_eq!(settings.vision.norm_eps.unwrap().value, 1e-6);
+        assert_eq!(settings.text.activation.unwrap().value, Activation::Gelu);
         assert_eq!(
-            said.vision.activation,
+            settings.vision.activation,
             stated(
                 Activation::QuickGelu,
                 "default of model_type clip, hidden_act"
             )
         );
-        assert_eq!(said.embed.unwrap().value, 768);
+        assert_eq!(settings.embed.unwrap().value, 768);
     }
 
     #[test]
-    fn what_is_no_clip_is_refused_by_its_key() {
+    fn the_error_for_another_model_names_the_key() {
         let text = |t: Value| json!({"model_type": "clip", "text_config": t});
         for (config, key) in [
             (json!({"model_type": "align"}), "model_type"),
@@ -208,7 +209,7 @@ mod tests {
             (text(json!({"vocab_size": -1})), "text_config.vocab_size"),
             (text(json!({"eos_token_id": 7})), "text_config.eos_token_id"),
         ] {
-            let message = said(&config).unwrap_err().to_string();
+            let message = read_config(&config).unwrap_err().to_string();
             assert!(message.contains(key), "{message}");
         }
     }

@@ -58,7 +58,7 @@ mod tests {
     use super::parse;
 
     #[test]
-    fn classes_are_read_in_order_and_mistakes_are_named() {
+    fn classes_are_read_in_order_and_errors_name_the_line() {
         let labels = parse("index\tsynset\n0\tn02\n1\tn01\n").unwrap();
         assert_eq!(labels, ["n02", "n01"]);
         for (text, known) in [

@@ -28,8 +28,8 @@ pub struct LegacyFile {
     tensors: BTreeMap<String, TensorView>,
     /// Byte range of each storage in the file.
     storages: BTreeMap<String, Range<usize>>,
-    /// Keys of the other entries of a training checkpoint, beside the weights.
-    pub left_aside: Vec<String>,
+    /// Keys of the other entries of a training checkpoint, besides the weights.
+    pub other_entries: Vec<String>,
 }
 
 /// Reads consecutive pickles.
@@ -68,36 +68,36 @@ fn check_head(pickles: &mut Pickles<'_>) -> Result<(), String> {
 
 /// Returns the byte range of every storage. `sizes` gives, for each key, the bytes of one number
 /// and the count of numbers.
-fn places(
+fn storage_ranges(
     bytes: &[u8],
     mut at: usize,
     keys: &[String],
     sizes: &BTreeMap<String, (usize, usize)>,
 ) -> Result<BTreeMap<String, Range<usize>>, String> {
-    let mut found = BTreeMap::new();
+    let mut ranges = BTreeMap::new();
     for key in keys {
-        let (each, wanted) = *sizes
+        let (bytes_each, expected) = *sizes
             .get(key)
             .ok_or_else(|| format!("no tensor uses the storage `{key}`"))?;
         let head = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>());
         let count = head.map(|head| u64::from_le_bytes(*head));
-        if count != Some(wanted as u64) {
+        if count != Some(expected as u64) {
             return Err(format!(
-                "storage `{key}`: expected {wanted} numbers, found {count:?}; the file is \
+                "storage `{key}`: expected {expected} numbers, found {count:?}; the file is \
                  truncated or corrupt"
             ));
         }
         let start = at + 8;
-        let end = wanted
-            .checked_mul(each)
+        let end = expected
+            .checked_mul(bytes_each)
             .and_then(|length| start.checked_add(length))
             .filter(|end| *end <= bytes.len())
             .ok_or_else(|| format!("the storage `{key}` is truncated"))?;
-        found.insert(key.clone(), start..end);
+        ranges.insert(key.clone(), start..end);
         at = end;
     }
     match bytes.len() - at {
-        0 => Ok(found),
+        0 => Ok(ranges),
         more => Err(format!("found {more} bytes after the last storage")),
     }
 }
@@ -127,7 +127,7 @@ impl LegacyFile {
         };
         check_head(&mut pickles)?;
         let (arena, top) = pickles.next("its value")?;
-        let (dict, left_aside) = state_dict(&arena, top).ok_or("it contains no dictionary")?;
+        let (dict, other_entries) = state_dict(&arena, top).ok_or("it contains no dictionary")?;
         let mut tensors = BTreeMap::new();
         for (key, value) in arena.entries(dict).unwrap_or_default() {
             let name = arena
@@ -140,7 +140,7 @@ impl LegacyFile {
             };
             tensors.insert(name.to_owned(), view.clone());
         }
-        // All storages, including those of an optimiser beside the weights.
+        // All storages, including those of an optimiser next to the weights.
         let mut sizes = BTreeMap::new();
         for Storage { key, number, len } in arena.storages() {
             let size = (number.bytes(), *len);
@@ -158,12 +158,12 @@ impl LegacyFile {
             .map(|key| arena.text(*key).map(str::to_owned))
             .collect();
         let keys = keys.ok_or("a key of a storage is not a string")?;
-        let storages = places(&bytes, pickles.at, &keys, &sizes)?;
+        let storages = storage_ranges(&bytes, pickles.at, &keys, &sizes)?;
         Ok(Self {
             path: path.to_owned(),
             tensors,
             storages,
-            left_aside,
+            other_entries,
             bytes,
         })
     }
@@ -224,16 +224,16 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_an_error_at_every_length() {
-        let whole = file();
-        for length in 0..whole.len() {
-            let cut = whole[..length].to_vec();
+    fn a_truncated_file_is_an_error_at_every_length() {
+        let complete = file();
+        for length in 0..complete.len() {
+            let truncated = complete[..length].to_vec();
             assert!(
-                LegacyFile::open(Path::new("w.pth"), cut).is_err(),
+                LegacyFile::open(Path::new("w.pth"), truncated).is_err(),
                 "{length}"
             );
         }
-        let mut longer = whole;
+        let mut longer = complete;
         longer.push(0);
         let message = LegacyFile::open(Path::new("w.pth"), longer).err().unwrap();
         assert!(message.to_string().contains("1 bytes after"), "{message}");

@@ -5,7 +5,7 @@
 //! 2. [`store`] opens weights files as named tensors: safetensors, also in shards, and PyTorch
 //!    files ([`torch_file`], [`legacy_file`], both also inside a [`wheel`]), whose pickles are
 //!    parsed by [`pickle`] and never executed.
-//! 3. [`said`] holds the settings that are stated: by sidecar configurations (`beside`,
+//! 3. [`stated_config`] holds the settings that are stated: by sidecar configurations (`sidecars`,
 //!    [`hugging_face`], [`open_clip`]) or by the model family ([`family`]). [`resolve`] merges them
 //!    with the shapes and the user's [`flags`] and records the origin of each of the [`choices`].
 //!    An image encoder with a classifier takes a separate path, [`efficientnet`], with [`labels`]

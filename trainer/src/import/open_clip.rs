@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::family;
 use super::open_clip_keys::{FILE, Section, by_default};
 use super::preprocessing;
-use super::stated_config::{Maybe, StatedConfig, stated};
+use super::stated_config::{MaybeStated, StatedConfig, stated};
 
 /// Keys of `model_cfg` that are read, or that have no effect.
 const TOP_KEYS: [&str; 11] = [
@@ -56,14 +56,14 @@ const TEXT_KEYS: [&str; 9] = [
 ];
 
 /// Reads the pooling of the image encoder.
-fn pool(vision: &Section<'_>) -> anyhow::Result<Maybe<Pool>> {
+fn pool(vision: &Section<'_>) -> anyhow::Result<MaybeStated<Pool>> {
     let after = vision.is("final_ln_after_pool")?;
-    match vision.found("pool_type").map(Value::as_str) {
+    match vision.value("pool_type").map(Value::as_str) {
         None => Ok(stated(Pool::Class, by_default("pool_type"))),
         // The norm acts on each token separately, so for one token its position does not matter.
         Some(Some("tok")) => Ok(stated(Pool::Class, vision.by("pool_type"))),
         Some(Some("avg")) if !after => Ok(stated(Pool::PatchMean, vision.by("pool_type"))),
-        _ => Err(vision.wrong("pool_type", "`tok`, or `avg` without final_ln_after_pool")),
+        _ => Err(vision.unexpected("pool_type", "`tok`, or `avg` without final_ln_after_pool")),
     }
 }
 
@@ -94,18 +94,18 @@ impl<'a> Sections<'a> {
             checked.check()?;
         }
         if vision.values.is_none() || text.values.is_none() {
-            return Err(top.wrong("vision_cfg", "vision_cfg and text_cfg"));
+            return Err(top.unexpected("vision_cfg", "vision_cfg and text_cfg"));
         }
-        if text.found("pool_type").is_some_and(|v| v != "argmax") {
-            return Err(text.wrong("pool_type", "argmax"));
+        if text.value("pool_type").is_some_and(|v| v != "argmax") {
+            return Err(text.unexpected("pool_type", "argmax"));
         }
         Ok(Self { top, vision, text })
     }
 }
 
 /// Reads the non-linearity of both encoders.
-fn activation(top: &Section<'_>) -> anyhow::Result<Maybe<Activation>> {
-    Ok(match top.found("quick_gelu") {
+fn activation(top: &Section<'_>) -> anyhow::Result<MaybeStated<Activation>> {
+    Ok(match top.value("quick_gelu") {
         None => stated(Activation::Gelu, by_default("quick_gelu")),
         Some(_) => {
             let quick = top.is("quick_gelu")?;
@@ -116,20 +116,20 @@ fn activation(top: &Section<'_>) -> anyhow::Result<Maybe<Activation>> {
 }
 
 /// Reads the kind of the positional embedding of the image encoder.
-fn positions(vision: &Section<'_>) -> anyhow::Result<Maybe<Positions>> {
-    Ok(match vision.found("pos_embed_type").map(Value::as_str) {
+fn positions(vision: &Section<'_>) -> anyhow::Result<MaybeStated<Positions>> {
+    Ok(match vision.value("pos_embed_type").map(Value::as_str) {
         None => stated(Positions::Learned, by_default("pos_embed_type")),
         Some(Some("learnable")) => stated(Positions::Learned, vision.by("pos_embed_type")),
         Some(Some("sin_cos_2d")) => stated(Positions::Sincos, vision.by("pos_embed_type")),
-        Some(_) => return Err(vision.wrong("pos_embed_type", "learnable or sin_cos_2d")),
+        Some(_) => return Err(vision.unexpected("pos_embed_type", "learnable or sin_cos_2d")),
     })
 }
 
-/// Reads the settings of an `open_clip_config.json` or of a bare `model_cfg`.
+/// Reads the settings of an `open_clip_config.json` or of a `model_cfg` alone.
 ///
 /// # Errors
 /// Bad usage naming the key: a part that our encoders lack, or an unsupported value.
-pub fn said(config: &Value) -> anyhow::Result<StatedConfig> {
+pub fn read_config(config: &Value) -> anyhow::Result<StatedConfig> {
     let Sections { top, vision, text } = Sections::read(config)?;
     let quick = activation(&top)?;
     let head = vision.number("head_width", Some(64))?;
@@ -139,10 +139,10 @@ pub fn said(config: &Value) -> anyhow::Result<StatedConfig> {
     let pixels = config.get("preprocess_cfg").unwrap_or(&unset);
     let by = format!("{FILE}, preprocess_cfg");
     Ok(StatedConfig {
-        vision: vision.tower((768, Some(12)), quick.clone(), |width| {
+        vision: vision.encoder((768, Some(12)), quick.clone(), |width| {
             Ok(stated(width / head.0, head.1.clone()))
         })?,
-        text: text.tower((512, Some(12)), quick, |_| text.number("heads", Some(8)))?,
+        text: text.encoder((512, Some(12)), quick, |_| text.number("heads", Some(8)))?,
         image_size: vision.number("image_size", Some(224))?,
         patch: vision.number("patch_size", Some(16))?,
         vocab: text.number("vocab_size", Some(49_408))?,
@@ -163,24 +163,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_is_open_clips_default() {
-        let said = said(&json!({"model_cfg": {
+    fn missing_keys_have_open_clips_defaults() {
+        let settings = read_config(&json!({"model_cfg": {
             "embed_dim": 512, "vision_cfg": {"width": 1280, "head_width": 80, "layers": 32,
                 "mlp_ratio": 4.9231, "patch_size": 14},
             "text_cfg": {"width": 1024, "heads": 16, "layers": 24, "norm_kwargs": {"eps": 1e-6}},
         }}))
         .unwrap();
-        assert_eq!(said.vision.heads.unwrap().value, 16);
-        assert_eq!(said.vision.hidden.unwrap().value, 6301);
-        assert_eq!(said.text.norm_eps.unwrap().value, 1e-6);
+        assert_eq!(settings.vision.heads.unwrap().value, 16);
+        assert_eq!(settings.vision.hidden.unwrap().value, 6301);
+        assert_eq!(settings.text.norm_eps.unwrap().value, 1e-6);
         assert_eq!(
-            said.text.activation,
+            settings.text.activation,
             stated(Activation::Gelu, "default of open_clip, quick_gelu")
         );
     }
 
     #[test]
-    fn parts_that_our_towers_lack_are_refused_by_name() {
+    fn the_error_for_an_unsupported_part_names_its_key() {
         for (key, value) in [
             ("timm_model_name", json!("vit_base_patch16_224")),
             ("ls_init_value", json!(1e-5)),
@@ -190,10 +190,10 @@ mod tests {
             ("layers", json!([2, 2, 6, 2])),
         ] {
             let config = json!({"embed_dim": 8, "vision_cfg": {key: value}, "text_cfg": {}});
-            let message = said(&config).unwrap_err().to_string();
+            let message = read_config(&config).unwrap_err().to_string();
             assert!(message.contains(key), "{message}");
         }
-        assert!(said(&json!({"embed_dim": 8})).is_err());
-        assert!(said(&json!([1])).is_err());
+        assert!(read_config(&json!({"embed_dim": 8})).is_err());
+        assert!(read_config(&json!([1])).is_err());
     }
 }

@@ -4,7 +4,7 @@
 use espalier_core::nn::Activation;
 use serde_json::{Map, Value, json};
 
-use super::stated_config::{Maybe, Tower, stated};
+use super::stated_config::{EncoderConfig, MaybeStated, stated};
 use crate::exit::usage;
 
 /// Name of the file.
@@ -56,7 +56,7 @@ pub(super) struct Section<'a> {
 }
 
 impl Section<'_> {
-    pub(super) fn found(&self, key: &str) -> Option<&Value> {
+    pub(super) fn value(&self, key: &str) -> Option<&Value> {
         self.values?.get(key).filter(|v| !v.is_null())
     }
 
@@ -64,10 +64,10 @@ impl Section<'_> {
         format!("{FILE}, {}{key}", self.name)
     }
 
-    pub(super) fn wrong(&self, key: &str, wanted: &str) -> anyhow::Error {
-        let found = self.found(key).cloned().unwrap_or_default();
+    pub(super) fn unexpected(&self, key: &str, expected: &str) -> anyhow::Error {
+        let found = self.value(key).cloned().unwrap_or_default();
         usage(format!(
-            "{}: expected {wanted}, found {found}",
+            "{}: expected {expected}, found {found}",
             self.by(key)
         ))
     }
@@ -80,67 +80,73 @@ impl Section<'_> {
             }
             match switched_off(key) {
                 Some(off) if value.is_null() || *value == off => {}
-                Some(off) => return Err(self.wrong(key, &off.to_string())),
+                Some(off) => return Err(self.unexpected(key, &off.to_string())),
                 None => {
                     let hint = "no such key, because its meaning is not known";
-                    return Err(self.wrong(key, hint));
+                    return Err(self.unexpected(key, hint));
                 }
             }
         }
         Ok(())
     }
 
-    pub(super) fn number(&self, key: &str, default: Option<usize>) -> anyhow::Result<Maybe<usize>> {
-        match (self.found(key), default) {
+    pub(super) fn number(
+        &self,
+        key: &str,
+        default: Option<usize>,
+    ) -> anyhow::Result<MaybeStated<usize>> {
+        match (self.value(key), default) {
             (Some(value), _) => {
                 let number = value.as_u64().and_then(|n| usize::try_from(n).ok());
-                let number = number.ok_or_else(|| self.wrong(key, "a non-negative integer"))?;
+                let number =
+                    number.ok_or_else(|| self.unexpected(key, "a non-negative integer"))?;
                 Ok(stated(number, self.by(key)))
             }
             (None, Some(default)) => Ok(stated(default, by_default(key))),
-            (None, None) => Err(self.wrong(key, "a non-negative integer")),
+            (None, None) => Err(self.unexpected(key, "a non-negative integer")),
         }
     }
 
     pub(super) fn is(&self, key: &str) -> anyhow::Result<bool> {
-        match self.found(key) {
+        match self.value(key) {
             None => Ok(false),
             Some(Value::Bool(on)) => Ok(*on),
-            Some(_) => Err(self.wrong(key, "true or false")),
+            Some(_) => Err(self.unexpected(key, "true or false")),
         }
     }
 
     /// Reads the settings that both encoders have in common. `widths` holds the default width and
     /// number of layers; `heads` returns the number of heads for a width.
-    pub(super) fn tower(
+    pub(super) fn encoder(
         &self,
         widths: (usize, Option<usize>),
-        quick: Maybe<Activation>,
-        heads: impl Fn(usize) -> anyhow::Result<Maybe<usize>>,
-    ) -> anyhow::Result<Tower> {
+        quick: MaybeStated<Activation>,
+        heads: impl Fn(usize) -> anyhow::Result<MaybeStated<usize>>,
+    ) -> anyhow::Result<EncoderConfig> {
         let width = self.number("width", Some(widths.0))?;
         let units = width.as_ref().map_or(0, |w| w.value);
-        let hidden = match self.found("mlp_ratio") {
+        let hidden = match self.value("mlp_ratio") {
             None => stated(4 * units, by_default("mlp_ratio")),
             Some(value) => {
                 let ratio = value.as_f64().filter(|r| *r > 0.0 && *r < 1000.0);
-                let ratio = ratio.ok_or_else(|| self.wrong("mlp_ratio", "a number above 0"))?;
+                let ratio =
+                    ratio.ok_or_else(|| self.unexpected("mlp_ratio", "a number above 0"))?;
                 // Truncated to an integer, as in open_clip.
                 stated((units as f64 * ratio) as usize, self.by("mlp_ratio"))
             }
         };
-        let norm_eps = match self.found("norm_kwargs") {
+        let norm_eps = match self.value("norm_kwargs") {
             None => stated(1e-5, by_default("norm_kwargs")),
             Some(value) => {
                 let only = value.as_object().is_some_and(|m| m.len() <= 1);
                 let eps = value.get("eps").and_then(Value::as_f64);
                 match (only, eps) {
                     (true, Some(eps)) => stated(eps, self.by("norm_kwargs.eps")),
-                    _ => return Err(self.wrong("norm_kwargs", "only `eps`")),
+                    _ => return Err(self.unexpected("norm_kwargs", "only `eps`")),
                 }
             }
         };
-        Ok(Tower {
+        Ok(EncoderConfig {
             heads: heads(units)?,
             width,
             layers: self.number("layers", widths.1)?,

@@ -11,7 +11,7 @@ use super::choices::Choice;
 use super::convert::{self, Match};
 use super::flags::Flags;
 use super::resolve::{Evidence, PixelTensors, Resolved, resolve};
-use super::sidecars::{check_vocabulary, licence_of, named_preprocessing, said};
+use super::sidecars::{check_vocabulary, licence_of, named_preprocessing, read_stated};
 use super::source::Files;
 use super::store::Store;
 use crate::exit::usage;
@@ -91,7 +91,7 @@ fn method(about: &About, lift: LiftKind) -> Choice {
 
 /// Reads the card of a file that this program exported under published names; `None` for other
 /// files.
-fn own_card(store: &Store) -> anyhow::Result<Option<ModelCard>> {
+fn exported_card(store: &Store) -> anyhow::Result<Option<ModelCard>> {
     if store.metadata.contains_key(CARD) {
         return Err(usage(
             "the file is already a checkpoint of this program; use it directly",
@@ -110,14 +110,14 @@ fn own_card(store: &Store) -> anyhow::Result<Option<ModelCard>> {
 ///
 /// # Errors
 /// Bad usage: names of no known layout, missing choices, an architecture that cannot be built.
-/// Tensors that do not fit are not an error yet, see [`Match::is_whole`].
+/// Tensors that do not fit are not an error yet, see [`Match::is_complete`].
 pub fn plan(
     files: &Files,
     store: &mut Store,
     flags: &Flags,
     about: &About,
 ) -> anyhow::Result<Plan> {
-    let own = own_card(store)?;
+    let exported = exported_card(store)?;
     let layout = Layout::of(store.names()).ok_or_else(|| {
         let names: Vec<&str> = store.names().take(5).collect();
         usage(format!(
@@ -133,7 +133,7 @@ pub fn plan(
     })?;
     let shape = |name: &str| store.shape(name);
     let measured = Measured::of(layout, store.names(), shape);
-    let (mut card, mut choices) = match own {
+    let (mut card, mut choices) = match exported {
         Some(card) => {
             let choice = Choice {
                 what: "architecture",
@@ -142,11 +142,11 @@ pub fn plan(
             };
             (card, vec![choice])
         }
-        None => foreign(files, store, flags, about, layout, &measured)?,
+        None => plan_published(files, store, flags, about, layout, &measured)?,
     };
     choices.push(check_vocabulary(files, card.config.text.vocab_size)?);
     let lift = card.config.lift;
-    let matched = Match::of(store, layout, lift, &layout.pieces(&card.config));
+    let matched = Match::of(store, layout, lift, &layout.mappings(&card.config));
     let mut kept = BTreeMap::new();
     for name in &matched.kept {
         kept.extend(store.read(name)?.first().map(|v| (name.clone(), *v)));
@@ -162,8 +162,8 @@ pub fn plan(
     })
 }
 
-/// Returns the card and the choices of a file from another program.
-fn foreign(
+/// Returns the card and the choices for a file from another program.
+fn plan_published(
     files: &Files,
     store: &mut Store,
     flags: &Flags,
@@ -184,7 +184,7 @@ fn foreign(
         config,
         preprocess,
         mut choices,
-    } = resolve(said(layout, files, measured)?, &evidence, flags)?;
+    } = resolve(read_stated(layout, files, measured)?, &evidence, flags)?;
     let method = method(about, lift);
     let readme = files.text("README.md")?;
     let licence = about.licence.clone();
@@ -214,14 +214,14 @@ fn foreign(
 /// Bad usage: tensors that do not fit (all of them named), numbers that cannot be read or are not
 /// finite.
 pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Tensors> {
-    if !plan.matched.is_whole() {
+    if !plan.matched.is_complete() {
         return Err(usage(format!(
             "the tensors do not fit the architecture; nothing was written{}",
-            plan.matched.faults()
+            plan.matched.describe_problems()
         )));
     }
     let config = &plan.card.config;
-    let mut out = convert::read(store, &plan.layout.pieces(config))?;
+    let mut out = convert::read(store, &plan.layout.mappings(config))?;
     for (name, values) in [
         ("pixel_mean", config.pixel_mean),
         ("pixel_std", config.pixel_std),
@@ -235,9 +235,9 @@ pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Tensors> {
     }
     for (name, tensor) in &out.tensors {
         if tensor.data.iter().any(|v| !v.is_finite()) {
-            let pieces = plan.layout.pieces(config);
-            let piece = pieces.iter().find(|piece| piece.ours == *name);
-            let theirs = piece.map_or_else(|| name.clone(), |piece| piece.theirs.join(", "));
+            let mappings = plan.layout.mappings(config);
+            let mapping = mappings.iter().find(|mapping| mapping.ours == *name);
+            let theirs = mapping.map_or_else(|| name.clone(), |mapping| mapping.theirs.join(", "));
             return Err(usage(format!(
                 "tensor `{theirs}`: expected finite numbers, found NaN or infinity"
             )));

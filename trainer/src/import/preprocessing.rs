@@ -18,8 +18,8 @@ pub const IMAGENET: ([f32; 3], [f32; 3]) = ([0.485, 0.456, 0.406], [0.229, 0.224
 /// Pillow's number for bicubic resampling.
 const BICUBIC: u64 = 3;
 
-fn wrong(by: &str, key: &str, wanted: &str, found: &Value) -> anyhow::Error {
-    usage(format!("{by}: `{key}`: expected {wanted}, found {found}"))
+fn unexpected(by: &str, key: &str, expected: &str, found: &Value) -> anyhow::Error {
+    usage(format!("{by}: `{key}`: expected {expected}, found {found}"))
 }
 
 /// Reads three numbers, or one for all three channels.
@@ -30,7 +30,7 @@ fn triple(by: &str, key: &str, value: &Value) -> anyhow::Result<[f32; 3]> {
         _ => None,
     };
     let three = numbers.and_then(|n| <[f32; 3]>::try_from(n).ok());
-    three.ok_or_else(|| wrong(by, key, "three numbers", value))
+    three.ok_or_else(|| unexpected(by, key, "three numbers", value))
 }
 
 /// Reads the side of a square in pixels: one number, or two equal ones in any of the usual forms.
@@ -38,7 +38,7 @@ fn square(value: &Value) -> Option<usize> {
     let number = |v: &Value| v.as_u64().and_then(|n| usize::try_from(n).ok());
     match value {
         Value::Array(list) => match list.as_slice() {
-            [one] => number(one),
+            [side] => number(side),
             [a, b] if a == b => number(a),
             _ => None,
         },
@@ -58,11 +58,11 @@ fn hf_square(config: &Value, by: &str) -> anyhow::Result<Option<(ResizeMode, usi
     };
     let on = |key: &str| of(key).and_then(Value::as_bool).unwrap_or(true);
     if !on("do_resize") {
-        return Err(wrong(by, "do_resize", "true", &Value::Bool(false)));
+        return Err(unexpected(by, "do_resize", "true", &Value::Bool(false)));
     }
     let crop = match of("crop_size").filter(|_| on("do_center_crop")) {
         Some(value) => {
-            Some(square(value).ok_or_else(|| wrong(by, "crop_size", "a square", value))?)
+            Some(square(value).ok_or_else(|| unexpected(by, "crop_size", "a square", value))?)
         }
         None => None,
     };
@@ -74,9 +74,9 @@ fn hf_square(config: &Value, by: &str) -> anyhow::Result<Option<(ResizeMode, usi
         (None, Some(side), Some(crop)) if side == crop => Some((ResizeMode::Squeeze, side)),
         _ => None,
     };
-    let wanted = "the shortest side resized to the side of the crop, or a square without a crop";
+    let expected = "the shortest side resized to the side of the crop, or a square without a crop";
     fits.map(Some)
-        .ok_or_else(|| wrong(by, "size and crop_size", wanted, config))
+        .ok_or_else(|| unexpected(by, "size and crop_size", expected, config))
 }
 
 /// Reads `preprocessor_config.json`.
@@ -89,11 +89,11 @@ pub fn hugging_face(config: &Value, by: &str) -> anyhow::Result<Pixels> {
     let of = |key: &str| config.get(key).filter(|v| !v.is_null());
     let mut pixels = Pixels::default();
     if let Some(value) = of("resample").filter(|v| v.as_u64() != Some(BICUBIC)) {
-        return Err(wrong(by, "resample", "3 (bicubic)", value));
+        return Err(unexpected(by, "resample", "3 (bicubic)", value));
     }
     let third = |v: &Value| v.as_f64().is_some_and(|f| (f * 255.0 - 1.0).abs() < 1e-6);
     if let Some(value) = of("rescale_factor").filter(|v| !third(v)) {
-        return Err(wrong(by, "rescale_factor", "1/255", value));
+        return Err(unexpected(by, "rescale_factor", "1/255", value));
     }
     if of("do_normalize") == Some(&Value::Bool(false)) {
         let key = format!("{by}, do_normalize");
@@ -125,10 +125,10 @@ pub fn open_clip(config: &Value, by: &str) -> anyhow::Result<Pixels> {
     let of = |key: &str| config.get(key).filter(|v| !v.is_null());
     let key_of = |key: &str| format!("{by}, {key}");
     if let Some(value) = of("interpolation").filter(|v| v.as_str() != Some("bicubic")) {
-        return Err(wrong(by, "interpolation", "bicubic", value));
+        return Err(unexpected(by, "interpolation", "bicubic", value));
     }
     if let Some(value) = of("mode").filter(|v| v.as_str() != Some("RGB")) {
-        return Err(wrong(by, "mode", "RGB", value));
+        return Err(unexpected(by, "mode", "RGB", value));
     }
     let numbers = |key: &str, or: [f32; 3]| -> anyhow::Result<_> {
         Ok(match of(key) {
@@ -142,7 +142,7 @@ pub fn open_clip(config: &Value, by: &str) -> anyhow::Result<Pixels> {
             let mode = match value.as_str() {
                 Some("shortest") => ResizeMode::CentreCrop,
                 Some("squash") => ResizeMode::Squeeze,
-                _ => return Err(wrong(by, "resize_mode", "shortest or squash", value)),
+                _ => return Err(unexpected(by, "resize_mode", "shortest or squash", value)),
             };
             stated(mode, key_of("resize_mode"))
         }
@@ -150,7 +150,7 @@ pub fn open_clip(config: &Value, by: &str) -> anyhow::Result<Pixels> {
     let size = match of("size") {
         None => None,
         Some(value) => {
-            let side = square(value).ok_or_else(|| wrong(by, "size", "a square", value))?;
+            let side = square(value).ok_or_else(|| unexpected(by, "size", "a square", value))?;
             stated(side, key_of("size"))
         }
     };
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_ours_is_refused_by_its_key() {
+    fn the_error_for_unsupported_preprocessing_names_the_key() {
         for (config, key) in [
             (json!({"resample": 2}), "`resample`"),
             (
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn open_clip_fills_in_its_defaults_and_says_so() {
+    fn missing_keys_have_open_clips_defaults() {
         let pixels = open_clip(&json!({"resize_mode": "squash", "size": [32, 32]}), "c").unwrap();
         assert_eq!(pixels.mean.clone().unwrap().value, OPENAI.0);
         assert!(pixels.mean.unwrap().by.contains("default"));

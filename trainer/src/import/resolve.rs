@@ -4,9 +4,9 @@
 use espalier_core::input::{Preprocess, ResizeMode};
 use espalier_core::model::{DualConfig, LiftKind, TextConfig, VitConfig};
 
-use super::choices::{Choice, Choices, asked};
+use super::choices::{Choice, Choices, missing_choices};
 use super::flags::{ActivationName, Flags, ResizeName, triple};
-use super::stated_config::{Maybe, Pixels, StatedConfig};
+use super::stated_config::{MaybeStated, Pixels, StatedConfig};
 use crate::exit::usage;
 use crate::layout::{Layout, Measured};
 
@@ -42,15 +42,16 @@ pub struct Evidence<'a> {
 }
 
 fn preprocess(
-    c: &mut Choices,
+    choices: &mut Choices,
     flags: &Flags,
-    said: &Pixels,
+    stated: &Pixels,
     evidence: &Evidence<'_>,
     image_size: usize,
 ) -> anyhow::Result<([f32; 3], [f32; 3], ResizeMode)> {
     let by_flag = &evidence.preprocess;
-    let or =
-        |flag: Option<[f32; 3]>, named: &Maybe<[f32; 3]>| flag.or(named.as_ref().map(|m| m.value));
+    let or = |flag: Option<[f32; 3]>, named: &MaybeStated<[f32; 3]>| {
+        flag.or(named.as_ref().map(|m| m.value))
+    };
     let mean = or(
         triple("--image-mean", flags.image_mean.as_ref())?,
         &by_flag.mean,
@@ -61,26 +62,26 @@ fn preprocess(
     );
     let resize = flags.image_resize_mode.map(ResizeName::value);
     let resize = resize.or(by_flag.resize.as_ref().map(|r| r.value));
-    let (shown_mean, shown_std) = evidence.pixels.unzip();
-    let mean = c.take(
+    let (stored_mean, stored_std) = evidence.pixels.unzip();
+    let mean = choices.choose(
         "pixel mean",
         ("--image-mean or --preprocess", mean),
-        said.mean.clone(),
-        shown_mean,
+        stated.mean.clone(),
+        stored_mean,
     );
-    let std = c.take(
+    let std = choices.choose(
         "pixel standard deviation",
         ("--image-std or --preprocess", std),
-        said.std.clone(),
-        shown_std,
+        stated.std.clone(),
+        stored_std,
     );
-    let resize = c.take(
+    let resize = choices.choose(
         "resize mode",
         ("--image-resize-mode or --preprocess", resize),
-        said.resize.clone(),
+        stated.resize.clone(),
         None,
     );
-    for size in [&said.size, &by_flag.size].into_iter().flatten() {
+    for size in [&stated.size, &by_flag.size].into_iter().flatten() {
         if size.value != image_size && image_size > 0 {
             return Err(usage(format!(
                 "{}: expected {image_size}, the input side of the image encoder, found {}",
@@ -98,54 +99,54 @@ fn preprocess(
 
 /// Returns the width of feed-forward layers, or `None` for the default: default values are left
 /// unset, so that equal models have equal configurations.
-fn unusual_hidden(hidden: usize, width: usize) -> Option<usize> {
+fn nondefault_hidden(hidden: usize, width: usize) -> Option<usize> {
     Some(hidden).filter(|h| *h != 4 * width)
 }
 
 /// Returns the epsilon of norms, or `None` for the default.
-fn unusual_eps(eps: f64) -> Option<f64> {
+fn nondefault_eps(eps: f64) -> Option<f64> {
     Some(eps).filter(|e| (*e - 1e-5).abs() > 1e-12)
 }
 
 /// Chooses the settings of the image encoder for images and patches of these sides; `None` if one
 /// is missing.
 fn image_encoder(
-    c: &mut Choices,
+    choices: &mut Choices,
     (image_size, patch): (usize, usize),
-    said: &StatedConfig,
+    stated: &StatedConfig,
     evidence: &Evidence<'_>,
     flags: &Flags,
 ) -> Option<VitConfig> {
     let m = evidence.measured;
-    let v = said.vision.clone();
-    let width = c.size("width of the picture tower", v.width, m.vision_width);
-    let layers = c.size("layers of the picture tower", v.layers, m.vision_layers);
-    let given = ("--heads", flags.heads);
-    let heads = c.take("heads of the picture tower", given, v.heads, None);
-    let hidden = c.size(
-        "feed-forward of the picture tower",
+    let v = stated.vision.clone();
+    let width = choices.size("width of the image encoder", v.width, m.vision_width);
+    let layers = choices.size("layers of the image encoder", v.layers, m.vision_layers);
+    let flag = ("--heads", flags.heads);
+    let heads = choices.choose("heads of the image encoder", flag, v.heads, None);
+    let hidden = choices.size(
+        "feed-forward of the image encoder",
         v.hidden,
         m.vision_hidden,
     );
     let act = ("--activation", flags.activation.map(ActivationName::value));
-    let act = c.take("activation of the picture tower", act, v.activation, None);
-    let eps = c.take(
-        "norm epsilon of the picture tower",
+    let act = choices.choose("activation of the image encoder", act, v.activation, None);
+    let eps = choices.choose(
+        "norm epsilon of the image encoder",
         ("", None),
         v.norm_eps,
         None,
     );
-    let positions = said.positions.clone();
-    let positions = c.take("picture positions", ("", None), positions, None);
-    let pool = c.take("picture feature", ("", None), said.pool.clone(), None);
-    let pre_norm = c.take(
+    let positions = stated.positions.clone();
+    let positions = choices.choose("image positions", ("", None), positions, None);
+    let pool = choices.choose("image feature", ("", None), stated.pool.clone(), None);
+    let pre_norm = choices.choose(
         "norm before the first block",
         ("", None),
-        said.pre_norm.clone(),
+        stated.pre_norm.clone(),
         Some(evidence.pre_norm),
     );
-    let bias = said.patch_bias.clone();
-    let bias = c.take("bias of the patches", ("", None), bias, None);
+    let bias = stated.patch_bias.clone();
+    let bias = choices.choose("patch bias", ("", None), bias, None);
     Some(
         VitConfig::new(image_size, patch, width, layers, heads?)
             .with_activation(act?)
@@ -153,31 +154,31 @@ fn image_encoder(
             .with_pool(pool?)
             .with_patch_bias(bias?)
             .with_pre_norm(pre_norm?)
-            .with_d_hidden(unusual_hidden(hidden, width))
-            .with_norm_eps(unusual_eps(eps?)),
+            .with_d_hidden(nondefault_hidden(hidden, width))
+            .with_norm_eps(nondefault_eps(eps?)),
     )
 }
 
 /// Chooses the settings of the text encoder; `None` if one is missing.
 fn text_encoder(
-    c: &mut Choices,
-    said: &StatedConfig,
+    choices: &mut Choices,
+    stated: &StatedConfig,
     evidence: &Evidence<'_>,
     flags: &Flags,
 ) -> Option<TextConfig> {
     let m = evidence.measured;
-    let t = said.text.clone();
-    let vocab = c.size("token ids", said.vocab.clone(), m.vocab);
-    let context = c.size("longest text", said.context.clone(), m.context);
-    let width = c.size("width of the text tower", t.width, m.text_width);
-    let layers = c.size("layers of the text tower", t.layers, m.text_layers);
-    let given = ("--text-heads", flags.text_heads);
-    let heads = c.take("heads of the text tower", given, t.heads, None);
-    let hidden = c.size("feed-forward of the text tower", t.hidden, m.text_hidden);
+    let t = stated.text.clone();
+    let vocab = choices.size("number of token ids", stated.vocab.clone(), m.vocab);
+    let context = choices.size("context length", stated.context.clone(), m.context);
+    let width = choices.size("width of the text encoder", t.width, m.text_width);
+    let layers = choices.size("layers of the text encoder", t.layers, m.text_layers);
+    let flag = ("--text-heads", flags.text_heads);
+    let heads = choices.choose("heads of the text encoder", flag, t.heads, None);
+    let hidden = choices.size("feed-forward of the text encoder", t.hidden, m.text_hidden);
     let act = ("--activation", flags.activation.map(ActivationName::value));
-    let act = c.take("activation of the text tower", act, t.activation, None);
-    let eps = c.take(
-        "norm epsilon of the text tower",
+    let act = choices.choose("activation of the text encoder", act, t.activation, None);
+    let eps = choices.choose(
+        "norm epsilon of the text encoder",
         ("", None),
         t.norm_eps,
         None,
@@ -185,8 +186,8 @@ fn text_encoder(
     Some(
         TextConfig::new(vocab, context, width, layers, heads?)
             .with_activation(act?)
-            .with_d_hidden(unusual_hidden(hidden, width))
-            .with_norm_eps(unusual_eps(eps?)),
+            .with_d_hidden(nondefault_hidden(hidden, width))
+            .with_norm_eps(nondefault_eps(eps?)),
     )
 }
 
@@ -196,20 +197,21 @@ fn text_encoder(
 /// Bad usage that lists every missing choice with its flag, or
 /// [`espalier_core::CoreError::Config`] for an architecture that cannot be built.
 pub fn resolve(
-    said: StatedConfig,
+    stated: StatedConfig,
     evidence: &Evidence<'_>,
     flags: &Flags,
 ) -> anyhow::Result<Resolved> {
     let m = evidence.measured;
-    let mut c = Choices::default();
-    let image_size = c.size("side of the picture", said.image_size.clone(), m.image_size);
-    let patch = c.size("side of a patch", said.patch.clone(), m.patch);
-    let vision = image_encoder(&mut c, (image_size, patch), &said, evidence, flags);
-    let text = text_encoder(&mut c, &said, evidence, flags);
-    let embed = c.size("width of the embeddings", said.embed, m.embed);
-    let (mean, std, resize) = preprocess(&mut c, flags, &said.pixels, evidence, image_size)?;
-    let (Some(vision), Some(text), true) = (vision, text, c.asked.is_empty()) else {
-        return Err(asked(evidence.layout, &c.asked));
+    let mut choices = Choices::default();
+    let image_size = choices.size("side of the image", stated.image_size.clone(), m.image_size);
+    let patch = choices.size("side of a patch", stated.patch.clone(), m.patch);
+    let vision = image_encoder(&mut choices, (image_size, patch), &stated, evidence, flags);
+    let text = text_encoder(&mut choices, &stated, evidence, flags);
+    let embed = choices.size("width of the embeddings", stated.embed, m.embed);
+    let (mean, std, resize) =
+        preprocess(&mut choices, flags, &stated.pixels, evidence, image_size)?;
+    let (Some(vision), Some(text), true) = (vision, text, choices.missing.is_empty()) else {
+        return Err(missing_choices(evidence.layout, &choices.missing));
     };
     let config = DualConfig::new(vision, text, embed)
         .with_lift(evidence.lift)
@@ -222,6 +224,6 @@ pub fn resolve(
             resize,
         },
         config,
-        choices: c.taken,
+        choices: choices.made,
     })
 }

@@ -13,30 +13,30 @@ use crate::layout::{Layout, Measured};
 use crate::model_file::MERGES;
 
 /// Reads the values that the sidecar files state.
-pub(super) fn said(
+pub(super) fn read_stated(
     layout: Layout,
     files: &Files,
     measured: &Measured,
 ) -> anyhow::Result<StatedConfig> {
     match layout {
         Layout::HuggingFace => {
-            let mut said = match files.json("config.json")? {
-                Some(config) => hugging_face::said(&config)?,
+            let mut config = match files.json("config.json")? {
+                Some(config) => hugging_face::read_config(&config)?,
                 None => StatedConfig {
                     pre_norm: stated(true, layout.title()),
                     ..family::clip(layout.title())
                 },
             };
             for name in ["preprocessor_config.json", "processor_config.json"] {
-                if let Some(config) = files.json(name)? {
-                    said.pixels = preprocessing::hugging_face(&config, name)?;
+                if let Some(preprocessor) = files.json(name)? {
+                    config.pixels = preprocessing::hugging_face(&preprocessor, name)?;
                     break;
                 }
             }
-            Ok(said)
+            Ok(config)
         }
         Layout::OpenClip => match files.json("open_clip_config.json")? {
-            Some(config) => open_clip::said(&config),
+            Some(config) => open_clip::read_config(&config),
             None => Ok(family::clip(layout.title())),
         },
         Layout::Meru => Ok(family::meru(measured)),

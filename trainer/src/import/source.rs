@@ -84,7 +84,7 @@ fn choose(origin: &Origin, named: Option<&str>) -> anyhow::Result<String> {
     };
     let found: Vec<&String> = names.iter().filter(weights).collect();
     match found.as_slice() {
-        [one] => Ok((*one).clone()),
+        [file] => Ok((*file).clone()),
         [] => Err(usage(format!(
             "{}: expected weights ({}, a .pth, .pt or .bin), found {}",
             origin.label(),
@@ -116,9 +116,11 @@ fn shards(index: &Path) -> anyhow::Result<BTreeSet<String>> {
         .map(|name| {
             let name = name.as_str().unwrap_or_default();
             let plain = !name.is_empty() && !name.contains(['/', '\\']) && name != "..";
-            plain
-                .then(|| name.to_owned())
-                .ok_or_else(|| fail(format!("expected names of files beside it, found `{name}`")))
+            plain.then(|| name.to_owned()).ok_or_else(|| {
+                fail(format!(
+                    "expected names of files next to it, found `{name}`"
+                ))
+            })
         })
         .collect()
 }
@@ -202,7 +204,7 @@ impl Files {
             .collect()
     }
 
-    /// Reads a JSON file beside the weights, if there is one.
+    /// Reads a JSON file next to the weights, if there is one.
     ///
     /// # Errors
     /// Bad usage if it is not JSON, or an error if it cannot be downloaded.
@@ -213,7 +215,7 @@ impl Files {
             .transpose()
     }
 
-    /// Reads a text file beside the weights, if there is one.
+    /// Reads a text file next to the weights, if there is one.
     ///
     /// # Errors
     /// Bad usage if it cannot be read, or an error if it cannot be downloaded.

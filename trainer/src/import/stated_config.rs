@@ -14,10 +14,10 @@ pub struct Stated<T> {
 }
 
 /// A value that may be stated.
-pub type Maybe<T> = Option<Stated<T>>;
+pub type MaybeStated<T> = Option<Stated<T>>;
 
 /// Returns a value with its origin.
-pub fn stated<T>(value: T, by: impl Into<String>) -> Maybe<T> {
+pub fn stated<T>(value: T, by: impl Into<String>) -> MaybeStated<T> {
     Some(Stated {
         value,
         by: by.into(),
@@ -26,59 +26,59 @@ pub fn stated<T>(value: T, by: impl Into<String>) -> Maybe<T> {
 
 /// Stated settings of one encoder.
 #[derive(Clone, Debug, Default)]
-pub struct Tower {
+pub struct EncoderConfig {
     /// Width of the tokens.
-    pub width: Maybe<usize>,
+    pub width: MaybeStated<usize>,
     /// Number of blocks.
-    pub layers: Maybe<usize>,
+    pub layers: MaybeStated<usize>,
     /// Number of attention heads.
-    pub heads: Maybe<usize>,
+    pub heads: MaybeStated<usize>,
     /// Width of the feed-forward layers.
-    pub hidden: Maybe<usize>,
+    pub hidden: MaybeStated<usize>,
     /// Non-linearity.
-    pub activation: Maybe<Activation>,
+    pub activation: MaybeStated<Activation>,
     /// `eps` of layer norms.
-    pub norm_eps: Maybe<f64>,
+    pub norm_eps: MaybeStated<f64>,
 }
 
 /// Preprocessing of images.
 #[derive(Clone, Debug, Default)]
 pub struct Pixels {
     /// Mean that is subtracted from pixels in `[0, 1]`.
-    pub mean: Maybe<[f32; 3]>,
+    pub mean: MaybeStated<[f32; 3]>,
     /// Standard deviation that they are divided by.
-    pub std: Maybe<[f32; 3]>,
+    pub std: MaybeStated<[f32; 3]>,
     /// How an image is resized to a square.
-    pub resize: Maybe<ResizeMode>,
+    pub resize: MaybeStated<ResizeMode>,
     /// Side of that square in pixels.
-    pub size: Maybe<usize>,
+    pub size: MaybeStated<usize>,
 }
 
 /// All stated settings of a model.
 #[derive(Clone, Debug, Default)]
 pub struct StatedConfig {
     /// Image encoder.
-    pub vision: Tower,
+    pub vision: EncoderConfig,
     /// Text encoder.
-    pub text: Tower,
+    pub text: EncoderConfig,
     /// Side of the input image in pixels.
-    pub image_size: Maybe<usize>,
+    pub image_size: MaybeStated<usize>,
     /// Side of a patch in pixels.
-    pub patch: Maybe<usize>,
+    pub patch: MaybeStated<usize>,
     /// Number of token ids.
-    pub vocab: Maybe<usize>,
+    pub vocab: MaybeStated<usize>,
     /// Context length in tokens.
-    pub context: Maybe<usize>,
+    pub context: MaybeStated<usize>,
     /// Width of the embeddings.
-    pub embed: Maybe<usize>,
+    pub embed: MaybeStated<usize>,
     /// Pooling of the image encoder.
-    pub pool: Maybe<Pool>,
+    pub pool: MaybeStated<Pool>,
     /// Kind of the positional embedding of the image encoder.
-    pub positions: Maybe<Positions>,
+    pub positions: MaybeStated<Positions>,
     /// Whether there is a norm before the first block.
-    pub pre_norm: Maybe<bool>,
+    pub pre_norm: MaybeStated<bool>,
     /// Whether the patch projection has a bias.
-    pub patch_bias: Maybe<bool>,
+    pub patch_bias: MaybeStated<bool>,
     /// Preprocessing.
     pub pixels: Pixels,
 }

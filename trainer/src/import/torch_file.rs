@@ -15,7 +15,7 @@ use crate::exit::usage;
 const MAX_PICKLE: u64 = 1 << 28;
 
 /// Keys under which training programs store the weights.
-const NESTS: [&str; 2] = ["model", "state_dict"];
+const WEIGHT_KEYS: [&str; 2] = ["model", "state_dict"];
 
 /// Source of an archive: a file or memory.
 trait Source: Read + Seek {}
@@ -33,10 +33,10 @@ pub struct TorchFile {
     tensors: BTreeMap<String, TensorView>,
     /// The last storage read and its numbers; consecutive tensors often share a storage.
     last: Option<(Storage, Vec<f32>)>,
-    /// Root of the embedding space, stored beside the weights (MERU's CLIP baselines).
+    /// Root of the embedding space, stored next to the weights (MERU's CLIP baselines).
     root: Option<TensorView>,
-    /// Keys of the other entries of a training checkpoint, beside the weights.
-    pub left_aside: Vec<String>,
+    /// Keys of the other entries of a training checkpoint, besides the weights.
+    pub other_entries: Vec<String>,
 }
 
 /// Reads an uncompressed file in the archive; fails if it has more than `most` bytes.
@@ -59,15 +59,15 @@ fn stored(archive: &mut Archive, name: &str, most: u64) -> Result<Vec<u8>, Strin
     Ok(bytes)
 }
 
-/// Returns the dictionary of weights in the value of a pickle, and the keys beside it.
+/// Returns the dictionary of weights in the value of a pickle, and the keys next to it.
 pub(super) fn state_dict(arena: &Arena, top: Ref) -> Option<(Ref, Vec<String>)> {
     let entries = arena.entries(top)?;
-    for nest in NESTS {
-        let inner = arena.lookup(top, nest);
+    for weights_key in WEIGHT_KEYS {
+        let inner = arena.lookup(top, weights_key);
         if let Some(inner) = inner.filter(|at| arena.entries(*at).is_some()) {
-            let beside = entries.iter().filter_map(|(key, _)| arena.text(*key));
-            let beside = beside.filter(|key| *key != nest).map(str::to_owned);
-            return Some((inner, beside.collect()));
+            let others = entries.iter().filter_map(|(key, _)| arena.text(*key));
+            let others = others.filter(|key| *key != weights_key).map(str::to_owned);
+            return Some((inner, others.collect()));
         }
     }
     Some((top, Vec::new()))
@@ -120,7 +120,7 @@ impl TorchFile {
         }
         let bytes = stored(&mut archive, &format!("{folder}data.pkl"), MAX_PICKLE)?;
         let (arena, top) = pickle::read(&bytes)?;
-        let (dict, left_aside) = state_dict(&arena, top).ok_or("it contains no dictionary")?;
+        let (dict, other_entries) = state_dict(&arena, top).ok_or("it contains no dictionary")?;
         let tensor = |at: Ref| match arena.get(at) {
             Node::Tensor(view) => Some(view.clone()),
             _ => None,
@@ -142,7 +142,7 @@ impl TorchFile {
             tensors,
             last: None,
             root: root.filter(|_| dict != top),
-            left_aside,
+            other_entries,
         })
     }
 
@@ -171,7 +171,7 @@ impl TorchFile {
         found.map_err(|e| usage(format!("{}: tensor `{name}`: {e}", self.path.display())))
     }
 
-    /// Reads the root of the embedding space that is stored beside the weights, if there is one.
+    /// Reads the root of the embedding space that is stored next to the weights, if there is one.
     ///
     /// # Errors
     /// As [`read`](Self::read).

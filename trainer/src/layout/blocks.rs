@@ -91,43 +91,43 @@ fn shapes(d: usize, h: usize) -> [Vec<usize>; 12] {
 
 /// Name prefix and naming scheme of a stack of blocks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Side {
+pub(super) struct BlockStack {
     pub(super) prefix: &'static str,
     pub(super) style: Style,
 }
 
 /// Index in [`Style::names`] of the first matrix of the feed-forward layer.
-const WIDENING: usize = 8;
+const FEED_FORWARD: usize = 8;
 
-impl Side {
+impl BlockStack {
     /// Returns the part of a name before the number of a block.
-    pub(super) fn before_number(self) -> String {
+    pub(super) fn layer_prefix(self) -> String {
         format!("{}.", self.prefix)
     }
 
     /// Returns the name of the matrix of the first block whose number of rows is the feed-forward
     /// width.
-    pub(super) fn widening(self) -> String {
-        format!("{}.0.{}", self.prefix, self.style.names()[WIDENING][0])
+    pub(super) fn feed_forward_weight(self) -> String {
+        format!("{}.0.{}", self.prefix, self.style.names()[FEED_FORWARD][0])
     }
 }
 
 /// Blocks of our image encoder.
-pub(super) const VISUAL: Side = Side {
+pub(super) const VISUAL: BlockStack = BlockStack {
     prefix: "visual.blocks",
     style: Style::Timm,
 };
 
 /// Blocks of our text encoder.
-pub(super) const TEXTUAL: Side = Side {
+pub(super) const TEXTUAL: BlockStack = BlockStack {
     prefix: "textual.resblocks",
     style: Style::Clip,
 };
 
-/// Returns the pieces of `layers` blocks of width `d` with feed-forward width `h`.
-pub(super) fn pieces(
-    ours: Side,
-    theirs: Side,
+/// Returns the mappings of `layers` blocks of width `d` with feed-forward width `h`.
+pub(super) fn mappings(
+    ours: BlockStack,
+    theirs: BlockStack,
     layers: usize,
     d: usize,
     h: usize,

@@ -19,9 +19,9 @@ fn numel(shape: &[usize]) -> usize {
 ///
 /// # Errors
 /// Names a tensor whose number of elements does not match its shape.
-pub fn import_tensor(piece: &TensorMapping, parts: Vec<Vec<f32>>) -> Result<HostTensor, String> {
-    let expected = numel(&piece.their_shape);
-    for (name, part) in piece.theirs.iter().zip(&parts) {
+pub fn import_tensor(mapping: &TensorMapping, parts: Vec<Vec<f32>>) -> Result<HostTensor, String> {
+    let expected = numel(&mapping.their_shape);
+    for (name, part) in mapping.theirs.iter().zip(&parts) {
         if part.len() != expected {
             return Err(format!(
                 "`{name}`: expected {expected} numbers, found {}",
@@ -35,11 +35,11 @@ pub fn import_tensor(piece: &TensorMapping, parts: Vec<Vec<f32>>) -> Result<Host
     } else {
         parts.concat()
     };
-    if piece.how == Transform::Transposed {
-        data = transposed(&data, piece.their_shape[0], piece.their_shape[1]);
+    if mapping.how == Transform::Transposed {
+        data = transposed(&data, mapping.their_shape[0], mapping.their_shape[1]);
     }
     Ok(HostTensor {
-        shape: piece.shape.clone(),
+        shape: mapping.shape.clone(),
         data,
     })
 }
@@ -49,27 +49,27 @@ pub fn import_tensor(piece: &TensorMapping, parts: Vec<Vec<f32>>) -> Result<Host
 /// # Errors
 /// Names the first of our tensors that is missing or whose size differs from the table.
 pub fn export_tensors(
-    pieces: &[TensorMapping],
+    mappings: &[TensorMapping],
     ours: &Tensors,
 ) -> Result<Vec<(String, HostTensor)>, String> {
     let mut out = Vec::new();
-    for piece in pieces {
-        let tensor = ours.tensors.get(&piece.ours);
-        let tensor = tensor.ok_or_else(|| format!("the checkpoint has no `{}`", piece.ours))?;
-        if tensor.data.len() != numel(&piece.shape) {
+    for mapping in mappings {
+        let tensor = ours.tensors.get(&mapping.ours);
+        let tensor = tensor.ok_or_else(|| format!("the checkpoint has no `{}`", mapping.ours))?;
+        if tensor.data.len() != numel(&mapping.shape) {
             return Err(format!(
                 "`{}`: expected shape {:?}, found {:?}",
-                piece.ours, piece.shape, tensor.shape
+                mapping.ours, mapping.shape, tensor.shape
             ));
         }
-        let data = match piece.how {
+        let data = match mapping.how {
             Transform::Stacked => tensor.data.clone(),
-            Transform::Transposed => transposed(&tensor.data, piece.shape[0], piece.shape[1]),
+            Transform::Transposed => transposed(&tensor.data, mapping.shape[0], mapping.shape[1]),
         };
-        let each = numel(&piece.their_shape);
-        for (i, name) in piece.theirs.iter().enumerate() {
+        let each = numel(&mapping.their_shape);
+        for (i, name) in mapping.theirs.iter().enumerate() {
             let part = HostTensor {
-                shape: piece.their_shape.clone(),
+                shape: mapping.their_shape.clone(),
                 data: data[i * each..(i + 1) * each].to_vec(),
             };
             out.push((name.clone(), part));

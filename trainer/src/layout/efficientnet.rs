@@ -56,7 +56,7 @@ fn layers(config: &DualConfig) -> Vec<Layer> {
     out
 }
 
-fn piece(name: String, shape: Vec<usize>) -> TensorMapping {
+fn mapping(name: String, shape: Vec<usize>) -> TensorMapping {
     TensorMapping {
         ours: format!("{OURS}{name}"),
         their_shape: shape.clone(),
@@ -67,15 +67,15 @@ fn piece(name: String, shape: Vec<usize>) -> TensorMapping {
 }
 
 /// Returns every tensor of the image encoder.
-pub(super) fn pieces(config: &DualConfig) -> Vec<TensorMapping> {
+pub(super) fn mappings(config: &DualConfig) -> Vec<TensorMapping> {
     let mut out = Vec::new();
     for layer in layers(config) {
-        out.push(piece(
+        out.push(mapping(
             format!("{}.weight", layer.conv),
             layer.shape.to_vec(),
         ));
         for part in NORM {
-            out.push(piece(
+            out.push(mapping(
                 format!("{}.{part}", layer.norm),
                 vec![layer.shape[0]],
             ));
@@ -126,9 +126,9 @@ mod tests {
             .filter(|(name, _)| name.starts_with(OURS))
             .map(|(name, tensor)| (name, tensor.shape))
             .collect();
-        let mut found: Vec<_> = pieces(&config)
+        let mut found: Vec<_> = mappings(&config)
             .into_iter()
-            .map(|piece| (piece.ours, piece.shape))
+            .map(|mapping| (mapping.ours, mapping.shape))
             .collect();
         found.sort();
         assert_eq!(found, known);

@@ -24,21 +24,21 @@ impl Layout {
     /// Returns every tensor of a model with this configuration; for EfficientNet-Lite those of the
     /// image encoder, because its files have no text encoder.
     #[must_use]
-    pub fn pieces(self, config: &DualConfig) -> Vec<TensorMapping> {
+    pub fn mappings(self, config: &DualConfig) -> Vec<TensorMapping> {
         if self == Self::EfficientnetLite {
-            return efficientnet::pieces(config);
+            return efficientnet::mappings(config);
         }
-        let mut pieces = table::pieces(self, config);
+        let mut mappings = table::mappings(self, config);
         if self == Self::Meru {
-            pieces.extend(meru::scalars(config.lift));
+            mappings.extend(meru::scalars(config.lift));
         }
-        pieces
+        mappings
     }
 
     /// Returns the scalars that files of this layout contain although the model does not use them;
     /// they are kept for exporting the model again.
     #[must_use]
-    pub fn keeps(self, lift: LiftKind) -> &'static [&'static str] {
+    pub fn unused_scalars(self, lift: LiftKind) -> &'static [&'static str] {
         match (self, lift) {
             (Self::Meru, LiftKind::Product { .. }) => &meru::UNUSED_BY_PRODUCTS,
             _ => &[],
@@ -72,46 +72,46 @@ mod tests {
     }
 
     #[test]
-    fn a_table_has_exactly_the_tensors_of_the_model_and_comes_back_the_same() {
+    fn a_table_has_exactly_the_tensors_of_the_model_and_conversion_is_lossless() {
         let lorentz = LiftKind::Lorentz;
         let product = LiftKind::product_of_eights(16);
         let sphere = LiftKind::Sphere;
         let mut mean = small(Preset::VitS16_224, lorentz);
         mean.vision.pool = Pool::Mean;
         let clip = small(Preset::ClipVitB32, sphere);
-        let mut bare = clip.clone();
-        bare.vision.pre_norm = false;
+        let mut without_pre_norm = clip.clone();
+        without_pre_norm.vision.pre_norm = false;
         let device = burn::tensor::Device::flex();
         for (layout, config) in [
             (Layout::HuggingFace, clip.clone()),
             (Layout::OpenClip, clip),
-            (Layout::OpenClip, bare),
+            (Layout::OpenClip, without_pre_norm),
             (Layout::Meru, small(Preset::VitS16_224, sphere)),
             (Layout::Meru, small(Preset::VitS16_224, lorentz)),
             (Layout::Meru, small(Preset::VitS16_224, product)),
             (Layout::Meru, mean),
         ] {
             let mut expected = collect(&config.init(&device)).unwrap();
-            let pieces = layout.pieces(&config);
-            let given = export_tensors(&pieces, &expected).unwrap();
-            let names = given.iter().map(|t| t.0.as_str());
+            let mappings = layout.mappings(&config);
+            let exported = export_tensors(&mappings, &expected).unwrap();
+            let names = exported.iter().map(|t| t.0.as_str());
             assert_eq!(Layout::of(names), Some(layout));
-            let mut back = espalier_core::weights::Tensors::default();
-            for piece in &pieces {
-                let parts = piece.theirs.iter().map(|name| {
-                    let found = given.iter().find(|t| &t.0 == name).unwrap();
-                    assert_eq!(found.1.shape, piece.their_shape, "{name}");
+            let mut imported = espalier_core::weights::Tensors::default();
+            for mapping in &mappings {
+                let parts = mapping.theirs.iter().map(|name| {
+                    let found = exported.iter().find(|t| &t.0 == name).unwrap();
+                    assert_eq!(found.1.shape, mapping.their_shape, "{name}");
                     found.1.data.clone()
                 });
-                let tensor = import_tensor(piece, parts.collect()).unwrap();
-                back.tensors.insert(piece.ours.clone(), tensor);
+                let tensor = import_tensor(mapping, parts.collect()).unwrap();
+                imported.tensors.insert(mapping.ours.clone(), tensor);
             }
             if layout != Layout::Meru {
                 // These layouts store pixel statistics in a configuration file.
                 expected.tensors.remove("pixel_mean");
                 expected.tensors.remove("pixel_std");
             }
-            assert_eq!(expected, back, "{layout:?}");
+            assert_eq!(expected, imported, "{layout:?}");
         }
     }
 }

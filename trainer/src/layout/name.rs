@@ -64,7 +64,7 @@ impl Layout {
     /// Returns whether a tensor of such files carries no information and is ignored: counters,
     /// masks, sizes.
     #[must_use]
-    pub fn says_nothing(self, name: &str) -> bool {
+    pub fn is_uninformative(self, name: &str) -> bool {
         match self {
             Self::HuggingFace => name.ends_with(".embeddings.position_ids"),
             Self::OpenClip => [

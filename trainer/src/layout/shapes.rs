@@ -8,9 +8,9 @@ use super::tensor_mapping::Transform;
 /// Sizes derived from shapes; `None` if the tensor in question is missing or has another rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
-    /// Side of the input image in pixels.
+    /// BlockStack of the input image in pixels.
     pub image_size: Option<usize>,
-    /// Side of a patch in pixels.
+    /// BlockStack of a patch in pixels.
     pub patch: Option<usize>,
     /// Width of image tokens.
     pub vision_width: Option<usize>,
@@ -56,8 +56,8 @@ impl Measured {
         // Dimension `at` of one of our tensors; the file may store the matrix transposed.
         let of = |ours: &str, rank: usize, at: usize| {
             let (name, how) = table::named(layout, ours)?;
-            let turned = how == Transform::Transposed;
-            dim(name, rank, if turned { rank - 1 - at } else { at })
+            let is_transposed = how == Transform::Transposed;
+            dim(name, rank, if is_transposed { rank - 1 - at } else { at })
         };
         let [image, text] = table::stacks(layout);
         let patch = of(table::KERNEL, 4, 2);
@@ -74,13 +74,13 @@ impl Measured {
                 .and_then(|(s, p)| s.checked_mul(p)),
             patch,
             vision_width: of(table::KERNEL, 4, 0),
-            vision_layers: count(names.clone(), &image.before_number()),
-            vision_hidden: dim(&image.widening(), 2, 0),
+            vision_layers: count(names.clone(), &image.layer_prefix()),
+            vision_hidden: dim(&image.feed_forward_weight(), 2, 0),
             vocab: of(table::TOKENS, 2, 0),
             context: of(table::TEXT_POSITIONS, 2, 0),
             text_width: of(table::TOKENS, 2, 1),
-            text_layers: count(names.clone(), &text.before_number()),
-            text_hidden: dim(&text.widening(), 2, 0),
+            text_layers: count(names.clone(), &text.layer_prefix()),
+            text_hidden: dim(&text.feed_forward_weight(), 2, 0),
             embed: of(table::PROJECTION, 2, 0),
             factors: count(names, "curvs.").unwrap_or(0),
         }

@@ -3,15 +3,14 @@
 
 use espalier_core::model::DualConfig;
 
-use super::blocks::{self, Side, Style, TEXTUAL, VISUAL};
+use super::blocks::{self, BlockStack, Style, TEXTUAL, VISUAL};
 use super::name::Layout;
 use super::tensor_mapping::{TensorMapping, Transform};
 
 /// One dimension of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dim {
-    /// Size 1. Only our names (those of the MERU family) keep it as a leading dimension; the other
-    /// layouts leave it out.
+    /// Size 1. Only the MERU family and our files keep it as a leading dimension.
     One,
     Rgb,
     Patch,
@@ -42,7 +41,7 @@ enum Name {
     Ours,
     Is(&'static str),
     /// Stored for multiplication from the right: the transpose of a linear layer's weight.
-    Turned(&'static str),
+    Transposed(&'static str),
 }
 
 struct Row {
@@ -70,7 +69,7 @@ const fn row(
 }
 
 use Dim::{Context, Embedding, One, Patch, Rgb, Text, Tokens, Vision, Vocabulary};
-use Name::{Is, Ours, Turned, Unnamed};
+use Name::{Is, Ours, Transposed, Unnamed};
 use When::{Always, ClassToken, PatchBias, PreNorm};
 
 /// Our names of tensors whose shapes determine sizes: the patch kernel and others.
@@ -110,22 +109,22 @@ const TABLE: [Row; 17] = [
     row("textual.ln_final.bias", &[Text], Always,
         Is("text_model.final_layer_norm.bias"), Is("ln_final.bias")),
     row(PROJECTION, &[Embedding, Vision], Always,
-        Is("visual_projection.weight"), Turned("visual.proj")),
+        Is("visual_projection.weight"), Transposed("visual.proj")),
     row("textual_proj.weight", &[Embedding, Text], Always,
-        Is("text_projection.weight"), Turned("text_projection")),
+        Is("text_projection.weight"), Transposed("text_projection")),
 ];
 
 /// Returns the stacks of blocks of a layout: image encoder, then text encoder.
-pub(super) fn stacks(layout: Layout) -> [Side; 2] {
-    let side = |prefix, style| Side { prefix, style };
+pub(super) fn stacks(layout: Layout) -> [BlockStack; 2] {
+    let stack = |prefix, style| BlockStack { prefix, style };
     match layout {
         Layout::HuggingFace => [
-            side("vision_model.encoder.layers", Style::HuggingFace),
-            side("text_model.encoder.layers", Style::HuggingFace),
+            stack("vision_model.encoder.layers", Style::HuggingFace),
+            stack("text_model.encoder.layers", Style::HuggingFace),
         ],
         Layout::OpenClip => [
-            side("visual.transformer.resblocks", Style::Clip),
-            side("transformer.resblocks", Style::Clip),
+            stack("visual.transformer.resblocks", Style::Clip),
+            stack("transformer.resblocks", Style::Clip),
         ],
         // EfficientNet-Lite has no transformer, so these names match nothing in its files.
         Layout::Meru | Layout::EfficientnetLite => [VISUAL, TEXTUAL],
@@ -145,7 +144,7 @@ impl Row {
             Unnamed => None,
             Ours => Some((self.ours, Transform::Stacked)),
             Is(name) => Some((name, Transform::Stacked)),
-            Turned(name) => Some((name, Transform::Transposed)),
+            Transposed(name) => Some((name, Transform::Transposed)),
         }
     }
 
@@ -180,7 +179,7 @@ pub(super) fn named(layout: Layout, ours: &str) -> Option<(&'static str, Transfo
 }
 
 /// Returns every tensor of a model except the scalars of its space.
-pub(super) fn pieces(layout: Layout, config: &DualConfig) -> Vec<TensorMapping> {
+pub(super) fn mappings(layout: Layout, config: &DualConfig) -> Vec<TensorMapping> {
     let sizes = |dims: &[Dim]| dims.iter().map(|d| size(*d, config)).collect::<Vec<_>>();
     let mut out = Vec::new();
     for row in TABLE.iter().filter(|row| row.is_in(config)) {
@@ -188,8 +187,8 @@ pub(super) fn pieces(layout: Layout, config: &DualConfig) -> Vec<TensorMapping> 
             continue;
         };
         let ones = row.dims.iter().take_while(|d| **d == One).count();
-        let kept = if layout == Layout::Meru { 0 } else { ones };
-        let mut their_shape = sizes(&row.dims[kept..]);
+        let dropped = if layout == Layout::Meru { 0 } else { ones };
+        let mut their_shape = sizes(&row.dims[dropped..]);
         if how == Transform::Transposed {
             their_shape.reverse();
         }
@@ -203,14 +202,14 @@ pub(super) fn pieces(layout: Layout, config: &DualConfig) -> Vec<TensorMapping> 
     }
     let (v, t) = (&config.vision, &config.text);
     let [image, text] = stacks(layout);
-    out.extend(blocks::pieces(
+    out.extend(blocks::mappings(
         VISUAL,
         image,
         v.n_layers,
         v.d_model,
         v.hidden(),
     ));
-    out.extend(blocks::pieces(
+    out.extend(blocks::mappings(
         TEXTUAL,
         text,
         t.n_layers,

@@ -13,7 +13,7 @@ use crate::data::records::random::{Purpose, Random};
 /// Number of branches with a colour of their own.
 const BRANCHES: usize = 6;
 
-/// How points come into the disk.
+/// How points are projected to the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
@@ -23,7 +23,7 @@ pub enum By {
     Cosne,
 }
 
-/// What lies in the middle of the disk.
+/// The point in the middle of the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Centre {
@@ -108,11 +108,11 @@ pub fn branches(taxonomy: &Taxonomy) -> Vec<NodeIx> {
         // The broadest branch whose children still fit.
         let split = front.iter().enumerate().find_map(|(at, ix)| {
             let children = taxonomy.children(*ix).iter();
-            let told: Vec<NodeIx> = children.filter(|c| below(c) >= least).copied().collect();
-            let fits = front.len() - 1 + told.len() <= BRANCHES;
-            let covered: usize = told.iter().map(below).sum();
+            let broad: Vec<NodeIx> = children.filter(|c| below(c) >= least).copied().collect();
+            let fits = front.len() - 1 + broad.len() <= BRANCHES;
+            let covered: usize = broad.iter().map(below).sum();
             let most = covered as f64 >= COVERED * below(ix) as f64;
-            (!told.is_empty() && fits && most).then_some((at, told))
+            (!broad.is_empty() && fits && most).then_some((at, broad))
         });
         let Some((at, children)) = split else {
             return front;
@@ -176,7 +176,7 @@ fn project(points: &[Vec<f64>], settings: Settings) -> (Vec<[f64; 2]>, Option<f6
     match settings.by {
         By::Horopca => {
             let found = horopca(points);
-            (found.points, Some(found.kept))
+            (found.points, Some(found.explained))
         }
         By::Cosne => {
             let start = starts(points.len(), settings.seed);
@@ -223,7 +223,7 @@ pub fn disk(
     };
     let of_node = |(at, ix): (usize, &NodeIx)| Dot {
         labels: taxonomy.labelled_below(*ix).len(),
-        parent: nearest_kept(taxonomy, &index, *ix),
+        parent: nearest_shown(taxonomy, &index, *ix),
         ..dot(at, &taxonomy.node(*ix).id, Some(*ix))
     };
     let of_photo = |(at, p): (usize, &Photo)| dot(nodes.len() + at, &p.key, p.label);
@@ -248,7 +248,11 @@ pub fn disk(
 }
 
 /// The nearest ancestor along first parents that is shown.
-fn nearest_kept(taxonomy: &Taxonomy, index: &BTreeMap<NodeIx, usize>, ix: NodeIx) -> Option<usize> {
+fn nearest_shown(
+    taxonomy: &Taxonomy,
+    index: &BTreeMap<NodeIx, usize>,
+    ix: NodeIx,
+) -> Option<usize> {
     let path = taxonomy.path_to(ix);
     let above = path.iter().rev().skip(1);
     above.filter_map(|ix| index.get(ix).copied()).next()
@@ -271,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_part_a_taxonomy_into_at_most_six() {
+    fn a_taxonomy_has_at_most_six_branches() {
         let taxonomy = shapes();
         let found = branches(&taxonomy);
         // Shape, two families, four shapes with four colours each: sixteen branches would be too
@@ -289,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_are_the_broadest_and_edges_lead_to_the_nearest_that_is_shown() {
+    fn the_broadest_nodes_are_joined_to_their_nearest_shown_ancestor() {
         let taxonomy = shapes();
         let nodes = broadest(&taxonomy, 7);
         assert_eq!(nodes.len(), 7);

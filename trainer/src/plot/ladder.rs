@@ -22,16 +22,16 @@ impl Ladder {
     /// The part of the path that is drawn: of neighbours with equal probability in percent only the
     /// last, unless the path stops there.
     #[must_use]
-    pub fn telling(&self) -> Vec<&PathStep> {
+    pub fn informative_path(&self) -> Vec<&PathStep> {
         let path = &self.taxonomy.path;
         let percent = |s: &PathStep| (100.0 * s.p).round();
-        let told = |(i, step): &(usize, &PathStep)| {
+        let shown = |(i, step): &(usize, &PathStep)| {
             let next = path.get(i + 1);
             step.id == self.taxonomy.stop || next.is_none_or(|n| percent(n) < percent(step))
         };
         path.iter()
             .enumerate()
-            .filter(told)
+            .filter(shown)
             .map(|(_, s)| s)
             .collect()
     }
@@ -60,7 +60,11 @@ mod tests {
                 stop: "c".into(),
             },
         };
-        let told: Vec<&str> = ladder.telling().iter().map(|s| s.id.as_str()).collect();
-        assert_eq!(told, ["b", "c", "d", "e"]);
+        let shown: Vec<&str> = ladder
+            .informative_path()
+            .iter()
+            .map(|s| s.id.as_str())
+            .collect();
+        assert_eq!(shown, ["b", "c", "d", "e"]);
     }
 }

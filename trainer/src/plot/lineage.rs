@@ -121,11 +121,11 @@ mod tests {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let label = taxonomy.find("Animalia/Chordata/Aves").unwrap();
         let found = items(&taxonomy, label, RankText::Name);
-        let said: Vec<(&str, usize, bool)> = found
+        let rows: Vec<(&str, usize, bool)> = found
             .iter()
             .map(|i| (i.name.as_str(), i.rank, i.on_lineage))
             .collect();
-        let known = [
+        let expected = [
             ("Eukarya", 0, true),
             ("Animalia", 1, true),
             ("Chordata", 2, true),
@@ -134,7 +134,7 @@ mod tests {
             ("Mollusca", 2, false),
             ("Mammalia", 3, false),
         ];
-        assert_eq!(said, known);
+        assert_eq!(rows, expected);
         let joined = items(&taxonomy, label, RankText::Joined);
         assert_eq!(joined[6].text, "Eukarya Animalia Chordata Mammalia");
     }

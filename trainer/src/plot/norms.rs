@@ -104,7 +104,7 @@ pub struct Norms {
     pub factors: Vec<FactorSeries>,
 }
 
-/// Points by kind of item; kinds without points are left out.
+/// Points by kind of item; kinds without points are skipped.
 fn kinds(scenes: &[PhotoParts]) -> Vec<(&'static str, Vec<&[f32]>)> {
     let boxes = || scenes.iter().flat_map(|s| &s.boxes);
     let captioned = scenes.iter().filter(|s| !s.caption.trim().is_empty());
@@ -189,7 +189,7 @@ mod tests {
             picture: picture.to_vec(),
             text: text.to_vec(),
             boxes: Vec::new(),
-            copy: None,
+            thumbnail: None,
         }
     }
 

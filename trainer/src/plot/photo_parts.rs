@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::data::Dataset;
-use crate::data::sampling::cuttings;
+use crate::data::sampling::cropped_images;
 use crate::figure::Thumbnail;
 
 use super::subject::Subject;
@@ -20,7 +20,7 @@ pub struct Boxed {
     /// Point of the phrase.
     pub text: Vec<f32>,
     /// A thumbnail, if requested.
-    pub copy: Option<Thumbnail>,
+    pub thumbnail: Option<Thumbnail>,
 }
 
 /// An image with its points.
@@ -37,18 +37,18 @@ pub struct PhotoParts {
     /// Its boxes.
     pub boxes: Vec<Boxed>,
     /// A thumbnail, if requested.
-    pub copy: Option<Thumbnail>,
+    pub thumbnail: Option<Thumbnail>,
 }
 
 /// Options for reading.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct ReadOptions {
     /// Maximum number of images.
     pub most: usize,
     /// Stops when the share of broken records exceeds this.
     pub max_broken: f64,
     /// Whether to keep thumbnails.
-    pub copies: bool,
+    pub thumbnails: bool,
 }
 
 /// Embeds the first images of a dataset; calls `progress` with their number after each group.
@@ -58,59 +58,65 @@ pub struct Wanted {
 pub fn read(
     subject: &Subject,
     data: &Arc<dyn Dataset>,
-    wanted: Wanted,
+    options: ReadOptions,
     progress: impl Fn(usize),
 ) -> anyhow::Result<Vec<PhotoParts>> {
     let mut scenes: Vec<PhotoParts> = Vec::new();
-    let (most, max_broken) = (wanted.most, wanted.max_broken);
+    let (most, max_broken) = (options.most, options.max_broken);
     let preprocess = &subject.model.preprocess;
-    let take = |wholes: Vec<cuttings::Whole>| -> anyhow::Result<()> {
-        scenes.extend(embed(subject, wholes, wanted.copies)?);
+    let embed_group = |images: Vec<cropped_images::CroppedImage>| -> anyhow::Result<()> {
+        scenes.extend(embed(subject, images, options.thumbnails)?);
         progress(scenes.len());
         Ok(())
     };
-    cuttings::read::<anyhow::Error>(data, preprocess, most, max_broken, take)?;
+    cropped_images::read::<anyhow::Error>(data, preprocess, most, max_broken, embed_group)?;
     Ok(scenes)
 }
 
-fn copy(wanted: bool, name: &str, picture: &image::RgbImage) -> anyhow::Result<Option<Thumbnail>> {
-    wanted.then(|| Thumbnail::new(name, picture)).transpose()
+fn thumbnail(
+    requested: bool,
+    name: &str,
+    picture: &image::RgbImage,
+) -> anyhow::Result<Option<Thumbnail>> {
+    requested.then(|| Thumbnail::new(name, picture)).transpose()
 }
 
 /// Points of a group of images, of all their boxes and of all their texts, in three forward passes.
 fn embed(
     subject: &Subject,
-    wholes: Vec<cuttings::Whole>,
-    copies: bool,
+    images: Vec<cropped_images::CroppedImage>,
+    thumbnails: bool,
 ) -> anyhow::Result<Vec<PhotoParts>> {
-    let cut = || wholes.iter().flat_map(|w| &w.boxes);
-    let pictures: Vec<_> = wholes.iter().map(|w| &w.picture).collect();
-    let cuttings: Vec<_> = cut().map(|b| &b.picture).collect();
-    let captions = wholes.iter().map(|w| w.caption.clone());
-    let texts: Vec<String> = captions.chain(cut().map(|b| b.phrase.clone())).collect();
+    let all_boxes = || images.iter().flat_map(|image| &image.boxes);
+    let pictures: Vec<_> = images.iter().map(|image| &image.picture).collect();
+    let crops: Vec<_> = all_boxes().map(|b| &b.picture).collect();
+    let captions = images.iter().map(|image| image.caption.clone());
+    let texts: Vec<String> = captions
+        .chain(all_boxes().map(|b| b.phrase.clone()))
+        .collect();
     let mut pictures = subject.pictures(&pictures)?.into_iter();
-    let mut cuttings = subject.pictures(&cuttings)?.into_iter();
+    let mut crops = subject.pictures(&crops)?.into_iter();
     let mut captions = subject.texts(&texts)?;
-    let mut phrases = captions.split_off(wholes.len()).into_iter();
+    let mut phrases = captions.split_off(images.len()).into_iter();
     let mut captions = captions.into_iter();
-    let mut out = Vec::with_capacity(wholes.len());
-    for whole in wholes {
-        let mut boxes = Vec::with_capacity(whole.boxes.len());
-        for cutting in whole.boxes {
+    let mut out = Vec::with_capacity(images.len());
+    for image in images {
+        let mut boxes = Vec::with_capacity(image.boxes.len());
+        for box_crop in image.boxes {
             boxes.push(Boxed {
-                label: cutting
+                label: box_crop
                     .label
-                    .unwrap_or_else(|| cutting.phrase.to_lowercase()),
-                copy: copy(copies, &cutting.phrase, &cutting.picture)?,
-                phrase: cutting.phrase,
-                picture: cuttings.next().unwrap_or_default(),
+                    .unwrap_or_else(|| box_crop.phrase.to_lowercase()),
+                thumbnail: thumbnail(thumbnails, &box_crop.phrase, &box_crop.picture)?,
+                phrase: box_crop.phrase,
+                picture: crops.next().unwrap_or_default(),
                 text: phrases.next().unwrap_or_default(),
             });
         }
         out.push(PhotoParts {
-            copy: copy(copies, &whole.key, &whole.original)?,
-            key: whole.key,
-            caption: whole.caption,
+            thumbnail: thumbnail(thumbnails, &image.key, &image.original)?,
+            key: image.key,
+            caption: image.caption,
             picture: pictures.next().unwrap_or_default(),
             text: captions.next().unwrap_or_default(),
             boxes,

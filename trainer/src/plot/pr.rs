@@ -1,9 +1,9 @@
-//! Precision and recall of retrieving parts by their whole (notation 6.8).
+//! Precision and recall of retrieving boxes by their images (notation 6.8).
 //!
-//! A model of visual hierarchies puts a whole nearer to the root than its parts. The parts lie
+//! A model of visual hierarchies puts an image nearer to the root than its boxes. The boxes lie
 //! straight outward from it, where `beta1` is `pi`.
 //!
-//! Queries are whole images, candidates are the boxes of all of them. A box is relevant for a query
+//! Queries are the images, candidates are the boxes of all of them. A box is relevant for a query
 //! if its label occurs in the query's image. Pairs are ranked by the angle that visual hierarchies
 //! train, `beta1 = pi - oxy(query, box)`, or by the cosine if the space is a sphere.
 
@@ -31,7 +31,7 @@ const POINTS: usize = 200;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Score {
-    /// Interior angle at the whole, in `[0, pi]`.
+    /// Interior angle at the image, in `[0, pi]`.
     Beta1,
     /// Cosine; pairs below 0 are never retrieved.
     Cosine,
@@ -53,9 +53,9 @@ pub struct Curve {
 /// Data of the figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct Pr {
-    /// Number of wholes.
+    /// Number of images.
     pub queries: usize,
-    /// Number of parts.
+    /// Number of boxes.
     pub candidates: usize,
     /// Share of all pairs that are relevant: the precision of chance.
     pub chance: f64,
@@ -83,7 +83,7 @@ fn labels(scene: &PhotoParts) -> BTreeSet<&str> {
     scene.boxes.iter().map(|b| b.label.as_str()).collect()
 }
 
-/// All pairs of a whole and a part: score and relevance.
+/// All pairs of an image and a box: score and relevance.
 fn pairs(score: Score, space: &Space, scenes: &[PhotoParts]) -> Vec<(f64, bool)> {
     let mut out = Vec::new();
     for query in scenes.iter().filter(|s| !s.boxes.is_empty()) {
@@ -152,7 +152,7 @@ pub fn curve(model: &str, space: &Space, scenes: &[PhotoParts]) -> Curve {
 ///
 /// # Errors
 /// Bad usage for a file that cannot be read or holds no curve; the message names it.
-pub fn of_results(files: &[PathBuf]) -> anyhow::Result<Pr> {
+pub fn curves_of_results(files: &[PathBuf]) -> anyhow::Result<Pr> {
     let mut out = Pr {
         queries: 0,
         candidates: 0,
@@ -162,7 +162,7 @@ pub fn of_results(files: &[PathBuf]) -> anyhow::Result<Pr> {
     for file in files {
         let fail = |found: String| {
             usage(format!(
-                "--eval {}: expected what `trainer eval --task parts --json` prints, found {found}",
+                "--eval {}: expected the output of `trainer eval --task parts --json`, found {found}",
                 file.display()
             ))
         };
@@ -193,7 +193,7 @@ pub fn of_results(files: &[PathBuf]) -> anyhow::Result<Pr> {
             });
         }
         if out.curves.len() == before {
-            return Err(fail("no curve of scenes and their objects".into()));
+            return Err(fail("no precision-recall curve".into()));
         }
     }
     Ok(out)
@@ -253,9 +253,9 @@ mod tests {
                 label: label.into(),
                 picture: far,
                 text: Vec::new(),
-                copy: None,
+                thumbnail: None,
             }],
-            copy: None,
+            thumbnail: None,
         }
     }
 

@@ -136,7 +136,7 @@ pub fn read_texts(path: &Path) -> anyhow::Result<Vec<String>> {
     let lines: Vec<String> = lines.map(str::to_owned).collect();
     if lines.is_empty() {
         return Err(usage(format!(
-            "--texts {}: expected one text a line, found none",
+            "--texts {}: expected one text per line, found none",
             path.display()
         )));
     }

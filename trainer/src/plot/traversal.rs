@@ -1,7 +1,7 @@
 //! The candidates that a walk through the embedding space passes: from a photo to the root, or to
 //! another photo (notation 6.10).
 
-use espalier_core::geometry::{Space, walk};
+use espalier_core::geometry::{Space, interpolation};
 use serde::Serialize;
 
 use crate::figure::Thumbnail;
@@ -14,7 +14,7 @@ pub struct Candidate {
     /// Its point.
     pub point: Vec<f32>,
     /// A thumbnail, for images.
-    pub copy: Option<Thumbnail>,
+    pub thumbnail: Option<Thumbnail>,
 }
 
 /// The route of a walk and its options.
@@ -90,7 +90,7 @@ pub fn stops(space: &Space, candidates: &[Candidate], route: Route<'_>) -> Vec<S
     let mut found: Vec<Stop> = Vec::new();
     for step in 0..route.steps {
         let share = step as f64 / (route.steps.max(2) - 1) as f64;
-        let point = walk::between(space, route.from, route.to, share);
+        let point = interpolation::between(space, route.from, route.to, share);
         let allowed = |c: &Candidate| !route.entailment || space.entails(&c.point, &point);
         let scored = candidates.iter().enumerate().filter(|(_, c)| allowed(c));
         let scored = scored.map(|(i, c)| (Some(i), space.score(&c.point, &point)));
@@ -105,7 +105,7 @@ pub fn stops(space: &Space, candidates: &[Candidate], route: Route<'_>) -> Vec<S
             Some(known) => known.steps += 1,
             None => found.push(Stop {
                 name: name.to_owned(),
-                picture: candidate.is_some_and(|i| candidates[i].copy.is_some()),
+                picture: candidate.is_some_and(|i| candidates[i].thumbnail.is_some()),
                 candidate,
                 share,
                 steps: 1,
@@ -125,7 +125,7 @@ mod tests {
         Candidate {
             name: name.into(),
             point: vec![x, y],
-            copy: None,
+            thumbnail: None,
         }
     }
 

@@ -12,7 +12,7 @@ use crate::data::records::random::{Purpose, Random};
 pub const NEIGHBOURS: usize = 15;
 
 /// Minimum number of points.
-pub const FEWEST: usize = 4;
+pub const MIN_NODES: usize = 4;
 
 const EPOCHS: usize = 500;
 const NEGATIVES: usize = 5;
@@ -156,8 +156,8 @@ fn without(v: &mut [f64], direction: &[f64]) {
     v.iter_mut().for_each(|v| *v /= norm);
 }
 
-/// Positions of points in the plane, from a symmetric matrix of at least [`FEWEST`] rows of their
-/// distances.
+/// Positions of points in the plane, from a symmetric matrix of at least [`MIN_NODES`] rows of
+/// their distances.
 #[must_use]
 pub fn umap(distances: &[Vec<f64>], seed: u64) -> Vec<[f64; 2]> {
     let n = distances.len();

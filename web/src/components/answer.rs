@@ -9,12 +9,12 @@ use leptos::prelude::*;
 use super::dial::DialView;
 use super::ladder::Ladder;
 use super::path::Path;
-use super::region::Picked;
-use super::wire::Wire;
+use super::region::SelectedPart;
+use super::sent_bytes::SentBytes;
 use crate::controller::use_controller;
 use crate::state::session::Answer;
 use crate::ui_error::UiError;
-use crate::words::{guess_sentence, in_time, sentence};
+use crate::words::{format_duration, guess_sentence, sentence};
 use crate::workspace::{Workspace, use_workspace};
 
 /// Displays an answer.
@@ -25,10 +25,10 @@ pub fn AnswerView(
 ) -> impl IntoView {
     let numbers = use_controller().numbers;
     let result = &answer.result;
-    let read = result
+    let duration = result
         .timing_ms
         .get("total")
-        .map(|total| format!("Read in {}. ", in_time(*total)));
+        .map(|total| format!("Read in {}. ", format_duration(*total)));
     view! {
         <article class="answer" data-testid="answer">
             <Head taxonomy=result.taxonomy.clone() sha256=result.model.sha256.clone() />
@@ -51,7 +51,7 @@ pub fn AnswerView(
             </section>
 
             <footer class="answer-foot">
-                <p class="answer-time">{read} <Wire /></p>
+                <p class="answer-time">{duration} <SentBytes /></p>
             </footer>
         </article>
     }
@@ -66,19 +66,13 @@ fn Head(
     sha256: String,
 ) -> impl IntoView {
     let workspace = use_workspace();
-    let of_sentence = taxonomy.clone();
-    let said = move || {
-        sentence(
-            &of_sentence,
-            &workspace.dial(&of_sentence),
-            workspace.level.get(),
-        )
-    };
-    let of_guess = taxonomy.clone();
-    let guess = move || guess_sentence(&of_guess, &workspace.dial(&of_guess));
+    let result = taxonomy.clone();
+    let answer = move || sentence(&result, &workspace.dial(&result), workspace.level.get());
+    let result = taxonomy.clone();
+    let guess = move || guess_sentence(&result, &workspace.dial(&result));
     view! {
         <header class="answer-head">
-            <p class="answer-sentence" data-testid="stop-sentence">{said}</p>
+            <p class="answer-sentence" data-testid="stop-sentence">{answer}</p>
             {move || {
                 let guess = workspace.level.get().is_none().then(&guess).flatten();
                 guess.map(|guess| view! { <p class="answer-guess">{guess}</p> })
@@ -92,8 +86,8 @@ fn Head(
 /// A note if the page's link was made with another model than the answer.
 fn other_model_note(workspace: Workspace, sha256: String) -> impl IntoView {
     move || {
-        let other = workspace.link.with_value(|link| link.made_with.clone());
-        other.filter(|digits| !sha256.starts_with(digits.as_str())).map(|_| {
+        let made_with = workspace.link.with_value(|link| link.made_with.clone());
+        made_with.filter(|digits| !sha256.starts_with(digits.as_str())).map(|_| {
             view! {
                 <p class="note" data-testid="other-model">
                     "The link that led here was made with another model; it may say something else."
@@ -119,14 +113,14 @@ fn numbers_switch(numbers: RwSignal<bool>) -> impl IntoView {
     }
 }
 
-/// The ladder of the photo, and beside it the one of the selected part.
+/// The ladder of the photo, and next to it the one of the selected part.
 #[component]
 fn Ladders(
     /// The result for the whole photo.
     result: CaptionResult,
 ) -> impl IntoView {
-    let picked = expect_context::<Picked>();
-    let has_part = move || picked.region.with(Option::is_some);
+    let selected_part = expect_context::<SelectedPart>();
+    let has_part = move || selected_part.region.with(Option::is_some);
     view! {
         <div class="ladders" class:has-part=has_part>
             <div class="ladder-of">
@@ -138,7 +132,7 @@ fn Ladders(
             <Show when=has_part>
                 <div class="ladder-of" data-testid="part">
                     <h3 class="ladder-title">"The part in the box"</h3>
-                    <PartAnswer picked />
+                    <PartAnswer selected_part />
                 </div>
             </Show>
         </div>
@@ -149,10 +143,10 @@ fn Ladders(
 #[component]
 fn PartAnswer(
     /// The selected part.
-    picked: Picked,
+    selected_part: SelectedPart,
 ) -> impl IntoView {
     let workspace = use_workspace();
-    move || match picked.answer.get() {
+    move || match selected_part.answer.get() {
         None => view! { <p class="note" role="status">"Reading the part…"</p> }.into_any(),
         Some(Err(UiError { what, todo, .. })) => {
             view! { <p class="note is-error" role="status">{what} " " {todo}</p> }.into_any()
@@ -160,9 +154,9 @@ fn PartAnswer(
         Some(Ok(answer)) => {
             let answer: Rc<Answer> = answer;
             let taxonomy = &answer.result.taxonomy;
-            let said = untrack(|| sentence(taxonomy, &workspace.dial(taxonomy), None));
+            let part_sentence = untrack(|| sentence(taxonomy, &workspace.dial(taxonomy), None));
             view! {
-                <p class="part-sentence" role="status" data-testid="part-sentence">{said}</p>
+                <p class="part-sentence" role="status" data-testid="part-sentence">{part_sentence}</p>
                 <Ladder result=answer.result.clone() part=true />
             }
             .into_any()

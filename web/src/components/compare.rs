@@ -1,4 +1,4 @@
-//! Other models on the same photo, side by side: `?model=a,b`. Each has a worker of its own.
+//! Other models on the same photo, side by side: `?model=a,b`. Each has its own worker.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use web_sys::File;
 
 use super::ladder::Ladder;
 use crate::controller::AppController;
-use crate::load::progress::in_megabytes;
+use crate::load::progress::format_bytes;
 use crate::load::{DEFAULT_MODEL, SMALL_MODEL};
 use crate::messages::photo_id::PhotoId;
-use crate::state::cut::Dial;
+use crate::state::dial::Dial;
 use crate::state::link::Link;
 use crate::state::models::Comparison;
 use crate::state::session::{Engine, Work};
@@ -22,7 +22,7 @@ use crate::workspace::{Workspace, use_workspace};
 /// Name of the list of models that the build writes.
 const MODELS: &str = "models.json";
 
-/// Offers the other models installed beside the page; empty if there are none.
+/// Offers the other models installed with the page; empty if there are none.
 #[component]
 fn Picker() -> impl IntoView {
     let workspace = use_workspace();
@@ -76,8 +76,8 @@ fn choice(
         format!("{base}{}", link.to_query())
     };
     let boxes = move || {
-        let offered = |name| checkbox(name, chosen);
-        names.get().into_iter().map(offered).collect_view()
+        let to_checkbox = |name| checkbox(name, chosen);
+        names.get().into_iter().map(to_checkbox).collect_view()
     };
     view! {
         <fieldset class="picker" data-testid="picker">
@@ -92,18 +92,18 @@ fn choice(
 
 /// The checkbox of one model; a chosen one goes to the end of the list.
 fn checkbox(name: String, chosen: RwSignal<Vec<String>>) -> impl IntoView {
-    let (is_on, other) = (name.clone(), name.clone());
+    let (read_name, changed_name) = (name.clone(), name.clone());
     view! {
         <label class="pick">
             <input
                 type="checkbox"
-                prop:checked=move || chosen.with(|chosen| chosen.contains(&is_on))
+                prop:checked=move || chosen.with(|chosen| chosen.contains(&read_name))
                 on:change:target=move |event| {
                     let on = event.target().checked();
                     chosen.update(|chosen| {
-                        chosen.retain(|name| *name != other);
+                        chosen.retain(|name| *name != changed_name);
                         if on {
-                            chosen.push(other.clone());
+                            chosen.push(changed_name.clone());
                         }
                     });
                 }
@@ -129,7 +129,7 @@ fn BothModels() -> impl IntoView {
         };
         format!("{base}{}", link.to_query())
     };
-    let own = move || {
+    let is_own_photo = move || {
         let photo = workspace.controller.photo.get();
         photo.is_some_and(|photo| photo.sample.is_none())
     };
@@ -141,7 +141,7 @@ fn BothModels() -> impl IntoView {
             <a class="button is-quiet is-small" href=address data-testid="both-models">
                 "See both models side by side"
             </a>
-            <Show when=own>
+            <Show when=is_own_photo>
                 <span class="note">"The page opens anew: please give it your photo again."</span>
             </Show>
         </p>
@@ -198,16 +198,16 @@ fn Column(
     let workspace = use_workspace();
     // Takes the photo only after the page's own model has read it, so that two engines do not fetch
     // and compute at once.
-    let read = Memo::new(move |_| workspace.answer().map(|answer| answer.photo));
+    let answered = Memo::new(move |_| workspace.answer().map(|answer| answer.photo));
     Effect::new(move |before: Option<Option<PhotoId>>| {
-        let now = read.get();
+        let now = answered.get();
         if now.is_some() && before != Some(now) {
-            give(workspace.controller, controller);
+            copy_photo(workspace.controller, controller);
         }
         now
     });
     let model = controller.model();
-    let shows = move || {
+    let content = move || {
         controller
             .session
             .with(|session| match (&session.engine, &session.work) {
@@ -217,7 +217,7 @@ fn Column(
                 }
                 (Engine::Loading { bar, .. }, _) => Err(match bar.total() {
                     Some(total) => {
-                        format!("{} of {}", in_megabytes(bar.loaded()), in_megabytes(total))
+                        format!("{} of {}", format_bytes(bar.loaded()), format_bytes(total))
                     }
                     None => "Loading…".to_owned(),
                 }),
@@ -228,13 +228,13 @@ fn Column(
     view! {
         <div class="compare-column" data-testid="compare-column" data-model=model.clone()>
             <h3>{model.clone()}</h3>
-            {move || match shows() {
+            {move || match content() {
                 Err(words) => view! { <p class="note" role="status">{words}</p> }.into_any(),
                 Ok(answer) => {
                     let taxonomy = &answer.result.taxonomy;
-                    let said = sentence(taxonomy, &Dial::of(taxonomy, None), None);
+                    let answer_sentence = sentence(taxonomy, &Dial::of(taxonomy, None), None);
                     view! {
-                        <p class="part-sentence">{said}</p>
+                        <p class="part-sentence">{answer_sentence}</p>
                         <Ladder result=answer.result.clone() part=true />
                     }
                     .into_any()
@@ -244,12 +244,12 @@ fn Column(
     }
 }
 
-fn give(from: AppController, to: AppController) {
+fn copy_photo(from: AppController, to: AppController) {
     let Some(photo) = from.photo.get_untracked() else {
         return;
     };
     spawn_local(async move {
         let file: File = photo.file().clone();
-        to.give(Ok((file, None)));
+        to.set_photo(Ok((file, None)));
     });
 }

@@ -3,7 +3,7 @@
 use espalier_core::caption::TaxonomyResult;
 use leptos::prelude::*;
 
-use crate::state::cut::Dial;
+use crate::state::dial::Dial;
 use crate::words::how_sure;
 use crate::workspace::{Workspace, use_workspace};
 
@@ -21,7 +21,7 @@ pub fn DialView(
                 <input
                     class="range"
                     type="range"
-                    min=move || slider.least().to_string()
+                    min=move || slider.first().to_string()
                     step="1"
                     max=move || slider.last().to_string()
                     prop:value=move || slider.level().to_string()
@@ -30,8 +30,8 @@ pub fn DialView(
                     data-testid="dial"
                     style=("--share", move || slider.share())
                     on:input:target=move |event| {
-                        let turned = event.target().value().parse::<i64>().ok();
-                        slider.chosen.set(turned.and_then(|level| usize::try_from(level).ok()));
+                        let position = event.target().value().parse::<i64>().ok();
+                        slider.chosen.set(position.and_then(|level| usize::try_from(level).ok()));
                     }
                 />
                 <span class="dial-end" aria-hidden="true">"specific"</span>
@@ -70,7 +70,7 @@ impl Slider {
     }
 
     /// Returns the first position.
-    fn least(self) -> i64 {
+    fn first(self) -> i64 {
         if self.dial.with(Dial::evidence).is_none() {
             -1
         } else {
@@ -91,19 +91,19 @@ impl Slider {
 
     /// Returns the position as a percentage of the way from the first to the last.
     fn share(self) -> String {
-        let (least, last) = (self.least(), self.last());
+        let (first, last) = (self.first(), self.last());
         #[expect(clippy::cast_precision_loss, reason = "a handful of levels")]
-        let share = (self.level() - least) as f64 / (last as f64 - least as f64).max(1.0);
+        let share = (self.level() - first) as f64 / (last as f64 - first as f64).max(1.0);
         format!("{:.2}%", share * 100.0)
     }
 
     /// Describes the step at the current position.
     fn in_words(self) -> String {
-        let place = usize::try_from(self.level()).ok();
-        let place = place.and_then(|level| self.dial.with(|dial| dial.place(level)));
+        let level = usize::try_from(self.level()).ok();
+        let index = level.and_then(|level| self.dial.with(|dial| dial.path_index(level)));
         self.path.with_value(|taxonomy| {
-            place
-                .and_then(|place| taxonomy.path.get(place))
+            index
+                .and_then(|index| taxonomy.path.get(index))
                 .map_or_else(
                     || "nothing".to_owned(),
                     |step| format!("{}, {}", step.name, how_sure(step.p)),

@@ -9,17 +9,17 @@ use leptos::html::Canvas;
 use leptos::prelude::*;
 use web_sys::{KeyboardEvent, MouseEvent, PointerEvent, WheelEvent};
 
-use super::disk_paint::{Colours, Picture, paint};
-use super::scene::{Drawn, Scene};
+use super::disk_paint::{Colours, Drawing, paint};
+use super::scene::{DiskPositions, Scene};
 use crate::state::sketch::Sketch;
-use crate::state::view::{Place, View};
+use crate::state::view::{Point, View};
 use crate::workspace::{Workspace, use_workspace};
 
 /// Maximum distance of the pointer to hit a node, as a fraction of half the canvas.
-const NEAR: f64 = 0.055;
+const HIT_DISTANCE: f64 = 0.055;
 
 /// Maximum pointer movement of a click; more is a drag. As a fraction of half the canvas.
-const STILL: f64 = 0.012;
+const MAX_CLICK_MOVE: f64 = 0.012;
 
 /// Magnification by one press of a button.
 const BUTTON_ZOOM: f64 = 1.6;
@@ -36,8 +36,8 @@ pub fn DiskView(
         redraws.track();
         disk.draw();
     });
-    redraw_on_changes_of_the_page(redraws);
-    let named = move || {
+    redraw_on_page_changes(redraws);
+    let hovered_name = move || {
         let (node, tree) = (disk.hover.get()?, disk.workspace.shown()?);
         Some(tree.name(node).to_owned())
     };
@@ -55,10 +55,10 @@ pub fn DiskView(
                 on:pointerup=move |event| disk.end_drag(&event)
                 on:pointercancel=move |_| disk.drag.set(None)
                 on:pointerleave=move |_| disk.hover.set(None)
-                on:wheel=move |event| disk.turn_wheel(&event)
-                on:keydown=move |event| disk.press_key(&event)
+                on:wheel=move |event| disk.on_wheel(&event)
+                on:keydown=move |event| disk.on_key(&event)
             ></canvas>
-            <p class="disk-hover" aria-hidden="true">{named}</p>
+            <p class="disk-hover" aria-hidden="true">{hovered_name}</p>
             {buttons(disk)}
         </div>
     }
@@ -66,7 +66,7 @@ pub fn DiskView(
 
 /// Increases `redraws` when the size of the canvas or the colour scheme changes, until the component
 /// is removed.
-fn redraw_on_changes_of_the_page(redraws: RwSignal<u32>) {
+fn redraw_on_page_changes(redraws: RwSignal<u32>) {
     let resized = window_event_listener(ev::resize, move |_| redraws.update(|n| *n += 1));
     let colours = window()
         .match_media("(prefers-color-scheme: dark)")
@@ -79,10 +79,10 @@ fn redraw_on_changes_of_the_page(redraws: RwSignal<u32>) {
         use wasm_bindgen::JsCast as _;
         colours.set_onchange(Some(recolour.as_ref().unchecked_ref()));
     }
-    let kept = StoredValue::new_local(Some((colours, recolour)));
+    let listener = StoredValue::new_local(Some((colours, recolour)));
     on_cleanup(move || {
         resized.remove();
-        if let Some(Some((Some(colours), _))) = kept.try_update_value(Option::take) {
+        if let Some(Some((Some(colours), _))) = listener.try_update_value(Option::take) {
             colours.set_onchange(None);
         }
     });
@@ -121,7 +121,7 @@ struct Disk {
     /// The node under the pointer.
     hover: RwSignal<Option<NodeIx>>,
     /// Start and last position of a drag.
-    drag: RwSignal<Option<(Place, Place)>>,
+    drag: RwSignal<Option<(Point, Point)>>,
     /// The parts that do not change while the disk is moved.
     sketch: Memo<Option<Arc<Sketch>>>,
 }
@@ -129,11 +129,11 @@ struct Disk {
 impl Disk {
     fn new(workspace: Workspace, scene: Scene) -> Self {
         let sketch = Memo::new(move |_| {
-            let (drawn, tree) = (scene.drawn.get()?, workspace.shown()?);
+            let (positions, tree) = (scene.positions.get()?, workspace.shown()?);
             // After a change of the tree, its positions are not known yet.
-            let fits =
-                drawn.tree == workspace.which.get() && drawn.nodes.len() == tree.nodes().len();
-            fits.then(|| Arc::new(Sketch::of(&tree, &drawn.nodes)))
+            let fits = positions.tree == workspace.tree_source.get()
+                && positions.nodes.len() == tree.nodes().len();
+            fits.then(|| Arc::new(Sketch::of(&tree, &positions.nodes)))
         });
         Self {
             workspace,
@@ -145,22 +145,22 @@ impl Disk {
         }
     }
 
-    /// Collects what is drawn; `None` before the positions are known.
-    fn picture(self) -> Option<Picture> {
+    /// Collects what is positions; `None` before the positions are known.
+    fn drawing(self) -> Option<Drawing> {
         let (scene, workspace) = (self.scene, self.workspace);
-        let (drawn, tree) = (scene.drawn.get()?, workspace.shown()?);
+        let (positions, tree) = (scene.positions.get()?, workspace.shown()?);
         self.sketch.get().map(|sketch| {
             let placed = workspace.placed.get();
             let find = |id: &str| tree.find(id);
             let path = placed.iter().flat_map(|placed| &placed.path.path);
-            Picture {
+            Drawing {
                 path: path.filter_map(|step| find(&step.id)).collect(),
                 selected: workspace.selected.get().and_then(|id| tree.find(&id)),
                 hover: self.hover.get(),
                 walk: scene.steps.get(),
                 step: scene.step.get(),
                 view: scene.view.get(),
-                drawn,
+                positions,
                 tree,
                 sketch,
             }
@@ -168,13 +168,13 @@ impl Disk {
     }
 
     fn draw(self) {
-        if let (Some(canvas), Some(picture)) = (self.canvas.get(), self.picture()) {
-            paint(&canvas, &picture, &Colours::read());
+        if let (Some(canvas), Some(drawing)) = (self.canvas.get(), self.drawing()) {
+            paint(&canvas, &drawing, &Colours::read());
         }
     }
 
     /// Returns the position of the pointer in the view.
-    fn place_of(self, event: &MouseEvent) -> Option<Place> {
+    fn pointer_position(self, event: &MouseEvent) -> Option<Point> {
         let area = self.canvas.get_untracked()?.get_bounding_client_rect();
         let half = area.width().min(area.height()).max(1.0) / 2.0;
         let x = f64::from(event.client_x()) - area.left();
@@ -185,39 +185,41 @@ impl Disk {
         ])
     }
 
-    fn nearest(self, place: Place) -> Option<NodeIx> {
-        untrack(move || self.picture()).and_then(|picture| nearest(&picture, place))
+    fn nearest(self, point: Point) -> Option<NodeIx> {
+        untrack(move || self.drawing()).and_then(|drawing| nearest(&drawing, point))
     }
 
     fn begin_drag(self, event: &PointerEvent) {
-        if let (Some(place), Some(canvas)) = (self.place_of(event), self.canvas.get_untracked()) {
+        if let (Some(point), Some(canvas)) =
+            (self.pointer_position(event), self.canvas.get_untracked())
+        {
             let _ = canvas.set_pointer_capture(event.pointer_id());
-            self.drag.set(Some((place, place)));
+            self.drag.set(Some((point, point)));
         }
     }
 
     /// Moves the disk during a drag, else marks the node under the pointer.
     fn follow_pointer(self, event: &PointerEvent) {
-        let Some(place) = self.place_of(event) else {
+        let Some(point) = self.pointer_position(event) else {
             return;
         };
         match self.drag.get_untracked() {
             Some((from, last)) => {
-                self.drag.set(Some((from, place)));
-                self.move_view(last, place);
+                self.drag.set(Some((from, point)));
+                self.move_view(last, point);
             }
-            None => self.hover.set(self.nearest(place)),
+            None => self.hover.set(self.nearest(point)),
         }
     }
 
     /// Ends a drag; one that did not move is a click and selects the node under the pointer.
     fn end_drag(self, event: &PointerEvent) {
-        let began = self.drag.get_untracked();
+        let drag = self.drag.get_untracked();
         self.drag.set(None);
-        let (Some((from, _)), Some(to)) = (began, self.place_of(event)) else {
+        let (Some((from, _)), Some(to)) = (drag, self.pointer_position(event)) else {
             return;
         };
-        if (from[0] - to[0]).hypot(from[1] - to[1]) < STILL
+        if (from[0] - to[0]).hypot(from[1] - to[1]) < MAX_CLICK_MOVE
             && let (Some(node), Some(tree)) = (self.nearest(to), untrack(|| self.workspace.shown()))
         {
             self.workspace.select(&tree.node(node).id);
@@ -225,17 +227,17 @@ impl Disk {
     }
 
     /// Zooms with Ctrl or Cmd; without them, the wheel scrolls the page as usual.
-    fn turn_wheel(self, event: &WheelEvent) {
+    fn on_wheel(self, event: &WheelEvent) {
         if event.ctrl_key() || event.meta_key() {
             event.prevent_default();
             self.zoom((-event.delta_y() / 300.0).exp());
         }
     }
 
-    fn press_key(self, event: &KeyboardEvent) {
+    fn on_key(self, event: &KeyboardEvent) {
         const STEP: f64 = 0.12;
         const ZOOM: f64 = 1.4;
-        let shift = |by: Place| self.move_view([0.0, 0.0], by);
+        let shift = |by: Point| self.move_view([0.0, 0.0], by);
         match event.key().as_str() {
             "ArrowLeft" => shift([STEP, 0.0]),
             "ArrowRight" => shift([-STEP, 0.0]),
@@ -249,7 +251,7 @@ impl Disk {
         event.prevent_default();
     }
 
-    fn move_view(self, from: Place, to: Place) {
+    fn move_view(self, from: Point, to: Point) {
         let view = self.scene.view;
         view.update(|view| *view = view.dragged(from, to));
     }
@@ -261,7 +263,7 @@ impl Disk {
     fn centre_photo(self) {
         let scene = self.scene;
         let photo = scene
-            .drawn
+            .positions
             .with_untracked(|d| d.as_ref().and_then(|d| d.photo));
         if let Some(photo) = photo {
             scene.view.update(|view| *view = view.centred(photo));
@@ -270,17 +272,20 @@ impl Disk {
 }
 
 /// Returns the node nearest to a view position, if it is close enough.
-fn nearest(picture: &Picture, place: Place) -> Option<NodeIx> {
-    let drawn: &Arc<Drawn> = &picture.drawn;
-    let tree: &Arc<Taxonomy> = &picture.tree;
-    let all = (0..).map(NodeIx).zip(&drawn.nodes).take(tree.nodes().len());
+fn nearest(drawing: &Drawing, point: Point) -> Option<NodeIx> {
+    let positions: &Arc<DiskPositions> = &drawing.positions;
+    let tree: &Arc<Taxonomy> = &drawing.tree;
+    let all = (0..)
+        .map(NodeIx)
+        .zip(&positions.nodes)
+        .take(tree.nodes().len());
     let mut best: Option<(f64, NodeIx)> = None;
-    for (ix, at) in all {
-        let Some(at) = at else { continue };
-        let [x, y] = picture.view.seen(*at);
-        let far = (x - place[0]).hypot(y - place[1]);
-        if far < NEAR && best.is_none_or(|(nearest, _)| far < nearest) {
-            best = Some((far, ix));
+    for (ix, position) in all {
+        let Some(position) = position else { continue };
+        let [x, y] = drawing.view.to_view(*position);
+        let distance = (x - point[0]).hypot(y - point[1]);
+        if distance < HIT_DISTANCE && best.is_none_or(|(nearest, _)| distance < nearest) {
+            best = Some((distance, ix));
         }
     }
     best.map(|(_, ix)| ix)

@@ -7,19 +7,19 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use leptos::prelude::{document, window};
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
-use super::scene::Drawn;
-use crate::messages::ask::Step;
+use super::scene::DiskPositions;
+use crate::messages::query::WalkStep;
 use crate::photo::context;
 use crate::state::sketch::Sketch;
-use crate::state::view::{Place, View};
+use crate::state::view::{Point, View};
 
 /// Maximum number of labels.
-const LABELS: usize = 16;
+const MAX_LABELS: usize = 16;
 
 /// All inputs of a drawing of the disk.
-pub struct Picture {
+pub struct Drawing {
     /// Positions of the nodes and the photo.
-    pub drawn: Arc<Drawn>,
+    pub positions: Arc<DiskPositions>,
     /// The taxonomy.
     pub tree: Arc<Taxonomy>,
     /// The parts that do not change while the disk is moved.
@@ -33,7 +33,7 @@ pub struct Picture {
     /// The node under the pointer.
     pub hover: Option<NodeIx>,
     /// The walk.
-    pub walk: Arc<Vec<Step>>,
+    pub walk: Arc<Vec<WalkStep>>,
     /// Index of the current step of the walk.
     pub step: usize,
 }
@@ -74,15 +74,15 @@ impl Colours {
     }
 }
 
-/// Width reserved for the text beside the photo's point, in CSS pixels.
-const WORD: f64 = 44.0;
+/// Width reserved for the text next to the photo's point, in CSS pixels.
+const PHOTO_LABEL_WIDTH: f64 = 44.0;
 
 /// Drawing context with the position and scale of the disk on the canvas.
 struct Brush<'a> {
     pen: CanvasRenderingContext2d,
     half: [f64; 2],
     scale: f64,
-    picture: &'a Picture,
+    drawing: &'a Drawing,
     colours: &'a Colours,
 }
 
@@ -92,25 +92,25 @@ struct Brush<'a> {
     clippy::cast_sign_loss,
     reason = "pixels"
 )]
-pub fn paint(canvas: &HtmlCanvasElement, picture: &Picture, colours: &Colours) {
+pub fn paint(canvas: &HtmlCanvasElement, drawing: &Drawing, colours: &Colours) {
     let Some(pen) = context(canvas) else { return };
-    let dots = window().device_pixel_ratio().clamp(1.0, 3.0);
+    let pixel_ratio = window().device_pixel_ratio().clamp(1.0, 3.0);
     let (width, height) = (
         f64::from(canvas.client_width()),
         f64::from(canvas.client_height()),
     );
-    let (pixels_x, pixels_y) = ((width * dots) as u32, (height * dots) as u32);
+    let (pixels_x, pixels_y) = ((width * pixel_ratio) as u32, (height * pixel_ratio) as u32);
     if canvas.width() != pixels_x || canvas.height() != pixels_y {
         canvas.set_width(pixels_x);
         canvas.set_height(pixels_y);
     }
-    let _ = pen.set_transform(dots, 0.0, 0.0, dots, 0.0, 0.0);
+    let _ = pen.set_transform(pixel_ratio, 0.0, 0.0, pixel_ratio, 0.0, 0.0);
     pen.clear_rect(0.0, 0.0, width, height);
     let brush = Brush {
         pen,
         half: [width / 2.0, height / 2.0],
         scale: (width.min(height) / 2.0 - 2.0).max(1.0),
-        picture,
+        drawing,
         colours,
     };
     brush.ground();
@@ -122,17 +122,23 @@ pub fn paint(canvas: &HtmlCanvasElement, picture: &Picture, colours: &Colours) {
 }
 
 impl Brush<'_> {
-    fn on_canvas(&self, place: Place) -> Place {
-        let [x, y] = self.picture.view.seen(place);
+    fn on_canvas(&self, point: Point) -> Point {
+        let [x, y] = self.drawing.view.to_view(point);
         [self.half[0] + x * self.scale, self.half[1] - y * self.scale]
     }
 
-    fn node(&self, ix: NodeIx) -> Option<Place> {
-        let place = self.picture.drawn.nodes.get(ix.index()).copied().flatten();
-        place.map(|place| self.on_canvas(place))
+    fn node(&self, ix: NodeIx) -> Option<Point> {
+        let point = self
+            .drawing
+            .positions
+            .nodes
+            .get(ix.index())
+            .copied()
+            .flatten();
+        point.map(|point| self.on_canvas(point))
     }
 
-    fn dot(&self, [x, y]: Place, radius: f64, colour: &str) {
+    fn dot(&self, [x, y]: Point, radius: f64, colour: &str) {
         self.pen.begin_path();
         let _ = self.pen.arc(x, y, radius, 0.0, TAU);
         self.pen.set_fill_style_str(colour);
@@ -140,7 +146,7 @@ impl Brush<'_> {
     }
 
     fn ground(&self) {
-        let radius = self.scale * self.picture.view.zoom();
+        let radius = self.scale * self.drawing.view.zoom();
         self.dot(self.half, radius, &self.colours.ground);
         self.pen.begin_path();
         let _ = self.pen.arc(self.half[0], self.half[1], radius, 0.0, TAU);
@@ -150,18 +156,18 @@ impl Brush<'_> {
     }
 
     fn edges(&self) {
-        let picture = self.picture;
-        let sketch = &picture.sketch;
+        let drawing = self.drawing;
+        let sketch = &drawing.sketch;
         for (on_path, colour, width, alpha) in [
             (false, &self.colours.wood, 0.8, 0.28 * sketch.strength),
             (true, &self.colours.leaf, 2.4, 0.95),
         ] {
             self.pen.begin_path();
             for line in &sketch.lines {
-                if picture.path.contains(&line.node) != on_path {
+                if drawing.path.contains(&line.node) != on_path {
                     continue;
                 }
-                let [first, rest @ ..] = line.way.map(|place| self.on_canvas(place));
+                let [first, rest @ ..] = line.points.map(|point| self.on_canvas(point));
                 self.pen.move_to(first[0], first[1]);
                 for [x, y] in rest {
                     self.pen.line_to(x, y);
@@ -178,16 +184,20 @@ impl Brush<'_> {
     /// Draws all dots of one colour as one path: thousands of separate fills would take longer than
     /// a frame.
     fn nodes(&self) {
-        let picture = self.picture;
-        let sketch = &picture.sketch;
-        let is_special = |ix: NodeIx| picture.selected == Some(ix) || picture.hover == Some(ix);
-        let stands_out = |ix: NodeIx| is_special(ix) || picture.path.contains(&ix);
-        for (wanted, colour, alpha) in [
+        let drawing = self.drawing;
+        let sketch = &drawing.sketch;
+        let is_special = |ix: NodeIx| drawing.selected == Some(ix) || drawing.hover == Some(ix);
+        let stands_out = |ix: NodeIx| is_special(ix) || drawing.path.contains(&ix);
+        for (is_marked, colour, alpha) in [
             (false, &self.colours.soft, 0.6 * sketch.strength),
             (true, &self.colours.leaf, 1.0),
         ] {
             self.pen.begin_path();
-            for &ix in sketch.broad.iter().filter(|ix| stands_out(**ix) == wanted) {
+            for &ix in sketch
+                .broadest_first
+                .iter()
+                .filter(|ix| stands_out(**ix) == is_marked)
+            {
                 let (Some([x, y]), Some(radius)) = (self.node(ix), sketch.radii.get(ix.index()))
                 else {
                     continue;
@@ -204,11 +214,11 @@ impl Brush<'_> {
     }
 
     fn walk(&self) {
-        let steps = &self.picture.walk;
+        let steps = &self.drawing.walk;
         self.pen.begin_path();
-        for (at, step) in steps.iter().enumerate() {
-            let [x, y] = self.on_canvas(step.at);
-            if at == 0 {
+        for (i, step) in steps.iter().enumerate() {
+            let [x, y] = self.on_canvas(step.position);
+            if i == 0 {
                 self.pen.move_to(x, y);
             } else {
                 self.pen.line_to(x, y);
@@ -221,25 +231,29 @@ impl Brush<'_> {
             .set_line_dash(&js_sys::Array::of2(&3.into(), &4.into()));
         self.pen.stroke();
         let _ = self.pen.set_line_dash(&js_sys::Array::new());
-        if let Some(step) = steps.get(self.picture.step) {
-            self.dot(self.on_canvas(step.at), 4.5, &self.colours.brick);
+        if let Some(step) = steps.get(self.drawing.step) {
+            self.dot(self.on_canvas(step.position), 4.5, &self.colours.brick);
         }
     }
 
     fn photo(&self) {
-        let Some(photo) = self.picture.drawn.photo else {
+        let Some(photo) = self.drawing.positions.photo else {
             return;
         };
         let at = self.on_canvas(photo);
         self.dot(at, 7.5, &self.colours.ground);
         self.dot(at, 5.5, &self.colours.brick);
         // Writes to the left of the point if the text would exceed the canvas on the right.
-        let ends = at[0] + WORD > 2.0 * self.half[0];
-        let from = if ends { at[0] - WORD - 8.0 } else { at[0] };
+        let overflows = at[0] + PHOTO_LABEL_WIDTH > 2.0 * self.half[0];
+        let from = if overflows {
+            at[0] - PHOTO_LABEL_WIDTH - 8.0
+        } else {
+            at[0]
+        };
         self.write("photo", [from, at[1]], &self.colours.brick, 600);
     }
 
-    fn write(&self, text: &str, [x, y]: Place, colour: &str, weight: u32) {
+    fn write(&self, text: &str, [x, y]: Point, colour: &str, weight: u32) {
         self.pen
             .set_font(&format!("{weight} 12px {}", self.colours.sans));
         self.pen.set_line_width(3.5);
@@ -252,42 +266,42 @@ impl Brush<'_> {
 
     /// Writes the names of nodes in order of priority; skips names that would overlap others.
     fn labels(&self) {
-        let picture = self.picture;
-        let special = picture.hover.into_iter().chain(picture.selected);
-        let broad = picture.sketch.broad.iter().copied();
-        let path = picture.path.iter().rev().copied();
-        let mut taken: Vec<(Place, f64)> = Vec::new();
-        if let Some(photo) = picture.drawn.photo {
-            taken.push((self.on_canvas(photo), 40.0));
+        let drawing = self.drawing;
+        let special = drawing.hover.into_iter().chain(drawing.selected);
+        let broad = drawing.sketch.broadest_first.iter().copied();
+        let path = drawing.path.iter().rev().copied();
+        let mut occupied: Vec<(Point, f64)> = Vec::new();
+        if let Some(photo) = drawing.positions.photo {
+            occupied.push((self.on_canvas(photo), 40.0));
         }
         let mut seen = Vec::new();
         for ix in special.chain(path).chain(broad) {
-            if taken.len() > LABELS {
+            if occupied.len() > MAX_LABELS {
                 break;
             }
             let Some([x, y]) = self.node(ix).filter(|_| !seen.contains(&ix)) else {
                 continue;
             };
             seen.push(ix);
-            let name = picture.tree.name(ix);
+            let name = drawing.tree.name(ix);
             #[expect(clippy::cast_precision_loss, reason = "lengths of names")]
             let width = 7.0 * name.chars().count() as f64;
             let inside = x > 4.0
                 && x + width + 8.0 < 2.0 * self.half[0]
                 && y > 12.0
                 && y < 2.0 * self.half[1] - 8.0;
-            let free = taken.iter().all(|([ox, oy], other)| {
+            let free = occupied.iter().all(|([ox, oy], other)| {
                 (oy - y).abs() > 15.0 || ox + other + 10.0 < x || x + width + 10.0 < *ox
             });
             if inside && free {
-                let known = picture.path.contains(&ix) || picture.selected == Some(ix);
-                let (colour, weight) = if known {
+                let is_marked = drawing.path.contains(&ix) || drawing.selected == Some(ix);
+                let (colour, weight) = if is_marked {
                     (&self.colours.leaf, 600)
                 } else {
                     (&self.colours.ink, 400)
                 };
                 self.write(name, [x, y], colour, weight);
-                taken.push(([x, y], width));
+                occupied.push(([x, y], width));
             }
         }
     }

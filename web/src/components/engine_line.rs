@@ -4,8 +4,8 @@ use leptos::prelude::*;
 
 use crate::controller::use_controller;
 use crate::messages::protocol::{Backend, EngineInfo};
-use crate::state::choice::PassedOver;
-use crate::words::in_time;
+use crate::state::choice::FallbackReason;
+use crate::words::format_duration;
 
 /// One line, with details if numbers are switched on.
 #[component]
@@ -16,9 +16,12 @@ pub fn EngineLine(
     let controller = use_controller();
     let why = (info.backend == Backend::Cpu)
         .then(|| {
-            controller
-                .session
-                .with_untracked(|session| session.passed_over.as_ref().map(PassedOver::in_words))
+            controller.session.with_untracked(|session| {
+                session
+                    .fallback_reason
+                    .as_ref()
+                    .map(FallbackReason::in_words)
+            })
         })
         .flatten();
     let numbers = format!(
@@ -26,7 +29,7 @@ pub fn EngineLine(
         info.model,
         info.version,
         info.self_test,
-        in_time(info.warm_ms)
+        format_duration(info.warm_ms)
     );
     let coarse = move || {
         let error = controller.session.with(|session| session.coarse.clone())?;

@@ -8,11 +8,11 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::File;
 
 use crate::controller::AppController;
-use crate::keep::save_text;
-use crate::messages::ask::{Ask, AskAnswer};
 use crate::messages::photo_id::PhotoId;
+use crate::messages::query::{Query, QueryAnswer};
 use crate::photo::bytes_of;
-use crate::state::batch::{Batch, Item, Standing};
+use crate::save::save_text;
+use crate::state::batch::{Batch, Item, ItemStatus};
 use crate::state::session::Event;
 use crate::ui_error::UiError;
 use crate::workspace::{Workspace, result_of, use_workspace};
@@ -37,8 +37,8 @@ impl Folder {
         };
         let controller = workspace.controller;
         Effect::new(move |_| {
-            if folder.batch.with(Batch::is_due) && controller.is_ready() {
-                folder.go_on();
+            if folder.batch.with(Batch::can_start_next) && controller.is_ready() {
+                folder.read_next();
             }
         });
         folder
@@ -60,12 +60,12 @@ impl Folder {
         self.files.set_value(named.into_iter().collect());
         self.workspace.open.set(true);
         self.batch.set(batch);
-        self.controller().dispatch(Event::LoadWanted);
+        self.controller().dispatch(Event::LoadRequested);
     }
 
     /// Reads the next photo, unless one is being read.
-    fn go_on(self) {
-        let Some(id) = untrack(|| self.batch.try_update(Batch::begin_next).flatten()) else {
+    fn read_next(self) {
+        let Some(id) = untrack(|| self.batch.try_update(Batch::start_next).flatten()) else {
             return;
         };
         let Some(file) = self.files.with_value(|files| files.get(&id).cloned()) else {
@@ -74,7 +74,7 @@ impl Folder {
         spawn_local(async move {
             let outcome = self.read(id, &file).await;
             self.batch
-                .update(|batch| batch.settle(id, outcome.map_err(|error| error.what)));
+                .update(|batch| batch.record(id, outcome.map_err(|error| error.what)));
         });
     }
 
@@ -84,23 +84,25 @@ impl Folder {
         file: &File,
     ) -> Result<(espalier_core::caption::CaptionResult, f64), UiError> {
         let bytes = bytes_of(file).await?;
-        let ask = Ask::Read {
+        let query = Query::Read {
             photo: id,
             region: None,
         };
-        let told = self
+        let answer = self
             .controller()
-            .ask(ask, Some(bytes), Rc::new(|_, _| ()))
+            .ask(query, Some(bytes), Rc::new(|_, _| ()))
             .await?;
-        match told {
-            AskAnswer::Read { json, radius } => Ok((result_of(&json)?, radius)),
-            _ => Err(UiError::mixed_versions("another answer than was asked for")),
+        match answer {
+            QueryAnswer::Read { json, radius } => Ok((result_of(&json)?, radius)),
+            _ => Err(UiError::version_mismatch(
+                "the answer does not fit the query",
+            )),
         }
     }
 
     fn show(self, id: PhotoId) {
         if let Some(file) = self.files.with_value(|files| files.get(&id).cloned()) {
-            self.controller().give(Ok((file, None)));
+            self.controller().set_photo(Ok((file, None)));
         }
     }
 }
@@ -111,10 +113,10 @@ pub fn FolderTable() -> impl IntoView {
     let folder = expect_context::<Folder>();
     let workspace = use_workspace();
     let progress = Memo::new(move |_| folder.batch.with(Batch::progress));
-    let some = move || progress.get().1 > 0;
-    let left_out = move || match folder.batch.with(|batch| batch.left_out) {
+    let has_photos = move || progress.get().1 > 0;
+    let skipped = move || match folder.batch.with(|batch| batch.skipped) {
         0 => None,
-        n => Some(format!("{n} more photos were left out.")),
+        n => Some(format!("{n} more photos were skipped.")),
     };
     let ids = Memo::new(move |_| {
         folder
@@ -122,10 +124,10 @@ pub fn FolderTable() -> impl IntoView {
             .with(|batch| batch.items().iter().map(|item| item.id).collect::<Vec<_>>())
     });
     view! {
-        <Show when=some>
+        <Show when=has_photos>
             <section class="sheet" aria-labelledby="folder-title" data-testid="folder">
                 {head(folder, progress)}
-                <p class="note">{left_out}</p>
+                <p class="note">{skipped}</p>
                 <div class="table-scroll" tabindex="0" role="group" aria-labelledby="folder-title">
                     <table class="table">
                         <thead>
@@ -150,7 +152,7 @@ pub fn FolderTable() -> impl IntoView {
 
 /// The head of the table: the number of photos read, of how many, and the button that saves them.
 fn head(folder: Folder, progress: Memo<(usize, usize)>) -> impl IntoView {
-    let said = move || {
+    let status = move || {
         let (done, all) = progress.get();
         if done < all {
             format!("{done} of {all} read")
@@ -165,7 +167,7 @@ fn head(folder: Folder, progress: Memo<(usize, usize)>) -> impl IntoView {
     view! {
         <div class="sheet-head">
             <h2 id="folder-title">"Your photos"</h2>
-            <p class="note" role="status" data-testid="folder-progress">{said}</p>
+            <p class="note" role="status" data-testid="folder-progress">{status}</p>
             <progress
                 class="bar"
                 aria-label="Photos read"
@@ -194,7 +196,7 @@ fn Line(
             .batch
             .with(|batch| batch.items().iter().find(|item| item.id == id).cloned())
     });
-    let of = move |tell: fn(&Item) -> String| item.with(|item| item.as_ref().map(tell));
+    let of = move |cell: fn(&Item) -> String| item.with(|item| item.as_ref().map(cell));
     let stop = move |item: &Item| item.result().map(|result| result.taxonomy.stop.clone());
     let choose = move |_| {
         folder.show(id);
@@ -210,30 +212,30 @@ fn Line(
                 </button>
             </th>
             <td>{move || of(stop_words)}</td>
-            <td class="is-path">{move || of(|item| tail(&item.path_names()))}</td>
+            <td class="is-path">{move || of(|item| last_names(&item.path_names()))}</td>
             <td class="is-number">{move || of(radius_words)}</td>
         </tr>
     }
 }
 
 fn stop_words(item: &Item) -> String {
-    match &item.standing {
-        Standing::Waiting => "waits".to_owned(),
-        Standing::Reading => "is being read…".to_owned(),
-        Standing::Failed(reason) => reason.clone(),
-        Standing::Read { .. } => item.stop_name().unwrap_or_default().to_owned(),
+    match &item.status {
+        ItemStatus::Waiting => "waits".to_owned(),
+        ItemStatus::Reading => "is being read…".to_owned(),
+        ItemStatus::Failed(reason) => reason.clone(),
+        ItemStatus::Read { .. } => item.stop_name().unwrap_or_default().to_owned(),
     }
 }
 
 fn radius_words(item: &Item) -> String {
-    match &item.standing {
-        Standing::Read { radius, .. } => format!("{radius:.3}"),
+    match &item.status {
+        ItemStatus::Read { radius, .. } => format!("{radius:.3}"),
         _ => String::new(),
     }
 }
 
 /// Formats the last steps of a path; the first ones are the same for every photo.
-fn tail(names: &[&str]) -> String {
+fn last_names(names: &[&str]) -> String {
     const LAST: usize = 4;
     let from = names.len().saturating_sub(LAST);
     let dots = if from > 0 { "… › " } else { "" };

@@ -21,23 +21,23 @@ pub fn Ladder(
     let workspace = use_workspace();
     let beyond = beyond_evidence(&result);
     let any_beyond = beyond.contains(&true);
-    let reach = reaches(&result.ladder);
+    let lengths = branch_lengths(&result.ladder);
     let rungs = result.ladder.clone();
     let shows = Memo::new(move |_| match workspace.level.get() {
         Some(level) if !part => workspace.dial(&result.taxonomy).shows(&result, level),
         _ => vec![true; result.ladder.len()],
     });
-    let folded = move || shows.with(|shows| shows.iter().filter(|shown| !**shown).count());
+    let hidden = move || shows.with(|shows| shows.iter().filter(|shown| !**shown).count());
     let rows = rungs
         .into_iter()
-        .zip(reach)
+        .zip(lengths)
         .zip(beyond)
         .enumerate()
-        .map(|(place, ((rung, reach), beyond))| {
+        .map(|(index, ((rung, length), beyond))| {
             let branch = Branch {
-                place,
+                index,
                 rung,
-                reach,
+                length,
                 beyond,
             };
             row(branch, part, shows)
@@ -56,17 +56,17 @@ pub fn Ladder(
         >
             {rows}
         </ol>
-        <p class="ladder-key">{move || key_words(folded(), any_beyond)}</p>
+        <p class="ladder-key">{move || legend(hidden(), any_beyond)}</p>
     }
 }
 
 /// A rung and the shape of its branch.
 struct Branch {
     /// Index in the ladder.
-    place: usize,
+    index: usize,
     rung: Rung,
     /// Length in [0, 1].
-    reach: f64,
+    length: f64,
     /// Whether the rung is more specific than the evidence supports.
     beyond: bool,
 }
@@ -74,9 +74,9 @@ struct Branch {
 /// One rung; `shows` says of all rungs whether the dial shows them.
 fn row(branch: Branch, part: bool, shows: Memo<Vec<bool>>) -> impl IntoView {
     let Branch {
-        place,
+        index,
         rung,
-        reach,
+        length,
         beyond,
     } = branch;
     let controller = use_controller();
@@ -89,18 +89,18 @@ fn row(branch: Branch, part: bool, shows: Memo<Vec<bool>>) -> impl IntoView {
     } else {
         ("rung-text", "rung")
     };
-    let hidden = move || !shows.with(|shows| shows.get(place).copied().unwrap_or(true));
+    let hidden = move || !shows.with(|shows| shows.get(index).copied().unwrap_or(true));
     view! {
         <li
             class="rung"
             class:is-beyond=beyond
-            class:is-last=move || shows.with(|s| s.iter().rposition(|on| *on) == Some(place))
+            class:is-last=move || shows.with(|s| s.iter().rposition(|on| *on) == Some(index))
             hidden=hidden
             data-testid=rung_id
             data-radius=rung.radius.to_string()
             data-similarity=rung.similarity.to_string()
-            style=("--reach", format!("{reach:.3}"))
-            style=("--place", place.to_string())
+            style=("--reach", format!("{length:.3}"))
+            style=("--place", index.to_string())
         >
             <span class="rung-text" data-testid=text_id>{rung.text}</span>
             {beyond.then(|| view! { <span class="visually-hidden">" (a guess)"</span> })}
@@ -124,20 +124,21 @@ fn tree_button(node: String) -> impl IntoView {
 }
 
 /// Explains the ladder: the number of rungs that the dial hides, or else what hollow leaves mean.
-fn key_words(folded: usize, any_beyond: bool) -> Option<String> {
-    match folded {
-        0 if any_beyond => {
-            Some("Hollow leaves are guesses: they say more than the evidence carries.".to_owned())
-        }
+fn legend(hidden: usize, any_beyond: bool) -> Option<String> {
+    match hidden {
+        0 if any_beyond => Some(
+            "Hollow leaves are guesses: they are more specific than the evidence supports."
+                .to_owned(),
+        ),
         0 => None,
-        1 => Some("One more specific caption is folded away.".to_owned()),
-        n => Some(format!("{n} more specific captions are folded away.")),
+        1 => Some("One more specific caption is hidden.".to_owned()),
+        n => Some(format!("{n} more specific captions are hidden.")),
     }
 }
 
 /// Returns the length of each rung's branch in [0, 1], from its radius; evenly spaced if all radii
 /// are equal.
-fn reaches(rungs: &[Rung]) -> Vec<f64> {
+fn branch_lengths(rungs: &[Rung]) -> Vec<f64> {
     let first = rungs.first().map_or(0.0, |rung| rung.radius);
     let span = rungs.last().map_or(0.0, |rung| rung.radius) - first;
     #[expect(clippy::cast_precision_loss, reason = "a handful of rungs")]
@@ -145,9 +146,9 @@ fn reaches(rungs: &[Rung]) -> Vec<f64> {
     rungs
         .iter()
         .enumerate()
-        .map(|(place, rung)| {
+        .map(|(index, rung)| {
             #[expect(clippy::cast_precision_loss, reason = "a handful of rungs")]
-            let even = place as f64 / steps;
+            let even = index as f64 / steps;
             if span > 1e-6 {
                 // Half by radius, half by index: keeps captions at nearly the same radius apart.
                 0.5 * ((rung.radius - first) / span) + 0.5 * even

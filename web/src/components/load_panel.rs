@@ -5,7 +5,7 @@ use leptos::prelude::*;
 
 use super::engine_line::EngineLine;
 use crate::controller::use_controller;
-use crate::load::progress::{Bar, in_megabytes};
+use crate::load::progress::{Bar, format_bytes};
 use crate::messages::protocol::{Backend, Stage};
 use crate::state::session::{Engine, Event};
 
@@ -17,11 +17,11 @@ pub fn LoadPanel() -> impl IntoView {
     view! {
         <div class="panel">
             {move || match engine.get() {
-                Engine::Off => view! { <Offer /> }.into_any(),
-                Engine::Probing => view! { <Moving words="Looking for the fastest engine…" /> }.into_any(),
-                Engine::Loading { .. } => view! { <Moving words="" /> }.into_any(),
+                Engine::Off => view! { <LoadButton /> }.into_any(),
+                Engine::Probing => view! { <LoadProgress words="Looking for the fastest engine…" /> }.into_any(),
+                Engine::Loading { .. } => view! { <LoadProgress words="" /> }.into_any(),
                 Engine::Ready(info) => view! { <EngineLine info /> }.into_any(),
-                Engine::Failed(_) => view! { <Offer /> }.into_any(),
+                Engine::Failed(_) => view! { <LoadButton /> }.into_any(),
             }}
         </div>
     }
@@ -29,19 +29,19 @@ pub fn LoadPanel() -> impl IntoView {
 
 /// The button, with the size on it.
 #[component]
-fn Offer() -> impl IntoView {
+fn LoadButton() -> impl IntoView {
     let controller = use_controller();
-    let size = Memo::new(move |_| controller.session.with(|session| session.plan.model));
+    let size = Memo::new(move |_| controller.session.with(|session| session.sizes.model));
     let label = move || match size.get() {
         0 => "Load the model".to_owned(),
-        bytes => format!("Load the model ({})", in_megabytes(bytes)),
+        bytes => format!("Load the model ({})", format_bytes(bytes)),
     };
     view! {
         <button
             class="button is-quiet"
             type="button"
             data-testid="load-button"
-            on:click=move |_| controller.dispatch(Event::LoadWanted)
+            on:click=move |_| controller.dispatch(Event::LoadRequested)
         >
             {label}
         </button>
@@ -51,7 +51,7 @@ fn Offer() -> impl IntoView {
 
 /// The bar.
 #[component]
-fn Moving(
+fn LoadProgress(
     /// Text to show while no engine is loading.
     words: &'static str,
 ) -> impl IntoView {
@@ -62,11 +62,13 @@ fn Moving(
             _ => None,
         })
     });
-    let doing = move || {
-        bar.get()
-            .map_or_else(|| words.to_owned(), |(on, bar)| doing(on, &bar))
+    let stage = move || {
+        bar.get().map_or_else(
+            || words.to_owned(),
+            |(backend, bar)| stage_words(backend, &bar),
+        )
     };
-    let bytes = move || bar.with(|bar| bar.as_ref().and_then(|(_, bar)| in_bytes(bar)));
+    let bytes = move || bar.with(|bar| bar.as_ref().and_then(|(_, bar)| bytes_of_total(bar)));
     // Without a value the browser draws an indeterminate bar.
     let value = move || {
         bar.with(|bar| bar.as_ref().and_then(|(_, bar)| bar.fraction()))
@@ -74,13 +76,13 @@ fn Moving(
     };
     view! {
         <div class="bar-line">
-            <span id="bar-words">{doing}</span>
+            <span id="bar-words">{stage}</span>
             <span class="bar-bytes" data-testid="progress-bytes">{bytes}</span>
             <button
                 class="bar-stop"
                 type="button"
                 data-testid="cancel"
-                on:click=move |_| controller.dispatch(Event::CancelWanted)
+                on:click=move |_| controller.dispatch(Event::CancelRequested)
             >
                 "Stop"
             </button>
@@ -95,7 +97,7 @@ fn Moving(
     }
 }
 
-fn doing(backend: Backend, bar: &Bar) -> String {
+fn stage_words(backend: Backend, bar: &Bar) -> String {
     let engine = match backend {
         Backend::Cpu => "CPU",
         Backend::WebGpu => "WebGPU",
@@ -103,12 +105,12 @@ fn doing(backend: Backend, bar: &Bar) -> String {
     match bar.stage() {
         Stage::Engine => format!("Fetching the {engine} engine…"),
         Stage::Manifest | Stage::Model => "Fetching the model…".to_owned(),
-        Stage::SelfTest => format!("Testing the {engine} engine on a known picture…"),
+        Stage::SelfTest => format!("Testing the {engine} engine on a known image…"),
         Stage::WarmUp => "Warming up…".to_owned(),
     }
 }
 
-fn in_bytes(bar: &Bar) -> Option<String> {
+fn bytes_of_total(bar: &Bar) -> Option<String> {
     bar.total()
-        .map(|total| format!("{} of {}", in_megabytes(bar.loaded()), in_megabytes(total)))
+        .map(|total| format!("{} of {}", format_bytes(bar.loaded()), format_bytes(total)))
 }

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
-use crate::keep::copy;
+use crate::save::copy;
 use crate::words::how_sure;
 use crate::workspace::{Workspace, use_workspace};
 
@@ -12,13 +12,13 @@ use crate::workspace::{Workspace, use_workspace};
 pub fn NodeCard() -> impl IntoView {
     let workspace = use_workspace();
     let copied = RwSignal::new(None::<bool>);
-    let found = Memo::new(move |_| Looked::at(workspace));
+    let details = Memo::new(move |_| NodeDetails::of_selected(workspace));
     Effect::new(move |_| {
-        let _ = found.get();
+        let _ = details.get();
         copied.set(None);
     });
     move || {
-        found.get().map(|node| {
+        details.get().map(|node| {
             view! {
                 <div class="node" data-testid="node-card">
                     <h3 class="node-name">{node.name.clone()}</h3>
@@ -38,7 +38,7 @@ pub fn NodeCard() -> impl IntoView {
 
 /// The button that restricts the question to the labels at or below the node. It needs a photo, and
 /// two labels to choose from.
-fn below_button(workspace: Workspace, node: Looked) -> impl IntoView {
+fn below_button(workspace: Workspace, node: NodeDetails) -> impl IntoView {
     let (id, labels, has_photo) = (node.id, node.labels, node.p.is_some());
     view! {
         <Show when=move || has_photo && labels.ge(&2)>
@@ -67,21 +67,21 @@ fn link_button(workspace: Workspace, copied: RwSignal<Option<bool>>) -> impl Int
         let link = untrack(link);
         spawn_local(async move { copied.set(Some(copy(&link).await)) });
     };
-    let said = move || match copied.get() {
+    let label = move || match copied.get() {
         None => "Copy a link to it",
         Some(true) => "Copied",
         Some(false) => "Not allowed here",
     };
     view! {
         <button class="button is-quiet is-small" type="button" on:click=copy_link data-testid="copy-link">
-            <span aria-live="polite">{said}</span>
+            <span aria-live="polite">{label}</span>
         </button>
     }
 }
 
 /// Content of the card.
 #[derive(Clone, PartialEq)]
-struct Looked {
+struct NodeDetails {
     id: String,
     name: String,
     synonyms: String,
@@ -90,9 +90,9 @@ struct Looked {
     p: Option<f32>,
 }
 
-impl Looked {
+impl NodeDetails {
     /// Looks up the selected node in the shown tree.
-    fn at(workspace: Workspace) -> Option<Self> {
+    fn of_selected(workspace: Workspace) -> Option<Self> {
         let (id, tree) = (workspace.selected.get()?, workspace.shown()?);
         let ix = tree.find(&id)?;
         let node = tree.node(ix);

@@ -10,16 +10,16 @@ use crate::controller::use_controller;
 use crate::state::session::{Answer, Engine, Session, Work};
 use crate::ui_error::UiError;
 
-/// Content beside the photo.
+/// Content next to the photo.
 #[derive(Clone, PartialEq)]
-enum Shows {
+enum Content {
     Nothing,
     Wait(&'static str),
     Answer(Arc<Answer>),
     Error(UiError),
 }
 
-impl Shows {
+impl Content {
     /// Returns a key that distinguishes kinds of content within a turn.
     const fn kind(&self) -> &'static str {
         match self {
@@ -46,25 +46,25 @@ impl Shows {
 #[component]
 pub fn Outcome() -> impl IntoView {
     let controller = use_controller();
-    let shows = Memo::new(move |_| {
+    let content = Memo::new(move |_| {
         controller
             .session
-            .with(|session| (session.turn, Shows::of(session)))
+            .with(|session| (session.turn, Content::of(session)))
     });
     view! {
-        <div class="words" class:is-empty=move || shows.with(|(_, shows)| *shows == Shows::Nothing)>
-            // One entry with a key, so that every turn is drawn anew: the ladder grows again, and
-            // the same error twice is seen to be two.
+        <div class="words" class:is-empty=move || content.with(|(_, content)| *content == Content::Nothing)>
+            // One entry with a key, so that every turn is drawn again: the ladder is animated again, and
+            // a repeated error is visible as a new one.
             <For
-                each=move || std::iter::once(shows.get())
-                key=|(turn, shows)| (*turn, shows.kind())
-                let((_, shows))
+                each=move || std::iter::once(content.get())
+                key=|(turn, content)| (*turn, content.kind())
+                let((_, content))
             >
-                {match shows {
-                    Shows::Nothing => ().into_any(),
-                    Shows::Wait(words) => view! { <Wait words /> }.into_any(),
-                    Shows::Answer(answer) => view! { <AnswerView answer /> }.into_any(),
-                    Shows::Error(error) => view! { <ErrorCard error /> }.into_any(),
+                {match content {
+                    Content::Nothing => ().into_any(),
+                    Content::Wait(words) => view! { <Wait words /> }.into_any(),
+                    Content::Answer(answer) => view! { <AnswerView answer /> }.into_any(),
+                    Content::Error(error) => view! { <ErrorCard error /> }.into_any(),
                 }}
             </For>
         </div>

@@ -9,10 +9,10 @@ use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{Event, HtmlInputElement};
 
-use super::which_tree::choose;
-use crate::keep::{keep, kept};
-use crate::load::progress::in_megabytes;
-use crate::messages::ask::{Ask, AskAnswer, Which};
+use super::tree_switch::switch_tree;
+use crate::load::progress::format_bytes;
+use crate::messages::query::{Query, QueryAnswer, TreeSource};
+use crate::save::{store, stored};
 use crate::state::outline::Outline;
 use crate::ui_error::UiError;
 use crate::workspace::{Workspace, use_workspace};
@@ -21,12 +21,12 @@ use crate::workspace::{Workspace, use_workspace};
 const KEY: &str = "espalier-own-tree";
 
 /// Maximum size in bytes of a tree that is stored.
-const ROOM: usize = 400_000;
+const MAX_STORED_BYTES: usize = 400_000;
 
 /// Text of the example.
 const EXAMPLE: &str = "tableware\n  cup\n  plate\n  bowl\nvehicle\n  car\n  bicycle\ninstrument\n  cello\n  guitar\nanimal\n  cat\n  raccoon\n  bird\n    owl\n    duck";
 
-/// The fold with the field.
+/// The collapsible panel with the text field.
 #[component]
 pub fn OwnTree() -> impl IntoView {
     let form = Form::new(use_workspace());
@@ -39,7 +39,7 @@ pub fn OwnTree() -> impl IntoView {
                      It is read and embedded here, and kept in this browser only."
                 </p>
                 {text_field(form.text)}
-                <div class="node-actions">{plant_button(form)} {other_actions(form)}</div>
+                <div class="node-actions">{send_button(form)} {other_actions(form)}</div>
                 <p class="note" role="status" data-testid="plant-status">
                     {move || {
                         form.progress()
@@ -82,22 +82,22 @@ fn text_field(text: RwSignal<String>) -> impl IntoView {
     }
 }
 
-/// The button that has the tree read. It names the size of the text encoder while that has to be
+/// The button that sends the tree to the engine. It names the size of the text encoder while that has to be
 /// fetched.
-fn plant_button(form: Form) -> impl IntoView {
+fn send_button(form: Form) -> impl IntoView {
     let session = form.workspace.controller.session;
-    let size = move || session.with(|session| session.plan.text);
+    let size = move || session.with(|session| session.sizes.text);
     view! {
         <button
             class="button is-small"
             type="button"
             disabled=move || form.is_blocked()
             data-testid="plant"
-            on:click=move |_| form.plant()
+            on:click=move |_| form.send()
         >
             {move || match size() {
                 0 => "Plant it".to_owned(),
-                bytes => format!("Plant it (fetches {} once)", in_megabytes(bytes)),
+                bytes => format!("Plant it (fetches {} once)", format_bytes(bytes)),
             }}
         </button>
     }
@@ -128,7 +128,7 @@ fn other_actions(form: Form) -> impl IntoView {
     }
 }
 
-/// The text and what became of it; cheap to copy.
+/// The text, its progress and its error; cheap to copy.
 #[derive(Clone, Copy)]
 struct Form {
     workspace: Workspace,
@@ -143,7 +143,7 @@ impl Form {
     fn new(workspace: Workspace) -> Self {
         Self {
             workspace,
-            text: RwSignal::new(kept(KEY).unwrap_or_default()),
+            text: RwSignal::new(stored(KEY).unwrap_or_default()),
             busy: RwSignal::new(None),
             error: RwSignal::new(None),
         }
@@ -165,25 +165,23 @@ impl Form {
         self.busy.get().map(|(loaded, total)| match total {
             0 => "Reading it…".to_owned(),
             total if total < 10_000 => format!("{loaded} of {total} names"),
-            total => format!("{} of {}", in_megabytes(loaded), in_megabytes(total)),
+            total => format!("{} of {}", format_bytes(loaded), format_bytes(total)),
         })
     }
 
-    /// Has the text read and embedded by the engine, then shows the tree or the error.
-    fn plant(self) {
+    /// Lets the engine read and embed the text, then shows the tree or the error.
+    fn send(self) {
         let controller = self.workspace.controller;
-        let given = self.text.get_untracked();
+        let text = self.text.get_untracked();
         self.error.set(None);
         self.busy.set(Some((0, 0)));
         spawn_local(async move {
             let report = Rc::new(move |loaded, total| self.busy.set(Some((loaded, total))));
-            let ask = Ask::Plant {
-                text: given.clone(),
-            };
-            let told = controller.ask(ask, None, report).await;
+            let query = Query::EmbedTree { text: text.clone() };
+            let answer = controller.ask(query, None, report).await;
             self.busy.set(None);
-            match told.and_then(planted) {
-                Ok(tree) => self.show(&given, tree),
+            match answer.and_then(tree_of) {
+                Ok(tree) => self.show(&text, tree),
                 Err(failed) => self.error.set(Some(failed)),
             }
         });
@@ -191,12 +189,15 @@ impl Form {
 
     /// Stores the text, unless it is too long, and shows its tree.
     fn show(self, text: &str, tree: Taxonomy) {
-        keep(KEY, Some(text).filter(|text| text.len() <= ROOM));
+        store(
+            KEY,
+            Some(text).filter(|text| text.len() <= MAX_STORED_BYTES),
+        );
         let tree = Arc::new(tree);
         let outline = Outline::new(&tree);
-        self.workspace.own.set(Some(tree));
-        choose(self.workspace, Which::Bundle);
-        choose(self.workspace, Which::Own);
+        self.workspace.visitor_tree.set(Some(tree));
+        switch_tree(self.workspace, TreeSource::Bundle);
+        switch_tree(self.workspace, TreeSource::Own);
         self.workspace.outline.set(outline);
     }
 
@@ -219,17 +220,21 @@ impl Form {
 
     /// Removes the tree from the page and its text from the browser.
     fn forget(self) {
-        keep(KEY, None);
+        store(KEY, None);
         self.text.set(String::new());
-        choose(self.workspace, Which::Bundle);
-        self.workspace.own.set(None);
+        switch_tree(self.workspace, TreeSource::Bundle);
+        self.workspace.visitor_tree.set(None);
     }
 }
 
-/// Parses the engine's answer to [`Ask::Plant`].
-fn planted(told: AskAnswer) -> Result<Taxonomy, UiError> {
-    match told {
-        AskAnswer::Planted { tsv } => Taxonomy::from_tsv(&tsv).map_err(|e| UiError::from(&e)),
-        _ => Err(UiError::mixed_versions("another answer than was asked for")),
+/// Parses the engine's answer to [`Query::EmbedTree`].
+fn tree_of(answer: QueryAnswer) -> Result<Taxonomy, UiError> {
+    match answer {
+        QueryAnswer::TreeEmbedded { tsv } => {
+            Taxonomy::from_tsv(&tsv).map_err(|e| UiError::from(&e))
+        }
+        _ => Err(UiError::version_mismatch(
+            "the answer does not fit the query",
+        )),
     }
 }

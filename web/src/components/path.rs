@@ -1,4 +1,4 @@
-//! The place in the taxonomy: from the root to the stop, and below it the unsupported steps.
+//! The index in the taxonomy: from the root to the stop, and below it the unsupported steps.
 
 use espalier_core::caption::{PathStep, TaxonomyResult};
 use leptos::prelude::*;
@@ -8,10 +8,10 @@ use crate::words::how_sure;
 use crate::workspace::use_workspace;
 
 /// Minimum probability at which a step counts as certain and needs no bar.
-const BEYOND_DOUBT: f64 = 0.95;
+const CERTAIN: f64 = 0.95;
 
 /// Probability below which a step below the stop gets no bar.
-const NEXT_TO_NOTHING: f64 = 0.05;
+const NEGLIGIBLE: f64 = 0.05;
 
 /// The path as an ordered list with a bar for each uncertain step.
 #[component]
@@ -27,9 +27,9 @@ pub fn Path(
         .path
         .into_iter()
         .enumerate()
-        .map(|(place, step)| {
-            let look = Look::of(place, step.p, stop);
-            row(step, look)
+        .map(|(index, step)| {
+            let style = StepStyle::of(index, step.p, stop);
+            row(step, style)
         })
         .collect_view();
     view! {
@@ -41,7 +41,7 @@ pub fn Path(
 
 /// How a step is displayed.
 #[derive(Clone, Copy)]
-struct Look {
+struct StepStyle {
     is_stop: bool,
     /// Whether it lies below the stop.
     is_below: bool,
@@ -49,15 +49,15 @@ struct Look {
     is_crumb: bool,
 }
 
-impl Look {
-    /// Returns the look of the step at index `place`; `stop` is the index of the stop.
-    fn of(place: usize, p: f64, stop: Option<usize>) -> Self {
+impl StepStyle {
+    /// Returns the style of the step at index `index`; `stop` is the index of the stop.
+    fn of(index: usize, p: f64, stop: Option<usize>) -> Self {
         // The parent of the stop keeps its bar, so that the drop in probability is visible.
-        let is_plain = p >= BEYOND_DOUBT && stop.is_some_and(|stop| place + 1 < stop);
-        let is_below = stop.is_none_or(|stop| place > stop);
-        let is_faint = is_below && p < NEXT_TO_NOTHING;
+        let is_plain = p >= CERTAIN && stop.is_some_and(|stop| index + 1 < stop);
+        let is_below = stop.is_none_or(|stop| index > stop);
+        let is_faint = is_below && p < NEGLIGIBLE;
         Self {
-            is_stop: stop == Some(place),
+            is_stop: stop == Some(index),
             is_below,
             is_crumb: is_plain || is_faint,
         }
@@ -65,25 +65,25 @@ impl Look {
 }
 
 /// One step.
-fn row(step: PathStep, look: Look) -> impl IntoView {
+fn row(step: PathStep, style: StepStyle) -> impl IntoView {
     let (controller, workspace) = (use_controller(), use_workspace());
-    let sure = how_sure(step.p);
+    let certainty = how_sure(step.p);
     let number = format!("{:.3}", step.p);
-    let label = move || match (controller.numbers.get(), look.is_crumb) {
+    let label = move || match (controller.numbers.get(), style.is_crumb) {
         (true, _) => Some(number.clone()),
-        (false, false) => Some(sure.to_owned()),
+        (false, false) => Some(certainty.to_owned()),
         (false, true) => None,
     };
     view! {
         <li
             class="step"
-            class:is-crumb=look.is_crumb
-            class:is-stop=look.is_stop
-            class:is-below=look.is_below
+            class:is-crumb=style.is_crumb
+            class:is-stop=style.is_stop
+            class:is-below=style.is_below
             data-testid="step"
             data-id=step.id.clone()
             data-p=step.p.to_string()
-            aria-current=look.is_stop.then_some("step")
+            aria-current=style.is_stop.then_some("step")
         >
             <button
                 class="step-name"
@@ -100,7 +100,7 @@ fn row(step: PathStep, look: Look) -> impl IntoView {
                 <span style=("--p", format!("{:.4}", step.p.clamp(0.0, 1.0)))></span>
             </span>
             <span class="step-sure">{label}</span>
-            {look
+            {style
                 .is_stop
                 .then(|| view! { <span class="step-note">"the evidence carries to here"</span> })}
         </li>

@@ -9,10 +9,10 @@ use web_sys::{Element, Event as DomEvent, EventTarget, HtmlElement, HtmlInputEle
 
 use super::folder::Folder;
 use super::load_panel::LoadPanel;
-use super::region::{Part, Shown};
+use super::region::{PartButton, PhotoView};
 use super::samples;
 use crate::controller::use_controller;
-use crate::photo::{Given, carried, linked, pictures};
+use crate::photo::{PhotoInput, fetch_linked, image_files, input_of};
 use crate::ui_error::UiError;
 
 /// Formats that core reads. Listed one by one, because phones then convert their photos to one of
@@ -21,25 +21,25 @@ const FORMATS: &str = "image/jpeg,image/png,image/webp,image/gif,image/bmp";
 
 /// Handles a visitor's input: shows a single photo, lists several in a table.
 #[derive(Clone, Copy)]
-pub struct Taking {
+pub struct InputHandler {
     folder: Folder,
 }
 
-impl Taking {
+impl InputHandler {
     /// Handles the input or its error.
-    pub fn take(self, given: Result<Given, UiError>) {
+    pub fn handle(self, input: Result<PhotoInput, UiError>) {
         let controller = self.folder.controller();
-        match given {
-            Ok(Given::Files(files)) if files.len() > 1 => self.folder.begin(files),
-            Ok(Given::Files(files)) => {
+        match input {
+            Ok(PhotoInput::Files(files)) if files.len() > 1 => self.folder.begin(files),
+            Ok(PhotoInput::Files(files)) => {
                 if let Some(file) = files.into_iter().next() {
-                    controller.give(Ok((file, None)));
+                    controller.set_photo(Ok((file, None)));
                 }
             }
-            Ok(Given::Link(address)) => spawn_local(async move {
-                controller.give(linked(&address).await.map(|file| (file, None)));
+            Ok(PhotoInput::Link(address)) => spawn_local(async move {
+                controller.set_photo(fetch_linked(&address).await.map(|file| (file, None)));
             }),
-            Err(error) => controller.give(Err(error)),
+            Err(error) => controller.set_photo(Err(error)),
         }
     }
 }
@@ -48,36 +48,36 @@ impl Taking {
 #[component]
 pub fn PhotoDrop() -> impl IntoView {
     let controller = use_controller();
-    let taking = Taking {
+    let handler = InputHandler {
         folder: expect_context::<Folder>(),
     };
     let over = RwSignal::new(false);
-    listen(taking, over);
+    listen(handler, over);
     samples::listen(controller);
-    let given = move || controller.photo.with(Option::is_some);
+    let has_photo = move || controller.photo.with(Option::is_some);
     view! {
         <section class="frame-column" aria-label="Photo">
-            <div class="frame" class:is-over=over class:is-given=given data-testid="drop-zone">
+            <div class="frame" class:is-over=over class:is-given=has_photo data-testid="drop-zone">
                 {move || match controller.photo.get() {
                     Some(photo) => {
                         let sample = photo.sample.as_deref().and_then(samples::alt_of);
                         let alt = sample.unwrap_or_else(|| format!("Your photo, {}", photo.name()));
-                        view! { <Shown url=photo.url().to_owned() alt /> }.into_any()
+                        view! { <PhotoView url=photo.url().to_owned() alt /> }.into_any()
                     }
                     None => view! { <Invitation /> }.into_any(),
                 }}
                 <div class="frame-actions">
-                    <label class="button" class:is-main=move || !given()>
+                    <label class="button" class:is-main=move || !has_photo()>
                         <input
                             class="visually-hidden"
                             type="file"
                             accept=FORMATS
                             multiple
                             data-testid="file-input"
-                            on:change=move |event| chosen(taking, &event)
+                            on:change=move |event| on_files_chosen(handler, &event)
                         />
                         <span>
-                            {move || if given() { "Another photo" } else { "Choose a photo" }}
+                            {move || if has_photo() { "Another photo" } else { "Choose a photo" }}
                         </span>
                     </label>
                     <label class="button only-touch">
@@ -87,12 +87,12 @@ pub fn PhotoDrop() -> impl IntoView {
                             accept="image/*"
                             capture="environment"
                             data-testid="camera-input"
-                            on:change=move |event| chosen(taking, &event)
+                            on:change=move |event| on_files_chosen(handler, &event)
                         />
                         <span>"Take one"</span>
                     </label>
-                    <Part />
-                    <More taking />
+                    <PartButton />
+                    <MoreInputs handler />
                 </div>
                 <p class="frame-over" aria-hidden="true">"Let go to read it"</p>
             </div>
@@ -103,9 +103,9 @@ pub fn PhotoDrop() -> impl IntoView {
 
 /// Less common inputs: an address, a whole folder.
 #[component]
-fn More(
+fn MoreInputs(
     /// The handler of photos.
-    taking: Taking,
+    handler: InputHandler,
 ) -> impl IntoView {
     let address = RwSignal::new(String::new());
     let open = RwSignal::new(false);
@@ -114,7 +114,7 @@ fn More(
         let link = address.get_untracked().trim().to_owned();
         if !link.is_empty() {
             open.set(false);
-            taking.take(Ok(Given::Link(link)));
+            handler.handle(Ok(PhotoInput::Link(link)));
         }
     };
     view! {
@@ -131,7 +131,7 @@ fn More(
         <div class="more-ways" id="more-ways" hidden=move || !open.get()>
             <form class="field-row" on:submit=submit>
                 <label class="field">
-                    <span class="field-name">"Address of a picture"</span>
+                    <span class="field-name">"Address of an image"</span>
                     <input
                         class="input"
                         type="url"
@@ -145,7 +145,7 @@ fn More(
                 <button class="button" type="submit" data-testid="link-read">"Read it"</button>
             </form>
             <p class="note">
-                "The picture is fetched from its own site; nothing of it is sent on. "
+                "The image is fetched from its own site and sent nowhere else. "
                 "Several photos at once become a table, and so does a folder:"
             </p>
             <label class="button is-quiet">
@@ -154,7 +154,7 @@ fn More(
                     type="file"
                     prop:webkitdirectory=true
                     data-testid="folder-input"
-                    on:change=move |event| chosen(taking, &event)
+                    on:change=move |event| on_files_chosen(handler, &event)
                 />
                 <span>"A folder of photos"</span>
             </label>
@@ -173,22 +173,22 @@ fn Invitation() -> impl IntoView {
     }
 }
 
-fn chosen(taking: Taking, event: &DomEvent) {
+fn on_files_chosen(handler: InputHandler, event: &DomEvent) {
     let input = event
         .target()
         .and_then(|target| target.dyn_into::<HtmlInputElement>().ok());
     let Some(input) = input else { return };
     // Without a file, the dialogue was closed without a choice.
-    let files = pictures(input.files());
+    let files = image_files(input.files());
     if !files.is_empty() {
-        taking.take(Ok(Given::Files(files)));
+        handler.handle(Ok(PhotoInput::Files(files)));
     }
     // Allows the same file to be chosen again.
     input.set_value("");
 }
 
 /// Returns whether the target of an event accepts text input.
-fn in_a_field(target: Option<EventTarget>) -> bool {
+fn accepts_text(target: Option<EventTarget>) -> bool {
     let element = target.and_then(|target| target.dyn_into::<HtmlElement>().ok());
     element.is_some_and(|element| {
         matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA") || element.is_content_editable()
@@ -196,7 +196,7 @@ fn in_a_field(target: Option<EventTarget>) -> bool {
 }
 
 /// Listens for drop and paste on the whole page, not only on the frame.
-fn listen(taking: Taking, over: RwSignal<bool>) {
+fn listen(handler: InputHandler, over: RwSignal<bool>) {
     let dragged = window_event_listener(ev::dragover, move |event| {
         // Otherwise the browser would leave the page and open the file.
         event.prevent_default();
@@ -215,18 +215,18 @@ fn listen(taking: Taking, over: RwSignal<bool>) {
     let dropped = window_event_listener(ev::drop, move |event| {
         event.prevent_default();
         over.set(false);
-        taking.take(carried(event.data_transfer(), "dropped"));
+        handler.handle(input_of(event.data_transfer(), "dropped"));
     });
     let pasted = window_event_listener(ev::paste, move |event| {
-        if in_a_field(event.target()) {
+        if accepts_text(event.target()) {
             return;
         }
-        let controller = taking.folder.controller();
-        match carried(event.clipboard_data(), "pasted") {
-            Ok(given) => taking.take(Ok(given)),
+        let controller = handler.folder.controller();
+        match input_of(event.clipboard_data(), "pasted") {
+            Ok(input) => handler.handle(Ok(input)),
             // An accidental paste must not discard an answer.
             Err(error) if controller.photo.with_untracked(Option::is_none) => {
-                taking.take(Err(error));
+                handler.handle(Err(error));
             }
             Err(_) => {}
         }

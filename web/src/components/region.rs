@@ -1,4 +1,4 @@
-//! The photo in its frame, and the box that picks a part of it.
+//! The photo in its frame, and the box that selects a part of it.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -10,19 +10,19 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::{Element, HtmlImageElement, KeyboardEvent, PointerEvent};
 
 use crate::controller::use_controller;
-use crate::messages::ask::{Ask, AskAnswer};
 use crate::messages::photo_id::PhotoId;
+use crate::messages::query::{Query, QueryAnswer};
 use crate::state::region::Region;
 use crate::state::session::Answer;
 use crate::ui_error::UiError;
 use crate::workspace::{Workspace, result_of, use_workspace};
 
 /// Delay after the last change of the box before it is read.
-const REST: Duration = Duration::from_millis(260);
+const READ_DELAY: Duration = Duration::from_millis(260);
 
 /// The selected part of the photo.
 #[derive(Clone, Copy)]
-pub struct Picked {
+pub struct SelectedPart {
     /// The box; `None` if the whole photo is selected.
     pub region: RwSignal<Option<Region>>,
     /// The answer for the part.
@@ -31,7 +31,7 @@ pub struct Picked {
     latest: RwSignal<Option<PhotoId>>,
 }
 
-impl Default for Picked {
+impl Default for SelectedPart {
     fn default() -> Self {
         Self {
             region: RwSignal::new(None),
@@ -41,7 +41,7 @@ impl Default for Picked {
     }
 }
 
-impl Picked {
+impl SelectedPart {
     fn clear(self) {
         self.region.set(None);
         self.answer.set(None);
@@ -51,96 +51,100 @@ impl Picked {
 
 /// The button that starts and ends the selection of a part.
 #[component]
-pub fn Part() -> impl IntoView {
+pub fn PartButton() -> impl IntoView {
     let workspace = use_workspace();
-    let picked = expect_context::<Picked>();
-    follow(workspace, picked);
-    let on = move || picked.region.with(Option::is_some);
+    let selected_part = expect_context::<SelectedPart>();
+    follow_selection(workspace, selected_part);
+    let is_on = move || selected_part.region.with(Option::is_some);
     view! {
         <Show when=move || workspace.answer().is_some()>
             <button
                 class="button is-quiet"
                 type="button"
-                aria-pressed=move || on().to_string()
+                aria-pressed=move || is_on().to_string()
                 data-testid="part-button"
                 on:click=move |_| {
-                    if on() { picked.clear() } else { picked.region.set(Some(Region::default())) }
+                    if is_on() { selected_part.clear() } else { selected_part.region.set(Some(Region::default())) }
                 }
             >
-                {move || if on() { "The whole photo" } else { "A part of it" }}
+                {move || if is_on() { "The whole photo" } else { "A part of it" }}
             </button>
         </Show>
     }
 }
 
 /// Reads the part once the box is stable, and clears it when the photo changes.
-fn follow(workspace: Workspace, picked: Picked) {
+fn follow_selection(workspace: Workspace, selected_part: SelectedPart) {
     let controller = workspace.controller;
     Effect::new(move |before: Option<Option<PhotoId>>| {
         let photo = controller
             .photo
             .with(|photo| photo.as_ref().map(|photo| photo.id));
         if before.is_some_and(|before| before != photo) {
-            picked.clear();
+            selected_part.clear();
         }
         photo
     });
-    let rest = StoredValue::new(None::<TimeoutHandle>);
+    let pending = StoredValue::new(None::<TimeoutHandle>);
     Effect::new(move |_| {
-        let region = picked.region.get();
-        if let Some(timer) = rest.try_update_value(Option::take).flatten() {
+        let region = selected_part.region.get();
+        if let Some(timer) = pending.try_update_value(Option::take).flatten() {
             timer.clear();
         }
         if let Some(region) = region {
-            let timer = set_timeout_with_handle(move || read(workspace, picked, region), REST).ok();
-            rest.set_value(timer);
+            let timer =
+                set_timeout_with_handle(move || read(workspace, selected_part, region), READ_DELAY)
+                    .ok();
+            pending.set_value(timer);
         }
     });
 }
 
-fn read(workspace: Workspace, picked: Picked, region: Region) {
+fn read(workspace: Workspace, selected_part: SelectedPart, region: Region) {
     let controller = workspace.controller;
     let Some(photo) = controller.photo.get_untracked() else {
         return;
     };
     let id = controller.next_id();
-    picked.latest.set(Some(id));
+    selected_part.latest.set(Some(id));
     spawn_local(async move {
-        let ask = Ask::Read {
+        let query = Query::Read {
             photo: id,
             region: Some(region.corners()),
         };
-        let told = match photo.bytes().await {
-            Ok(bytes) => controller.ask(ask, Some(bytes), Rc::new(|_, _| ())).await,
+        let answer = match photo.bytes().await {
+            Ok(bytes) => controller.ask(query, Some(bytes), Rc::new(|_, _| ())).await,
             Err(error) => Err(error),
         };
-        if picked.latest.get_untracked() != Some(id) {
+        if selected_part.latest.get_untracked() != Some(id) {
             return;
         }
-        let answer = told.and_then(|told| match told {
-            AskAnswer::Read { json, .. } => result_of(&json).map(|result| {
+        let answer = answer.and_then(|answer| match answer {
+            QueryAnswer::Read { json, .. } => result_of(&json).map(|result| {
                 Rc::new(Answer {
                     photo: id,
                     result,
                     json,
                 })
             }),
-            _ => Err(UiError::mixed_versions("another answer than was asked for")),
+            _ => Err(UiError::version_mismatch(
+                "the answer does not fit the query",
+            )),
         });
-        picked.answer.set(Some(answer));
+        selected_part.answer.set(Some(answer));
     });
 }
 
 /// The photo. The browser rotates it upright, as the engine does.
 #[component]
-pub fn Shown(
+pub fn PhotoView(
     /// Object URL of the file.
     url: String,
     /// Alternative text.
     alt: String,
 ) -> impl IntoView {
     let controller = use_controller();
-    let picked = expect_context::<Picked>();
+    let selected_part = expect_context::<SelectedPart>();
     let broken = RwSignal::new(false);
     let ratio = RwSignal::new(1.0_f64);
     let measured = move |event: web_sys::Event| {
@@ -174,8 +178,8 @@ pub fn Shown(
                         on:load=measured
                         on:error=move |_| broken.set(true)
                     />
-                    <Show when=move || picked.region.with(Option::is_some)>
-                        <PartBox picked />
+                    <Show when=move || selected_part.region.with(Option::is_some)>
+                        <PartBox selected_part />
                     </Show>
                 </div>
             </Show>
@@ -183,15 +187,15 @@ pub fn Shown(
     }
 }
 
-/// The box, and the sheet that it is drawn on.
+/// The box, and the layer that it is drawn on.
 #[component]
 fn PartBox(
     /// The selected part.
-    picked: Picked,
+    selected_part: SelectedPart,
 ) -> impl IntoView {
     let handle = NodeRef::<Div>::new();
-    let sheet = Sheet {
-        picked,
+    let layer = BoxLayer {
+        selected_part,
         element: NodeRef::new(),
         drag: RwSignal::new(None),
     };
@@ -200,16 +204,16 @@ fn PartBox(
             let _ = handle.focus();
         }
     });
-    let region = move || picked.region.get().unwrap_or_default();
+    let region = move || selected_part.region.get().unwrap_or_default();
     let share = |v: f64| format!("{:.2}%", v * 100.0);
     view! {
         <div
             class="part-sheet"
-            node_ref=sheet.element
-            on:pointerdown=move |event| sheet.begin_drag(&event)
-            on:pointermove=move |event| sheet.follow_drag(&event)
-            on:pointerup=move |_| sheet.drag.set(None)
-            on:pointercancel=move |_| sheet.drag.set(None)
+            node_ref=layer.element
+            on:pointerdown=move |event| layer.begin_drag(&event)
+            on:pointermove=move |event| layer.follow_drag(&event)
+            on:pointerup=move |_| layer.drag.set(None)
+            on:pointercancel=move |_| layer.drag.set(None)
         >
             <div
                 class="part-box"
@@ -224,7 +228,7 @@ fn PartBox(
                     )
                 }
                 data-testid="part-box"
-                on:keydown=move |event| press_key(picked, &event)
+                on:keydown=move |event| press_key(selected_part, &event)
                 style:left=move || share(region().x1)
                 style:top=move || share(region().y1)
                 style:width=move || share(region().x2 - region().x1)
@@ -235,31 +239,31 @@ fn PartBox(
 }
 
 /// Moves or resizes the box; Escape ends the selection.
-fn press_key(picked: Picked, event: &KeyboardEvent) {
-    let Some(region) = picked.region.get_untracked() else {
+fn press_key(selected_part: SelectedPart, event: &KeyboardEvent) {
+    let Some(region) = selected_part.region.get_untracked() else {
         return;
     };
     if event.key() == "Escape" {
-        picked.clear();
+        selected_part.clear();
     } else if let Some(next) = region.key(&event.key(), event.shift_key()) {
         event.prevent_default();
-        picked.region.set(Some(next));
+        selected_part.region.set(Some(next));
     }
 }
 
 /// A point on the photo, in fractions of its width and height.
 type Point = (f64, f64);
 
-/// The sheet over the photo, on which the pointer draws and moves the box; cheap to copy.
+/// The layer over the photo, on which the pointer draws and moves the box; cheap to copy.
 #[derive(Clone, Copy)]
-struct Sheet {
-    picked: Picked,
+struct BoxLayer {
+    selected_part: SelectedPart,
     element: NodeRef<Div>,
     /// Start of a drag, and the box that it moves if it started inside one.
     drag: RwSignal<Option<(Point, Option<Region>)>>,
 }
 
-impl Sheet {
+impl BoxLayer {
     /// Returns the position of the pointer on the photo.
     fn point_of(self, event: &PointerEvent) -> Option<Point> {
         let element: Element = self.element.get_untracked()?.into();
@@ -278,7 +282,7 @@ impl Sheet {
             let _ = element.set_pointer_capture(event.pointer_id());
         }
         let inside = self
-            .picked
+            .selected_part
             .region
             .get_untracked()
             .filter(|r| (r.x1..r.x2).contains(&point.0) && (r.y1..r.y2).contains(&point.1));
@@ -291,7 +295,7 @@ impl Sheet {
         else {
             return;
         };
-        self.picked.region.set(Some(match inside {
+        self.selected_part.region.set(Some(match inside {
             Some(region) => region.moved(to.0 - from.0, to.1 - from.1),
             None => Region::between(from, to),
         }));

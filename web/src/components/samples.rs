@@ -21,8 +21,8 @@ pub fn listen(controller: AppController) {
         let link = target.and_then(|t| t.closest("[data-sample]").ok().flatten());
         let name = link.and_then(|link| link.get_attribute("data-sample"));
         // A click with a modifier key opens a new tab as usual.
-        let plain = !(event.ctrl_key() || event.meta_key() || event.shift_key());
-        if let Some(name) = name.filter(|name| plain && SAMPLES.contains(&name.as_str())) {
+        let is_plain_click = !(event.ctrl_key() || event.meta_key() || event.shift_key());
+        if let Some(name) = name.filter(|name| is_plain_click && SAMPLES.contains(&name.as_str())) {
             event.prevent_default();
             read(controller, name);
         }
@@ -42,12 +42,12 @@ pub fn alt_of(name: &str) -> Option<String> {
 pub fn read(controller: AppController, name: String) {
     spawn_local(async move {
         let (base, _) = controller.addresses();
-        let file = fetched(&base, &name).await;
-        controller.give(file.map(|file| (file, Some(name))));
+        let file = fetch(&base, &name).await;
+        controller.set_photo(file.map(|file| (file, Some(name))));
     });
 }
 
-async fn fetched(base: &str, name: &str) -> Result<File, UiError> {
+async fn fetch(base: &str, name: &str) -> Result<File, UiError> {
     let file = format!("{name}.jpg");
     let response = Request::get(&format!("{base}samples/{file}")).send().await;
     let response = response.map_err(|error| UiError::network(&file, error.to_string()))?;
@@ -60,6 +60,6 @@ async fn fetched(base: &str, name: &str) -> Result<File, UiError> {
     options.set_type("image/jpeg");
     let parts = Array::of1(&Uint8Array::from(bytes.as_slice()));
     let blob = Blob::new_with_u8_array_sequence_and_options(&parts, &options);
-    let blob = blob.map_err(|_| UiError::network(&file, "the browser made no file of it"))?;
+    let blob = blob.map_err(|_| UiError::network(&file, "the browser could not create a file"))?;
     file_of(&blob, &file)
 }

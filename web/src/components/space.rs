@@ -6,10 +6,10 @@ use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
 use super::disk::DiskView;
-use super::scene::{Drawn, Scene};
+use super::scene::{DiskPositions, Scene};
 use super::walk::WalkView;
-use crate::messages::ask::{Ask, AskAnswer, Which};
 use crate::messages::photo_id::PhotoId;
+use crate::messages::query::{Query, QueryAnswer, TreeSource};
 use crate::state::view::View;
 use crate::workspace::{Workspace, use_workspace};
 
@@ -18,25 +18,27 @@ use crate::workspace::{Workspace, use_workspace};
 pub fn SpacePanel() -> impl IntoView {
     let workspace = use_workspace();
     let scene = Scene {
-        drawn: RwSignal::new(None),
+        positions: RwSignal::new(None),
         view: RwSignal::new(View::default()),
         steps: RwSignal::new(Arc::default()),
         step: RwSignal::new(0),
         to: RwSignal::new(None),
     };
     // Queried once the photo has its place in the tree, so that both refer to the same photo.
-    let about = Memo::new(move |_| {
+    let subject = Memo::new(move |_| {
         workspace
             .placed
             .get()
             .map(|placed| (placed.photo, placed.tree))
     });
-    follow_positions(workspace, scene, about);
-    follow_walk(workspace, scene, about);
-    let kept = move || {
-        scene
-            .drawn
-            .with(|drawn| drawn.as_ref().map(|drawn| kept_words(drawn.kept)))
+    follow_positions(workspace, scene, subject);
+    follow_walk(workspace, scene, subject);
+    let explanation = move || {
+        scene.positions.with(|positions| {
+            positions
+                .as_ref()
+                .map(|positions| explained_words(positions.explained))
+        })
     };
     view! {
         <section class="sheet" aria-labelledby="space-title" data-testid="space-panel">
@@ -44,7 +46,7 @@ pub fn SpacePanel() -> impl IntoView {
                 <h2 id="space-title">"The space"</h2>
             </div>
             <Show
-                when=move || scene.drawn.with(Option::is_some)
+                when=move || scene.positions.with(Option::is_some)
                 fallback=|| {
                     view! {
                         <p class="note">
@@ -54,8 +56,8 @@ pub fn SpacePanel() -> impl IntoView {
                 }
             >
                 <DiskView scene />
-                <p class="note">{kept}</p>
-                <Near scene />
+                <p class="note">{explanation}</p>
+                <NearestConcepts scene />
                 <Factors />
                 <WalkView scene />
             </Show>
@@ -64,33 +66,33 @@ pub fn SpacePanel() -> impl IntoView {
 }
 
 /// The photo and the tree that the scene is about.
-type About = Memo<Option<(PhotoId, Which)>>;
+type Subject = Memo<Option<(PhotoId, TreeSource)>>;
 
 /// Asks for the positions of the nodes and the photo whenever photo or tree change.
-fn follow_positions(workspace: Workspace, scene: Scene, about: About) {
+fn follow_positions(workspace: Workspace, scene: Scene, subject: Subject) {
     Effect::new(move |_| {
-        let Some((photo, tree)) = about.get() else {
+        let Some((photo, tree)) = subject.get() else {
             return;
         };
         spawn_local(async move {
-            let ask = Ask::Disk {
+            let query = Query::Disk {
                 tree,
                 photos: vec![photo],
             };
-            let Ok(AskAnswer::Disk {
+            let Ok(QueryAnswer::Disk {
                 nodes,
                 photos,
-                kept,
-            }) = workspace.controller.ask_about(ask).await
+                explained,
+            }) = workspace.controller.ask_about(query).await
             else {
                 return;
             };
-            if about.get_untracked() == Some((photo, tree)) {
-                scene.drawn.set(Some(Arc::new(Drawn {
+            if subject.get_untracked() == Some((photo, tree)) {
+                scene.positions.set(Some(Arc::new(DiskPositions {
                     tree,
                     nodes,
                     photo: photos.into_iter().next().flatten(),
-                    kept,
+                    explained,
                 })));
             }
         });
@@ -98,14 +100,14 @@ fn follow_positions(workspace: Workspace, scene: Scene, about: About) {
 }
 
 /// Asks for the walk whenever photo, tree or target change.
-fn follow_walk(workspace: Workspace, scene: Scene, about: About) {
+fn follow_walk(workspace: Workspace, scene: Scene, subject: Subject) {
     Effect::new(move |_| {
-        let (about, to) = (about.get(), scene.to.get());
-        let Some((from, tree)) = about else { return };
+        let (current, to) = (subject.get(), scene.to.get());
+        let Some((from, tree)) = current else { return };
         spawn_local(async move {
             let to = to.filter(|to| *to != from);
-            let ask = Ask::Walk { from, to, tree };
-            if let Ok(AskAnswer::Walk { steps }) = workspace.controller.ask_about(ask).await {
+            let query = Query::Walk { from, to, tree };
+            if let Ok(QueryAnswer::Walk { steps }) = workspace.controller.ask_about(query).await {
                 scene.step.set(0);
                 scene.steps.set(Arc::new(steps));
             }
@@ -114,40 +116,40 @@ fn follow_walk(workspace: Workspace, scene: Scene, about: About) {
 }
 
 /// Says how much of the space two dimensions keep.
-fn kept_words(kept: f64) -> String {
+fn explained_words(explained: f64) -> String {
     format!(
         "Distances to the centre are true. Directions are two out of many and keep {:.0} percent of what tells concepts apart.",
-        kept * 100.0
+        explained * 100.0
     )
 }
 
 /// Number of nearest concepts shown.
-const NEAREST: usize = 6;
+const MAX_NEAREST: usize = 6;
 
 /// The disk as text: the concepts nearest to the photo.
 #[component]
-fn Near(
+fn NearestConcepts(
     /// The scene to describe.
     scene: Scene,
 ) -> impl IntoView {
     let workspace = use_workspace();
     let near = Memo::new(move |_| {
-        let (drawn, tree) = (scene.drawn.get(), workspace.shown());
-        let (Some(drawn), Some(tree)) = (drawn, tree) else {
+        let (positions, tree) = (scene.positions.get(), workspace.shown());
+        let (Some(positions), Some(tree)) = (positions, tree) else {
             return Vec::new();
         };
-        let Some(photo) = drawn.photo else {
+        let Some(photo) = positions.photo else {
             return Vec::new();
         };
-        let seen = View::default().centred(photo);
-        let mut all: Vec<(f64, String, String)> = (tree.nodes().iter().zip(&drawn.nodes))
-            .filter_map(|(node, at)| {
-                let [x, y] = seen.seen((*at)?);
+        let view = View::default().centred(photo);
+        let mut all: Vec<(f64, String, String)> = (tree.nodes().iter().zip(&positions.nodes))
+            .filter_map(|(node, position)| {
+                let [x, y] = view.to_view((*position)?);
                 Some((x.hypot(y), node.names[0].clone(), node.id.clone()))
             })
             .collect();
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
-        all.truncate(NEAREST);
+        all.truncate(MAX_NEAREST);
         all.into_iter()
             .map(|(_, name, id)| (name, id))
             .collect::<Vec<_>>()
@@ -174,10 +176,10 @@ fn Factors() -> impl IntoView {
     move || {
         let factors = factors.get();
         (!factors.is_empty()).then(|| {
-            let most = factors.iter().copied().fold(1e-12, f64::max);
-            let strongest = factors.iter().position(|f| *f == most).unwrap_or(0);
+            let largest = factors.iter().copied().fold(1e-12, f64::max);
+            let strongest = factors.iter().position(|f| *f == largest).unwrap_or(0);
             let bars = factors.iter().map(|f| {
-                view! { <span style=("--part", format!("{:.3}", f / most))></span> }
+                view! { <span style=("--part", format!("{:.3}", f / largest))></span> }
             });
             view! {
                 <figure class="factors" data-testid="factors">

@@ -12,15 +12,19 @@ use crate::workspace::{Workspace, use_workspace};
 #[component]
 pub fn Status() -> impl IntoView {
     let (controller, workspace) = (use_controller(), use_workspace());
-    let said = Memo::new(move |_| controller.session.with(|session| say(session, workspace)));
+    let text = Memo::new(move |_| {
+        controller
+            .session
+            .with(|session| status_text(session, workspace))
+    });
     view! {
         <p class="visually-hidden" role="status" aria-live="polite" data-testid="status">
-            {said}
+            {text}
         </p>
     }
 }
 
-fn say(session: &Session, workspace: Workspace) -> String {
+fn status_text(session: &Session, workspace: Workspace) -> String {
     match (&session.work, &session.engine) {
         (Work::Done(answer), _) => {
             let taxonomy = &answer.result.taxonomy;

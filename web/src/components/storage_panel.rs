@@ -4,8 +4,8 @@ use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
 use crate::controller::AppController;
-use crate::load::kept::{self, Kept};
-use crate::load::progress::in_megabytes;
+use crate::load::progress::format_bytes;
+use crate::load::storage::{self, StoredData};
 use crate::state::session::Engine;
 
 /// The panel. It is at the foot of the page, where photos change nothing.
@@ -14,78 +14,78 @@ pub fn StoragePanel(
     /// The page's controller; the panel watches whether its model is loaded.
     controller: AppController,
 ) -> impl IntoView {
-    let found = RwSignal::new(Kept::default());
+    let data = RwSignal::new(StoredData::default());
     Effect::new(move |_| {
         let ready = controller
             .session
             .with(|session| matches!(session.engine, Engine::Ready(_)));
         if ready {
             // Requests persistent storage once there is data worth keeping.
-            change_then_look(kept::make_lasting, found);
+            change_then_refresh(storage::request_persistence, data);
         } else {
-            look(found);
+            refresh(data);
         }
     });
     view! {
-        <details class="kept" data-testid="kept" on:toggle=move |_| look(found)>
+        <details class="kept" data-testid="kept" on:toggle=move |_| refresh(data)>
             <summary>"What this browser keeps"</summary>
             <div class="kept-body">
-                <p data-testid="kept-sum" role="status">{move || found.with(sum)}</p>
+                <p data-testid="kept-sum" role="status">{move || data.with(summary)}</p>
                 <ul>
-                    {move || found.with(model_lines)}
+                    {move || data.with(model_lines)}
                     {move || {
-                        found
-                            .with(|kept| kept.program)
+                        data
+                            .with(|data| data.program)
                             .then(|| {
                                 view! { <li>"The page itself, which so opens without a network"</li> }
                             })
                     }}
                 </ul>
-                {buttons(found)}
+                {buttons(data)}
             </div>
         </details>
     }
 }
 
-/// Reads what is stored into `found`.
-fn look(found: RwSignal<Kept>) {
-    spawn_local(async move { found.set(kept::look().await) });
+/// Reads what is stored into `data`.
+fn refresh(data: RwSignal<StoredData>) {
+    spawn_local(async move { data.set(storage::inspect().await) });
 }
 
-/// Changes what is stored, then reads it into `found`.
-fn change_then_look<Change: Future>(
+/// Changes what is stored, then reads it into `data`.
+fn change_then_refresh<Change: Future>(
     change: impl FnOnce() -> Change + 'static,
-    found: RwSignal<Kept>,
+    data: RwSignal<StoredData>,
 ) {
     spawn_local(async move {
         change().await;
-        found.set(kept::look().await);
+        data.set(storage::inspect().await);
     });
 }
 
 /// Lists the stored models with their sizes.
-fn model_lines(kept: &Kept) -> impl IntoView + use<> {
-    kept.models
+fn model_lines(data: &StoredData) -> impl IntoView + use<> {
+    data.models
         .iter()
         .map(|(folder, bytes)| {
             let name = folder.rsplit('/').next().unwrap_or(folder);
-            format!("Model “{name}”, {}", in_megabytes(*bytes))
+            format!("Model “{name}”, {}", format_bytes(*bytes))
         })
         .map(|line| view! { <li data-testid="kept-model">{line}</li> })
         .collect_view()
 }
 
 /// The buttons that delete the models or everything.
-fn buttons(found: RwSignal<Kept>) -> impl IntoView {
-    let empty = move || found.with(|kept| kept.models.is_empty() && !kept.program);
+fn buttons(data: RwSignal<StoredData>) -> impl IntoView {
+    let empty = move || data.with(|data| data.models.is_empty() && !data.program);
     view! {
         <div class="kept-actions">
             <button
                 class="button is-quiet"
                 type="button"
                 data-testid="delete-models"
-                prop:disabled=move || found.with(|kept| kept.models.is_empty())
-                on:click=move |_| change_then_look(kept::delete_models, found)
+                prop:disabled=move || data.with(|data| data.models.is_empty())
+                on:click=move |_| change_then_refresh(storage::delete_models, data)
             >
                 "Delete the models"
             </button>
@@ -94,7 +94,7 @@ fn buttons(found: RwSignal<Kept>) -> impl IntoView {
                 type="button"
                 data-testid="delete-all"
                 prop:disabled=empty
-                on:click=move |_| change_then_look(kept::delete_all, found)
+                on:click=move |_| change_then_refresh(storage::delete_all, data)
             >
                 "Delete everything"
             </button>
@@ -103,18 +103,18 @@ fn buttons(found: RwSignal<Kept>) -> impl IntoView {
 }
 
 /// Summarises the stored data in a few sentences.
-fn sum(kept: &Kept) -> String {
-    if kept.models.is_empty() && !kept.program {
+fn summary(data: &StoredData) -> String {
+    if data.models.is_empty() && !data.program {
         return "Nothing is kept. No photo ever is.".to_owned();
     }
-    let used = kept.used.map_or_else(
+    let used = data.used.map_or_else(
         || "Espalier is kept here.".to_owned(),
-        |bytes| format!("{} in all.", in_megabytes(bytes)),
+        |bytes| format!("{} in all.", format_bytes(bytes)),
     );
-    let lasting = if kept.lasting {
+    let persistence = if data.persistent {
         " The browser keeps it until you delete it."
     } else {
         " The browser may clear it when space runs short; it is then fetched again."
     };
-    format!("{used}{lasting} No photo is ever kept.")
+    format!("{used}{persistence} No photo is ever kept.")
 }

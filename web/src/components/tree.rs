@@ -1,4 +1,4 @@
-//! The explorer of the taxonomy: search, the tree, the selected concept and the visitor's own tree.
+//! The explorer of the taxonomy: search, the tree, the selected concept and the visitor's tree.
 
 use leptos::prelude::*;
 
@@ -6,22 +6,22 @@ use super::node::NodeCard;
 use super::own_tree::OwnTree;
 use super::tree_rows::Rows;
 use super::tree_search::TreeSearch;
-use super::which_tree::choose;
-use crate::messages::ask::Which;
+use super::tree_switch::switch_tree;
+use crate::messages::query::TreeSource;
 use crate::workspace::use_workspace;
 
 /// The explorer.
 #[component]
 pub fn TreePanel() -> impl IntoView {
     let workspace = use_workspace();
-    let own = move || workspace.own.with(Option::is_some);
-    let tab = move |which: Which, words: &'static str| {
+    let has_visitor_tree = move || workspace.visitor_tree.with(Option::is_some);
+    let tab = move |source: TreeSource, words: &'static str| {
         view! {
             <button
                 class="tab"
                 type="button"
-                aria-pressed=move || (workspace.which.get() == which).to_string()
-                on:click=move |_| choose(workspace, which)
+                aria-pressed=move || (workspace.tree_source.get() == source).to_string()
+                on:click=move |_| switch_tree(workspace, source)
             >
                 {words}
             </button>
@@ -31,19 +31,19 @@ pub fn TreePanel() -> impl IntoView {
         <section class="sheet" aria-labelledby="tree-title" data-testid="tree-panel">
             <div class="sheet-head">
                 <h2 id="tree-title" tabindex="-1">"The tree of concepts"</h2>
-                <Show when=own>
+                <Show when=has_visitor_tree>
                     <div class="tabs" role="group" aria-label="Which tree">
-                        {tab(Which::Bundle, "The model's")} {tab(Which::Own, "Yours")}
+                        {tab(TreeSource::Bundle, "The model's")} {tab(TreeSource::Own, "Yours")}
                     </div>
                 </Show>
             </div>
             <TreeSearch />
-            <Below />
-            {move || match (workspace.which.get(), workspace.tree.get()) {
-                (Which::Bundle, None) => {
+            <Restriction />
+            {move || match (workspace.tree_source.get(), workspace.tree.get()) {
+                (TreeSource::Bundle, None) => {
                     view! { <p class="note" role="status">"The tree is being fetched…"</p> }.into_any()
                 }
-                (Which::Bundle, Some(Err(error))) => {
+                (TreeSource::Bundle, Some(Err(error))) => {
                     view! { <p class="note is-error" role="alert">{error.what}</p> }.into_any()
                 }
                 _ => {
@@ -61,7 +61,7 @@ pub fn TreePanel() -> impl IntoView {
 
 /// The node that the tree is restricted to, and the button that lifts the restriction.
 #[component]
-fn Below() -> impl IntoView {
+fn Restriction() -> impl IntoView {
     let workspace = use_workspace();
     let name = move || {
         let (id, tree) = (workspace.below.get()?, workspace.shown()?);

@@ -9,7 +9,7 @@ use wasm_bindgen::JsCast as _;
 use web_sys::{Element, HtmlElement, KeyboardEvent};
 
 use super::folder::Folder;
-use crate::messages::ask::Which;
+use crate::messages::query::TreeSource;
 use crate::state::batch::Batch;
 use crate::state::outline::{Row, key_of};
 use crate::words::how_sure;
@@ -17,18 +17,21 @@ use crate::workspace::{Workspace, use_workspace};
 
 /// Numbers and marks of the nodes; `p` is in the order of the taxonomy, `counts` is by node id.
 #[derive(Clone, Default, PartialEq)]
-struct Figures {
+struct NodeValues {
     p: Option<Vec<f32>>,
     counts: BTreeMap<String, u32>,
     stop: Option<NodeIx>,
     path: Vec<NodeIx>,
 }
 
-impl Figures {
+impl NodeValues {
     /// Reads the photo's place in the shown tree, and for the model's tree the counts of the folder.
     fn of(tree: &Taxonomy, workspace: Workspace, folder: Folder) -> Self {
-        let which = workspace.which.get();
-        let placed = workspace.placed.get().filter(|placed| placed.tree == which);
+        let source = workspace.tree_source.get();
+        let placed = workspace
+            .placed
+            .get()
+            .filter(|placed| placed.tree == source);
         let find = |id: &str| tree.find(id);
         Self {
             stop: placed.as_ref().and_then(|placed| find(&placed.path.stop)),
@@ -41,9 +44,9 @@ impl Figures {
                     .collect()
             }),
             p: placed.map(|placed| placed.p.clone()),
-            counts: match which {
-                Which::Bundle => folder.batch.with(Batch::counts),
-                Which::Own => BTreeMap::new(),
+            counts: match source {
+                TreeSource::Bundle => folder.batch.with(Batch::counts),
+                TreeSource::Own => BTreeMap::new(),
             },
         }
     }
@@ -61,13 +64,13 @@ pub fn Rows(
 ) -> impl IntoView {
     let workspace = use_workspace();
     let folder = expect_context::<Folder>();
-    let of_tree = StoredValue::new(tree);
-    let figures =
-        Memo::new(move |_| of_tree.with_value(|tree| Figures::of(tree, workspace, folder)));
+    let tree = StoredValue::new(tree);
+    let values =
+        Memo::new(move |_| tree.with_value(|tree| NodeValues::of(tree, workspace, folder)));
     let rows = Memo::new(move |_| {
-        figures.with(|figures| {
-            let weight = |ix: NodeIx| figures.p_of(ix).unwrap_or(0.0);
-            of_tree.with_value(|tree| workspace.outline.with(|outline| outline.rows(tree, weight)))
+        values.with(|values| {
+            let weight = |ix: NodeIx| values.p_of(ix).unwrap_or(0.0);
+            tree.with_value(|tree| workspace.outline.with(|outline| outline.rows(tree, weight)))
         })
     });
     view! {
@@ -76,19 +79,19 @@ pub fn Rows(
             role="tree"
             aria-label="Concepts, general to specific"
             data-testid="tree"
-            on:keydown=move |event| press_key(workspace, of_tree, rows, &event)
+            on:keydown=move |event| on_key(workspace, tree, rows, &event)
         >
-            <For each=move || rows.get() key=|row| (row.key(), row.open, row.place, row.siblings) let(row)>
-                <TreeRow row figures of_tree />
+            <For each=move || rows.get() key=|row| (row.key(), row.open, row.position, row.siblings) let(row)>
+                <TreeRow row values tree />
             </For>
         </ul>
     }
 }
 
 /// Handles a key: Enter and space select the focused concept, other keys change the outline.
-fn press_key(
+fn on_key(
     workspace: Workspace,
-    of_tree: StoredValue<Arc<Taxonomy>>,
+    tree: StoredValue<Arc<Taxonomy>>,
     rows: Memo<Vec<Row>>,
     event: &KeyboardEvent,
 ) {
@@ -103,16 +106,16 @@ fn press_key(
         event.prevent_default();
         let id = focus
             .last()
-            .map(|ix| of_tree.with_value(|t| t.node(*ix).id.clone()));
+            .map(|ix| tree.with_value(|t| t.node(*ix).id.clone()));
         workspace.selected.set(id);
         return;
     }
     let rows = rows.get_untracked();
-    let mut meant = false;
+    let mut handled = false;
     workspace.outline.update(|outline| {
-        meant = of_tree.with_value(|tree| outline.key(tree, &rows, &pressed));
+        handled = tree.with_value(|tree| outline.key(tree, &rows, &pressed));
     });
-    if meant {
+    if handled {
         event.prevent_default();
         follow_focus(workspace);
     }
@@ -138,7 +141,7 @@ fn at_level(row: Element, level: usize) {
 
 /// What a row shows of its node and of the outline; cheap to copy.
 #[derive(Clone, Copy)]
-struct Marks {
+struct RowState {
     p: Memo<Option<f32>>,
     count: Memo<Option<u32>>,
     on_path: Memo<bool>,
@@ -147,27 +150,27 @@ struct Marks {
     selected: Memo<bool>,
 }
 
-impl Marks {
-    /// Creates the marks of the node with this index and id, whose row is at the end of `way`.
+impl RowState {
+    /// Creates the marks of the node with this index and id, whose row is at the end of `path`.
     fn new(
         (node, id): (NodeIx, &str),
-        way: StoredValue<Vec<NodeIx>>,
-        figures: Memo<Figures>,
+        path: StoredValue<Vec<NodeIx>>,
+        values: Memo<NodeValues>,
         workspace: Workspace,
     ) -> Self {
-        let (counted, chosen) = (id.to_owned(), id.to_owned());
+        let (count_id, selected_id) = (id.to_owned(), id.to_owned());
         Self {
-            p: Memo::new(move |_| figures.with(|f| f.p_of(node))),
-            count: Memo::new(move |_| figures.with(|f| f.counts.get(&counted).copied())),
-            on_path: Memo::new(move |_| figures.with(|f| f.path.contains(&node))),
-            is_stop: Memo::new(move |_| figures.with(|f| f.stop == Some(node))),
+            p: Memo::new(move |_| values.with(|f| f.p_of(node))),
+            count: Memo::new(move |_| values.with(|f| f.counts.get(&count_id).copied())),
+            on_path: Memo::new(move |_| values.with(|f| f.path.contains(&node))),
+            is_stop: Memo::new(move |_| values.with(|f| f.stop == Some(node))),
             focused: Memo::new(move |_| {
-                way.with_value(|way| workspace.outline.with(|outline| outline.focus() == way))
+                path.with_value(|path| workspace.outline.with(|outline| outline.focus() == path))
             }),
             selected: Memo::new(move |_| {
                 workspace
                     .selected
-                    .with(|s| s.as_deref() == Some(chosen.as_str()))
+                    .with(|s| s.as_deref() == Some(selected_id.as_str()))
             }),
         }
     }
@@ -179,68 +182,68 @@ fn TreeRow(
     /// Its row.
     row: Row,
     /// Numbers of all nodes.
-    figures: Memo<Figures>,
+    values: Memo<NodeValues>,
     /// The taxonomy.
-    of_tree: StoredValue<Arc<Taxonomy>>,
+    tree: StoredValue<Arc<Taxonomy>>,
 ) -> impl IntoView {
     let workspace = use_workspace();
     let node = row.node();
-    let (name, id) = of_tree.with_value(|tree| {
+    let (name, id) = tree.with_value(|tree| {
         let node = tree.node(node);
         (node.names[0].clone(), node.id.clone())
     });
-    let depth = row.way.len();
-    let way = StoredValue::new(row.way.clone());
-    let marks = Marks::new((node, &id), way, figures, workspace);
+    let depth = row.path.len();
+    let path = StoredValue::new(row.path.clone());
+    let state = RowState::new((node, &id), path, values, workspace);
     let click = move |_| {
-        unfold_or_focus(workspace, way, row.open);
+        expand_or_focus(workspace, path, row.open);
         workspace.selected.set(Some(id.clone()));
         follow_focus(workspace);
     };
     view! {
         <li
             class="tree-row"
-            class:on-path=marks.on_path
-            class:is-stop=marks.is_stop
+            class:on-path=state.on_path
+            class:is-stop=state.is_stop
             class:is-leaf=row.open.is_none()
             id=format!("row-{}", row.key())
             role="treeitem"
             use:at_level=depth
-            aria-posinset=row.place.to_string()
+            aria-posinset=row.position.to_string()
             aria-setsize=row.siblings.to_string()
             aria-expanded=row.open.map(|open| open.to_string())
-            aria-selected=move || marks.selected.get().to_string()
-            tabindex=move || if marks.focused.get() { "0" } else { "-1" }
+            aria-selected=move || state.selected.get().to_string()
+            tabindex=move || if state.focused.get() { "0" } else { "-1" }
             style=("--depth", (depth - 1).to_string())
             data-testid="tree-row"
             data-name=name
             on:click=click
         >
-            {columns(name.clone(), marks, workspace)}
+            {columns(name.clone(), state, workspace)}
         </li>
     }
 }
 
 /// Handles a click on a row: moves the focus to it, expands it if it is collapsed, and collapses it
 /// only if it had the focus already.
-fn unfold_or_focus(workspace: Workspace, way: StoredValue<Vec<NodeIx>>, open: Option<bool>) {
+fn expand_or_focus(workspace: Workspace, path: StoredValue<Vec<NodeIx>>, open: Option<bool>) {
     workspace.outline.update(|outline| {
-        way.with_value(|way| {
-            if outline.focus() == way || open == Some(false) {
-                outline.toggle(way);
+        path.with_value(|path| {
+            if outline.focus() == path || open == Some(false) {
+                outline.toggle(path);
             }
-            outline.set_focus(way.clone());
+            outline.set_focus(path.clone());
         });
     });
 }
 
 /// The columns of a row: the name, the number of photos, the bar and the probability in words.
-fn columns(name: String, marks: Marks, workspace: Workspace) -> impl IntoView {
-    let Marks {
+fn columns(name: String, state: RowState, workspace: Workspace) -> impl IntoView {
+    let RowState {
         p, count, is_stop, ..
-    } = marks;
+    } = state;
     let numbers = workspace.controller.numbers;
-    let sure = move || p.get().map(|p| p_words(p, numbers));
+    let certainty = move || p.get().map(|p| p_words(p, numbers));
     view! {
         <span class="tree-fold" aria-hidden="true"></span>
         <span class="tree-name">{name}</span>
@@ -250,7 +253,7 @@ fn columns(name: String, marks: Marks, workspace: Workspace) -> impl IntoView {
         <span class="tree-bar" aria-hidden="true" class:is-off=move || p.get().is_none()>
             <span style=("--p", move || format!("{:.4}", p.get().unwrap_or(0.0)))></span>
         </span>
-        <span class="tree-sure">{sure}</span>
+        <span class="tree-sure">{certainty}</span>
         {move || {
             is_stop
                 .get()

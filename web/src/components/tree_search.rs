@@ -25,11 +25,11 @@ pub fn TreeSearch() -> impl IntoView {
                     placeholder="Search by name, synonym or id"
                     autocomplete="off"
                     data-testid="tree-search"
-                    prop:value=search.sought
-                    on:input:target=move |event| search.sought.set(event.target().value())
+                    prop:value=search.query
+                    on:input:target=move |event| search.query.set(event.target().value())
                 />
             </label>
-            <p class="note search-said" role="status" class:is-error=move || search.is_in_vain()>
+            <p class="note search-said" role="status" class:is-error=move || search.has_no_match()>
                 {move || search.in_words()}
             </p>
             <ul class="hits" hidden=move || search.hits.with(Vec::is_empty) data-testid="hits">
@@ -63,9 +63,9 @@ fn line(search: Search, hit: Hit) -> impl IntoView {
                         .workspace
                         .shown()
                         .map(|tree| {
-                            let way = tree.path_to(hit.node);
-                            let above = way.len().checked_sub(2).map(|at| way[at]);
-                            above.map(|ix| format!("in {}", tree.name(ix)))
+                            let path = tree.path_to(hit.node);
+                            let parent = path.len().checked_sub(2).map(|index| path[index]);
+                            parent.map(|ix| format!("in {}", tree.name(ix)))
                         })}
                 </span>
             </button>
@@ -77,34 +77,34 @@ fn line(search: Search, hit: Hit) -> impl IntoView {
 #[derive(Clone, Copy)]
 struct Search {
     workspace: Workspace,
-    sought: RwSignal<String>,
+    query: RwSignal<String>,
     hits: Memo<Vec<Hit>>,
 }
 
 impl Search {
     fn new(workspace: Workspace) -> Self {
-        let sought = RwSignal::new(String::new());
+        let query = RwSignal::new(String::new());
         let hits = Memo::new(move |_| {
             let tree = workspace.shown();
-            tree.map_or_else(Vec::new, |tree| sought.with(|sought| find(&tree, sought)))
+            tree.map_or_else(Vec::new, |tree| query.with(|query| find(&tree, query)))
         });
         Self {
             workspace,
-            sought,
+            query,
             hits,
         }
     }
 
     /// Returns whether a text was typed and nothing was found.
-    fn is_in_vain(self) -> bool {
-        let typed = self.sought.with(|sought| !sought.trim().is_empty());
+    fn has_no_match(self) -> bool {
+        let typed = self.query.with(|query| !query.trim().is_empty());
         typed && self.hits.with(Vec::is_empty) && self.workspace.shown().is_some()
     }
 
     /// Describes the number of hits; empty if nothing was typed.
     fn in_words(self) -> String {
         match self.hits.with(Vec::len) {
-            0 if self.is_in_vain() => "No concept has this name or id.".to_owned(),
+            0 if self.has_no_match() => "No concept has this name or id.".to_owned(),
             0 => String::new(),
             1 => "One concept found.".to_owned(),
             n => format!("{n} concepts found."),
@@ -115,7 +115,7 @@ impl Search {
     fn choose(self, hit: &Hit) {
         if let Some(tree) = untrack(|| self.workspace.shown()) {
             self.workspace.select(&tree.node(hit.node).id);
-            self.sought.set(String::new());
+            self.query.set(String::new());
         }
     }
 }

@@ -16,7 +16,7 @@ pub fn WalkView(
     let radius = move || {
         scene.steps.with(|steps| {
             let step = steps.get(scene.step.get());
-            step.map(|step| format!("radius {:.3}", step.passed.radius))
+            step.map(|step| format!("radius {:.3}", step.point.radius))
         })
     };
     view! {
@@ -103,7 +103,7 @@ fn caption(scene: Scene) -> String {
         steps
             .get(scene.step.get())
             .map_or_else(String::new, |step| {
-                let text = step.passed.text.as_deref();
+                let text = step.point.text.as_deref();
                 text.unwrap_or("the root: everything, and nothing in particular")
                     .to_owned()
             })

@@ -6,51 +6,51 @@ use espalier_core::caption::Verdict;
 use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
-use crate::load::progress::in_megabytes;
-use crate::messages::ask::{Ask, AskAnswer};
+use crate::load::progress::format_bytes;
 use crate::messages::photo_id::PhotoId;
+use crate::messages::query::{Query, QueryAnswer};
 use crate::ui_error::UiError;
 use crate::words::verdict_sentences;
 use crate::workspace::{Workspace, use_workspace};
 
 /// A phrase and its verdict.
 #[derive(Clone, PartialEq)]
-struct Asked {
+struct Explanation {
     phrase: String,
     verdict: Verdict,
-    said: Vec<String>,
+    sentences: Vec<String>,
 }
 
 /// The input field and its answer.
 #[component]
 pub fn WhyNot() -> impl IntoView {
-    let query = Query::new(use_workspace());
+    let form = PhraseForm::new(use_workspace());
     // A verdict applies to one photo only.
     Effect::new(move |_| {
-        let _ = query.photo.get();
-        query.asked.set(None);
+        let _ = form.photo.get();
+        form.explanation.set(None);
     });
     view! {
         <section class="sheet" aria-labelledby="why-title" data-testid="why-panel">
             <div class="sheet-head">
                 <h2 id="why-title">"Why not …?"</h2>
             </div>
-            {form(query)}
+            {phrase_field(form)}
             <div role="status" data-testid="why-said">
                 {move || {
-                    query
+                    form
                         .busy
                         .get()
                         .map(|(loaded, total)| {
                             view! { <p class="note">{progress_words(loaded, total)}</p> }
                         })
                 }}
-                {move || match query.asked.get() {
+                {move || match form.explanation.get() {
                     None => ().into_any(),
                     Some(Err(error)) => {
                         view! { <p class="note is-error">{error.what} " " {error.todo}</p> }.into_any()
                     }
-                    Some(Ok(asked)) => view! { <Verdicts asked /> }.into_any(),
+                    Some(Ok(explanation)) => view! { <Verdicts explanation /> }.into_any(),
                 }}
             </div>
         </section>
@@ -58,10 +58,10 @@ pub fn WhyNot() -> impl IntoView {
 }
 
 /// The field for the phrase and the button that sends it.
-fn form(query: Query) -> impl IntoView {
+fn phrase_field(form: PhraseForm) -> impl IntoView {
     let submit = move |event: leptos::ev::SubmitEvent| {
         event.prevent_default();
-        query.send();
+        form.send();
     };
     view! {
         <form class="field-row" on:submit=submit>
@@ -73,17 +73,17 @@ fn form(query: Query) -> impl IntoView {
                     maxlength="200"
                     placeholder="a sleeping cat"
                     data-testid="why-input"
-                    prop:value=query.phrase
-                    on:input:target=move |event| query.phrase.set(event.target().value())
+                    prop:value=form.phrase
+                    on:input:target=move |event| form.phrase.set(event.target().value())
                 />
             </label>
             <button
                 class="button"
                 type="submit"
                 data-testid="why-ask"
-                disabled=move || query.photo.get().is_none() || query.busy.get().is_some()
+                disabled=move || form.photo.get().is_none() || form.busy.get().is_some()
             >
-                {move || query.button_words()}
+                {move || form.button_words()}
             </button>
         </form>
     }
@@ -92,37 +92,37 @@ fn form(query: Query) -> impl IntoView {
 /// Says what is done while the answer is pending.
 fn progress_words(loaded: u64, total: u64) -> String {
     if total == 0 {
-        "Asking…".to_owned()
+        "PendingQueries…".to_owned()
     } else {
         format!(
             "Fetching the part that reads words: {} of {}",
-            in_megabytes(loaded),
-            in_megabytes(total),
+            format_bytes(loaded),
+            format_bytes(total),
         )
     }
 }
 
 /// The typed phrase and its answer; cheap to copy.
 #[derive(Clone, Copy)]
-struct Query {
+struct PhraseForm {
     workspace: Workspace,
     phrase: RwSignal<String>,
     /// Progress while the answer is pending, as loaded and total.
     busy: RwSignal<Option<(u64, u64)>>,
-    asked: RwSignal<Option<Result<Asked, UiError>>>,
+    explanation: RwSignal<Option<Result<Explanation, UiError>>>,
     /// Whether the text encoder has been fetched.
     fetched: RwSignal<bool>,
     /// The photo that the phrase is compared with.
     photo: Memo<Option<PhotoId>>,
 }
 
-impl Query {
+impl PhraseForm {
     fn new(workspace: Workspace) -> Self {
         Self {
             workspace,
             phrase: RwSignal::new(String::new()),
             busy: RwSignal::new(None),
-            asked: RwSignal::new(None),
+            explanation: RwSignal::new(None),
             fetched: RwSignal::new(false),
             photo: Memo::new(move |_| workspace.answer().map(|answer| answer.photo)),
         }
@@ -132,10 +132,10 @@ impl Query {
     /// fetched.
     fn button_words(self) -> String {
         let session = self.workspace.controller.session;
-        let size = || session.with(|session| session.plan.text);
+        let size = || session.with(|session| session.sizes.text);
         match (self.fetched.get(), size()) {
             (true, _) | (_, 0) => "Ask".to_owned(),
-            (false, bytes) => format!("Ask (fetches {} once)", in_megabytes(bytes)),
+            (false, bytes) => format!("Ask (fetches {} once)", format_bytes(bytes)),
         }
     }
 
@@ -150,24 +150,26 @@ impl Query {
         }
         self.busy.set(Some((0, 0)));
         spawn_local(async move {
-            let tree = self.workspace.which.get_untracked();
-            let ask = Ask::WhyNot {
+            let tree = self.workspace.tree_source.get_untracked();
+            let query = Query::WhyNot {
                 photo,
                 tree,
                 phrase: text,
             };
             let report = Rc::new(move |loaded, total| self.busy.set(Some((loaded, total))));
-            let told = self.workspace.controller.ask(ask, None, report).await;
+            let answer = self.workspace.controller.ask(query, None, report).await;
             self.busy.set(None);
-            self.asked
-                .set(Some(told.and_then(|told| self.in_words(told))));
+            self.explanation
+                .set(Some(answer.and_then(|answer| self.explanation_of(answer))));
         });
     }
 
     /// Describes the engine's answer with the names of the shown tree.
-    fn in_words(self, told: AskAnswer) -> Result<Asked, UiError> {
-        let AskAnswer::WhyNot { phrase, verdict } = told else {
-            return Err(UiError::mixed_versions("another answer than was asked for"));
+    fn explanation_of(self, answer: QueryAnswer) -> Result<Explanation, UiError> {
+        let QueryAnswer::WhyNot { phrase, verdict } = answer else {
+            return Err(UiError::version_mismatch(
+                "the answer does not fit the query",
+            ));
         };
         self.fetched.set(true);
         let tree = untrack(|| self.workspace.shown());
@@ -176,11 +178,11 @@ impl Query {
         let name = |id| find(id).map_or(id, |(t, ix)| t.name(ix));
         let is_informative = find(&verdict.common).is_none_or(|(t, ix)| t.is_nameable(ix));
         let common = is_informative.then(|| name(&verdict.common));
-        let said = verdict_sentences(&phrase, &verdict, (name(&verdict.concept), common));
-        Ok(Asked {
+        let sentences = verdict_sentences(&phrase, &verdict, (name(&verdict.concept), common));
+        Ok(Explanation {
             phrase,
             verdict,
-            said,
+            sentences,
         })
     }
 }
@@ -189,10 +191,10 @@ impl Query {
 #[component]
 fn Verdicts(
     /// The phrase and its verdict.
-    asked: Asked,
+    explanation: Explanation,
 ) -> impl IntoView {
     let workspace = use_workspace();
-    let verdict = asked.verdict.clone();
+    let verdict = explanation.verdict.clone();
     let concept = verdict.concept.clone();
     let cone = verdict
         .cone
@@ -204,13 +206,13 @@ fn Verdicts(
         verdict.p,
         cone.unwrap_or_default()
     );
-    let lines = asked
-        .said
+    let lines = explanation
+        .sentences
         .into_iter()
         .map(|line| view! { <li>{line}</li> })
         .collect_view();
     view! {
-        <ul class="verdict" data-testid="verdict" data-phrase=asked.phrase>{lines}</ul>
+        <ul class="verdict" data-testid="verdict" data-phrase=explanation.phrase>{lines}</ul>
         <Show when=move || workspace.controller.numbers.get()>
             <p class="rung-numbers">{numbers.clone()}</p>
         </Show>

@@ -3,9 +3,9 @@
 use leptos::prelude::*;
 
 use super::compare::Compare;
+use super::export::ExportPanel;
 use super::folder::FolderTable;
 use super::space::SpacePanel;
-use super::take::TakePanel;
 use super::tree::TreePanel;
 use super::why_not::WhyNot;
 use crate::workspace::use_workspace;
@@ -31,7 +31,7 @@ pub fn WorkspaceView() -> impl IntoView {
                     </div>
                     <div class="bench-column">
                         <SpacePanel />
-                        <TakePanel />
+                        <ExportPanel />
                     </div>
                 </div>
             </div>

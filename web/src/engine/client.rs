@@ -9,25 +9,25 @@ use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
 
-use crate::load::fetch::in_words;
+use crate::load::fetch::message_of;
 use crate::messages::protocol::{Backend, Request, Response};
 use crate::state::session::Event;
 use crate::ui_error::UiError;
 
 /// Handler of the worker's events.
-pub type Sink = Rc<dyn Fn(Event)>;
+pub type EventHandler = Rc<dyn Fn(Event)>;
 
 /// A running worker and the closures that listen to it.
 struct Running {
     worker: Worker,
-    _heard: Closure<dyn FnMut(MessageEvent)>,
-    _broken: Closure<dyn FnMut(ErrorEvent)>,
+    _on_message: Closure<dyn FnMut(MessageEvent)>,
+    _on_error: Closure<dyn FnMut(ErrorEvent)>,
 }
 
 impl Running {
     /// Terminates the worker. Removes the handlers first, so that late messages are not attributed
     /// to the next worker.
-    fn hush(&self) {
+    fn terminate(&self) {
         self.worker.set_onmessage(None);
         self.worker.set_onerror(None);
         self.worker.set_onmessageerror(None);
@@ -47,7 +47,12 @@ impl Client {
     ///
     /// # Errors
     /// When the browser refuses to start a worker.
-    pub fn start(&self, folder: &str, backend: Backend, sink: Sink) -> Result<(), UiError> {
+    pub fn start(
+        &self,
+        folder: &str,
+        backend: Backend,
+        handler: EventHandler,
+    ) -> Result<(), UiError> {
         self.stop();
         let url = format!("{folder}worker.js?engine={}", backend.program());
         let options = WorkerOptions::new();
@@ -55,25 +60,25 @@ impl Client {
         let worker = Worker::new_with_options(&url, &options).map_err(|error| {
             UiError::died(format!(
                 "the browser refused the worker: {}",
-                in_words(&error)
+                message_of(&error)
             ))
         })?;
 
-        let hear = Rc::clone(&sink);
-        let heard = Closure::<dyn FnMut(MessageEvent)>::new(move |message: MessageEvent| {
-            hear(understood(&message.data()));
+        let handle_message = Rc::clone(&handler);
+        let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |message: MessageEvent| {
+            handle_message(parse_message(&message.data()));
         });
-        let broken = Closure::<dyn FnMut(ErrorEvent)>::new(move |error: ErrorEvent| {
+        let on_error = Closure::<dyn FnMut(ErrorEvent)>::new(move |error: ErrorEvent| {
             error.prevent_default();
-            sink(Event::Died(in_error(&error)));
+            handler(Event::WorkerFailed(ui_error_of(&error)));
         });
-        worker.set_onmessage(Some(heard.as_ref().unchecked_ref()));
-        worker.set_onmessageerror(Some(heard.as_ref().unchecked_ref()));
-        worker.set_onerror(Some(broken.as_ref().unchecked_ref()));
+        worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
+        worker.set_onmessageerror(Some(on_message.as_ref().unchecked_ref()));
+        worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));
         *self.running.borrow_mut() = Some(Running {
             worker,
-            _heard: heard,
-            _broken: broken,
+            _on_message: on_message,
+            _on_error: on_error,
         });
         Ok(())
     }
@@ -81,7 +86,7 @@ impl Client {
     /// Terminates the current worker, if any, which frees its memory.
     pub fn stop(&self) {
         if let Some(running) = self.running.borrow_mut().take() {
-            running.hush();
+            running.terminate();
             // This call may come from one of its own closures, which must outlive the call.
             spawn_local(async move { drop(running) });
         }
@@ -97,34 +102,34 @@ impl Client {
             return Err(UiError::died("no engine is running"));
         };
         let text = serde_json::to_string(request)
-            .map_err(|error| UiError::mixed_versions(error.to_string()))?;
+            .map_err(|error| UiError::version_mismatch(error.to_string()))?;
         let message = Array::of2(&text.into(), &photo.map_or(JsValue::NULL, JsValue::from));
-        let handed_over = photo.map_or_else(Array::new, |buffer| Array::of1(buffer));
+        let transferred = photo.map_or_else(Array::new, |buffer| Array::of1(buffer));
         running
             .worker
-            .post_message_with_transfer(&message, &handed_over)
-            .map_err(|error| UiError::died(in_words(&error)))
+            .post_message_with_transfer(&message, &transferred)
+            .map_err(|error| UiError::died(message_of(&error)))
     }
 }
 
 /// Converts an error event. A script that cannot be loaded causes an event without a message; a
 /// failure at run time has one.
-fn in_error(error: &ErrorEvent) -> UiError {
+fn ui_error_of(error: &ErrorEvent) -> UiError {
     let message = Reflect::get(error, &"message".into())
         .ok()
-        .and_then(|said| said.as_string());
-    match message.filter(|said| !said.is_empty()) {
-        Some(said) => UiError::died(said),
+        .and_then(|value| value.as_string());
+    match message.filter(|text| !text.is_empty()) {
+        Some(text) => UiError::died(text),
         None => UiError::not_started("worker.js could not be loaded"),
     }
 }
 
-fn understood(data: &JsValue) -> Event {
+fn parse_message(data: &JsValue) -> Event {
     let Some(text) = data.as_string() else {
-        return Event::Died(UiError::mixed_versions("a message that is no text"));
+        return Event::WorkerFailed(UiError::version_mismatch("expected a message of text"));
     };
     match serde_json::from_str::<Response>(&text) {
-        Ok(response) => Event::Said(response),
-        Err(error) => Event::Died(UiError::mixed_versions(error.to_string())),
+        Ok(response) => Event::Received(response),
+        Err(error) => Event::WorkerFailed(UiError::version_mismatch(error.to_string())),
     }
 }

@@ -27,14 +27,16 @@ pub async fn open(backend: Backend, lost: fn(String)) -> Result<Device, UiError>
                 .map_err(|error| {
                     UiError::new(
                         Cause::Gpu,
-                        "The browser gave no graphics device.",
+                        "The browser provided no graphics device.",
                         "The CPU is used instead.",
                     )
                     .with_detail(error.to_string())
                 })?;
-            setup.device.set_device_lost_callback(move |reason, said| {
-                lost(format!("{reason:?}: {said}"));
-            });
+            setup
+                .device
+                .set_device_lost_callback(move |reason, message| {
+                    lost(format!("{reason:?}: {message}"));
+                });
             Ok(device)
         }
         #[allow(unreachable_patterns, reason = "depends on the engines built in")]

@@ -12,12 +12,12 @@ use crate::messages::protocol::{Backend, Response};
 use crate::narration::{narrate, place_sentence};
 use crate::ui_error::{Cause, UiError};
 
-/// Maximum number of photos whose embeddings are kept for later queries, for example those of a
+/// Maximum number of photos whose embeddings are stored for later queries, for example those of a
 /// folder, or of several elements of a page that share one worker.
-const KEPT: usize = 2048;
+const MAX_PHOTOS: usize = 2048;
 
 /// A photo that was read.
-struct Read {
+struct StoredPhoto {
     id: PhotoId,
     reading: Reading,
 }
@@ -27,7 +27,7 @@ pub struct PhotoStore {
     backend: Backend,
     manifest: Manifest,
     captioner: Captioner,
-    read: VecDeque<Read>,
+    photos: VecDeque<StoredPhoto>,
 }
 
 impl PhotoStore {
@@ -38,7 +38,7 @@ impl PhotoStore {
             backend,
             manifest,
             captioner,
-            read: VecDeque::new(),
+            photos: VecDeque::new(),
         }
     }
 
@@ -69,10 +69,10 @@ impl PhotoStore {
         let reading = self.captioner.read(photo, request, now).await;
         let reading = reading.map_err(|error| UiError::from(&error))?;
         let json = self.json(&reading);
-        let read = Read { id, reading };
-        self.read.retain(|other| other.id != id);
-        self.read.push_front(read);
-        self.read.truncate(KEPT);
+        let photo = StoredPhoto { id, reading };
+        self.photos.retain(|other| other.id != id);
+        self.photos.push_front(photo);
+        self.photos.truncate(MAX_PHOTOS);
         json
     }
 
@@ -85,20 +85,22 @@ impl PhotoStore {
     /// Returns the embedding of a recently read photo.
     ///
     /// # Errors
-    /// When the photo is no longer kept.
+    /// When the photo is no longer stored.
     pub fn point(&self, id: PhotoId) -> Result<&[f32], UiError> {
-        Ok(&self.read[self.find(id)?].reading.embedding)
+        Ok(&self.photos[self.find(id)?].reading.embedding)
     }
 
     /// Ranks a recently read photo again, at or below a node if one is given.
     ///
     /// # Errors
-    /// When the photo is no longer kept, or the taxonomy lacks the node.
+    /// When the photo is no longer stored, or the taxonomy lacks the node.
     pub fn rank(&mut self, id: PhotoId, below: Option<String>) -> Result<Response, UiError> {
-        let at = self.find(id)?;
-        let reading = &mut self.read[at].reading;
-        reading.rank_again(&self.captioner, below).map_err(asked)?;
-        let json = self.json(&self.read[at].reading)?;
+        let index = self.find(id)?;
+        let reading = &mut self.photos[index].reading;
+        reading
+            .rank_again(&self.captioner, below)
+            .map_err(unknown_node)?;
+        let json = self.json(&self.photos[index].reading)?;
         Ok(Response::Result { id, json })
     }
 
@@ -106,30 +108,30 @@ impl PhotoStore {
     ///
     /// # Errors
     /// When the JSON is not a result.
-    pub fn phrase(&self, id: PhotoId, json: &str) -> Result<Response, UiError> {
-        let result: CaptionResult = serde_json::from_str(json).map_err(mixed)?;
+    pub fn narrate(&self, id: PhotoId, json: &str) -> Result<Response, UiError> {
+        let result: CaptionResult = serde_json::from_str(json).map_err(version_mismatch)?;
         let tree = self.captioner.classifier().taxonomy();
-        let mut told = narrate(&result, &self.manifest, Some(tree));
-        if let Ok(at) = self.find(id)
-            && let Some(below) = &self.read[at].reading.below
+        let mut narration = narrate(&result, &self.manifest, Some(tree));
+        if let Ok(index) = self.find(id)
+            && let Some(below) = &self.photos[index].reading.below
         {
             let mut receipt = Receipt::new(result, &self.manifest);
             receipt.below = Some(below.clone());
-            told.receipt = json_of(&receipt)?;
+            narration.receipt = json_of(&receipt)?;
         }
-        Ok(Response::Phrased { id, told })
+        Ok(Response::Narrated { id, narration })
     }
 
     /// Locates a node relative to a recently read photo.
     ///
     /// # Errors
-    /// When the photo is no longer kept, or the taxonomy lacks the node.
+    /// When the photo is no longer stored, or the taxonomy lacks the node.
     pub fn place(&self, id: PhotoId, node: &str) -> Result<Response, UiError> {
-        let reading = &self.read[self.find(id)?].reading;
+        let reading = &self.photos[self.find(id)?].reading;
         let place = self
             .captioner
             .lineage(&reading.embedding, node)
-            .map_err(asked)?;
+            .map_err(unknown_node)?;
         let sentence = place_sentence(&place, &reading.caption.taxonomy);
         Ok(Response::Placed {
             id,
@@ -148,11 +150,14 @@ impl PhotoStore {
             .grow(&self.manifest, shard, files)
             .map_err(|error| UiError::from(&error))?;
         let mut answers = Vec::new();
-        for at in 0..self.read.len() {
-            let Read { id, reading } = &mut self.read[at];
+        for index in 0..self.photos.len() {
+            let StoredPhoto { id, reading } = &mut self.photos[index];
             let (id, below) = (*id, reading.below.clone());
-            if reading.rank_again(&self.captioner, below).map_err(asked)? {
-                let json = self.json(&self.read[at].reading)?;
+            if reading
+                .rank_again(&self.captioner, below)
+                .map_err(unknown_node)?
+            {
+                let json = self.json(&self.photos[index].reading)?;
                 answers.push(Response::Finer { id, json });
             }
         }
@@ -160,8 +165,8 @@ impl PhotoStore {
     }
 
     fn find(&self, id: PhotoId) -> Result<usize, UiError> {
-        let at = self.read.iter().position(|read| read.id == id);
-        at.ok_or_else(UiError::forgotten_photo)
+        let index = self.photos.iter().position(|photo| photo.id == id);
+        index.ok_or_else(UiError::forgotten_photo)
     }
 
     fn json(&self, reading: &Reading) -> Result<String, UiError> {
@@ -170,15 +175,15 @@ impl PhotoStore {
 }
 
 fn json_of(value: &impl Serialize) -> Result<String, UiError> {
-    serde_json::to_string_pretty(value).map_err(mixed)
+    serde_json::to_string_pretty(value).map_err(version_mismatch)
 }
 
-fn mixed(error: serde_json::Error) -> UiError {
-    UiError::mixed_versions(error.to_string())
+fn version_mismatch(error: serde_json::Error) -> UiError {
+    UiError::version_mismatch(error.to_string())
 }
 
 /// Converts the error about a missing node. The request is at fault, not the model or the engine.
-fn asked(error: espalier_core::CoreError) -> UiError {
+fn unknown_node(error: espalier_core::CoreError) -> UiError {
     UiError::new(
         Cause::Photo,
         "The taxonomy of this model has no such place.",

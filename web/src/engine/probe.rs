@@ -9,20 +9,20 @@ use wasm_bindgen_futures::JsFuture;
 use crate::state::choice::{Missing, Probe};
 
 /// Timeout for the browser's answer in milliseconds; some browsers never answer.
-const PATIENCE_MS: u32 = 5_000;
+const TIMEOUT_MS: u32 = 5_000;
 
 /// Returns the kind of adapter that the browser offers.
 pub async fn probe() -> Probe {
-    let answer = ask().fuse();
-    let patience = TimeoutFuture::new(PATIENCE_MS).fuse();
-    futures::pin_mut!(answer, patience);
+    let answer = detect().fuse();
+    let timeout = TimeoutFuture::new(TIMEOUT_MS).fuse();
+    futures::pin_mut!(answer, timeout);
     futures::select! {
         probe = answer => probe,
-        () = patience => Probe::Missing(Missing::NoAnswer),
+        () = timeout => Probe::Missing(Missing::NoAnswer),
     }
 }
 
-async fn ask() -> Probe {
+async fn detect() -> Probe {
     // Uses reflection because the bindings of WebGPU are not stable yet.
     let Some(gpu) = get(&js_sys::global(), "navigator").and_then(|n| get(&n, "gpu")) else {
         return Probe::Missing(Missing::NoWebGpu);
@@ -40,7 +40,7 @@ async fn ask() -> Probe {
     // The flag has moved between versions of the standard.
     let fallback = [&info, &adapter]
         .iter()
-        .any(|at| get(at, "isFallbackAdapter").is_some_and(|flag| flag.is_truthy()));
+        .any(|object| get(object, "isFallbackAdapter").is_some_and(|flag| flag.is_truthy()));
     let software = ["swiftshader", "llvmpipe", "lavapipe", "basic render"]
         .iter()
         .any(|word| name.to_lowercase().contains(word));

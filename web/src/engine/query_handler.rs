@@ -1,5 +1,5 @@
 //! Answers queries in the worker, from the embeddings of the photos that it has read, the text
-//! encoder once loaded, the visitor's own tree, and the disk.
+//! encoder once loaded, the visitor's tree, and the disk.
 
 use std::collections::HashMap;
 
@@ -14,21 +14,21 @@ use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use super::photo_store::PhotoStore;
 use crate::load::bundle::RemoteModel;
 use crate::load::text;
-use crate::messages::ask::{Ask, AskAnswer, Step, Which};
 use crate::messages::photo_id::PhotoId;
+use crate::messages::query::{Query, QueryAnswer, TreeSource, WalkStep};
 use crate::ui_error::{Cause, UiError};
 
 /// Hyperbolic distance from the centre at which the farthest node is drawn.
-const REACH: f64 = 3.0;
+const MAX_DISTANCE: f64 = 3.0;
 
 /// Number of points of a walk.
-const STEPS: usize = 41;
+const WALK_STEPS: usize = 41;
 
-/// Maximum number of names in a visitor's own tree.
-const MOST_NAMES: usize = 3_000;
+/// Maximum number of names in a visitor's tree.
+const MAX_NAMES: usize = 3_000;
 
 /// Number of names embedded per batch; progress is reported after each.
-const NAMES_AT_ONCE: usize = 8;
+const NAME_BATCH: usize = 8;
 
 /// A taxonomy with the embeddings of its nodes.
 struct Tree {
@@ -37,13 +37,13 @@ struct Tree {
     points: Vec<Option<Vec<f32>>>,
 }
 
-/// The data needed to answer queries, apart from the photos on the `PhotoStore`.
+/// The data needed to answer queries, apart from the photos in the `PhotoStore`.
 pub struct QueryHandler {
-    found: RemoteModel,
+    model: RemoteModel,
     device: Device,
-    texts: Option<TextEmbedder>,
-    own: Option<Tree>,
-    disks: HashMap<Which, Disk>,
+    text_embedder: Option<TextEmbedder>,
+    visitor_tree: Option<Tree>,
+    disks: HashMap<TreeSource, Disk>,
 }
 
 fn ui_error(error: espalier_core::CoreError) -> UiError {
@@ -52,12 +52,12 @@ fn ui_error(error: espalier_core::CoreError) -> UiError {
 
 impl QueryHandler {
     /// Creates a query handler for a model on a device.
-    pub fn new(found: RemoteModel, device: Device) -> Self {
+    pub fn new(model: RemoteModel, device: Device) -> Self {
         Self {
-            found,
+            model,
             device,
-            texts: None,
-            own: None,
+            text_embedder: None,
+            visitor_tree: None,
             disks: HashMap::new(),
         }
     }
@@ -70,46 +70,46 @@ impl QueryHandler {
     pub async fn answer(
         &mut self,
         photo_store: &mut PhotoStore,
-        ask: Ask,
+        query: Query,
         photo: &[u8],
         report: impl FnMut(u64, u64),
-    ) -> Result<AskAnswer, UiError> {
-        match ask {
-            Ask::Read { photo: id, region } => {
+    ) -> Result<QueryAnswer, UiError> {
+        match query {
+            Query::Read { photo: id, region } => {
                 let json = photo_store.read(id, photo, region).await?;
                 let radius = photo_store
                     .captioner()
                     .space()
                     .radius(photo_store.point(id)?);
-                Ok(AskAnswer::Read { json, radius })
+                Ok(QueryAnswer::Read { json, radius })
             }
-            Ask::Placement { photo, tree, below } => {
+            Query::Place { photo, tree, below } => {
                 self.place(photo_store, photo, tree, below.as_deref())
             }
-            Ask::TextTower => {
-                self.text_tower(report).await?;
-                Ok(AskAnswer::TextTower)
+            Query::TextEncoder => {
+                self.text_encoder(report).await?;
+                Ok(QueryAnswer::TextEncoder)
             }
-            Ask::WhyNot {
+            Query::WhyNot {
                 photo,
                 tree,
                 phrase,
             } => self.why_not(photo_store, photo, tree, phrase, report).await,
-            Ask::Plant { text } => self.plant(photo_store, &text, report).await,
-            Ask::Disk { tree, photos } => self.draw(photo_store, tree, &photos),
-            Ask::Walk { from, to, tree } => self.walk(photo_store, from, to, tree),
+            Query::EmbedTree { text } => self.embed_tree(photo_store, &text, report).await,
+            Query::Disk { tree, photos } => self.disk_positions(photo_store, tree, &photos),
+            Query::Walk { from, to, tree } => self.walk(photo_store, from, to, tree),
         }
     }
 
     fn classifier<'a>(
         &'a self,
         photo_store: &'a PhotoStore,
-        tree: Which,
+        tree: TreeSource,
     ) -> Result<&'a Classifier, UiError> {
-        match (tree, &self.own) {
-            (Which::Bundle, _) => Ok(photo_store.captioner().classifier()),
-            (Which::Own, Some(own)) => Ok(&own.classifier),
-            (Which::Own, None) => Err(UiError::forgotten_tree()),
+        match (tree, &self.visitor_tree) {
+            (TreeSource::Bundle, _) => Ok(photo_store.captioner().classifier()),
+            (TreeSource::Own, Some(own)) => Ok(&own.classifier),
+            (TreeSource::Own, None) => Err(UiError::forgotten_tree()),
         }
     }
 
@@ -117,9 +117,9 @@ impl QueryHandler {
         &self,
         photo_store: &PhotoStore,
         photo: PhotoId,
-        tree: Which,
+        tree: TreeSource,
         below: Option<&str>,
-    ) -> Result<AskAnswer, UiError> {
+    ) -> Result<QueryAnswer, UiError> {
         let (classifier, space) = (
             self.classifier(photo_store, tree)?,
             photo_store.captioner().space(),
@@ -127,7 +127,7 @@ impl QueryHandler {
         let taxonomy = classifier.taxonomy();
         let point = photo_store.point(photo)?;
         let place = classifier.place(space, point, below.and_then(|id| taxonomy.find(id)));
-        Ok(AskAnswer::Placement {
+        Ok(QueryAnswer::Place {
             path: TaxonomyResult::of(taxonomy, &place.path),
             p: place.p,
             radius: space.radius(point),
@@ -138,63 +138,71 @@ impl QueryHandler {
         })
     }
 
-    async fn text_tower(&mut self, report: impl FnMut(u64, u64)) -> Result<&TextEmbedder, UiError> {
-        if self.texts.is_none() {
-            let files = text::load(&self.found, report).await?;
-            let texts =
-                TextEmbedder::open(&self.found.manifest, &files, &self.device).map_err(ui_error)?;
-            self.texts = Some(texts);
+    async fn text_encoder(
+        &mut self,
+        report: impl FnMut(u64, u64),
+    ) -> Result<&TextEmbedder, UiError> {
+        if self.text_embedder.is_none() {
+            let files = text::load(&self.model, report).await?;
+            let embedder =
+                TextEmbedder::open(&self.model.manifest, &files, &self.device).map_err(ui_error)?;
+            self.text_embedder = Some(embedder);
         }
-        self.texts.as_ref().ok_or_else(UiError::no_text_tower)
+        self.text_embedder
+            .as_ref()
+            .ok_or_else(UiError::no_text_encoder)
     }
 
     async fn why_not(
         &mut self,
         photo_store: &PhotoStore,
         photo: PhotoId,
-        tree: Which,
+        tree: TreeSource,
         phrase: String,
         report: impl FnMut(u64, u64),
-    ) -> Result<AskAnswer, UiError> {
-        let texts = self.text_tower(report).await?;
-        let point = texts.embed(&[&phrase]).await.map_err(ui_error)?.remove(0);
+    ) -> Result<QueryAnswer, UiError> {
+        let encoder = self.text_encoder(report).await?;
+        let point = encoder.embed(&[&phrase]).await.map_err(ui_error)?.remove(0);
         let nodes = self.points(photo_store, tree)?;
         let classifier = self.classifier(photo_store, tree)?;
         let (taxonomy, space) = (classifier.taxonomy(), photo_store.captioner().space());
-        let nothing = Lexicon::default();
-        let lexicon = self.texts.as_ref().map_or(&nothing, TextEmbedder::lexicon);
+        let no_nouns = Lexicon::default();
+        let lexicon = self
+            .text_embedder
+            .as_ref()
+            .map_or(&no_nouns, TextEmbedder::lexicon);
         let question = Question {
             phrase: &point,
             photo: photo_store.point(photo)?,
             place: place_text(taxonomy, space, lexicon, &phrase, &point, &nodes),
         };
         let verdict = photo_store.captioner().explain(classifier, question);
-        Ok(AskAnswer::WhyNot { phrase, verdict })
+        Ok(QueryAnswer::WhyNot { phrase, verdict })
     }
 
-    async fn plant(
+    async fn embed_tree(
         &mut self,
         photo_store: &PhotoStore,
         text: &str,
         mut report: impl FnMut(u64, u64),
-    ) -> Result<AskAnswer, UiError> {
+    ) -> Result<QueryAnswer, UiError> {
         let taxonomy = Taxonomy::from_text(text).map_err(|e| UiError::bad_tree(&e.to_string()))?;
-        let all = taxonomy.nodes().len();
-        if all > MOST_NAMES {
+        let count = taxonomy.nodes().len();
+        if count > MAX_NAMES {
             return Err(UiError::bad_tree(&format!(
-                "it has {all} names; at most {MOST_NAMES} are read"
+                "it has {count} names; at most {MAX_NAMES} are read"
             )));
         }
-        let texts = self.text_tower(&mut report).await?;
+        let encoder = self.text_encoder(&mut report).await?;
         let names: Vec<&str> = taxonomy
             .nodes()
             .iter()
             .map(|n| n.names[0].as_str())
             .collect();
-        let mut points = Vec::with_capacity(all);
-        for names in names.chunks(NAMES_AT_ONCE) {
-            points.extend(texts.concepts(names).await.map_err(ui_error)?);
-            report(points.len() as u64, all as u64);
+        let mut points = Vec::with_capacity(count);
+        for names in names.chunks(NAME_BATCH) {
+            points.extend(encoder.embed_concepts(names).await.map_err(ui_error)?);
+            report(points.len() as u64, count as u64);
         }
         let labels = taxonomy.labelled().iter();
         let labels: Vec<f32> = labels.flat_map(|ix| points[ix.index()].clone()).collect();
@@ -207,9 +215,9 @@ impl QueryHandler {
         let tsv = taxonomy.to_tsv();
         let classifier = Classifier::new(taxonomy, labels, width, calibration).map_err(ui_error)?;
         let points = points.into_iter().map(Some).collect();
-        self.own = Some(Tree { classifier, points });
-        self.disks.remove(&Which::Own);
-        Ok(AskAnswer::Planted { tsv })
+        self.visitor_tree = Some(Tree { classifier, points });
+        self.disks.remove(&TreeSource::Own);
+        Ok(QueryAnswer::TreeEmbedded { tsv })
     }
 
     /// Returns the embeddings of a taxonomy's nodes. In the bundle's taxonomy, a node that is not a
@@ -217,45 +225,45 @@ impl QueryHandler {
     fn points(
         &self,
         photo_store: &PhotoStore,
-        tree: Which,
+        tree: TreeSource,
     ) -> Result<Vec<Option<Vec<f32>>>, UiError> {
-        if let (Which::Own, Some(own)) = (tree, &self.own) {
+        if let (TreeSource::Own, Some(own)) = (tree, &self.visitor_tree) {
             return Ok(own.points.clone());
         }
         let classifier = self.classifier(photo_store, tree)?;
         Ok(node_embeddings(classifier, photo_store.captioner().index()))
     }
 
-    fn disk(&mut self, photo_store: &PhotoStore, tree: Which) -> Result<Disk, UiError> {
+    fn disk(&mut self, photo_store: &PhotoStore, tree: TreeSource) -> Result<Disk, UiError> {
         if let Some(disk) = self.disks.get(&tree) {
             return Ok(disk.clone());
         }
         let points = self.points(photo_store, tree)?;
         let known: Vec<&[f32]> = points.iter().flatten().map(Vec::as_slice).collect();
-        let disk = Disk::find(photo_store.captioner().space(), &known, REACH);
+        let disk = Disk::fit(photo_store.captioner().space(), &known, MAX_DISTANCE);
         self.disks.insert(tree, disk.clone());
         Ok(disk)
     }
 
-    fn draw(
+    fn disk_positions(
         &mut self,
         photo_store: &PhotoStore,
-        tree: Which,
+        tree: TreeSource,
         photos: &[PhotoId],
-    ) -> Result<AskAnswer, UiError> {
+    ) -> Result<QueryAnswer, UiError> {
         let disk = self.disk(photo_store, tree)?;
         let space = photo_store.captioner().space();
         let nodes = self.points(photo_store, tree)?;
-        Ok(AskAnswer::Disk {
+        Ok(QueryAnswer::Disk {
             nodes: nodes
                 .iter()
-                .map(|point| point.as_ref().map(|x| disk.put(space, x)))
+                .map(|point| point.as_ref().map(|x| disk.project(space, x)))
                 .collect(),
             photos: photos
                 .iter()
-                .map(|id| photo_store.point(*id).ok().map(|x| disk.put(space, x)))
+                .map(|id| photo_store.point(*id).ok().map(|x| disk.project(space, x)))
                 .collect(),
-            kept: disk.kept,
+            explained: disk.explained,
         })
     }
 
@@ -264,17 +272,17 @@ impl QueryHandler {
         photo_store: &PhotoStore,
         from: PhotoId,
         to: Option<PhotoId>,
-        tree: Which,
-    ) -> Result<AskAnswer, UiError> {
+        tree: TreeSource,
+    ) -> Result<QueryAnswer, UiError> {
         let disk = self.disk(photo_store, tree)?;
         let from = photo_store.point(from)?;
         let to = to.map(|to| photo_store.point(to)).transpose()?;
-        let steps = photo_store.captioner().walk(from, to, STEPS);
-        let place = |passed: espalier_core::caption::TraversalPoint| Step {
-            at: disk.put(photo_store.captioner().space(), &passed.point),
-            passed,
+        let steps = photo_store.captioner().traverse(from, to, WALK_STEPS);
+        let place = |point: espalier_core::caption::TraversalPoint| WalkStep {
+            position: disk.project(photo_store.captioner().space(), &point.point),
+            point,
         };
-        Ok(AskAnswer::Walk {
+        Ok(QueryAnswer::Walk {
             steps: steps.into_iter().map(place).collect(),
         })
     }

@@ -17,15 +17,15 @@ use super::device;
 use super::photo_store::PhotoStore;
 use super::query_handler::{QueryHandler, is_fatal};
 use crate::load::bundle::RemoteModel;
-use crate::messages::ask::{Ask, AskId, Reply};
 use crate::messages::protocol::{Backend, EngineInfo, Progress, Request, Response, Stage};
+use crate::messages::query::{Query, QueryId, Reply};
 use crate::ui_error::{Cause, UiError};
 
 /// Minimum cosine of the self-test; below it, the device counts as computing wrongly.
-const TRUSTED: f32 = 0.995;
+const MIN_COSINE: f32 = 0.995;
 
 /// A loaded model.
-struct Open {
+struct LoadedModel {
     photo_store: PhotoStore,
     query_handler: QueryHandler,
 }
@@ -33,29 +33,29 @@ struct Open {
 /// A task of the worker.
 enum Job {
     /// A request and, for a photo, its bytes.
-    Asked(Request, Option<Vec<u8>>),
+    Request(Request, Option<Vec<u8>>),
     /// A later shard of the captions has arrived.
-    Grown(u32, BundleFiles),
+    CaptionsArrived(u32, BundleFiles),
 }
 
 impl Job {
     const fn is_photo(&self) -> bool {
-        matches!(self, Self::Asked(Request::Caption { .. }, _))
+        matches!(self, Self::Request(Request::Caption { .. }, _))
     }
 }
 
 /// Handles requests until the worker is terminated. Called once, by the worker's program.
 pub fn serve(backend: Backend) {
     std::panic::set_hook(Box::new(|panic| {
-        lost(panic.payload_as_str().unwrap_or("panic").to_owned());
+        report_lost(panic.payload_as_str().unwrap_or("panic").to_owned());
     }));
     let (inbox, jobs) = unbounded::<Job>();
-    let own = inbox.clone();
+    let own_inbox = inbox.clone();
     let listen = Closure::<dyn FnMut(MessageEvent)>::new(move |message: MessageEvent| {
-        match understood(&message) {
+        match parse_message(&message) {
             // The receiver lives as long as the worker.
             Ok(job) => drop(inbox.unbounded_send(job)),
-            Err(error) => say(&failed(error)),
+            Err(error) => post(&fatal_failure(error)),
         }
     });
     if let Some(scope) = scope() {
@@ -63,13 +63,17 @@ pub fn serve(backend: Backend) {
     }
     // Lives as long as the worker.
     listen.forget();
-    wasm_bindgen_futures::spawn_local(work(backend, own, jobs));
-    say(&Response::Booted);
+    wasm_bindgen_futures::spawn_local(work(backend, own_inbox, jobs));
+    post(&Response::Booted);
 }
 
 /// Runs the worker's loop. A photo that is superseded by a newer one is answered but not read.
-async fn work(backend: Backend, own: UnboundedSender<Job>, mut inbox: UnboundedReceiver<Job>) {
-    let mut open: Option<Open> = None;
+async fn work(
+    backend: Backend,
+    own_inbox: UnboundedSender<Job>,
+    mut inbox: UnboundedReceiver<Job>,
+) {
+    let mut model: Option<LoadedModel> = None;
     let mut waiting: VecDeque<Job> = VecDeque::new();
     loop {
         if waiting.is_empty() {
@@ -87,32 +91,35 @@ async fn work(backend: Backend, own: UnboundedSender<Job>, mut inbox: UnboundedR
             continue;
         };
         match job {
-            Job::Asked(Request::Load { manifest_url }, _) => {
+            Job::Request(Request::Load { manifest_url }, _) => {
                 match load(backend, &manifest_url).await {
-                    Ok((found, ready, info)) => {
-                        open = Some(ready);
-                        say(&Response::Ready(info));
-                        wasm_bindgen_futures::spawn_local(finer(found, own.clone()));
+                    Ok((remote, ready, info)) => {
+                        model = Some(ready);
+                        post(&Response::Ready(info));
+                        wasm_bindgen_futures::spawn_local(load_finer_captions(
+                            remote,
+                            own_inbox.clone(),
+                        ));
                     }
-                    Err(error) => say(&failed(error)),
+                    Err(error) => post(&fatal_failure(error)),
                 }
             }
-            Job::Asked(Request::Caption { id }, _) if waiting.iter().any(Job::is_photo) => {
-                say(&Response::Superseded { id });
+            Job::Request(Request::Caption { id }, _) if waiting.iter().any(Job::is_photo) => {
+                post(&Response::Superseded { id });
             }
-            Job::Asked(Request::Ask { id, ask }, photo) => {
-                reply(open.as_mut(), id, ask, &photo.unwrap_or_default()).await;
+            Job::Request(Request::Query { id, query }, photo) => {
+                reply(model.as_mut(), id, query, &photo.unwrap_or_default()).await;
             }
-            Job::Asked(request, photo) => {
-                say(&answer(open.as_mut(), request, photo.unwrap_or_default()).await);
+            Job::Request(request, photo) => {
+                post(&answer(model.as_mut(), request, photo.unwrap_or_default()).await);
             }
-            Job::Grown(shard, files) => {
-                match open
+            Job::CaptionsArrived(shard, files) => {
+                match model
                     .as_mut()
                     .map(|open| open.photo_store.grow(shard, &files))
                 {
-                    Some(Ok(answers)) => answers.iter().for_each(say),
-                    Some(Err(error)) => say(&Response::Coarse { error }),
+                    Some(Ok(answers)) => answers.iter().for_each(post),
+                    Some(Err(error)) => post(&Response::Coarse { error }),
                     None => {}
                 }
             }
@@ -120,17 +127,17 @@ async fn work(backend: Backend, own: UnboundedSender<Job>, mut inbox: UnboundedR
     }
 }
 
-async fn answer(open: Option<&mut Open>, request: Request, photo: Vec<u8>) -> Response {
-    let Some(Open { photo_store, .. }) = open else {
-        return failed(too_early());
+async fn answer(model: Option<&mut LoadedModel>, request: Request, photo: Vec<u8>) -> Response {
+    let Some(LoadedModel { photo_store, .. }) = model else {
+        return fatal_failure(not_loaded());
     };
     let (id, result) = match request {
         Request::Caption { id } => (id, photo_store.caption(id, &photo).await),
         Request::Rank { id, below } => (id, photo_store.rank(id, below)),
-        Request::Phrase { id, json } => (id, photo_store.phrase(id, &json)),
-        Request::Placement { id, node } => (id, photo_store.place(id, &node)),
-        Request::Load { .. } | Request::Ask { .. } => {
-            return failed(UiError::mixed_versions("a second model"));
+        Request::Narrate { id, json } => (id, photo_store.narrate(id, &json)),
+        Request::Place { id, node } => (id, photo_store.place(id, &node)),
+        Request::Load { .. } | Request::Query { .. } => {
+            return fatal_failure(UiError::version_mismatch("a second model"));
         }
     };
     // After a faulty photo the engine stays usable; after a device error it does not.
@@ -142,30 +149,34 @@ async fn answer(open: Option<&mut Open>, request: Request, photo: Vec<u8>) -> Re
 }
 
 /// Answers a query. Also reports the engine as failed if the error is fatal.
-async fn reply(open: Option<&mut Open>, id: AskId, ask: Ask, photo: &[u8]) {
+async fn reply(model: Option<&mut LoadedModel>, id: QueryId, query: Query, photo: &[u8]) {
     let report = |loaded, total| {
         let reply = Reply::Fetching { loaded, total };
-        say(&Response::Told { id, reply });
+        post(&Response::Reply { id, reply });
     };
-    let answer = match open {
-        Some(Open {
+    let answer = match model {
+        Some(LoadedModel {
             photo_store,
             query_handler,
-        }) => query_handler.answer(photo_store, ask, photo, report).await,
-        None => Err(too_early()),
+        }) => {
+            query_handler
+                .answer(photo_store, query, photo, report)
+                .await
+        }
+        None => Err(not_loaded()),
     };
-    let broken = answer.as_ref().err().filter(|error| is_fatal(error));
-    let broken = broken.cloned().map(failed);
+    let fatal = answer.as_ref().err().filter(|error| is_fatal(error));
+    let fatal = fatal.cloned().map(fatal_failure);
     let reply = match answer {
-        Ok(told) => Reply::Done { told },
+        Ok(answer) => Reply::Done { answer },
         Err(error) => Reply::Failed { error },
     };
-    say(&Response::Told { id, reply });
-    broken.iter().for_each(say);
+    post(&Response::Reply { id, reply });
+    fatal.iter().for_each(post);
 }
 
-fn too_early() -> UiError {
-    UiError::mixed_versions("a photo came before the model was asked for")
+fn not_loaded() -> UiError {
+    UiError::version_mismatch("a photo arrived before the model was requested")
 }
 
 /// Fetches a model and prepares it. Files of the image encoder are moved to the device and dropped
@@ -173,38 +184,41 @@ fn too_early() -> UiError {
 async fn load(
     backend: Backend,
     manifest_url: &str,
-) -> Result<(RemoteModel, Open, EngineInfo), UiError> {
-    let told = |error| UiError::from(&error);
-    step(Stage::Manifest);
-    let found = RemoteModel::at(manifest_url).await?;
-    let device = device::open(backend, lost).await?;
-    let mut bundle_loader = Some(BundleLoader::new(&found.bytes, &device).map_err(told)?);
-    let report = |progress| say(&Response::Progress(progress));
-    let take = |file: VerifiedFile| {
-        if let Some(held) = bundle_loader.take() {
-            bundle_loader = Some(held.with(file).map_err(told)?);
+) -> Result<(RemoteModel, LoadedModel, EngineInfo), UiError> {
+    let ui_error = |error| UiError::from(&error);
+    report_stage(Stage::Manifest);
+    let remote = RemoteModel::at(manifest_url).await?;
+    let device = device::open(backend, report_lost).await?;
+    let mut bundle_loader = Some(BundleLoader::new(&remote.bytes, &device).map_err(ui_error)?);
+    let report = |progress| post(&Response::Progress(progress));
+    let on_file = |file: VerifiedFile| {
+        if let Some(loader) = bundle_loader.take() {
+            bundle_loader = Some(loader.with(file).map_err(ui_error)?);
         }
         Ok(())
     };
-    found.first(report, take).await?;
-    step(Stage::SelfTest);
+    remote.first_files(report, on_file).await?;
+    report_stage(Stage::SelfTest);
     let Some(bundle_loader) = bundle_loader else {
-        return Err(UiError::mixed_versions("a model that was never opened"));
+        return Err(UiError::version_mismatch("a model that was never opened"));
     };
-    let captioner = bundle_loader.finish().map_err(told)?;
-    let begun = now();
-    let cosine = captioner.self_test().await.map_err(told)?;
-    // A NaN fails too.
-    if cosine.is_nan() || cosine < TRUSTED {
-        return Err(UiError::wrong_self_test(cosine, TRUSTED));
+    let mut captioner = bundle_loader.finish().map_err(ui_error)?;
+    if backend == Backend::Cpu {
+        captioner = captioner.with_kernels().map_err(ui_error)?;
     }
-    let mut warm_ms = now() - begun;
+    let start = now();
+    let cosine = captioner.self_test().await.map_err(ui_error)?;
+    // A NaN fails too.
+    if cosine.is_nan() || cosine < MIN_COSINE {
+        return Err(UiError::wrong_self_test(cosine, MIN_COSINE));
+    }
+    let mut warm_ms = now() - start;
     if backend == Backend::WebGpu {
         // The first image compiled the kernels; the second gives the time per image.
-        step(Stage::WarmUp);
-        let begun = now();
-        captioner.self_test().await.map_err(told)?;
-        warm_ms = now() - begun;
+        report_stage(Stage::WarmUp);
+        let start = now();
+        captioner.self_test().await.map_err(ui_error)?;
+        warm_ms = now() - start;
     }
     let info = captioner.info();
     let info = EngineInfo {
@@ -215,34 +229,35 @@ async fn load(
         self_test: cosine,
         warm_ms,
     };
-    let open = Open {
-        photo_store: PhotoStore::new(backend, found.manifest.clone(), captioner),
-        query_handler: QueryHandler::new(found.clone(), device),
+    let open = LoadedModel {
+        photo_store: PhotoStore::new(backend, remote.manifest.clone(), captioner),
+        query_handler: QueryHandler::new(remote.clone(), device),
     };
-    Ok((found, open, info))
+    Ok((remote, open, info))
 }
 
 /// Fetches the finer captions while photos are already being read. If the visitor is offline by
 /// then, the general captions stay in use and the rest is fetched at the next visit.
-async fn finer(found: RemoteModel, own: UnboundedSender<Job>) {
-    let files = found.manifest.finer_of(&[Part::Captions]);
+async fn load_finer_captions(remote: RemoteModel, own_inbox: UnboundedSender<Job>) {
+    let files = remote.manifest.later_files_of(&[Part::Captions]);
     for shard in files.chunk_by(|a, b| a.shard == b.shard) {
         let mut arrived = BundleFiles::default();
         for file in shard {
-            let kept = found.file(file, |_| ()).await;
-            let kept = kept.and_then(|file| arrived.insert(file).map_err(|e| UiError::from(&e)));
-            if let Err(error) = kept {
-                return say(&Response::Coarse { error });
+            let loaded = remote.file(file, |_| ()).await;
+            let inserted =
+                loaded.and_then(|file| arrived.insert(file).map_err(|e| UiError::from(&e)));
+            if let Err(error) = inserted {
+                return post(&Response::Coarse { error });
             }
         }
         // The receiver lives as long as the worker.
-        let _ = own.unbounded_send(Job::Grown(shard[0].shard, arrived));
+        let _ = own_inbox.unbounded_send(Job::CaptionsArrived(shard[0].shard, arrived));
     }
-    found.sweep().await;
+    remote.remove_old_files().await;
 }
 
-fn step(stage: Stage) {
-    say(&Response::Progress(Progress {
+fn report_stage(stage: Stage) {
+    post(&Response::Progress(Progress {
         stage,
         loaded: 0,
         total: 0,
@@ -250,7 +265,7 @@ fn step(stage: Stage) {
     }));
 }
 
-fn failed(error: UiError) -> Response {
+fn fatal_failure(error: UiError) -> Response {
     Response::Failed {
         id: None,
         fatal: true,
@@ -259,11 +274,11 @@ fn failed(error: UiError) -> Response {
 }
 
 /// Reports to the page that the engine is lost: a panic, or a lost graphics device.
-fn lost(said: String) {
-    say(&failed(UiError::died(said)));
+fn report_lost(reason: String) {
+    post(&fatal_failure(UiError::died(reason)));
 }
 
-fn say(response: &Response) {
+fn post(response: &Response) {
     // Cannot fail in a worker: the types are serialisable, and text can be posted.
     if let (Some(scope), Ok(text)) = (scope(), serde_json::to_string(response)) {
         let _ = scope.post_message(&text.into());
@@ -274,12 +289,12 @@ fn scope() -> Option<DedicatedWorkerGlobalScope> {
     js_sys::global().dyn_into().ok()
 }
 
-fn understood(message: &MessageEvent) -> Result<Job, UiError> {
+fn parse_message(message: &MessageEvent) -> Result<Job, UiError> {
     let parts = Array::from(&message.data());
     let text = parts.get(0).as_string().unwrap_or_default();
-    let request =
-        serde_json::from_str(&text).map_err(|error| UiError::mixed_versions(error.to_string()))?;
+    let request = serde_json::from_str(&text)
+        .map_err(|error| UiError::version_mismatch(error.to_string()))?;
     let photo = parts.get(1);
     let bytes = photo.is_object().then(|| Uint8Array::new(&photo).to_vec());
-    Ok(Job::Asked(request, bytes))
+    Ok(Job::Request(request, bytes))
 }

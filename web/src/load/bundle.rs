@@ -4,9 +4,9 @@ use espalier_core::bundle::{BundleFile, Manifest, VerifiedFile};
 use web_sys::RequestCache;
 
 use super::PARTS;
-use super::cache::Store;
-use super::fetch::{Wanted, whole};
-use super::turn::Turn;
+use super::cache::FileCache;
+use super::fetch::{FileRequest, fetch_file};
+use super::lock::Lock;
 use crate::messages::protocol::{Progress, Stage};
 use crate::ui_error::UiError;
 
@@ -18,7 +18,7 @@ pub struct RemoteModel {
     /// The parsed manifest.
     pub manifest: Manifest,
     base: String,
-    store: Store,
+    cache: FileCache,
 }
 
 impl RemoteModel {
@@ -29,37 +29,37 @@ impl RemoteModel {
     pub async fn at(manifest_url: &str) -> Result<Self, UiError> {
         const NAME: &str = "manifest.json";
         // Revalidated each time: only the manifest determines the version of the other files.
-        let wanted = Wanted {
+        let request = FileRequest {
             url: manifest_url,
             name: NAME,
             bytes: 0,
             cache: RequestCache::NoCache,
         };
-        let bytes = whole(wanted, |_| ()).await?;
+        let bytes = fetch_file(request, |_| ()).await?;
         let manifest =
             Manifest::parse(&bytes).map_err(|error| UiError::in_file(NAME, &error.to_string()))?;
         Ok(Self {
             bytes,
             manifest,
             base: folder(manifest_url).to_owned(),
-            store: Store::open().await,
+            cache: FileCache::open().await,
         })
     }
 
-    /// Passes every file needed for a first answer to `take`, one after the other. `report`
+    /// Passes every file needed for a first answer to `on_file`, one after the other. `report`
     /// receives the progress.
     ///
     /// # Errors
     /// When a file is missing, truncated or damaged (named in the error), when the connection
-    /// broke, or when `take` fails.
-    pub async fn first(
+    /// breaks, or when `on_file` fails.
+    pub async fn first_files(
         &self,
         mut report: impl FnMut(Progress),
-        mut take: impl FnMut(VerifiedFile) -> Result<(), UiError>,
+        mut on_file: impl FnMut(VerifiedFile) -> Result<(), UiError>,
     ) -> Result<(), UiError> {
         let total = self.manifest.first_bytes_of(&PARTS);
         let mut before = 0;
-        for file in self.manifest.first_of(&PARTS) {
+        for file in self.manifest.first_files_of(&PARTS) {
             let mut step = |loaded| {
                 report(Progress {
                     stage: Stage::Model,
@@ -71,9 +71,9 @@ impl RemoteModel {
             step(before);
             // A file that is too long is rejected later; the bar must not exceed its share.
             let checked = self
-                .file(file, |held| step(before + held.min(file.bytes)))
+                .file(file, |received| step(before + received.min(file.bytes)))
                 .await?;
-            take(checked)?;
+            on_file(checked)?;
             before += file.bytes;
             step(before);
         }
@@ -84,44 +84,44 @@ impl RemoteModel {
     /// storage is not an error.
     ///
     /// # Errors
-    /// As [`first`](Self::first).
+    /// As [`first_files`](Self::first_files).
     pub async fn file(
         &self,
         file: &BundleFile,
         arrived: impl FnMut(u64),
     ) -> Result<VerifiedFile, UiError> {
         let url = format!("{}{}", self.base, file.path);
-        if let Some(kept) = self.kept(file, &url).await {
-            return Ok(kept);
+        if let Some(cached) = self.cached(file, &url).await {
+            return Ok(cached);
         }
         // Another tab may be fetching the same file; it is then cached when the lock is granted.
-        let _turn = Turn::wait(&file.sha256).await;
-        if let Some(kept) = self.kept(file, &url).await {
-            return Ok(kept);
+        let _lock = Lock::wait(&file.sha256).await;
+        if let Some(cached) = self.cached(file, &url).await {
+            return Ok(cached);
         }
         let checked = fetched(file, &url, arrived).await?;
-        self.store.put(&url, &file.sha256, checked.bytes()).await;
+        self.cache.put(&url, &file.sha256, checked.bytes()).await;
         Ok(checked)
     }
 
-    async fn kept(&self, file: &BundleFile, url: &str) -> Option<VerifiedFile> {
-        let kept = self.store.get(url, &file.sha256).await?;
-        match file.check(kept) {
+    async fn cached(&self, file: &BundleFile, url: &str) -> Option<VerifiedFile> {
+        let bytes = self.cache.get(url, &file.sha256).await?;
+        match file.check(bytes) {
             Ok(checked) => Some(checked),
             Err(_) => {
-                self.store.forget(url, &file.sha256).await;
+                self.cache.remove(url, &file.sha256).await;
                 None
             }
         }
     }
 
     /// Deletes cached files of earlier versions of this model.
-    pub async fn sweep(&self) {
+    pub async fn remove_old_files(&self) {
         let keep = self.manifest.files.iter();
         let keep: Vec<_> = keep
             .map(|file| (format!("{}{}", self.base, file.path), file.sha256.clone()))
             .collect();
-        self.store.sweep(&self.base, &keep).await;
+        self.cache.remove_others(&self.base, &keep).await;
     }
 }
 
@@ -134,13 +134,13 @@ async fn fetched(
 ) -> Result<VerifiedFile, UiError> {
     let mut cache = RequestCache::Default;
     loop {
-        let wanted = Wanted {
+        let request = FileRequest {
             url,
             name: &file.path,
             bytes: file.bytes,
             cache,
         };
-        let bytes = whole(wanted, &mut arrived).await?;
+        let bytes = fetch_file(request, &mut arrived).await?;
         match file.check(bytes) {
             Ok(checked) => return Ok(checked),
             Err(_) if cache == RequestCache::Default => cache = RequestCache::Reload,

@@ -17,9 +17,9 @@ pub const LENGTH: &str = "Content-Length";
 
 /// The browser's cache, if available.
 #[derive(Clone, Debug)]
-pub struct Store(Option<Cache>);
+pub struct FileCache(Option<Cache>);
 
-impl Store {
+impl FileCache {
     /// Opens the cache.
     pub async fn open() -> Self {
         Self(open().await)
@@ -28,10 +28,10 @@ impl Store {
     /// Returns the bytes stored under a file's address and hash.
     pub async fn get(&self, url: &str, sha256: &str) -> Option<Vec<u8>> {
         let cache = self.0.as_ref()?;
-        let found = JsFuture::from(cache.match_with_str(&key(url, sha256)))
+        let matched = JsFuture::from(cache.match_with_str(&key(url, sha256)))
             .await
             .ok()?;
-        let response: Response = found.dyn_into().ok()?;
+        let response: Response = matched.dyn_into().ok()?;
         let buffer = JsFuture::from(response.array_buffer().ok()?).await.ok()?;
         Some(Uint8Array::new(&buffer).to_vec())
     }
@@ -52,7 +52,7 @@ impl Store {
     }
 
     /// Deletes an entry that failed its check.
-    pub async fn forget(&self, url: &str, sha256: &str) {
+    pub async fn remove(&self, url: &str, sha256: &str) {
         if let Some(cache) = &self.0 {
             let _ = JsFuture::from(cache.delete_with_str(&key(url, sha256))).await;
         }
@@ -60,7 +60,7 @@ impl Store {
 
     /// Deletes every file of the folder at `base` that is not in `keep` (pairs of address and
     /// hash). This removes the files of earlier versions of the model.
-    pub async fn sweep(&self, base: &str, keep: &[(String, String)]) {
+    pub async fn remove_others(&self, base: &str, keep: &[(String, String)]) {
         let Some(cache) = &self.0 else { return };
         let Ok(keys) = JsFuture::from(cache.keys()).await else {
             return;

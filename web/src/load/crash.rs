@@ -17,14 +17,14 @@ fn storage() -> Option<Storage> {
 }
 
 /// Sets the marker: an engine is about to start.
-pub fn begin(backend: Backend) {
+pub fn set_marker(backend: Backend) {
     if let Some(storage) = storage() {
         let _ = storage.set_item(KEY, backend.as_str());
     }
 }
 
 /// Removes the marker.
-pub fn over() {
+pub fn clear_marker() {
     if let Some(storage) = storage() {
         let _ = storage.remove_item(KEY);
     }
@@ -32,10 +32,10 @@ pub fn over() {
 
 /// Returns the engine whose start crashed an earlier page, if any, and removes the marker.
 #[must_use]
-pub fn last() -> Option<Backend> {
-    let said = storage()?.get_item(KEY).ok()??;
-    over();
+pub fn take_crashed() -> Option<Backend> {
+    let name = storage()?.get_item(KEY).ok()??;
+    clear_marker();
     [Backend::WebGpu, Backend::Cpu]
         .into_iter()
-        .find(|backend| backend.as_str() == said)
+        .find(|backend| backend.as_str() == name)
 }

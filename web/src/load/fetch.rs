@@ -11,7 +11,7 @@ use web_sys::{ReadableStreamDefaultReader, RequestCache};
 use crate::ui_error::UiError;
 
 /// Attempts per file, including the first.
-const TRIES: u32 = 4;
+const MAX_ATTEMPTS: u32 = 4;
 /// Milliseconds before the second attempt; doubled for each further one.
 const PAUSE_MS: u32 = 400;
 /// Milliseconds without a byte after which a connection counts as broken.
@@ -19,7 +19,7 @@ const STALL_MS: u32 = 20_000;
 
 /// A file to fetch.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct FileRequest<'a> {
     /// Absolute address.
     pub url: &'a str,
     /// Name shown in messages.
@@ -33,68 +33,77 @@ pub struct Wanted<'a> {
 /// Fetches a whole file. `arrived` is called with the number of bytes received so far.
 ///
 /// # Errors
-/// When the file is not on the server, or the connection broke in all [`TRIES`] attempts.
-pub async fn whole(wanted: Wanted<'_>, mut arrived: impl FnMut(u64)) -> Result<Vec<u8>, UiError> {
-    let mut held = Vec::with_capacity(usize::try_from(wanted.bytes).unwrap_or(0));
+/// When the file is not on the server, or the connection broke in all [`MAX_ATTEMPTS`] attempts.
+pub async fn fetch_file(
+    file: FileRequest<'_>,
+    mut arrived: impl FnMut(u64),
+) -> Result<Vec<u8>, UiError> {
+    let mut received = Vec::with_capacity(usize::try_from(file.bytes).unwrap_or(0));
     let mut pause = PAUSE_MS;
-    let mut tried = 1;
+    let mut attempts = 1;
     loop {
-        match attempt(wanted, &mut held, &mut arrived).await {
-            Ok(()) => return Ok(held),
-            Err(Fault::Final(error)) => return Err(error),
-            Err(Fault::Broken(reason)) if tried == TRIES => {
-                return Err(UiError::network(wanted.name, reason));
+        match attempt(file, &mut received, &mut arrived).await {
+            Ok(()) => return Ok(received),
+            Err(AttemptError::Final(error)) => return Err(error),
+            Err(AttemptError::Retryable(reason)) if attempts == MAX_ATTEMPTS => {
+                return Err(UiError::network(file.name, reason));
             }
-            Err(Fault::Broken(_)) => {
+            Err(AttemptError::Retryable(_)) => {
                 TimeoutFuture::new(pause).await;
                 pause *= 2;
-                tried += 1;
+                attempts += 1;
             }
         }
     }
 }
 
 /// Why an attempt ended.
-enum Fault {
+enum AttemptError {
     /// Trying again would not help.
     Final(UiError),
-    /// The connection broke.
-    Broken(String),
+    /// The connection broke or the server was busy.
+    Retryable(String),
 }
 
 async fn attempt(
-    wanted: Wanted<'_>,
-    held: &mut Vec<u8>,
+    file: FileRequest<'_>,
+    received: &mut Vec<u8>,
     arrived: &mut impl FnMut(u64),
-) -> Result<(), Fault> {
-    let mut request = Request::get(wanted.url).cache(wanted.cache);
-    if !held.is_empty() {
-        request = request.header("Range", &format!("bytes={}-", held.len()));
+) -> Result<(), AttemptError> {
+    let mut request = Request::get(file.url).cache(file.cache);
+    if !received.is_empty() {
+        request = request.header("Range", &format!("bytes={}-", received.len()));
     }
     let response = request
         .send()
         .await
-        .map_err(|error| Fault::Broken(error.to_string()))?;
+        .map_err(|error| AttemptError::Retryable(error.to_string()))?;
     match response.status() {
         // The remainder of a partial file.
         206 => {}
         // The whole file: the server may ignore the requested range.
-        200 => held.clear(),
+        200 => received.clear(),
         // The server is overloaded or restarting: the same request may succeed later.
         status @ (408 | 425 | 429 | 500..) => {
-            return Err(Fault::Broken(format!("the server answered {status}")));
+            return Err(AttemptError::Retryable(format!(
+                "the server answered {status}"
+            )));
         }
-        status => return Err(Fault::Final(UiError::missing_file(wanted.name, status))),
+        status => {
+            return Err(AttemptError::Final(UiError::missing_file(
+                file.name, status,
+            )));
+        }
     }
-    drain(&response, held, arrived).await
+    read_body(&response, received, arrived).await
 }
 
-async fn drain(
+async fn read_body(
     response: &Response,
-    held: &mut Vec<u8>,
+    received: &mut Vec<u8>,
     arrived: &mut impl FnMut(u64),
-) -> Result<(), Fault> {
-    let broken = |error: JsValue| Fault::Broken(in_words(&error));
+) -> Result<(), AttemptError> {
+    let broken = |error: JsValue| AttemptError::Retryable(message_of(&error));
     let Some(body) = response.body() else {
         // An empty response: the later check of length and hash reports it.
         return Ok(());
@@ -104,29 +113,29 @@ async fn drain(
         let next = JsFuture::from(reader.read()).fuse();
         let stall = TimeoutFuture::new(STALL_MS).fuse();
         futures::pin_mut!(next, stall);
-        let piece = futures::select! {
-            piece = next => piece.map_err(broken)?,
+        let chunk = futures::select! {
+            chunk = next => chunk.map_err(broken)?,
             () = stall => {
                 let _ = reader.cancel();
-                return Err(Fault::Broken("no byte for 20 seconds".into()));
+                return Err(AttemptError::Retryable("no byte for 20 seconds".into()));
             }
         };
-        let done = Reflect::get(&piece, &"done".into()).map_err(broken)?;
+        let done = Reflect::get(&chunk, &"done".into()).map_err(broken)?;
         if done.is_truthy() {
             return Ok(());
         }
-        let value = Reflect::get(&piece, &"value".into()).map_err(broken)?;
+        let value = Reflect::get(&chunk, &"value".into()).map_err(broken)?;
         let bytes: Uint8Array = value.unchecked_into();
-        let from = held.len();
-        held.resize(from + bytes.length() as usize, 0);
-        bytes.copy_to(&mut held[from..]);
-        arrived(held.len() as u64);
+        let start = received.len();
+        received.resize(start + bytes.length() as usize, 0);
+        bytes.copy_to(&mut received[start..]);
+        arrived(received.len() as u64);
     }
 }
 
 /// Returns the message of a thrown JavaScript value.
 #[must_use]
-pub fn in_words(error: &JsValue) -> String {
+pub fn message_of(error: &JsValue) -> String {
     error
         .dyn_ref::<js_sys::Error>()
         .map(|error| String::from(error.message()))

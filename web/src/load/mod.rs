@@ -9,17 +9,17 @@ pub mod crash;
 #[cfg(target_arch = "wasm32")]
 pub mod fetch;
 #[cfg(target_arch = "wasm32")]
-pub mod kept;
-#[cfg(target_arch = "wasm32")]
-pub mod plan;
+pub mod lock;
 pub mod progress;
+#[cfg(target_arch = "wasm32")]
+pub mod read_sizes;
 pub mod sizes;
+#[cfg(target_arch = "wasm32")]
+pub mod storage;
 #[cfg(target_arch = "wasm32")]
 pub mod text;
 #[cfg(target_arch = "wasm32")]
 pub mod tree;
-#[cfg(target_arch = "wasm32")]
-pub mod turn;
 
 use espalier_core::bundle::Part;
 

@@ -105,7 +105,7 @@ impl Bar {
 /// Formats a number of bytes, `1234567` → `1.2 MB`, in decimal units as file managers and browsers
 /// do.
 #[must_use]
-pub fn in_megabytes(bytes: u64) -> String {
+pub fn format_bytes(bytes: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
     let megabytes = bytes as f64 / 1e6;
     match bytes {
@@ -161,9 +161,9 @@ mod tests {
 
     #[test]
     fn sizes_are_told_in_the_unit_that_suits_them() {
-        assert_eq!(in_megabytes(999), "999 bytes");
-        assert_eq!(in_megabytes(48_200), "48 kB");
-        assert_eq!(in_megabytes(4_249_000), "4.2 MB");
+        assert_eq!(format_bytes(999), "999 bytes");
+        assert_eq!(format_bytes(48_200), "48 kB");
+        assert_eq!(format_bytes(4_249_000), "4.2 MB");
     }
 
     fn any_stage() -> impl Strategy<Value = Stage> {

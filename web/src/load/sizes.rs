@@ -5,7 +5,7 @@ use crate::messages::protocol::Backend;
 
 /// Sizes of both engines and of the model; 0 where unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct DownloadSizes {
     /// Bytes of the CPU engine's wasm.
     pub cpu: u64,
     /// Bytes of the WebGPU engine's wasm.
@@ -16,10 +16,10 @@ pub struct Plan {
     pub text: u64,
 }
 
-impl Plan {
+impl DownloadSizes {
     /// Returns the sizes that have to be fetched before `backend` can answer.
     #[must_use]
-    pub const fn sizes(self, backend: Backend) -> Sizes {
+    pub const fn for_backend(self, backend: Backend) -> Sizes {
         let engine = match backend {
             Backend::Cpu => self.cpu,
             Backend::WebGpu => self.gpu,

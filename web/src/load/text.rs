@@ -9,20 +9,20 @@ use crate::ui_error::UiError;
 /// total.
 ///
 /// # Errors
-/// As for the other parts, and when the model has no text encoder.
+/// When a file cannot be loaded, or the model has no text encoder.
 pub async fn load(
-    found: &RemoteModel,
+    model: &RemoteModel,
     mut report: impl FnMut(u64, u64),
 ) -> Result<BundleFiles, UiError> {
-    let total = found.manifest.bytes_of(&[Part::Text]);
+    let total = model.manifest.bytes_of(&[Part::Text]);
     if total == 0 {
-        return Err(UiError::no_text_tower());
+        return Err(UiError::no_text_encoder());
     }
     let mut files = BundleFiles::default();
     let mut before = 0;
-    for file in found.manifest.files_of(&[Part::Text]) {
-        let arrived = |held: u64| report(before + held.min(file.bytes), total);
-        let checked = found.file(file, arrived).await?;
+    for file in model.manifest.files_of(&[Part::Text]) {
+        let arrived = |received: u64| report(before + received.min(file.bytes), total);
+        let checked = model.file(file, arrived).await?;
         files.insert(checked).map_err(|e| UiError::from(&e))?;
         before += file.bytes;
         report(before, total);

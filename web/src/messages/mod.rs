@@ -1,6 +1,6 @@
 //! Messages between the page and an engine's worker: data types only, no behaviour.
 
-pub mod ask;
 pub mod narration;
 pub mod photo_id;
 pub mod protocol;
+pub mod query;

@@ -2,15 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Text for a path that is cut at one of its nodes.
+/// Text for a result whose path stops at one particular node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cut {
+pub struct StopText {
     /// Index of the node in the path.
-    pub place: usize,
+    #[serde(rename = "place")]
+    pub index: usize,
     /// Id of the node.
     pub stop: String,
     /// Certainty of the node, as an adverb.
-    pub sure: String,
+    #[serde(rename = "sure")]
+    pub certainty: String,
     /// The answer as one sentence.
     pub sentence: String,
     /// Sentence with a guess below the node, if one is likely enough.
@@ -24,9 +26,10 @@ pub struct Cut {
 pub struct Narration {
     /// The sentence for the default position of the dial.
     pub sentence: String,
-    /// The text for a cut at each node of the path, from general to specific.
-    pub cuts: Vec<Cut>,
-    /// Index in `cuts` of the node where the evidence stops; `None` if that node is not on the
+    /// The text for a stop at each node of the path, from general to specific.
+    #[serde(rename = "cuts")]
+    pub stop_texts: Vec<StopText>,
+    /// Index in `stop_texts` of the node where the evidence stops; `None` if that node is not on the
     /// path.
     pub stop: Option<usize>,
     /// The receipt of the result, JSON.

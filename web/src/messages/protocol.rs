@@ -1,10 +1,10 @@
 //! The message protocol between the page and an engine's worker.
 //!
-//! Every message is one JSON text. A photo travels beside its request as a transferred
+//! Every message is one JSON text. A photo is sent with its request as a transferred
 //! `ArrayBuffer`, which avoids copying and text encoding. Every [`Request`] is answered: `Load` by
 //! [`Response::Ready`], `Caption` by [`Response::Result`] or [`Response::Superseded`], `Rank` by
-//! [`Response::Result`], `Phrase` by [`Response::Phrased`], `Place` by [`Response::Placed`], and
-//! `Ask` as described in [`super::ask`]. [`Response::Failed`] may answer any of them. A photo that
+//! [`Response::Result`], `Narrate` by [`Response::Narrated`], `Place` by [`Response::Placed`], and
+//! `Query` as described in [`super::query`]. [`Response::Failed`] may answer any of them. A photo that
 //! was read before the finer captions arrived gets a [`Response::Finer`] when they do.
 //!
 //! `worker.js` uses the same protocol for events before and after the Rust code runs; the widget's
@@ -13,9 +13,9 @@
 use espalier_core::caption::Lineage;
 use serde::{Deserialize, Serialize};
 
-use super::ask::{Ask, AskId, Reply};
 use super::narration::Narration;
 use super::photo_id::PhotoId;
+use super::query::{Query, QueryId, Reply};
 use crate::ui_error::UiError;
 
 /// The two engines.
@@ -110,15 +110,15 @@ pub struct EngineInfo {
 pub enum Request {
     /// Fetches the model and prepares the engine.
     Load {
-        /// Absolute address of `manifest.json`; the files lie beside it.
+        /// Absolute address of `manifest.json`; the other files are in the same folder.
         manifest_url: String,
     },
-    /// Reads a photo; its bytes travel beside this message.
+    /// Reads a photo; its bytes are transferred with this message.
     Caption {
         /// Number to answer with.
         id: PhotoId,
     },
-    /// Ranks a recently read photo again from its kept embedding.
+    /// Ranks a recently read photo again from its stored embedding.
     Rank {
         /// The photo.
         id: PhotoId,
@@ -126,7 +126,8 @@ pub enum Request {
         below: Option<String>,
     },
     /// Turns a result into text, as the page does.
-    Phrase {
+    #[serde(rename = "phrase")]
+    Narrate {
         /// The photo.
         id: PhotoId,
         /// The photo's result JSON, as it was answered.
@@ -139,12 +140,14 @@ pub enum Request {
         /// The node.
         node: String,
     },
-    /// Answers a query; a photo's bytes may travel beside this message.
-    Ask {
+    /// Answers a query; a photo's bytes may be transferred with this message.
+    #[serde(rename = "ask")]
+    Query {
         /// Number to answer with.
-        id: AskId,
+        id: QueryId,
         /// The query.
-        ask: Ask,
+        #[serde(rename = "ask")]
+        query: Query,
     },
 }
 
@@ -162,7 +165,7 @@ pub enum Response {
     Result {
         /// The photo.
         id: PhotoId,
-        /// The result of `PRODUCT`'s schema, pretty-printed.
+        /// The result, pretty-printed; `docs/schema/result.schema.json` describes it.
         json: String,
     },
     /// A finer answer to a photo that was answered before, sent without a request.
@@ -178,11 +181,13 @@ pub enum Response {
         error: UiError,
     },
     /// A result as text.
-    Phrased {
+    #[serde(rename = "phrased")]
+    Narrated {
         /// The photo.
         id: PhotoId,
         /// The text.
-        told: Narration,
+        #[serde(rename = "told")]
+        narration: Narration,
     },
     /// The location of a node.
     Placed {
@@ -208,9 +213,10 @@ pub enum Response {
         error: UiError,
     },
     /// A reply to a query.
-    Told {
+    #[serde(rename = "told")]
+    Reply {
         /// The query.
-        id: AskId,
+        id: QueryId,
         /// The reply.
         reply: Reply,
     },
@@ -222,13 +228,13 @@ mod tests {
     use super::*;
     use crate::ui_error::Cause;
 
-    fn there_and_back(response: &Response) {
+    fn assert_round_trip(response: &Response) {
         let text = serde_json::to_string(response).unwrap();
         assert_eq!(&serde_json::from_str::<Response>(&text).unwrap(), response);
     }
 
     #[test]
-    fn every_request_survives_the_way_to_the_worker() {
+    fn every_request_survives_serialisation() {
         for request in [
             Request::Load {
                 manifest_url: "https://a.example/m/manifest.json".into(),
@@ -238,7 +244,7 @@ mod tests {
                 id: PhotoId(7),
                 below: Some("n02084071".into()),
             },
-            Request::Phrase {
+            Request::Narrate {
                 id: PhotoId(7),
                 json: "{}".into(),
             },
@@ -253,8 +259,8 @@ mod tests {
     }
 
     #[test]
-    fn every_response_survives_the_way_to_the_page() {
-        there_and_back(&Response::Booted);
+    fn every_response_survives_serialisation() {
+        assert_round_trip(&Response::Booted);
         for stage in [
             Stage::Engine,
             Stage::Manifest,
@@ -262,7 +268,7 @@ mod tests {
             Stage::SelfTest,
             Stage::WarmUp,
         ] {
-            there_and_back(&Response::Progress(Progress {
+            assert_round_trip(&Response::Progress(Progress {
                 stage,
                 loaded: 3,
                 total: u64::from(u32::MAX) + 1,
@@ -270,7 +276,7 @@ mod tests {
             }));
         }
         for backend in [Backend::Cpu, Backend::WebGpu] {
-            there_and_back(&Response::Ready(EngineInfo {
+            assert_round_trip(&Response::Ready(EngineInfo {
                 backend,
                 model: "default".into(),
                 version: "1".into(),
@@ -279,23 +285,23 @@ mod tests {
                 warm_ms: 41.5,
             }));
         }
-        there_and_back(&Response::Result {
+        assert_round_trip(&Response::Result {
             id: PhotoId(2),
             json: "{\"a\": \"ü\\n\"}".into(),
         });
-        there_and_back(&Response::Finer {
+        assert_round_trip(&Response::Finer {
             id: PhotoId(2),
             json: "{}".into(),
         });
-        there_and_back(&Response::Coarse {
+        assert_round_trip(&Response::Coarse {
             error: UiError::new(Cause::Bundle, "what", "todo"),
         });
-        there_and_back(&Response::Superseded { id: PhotoId(3) });
-        there_and_back(&Response::Phrased {
+        assert_round_trip(&Response::Superseded { id: PhotoId(3) });
+        assert_round_trip(&Response::Narrated {
             id: PhotoId(3),
-            told: Narration::default(),
+            narration: Narration::default(),
         });
-        there_and_back(&Response::Placed {
+        assert_round_trip(&Response::Placed {
             id: PhotoId(3),
             place: Lineage {
                 id: "n1".into(),
@@ -306,7 +312,7 @@ mod tests {
             sentence: "It is hardly a bird.".into(),
         });
         for id in [None, Some(PhotoId(4))] {
-            there_and_back(&Response::Failed {
+            assert_round_trip(&Response::Failed {
                 id,
                 fatal: id.is_none(),
                 error: UiError::new(Cause::Bundle, "what", "todo").with_detail("detail"),
@@ -315,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_loader_script_speaks_the_same_language() {
+    fn worker_js_uses_the_same_protocol() {
         // Messages as `worker.js` writes them, with sample values.
         let progress = r#"{"type":"progress","stage":"engine","loaded":9,"total":0,"file":"worker_cpu_bg.wasm"}"#;
         assert_eq!(
@@ -350,7 +356,10 @@ mod tests {
             "todo:",
             "detail:",
         ] {
-            assert!(script.contains(word), "worker.js no longer says `{word}`");
+            assert!(
+                script.contains(word),
+                "worker.js no longer contains `{word}`"
+            );
         }
         for backend in [Backend::Cpu, Backend::WebGpu] {
             assert!(
@@ -361,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn the_widget_speaks_the_same_language() {
+    fn the_widget_uses_the_same_protocol() {
         // Requests as `engine.js` writes them, with sample values.
         for request in [
             r#"{"type":"load","manifest_url":"https://a.example/m/manifest.json"}"#,
@@ -389,7 +398,10 @@ mod tests {
             Backend::Cpu.program(),
             Backend::WebGpu.program(),
         ] {
-            assert!(script.contains(word), "engine.js no longer says `{word}`");
+            assert!(
+                script.contains(word),
+                "engine.js no longer contains `{word}`"
+            );
         }
     }
 }

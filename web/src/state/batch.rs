@@ -8,11 +8,11 @@ use espalier_core::caption::CaptionResult;
 use crate::messages::photo_id::PhotoId;
 
 /// Maximum number of photos; more would fill a phone's memory with names and embeddings alone.
-pub const MOST: usize = 2_000;
+pub const MAX_PHOTOS: usize = 2_000;
 
 /// State of one photo.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Standing {
+pub enum ItemStatus {
     /// Not read yet.
     Waiting,
     /// Being read by the engine.
@@ -36,15 +36,15 @@ pub struct Item {
     /// Name of its file.
     pub name: String,
     /// Its state.
-    pub standing: Standing,
+    pub status: ItemStatus,
 }
 
 impl Item {
     /// Returns the result, once the photo is read.
     #[must_use]
     pub fn result(&self) -> Option<&CaptionResult> {
-        match &self.standing {
-            Standing::Read { result, .. } => Some(result),
+        match &self.status {
+            ItemStatus::Read { result, .. } => Some(result),
             _ => None,
         }
     }
@@ -74,23 +74,23 @@ impl Item {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
     items: Vec<Item>,
-    /// Photos beyond [`MOST`] that were left out.
-    pub left_out: usize,
+    /// Photos beyond [`MAX_PHOTOS`] that were skipped.
+    pub skipped: usize,
 }
 
 impl Batch {
     /// Creates a batch of named photos.
     #[must_use]
     pub fn new(photos: Vec<(PhotoId, String)>) -> Self {
-        let left_out = photos.len().saturating_sub(MOST);
+        let skipped = photos.len().saturating_sub(MAX_PHOTOS);
         let item = |(id, name)| Item {
             id,
             name,
-            standing: Standing::Waiting,
+            status: ItemStatus::Waiting,
         };
         Self {
-            items: photos.into_iter().take(MOST).map(item).collect(),
-            left_out,
+            items: photos.into_iter().take(MAX_PHOTOS).map(item).collect(),
+            skipped,
         }
     }
 
@@ -102,31 +102,31 @@ impl Batch {
 
     /// Returns whether a photo is waiting and none is being read.
     #[must_use]
-    pub fn is_due(&self) -> bool {
-        let stands = |standing| self.items.iter().any(|item| item.standing == standing);
-        stands(Standing::Waiting) && !stands(Standing::Reading)
+    pub fn can_start_next(&self) -> bool {
+        let any_is = |status| self.items.iter().any(|item| item.status == status);
+        any_is(ItemStatus::Waiting) && !any_is(ItemStatus::Reading)
     }
 
     /// Returns the next photo to read and marks it as being read; `None` while one is being read.
-    pub fn begin_next(&mut self) -> Option<PhotoId> {
-        if !self.is_due() {
+    pub fn start_next(&mut self) -> Option<PhotoId> {
+        if !self.can_start_next() {
             return None;
         }
-        let waiting = |item: &&mut Item| item.standing == Standing::Waiting;
+        let waiting = |item: &&mut Item| item.status == ItemStatus::Waiting;
         let item = self.items.iter_mut().find(waiting)?;
-        item.standing = Standing::Reading;
+        item.status = ItemStatus::Reading;
         Some(item.id)
     }
 
     /// Records the outcome of a photo.
-    pub fn settle(&mut self, id: PhotoId, outcome: Result<(CaptionResult, f64), String>) {
+    pub fn record(&mut self, id: PhotoId, outcome: Result<(CaptionResult, f64), String>) {
         if let Some(item) = self.items.iter_mut().find(|item| item.id == id) {
-            item.standing = match outcome {
-                Ok((result, radius)) => Standing::Read {
+            item.status = match outcome {
+                Ok((result, radius)) => ItemStatus::Read {
                     result: Box::new(result),
                     radius,
                 },
-                Err(reason) => Standing::Failed(reason),
+                Err(reason) => ItemStatus::Failed(reason),
             };
         }
     }
@@ -134,8 +134,9 @@ impl Batch {
     /// Returns the number of photos that are read or failed, and the total.
     #[must_use]
     pub fn progress(&self) -> (usize, usize) {
-        let open = |item: &&Item| matches!(item.standing, Standing::Waiting | Standing::Reading);
-        let open = self.items.iter().filter(open).count();
+        let is_open =
+            |item: &&Item| matches!(item.status, ItemStatus::Waiting | ItemStatus::Reading);
+        let open = self.items.iter().filter(is_open).count();
         (self.items.len() - open, self.items.len())
     }
 
@@ -160,8 +161,8 @@ impl Batch {
             String::from("file_name,stop_id,stop,p,path,radius,most_specific_caption,error\n");
         for item in &self.items {
             let mut cells = vec![item.name.clone()];
-            match &item.standing {
-                Standing::Read { result, radius } => {
+            match &item.status {
+                ItemStatus::Read { result, radius } => {
                     let taxonomy = &result.taxonomy;
                     let stop = taxonomy.path.iter().find(|step| step.id == taxonomy.stop);
                     let last = result.ladder.last();
@@ -175,11 +176,11 @@ impl Batch {
                         String::new(),
                     ]);
                 }
-                Standing::Failed(reason) => {
+                ItemStatus::Failed(reason) => {
                     cells.extend(std::iter::repeat_n(String::new(), 6));
                     cells.push(reason.clone());
                 }
-                Standing::Waiting | Standing::Reading => continue,
+                ItemStatus::Waiting | ItemStatus::Reading => continue,
             }
             let line: Vec<String> = cells.iter().map(|cell| quoted(cell)).collect();
             // Writing to a String cannot fail.
@@ -227,12 +228,12 @@ mod tests {
         let names = ["one.jpg", "=two.jpg", "three.txt", "four.jpg"];
         let photos = (1..).map(PhotoId).zip(names.map(str::to_owned));
         let mut batch = Batch::new(photos.collect());
-        for (at, stop) in ["b", "a"].into_iter().enumerate() {
-            assert_eq!(batch.begin_next(), Some(PhotoId(at as u64 + 1)));
-            batch.settle(PhotoId(at as u64 + 1), Ok((result(stop), 1.5)));
+        for (i, stop) in ["b", "a"].into_iter().enumerate() {
+            assert_eq!(batch.start_next(), Some(PhotoId(i as u64 + 1)));
+            batch.record(PhotoId(i as u64 + 1), Ok((result(stop), 1.5)));
         }
-        assert_eq!(batch.begin_next(), Some(PhotoId(3)));
-        batch.settle(PhotoId(3), Err("no photo, \"really\"".into()));
+        assert_eq!(batch.start_next(), Some(PhotoId(3)));
+        batch.record(PhotoId(3), Err("no photo, \"really\"".into()));
         batch
     }
 
@@ -240,10 +241,10 @@ mod tests {
     fn one_photo_is_read_at_a_time_in_order() {
         let mut batch = batch();
         assert_eq!(batch.progress(), (3, 4));
-        assert_eq!(batch.begin_next(), Some(PhotoId(4)));
-        assert_eq!(batch.begin_next(), None);
-        batch.settle(PhotoId(4), Ok((result("a"), 1.0)));
-        assert_eq!((batch.begin_next(), batch.progress()), (None, (4, 4)));
+        assert_eq!(batch.start_next(), Some(PhotoId(4)));
+        assert_eq!(batch.start_next(), None);
+        batch.record(PhotoId(4), Ok((result("a"), 1.0)));
+        assert_eq!((batch.start_next(), batch.progress()), (None, (4, 4)));
     }
 
     #[test]
@@ -265,9 +266,9 @@ mod tests {
     }
 
     #[test]
-    fn more_photos_than_are_taken_are_counted() {
+    fn photos_beyond_the_maximum_are_counted() {
         let photos = (0..2_005).map(|i| (PhotoId(i), String::new())).collect();
         let batch = Batch::new(photos);
-        assert_eq!((batch.items().len(), batch.left_out), (MOST, 5));
+        assert_eq!((batch.items().len(), batch.skipped), (MAX_PHOTOS, 5));
     }
 }

@@ -58,7 +58,7 @@ pub enum Missing {
 
 /// Why WebGPU is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PassedOver {
+pub enum FallbackReason {
     /// There is no adapter.
     Missing(Missing),
     /// Only a software adapter, which is slower than the CPU engine.
@@ -69,7 +69,7 @@ pub enum PassedOver {
     Failed(UiError),
 }
 
-impl PassedOver {
+impl FallbackReason {
     /// Returns the reason as text for the page.
     #[must_use]
     pub fn in_words(&self) -> String {
@@ -103,12 +103,12 @@ impl PassedOver {
 ///
 /// # Errors
 /// The reason why WebGPU is not used; the caller then starts the CPU engine.
-pub fn choose(preference: Preference, probe: &Probe) -> Result<Backend, PassedOver> {
+pub fn choose(preference: Preference, probe: &Probe) -> Result<Backend, FallbackReason> {
     match (preference, probe) {
         (Preference::Cpu, _) | (_, Probe::NotAsked) => Ok(Backend::Cpu),
         (_, Probe::Hardware(_)) | (Preference::WebGpu, Probe::Software(_)) => Ok(Backend::WebGpu),
-        (Preference::Auto, Probe::Software(name)) => Err(PassedOver::Software(name.clone())),
-        (_, Probe::Missing(missing)) => Err(PassedOver::Missing(*missing)),
+        (Preference::Auto, Probe::Software(name)) => Err(FallbackReason::Software(name.clone())),
+        (_, Probe::Missing(missing)) => Err(FallbackReason::Missing(*missing)),
     }
 }
 
@@ -118,8 +118,8 @@ mod tests {
     use crate::ui_error::Cause;
 
     #[test]
-    fn the_address_says_which_engine_is_wanted() {
-        for (query, wanted) in [
+    fn the_preference_is_read_from_the_address() {
+        for (query, expected) in [
             ("", Preference::Auto),
             ("?backend=auto", Preference::Auto),
             ("?backend=cpu", Preference::Cpu),
@@ -128,7 +128,7 @@ mod tests {
             ("?backend=abacus", Preference::Auto),
             ("?notbackend=cpu", Preference::Auto),
         ] {
-            assert_eq!(Preference::from_query(query), wanted, "{query}");
+            assert_eq!(Preference::from_query(query), expected, "{query}");
         }
     }
 
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(choose(Preference::WebGpu, &software), Ok(Backend::WebGpu));
         assert_eq!(
             choose(Preference::Auto, &software),
-            Err(PassedOver::Software("google swiftshader".into()))
+            Err(FallbackReason::Software("google swiftshader".into()))
         );
     }
 
@@ -150,23 +150,23 @@ mod tests {
             for missing in [Missing::NoWebGpu, Missing::NoAdapter, Missing::NoAnswer] {
                 assert_eq!(
                     choose(preference, &Probe::Missing(missing)),
-                    Err(PassedOver::Missing(missing))
+                    Err(FallbackReason::Missing(missing))
                 );
             }
         }
     }
 
     #[test]
-    fn each_reason_is_a_sentence_of_its_own() {
+    fn every_reason_has_its_own_sentence() {
         let reasons = [
-            PassedOver::Missing(Missing::NoWebGpu),
-            PassedOver::Missing(Missing::NoAdapter),
-            PassedOver::Missing(Missing::NoAnswer),
-            PassedOver::Software("swiftshader".into()),
-            PassedOver::Crashed,
-            PassedOver::Failed(UiError::new(Cause::Gpu, "The device was lost.", "")),
+            FallbackReason::Missing(Missing::NoWebGpu),
+            FallbackReason::Missing(Missing::NoAdapter),
+            FallbackReason::Missing(Missing::NoAnswer),
+            FallbackReason::Software("swiftshader".into()),
+            FallbackReason::Crashed,
+            FallbackReason::Failed(UiError::new(Cause::Gpu, "The device was lost.", "")),
         ];
-        let mut sentences: Vec<_> = reasons.iter().map(PassedOver::in_words).collect();
+        let mut sentences: Vec<_> = reasons.iter().map(FallbackReason::in_words).collect();
         assert!(
             sentences
                 .iter()

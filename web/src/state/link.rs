@@ -12,7 +12,7 @@ pub const SAMPLES: [&str; 8] = [
 pub struct Link {
     /// The requested engine.
     pub backend: Preference,
-    /// Names of models; the first is the page's own, the others are shown beside it.
+    /// Names of models; the first is the page's own, the others are shown next to it.
     pub models: Vec<String>,
     /// First digits of the hash of the model that the link was made with.
     pub made_with: Option<String>,
@@ -25,10 +25,10 @@ pub struct Link {
 }
 
 /// Number of digits of a model's hash in a link.
-pub const DIGITS: usize = 12;
+pub const HASH_DIGITS: usize = 12;
 
 /// Maximum number of models shown side by side.
-pub const MOST_MODELS: usize = 4;
+pub const MAX_MODELS: usize = 4;
 
 impl Link {
     /// Parses a query, with or without its question mark. Ignores invalid and unknown parameters.
@@ -44,7 +44,7 @@ impl Link {
             match key {
                 "model" => {
                     for name in value.split(',').filter(|name| is_name(name)) {
-                        if link.models.len() < MOST_MODELS && !link.models.iter().any(|m| m == name)
+                        if link.models.len() < MAX_MODELS && !link.models.iter().any(|m| m == name)
                         {
                             link.models.push(name.to_owned());
                         }
@@ -114,21 +114,21 @@ fn encoded(text: &str) -> String {
 fn decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let hex = |i: usize| bytes.get(i).and_then(|b| char::from(*b).to_digit(16));
-        match (bytes[at], hex(at + 1), hex(at + 2)) {
+    let mut i = 0;
+    while i < bytes.len() {
+        let hex = |index: usize| bytes.get(index).and_then(|b| char::from(*b).to_digit(16));
+        match (bytes[i], hex(i + 1), hex(i + 2)) {
             (b'%', Some(high), Some(low)) => {
                 out.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
-                at += 3;
+                i += 3;
             }
             (b'+', ..) => {
                 out.push(b' ');
-                at += 1;
+                i += 1;
             }
             (other, ..) => {
                 out.push(other);
-                at += 1;
+                i += 1;
             }
         }
     }
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_says_what_it_was_told() {
+    fn a_link_survives_writing_and_reading() {
         let link = Link {
             backend: Preference::Cpu,
             models: vec!["default".into(), "birds-2".into()],
@@ -160,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn names_that_lead_elsewhere_and_unknown_samples_are_not_heard() {
+    fn unsafe_names_and_unknown_samples_are_ignored() {
         let link = Link::from_query("?model=../x,a%2Fb,https:,.hidden,ok&sample=../cat&level=x");
         assert_eq!(link.models, ["ok"]);
         assert_eq!((link.sample, link.level), (None, None));
     }
 
     #[test]
-    fn models_are_named_once_and_not_too_many() {
+    fn models_are_deduplicated_and_limited() {
         assert_eq!(
             Link::from_query("?model=a,b,a,c,d,e").models,
             ["a", "b", "c", "d"]
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_percent_signs_are_taken_as_they_are() {
+    fn invalid_percent_escapes_are_left_unchanged() {
         assert_eq!(decoded("100%25%zz%"), "100%%zz%");
     }
 }

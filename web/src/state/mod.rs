@@ -2,7 +2,7 @@
 
 pub mod batch;
 pub mod choice;
-pub mod cut;
+pub mod dial;
 pub mod link;
 pub mod models;
 pub mod outline;

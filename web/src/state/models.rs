@@ -1,4 +1,4 @@
-//! Decides which comparison of models the page offers, given the models installed beside it.
+//! Decides which comparison of models the page offers, given the models installed with it.
 
 use crate::load::{DEFAULT_MODEL, SMALL_MODEL};
 
@@ -14,7 +14,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// Decides from the names of the models beside the page (`listed`) and of those on the screen
+    /// Decides from the names of the installed models (`listed`) and of those on the screen
     /// (`shown`).
     #[must_use]
     pub fn of(listed: &[String], shown: &[String]) -> Self {

@@ -8,17 +8,17 @@ use std::collections::BTreeSet;
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
 /// The path from the root to a row, both included.
-pub type Way = Vec<NodeIx>;
+pub type RowPath = Vec<NodeIx>;
 
 /// A visible row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The path to it.
-    pub way: Way,
+    pub path: RowPath,
     /// Whether it is expanded; `None` for a node without children.
     pub open: Option<bool>,
     /// Position among its siblings, from 1.
-    pub place: usize,
+    pub position: usize,
     /// Number of siblings, including itself.
     pub siblings: usize,
 }
@@ -27,28 +27,28 @@ impl Row {
     /// Returns the node of the row.
     #[must_use]
     pub fn node(&self) -> NodeIx {
-        self.way.last().copied().unwrap_or(NodeIx(0))
+        self.path.last().copied().unwrap_or(NodeIx(0))
     }
 
     /// Returns a key of the row that is stable for a given taxonomy.
     #[must_use]
     pub fn key(&self) -> String {
-        key_of(&self.way)
+        key_of(&self.path)
     }
 }
 
 /// Returns the key of the row at the end of a path.
 #[must_use]
-pub fn key_of(way: &[NodeIx]) -> String {
-    let steps: Vec<String> = way.iter().map(|ix| ix.0.to_string()).collect();
+pub fn key_of(path: &[NodeIx]) -> String {
+    let steps: Vec<String> = path.iter().map(|ix| ix.0.to_string()).collect();
     steps.join("-")
 }
 
 /// Expanded rows and the focus.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
-    open: BTreeSet<Way>,
-    focus: Way,
+    open: BTreeSet<RowPath>,
+    focus: RowPath,
 }
 
 impl Outline {
@@ -69,30 +69,30 @@ impl Outline {
     }
 
     /// Moves the focus to a row.
-    pub fn set_focus(&mut self, way: Way) {
-        self.focus = way;
+    pub fn set_focus(&mut self, path: RowPath) {
+        self.focus = path;
     }
 
     /// Collapses or expands a row.
-    pub fn toggle(&mut self, way: &[NodeIx]) {
-        if !self.open.remove(way) {
-            self.open.insert(way.to_vec());
+    pub fn toggle(&mut self, path: &[NodeIx]) {
+        if !self.open.remove(path) {
+            self.open.insert(path.to_vec());
         }
     }
 
     /// Expands all ancestors of a row and moves the focus to it.
-    pub fn reveal(&mut self, way: Way) {
-        for end in 1..way.len() {
-            self.open.insert(way[..end].to_vec());
+    pub fn reveal(&mut self, path: RowPath) {
+        for end in 1..path.len() {
+            self.open.insert(path[..end].to_vec());
         }
-        self.focus = way;
+        self.focus = path;
     }
 
     /// Collapses everything, expands one path and moves the focus to its row at index `focus`.
-    pub fn show_only(&mut self, way: &[NodeIx], focus: usize) {
+    pub fn show_only(&mut self, path: &[NodeIx], focus: usize) {
         self.open.clear();
-        self.reveal(way.to_vec());
-        self.focus = way[..(focus + 1).min(way.len())].to_vec();
+        self.reveal(path.to_vec());
+        self.focus = path[..(focus + 1).min(path.len())].to_vec();
     }
 
     /// Returns all visible rows, top to bottom; siblings by descending `weight`, then by name.
@@ -107,17 +107,17 @@ impl Outline {
         &self,
         tree: &Taxonomy,
         weight: &impl Fn(NodeIx) -> f32,
-        way: Way,
-        (place, siblings): (usize, usize),
+        path: RowPath,
+        (position, siblings): (usize, usize),
         rows: &mut Vec<Row>,
     ) {
-        let node = way.last().copied().unwrap_or(tree.root());
+        let node = path.last().copied().unwrap_or(tree.root());
         let mut children = tree.children(node).to_vec();
-        let open = (!children.is_empty()).then(|| self.open.contains(&way));
+        let open = (!children.is_empty()).then(|| self.open.contains(&path));
         rows.push(Row {
-            way: way.clone(),
+            path: path.clone(),
             open,
-            place,
+            position,
             siblings,
         });
         if open == Some(true) {
@@ -126,10 +126,10 @@ impl Outline {
                 by_weight.then_with(|| tree.name(*a).cmp(tree.name(*b)))
             });
             let count = children.len();
-            for (at, child) in children.into_iter().enumerate() {
-                let mut way = way.clone();
-                way.push(child);
-                self.add(tree, weight, way, (at + 1, count), rows);
+            for (i, child) in children.into_iter().enumerate() {
+                let mut path = path.clone();
+                path.push(child);
+                self.add(tree, weight, path, (i + 1, count), rows);
             }
         }
     }
@@ -138,26 +138,26 @@ impl Outline {
     ///
     /// Follows the ARIA practices for tree views; page up and down move between siblings.
     pub fn key(&mut self, tree: &Taxonomy, rows: &[Row], key: &str) -> bool {
-        let at = rows.iter().position(|row| row.way == self.focus);
-        let at = at.unwrap_or(0);
-        let Some(row) = rows.get(at) else {
+        let index = rows.iter().position(|row| row.path == self.focus);
+        let index = index.unwrap_or(0);
+        let Some(row) = rows.get(index) else {
             return false;
         };
         let next = match key {
-            "ArrowDown" => rows.get(at + 1).map(|r| r.way.clone()),
-            "ArrowUp" => at.checked_sub(1).map(|at| rows[at].way.clone()),
-            "Home" => rows.first().map(|r| r.way.clone()),
-            "End" => rows.last().map(|r| r.way.clone()),
-            "PageDown" => next_sibling(row, rows[at + 1..].iter()),
-            "PageUp" => next_sibling(row, rows[..at].iter().rev()),
-            "ArrowRight" => self.expand_or_enter(row, rows.get(at + 1)),
+            "ArrowDown" => rows.get(index + 1).map(|r| r.path.clone()),
+            "ArrowUp" => index.checked_sub(1).map(|above| rows[above].path.clone()),
+            "Home" => rows.first().map(|r| r.path.clone()),
+            "End" => rows.last().map(|r| r.path.clone()),
+            "PageDown" => next_sibling(row, rows[index + 1..].iter()),
+            "PageUp" => next_sibling(row, rows[..index].iter().rev()),
+            "ArrowRight" => self.expand_or_enter(row, rows.get(index + 1)),
             "ArrowLeft" => self.collapse_or_leave(row),
             "*" => {
                 self.expand_siblings(tree, row);
                 None
             }
             typed if typed.chars().count() == 1 && typed != " " => {
-                let after = rows[at + 1..].iter().chain(&rows[..=at]);
+                let after = rows[index + 1..].iter().chain(&rows[..=index]);
                 let found = first_that_begins(tree, after, typed);
                 if found.is_none() {
                     return false;
@@ -174,33 +174,33 @@ impl Outline {
 
     /// Expands a collapsed row, or returns the path of the row below an expanded one, which is its
     /// first child.
-    fn expand_or_enter(&mut self, row: &Row, below: Option<&Row>) -> Option<Way> {
+    fn expand_or_enter(&mut self, row: &Row, below: Option<&Row>) -> Option<RowPath> {
         match row.open {
             Some(false) => {
-                self.open.insert(row.way.clone());
+                self.open.insert(row.path.clone());
                 None
             }
-            Some(true) => below.map(|r| r.way.clone()),
+            Some(true) => below.map(|r| r.path.clone()),
             None => None,
         }
     }
 
     /// Collapses an expanded row, or returns the path of another row's parent.
-    fn collapse_or_leave(&mut self, row: &Row) -> Option<Way> {
-        let depth = row.way.len();
+    fn collapse_or_leave(&mut self, row: &Row) -> Option<RowPath> {
+        let depth = row.path.len();
         match row.open {
             Some(true) => {
-                self.open.remove(&row.way);
+                self.open.remove(&row.path);
                 None
             }
-            _ if depth > 1 => Some(row.way[..depth - 1].to_vec()),
+            _ if depth > 1 => Some(row.path[..depth - 1].to_vec()),
             _ => None,
         }
     }
 
     /// Expands a row and all its siblings.
     fn expand_siblings(&mut self, tree: &Taxonomy, row: &Row) {
-        let parent = &row.way[..row.way.len().saturating_sub(1)];
+        let parent = &row.path[..row.path.len().saturating_sub(1)];
         let siblings = parent.last().map_or(&[][..], |ix| tree.children(*ix));
         for child in siblings {
             self.open.insert([parent, &[*child]].concat());
@@ -208,12 +208,12 @@ impl Outline {
     }
 }
 
-/// Returns the path of the nearest sibling of a row among `rows`, which begin beside it and lead
+/// Returns the path of the nearest sibling of a row among `rows`, which begin next to it and lead
 /// away from it.
-fn next_sibling<'a>(row: &Row, rows: impl Iterator<Item = &'a Row>) -> Option<Way> {
-    let depth = row.way.len();
-    let mut near = rows.take_while(|r| r.way.len() >= depth);
-    near.find(|r| r.way.len() == depth).map(|r| r.way.clone())
+fn next_sibling<'a>(row: &Row, rows: impl Iterator<Item = &'a Row>) -> Option<RowPath> {
+    let depth = row.path.len();
+    let mut near = rows.take_while(|r| r.path.len() >= depth);
+    near.find(|r| r.path.len() == depth).map(|r| r.path.clone())
 }
 
 /// Returns the path of the first row whose name begins with a letter, in either case.
@@ -221,10 +221,10 @@ fn first_that_begins<'a>(
     tree: &Taxonomy,
     mut rows: impl Iterator<Item = &'a Row>,
     letter: &str,
-) -> Option<Way> {
+) -> Option<RowPath> {
     let letter = letter.to_lowercase();
     let begins = |r: &&Row| tree.name(r.node()).to_lowercase().starts_with(&letter);
-    rows.find(begins).map(|r| r.way.clone())
+    rows.find(begins).map(|r| r.path.clone())
 }
 
 #[cfg(test)]
@@ -244,13 +244,13 @@ mod tests {
         Taxonomy::from_tsv(TREE).unwrap()
     }
 
-    fn seen(tree: &Taxonomy, outline: &Outline) -> String {
+    fn render(tree: &Taxonomy, outline: &Outline) -> String {
         let rows = outline.rows(tree, |_| 0.0);
         let line = |row: &Row| {
-            let mark = if row.way == outline.focus() { "*" } else { "" };
+            let mark = if row.path == outline.focus() { "*" } else { "" };
             format!(
                 "{}{}{mark}",
-                ".".repeat(row.way.len() - 1),
+                ".".repeat(row.path.len() - 1),
                 tree.name(row.node())
             )
         };
@@ -262,53 +262,53 @@ mod tests {
             let rows = outline.rows(tree, |_| 0.0);
             assert!(outline.key(tree, &rows, key), "{key}");
         }
-        seen(tree, outline)
+        render(tree, outline)
     }
 
     #[test]
-    fn arrows_walk_unfold_and_fold() {
+    fn arrow_keys_move_expand_and_collapse() {
         let (tree, mut outline) = (tree(), Outline::new(&tree()));
-        assert_eq!(seen(&tree, &outline), "entity* .animal .pet");
-        let said = press(
+        assert_eq!(render(&tree, &outline), "entity* .animal .pet");
+        let rendered = press(
             &tree,
             &mut outline,
             &["ArrowDown", "ArrowRight", "ArrowRight"],
         );
-        assert_eq!(said, "entity .animal ..dog* ..goldfish ..wolf .pet");
-        let said = press(&tree, &mut outline, &["End", "Home", "PageDown"]);
-        assert_eq!(said, "entity* .animal ..dog ..goldfish ..wolf .pet");
-        let said = press(&tree, &mut outline, &["ArrowDown", "PageDown"]);
-        assert_eq!(said, "entity .animal ..dog ..goldfish ..wolf .pet*");
-        let said = press(&tree, &mut outline, &["PageUp", "ArrowLeft", "ArrowLeft"]);
-        assert_eq!(said, "entity* .animal .pet");
+        assert_eq!(rendered, "entity .animal ..dog* ..goldfish ..wolf .pet");
+        let rendered = press(&tree, &mut outline, &["End", "Home", "PageDown"]);
+        assert_eq!(rendered, "entity* .animal ..dog ..goldfish ..wolf .pet");
+        let rendered = press(&tree, &mut outline, &["ArrowDown", "PageDown"]);
+        assert_eq!(rendered, "entity .animal ..dog ..goldfish ..wolf .pet*");
+        let rendered = press(&tree, &mut outline, &["PageUp", "ArrowLeft", "ArrowLeft"]);
+        assert_eq!(rendered, "entity* .animal .pet");
     }
 
     #[test]
     fn typing_a_letter_goes_to_the_next_row_that_begins_with_it() {
         let (tree, mut outline) = (tree(), Outline::new(&tree()));
-        let said = press(&tree, &mut outline, &["*", "p", "ArrowRight", "d", "d"]);
-        assert_eq!(said, "entity .animal .pet ..dog* ..goldfish");
+        let rendered = press(&tree, &mut outline, &["*", "p", "ArrowRight", "d", "d"]);
+        assert_eq!(rendered, "entity .animal .pet ..dog* ..goldfish");
         let rows = outline.rows(&tree, |_| 0.0);
         assert!(!outline.key(&tree, &rows, "x") && !outline.key(&tree, &rows, "Tab"));
     }
 
     #[test]
-    fn a_star_unfolds_all_siblings() {
+    fn an_asterisk_expands_all_siblings() {
         let (tree, mut outline) = (tree(), Outline::new(&tree()));
-        let said = press(&tree, &mut outline, &["ArrowDown", "*"]);
+        let rendered = press(&tree, &mut outline, &["ArrowDown", "*"]);
         assert_eq!(
-            said,
+            rendered,
             "entity .animal* ..dog ..goldfish ..wolf .pet ..dog ..goldfish"
         );
     }
 
     #[test]
-    fn revealing_unfolds_the_way_and_heavy_siblings_come_first() {
+    fn revealing_expands_the_path_and_heavy_siblings_come_first() {
         let (tree, mut outline) = (tree(), Outline::new(&tree()));
         let at = |id: &str| tree.find(id).unwrap();
         outline.show_only(&tree.path_to(at("w")), 1);
         assert_eq!(
-            seen(&tree, &outline),
+            render(&tree, &outline),
             "entity .animal* ..dog ..goldfish ..wolf .pet"
         );
         let wolf = at("w");
@@ -319,7 +319,7 @@ mod tests {
             ["entity", "animal", "wolf", "dog", "goldfish", "pet"]
         );
         assert_eq!(
-            (rows[2].place, rows[2].siblings, rows[2].open),
+            (rows[2].position, rows[2].siblings, rows[2].open),
             (1, 3, None)
         );
         assert_eq!(rows[2].key(), "0-1-3");

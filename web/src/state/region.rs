@@ -1,7 +1,7 @@
 //! A box on a photo, drawn with a pointer or moved and resized by keys.
 
 /// Minimum side of a box, as a fraction of the photo's side.
-const SMALLEST: f64 = 0.04;
+const MIN_SIDE: f64 = 0.04;
 /// Step of an arrow key, as a fraction of the photo's side.
 const STEP: f64 = 0.02;
 
@@ -36,8 +36,8 @@ impl Region {
         let side = |a: f64, b: f64| {
             let (a, b) = (a.clamp(0.0, 1.0), b.clamp(0.0, 1.0));
             let (low, high) = (a.min(b), a.max(b));
-            let low = low.min(1.0 - SMALLEST);
-            (low, high.max(low + SMALLEST))
+            let low = low.min(1.0 - MIN_SIDE);
+            (low, high.max(low + MIN_SIDE))
         };
         let (x1, x2) = side(a.0, b.0);
         let (y1, y2) = side(a.1, b.1);
@@ -56,8 +56,8 @@ impl Region {
             _ => return None,
         };
         if shift {
-            let x2 = (self.x2 + dx).clamp(self.x1 + SMALLEST, 1.0);
-            let y2 = (self.y2 + dy).clamp(self.y1 + SMALLEST, 1.0);
+            let x2 = (self.x2 + dx).clamp(self.x1 + MIN_SIDE, 1.0);
+            let y2 = (self.y2 + dy).clamp(self.y1 + MIN_SIDE, 1.0);
             return Some(Self { x2, y2, ..self });
         }
         Some(self.moved(dx, dy))
@@ -109,7 +109,7 @@ mod tests {
         let one = Region::between((0.8, 0.2), (0.3, 0.9));
         assert_eq!((one.x1, one.y1, one.x2, one.y2), (0.3, 0.2, 0.8, 0.9));
         let dot = Region::between((1.0, 0.5), (1.0, 0.5));
-        assert!((dot.x2 - dot.x1 - SMALLEST).abs() < 1e-9 && dot.x2 <= 1.0);
+        assert!((dot.x2 - dot.x1 - MIN_SIDE).abs() < 1e-9 && dot.x2 <= 1.0);
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_done_the_box_stays_inside_and_has_a_size(
+        fn the_box_always_stays_inside_and_keeps_its_minimum_size(
             keys in prop::collection::vec((0..4_usize, any::<bool>()), 0..200),
             a in (-1.0_f64..2.0, -1.0_f64..2.0),
             b in (-1.0_f64..2.0, -1.0_f64..2.0),
@@ -140,7 +140,7 @@ mod tests {
                 region = region.key(key, shift).unwrap();
                 for (low, high) in [(region.x1, region.x2), (region.y1, region.y2)] {
                     prop_assert!(low >= -1e-9 && high <= 1.0 + 1e-9);
-                    prop_assert!(high - low >= SMALLEST - 1e-9);
+                    prop_assert!(high - low >= MIN_SIDE - 1e-9);
                 }
             }
         }

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use espalier_core::caption::CaptionResult;
 
-use super::choice::{PassedOver, Preference, Probe, choose};
+use super::choice::{FallbackReason, Preference, Probe, choose};
 use crate::load::progress::Bar;
-use crate::load::sizes::Plan;
+use crate::load::sizes::DownloadSizes;
 use crate::messages::photo_id::PhotoId;
 use crate::messages::protocol::{Backend, EngineInfo, Progress, Response, Stage};
 use crate::ui_error::UiError;
@@ -80,9 +80,9 @@ pub struct Answer {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// The sizes are known.
-    Planned(Plan),
+    SizesKnown(DownloadSizes),
     /// The visitor requested the model.
-    LoadWanted,
+    LoadRequested,
     /// The visitor chose a photo.
     PhotoChosen(PhotoId),
     /// The data from the visitor holds no photo.
@@ -90,29 +90,29 @@ pub enum Event {
     /// The visitor asked to try again.
     Retry,
     /// The visitor cancelled the load of the model.
-    CancelWanted,
+    CancelRequested,
     /// The browser killed an earlier page while this engine started.
     CrashedBefore(Backend),
     /// The browser answered about its graphics adapter.
     Probed(Probe),
     /// The worker sent a message.
-    Said(Response),
+    Received(Response),
     /// The worker failed without sending an error message.
-    Died(UiError),
-    /// The worker has been silent for longer than [`Session::patience`].
+    WorkerFailed(UiError),
+    /// The worker has been silent for longer than [`Session::silence_limit`].
     Silent,
 }
 
 impl Event {
     /// Returns whether the visitor caused the event.
-    const fn is_of_visitor(&self) -> bool {
+    const fn is_from_visitor(&self) -> bool {
         matches!(
             self,
-            Self::LoadWanted
+            Self::LoadRequested
                 | Self::PhotoChosen(_)
                 | Self::PhotoRefused(_)
                 | Self::Retry
-                | Self::CancelWanted
+                | Self::CancelRequested
         )
     }
 }
@@ -142,11 +142,11 @@ pub struct Session {
     /// The engine requested by the page's address.
     pub preference: Preference,
     /// Known sizes.
-    pub plan: Plan,
+    pub sizes: DownloadSizes,
     /// The engine.
     pub engine: Engine,
     /// Why WebGPU is not used, once that is decided.
-    pub passed_over: Option<PassedOver>,
+    pub fallback_reason: Option<FallbackReason>,
     /// Why answers stay general, if the finer captions could not be loaded.
     pub coarse: Option<UiError>,
     /// The photo.
@@ -162,14 +162,14 @@ impl Session {
     pub const fn new(preference: Preference) -> Self {
         Self {
             preference,
-            plan: Plan {
+            sizes: DownloadSizes {
                 cpu: 0,
                 gpu: 0,
                 model: 0,
                 text: 0,
             },
             engine: Engine::Off,
-            passed_over: None,
+            fallback_reason: None,
             coarse: None,
             work: Work::None,
             turn: 0,
@@ -179,35 +179,35 @@ impl Session {
     /// Applies one event and returns the commands to execute. Ignores events that do not fit the
     /// current state (a late message, a second press).
     pub fn next(&mut self, event: Event) -> Vec<Command> {
-        if event.is_of_visitor() {
+        if event.is_from_visitor() {
             self.turn += 1;
         }
         match event {
-            Event::Planned(plan) => {
+            Event::SizesKnown(sizes) => {
                 // A bar that is already shown keeps its total.
-                self.plan = plan;
+                self.sizes = sizes;
                 Vec::new()
             }
-            Event::LoadWanted => self.wake(),
-            Event::PhotoChosen(photo) => self.take(photo),
+            Event::LoadRequested => self.request_engine(),
+            Event::PhotoChosen(photo) => self.read_photo(photo),
             Event::PhotoRefused(error) => {
                 self.work = Work::Failed { photo: None, error };
                 Vec::new()
             }
             Event::Retry => self.retry(),
-            Event::CancelWanted => self.cancel(),
+            Event::CancelRequested => self.cancel(),
             Event::CrashedBefore(backend) => {
                 // There is no fallback below the CPU engine.
                 if backend == Backend::WebGpu {
-                    self.passed_over = Some(PassedOver::Crashed);
+                    self.fallback_reason = Some(FallbackReason::Crashed);
                 }
                 Vec::new()
             }
-            Event::Probed(probe) => self.probed(&probe),
-            Event::Said(response) => self.said(response),
-            Event::Died(error) => self.lost(error),
-            Event::Silent => match self.patience() {
-                Some(seconds) => self.lost(UiError::silent(seconds)),
+            Event::Probed(probe) => self.on_probed(&probe),
+            Event::Received(response) => self.on_response(response),
+            Event::WorkerFailed(error) => self.engine_lost(error),
+            Event::Silent => match self.silence_limit() {
+                Some(seconds) => self.engine_lost(UiError::silent(seconds)),
                 None => Vec::new(),
             },
         }
@@ -219,7 +219,7 @@ impl Session {
     /// WebGPU compiles its kernels at the first image. This takes seconds on a hardware adapter and
     /// minutes on a software adapter, which is used only if the address forces it.
     #[must_use]
-    pub const fn patience(&self) -> Option<u64> {
+    pub const fn silence_limit(&self) -> Option<u64> {
         let gpu = match self.preference {
             Preference::WebGpu => 420,
             Preference::Auto | Preference::Cpu => 60,
@@ -238,13 +238,13 @@ impl Session {
         }
     }
 
-    fn wake(&mut self) -> Vec<Command> {
+    fn request_engine(&mut self) -> Vec<Command> {
         if !matches!(self.engine, Engine::Off | Engine::Failed(_)) {
             return Vec::new();
         }
         self.engine = Engine::Probing;
         // An engine that failed on this device once is not tried again.
-        let adapter = self.preference != Preference::Cpu && self.passed_over.is_none();
+        let adapter = self.preference != Preference::Cpu && self.fallback_reason.is_none();
         vec![Command::Probe { adapter }]
     }
 
@@ -252,26 +252,26 @@ impl Session {
         self.coarse = None;
         self.engine = Engine::Loading {
             backend,
-            bar: Bar::new(self.plan.sizes(backend)),
+            bar: Bar::new(self.sizes.for_backend(backend)),
         };
         vec![Command::Start(backend)]
     }
 
-    fn take(&mut self, photo: PhotoId) -> Vec<Command> {
+    fn read_photo(&mut self, photo: PhotoId) -> Vec<Command> {
         if matches!(self.engine, Engine::Ready(_)) {
             self.work = Work::Running(photo);
             return vec![Command::Send(photo)];
         }
         self.work = Work::Waiting(photo);
-        self.wake()
+        self.request_engine()
     }
 
     fn retry(&mut self) -> Vec<Command> {
         match self.work {
             Work::Failed {
                 photo: Some(photo), ..
-            } => self.take(photo),
-            _ => self.wake(),
+            } => self.read_photo(photo),
+            _ => self.request_engine(),
         }
     }
 
@@ -290,43 +290,43 @@ impl Session {
         vec![Command::Stop]
     }
 
-    fn probed(&mut self, probe: &Probe) -> Vec<Command> {
+    fn on_probed(&mut self, probe: &Probe) -> Vec<Command> {
         if self.engine != Engine::Probing {
             return Vec::new();
         }
-        if self.passed_over.is_some() {
+        if self.fallback_reason.is_some() {
             return self.start(Backend::Cpu);
         }
         match choose(self.preference, probe) {
             Ok(backend) => self.start(backend),
-            Err(passed_over) => {
-                self.passed_over = Some(passed_over);
+            Err(fallback_reason) => {
+                self.fallback_reason = Some(fallback_reason);
                 self.start(Backend::Cpu)
             }
         }
     }
 
-    fn said(&mut self, response: Response) -> Vec<Command> {
+    fn on_response(&mut self, response: Response) -> Vec<Command> {
         match response {
             Response::Booted if matches!(self.engine, Engine::Loading { .. }) => {
                 vec![Command::Load]
             }
-            Response::Progress(progress) => self.moved(&progress),
-            Response::Ready(info) if self.loads(info.backend) => {
+            Response::Progress(progress) => self.on_progress(&progress),
+            Response::Ready(info) if self.is_loading(info.backend) => {
                 self.engine = Engine::Ready(info);
                 match self.work {
-                    Work::Waiting(photo) => self.take(photo),
+                    Work::Waiting(photo) => self.read_photo(photo),
                     _ => Vec::new(),
                 }
             }
             Response::Result { id, json } if self.work == Work::Running(id) => {
-                self.answered(id, json);
+                self.set_answer(id, json);
                 Vec::new()
             }
             Response::Finer { id, json } if self.is_done(id) => {
                 // Counts as a turn, so that the answer is redrawn.
                 self.turn += 1;
-                self.answered(id, json);
+                self.set_answer(id, json);
                 Vec::new()
             }
             Response::Coarse { error } => {
@@ -347,14 +347,14 @@ impl Session {
             }
             Response::Failed {
                 fatal: true, error, ..
-            } => self.lost(error),
+            } => self.engine_lost(error),
             Response::Booted
             | Response::Ready(_)
             | Response::Result { .. }
             | Response::Finer { .. }
-            | Response::Phrased { .. }
+            | Response::Narrated { .. }
             | Response::Placed { .. }
-            | Response::Told { .. }
+            | Response::Reply { .. }
             | Response::Superseded { .. } => Vec::new(),
         }
     }
@@ -363,18 +363,18 @@ impl Session {
         matches!(&self.work, Work::Done(answer) if answer.photo == photo)
     }
 
-    fn loads(&self, wanted: Backend) -> bool {
-        matches!(self.engine, Engine::Loading { backend, .. } if backend == wanted)
+    fn is_loading(&self, expected: Backend) -> bool {
+        matches!(self.engine, Engine::Loading { backend, .. } if backend == expected)
     }
 
-    fn moved(&mut self, progress: &Progress) -> Vec<Command> {
+    fn on_progress(&mut self, progress: &Progress) -> Vec<Command> {
         if let Engine::Loading { bar, .. } = &mut self.engine {
             bar.advance(progress);
         }
         Vec::new()
     }
 
-    fn answered(&mut self, photo: PhotoId, json: String) {
+    fn set_answer(&mut self, photo: PhotoId, json: String) {
         self.work = match serde_json::from_str::<CaptionResult>(&json) {
             Ok(result) => Work::Done(Arc::new(Answer {
                 photo,
@@ -383,7 +383,7 @@ impl Session {
             })),
             Err(error) => Work::Failed {
                 photo: Some(photo),
-                error: UiError::mixed_versions(error.to_string()),
+                error: UiError::version_mismatch(error.to_string()),
             },
         };
     }
@@ -391,7 +391,7 @@ impl Session {
     /// Handles the loss of the engine. WebGPU falls back to the CPU engine, which then reads a
     /// photo that was in progress. The CPU engine is restarted only by the next photo, so that a
     /// photo that crashes it does not cause an endless loop.
-    fn lost(&mut self, error: UiError) -> Vec<Command> {
+    fn engine_lost(&mut self, error: UiError) -> Vec<Command> {
         let backend = match &self.engine {
             Engine::Loading { backend, .. } => *backend,
             Engine::Ready(info) => info.backend,
@@ -401,7 +401,7 @@ impl Session {
             if let Work::Running(photo) = self.work {
                 self.work = Work::Waiting(photo);
             }
-            self.passed_over = Some(PassedOver::Failed(error));
+            self.fallback_reason = Some(FallbackReason::Failed(error));
             return self.start(Backend::Cpu);
         }
         let loading = matches!(self.engine, Engine::Loading { .. });

@@ -4,13 +4,13 @@
 
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
-use super::view::{Place, View};
+use super::view::{Point, View};
 
 /// Straight segments per hyperbolic line. Circles through the rim would be long near it.
-const PIECES: usize = 6;
+const SEGMENTS: usize = 6;
 
 /// Number of nodes up to which dots and lines have full size and strength.
-const FEW: f64 = 400.0;
+const FULL_SIZE_NODES: f64 = 400.0;
 
 /// A line of the taxonomy, from the nearest ancestor that has a position to a node.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub struct Line {
     /// The lower node.
     pub node: NodeIx,
     /// Points along the line, the upper node first.
-    pub way: [Place; PIECES + 1],
+    pub points: [Point; SEGMENTS + 1],
 }
 
 /// The part of a drawing of the disk that does not change.
@@ -29,7 +29,7 @@ pub struct Sketch {
     /// Radius of each node's dot in CSS pixels, in the order of the taxonomy.
     pub radii: Vec<f64>,
     /// Nodes that have a position, those with most labels below them first.
-    pub broad: Vec<NodeIx>,
+    pub broadest_first: Vec<NodeIx>,
     /// Opacity of nodes and lines off the path, from 0 to 1. It falls with the number of nodes, so
     /// that the path stays visible.
     pub strength: f64,
@@ -38,7 +38,7 @@ pub struct Sketch {
 impl Sketch {
     /// Computes the sketch of `tree` with its nodes at `places`, in the order of the tree.
     #[must_use]
-    pub fn of(tree: &Taxonomy, places: &[Option<Place>]) -> Self {
+    pub fn of(tree: &Taxonomy, places: &[Option<Point>]) -> Self {
         let place = |ix: &NodeIx| places.get(ix.index()).copied().flatten();
         let placed: Vec<NodeIx> = (0..)
             .map(NodeIx)
@@ -51,40 +51,42 @@ impl Sketch {
             let above = path.iter().rev().skip(1).find_map(place)?;
             Some(Line {
                 node: *node,
-                way: hyperbolic(above, at),
+                points: geodesic(above, at),
             })
         };
         let labels = |ix: &NodeIx| tree.labelled_below(*ix).len();
-        let mut broad = placed.clone();
-        broad.sort_by_key(|ix| std::cmp::Reverse(labels(ix)));
+        let mut broadest_first = placed.clone();
+        broadest_first.sort_by_key(|ix| std::cmp::Reverse(labels(ix)));
         #[expect(clippy::cast_precision_loss, reason = "counts of nodes")]
-        let crowded = (FEW / placed.len().max(1) as f64).min(1.0).sqrt();
+        let strength = (FULL_SIZE_NODES / placed.len().max(1) as f64)
+            .min(1.0)
+            .sqrt();
         #[expect(clippy::cast_precision_loss, reason = "counts of labels")]
-        let radius = |ix: NodeIx| 1.6 * crowded + 0.55 * ((labels(&ix) + 1) as f64).ln();
+        let radius = |ix: NodeIx| 1.6 * strength + 0.55 * ((labels(&ix) + 1) as f64).ln();
         Self {
             lines: placed.iter().filter_map(line).collect(),
             radii: (0..).map(NodeIx).take(places.len()).map(radius).collect(),
-            broad,
-            strength: crowded,
+            broadest_first,
+            strength,
         }
     }
 }
 
 /// Returns points on the geodesic between two points, evenly spaced in hyperbolic length.
-fn hyperbolic(from: Place, to: Place) -> [Place; PIECES + 1] {
-    let here = View::default().centred(from);
-    let [x, y] = here.seen(to);
+fn geodesic(from: Point, to: Point) -> [Point; SEGMENTS + 1] {
+    let centred = View::default().centred(from);
+    let [x, y] = centred.to_view(to);
     let far = x.hypot(y);
-    std::array::from_fn(|piece| {
+    std::array::from_fn(|segment| {
         if far <= 1e-9 {
             return from;
         }
-        #[expect(clippy::cast_precision_loss, reason = "a few pieces")]
-        let share = piece as f64 / PIECES as f64;
+        #[expect(clippy::cast_precision_loss, reason = "a few segments")]
+        let share = segment as f64 / SEGMENTS as f64;
         // tanh(share * atanh(far)), in a form that stays finite at the rim.
         let (ahead, behind) = ((1.0 + far).powf(share), (1.0 - far).max(0.0).powf(share));
         let length = (ahead - behind) / (ahead + behind);
-        here.meant([x / far * length, y / far * length])
+        centred.to_disk([x / far * length, y / far * length])
     })
 }
 
@@ -99,7 +101,7 @@ mod tests {
         d\tdog\ta\t1\n\
         c\tcat\ta\t1\n";
 
-    fn near(a: Place, b: Place) -> bool {
+    fn near(a: Point, b: Point) -> bool {
         (a[0] - b[0]).hypot(a[1] - b[1]) < 1e-5
     }
 
@@ -112,11 +114,11 @@ mod tests {
         assert_eq!(sketch.lines.len(), 1);
         let line = &sketch.lines[0];
         assert_eq!(line.node, tree.find("d").unwrap());
-        assert!(near(line.way[0], root) && near(line.way[PIECES], dog));
-        // Half of the hyperbolic length: tanh(atanh(1/2) / 2) = 2 - sqrt(3) of the way out.
+        assert!(near(line.points[0], root) && near(line.points[SEGMENTS], dog));
+        // Half of the hyperbolic length: tanh(atanh(1/2) / 2) = 2 - sqrt(3) of the points out.
         let half = 2.0 - 3.0_f64.sqrt();
-        assert!(near(line.way[PIECES / 2], [0.6 * half, 0.8 * half]));
-        assert_eq!(sketch.broad, [tree.root(), line.node]);
+        assert!(near(line.points[SEGMENTS / 2], [0.6 * half, 0.8 * half]));
+        assert_eq!(sketch.broadest_first, [tree.root(), line.node]);
     }
 
     #[test]
@@ -133,6 +135,6 @@ mod tests {
         let many = Sketch::of(&tree, &vec![Some([0.1, 0.0]); 1_600]);
         assert_eq!(many.strength, 0.5);
         assert!(many.radii[2] < few.radii[2]);
-        assert_eq!(many.broad[0], tree.root());
+        assert_eq!(many.broadest_first[0], tree.root());
     }
 }

@@ -2,31 +2,33 @@
 
 use espalier_web::load::progress::{Bar, Sizes};
 use espalier_web::messages::protocol::{Backend, Response, Stage};
-use espalier_web::state::choice::{Missing, PassedOver, Preference, Probe};
+use espalier_web::state::choice::{FallbackReason, Missing, Preference, Probe};
 use espalier_web::state::session::{Answer, Command, Engine, Event, Session, Work};
 use espalier_web::ui_error::Cause;
 use proptest::prelude::*;
 
-use super::story::{A, B, FIRST, PLAN, answered, error, failed, finer, info, moved, ready, result};
+use super::story::{
+    A, B, FIRST, SIZES, answered, error, failed, finer, info, moved, ready, result,
+};
 
 fn every_event() -> Vec<Event> {
     let mut events = vec![
-        Event::Planned(PLAN),
-        Event::LoadWanted,
+        Event::SizesKnown(SIZES),
+        Event::LoadRequested,
         Event::PhotoChosen(A),
         Event::PhotoChosen(B),
         Event::PhotoRefused(error(Cause::Photo)),
         Event::Retry,
-        Event::CancelWanted,
+        Event::CancelRequested,
         Event::CrashedBefore(Backend::WebGpu),
         Event::CrashedBefore(Backend::Cpu),
         Event::Probed(Probe::Hardware("gpu".into())),
         Event::Probed(Probe::Software("soft".into())),
         Event::Probed(Probe::Missing(Missing::NoAdapter)),
         Event::Probed(Probe::NotAsked),
-        Event::Said(Response::Booted),
-        Event::Said(Response::Superseded { id: A }),
-        Event::Said(Response::Result {
+        Event::Received(Response::Booted),
+        Event::Received(Response::Superseded { id: A }),
+        Event::Received(Response::Result {
             id: A,
             json: "not json".into(),
         }),
@@ -36,7 +38,7 @@ fn every_event() -> Vec<Event> {
         answered(B),
         finer(A, &FIRST),
         finer(B, &FIRST),
-        Event::Died(error(Cause::Engine)),
+        Event::WorkerFailed(error(Cause::Engine)),
         Event::Silent,
     ];
     for stage in [
@@ -113,13 +115,13 @@ fn every_state() -> Vec<Session> {
     ];
     let mut states = Vec::new();
     for preference in [Preference::Auto, Preference::Cpu, Preference::WebGpu] {
-        for passed_over in [None, Some(PassedOver::Missing(Missing::NoAdapter))] {
+        for fallback_reason in [None, Some(FallbackReason::Missing(Missing::NoAdapter))] {
             for engine in &engines {
                 for work in &works {
                     let session = Session {
-                        plan: PLAN,
+                        sizes: SIZES,
                         engine: engine.clone(),
-                        passed_over: passed_over.clone(),
+                        fallback_reason: fallback_reason.clone(),
                         work: work.clone(),
                         ..Session::new(preference)
                     };
@@ -148,48 +150,54 @@ fn sound(session: &Session) -> Result<(), String> {
 
 /// What holds for every step: the commands fit the state that they lead to.
 fn check(before: &Session, event: &Event, after: &Session, commands: &[Command]) {
-    let told = || format!("{before:?}\n  + {event:?}\n  = {after:?}\n  {commands:?}");
-    assert_eq!(sound(after), Ok(()), "{}", told());
-    assert!(commands.len() <= 1, "one thing at a time: {}", told());
+    let context = || format!("{before:?}\n  + {event:?}\n  = {after:?}\n  {commands:?}");
+    assert_eq!(sound(after), Ok(()), "{}", context());
+    assert!(commands.len() <= 1, "one thing at a time: {}", context());
     match commands.first() {
         Some(Command::Probe { adapter }) => {
-            assert_eq!(after.engine, Engine::Probing, "{}", told());
-            let matters = after.preference != Preference::Cpu && after.passed_over.is_none();
-            assert_eq!(*adapter, matters, "{}", told());
+            assert_eq!(after.engine, Engine::Probing, "{}", context());
+            let matters = after.preference != Preference::Cpu && after.fallback_reason.is_none();
+            assert_eq!(*adapter, matters, "{}", context());
         }
         Some(Command::Start(backend)) => {
             assert!(
                 matches!(after.engine, Engine::Loading { backend: b, .. } if b == *backend),
                 "{}",
-                told()
+                context()
             );
             if *backend == Backend::WebGpu {
-                assert_ne!(after.preference, Preference::Cpu, "{}", told());
-                assert_eq!(after.passed_over, None, "{}", told());
+                assert_ne!(after.preference, Preference::Cpu, "{}", context());
+                assert_eq!(after.fallback_reason, None, "{}", context());
             }
         }
         Some(Command::Load) => {
-            assert!(matches!(after.engine, Engine::Loading { .. }), "{}", told());
+            assert!(
+                matches!(after.engine, Engine::Loading { .. }),
+                "{}",
+                context()
+            );
         }
-        Some(Command::Send(photo)) => assert_eq!(after.work, Work::Running(*photo), "{}", told()),
+        Some(Command::Send(photo)) => {
+            assert_eq!(after.work, Work::Running(*photo), "{}", context())
+        }
         Some(Command::Stop) => {
             assert!(
                 matches!(after.engine, Engine::Off | Engine::Failed(_)),
                 "{}",
-                told()
+                context()
             );
         }
         None => {
             // Nobody is left waiting for something that was not asked for.
             let woken = matches!(before.engine, Engine::Off | Engine::Failed(_))
                 && matches!(after.engine, Engine::Probing | Engine::Loading { .. });
-            assert!(!woken, "{}", told());
+            assert!(!woken, "{}", context());
         }
     }
     // A machine that is at work is watched, and one that is not is left alone.
     let at_work =
         matches!(after.engine, Engine::Loading { .. }) || matches!(after.work, Work::Running(_));
-    assert_eq!(after.patience().is_some(), at_work, "{}", told());
+    assert_eq!(after.silence_limit().is_some(), at_work, "{}", context());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Stories of loading: stopped by the visitor, ended by the browser, finer while photos are read.
 
 use espalier_web::messages::protocol::Backend;
-use espalier_web::state::choice::{PassedOver, Preference};
+use espalier_web::state::choice::{FallbackReason, Preference};
 use espalier_web::state::session::{Command, Engine, Event, Work};
 use espalier_web::ui_error::Cause;
 
@@ -12,7 +12,7 @@ fn a_cancelled_load_ends_the_worker_and_goes_on_when_asked_again() {
     let mut story = Story::with(Preference::Cpu);
     story
         .started(Event::PhotoChosen(A))
-        .then(Event::CancelWanted, &[Command::Stop]);
+        .then(Event::CancelRequested, &[Command::Stop]);
     assert_eq!(story.0.engine, Engine::Off);
     assert!(
         matches!(&story.0.work, Work::Failed { photo: Some(A), error } if error.cause == Cause::Network)
@@ -20,7 +20,7 @@ fn a_cancelled_load_ends_the_worker_and_goes_on_when_asked_again() {
     // What the ended worker had said before is no word of the next one.
     story
         .then(ready(Backend::Cpu), &[])
-        .then(Event::CancelWanted, &[])
+        .then(Event::CancelRequested, &[])
         .started(Event::Retry)
         .then(ready(Backend::Cpu), &[Command::Send(A)]);
 }
@@ -30,12 +30,12 @@ fn a_graphics_processor_that_ended_the_page_before_is_not_tried_again() {
     let mut story = Story::with(Preference::Auto);
     story
         .then(Event::CrashedBefore(Backend::WebGpu), &[])
-        .started(Event::LoadWanted);
-    assert_eq!(story.0.passed_over, Some(PassedOver::Crashed));
+        .started(Event::LoadRequested);
+    assert_eq!(story.0.fallback_reason, Some(FallbackReason::Crashed));
     let mut story = Story::with(Preference::Auto);
     story
         .then(Event::CrashedBefore(Backend::Cpu), &[])
-        .then(Event::LoadWanted, &[Command::Probe { adapter: true }]);
+        .then(Event::LoadRequested, &[Command::Probe { adapter: true }]);
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn finer_captions_that_do_not_come_are_told_and_take_nothing_away() {
     assert_eq!(story.0.coarse, Some(error(Cause::Network)));
     // The next engine fetches them anew.
     story
-        .then(Event::Died(error(Cause::Engine)), &[Command::Stop])
+        .then(Event::WorkerFailed(error(Cause::Engine)), &[Command::Stop])
         .started(Event::Retry);
     assert_eq!(story.0.coarse, None);
 }

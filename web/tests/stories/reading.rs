@@ -27,13 +27,13 @@ fn a_photo_given_first_waits_for_the_model_and_is_read_when_it_is_there() {
 fn a_model_loaded_first_waits_for_the_photo() {
     let mut story = Story::with(Preference::Cpu);
     story
-        .then(Event::LoadWanted, &[Command::Probe { adapter: false }])
-        .then(Event::LoadWanted, &[])
+        .then(Event::LoadRequested, &[Command::Probe { adapter: false }])
+        .then(Event::LoadRequested, &[])
         .then(
             Event::Probed(Probe::NotAsked),
             &[Command::Start(Backend::Cpu)],
         )
-        .then(Event::Said(Response::Booted), &[Command::Load])
+        .then(Event::Received(Response::Booted), &[Command::Load])
         .then(ready(Backend::Cpu), &[])
         .then(Event::PhotoChosen(A), &[Command::Send(A)]);
 }
@@ -46,7 +46,7 @@ fn the_bar_of_each_engine_has_its_own_honest_total() {
     ] {
         let mut story = Story::with(Preference::Auto);
         story
-            .then(Event::LoadWanted, &[Command::Probe { adapter: true }])
+            .then(Event::LoadRequested, &[Command::Probe { adapter: true }])
             .then(Event::Probed(probe), &[Command::Start(backend)]);
         let Engine::Loading { bar, .. } = &story.0.engine else {
             panic!("{:?}", story.0)
@@ -64,22 +64,22 @@ fn a_gpu_that_fails_its_self_test_gives_way_to_the_cpu_with_a_reason() {
             Event::Probed(Probe::Hardware("gpu".into())),
             &[Command::Start(Backend::WebGpu)],
         )
-        .then(Event::Said(Response::Booted), &[Command::Load])
+        .then(Event::Received(Response::Booted), &[Command::Load])
         .then(
-            Event::Said(Response::Failed {
+            Event::Received(Response::Failed {
                 id: None,
                 fatal: true,
                 error: UiError::wrong_self_test(0.3, 0.995),
             }),
             &[Command::Start(Backend::Cpu)],
         );
-    let why = story.0.passed_over.as_ref().unwrap().in_words();
+    let why = story.0.fallback_reason.as_ref().unwrap().in_words();
     assert!(
         why.contains("wrong answer") && why.contains("0.3000"),
         "{why}"
     );
     story
-        .then(Event::Said(Response::Booted), &[Command::Load])
+        .then(Event::Received(Response::Booted), &[Command::Load])
         .then(ready(Backend::Cpu), &[Command::Send(A)])
         .then(answered(A), &[]);
 }
@@ -89,7 +89,7 @@ fn a_gpu_lost_in_mid_flight_hands_the_photo_to_the_cpu() {
     for event in [
         failed(None, true, Cause::Engine),
         failed(Some(A), true, Cause::Gpu),
-        Event::Died(error(Cause::Engine)),
+        Event::WorkerFailed(error(Cause::Engine)),
         Event::Silent,
     ] {
         let mut story = Story::with(Preference::WebGpu);
@@ -98,7 +98,7 @@ fn a_gpu_lost_in_mid_flight_hands_the_photo_to_the_cpu() {
             .then(event, &[Command::Start(Backend::Cpu)]);
         assert_eq!(story.0.work, Work::Waiting(A));
         story
-            .then(Event::Said(Response::Booted), &[Command::Load])
+            .then(Event::Received(Response::Booted), &[Command::Load])
             .then(ready(Backend::Cpu), &[Command::Send(A)]);
     }
 }
@@ -108,7 +108,7 @@ fn a_cpu_that_dies_of_a_photo_is_started_again_by_the_next_one() {
     let mut story = Story::with(Preference::Cpu);
     story
         .loaded(Probe::NotAsked, Backend::Cpu)
-        .then(Event::Died(error(Cause::Engine)), &[Command::Stop]);
+        .then(Event::WorkerFailed(error(Cause::Engine)), &[Command::Stop]);
     assert!(matches!(story.0.work, Work::Failed { photo: Some(A), .. }));
     assert_eq!(story.0.engine, Engine::Off);
     story.started(Event::PhotoChosen(B));
@@ -149,7 +149,7 @@ fn a_newer_photo_overtakes_and_the_older_answer_is_dropped() {
         .loaded(Probe::NotAsked, Backend::Cpu)
         .then(Event::PhotoChosen(B), &[Command::Send(B)])
         .then(answered(A), &[])
-        .then(Event::Said(Response::Superseded { id: A }), &[]);
+        .then(Event::Received(Response::Superseded { id: A }), &[]);
     assert_eq!(story.0.work, Work::Running(B));
     story.then(answered(B), &[]);
     assert!(matches!(&story.0.work, Work::Done(answer) if answer.photo == B));
@@ -159,7 +159,7 @@ fn a_newer_photo_overtakes_and_the_older_answer_is_dropped() {
 fn an_answer_of_another_version_is_an_error_and_not_a_blank_page() {
     let mut story = Story::with(Preference::Cpu);
     story.loaded(Probe::NotAsked, Backend::Cpu).then(
-        Event::Said(Response::Result {
+        Event::Received(Response::Result {
             id: A,
             json: r#"{"ladder": []}"#.into(),
         }),
@@ -177,7 +177,7 @@ fn a_gpu_that_failed_once_is_not_tried_again_in_this_visit() {
     story
         .loaded(Probe::Hardware("gpu".into()), Backend::WebGpu)
         .then(Event::Silent, &[Command::Start(Backend::Cpu)])
-        .then(Event::Died(error(Cause::Engine)), &[Command::Stop])
+        .then(Event::WorkerFailed(error(Cause::Engine)), &[Command::Stop])
         .started(Event::Retry);
 }
 
@@ -187,7 +187,7 @@ fn retry_reads_the_same_photo_again() {
     story
         .loaded(Probe::NotAsked, Backend::Cpu)
         .then(
-            Event::Said(Response::Result {
+            Event::Received(Response::Result {
                 id: A,
                 json: String::new(),
             }),

@@ -1,7 +1,7 @@
 //! A session on its way, and what happens to it.
 
 use espalier_core::caption::{CaptionResult, PathStep, TaxonomyResult};
-use espalier_web::load::sizes::Plan;
+use espalier_web::load::sizes::DownloadSizes;
 use espalier_web::messages::photo_id::PhotoId;
 use espalier_web::messages::protocol::{Backend, EngineInfo, Progress, Response, Stage};
 use espalier_web::state::choice::{Preference, Probe};
@@ -12,7 +12,7 @@ use super::sample;
 
 pub const A: PhotoId = PhotoId(1);
 pub const B: PhotoId = PhotoId(2);
-pub const PLAN: Plan = Plan {
+pub const SIZES: DownloadSizes = DownloadSizes {
     cpu: 100,
     gpu: 900,
     model: 1_000,
@@ -54,24 +54,24 @@ pub const FIRST: [&str; 1] = ["animal"];
 
 pub fn answered(id: PhotoId) -> Event {
     let json = serde_json::to_string_pretty(&result(&FIRST)).unwrap();
-    Event::Said(Response::Result { id, json })
+    Event::Received(Response::Result { id, json })
 }
 
 /// A finer answer, asked for by nobody.
 pub fn finer(id: PhotoId, rungs: &[&str]) -> Event {
     let json = serde_json::to_string_pretty(&result(rungs)).unwrap();
-    Event::Said(Response::Finer { id, json })
+    Event::Received(Response::Finer { id, json })
 }
 
 /// Word that the captions which make answers finer cannot be used.
 pub fn coarse() -> Event {
-    Event::Said(Response::Coarse {
+    Event::Received(Response::Coarse {
         error: error(Cause::Network),
     })
 }
 
 pub fn failed(id: Option<PhotoId>, fatal: bool, cause: Cause) -> Event {
-    Event::Said(Response::Failed {
+    Event::Received(Response::Failed {
         id,
         fatal,
         error: error(cause),
@@ -79,7 +79,7 @@ pub fn failed(id: Option<PhotoId>, fatal: bool, cause: Cause) -> Event {
 }
 
 pub fn moved(stage: Stage) -> Event {
-    Event::Said(Response::Progress(Progress {
+    Event::Received(Response::Progress(Progress {
         stage,
         loaded: 10,
         total: 1_000,
@@ -88,7 +88,7 @@ pub fn moved(stage: Stage) -> Event {
 }
 
 pub fn ready(backend: Backend) -> Event {
-    Event::Said(Response::Ready(info(backend)))
+    Event::Received(Response::Ready(info(backend)))
 }
 
 /// A session on its way, the commands of each event checked against what is expected.
@@ -97,13 +97,13 @@ pub struct Story(pub Session);
 impl Story {
     pub fn with(preference: Preference) -> Self {
         let mut story = Self(Session::new(preference));
-        story.then(Event::Planned(PLAN), &[]);
+        story.then(Event::SizesKnown(SIZES), &[]);
         story
     }
 
     pub fn then(&mut self, event: Event, expected: &[Command]) -> &mut Self {
-        let told = format!("{event:?}");
-        assert_eq!(self.0.next(event), expected, "after {told}");
+        let context = format!("{event:?}");
+        assert_eq!(self.0.next(event), expected, "after {context}");
         self
     }
 
@@ -113,7 +113,7 @@ impl Story {
         self.then(Event::PhotoChosen(A), &[Command::Probe { adapter }])
             .then(Event::Probed(probe), &[Command::Start(backend)])
             .then(moved(Stage::Engine), &[])
-            .then(Event::Said(Response::Booted), &[Command::Load])
+            .then(Event::Received(Response::Booted), &[Command::Load])
             .then(moved(Stage::Model), &[])
             .then(moved(Stage::SelfTest), &[])
             .then(ready(backend), &[Command::Send(A)])

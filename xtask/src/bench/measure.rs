@@ -9,14 +9,15 @@ use serde_json::Value;
 
 use crate::process::capture;
 
-/// Document that keeps the tables.
+/// Document that holds the tables.
 pub(super) const DOCUMENT: &str = "docs/bench.md";
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Work {
     /// Training and inference
-    Towers,
+    #[value(name = "towers")]
+    Encoders,
     /// Ranking of embeddings
     Retrieval,
 }
@@ -24,13 +25,13 @@ pub(super) enum Work {
 /// How much to measure.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Measure this alone
+    /// Measure only this
     #[arg(long, value_enum)]
     pub(super) only: Option<Work>,
     /// Texts of the retrieval
     #[arg(long, default_value_t = 200_000)]
     pub(super) texts: usize,
-    /// Pictures of the retrieval
+    /// Images of the retrieval
     #[arg(long, default_value_t = 5_000)]
     pub(super) images: usize,
     /// Width of the retrieval's embeddings
@@ -48,7 +49,7 @@ pub struct Options {
     /// Timed batches of inference of a round
     #[arg(long, default_value_t = 20)]
     pub(super) infer_batches: usize,
-    /// A Python with the peers; one is installed below the cache folder where this is not given
+    /// A Python with the peers; if omitted, one is installed below the cache folder
     #[arg(long)]
     pub(super) python: Option<PathBuf>,
     /// Write the tables into docs/bench.md
@@ -57,7 +58,7 @@ pub struct Options {
 }
 
 /// The JSON object in the last line of what a program prints.
-pub(super) fn outcome(program: &mut Command) -> Result<Value> {
+pub(super) fn json_output(program: &mut Command) -> Result<Value> {
     let output = capture(program)?;
     let line = output.lines().last().unwrap_or_default();
     serde_json::from_str(line).with_context(|| format!("expected a JSON object, found `{line}`"))

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::measure::{DOCUMENT, Options, median, outcome};
+use super::measure::{DOCUMENT, Options, json_output, median};
 use crate::document;
 use crate::golden::python_for;
 use crate::paths;
@@ -42,8 +42,8 @@ pub(super) fn run(root: &Path, options: &Options) -> Result<String> {
     for (flag, size) in sizes {
         python.arg(flag).arg(size.to_string());
     }
-    let found = outcome(&mut python)?;
-    let table = table(&found).context("the peers printed something else")?;
+    let results = json_output(&mut python)?;
+    let table = table(&results).context("the peers printed no results")?;
     let flags: Vec<String> = sizes.iter().map(|(f, n)| format!("{f} {n}")).collect();
     Ok(format!(
         "- Machine: {}\n- Source: {}\n- Command: `cargo xtask bench --only retrieval {}`\n\n{table}",
@@ -54,16 +54,16 @@ pub(super) fn run(root: &Path, options: &Options) -> Result<String> {
 }
 
 /// The values of one key in every round of a program.
-fn each(found: &Value, program: &str, key: &str) -> Vec<f64> {
-    let rounds = found[program].as_array().into_iter().flatten();
+fn each(results: &Value, program: &str, key: &str) -> Vec<f64> {
+    let rounds = results[program].as_array().into_iter().flatten();
     rounds.filter_map(|round| round[key].as_f64()).collect()
 }
 
 /// The peers compared with ours, as a Markdown table; `None` if our values are missing.
-fn table(found: &Value) -> Option<String> {
+fn table(results: &Value) -> Option<String> {
     let (seconds, memory) = (
-        each(found, "ours", "seconds"),
-        each(found, "ours", "peak_mib"),
+        each(results, "ours", "seconds"),
+        each(results, "ours", "peak_mib"),
     );
     if seconds.is_empty() {
         return None;
@@ -79,23 +79,23 @@ fn table(found: &Value) -> Option<String> {
         median(&memory)
     );
     for (key, name) in PEERS {
-        if let Some(why) = found[key][0]["skipped"].as_str() {
+        if let Some(why) = results[key][0]["skipped"].as_str() {
             let _ = writeln!(table, "| {name} | not measured: {why} | – | – | – |");
             continue;
         }
-        let theirs = each(found, key, "seconds");
+        let theirs = each(results, key, "seconds");
         let ratios: Vec<f64> = theirs.iter().zip(&seconds).map(|(b, a)| b / a).collect();
-        let shown: Vec<String> = ratios.iter().map(|r| format!("{r:.2}")).collect();
-        let peak = each(found, key, "peak_mib");
-        let more: Vec<f64> = peak.iter().zip(&memory).map(|(b, a)| b / a).collect();
+        let per_round: Vec<String> = ratios.iter().map(|r| format!("{r:.2}")).collect();
+        let peak = each(results, key, "peak_mib");
+        let memory_ratios: Vec<f64> = peak.iter().zip(&memory).map(|(b, a)| b / a).collect();
         let _ = writeln!(
             table,
             "| {name} | {:.2} | **{:.2}** ({}) | {:.0} | **{:.2}** |",
             median(&theirs),
             median(&ratios),
-            shown.join(", "),
+            per_round.join(", "),
             median(&peak),
-            median(&more),
+            median(&memory_ratios),
         );
     }
     Some(table)
@@ -108,7 +108,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_peer_is_shown_by_what_it_takes_of_ours() {
+    fn peers_are_shown_with_their_ratios_to_our_program() {
         let round = |seconds: f64, peak: f64| json!({ "seconds": seconds, "peak_mib": peak });
         let table = table(&json!({
             "ours": [round(2.0, 100.0), round(4.0, 100.0)],
@@ -116,7 +116,7 @@ mod tests {
             "faiss": [{ "skipped": "no faiss" }, { "skipped": "no faiss" }],
         }));
         let table = table.unwrap();
-        let line = |at: usize| table.lines().nth(at).unwrap();
+        let line = |index: usize| table.lines().nth(index).unwrap();
         assert_eq!(line(2), "| Espalier | 3.00 | 1 | 100 | 1 |");
         assert_eq!(
             line(3),

@@ -16,7 +16,7 @@ const VERSION: &str = "4.10.3";
 /// The file that the tests need.
 const FILE: &str = "axe.min.js";
 
-fn place() -> PathBuf {
+fn installed_path() -> PathBuf {
     paths::cache()
         .join(format!("axe-core-{VERSION}"))
         .join(FILE)
@@ -27,15 +27,15 @@ fn place() -> PathBuf {
 /// # Errors
 /// The error says what to install if there is no npm, or that the registry returned nothing.
 pub fn ensure() -> Result<PathBuf> {
-    let place = place();
-    if place.is_file() {
-        return Ok(place);
+    let path = installed_path();
+    if path.is_file() {
+        return Ok(path);
     }
     if on_path("npm").is_none() {
         bail!(
-            "npm is missing, and with it axe-core {VERSION} cannot be fetched: install Node.js, or \
+            "npm is missing, so axe-core {VERSION} cannot be fetched: install Node.js, or \
              put {FILE} at {}",
-            place.display()
+            path.display()
         );
     }
     let folder = tempfile::tempdir()?;
@@ -43,23 +43,23 @@ pub fn ensure() -> Result<PathBuf> {
         .args(["pack", "--silent", &format!("axe-core@{VERSION}")])
         .current_dir(folder.path()))
     .context("npm did not fetch axe-core")?;
-    unpack(folder.path(), &place)?;
-    Ok(place)
+    unpack(folder.path(), &path)?;
+    Ok(path)
 }
 
 /// Extracts the one file from the package.
-fn unpack(folder: &Path, place: &Path) -> Result<()> {
+fn unpack(folder: &Path, path: &Path) -> Result<()> {
     run(command("tar")
         .arg("xzf")
         .arg(folder.join(format!("axe-core-{VERSION}.tgz")))
         .arg(format!("package/{FILE}"))
         .current_dir(folder))
     .context("the package of axe-core cannot be unpacked")?;
-    if let Some(parent) = place.parent() {
+    if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent)?;
     }
-    std::fs::copy(folder.join("package").join(FILE), place)
-        .with_context(|| format!("cannot write {}", place.display()))?;
+    std::fs::copy(folder.join("package").join(FILE), path)
+        .with_context(|| format!("cannot write {}", path.display()))?;
     Ok(())
 }
 
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_is_taken_out_of_the_package() {
+    fn the_file_is_extracted_from_the_package() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("package")).unwrap();
         std::fs::write(folder.path().join("package").join(FILE), "axe").unwrap();
@@ -78,15 +78,15 @@ mod tests {
             .args(["czf", &name, "package"])
             .current_dir(folder.path()))
         .unwrap();
-        let place = folder.path().join("cache/deep").join(FILE);
-        unpack(folder.path(), &place).unwrap();
-        assert_eq!(std::fs::read_to_string(place).unwrap(), "axe");
+        let path = folder.path().join("cache/deep").join(FILE);
+        unpack(folder.path(), &path).unwrap();
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "axe");
     }
 
     #[test]
     fn a_package_without_the_file_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
-        let said = unpack(folder.path(), &folder.path().join("x")).unwrap_err();
-        assert!(said.to_string().contains("axe-core"), "{said}");
+        let error = unpack(folder.path(), &folder.path().join("x")).unwrap_err();
+        assert!(error.to_string().contains("axe-core"), "{error}");
     }
 }

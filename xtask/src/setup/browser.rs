@@ -31,19 +31,19 @@ pub fn ensure() -> Result<Browser> {
         .context("the browser tests need Chromium and chromedriver of the same version")?;
     find().context(
         "chromium or chromedriver does not start although both are installed; \
-         put a working pair on the PATH, or leave the browser tests out with --no-browser",
+         put a working pair on the PATH, or skip the browser tests with --no-browser",
     )
 }
 
 fn find() -> Option<Browser> {
-    let chromium = CHROMIUM.iter().find_map(|name| working(name))?;
+    let chromium = CHROMIUM.iter().find_map(|name| find_working(name))?;
     Some(Browser {
         chromium,
-        chromedriver: working("chromedriver")?,
+        chromedriver: find_working("chromedriver")?,
     })
 }
 
 /// Starts the program to check it: Ubuntu's `chromium-browser` only asks to install a snap.
-fn working(name: &str) -> Option<PathBuf> {
+fn find_working(name: &str) -> Option<PathBuf> {
     on_path(name).filter(|program| succeeds(command(program).arg("--version")))
 }

@@ -101,7 +101,7 @@ impl CargoTool {
         }
     }
 
-    /// The program at the wanted version: found, or installed from crates.io.
+    /// The program at the required version: found, or installed from crates.io.
     ///
     /// # Errors
     /// The error names the command that failed.
@@ -129,23 +129,25 @@ impl CargoTool {
         candidates(
             self.program,
             &path,
-            &[paths::cargo_bin(), own_root().join("bin")],
+            &[paths::cargo_bin(), separate_root().join("bin")],
         )
         .into_iter()
-        .find(|program| capture(command(program).arg("--version")).is_ok_and(|out| self.fits(&out)))
+        .find(|program| {
+            capture(command(program).arg("--version")).is_ok_and(|out| self.matches(&out))
+        })
     }
 
     /// Whether the output of `--version` names a matching version.
-    fn fits(&self, output: &str) -> bool {
-        let Some(found) = output.split_whitespace().nth(1) else {
+    fn matches(&self, output: &str) -> bool {
+        let Some(version) = output.split_whitespace().nth(1) else {
             return false;
         };
         let numbers = |version: &str| -> Option<Vec<u64>> {
             version.split('.').map(|n| n.parse().ok()).collect()
         };
         match self.matching {
-            Match::Exact => found == self.version,
-            Match::Patch => match (numbers(found), numbers(&self.version)) {
+            Match::Exact => version == self.version,
+            Match::Patch => match (numbers(version), numbers(&self.version)) {
                 (Some(a), Some(b)) => a.get(..2) == b.get(..2) && a.get(2) >= b.get(2),
                 _ => false,
             },
@@ -158,7 +160,7 @@ impl CargoTool {
         let Err(locked) = locked else { return Ok(()) };
         // A package's lock file can name versions that the registry no longer has or does not have
         // yet.
-        eprintln!("{locked:#}; trying once more with the newest fitting dependencies");
+        eprintln!("{locked:#}; trying once more with the newest compatible dependencies");
         if let Err(free) = run(self.install_command(root, false).current_dir(root)) {
             bail!("cannot install {}: {free:#}", self.package);
         }
@@ -176,7 +178,7 @@ impl CargoTool {
             cmd.args(["--no-default-features", "--features", features]);
         }
         if self.would_replace_another() {
-            cmd.arg("--root").arg(own_root());
+            cmd.arg("--root").arg(separate_root());
         }
         // A tool must not use a shared target folder or the flags for our own code.
         for name in [
@@ -204,7 +206,7 @@ impl CargoTool {
 }
 
 /// Install folder for our programs when the user has other versions of them.
-fn own_root() -> PathBuf {
+fn separate_root() -> PathBuf {
     paths::cache().join("tools")
 }
 
@@ -215,15 +217,15 @@ mod tests {
     #[test]
     fn wasm_bindgen_must_match_to_the_last_digit() {
         let tool = CargoTool::wasm_bindgen("0.2.130");
-        assert!(tool.fits("wasm-bindgen 0.2.130\n"));
-        assert!(tool.fits("wasm-bindgen 0.2.130 (0a1b2c3d4)"));
-        assert!(!tool.fits("wasm-bindgen 0.2.13") && !tool.fits("wasm-bindgen 0.2.131"));
+        assert!(tool.matches("wasm-bindgen 0.2.130\n"));
+        assert!(tool.matches("wasm-bindgen 0.2.130 (0a1b2c3d4)"));
+        assert!(!tool.matches("wasm-bindgen 0.2.13") && !tool.matches("wasm-bindgen 0.2.131"));
     }
 
     #[test]
-    fn a_trunk_of_the_same_minor_version_does_if_it_is_new_enough() {
+    fn a_trunk_of_the_same_minor_version_matches_if_it_is_new_enough() {
         let trunk = CargoTool::trunk();
-        assert!(trunk.fits("trunk 0.21.14") && trunk.fits("trunk 0.21.20\n"));
+        assert!(trunk.matches("trunk 0.21.14") && trunk.matches("trunk 0.21.20\n"));
         for other in [
             "trunk 0.21.9",
             "trunk 0.22.14",
@@ -231,7 +233,7 @@ mod tests {
             "trunk 0.21",
             "trunk",
         ] {
-            assert!(!trunk.fits(other), "{other}");
+            assert!(!trunk.matches(other), "{other}");
         }
     }
 

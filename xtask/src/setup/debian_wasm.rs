@@ -19,7 +19,7 @@ pub const TOOLCHAIN: &str = "debian-wasm";
 
 const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-22"];
 
-/// Where Debian's compiler lives.
+/// Where Debian's compiler is installed.
 const PREFIX: &str = "/usr";
 
 const MANIFEST: &str = r#"[package]
@@ -42,7 +42,7 @@ codegen-units = 1
 pub fn install() -> Result<()> {
     eprintln!("setting up Debian's Rust for the web (about five minutes, once)");
     apt::ensure(&PACKAGES)?;
-    name_the_linker()?;
+    link_the_linker()?;
     link_toolchain()?;
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
     let libraries = build_std(folder.path())?;
@@ -51,7 +51,7 @@ pub fn install() -> Result<()> {
 
 /// Creates the name `rust-lld`, under which the compiler calls its linker; Debian's name has a
 /// version.
-fn name_the_linker() -> Result<()> {
+fn link_the_linker() -> Result<()> {
     if on_path("rust-lld").is_some() {
         return Ok(());
     }
@@ -77,7 +77,7 @@ fn build_std(folder: &Path) -> Result<Vec<PathBuf>> {
     std::fs::write(folder.join("src/lib.rs"), "#![no_std]\n")?;
     std::fs::write(folder.join("Cargo.toml"), MANIFEST)?;
     let config = folder.join(".cargo/config.toml");
-    std::fs::write(&config, vendored(&vendor_folder()?))?;
+    std::fs::write(&config, vendor_config(&vendor_folder()?))?;
     if let Err(offline) = cargo_build_std(folder, true) {
         eprintln!("std does not build from the packaged sources alone ({offline:#})");
         std::fs::remove_file(&config)?;
@@ -104,7 +104,7 @@ fn vendor_folder() -> Result<PathBuf> {
     )))
 }
 
-fn vendored(folder: &Path) -> String {
+fn vendor_config(folder: &Path) -> String {
     format!(
         "[source.crates-io]\nreplace-with = \"packaged\"\n\n[source.packaged]\ndirectory = {:?}\n",
         folder.display().to_string()
@@ -132,7 +132,7 @@ fn cargo_build_std(folder: &Path, offline: bool) -> Result<()> {
 
 /// The built libraries, without the empty crate that only depends on them.
 fn libraries_in(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
+    let mut libraries = Vec::new();
     for entry in
         std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?
     {
@@ -142,11 +142,11 @@ fn libraries_in(folder: &Path) -> Result<Vec<PathBuf>> {
             .and_then(OsStr::to_str)
             .is_some_and(|name| name.starts_with("libstd_for_the_web"));
         if path.extension() == Some(OsStr::new("rlib")) && !ours {
-            found.push(path);
+            libraries.push(path);
         }
     }
-    found.sort();
-    Ok(found)
+    libraries.sort();
+    Ok(libraries)
 }
 
 /// Puts the libraries into the compiler's own folder for the target.
@@ -168,7 +168,9 @@ mod tests {
 
     #[test]
     fn the_configuration_replaces_the_registry_by_the_packaged_sources() {
-        let table: toml::Table = vendored(Path::new("/usr/src/a b/vendor")).parse().unwrap();
+        let table: toml::Table = vendor_config(Path::new("/usr/src/a b/vendor"))
+            .parse()
+            .unwrap();
         let source = &table["source"];
         assert_eq!(
             source["crates-io"]["replace-with"].as_str(),
@@ -181,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn only_built_libraries_are_taken_and_not_the_empty_one() {
+    fn libraries_are_listed_without_the_empty_crate() {
         let dir = tempfile::tempdir().unwrap();
         for name in [
             "libstd-1.rlib",

@@ -28,7 +28,7 @@ use cargo_tool::CargoTool;
 pub struct WasmTools {
     /// Toolchain that can link for wasm32, if it is not the active one.
     pub toolchain: Option<String>,
-    /// Search path on which trunk, wasm-bindgen and wasm-opt have the wanted versions.
+    /// Search path on which trunk, wasm-bindgen and wasm-opt have the required versions.
     pub path: OsString,
 }
 

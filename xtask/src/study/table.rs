@@ -6,26 +6,29 @@ use std::fmt::Write as _;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-/// Metrics that are not results, such as the value by chance.
-const ASIDE: [&str; 1] = ["chance"];
+/// Metrics that are not results of a method, such as the accuracy by chance.
+const NOT_RESULTS: [&str; 1] = ["chance"];
 
 /// Values by task and metric, then by method, one per seed.
-pub(super) type Found = BTreeMap<(String, String), BTreeMap<String, Vec<f64>>>;
+pub(super) type Results = BTreeMap<(String, String), BTreeMap<String, Vec<f64>>>;
 
 /// Adds the metrics of a run, one JSON object per task.
 ///
 /// # Errors
 /// Fails if a line is not a JSON object.
-pub(super) fn collect(found: &mut Found, method: &str, lines: &str) -> Result<()> {
+pub(super) fn collect(results: &mut Results, method: &str, lines: &str) -> Result<()> {
     for line in lines.lines() {
         let record: Value = serde_json::from_str(line)
             .with_context(|| format!("expected a JSON object, found `{line}`"))?;
         let task = record["task"].as_str().unwrap_or_default();
         for (metric, value) in record["metrics"].as_object().into_iter().flatten() {
-            let (false, Some(value)) = (ASIDE.contains(&metric.as_str()), value.as_f64()) else {
+            let (false, Some(value)) = (NOT_RESULTS.contains(&metric.as_str()), value.as_f64())
+            else {
                 continue;
             };
-            let methods = found.entry((task.to_owned(), metric.clone())).or_default();
+            let methods = results
+                .entry((task.to_owned(), metric.clone()))
+                .or_default();
             methods.entry(method.to_owned()).or_default().push(value);
         }
     }
@@ -45,7 +48,7 @@ fn mean_and_spread(values: &[f64]) -> (f64, Option<f64>) {
 
 /// A table with metrics as rows and `methods` as columns; `cell` formats a method's values.
 fn grid<'a>(
-    found: &Found,
+    results: &Results,
     methods: impl Iterator<Item = &'a String> + Clone,
     cell: impl Fn(&BTreeMap<String, Vec<f64>>, &String) -> Option<String>,
 ) -> String {
@@ -58,7 +61,7 @@ fn grid<'a>(
         "\n|---|---|{}",
         "--:|".repeat(methods.clone().count())
     );
-    for ((task, metric), values) in found {
+    for ((task, metric), values) in results {
         let _ = write!(table, "| {task} | `{metric}` |");
         for method in methods.clone() {
             let text = cell(values, method).unwrap_or_else(|| "–".to_owned());
@@ -70,8 +73,8 @@ fn grid<'a>(
 }
 
 /// One row per metric, one column per method: mean ± standard deviation.
-pub(super) fn values(found: &Found, methods: &[String]) -> String {
-    grid(found, methods.iter(), |values, method| {
+pub(super) fn values(results: &Results, methods: &[String]) -> String {
+    grid(results, methods.iter(), |values, method| {
         Some(match mean_and_spread(values.get(method)?) {
             (mean, Some(spread)) => format!("{mean:.4} ± {spread:.4}"),
             (mean, None) => format!("{mean:.4}"),
@@ -82,20 +85,20 @@ pub(super) fn values(found: &Found, methods: &[String]) -> String {
 /// The difference of each method from the first one, paired by seed: mean ± standard error. Seeds
 /// share their start and their data, so common variation cancels. Empty if there is nothing to
 /// compare.
-pub(super) fn differences(found: &Found, methods: &[String]) -> String {
+pub(super) fn differences(results: &Results, methods: &[String]) -> String {
     let Some((first, others)) = methods
         .split_first()
         .filter(|(_, others)| !others.is_empty())
     else {
         return String::new();
     };
-    let table = grid(found, others.iter(), |values, method| {
+    let table = grid(results, others.iter(), |values, method| {
         let pairs = values.get(method)?.iter().zip(values.get(first)?);
-        let differences: Vec<f64> = pairs.map(|(own, base)| own - base).collect();
+        let differences: Vec<f64> = pairs.map(|(value, base)| value - base).collect();
         let (mean, spread) = mean_and_spread(&differences);
         let error = spread? / (differences.len() as f64).sqrt();
-        let clear = if mean.abs() > 3.0 * error { "**" } else { "" };
-        Some(format!("{clear}{mean:+.4} ± {error:.4}{clear}"))
+        let bold = if mean.abs() > 3.0 * error { "**" } else { "" };
+        Some(format!("{bold}{mean:+.4} ± {error:.4}{bold}"))
     });
     format!(
         "Less `{first}`, seed by seed: mean ± standard error; bold where the mean is more than three \
@@ -108,15 +111,15 @@ pub(super) fn differences(found: &Found, methods: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn found(values: &[(&str, f64)]) -> Found {
-        let mut found = Found::new();
+    fn results(values: &[(&str, f64)]) -> Results {
+        let mut results = Results::new();
         for (method, value) in values {
             let record = serde_json::json!({
                 "task": "zero-shot", "metrics": { "acc1": value, "chance": 0.005 },
             });
-            collect(&mut found, method, &record.to_string()).unwrap();
+            collect(&mut results, method, &record.to_string()).unwrap();
         }
-        found
+        results
     }
 
     fn methods() -> Vec<String> {
@@ -126,7 +129,7 @@ mod tests {
     #[test]
     fn the_table_shows_mean_and_spread_of_the_seeds() {
         let table = values(
-            &found(&[("clip", 0.1), ("meru", 0.5), ("clip", 0.3)]),
+            &results(&[("clip", 0.1), ("meru", 0.5), ("clip", 0.3)]),
             &methods(),
         );
         assert!(
@@ -145,7 +148,7 @@ mod tests {
                 ("meru", meru[0]),
                 ("meru", meru[1]),
             ];
-            differences(&found(&values), &methods())
+            differences(&results(&values), &methods())
         };
         // The methods' spreads are large, but the spread of their difference is small.
         let table = of([0.15, 0.37]);
@@ -154,12 +157,12 @@ mod tests {
             "{table}"
         );
         assert!(of([0.15, 0.29]).ends_with("| +0.0200 ± 0.0300 |\n"));
-        assert_eq!(differences(&found(&[("clip", 0.1)]), &methods()[..1]), "");
+        assert_eq!(differences(&results(&[("clip", 0.1)]), &methods()[..1]), "");
     }
 
     #[test]
-    fn what_is_no_record_is_said() {
-        let error = collect(&mut Found::new(), "clip", "oops").unwrap_err();
+    fn a_line_that_is_not_json_is_named() {
+        let error = collect(&mut Results::new(), "clip", "oops").unwrap_err();
         assert!(error.to_string().contains("`oops`"), "{error}");
     }
 }

@@ -99,8 +99,8 @@ fn on_white8(v: u8, a: u8) -> u8 {
 fn on_white16(v: u16, a: u16) -> u8 {
     let (v, a) = (u64::from(v), u64::from(a));
     let sum = v * a + 65535 * (65535 - a);
-    let whole = 65535 * 257;
-    u8::try_from((sum + whole / 2) / whole).unwrap_or(u8::MAX)
+    let divisor = 65535 * 257;
+    u8::try_from((sum + divisor / 2) / divisor).unwrap_or(u8::MAX)
 }
 
 fn byte(v: u32) -> u8 {

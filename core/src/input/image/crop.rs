@@ -21,7 +21,7 @@ pub fn crop_box(img: &RgbImage, rel: [f32; 4]) -> Option<RgbImage> {
         width: right.checked_sub(left).filter(|&w| w > 0)?,
         height: bottom.checked_sub(top).filter(|&h| h > 0)?,
     };
-    Some(window.cut(img))
+    Some(window.crop(img))
 }
 
 /// Converts a fraction to a pixel. Data sets compute fractions from pixels in double precision;
@@ -49,8 +49,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// Returns the pixels of the window; parts outside the image are left out.
-    pub fn cut(&self, img: &RgbImage) -> RgbImage {
+    /// Returns the pixels of the window; parts outside the image are clipped.
+    pub fn crop(&self, img: &RgbImage) -> RgbImage {
         let (left, top) = (self.left.min(img.width()), self.top.min(img.height()));
         let width = self.width.min(img.width() - left);
         let height = self.height.min(img.height() - top);
@@ -169,7 +169,7 @@ impl RandomCrop {
     ) -> Result<RgbImage> {
         let window = self.window(img.width(), img.height(), uniform);
         // Crop first: the filter must not read pixels outside the crop.
-        bicubic(&window.cut(img), size, size)
+        bicubic(&window.crop(img), size, size)
     }
 }
 
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edge_that_was_a_whole_pixel_stays_it() {
+    fn whole_pixel_edges_survive_a_round_trip() {
         for side in [7_u32, 64, 333, 640, 1023, 4000] {
             for pixel in 0..=side {
                 let fraction = (f64::from(pixel) / f64::from(side)) as f32;
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn boxes_are_clamped_to_the_picture() {
+    fn boxes_are_clamped_to_the_image() {
         let img = numbered(4, 4);
         assert_eq!(crop_box(&img, [-3.0, -0.1, 9.0, 1.5]).unwrap(), img);
         assert_eq!(
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_over_the_edge_gives_what_is_there() {
+    fn a_window_beyond_the_edge_is_clipped() {
         let window = |left, top| Window {
             left,
             top,
@@ -242,15 +242,15 @@ mod tests {
         };
         let img = numbered(4, 4);
         assert_eq!(
-            window(2, 1).cut(&img).into_raw(),
+            window(2, 1).crop(&img).into_raw(),
             [2, 1, 0, 3, 1, 0, 2, 2, 0, 3, 2, 0]
         );
-        assert_eq!(window(9, 3).cut(&img).dimensions(), (0, 1));
-        assert_eq!(window(0, 9).cut(&img).dimensions(), (3, 0));
+        assert_eq!(window(9, 3).crop(&img).dimensions(), (0, 1));
+        assert_eq!(window(0, 9).crop(&img).dimensions(), (3, 0));
     }
 
     #[test]
-    fn a_whole_square_is_the_greatest_crop() {
+    fn the_largest_crop_is_the_whole_square() {
         let whole = RandomCrop {
             scale: (1.0, 1.0),
             ratio: (1.0, 1.0),
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_failures_end_in_the_centre() {
+    fn after_ten_failures_the_centre_is_used() {
         // A square of the full area cannot fit into these images, whatever is drawn.
         let square = RandomCrop {
             scale: (1.0, 1.0),
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn senseless_ranges_do_not_panic() {
+    fn invalid_ranges_do_not_panic() {
         let nan = f32::NAN;
         for scale in [(nan, nan), (-1.0, -1.0), (0.0, 0.0), (1e30, f32::INFINITY)] {
             for ratio in [(nan, 1.0), (-1.0, 1.0), (0.0, 0.0), (f32::INFINITY, 1.0)] {
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn crops_are_resized_to_the_size_asked_for() {
+    fn crops_are_resized_to_the_requested_size() {
         let img = RgbImage::from_pixel(37, 21, Rgb([9, 90, 200]));
         let crop = RandomCrop::default().apply(&img, 16, || 0.3).unwrap();
         assert_eq!(crop, RgbImage::from_pixel(16, 16, Rgb([9, 90, 200])));

@@ -6,7 +6,7 @@ use ::image::codecs::{bmp::BmpDecoder, gif::GifDecoder, png::PngDecoder, webp::W
 use ::image::error::{ImageError, LimitErrorKind};
 use ::image::{ImageDecoder, Limits, RgbImage};
 
-use super::raw::{MAX_DECODED_BYTES, Raw, allocate, check_size, cut_off};
+use super::raw::{MAX_DECODED_BYTES, Raw, allocate, check_size, truncated};
 use super::sniff::{Format, sniff};
 use super::{blend, jpeg, orient, png};
 use crate::error::{CoreError, Result};
@@ -72,7 +72,7 @@ fn read(format: Format, bytes: &[u8]) -> Result<Raw, Failure> {
     let len = check_size(width, height, color.bytes_per_pixel())?;
     decoder.set_limits(limits)?;
     if !is_complete(format, bytes) {
-        return Err(CoreError::Image(cut_off(format.name(), bytes.len())).into());
+        return Err(CoreError::Image(truncated(format.name(), bytes.len())).into());
     }
     let orientation = match format {
         Format::Png => orient::from_exif(png::chunks(bytes).exif),
@@ -122,7 +122,7 @@ fn explain(format: Format, bytes: &[u8], failure: Failure) -> CoreError {
         ImageError::Unsupported(_) => {
             format!("this kind of {name} is not supported; save it again as JPEG or PNG ({error})")
         }
-        _ if ends_early(&error) || !is_complete(format, bytes) => cut_off(name, bytes.len()),
+        _ if ends_early(&error) || !is_complete(format, bytes) => truncated(name, bytes.len()),
         _ => format!("this {name} is damaged: {error}"),
     })
 }

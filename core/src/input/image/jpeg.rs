@@ -11,7 +11,7 @@ use zune_jpeg::JpegDecoder;
 use zune_jpeg::errors::DecodeErrors;
 
 use super::orient;
-use super::raw::{Raw, allocate, check_size, cut_off};
+use super::raw::{Raw, allocate, check_size, truncated};
 use crate::error::{CoreError, Result};
 
 /// Decodes baseline and progressive JPEG: grey stays one channel, all other colour spaces become
@@ -23,7 +23,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Raw> {
     let complete = is_complete(bytes);
     let fail = |e: DecodeErrors| {
         CoreError::Image(match e {
-            _ if !complete => cut_off("JPEG", bytes.len()),
+            _ if !complete => truncated("JPEG", bytes.len()),
             DecodeErrors::Unsupported(kind) => {
                 format!("this kind of JPEG is not supported; save it again as PNG ({kind:?})")
             }
@@ -48,7 +48,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Raw> {
     };
     let len = check_size(width, height, color.bytes_per_pixel())?;
     if !complete {
-        return Err(CoreError::Image(cut_off("JPEG", bytes.len())));
+        return Err(CoreError::Image(truncated("JPEG", bytes.len())));
     }
     let orientation = orient::from_exif(decoder.exif().map(Vec::as_slice));
     decoder.set_options(options.set_strict_mode(true).jpeg_set_out_colorspace(space));
@@ -117,21 +117,21 @@ mod tests {
     fn the_end_marker_of_a_thumbnail_is_not_the_end() {
         let thumbnail = b"\xff\xd8\xff\xe1\x00\x08Exif\xff\xd9";
         assert!(!is_complete(thumbnail));
-        let whole = [
+        let file = [
             &thumbnail[..],
             b"\xff\xda\x00\x02data\xff\x00\xff\xd0more\xff\xd9",
         ]
         .concat();
-        assert!(is_complete(&whole));
-        for n in 0..whole.len() {
-            assert!(!is_complete(&whole[..n]), "cut at {n}");
+        assert!(is_complete(&file));
+        for n in 0..file.len() {
+            assert!(!is_complete(&file[..n]), "truncated at {n}");
         }
     }
 
     #[test]
-    fn what_follows_the_end_does_not_matter() {
+    fn bytes_after_the_end_are_ignored() {
         assert!(is_complete(
-            b"\xff\xd8\xff\xd9\xff\xd8\xff\xe0\xff\xff second picture"
+            b"\xff\xd8\xff\xd9\xff\xd8\xff\xe0\xff\xff second image"
         ));
     }
 }

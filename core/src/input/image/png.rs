@@ -13,23 +13,23 @@ pub(super) struct Chunks<'a> {
 
 /// Reads all chunks, by their lengths.
 pub(super) fn chunks(bytes: &[u8]) -> Chunks<'_> {
-    let mut found = Chunks {
+    let mut chunks = Chunks {
         exif: None,
         complete: false,
     };
     let mut rest = bytes.get(SIGNATURE..).unwrap_or_default();
     while let Some((kind, data, after)) = next(rest) {
         match kind {
-            b"eXIf" => found.exif = Some(data),
+            b"eXIf" => chunks.exif = Some(data),
             b"IEND" => {
-                found.complete = true;
+                chunks.complete = true;
                 break;
             }
             _ => {}
         }
         rest = after;
     }
-    found
+    chunks
 }
 
 const SIGNATURE: usize = 8;

@@ -61,14 +61,14 @@ impl Preprocess {
 fn centre_crop(img: &RgbImage, size: u32) -> Result<RgbImage> {
     let short = img.width().min(img.height());
     // Start and length, in source pixels, of the visible part of a side.
-    let seen = |side: u32| {
+    let visible = |side: u32| {
         let resized = u64::from(size) * u64::from(side) / u64::from(short);
         let offset = ((resized - u64::from(size)) as f64 / 2.0).round_ties_even();
         let scale = f64::from(side) / resized as f64;
         (offset * scale, f64::from(size) * scale)
     };
-    let (left, width) = seen(img.width());
-    let (top, height) = seen(img.height());
+    let (left, width) = visible(img.width());
+    let (top, height) = visible(img.height());
     bicubic_region(
         img,
         Region {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_centre_is_kept_and_the_ends_are_lost() {
+    fn a_centre_crop_keeps_the_centre() {
         let preprocess = Preprocess {
             size: 8,
             resize: ResizeMode::CentreCrop,
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_inner_crop_loses_a_margin_on_every_side() {
+    fn an_inner_crop_removes_a_margin_on_every_side() {
         // Of 100 x 64 pixels, at size 32, the middle 32 x 32: no pixel is interpolated.
         let img = RgbImage::from_fn(100, 64, |x, y| Rgb([x as u8, y as u8, 0]));
         let out = Preprocess {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_of_the_right_size_is_not_touched() {
+    fn an_image_of_the_right_size_is_unchanged() {
         let img = flag(33, 33);
         for resize in MODES.into_iter().filter(|m| *m != ResizeMode::InnerCrop) {
             assert_eq!(Preprocess { size: 33, resize }.apply(&img).unwrap(), img);
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_prepared_is_an_error() {
+    fn invalid_inputs_are_errors() {
         for resize in MODES {
             let zero = Preprocess { size: 0, resize }
                 .apply(&flag(5, 5))

@@ -29,13 +29,13 @@ pub(super) struct Raw {
 pub(super) fn check_size(width: u32, height: u32, bytes_per_pixel: u8) -> Result<usize> {
     if width == 0 || height == 0 {
         return Err(CoreError::Image(format!(
-            "the picture has no pixels ({width} x {height})"
+            "the image has no pixels ({width} x {height})"
         )));
     }
     if width > MAX_SIDE || height > MAX_SIDE {
         return Err(CoreError::Image(format!(
             "expected sides of at most {MAX_SIDE} pixels, found {width} x {height}; make the \
-             picture smaller"
+             image smaller"
         )));
     }
     let pixels = u64::from(width) * u64::from(height);
@@ -45,7 +45,7 @@ pub(super) fn check_size(width: u32, height: u32, bytes_per_pixel: u8) -> Result
         Ok(len) if needed <= MAX_DECODED_BYTES => Ok(len),
         _ => Err(CoreError::Image(format!(
             "{width} x {height} pixels need {} MiB of memory, expected at most {} MiB; make the \
-             picture smaller",
+             image smaller",
             needed.div_ceil(1 << 20),
             MAX_DECODED_BYTES >> 20
         ))),
@@ -57,7 +57,7 @@ pub(super) fn allocate(len: usize) -> Result<Vec<u8>> {
     let mut data = Vec::new();
     data.try_reserve_exact(len).map_err(|_| {
         CoreError::Image(format!(
-            "there is no memory for the {} MiB that the picture needs; make the picture smaller",
+            "the image needs {} MiB of memory, which is not available; make the image smaller",
             len.div_ceil(1 << 20)
         ))
     })?;
@@ -66,6 +66,6 @@ pub(super) fn allocate(len: usize) -> Result<Vec<u8>> {
 }
 
 /// Returns the message for a truncated file.
-pub(super) fn cut_off(name: &str, len: usize) -> String {
-    format!("this {name} is cut off: it ends after {len} bytes, before the picture is complete")
+pub(super) fn truncated(name: &str, len: usize) -> String {
+    format!("this {name} is truncated: it ends after {len} bytes, before the image is complete")
 }

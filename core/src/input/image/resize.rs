@@ -17,7 +17,7 @@ pub(super) struct Region {
 }
 
 impl Region {
-    fn whole(img: &RgbImage) -> Self {
+    fn full(img: &RgbImage) -> Self {
         let (width, height) = (f64::from(img.width()), f64::from(img.height()));
         Self {
             left: 0.0,
@@ -31,7 +31,7 @@ impl Region {
 /// Resizes with the bicubic filter (a = -0.5, notation trap 43); within one level of Pillow's
 /// `BICUBIC`.
 pub(super) fn bicubic(img: &RgbImage, width: u32, height: u32) -> Result<RgbImage> {
-    bicubic_region(img, Region::whole(img), width, height)
+    bicubic_region(img, Region::full(img), width, height)
 }
 
 /// Resizes a region with the bicubic filter. The pixels are the same as after resizing the whole
@@ -53,12 +53,12 @@ pub(super) fn bicubic_region(
 /// Resizes with a Lanczos filter of four lobes, for enlarging (notation 5.2).
 pub(super) fn lanczos4(img: &RgbImage, width: u32, height: u32) -> Result<RgbImage> {
     let filter = Filter::new("Lanczos4", lanczos4_kernel, LOBES)
-        .map_err(|e| CoreError::Image(format!("the picture cannot be resized: {e}")))?;
+        .map_err(|e| CoreError::Image(format!("the image cannot be resized: {e}")))?;
     let kernel = Kernel {
         kind: FilterType::Custom(filter),
         reach: LOBES,
     };
-    convolve(img, Region::whole(img), width, height, kernel)
+    convolve(img, Region::full(img), width, height, kernel)
 }
 
 const LOBES: f64 = 4.0;
@@ -151,7 +151,7 @@ fn pass(
 pub(super) fn check(img: &RgbImage, width: u32, height: u32) -> Result<()> {
     if img.width() == 0 || img.height() == 0 {
         return Err(CoreError::Image(format!(
-            "the picture has no pixels ({} x {})",
+            "the image has no pixels ({} x {})",
             img.width(),
             img.height()
         )));
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_colour_stays_that_colour() {
+    fn a_uniform_colour_is_preserved() {
         let colour = Rgb([3, 127, 250]);
         let img = RgbImage::from_pixel(13, 7, colour);
         for (w, h) in [(1, 1), (5, 40), (64, 3), (13, 7), (200, 200)] {
@@ -200,12 +200,12 @@ mod tests {
     }
 
     #[test]
-    fn a_region_is_the_same_part_of_the_whole() {
+    fn a_resized_region_equals_that_part_of_the_resized_image() {
         let img = RgbImage::from_fn(61, 43, |x, y| {
             Rgb([(x * 4) as u8, (y * 5) as u8, ((x * 7 + y * 13) % 256) as u8])
         });
         let (width, height) = (29, 20);
-        let whole = bicubic(&img, width, height).unwrap();
+        let resized = bicubic(&img, width, height).unwrap();
         let (scale_x, scale_y) = (61.0 / 29.0, 43.0 / 20.0);
         let region = Region {
             left: 5.0 * scale_x,
@@ -215,7 +215,7 @@ mod tests {
         };
         let part = bicubic_region(&img, region, 16, 11).unwrap();
         for (x, y, pixel) in part.enumerate_pixels() {
-            let expected = whole.get_pixel(x + 5, y + 3);
+            let expected = resized.get_pixel(x + 5, y + 3);
             for c in 0..3 {
                 assert!(pixel[c].abs_diff(expected[c]) <= 1, "{x} {y} {c}");
             }
@@ -223,12 +223,9 @@ mod tests {
     }
 
     #[test]
-    fn nothing_cannot_be_resized_and_nothing_made() {
+    fn empty_images_and_empty_sizes_are_errors() {
         let empty = bicubic(&RgbImage::new(0, 5), 4, 4).unwrap_err();
-        assert_eq!(
-            empty.to_string(),
-            "picture: the picture has no pixels (0 x 5)"
-        );
+        assert_eq!(empty.to_string(), "image: the image has no pixels (0 x 5)");
         let none = bicubic(&RgbImage::new(5, 5), 0, 4).unwrap_err();
         assert_eq!(
             none.to_string(),

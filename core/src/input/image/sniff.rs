@@ -37,13 +37,13 @@ pub(super) fn sniff(bytes: &[u8]) -> Result<Format> {
     if let Some(format) = readable(bytes) {
         return Ok(format);
     }
-    if let Some(name) = foreign(bytes) {
+    if let Some(name) = unsupported_format(bytes) {
         return Err(CoreError::Image(format!(
             "{name} is not supported; convert to JPEG or PNG"
         )));
     }
     Err(CoreError::Image(format!(
-        "this is not a picture: expected JPEG, PNG, WebP, GIF or BMP, found a file that starts \
+        "this is not an image: expected JPEG, PNG, WebP, GIF or BMP, found a file that starts \
          with {}",
         beginning(bytes)
     )))
@@ -85,7 +85,7 @@ fn is_bmp(bytes: &[u8]) -> bool {
 }
 
 /// Returns the name of a common format that is not supported.
-fn foreign(bytes: &[u8]) -> Option<String> {
+fn unsupported_format(bytes: &[u8]) -> Option<String> {
     let name = match bytes {
         [_, _, _, _, b'f', b't', b'y', b'p', ..] => return Some(iso_media(bytes)),
         [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..] => "TIFF or camera raw",
@@ -118,10 +118,10 @@ fn iso_media(bytes: &[u8]) -> String {
         .clamp(8, 256);
     let brands: Vec<&[u8]> = bytes[8..end.min(bytes.len())].chunks_exact(4).collect();
     let major = brands.first().copied().unwrap_or_default();
-    let known = |wanted: &[&[u8; 4]]| brands.iter().any(|b| wanted.iter().any(|w| b == w));
-    let name = if known(&[b"avif", b"avis"]) {
+    let has_brand = |names: &[&[u8; 4]]| brands.iter().any(|b| names.iter().any(|name| b == name));
+    let name = if has_brand(&[b"avif", b"avis"]) {
         "AVIF"
-    } else if known(&[
+    } else if has_brand(&[
         b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1",
     ]) {
         "HEIC"
@@ -180,43 +180,43 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_is_called_empty() {
-        assert_eq!(message(b""), "picture: the file is empty (0 bytes)");
+    fn an_empty_file_is_reported_as_empty() {
+        assert_eq!(message(b""), "image: the file is empty (0 bytes)");
     }
 
     #[test]
     fn a_text_is_quoted() {
         assert_eq!(
             message(b"hello, I am a text file\nwith two lines"),
-            "picture: this is not a picture: expected JPEG, PNG, WebP, GIF or BMP, found a file \
+            "image: this is not an image: expected JPEG, PNG, WebP, GIF or BMP, found a file \
              that starts with `hello, I am a text f`"
         );
         assert!(message("žluťoučký kůň úpěl ďábelské ódy".as_bytes()).contains("`žluťoučký kůň"));
     }
 
     #[test]
-    fn binary_rubbish_is_shown_as_bytes() {
+    fn binary_data_is_shown_as_bytes() {
         assert!(message(&[0, 1, 2, 0xfe, 5]).ends_with("starts with the bytes 00 01 02 fe 05"));
         assert!(message(b"\0").ends_with("starts with the bytes 00"));
     }
 
     #[test]
-    fn a_text_that_starts_like_a_bitmap_is_a_text() {
+    fn a_text_that_starts_like_a_bitmap_is_not_a_bitmap() {
         assert!(message(b"BMX is a sport for young and old").contains("`BMX is a sport"));
         assert!(message(b"BM").contains("`BM`"));
     }
 
     #[test]
-    fn phone_formats_are_named_with_what_to_do() {
+    fn unsupported_formats_of_phones_are_named_with_advice() {
         let heic = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic";
         assert_eq!(
             message(heic),
-            "picture: HEIC (brand `heic`) is not supported; convert to JPEG or PNG"
+            "image: HEIC (brand `heic`) is not supported; convert to JPEG or PNG"
         );
         let avif = b"\0\0\0\x1cftypmif1\0\0\0\0mif1avifmiaf";
-        assert!(message(avif).starts_with("picture: AVIF (brand `mif1`)"));
+        assert!(message(avif).starts_with("image: AVIF (brand `mif1`)"));
         let video = b"\0\0\0\x18ftypisom\0\0\0\0isommp41";
-        assert!(message(video).starts_with("picture: a video or another ISO media file"));
+        assert!(message(video).starts_with("image: a video or another ISO media file"));
         assert!(message(b"\0\0\0\x00ftyp").contains("(brand ``)"));
     }
 

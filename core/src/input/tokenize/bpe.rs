@@ -28,7 +28,7 @@ impl Vocabulary {
     /// See [`super::Tokenizer::from_merges`].
     pub(super) fn from_merges(text: &str, vocab_size: usize) -> Result<Self> {
         let fail = |reason: String| CoreError::Vocabulary(reason);
-        let Some(wanted) = vocab_size.checked_sub(RESERVED) else {
+        let Some(merge_count) = vocab_size.checked_sub(RESERVED) else {
             return Err(fail(format!(
                 "expected a size of at least {RESERVED} (bytes, start and end), found {vocab_size}"
             )));
@@ -37,15 +37,15 @@ impl Vocabulary {
             .map_err(|_| fail(format!("the size {vocab_size} does not fit 32 bits")))?;
         let alphabet = alphabet();
         let mut byte_ids = [0; BYTES];
-        let mut symbols: HashMap<String, u32> = HashMap::with_capacity(FIRST_MERGE + wanted);
+        let mut symbols: HashMap<String, u32> = HashMap::with_capacity(FIRST_MERGE + merge_count);
         for (id, &(byte, letter)) in (0..).zip(&alphabet) {
             byte_ids[usize::from(byte)] = id;
             symbols.insert(letter.to_string(), id);
             symbols.insert(format!("{letter}{WORD_END}"), id + BYTES as u32);
         }
-        let mut merges = HashMap::with_capacity(wanted);
+        let mut merges = HashMap::with_capacity(merge_count);
         let ids = FIRST_MERGE as u32..;
-        for (next, (number, line)) in ids.zip(merge_lines(text).take(wanted)) {
+        for (next, (number, line)) in ids.zip(merge_lines(text).take(merge_count)) {
             let Some((left, right)) = pair(line) else {
                 return Err(fail(format!(
                     "line {number}: expected two symbols separated by a blank, found `{line}`"
@@ -65,9 +65,9 @@ impl Vocabulary {
                 )));
             }
         }
-        if merges.len() < wanted {
+        if merges.len() < merge_count {
             return Err(fail(format!(
-                "expected {wanted} merges for a size of {vocab_size}, found {}",
+                "expected {merge_count} merges for a size of {vocab_size}, found {}",
                 merges.len()
             )));
         }
@@ -104,7 +104,7 @@ impl Vocabulary {
 
         let mut queue = BinaryHeap::new();
         for left in 0..chain.len() - 1 {
-            self.offer(&chain, left, left + 1, &mut queue);
+            self.push_candidate(&chain, left, left + 1, &mut queue);
         }
         while let Some(Reverse((merged, left))) = queue.pop() {
             let Some(right) = chain[left].after else {
@@ -118,19 +118,19 @@ impl Vocabulary {
             let after = chain[right].after;
             chain[left].id = merged;
             chain[left].after = after;
-            chain[right].id = GONE;
+            chain[right].id = REMOVED;
             if let Some(after) = after {
                 chain[after].before = Some(left);
-                self.offer(&chain, left, after, &mut queue);
+                self.push_candidate(&chain, left, after, &mut queue);
             }
             if let Some(before) = chain[left].before {
-                self.offer(&chain, before, left, &mut queue);
+                self.push_candidate(&chain, before, left, &mut queue);
             }
         }
-        ids.extend(chain.iter().map(|link| link.id).filter(|&id| id != GONE));
+        ids.extend(chain.iter().map(|link| link.id).filter(|&id| id != REMOVED));
     }
 
-    fn offer(
+    fn push_candidate(
         &self,
         chain: &[Link],
         left: usize,
@@ -144,7 +144,7 @@ impl Vocabulary {
 }
 
 /// Marks a symbol that was merged into the one before it.
-const GONE: u32 = u32::MAX;
+const REMOVED: u32 = u32::MAX;
 
 /// A symbol of a word and its neighbours.
 struct Link {
@@ -196,8 +196,8 @@ fn is_header(line: &str) -> bool {
 
 fn pair(line: &str) -> Option<(&str, &str)> {
     let (left, right) = line.split_once(' ')?;
-    let whole = !left.is_empty() && !right.is_empty() && !right.contains(' ');
-    whole.then_some((left, right))
+    let is_pair = !left.is_empty() && !right.is_empty() && !right.contains(' ');
+    is_pair.then_some((left, right))
 }
 
 /// Returns the bytes in the order of their ids, each with the character that represents it in the
@@ -226,7 +226,7 @@ mod tests {
 
     /// The definition: repeatedly apply the earliest merge to all its occurrences, from left to
     /// right.
-    fn slowly(vocabulary: &Vocabulary, word: &str) -> Vec<u32> {
+    fn encode_naively(vocabulary: &Vocabulary, word: &str) -> Vec<u32> {
         let mut ids: Vec<u32> = word
             .bytes()
             .map(|b| vocabulary.byte_ids[usize::from(b)])
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_merges_file_is_refused_with_the_line() {
+    fn an_invalid_merges_file_is_an_error_with_the_line() {
         assert_eq!(
             message(MERGES, 522),
             "vocabulary: expected 8 merges for a size of 522, found 7"
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_makes_the_same_vocabulary() {
+    fn a_prefix_of_the_merges_gives_the_same_vocabulary() {
         let prefix = merges_prefix(MERGES, 516);
         assert_eq!(prefix, "\"x\"#version: 0.2\na b\nab c\n");
         let (a, b) = (
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn symbols_stand_at_their_ids() {
+    fn symbols_are_listed_by_id() {
         let listed = symbols(MERGES, 519).unwrap();
         assert_eq!(listed.len(), 519);
         assert_eq!((listed[64].as_str(), listed[320].as_str()), ("a", "a</w>"));
@@ -348,9 +348,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_queue_gives_what_the_definition_gives(text in "[abc]{1,40}") {
+        fn the_queue_agrees_with_the_naive_algorithm(text in "[abc]{1,40}") {
             let v = Vocabulary::from_merges(MERGES, 521).unwrap();
-            prop_assert_eq!(word(&v, &text), slowly(&v, &text));
+            prop_assert_eq!(word(&v, &text), encode_naively(&v, &text));
         }
     }
 }

@@ -52,12 +52,15 @@ fn push_plain(c: char, out: &mut String) {
 /// same reason.
 fn windows_1252(c: char) -> Option<char> {
     /// Characters for U+0080 to U+009F; a blank where the code page has none.
-    const MEANT: [char; 32] = [
+    const CHARACTERS: [char; 32] = [
         '€', ' ', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', ' ', 'Ž', ' ', ' ', '\'',
         '\'', '"', '"', '•', '–', '—', '˜', '™', 'š', '›', 'œ', ' ', 'ž', 'Ÿ',
     ];
     let index = (c as usize).checked_sub(0x80)?;
-    MEANT.get(index).copied().filter(|&meant| meant != ' ')
+    CHARACTERS
+        .get(index)
+        .copied()
+        .filter(|&character| character != ' ')
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use bpe::Vocabulary;
 use split::{Piece, pieces};
 
 /// Minimum number of ids of a text: start and end.
-const SHORTEST: usize = 2;
+const MIN_CONTEXT: usize = 2;
 
 /// CLIP's tokenizer.
 ///
@@ -76,7 +76,7 @@ impl Tokenizer {
     /// As in the reference, the literal `<|endoftext|>` in a text becomes the end id too; the
     /// feature of a text is read at the first end id.
     pub fn encode(&self, text: &str, context: usize) -> Vec<u32> {
-        let room = context.max(SHORTEST) - 1;
+        let room = context.max(MIN_CONTEXT) - 1;
         let mut ids = vec![self.start_token()];
         for piece in pieces(&clean(text)) {
             if ids.len() >= room {
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_start_words_end() {
+    fn tokens_are_start_words_end() {
         let t = tiny();
         assert_eq!(
             (t.vocab_size(), t.start_token(), t.end_token()),
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_join_padded_alike() {
+    fn joined_batches_have_the_same_padding() {
         let t = tiny();
         let (short, long) = (["cat", ""], ["dog cat dog"]);
         let all = t.encode_batch(&["cat", "", "dog cat dog"], 77);

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use burn::tensor::Device;
 
-use self::one::one;
-use self::report::{Done, report};
+use self::one::run_task;
+use self::report::{Evaluated, report};
 use crate::classifier_file;
 use crate::cli::EvalArgs;
 use crate::disk::cache::cache_folder;
@@ -40,25 +40,25 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
         None => None,
     };
     if let (Some(classifier), Some(model)) = (&classifier, &model) {
-        let (reads, gives) = (classifier.d_feature(), model.card.config.vision.d_model);
-        if reads != gives {
+        let (found, expected) = (classifier.d_feature(), model.card.config.vision.d_model);
+        if found != expected {
             return Err(usage(format!(
-                "--classifier: expected a classifier for features of width {gives}, the width of \
-                 --checkpoint, found width {reads}"
+                "--classifier: expected a classifier for features of width {expected}, the width of \
+                 --checkpoint, found width {found}"
             )));
         }
     }
     let embedder = model
         .as_ref()
-        .map(|model| embedder(args, model, &device).with_classifier(classifier));
-    let done = match args.suite {
-        Some(_) => suite::whole(args, embedder.as_ref())?,
-        None => named(args, embedder.as_ref())?,
+        .map(|model| make_embedder(args, model, &device).with_classifier(classifier));
+    let results = match args.suite {
+        Some(_) => suite::run_suite(args, embedder.as_ref())?,
+        None => run_named(args, embedder.as_ref())?,
     };
-    report(args, &done)
+    report(args, &results)
 }
 
-fn embedder<'a>(args: &EvalArgs, model: &'a Model, device: &'a Device) -> Embedder<'a> {
+fn make_embedder<'a>(args: &EvalArgs, model: &'a Model, device: &'a Device) -> Embedder<'a> {
     let folder = match (args.no_cache, &args.cache) {
         (true, _) => None,
         (false, Some(folder)) => Some(folder.clone()),
@@ -74,18 +74,16 @@ fn embedder<'a>(args: &EvalArgs, model: &'a Model, device: &'a Device) -> Embedd
 }
 
 /// Runs the named tasks, each once, in the order of [`tasks::ALL`].
-fn named(args: &EvalArgs, embedder: Option<&Embedder<'_>>) -> anyhow::Result<Vec<Done>> {
-    let wanted: BTreeSet<&str> = args.task.iter().map(String::as_str).collect();
-    for name in &wanted {
+fn run_named(args: &EvalArgs, embedder: Option<&Embedder<'_>>) -> anyhow::Result<Vec<Evaluated>> {
+    let names: BTreeSet<&str> = args.task.iter().map(String::as_str).collect();
+    for name in &names {
         tasks::find(name)?;
     }
-    let chosen = tasks::ALL
-        .iter()
-        .filter(|task| wanted.contains(task.name()));
+    let chosen = tasks::ALL.iter().filter(|task| names.contains(task.name()));
     chosen
         .map(|task| {
             let dataset = args.options.dataset_name.as_deref();
-            one(args, embedder, *task, &args.options, &args.data, dataset)
+            run_task(args, embedder, *task, &args.options, &args.data, dataset)
         })
         .collect()
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::report::{Done, record};
+use super::report::{Evaluated, record};
 use crate::cli::EvalArgs;
 use crate::data::DataError;
 use crate::eval::embedder::Embedder;
@@ -12,14 +12,14 @@ use crate::exit::usage;
 use crate::exit_code::code;
 
 /// Runs a task on a dataset; errors about the data also state what the task needs.
-pub(super) fn one(
+pub(super) fn run_task(
     args: &EvalArgs,
     embedder: Option<&Embedder<'_>>,
     task: &dyn Task,
     options: &Options,
     data: &[PathBuf],
     dataset: Option<&str>,
-) -> anyhow::Result<Done> {
+) -> anyhow::Result<Evaluated> {
     let cx = Context {
         embedder,
         options,
@@ -28,14 +28,14 @@ pub(super) fn one(
     };
     let mut outcome = task.run(&cx).map_err(|error| {
         if is_about_data(&error) {
-            let needs = squeezed(task.needs());
+            let needs = single_line(task.needs());
             usage(format!("{error:#}\n{} needs: {needs}", task.name()))
         } else {
             error
         }
     })?;
     let confusions = std::mem::take(&mut outcome.confusions);
-    Ok(Done {
+    Ok(Evaluated {
         record: record(args, embedder, task, &cx, outcome),
         confusions,
         data: data.to_vec(),
@@ -54,6 +54,6 @@ fn is_about_data(error: &anyhow::Error) -> bool {
     }
 }
 
-fn squeezed(text: &str) -> String {
+fn single_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -12,12 +12,12 @@ use crate::eval::embedder::Embedder;
 use crate::eval::published;
 use crate::eval::report::html::{Section, page};
 use crate::eval::report::{pictures, table};
-use crate::eval::task::{Confusion, Context, TaskResult, word};
+use crate::eval::task::{Confusion, Context, TaskResult, value_name};
 use crate::eval::{Record, Task};
 use crate::model_file::Model;
 
 /// A result, with the additional data that only the HTML page shows.
-pub(super) struct Done {
+pub(super) struct Evaluated {
     pub(super) record: Record,
     pub(super) confusions: Vec<Confusion>,
     pub(super) data: Vec<PathBuf>,
@@ -33,10 +33,10 @@ pub(super) fn record(
     outcome: TaskResult,
 ) -> Record {
     let model = embedder.map(|e| e.model);
-    let brought = [&cx.options.image_embeddings, &cx.options.text_embeddings];
+    let precomputed = [&cx.options.image_embeddings, &cx.options.text_embeddings];
     let mut dataset: Vec<String> = cx.data.iter().map(|p| p.display().to_string()).collect();
     dataset.extend(
-        brought
+        precomputed
             .into_iter()
             .flatten()
             .map(|p| p.display().to_string()),
@@ -65,9 +65,9 @@ pub(super) fn record(
     match args.options.change {
         // Published values were measured on unchanged images.
         Some(change) => {
-            record.settings.insert("change".into(), word(&change));
+            record.settings.insert("change".into(), value_name(&change));
         }
-        None => record.published = published::beside(&record),
+        None => record.published = published::matching(&record),
     }
     record
 }
@@ -75,33 +75,35 @@ pub(super) fn record(
 /// Returns the name of a model's architecture, if it has one; compares the encoders and the width
 /// of the embeddings, not the embedding space.
 fn architecture(model: &Model) -> Option<&'static str> {
-    let own = &model.card.config;
+    let config = &model.card.config;
     let same = |preset: &Preset| {
-        let of = preset.config();
-        (of.vision == own.vision) && (of.text == own.text) && of.d_embed == own.d_embed
+        let other = preset.config();
+        (other.vision == config.vision)
+            && (other.text == config.text)
+            && other.d_embed == config.d_embed
     };
     Preset::ALL.iter().find(|p| same(p)).map(|p| p.name())
 }
 
 /// Prints the results and writes the files that the flags name.
-pub(super) fn report(args: &EvalArgs, done: &[Done]) -> anyhow::Result<()> {
+pub(super) fn report(args: &EvalArgs, results: &[Evaluated]) -> anyhow::Result<()> {
     let mut lines = String::new();
-    for done in done {
-        lines.push_str(&serde_json::to_string(&done.record)?);
+    for result in results {
+        lines.push_str(&serde_json::to_string(&result.record)?);
         lines.push('\n');
     }
     if let Some(path) = &args.out {
         write_atomic(path, lines.as_bytes())?;
     }
     if let Some(path) = &args.report {
-        write_page(path, done)?;
+        write_page(path, results)?;
     }
     if args.common.json {
         print!("{lines}");
         return Ok(());
     }
-    for done in done {
-        print!("{}", table::table(&done.record));
+    for result in results {
+        print!("{}", table::table(&result.record));
     }
     for path in [&args.out, &args.report].into_iter().flatten() {
         println!("written to {}", path.display());
@@ -109,26 +111,26 @@ pub(super) fn report(args: &EvalArgs, done: &[Done]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn write_page(path: &Path, done: &[Done]) -> anyhow::Result<()> {
-    let section = |done: &'_ Done| {
-        let keys: BTreeSet<String> = done
+fn write_page(path: &Path, results: &[Evaluated]) -> anyhow::Result<()> {
+    let thumbnails = |result: &'_ Evaluated| {
+        let keys: BTreeSet<String> = result
             .confusions
             .iter()
             .flat_map(|c| c.examples.iter().cloned())
             .collect();
-        let dataset = done.record.benchmark.as_deref();
-        match open::benchmark(&done.data, dataset, &done.split) {
-            Ok(found) if !keys.is_empty() => pictures::small(found.data.as_ref(), &keys),
+        let dataset = result.record.benchmark.as_deref();
+        match open::benchmark(&result.data, dataset, &result.split) {
+            Ok(found) if !keys.is_empty() => pictures::thumbnails(found.data.as_ref(), &keys),
             _ => BTreeMap::new(),
         }
     };
-    let found: Vec<BTreeMap<String, String>> = done.iter().map(section).collect();
-    let sections: Vec<Section<'_>> = done
+    let thumbnails: Vec<BTreeMap<String, String>> = results.iter().map(thumbnails).collect();
+    let sections: Vec<Section<'_>> = results
         .iter()
-        .zip(found)
-        .map(|(done, pictures)| Section {
-            record: &done.record,
-            confusions: &done.confusions,
+        .zip(thumbnails)
+        .map(|(result, pictures)| Section {
+            record: &result.record,
+            confusions: &result.confusions,
             pictures,
         })
         .collect();

@@ -1,10 +1,10 @@
 //! Runs those benchmarks of the papers whose data is found.
 
-use super::one::one;
-use super::report::{Done, report};
+use super::one::run_task;
+use super::report::{Evaluated, report};
 use crate::cli::EvalArgs;
 use crate::eval::embedder::Embedder;
-use crate::eval::suite::{self, Planned, beside};
+use crate::eval::suite::{self, Planned, companion_file};
 use crate::exit::usage;
 use crate::exit_code::code;
 
@@ -12,7 +12,10 @@ use crate::exit_code::code;
 ///
 /// # Errors
 /// Bad usage if there is none, or if the data of one cannot be used; the others are reported first.
-pub(super) fn whole(args: &EvalArgs, embedder: Option<&Embedder<'_>>) -> anyhow::Result<Vec<Done>> {
+pub(super) fn run_suite(
+    args: &EvalArgs,
+    embedder: Option<&Embedder<'_>>,
+) -> anyhow::Result<Vec<Evaluated>> {
     let [folder] = args.data.as_slice() else {
         return Err(usage(
             "--suite: expected --data DIR, a folder with one folder per benchmark",
@@ -24,67 +27,67 @@ pub(super) fn whole(args: &EvalArgs, embedder: Option<&Embedder<'_>>) -> anyhow:
             folder.display()
         )));
     }
-    let (found, absent) = suite::plan(folder);
+    let (available, absent) = suite::plan(folder);
     eprintln!(
-        "not found below {}:\n{}",
+        "skipped, because their data is not below {}:\n{}",
         folder.display(),
         suite::missing(&absent)
     );
-    if found.is_empty() {
+    if available.is_empty() {
         return Err(usage(format!(
-            "{}: expected some of the suite's {} benchmarks, found none; the list above gives the \
+            "{}: expected some of the suite's {} benchmarks, found none; the list above has the \
              expected paths",
             folder.display(),
             absent.len()
         )));
     }
-    let mut done = Vec::new();
+    let mut results = Vec::new();
     let mut failed = Vec::new();
-    for planned in &found {
-        match of_suite(args, embedder, planned) {
-            Ok(result) => done.push(result),
+    for planned in &available {
+        match run_planned(args, embedder, planned) {
+            Ok(result) => results.push(result),
             // Continue after broken data of one benchmark; stop at any other failure.
             Err(error) if code(&error) == 2 => {
                 eprintln!(
                     "{} on {}: {error:#}",
                     planned.task.name(),
-                    planned.place.dataset
+                    planned.benchmark.dataset
                 );
-                failed.push(planned.place.dataset);
+                failed.push(planned.benchmark.dataset);
             }
             Err(error) => return Err(error),
         }
     }
     if !failed.is_empty() {
-        report(args, &done)?;
+        report(args, &results)?;
         return Err(usage(format!(
             "these benchmarks cannot be used: {}",
             failed.join(", ")
         )));
     }
-    Ok(done)
+    Ok(results)
 }
 
-fn of_suite(
+fn run_planned(
     args: &EvalArgs,
     embedder: Option<&Embedder<'_>>,
     planned: &Planned,
-) -> anyhow::Result<Done> {
+) -> anyhow::Result<Evaluated> {
     let mut options = args.options.clone();
     let path = &planned.path;
     options.class_names = options
         .class_names
-        .or_else(|| beside(path, &["classnames.tsv"]));
+        .or_else(|| companion_file(path, &["classnames.tsv"]));
     options.taxonomy = options
         .taxonomy
-        .or_else(|| beside(path, &["taxonomy.tsv", "imagenet_isa.txt"]));
+        .or_else(|| companion_file(path, &["taxonomy.tsv", "imagenet_isa.txt"]));
     let data = std::slice::from_ref(path);
-    one(
+    run_task(
         args,
         embedder,
         planned.task,
         &options,
         data,
-        Some(planned.place.dataset),
+        Some(planned.benchmark.dataset),
     )
 }

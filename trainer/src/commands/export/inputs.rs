@@ -20,7 +20,7 @@ use crate::fit::{Source, source};
 use crate::model_file::{self, Model};
 
 /// Returns the configuration of the run that produced a model, if the model records it.
-pub(super) fn run_of(model: &Model) -> Option<TrainConfig> {
+pub(super) fn run_config(model: &Model) -> Option<TrainConfig> {
     let table: Table = model.card.run.parse().ok()?;
     TrainConfig::resolve(None, table, &[]).ok()
 }
@@ -30,7 +30,7 @@ pub(super) fn run_of(model: &Model) -> Option<TrainConfig> {
 /// # Errors
 /// Bad usage if the file cannot be read, or a taxonomy error naming the line.
 pub fn taxonomy(flag: Option<&PathBuf>, model: &Model) -> anyhow::Result<Taxonomy> {
-    match (flag, run_of(model)) {
+    match (flag, run_config(model)) {
         (None, Some(config)) => source::taxonomy(&config),
         (flag, _) => open::taxonomy(flag.map(PathBuf::as_path), &[]),
     }
@@ -48,7 +48,7 @@ fn probe(args: &ExportArgs, model: &Model) -> anyhow::Result<(Arc<dyn Dataset>, 
         let names: Vec<String> = names.collect();
         return Ok((registry::open(&args.probe, Need::Labels)?, names.join(", ")));
     }
-    let config = run_of(model).ok_or_else(|| {
+    let config = run_config(model).ok_or_else(|| {
         usage("the checkpoint records no training data; give labelled images with --probe")
     })?;
     let hint = "; give labelled images with --probe";

@@ -29,8 +29,8 @@ fn insert(table: &mut Table, block: &str, key: &str, value: impl Serialize) -> a
     Ok(())
 }
 
-/// Returns the given flags as a layer of the configuration.
-fn layer(args: &FitArgs) -> anyhow::Result<Table> {
+/// Returns the flags of the command line as a layer of the configuration.
+fn flag_layer(args: &FitArgs) -> anyhow::Result<Table> {
     let mut t = Table::new();
     macro_rules! flag {
         ($block:literal, $key:literal, $value:expr) => {
@@ -87,7 +87,7 @@ fn layer(args: &FitArgs) -> anyhow::Result<Table> {
 
 /// Moves `key=value` pairs from the paths to the pairs. `--data` takes all arguments up to the next
 /// flag, so pairs after it are parsed as paths; one that names no existing file is a pair.
-pub(super) fn with_pairs_apart(args: &FitArgs) -> FitArgs {
+pub(super) fn separate_pairs(args: &FitArgs) -> FitArgs {
     let mut args = args.clone();
     let is_pair = |path: &PathBuf| {
         let text = path.to_string_lossy();
@@ -100,10 +100,14 @@ pub(super) fn with_pairs_apart(args: &FitArgs) -> FitArgs {
     };
     let mut pairs = Vec::new();
     for paths in [&mut args.data, &mut args.val_data] {
-        let (found, kept) = std::mem::take(paths).into_iter().partition(is_pair);
-        *paths = kept;
-        let found: Vec<PathBuf> = found;
-        pairs.extend(found.iter().map(|path| path.to_string_lossy().into_owned()));
+        let (misplaced, rest): (Vec<PathBuf>, Vec<PathBuf>) =
+            std::mem::take(paths).into_iter().partition(is_pair);
+        *paths = rest;
+        pairs.extend(
+            misplaced
+                .iter()
+                .map(|path| path.to_string_lossy().into_owned()),
+        );
     }
     args.pairs.splice(0..0, pairs);
     args
@@ -122,7 +126,7 @@ pub(super) fn configuration(args: &FitArgs) -> anyhow::Result<TrainConfig> {
             .parse()
             .map_err(|e| usage(format!("{}: {e}", path.display())))?;
     }
-    for (block, keys) in layer(args)? {
+    for (block, keys) in flag_layer(args)? {
         let into = flags
             .entry(block)
             .or_insert_with(|| Value::Table(Table::new()));

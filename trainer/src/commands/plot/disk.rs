@@ -34,7 +34,7 @@ pub(super) fn run(args: &DiskArgs) -> anyhow::Result<()> {
     }
     let subject = inputs::subject(&args.of.model, &args.of.figure)?;
     refuse_spheres(&subject)?;
-    let kind = inputs::is_given(&args.data).then_some(args.data.dataset);
+    let kind = inputs::has_data(&args.data).then_some(args.data.dataset);
     let taxonomy = inputs::taxonomy(args.taxonomy.as_ref(), kind, &subject)?;
     let nodes = broadest(&taxonomy, args.nodes);
     if nodes.len() < *NODES.start() {
@@ -65,7 +65,7 @@ pub(super) fn run(args: &DiskArgs) -> anyhow::Result<()> {
         data.photos.len(),
         data.branches.len()
     )];
-    let percent = |kept: f64| format!("{:.1} % of squared distances kept", 100.0 * kept);
+    let percent = |share: f64| format!("{:.1} % of squared distances kept", 100.0 * share);
     summary.extend(data.kept.map(percent));
     finish(&args.of.figure, &output, &canvas, &data, &summary)
 }
@@ -82,7 +82,7 @@ fn refuse_spheres(subject: &Subject) -> anyhow::Result<()> {
 }
 
 fn photos(args: &DiskArgs, subject: &Subject, taxonomy: &Taxonomy) -> anyhow::Result<Vec<Photo>> {
-    if !inputs::is_given(&args.data) {
+    if !inputs::has_data(&args.data) {
         return Ok(Vec::new());
     }
     let most = args.data.samples.unwrap_or(SAMPLES);
@@ -128,7 +128,7 @@ fn ball(
         }
     };
     let factor = match args.factor {
-        None => busiest(curvatures, points),
+        None => most_used_factor(curvatures, points),
         Some(n) if (1..=curvatures.len()).contains(&n) => n - 1,
         Some(n) => {
             return Err(usage(format!(
@@ -141,8 +141,8 @@ fn ball(
         .iter_mut()
         .chain(photos.iter_mut().map(|p| &mut p.point));
     for point in all {
-        let own = factors(curvatures, point).nth(factor);
-        *point = own.map_or_else(Vec::new, |(_, x)| x.to_vec());
+        let coordinates = factors(curvatures, point).nth(factor);
+        *point = coordinates.map_or_else(Vec::new, |(_, x)| x.to_vec());
     }
     if points.iter().any(|p| p.len() < 2) {
         return Err(usage(
@@ -153,7 +153,7 @@ fn ball(
 }
 
 /// Returns the index of the factor with the largest mean distance of the points to its origin.
-fn busiest(curvatures: &[f64], points: &[Vec<f32>]) -> usize {
+fn most_used_factor(curvatures: &[f64], points: &[Vec<f32>]) -> usize {
     let mut sums = vec![0.0; curvatures.len()];
     for point in points {
         for (sum, (curvature, x)) in sums.iter_mut().zip(factors(curvatures, point)) {

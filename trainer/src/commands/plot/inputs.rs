@@ -12,7 +12,7 @@ use crate::data::formats::synthetic;
 use crate::data::{Dataset, Synthetic};
 use crate::exit::usage;
 use crate::figure::Output;
-use crate::plot::photo_parts::{self, PhotoParts, Wanted};
+use crate::plot::photo_parts::{self, PhotoParts, ReadOptions};
 use crate::plot::subject::Subject;
 
 /// Returns the output file of the figure.
@@ -26,7 +26,7 @@ pub(super) fn subject(model: &Path, args: &FigureArgs) -> anyhow::Result<Subject
 }
 
 /// Returns whether the flags name data.
-pub(super) fn is_given(args: &DataArgs) -> bool {
+pub(super) fn has_data(args: &DataArgs) -> bool {
     args.dataset == DatasetKind::Synthetic || !args.data.is_empty()
 }
 
@@ -66,17 +66,17 @@ pub(super) fn read_scenes(
     subject: &Subject,
     args: &DataArgs,
     default: usize,
-    copies: bool,
+    thumbnails: bool,
     seed: u64,
 ) -> anyhow::Result<Vec<PhotoParts>> {
     let most = args.samples.unwrap_or(default);
-    let wanted = Wanted {
+    let options = ReadOptions {
         most,
         max_broken: args.max_broken,
-        copies,
+        thumbnails,
     };
     let progress = |n| eprintln!("{n} images");
-    photo_parts::read(subject, &dataset(args, most, seed)?, wanted, progress)
+    photo_parts::read(subject, &dataset(args, most, seed)?, options, progress)
 }
 
 /// Returns the taxonomy of the flag, else of synthetic data, else of the bundle, else of the run.
@@ -89,7 +89,7 @@ pub(super) fn taxonomy(
         (None, Some(DatasetKind::Synthetic), _) => {
             Ok(Taxonomy::from_tsv(&synthetic::taxonomy_tsv())?)
         }
-        (None, _, Some(own)) => Ok(own.clone()),
+        (None, _, Some(bundled)) => Ok(bundled.clone()),
         _ => super::super::export::taxonomy(flag, &subject.model),
     }
 }

@@ -33,12 +33,12 @@ pub(super) fn run(args: &LadderArgs) -> anyhow::Result<()> {
             "expected at least one caption of the model for this photo, found none",
         ));
     }
-    let copy = Thumbnail::new(data.photo.as_str(), &photo)?;
-    let canvas = draw::ladder(&data, &copy, args.of.figure.theme);
+    let thumbnail = Thumbnail::new(data.photo.as_str(), &photo)?;
+    let canvas = draw::ladder(&data, &thumbnail, args.of.figure.theme);
     let rung = |r: &espalier_core::caption::Rung| format!("  {:5.2}  {}", r.radius, r.text);
     let mut summary = vec![data.photo.clone()];
     summary.extend(data.rungs.iter().map(rung));
-    let path = data.telling();
+    let path = data.informative_path();
     let path: Vec<String> = path
         .iter()
         .map(|s| format!("{} {:.0} %", s.name, 100.0 * s.p))

@@ -5,7 +5,7 @@ use super::inputs;
 use crate::cli::plot::PrArgs;
 use crate::exit::usage;
 use crate::plot::draw;
-use crate::plot::pr::{Pr, curve, of_results, size};
+use crate::plot::pr::{Pr, curve, curves_of_results, size};
 
 /// Default number of images.
 const SAMPLES: usize = 500;
@@ -17,9 +17,9 @@ const CURVES: usize = 6;
 pub(super) fn run(args: &PrArgs) -> anyhow::Result<()> {
     let output = inputs::output(&args.figure)?;
     let data = if args.eval.is_empty() {
-        of_models(args)?
+        curves_of_models(args)?
     } else {
-        of_results(&args.eval)?
+        curves_of_results(&args.eval)?
     };
     if data.curves.len() > CURVES {
         return Err(usage(format!(
@@ -32,12 +32,12 @@ pub(super) fn run(args: &PrArgs) -> anyhow::Result<()> {
         "{} images, {} boxes, chance {:.4}",
         data.queries, data.candidates, data.chance
     )];
-    let said = data.curves.iter();
-    summary.extend(said.map(|c| format!("  {}: AP {:.4}", c.model, c.average_precision)));
+    let curves = data.curves.iter();
+    summary.extend(curves.map(|c| format!("  {}: AP {:.4}", c.model, c.average_precision)));
     finish(&args.figure, &output, &canvas, &data, &summary)
 }
 
-fn of_models(args: &PrArgs) -> anyhow::Result<Pr> {
+fn curves_of_models(args: &PrArgs) -> anyhow::Result<Pr> {
     if args.model.len() > CURVES {
         let found = args.model.len();
         return Err(usage(format!(

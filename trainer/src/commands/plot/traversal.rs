@@ -45,13 +45,13 @@ pub(super) fn run(args: &TraversalArgs) -> anyhow::Result<()> {
         entailment: args.entailment,
         stops: stops(&subject.space, &candidates, route),
     };
-    let copy = Thumbnail::new(data.from.as_str(), &photo)?;
+    let thumbnail = Thumbnail::new(data.from.as_str(), &photo)?;
     let other = match (&end, &data.to) {
         (Some((photo, _)), Some(name)) => Some(Thumbnail::new(name.as_str(), photo)?),
         _ => None,
     };
     let shown = Shown {
-        from: &copy,
+        from: &thumbnail,
         to: other.as_ref(),
         candidates: &candidates,
     };
@@ -77,14 +77,14 @@ fn candidates(args: &TraversalArgs, subject: &Subject) -> anyhow::Result<Vec<Can
         None => Vec::new(),
     };
     let mut pictures = Vec::new();
-    if inputs::is_given(&args.data) {
-        let (copies, seed) = (args.pictures, args.of.figure.seed);
-        let scenes = inputs::read_scenes(subject, &args.data, SAMPLES, copies, seed)?;
+    if inputs::has_data(&args.data) {
+        let (thumbnails, seed) = (args.pictures, args.of.figure.seed);
+        let scenes = inputs::read_scenes(subject, &args.data, SAMPLES, thumbnails, seed)?;
         if args.texts.is_none() {
             texts.extend(texts_of(&scenes));
         }
         if args.pictures {
-            pictures = pictures_of(scenes);
+            pictures = image_candidates(scenes);
         }
     } else if args.pictures {
         return Err(usage(
@@ -98,7 +98,7 @@ fn candidates(args: &TraversalArgs, subject: &Subject) -> anyhow::Result<Vec<Can
     texts.retain(|t| seen.insert(t.clone()));
     if texts.is_empty() && pictures.is_empty() {
         return Err(usage(format!(
-            "no candidates: {} has no captions of its own; give --texts FILE or --data PATH",
+            "expected candidates, found none: {} has no captions; give --texts FILE or --data PATH",
             args.of.model.display()
         )));
     }
@@ -106,7 +106,7 @@ fn candidates(args: &TraversalArgs, subject: &Subject) -> anyhow::Result<Vec<Can
     let of_text = |(name, point)| Candidate {
         name,
         point,
-        copy: None,
+        thumbnail: None,
     };
     let mut all: Vec<Candidate> = texts.into_iter().zip(points).map(of_text).collect();
     all.extend(pictures);
@@ -121,20 +121,20 @@ fn texts_of(scenes: &[PhotoParts]) -> Vec<String> {
     each.filter(|t| !t.trim().is_empty()).collect()
 }
 
-fn pictures_of(scenes: Vec<PhotoParts>) -> Vec<Candidate> {
+fn image_candidates(scenes: Vec<PhotoParts>) -> Vec<Candidate> {
     let mut out = Vec::new();
     for scene in scenes {
         for part in scene.boxes {
             out.push(Candidate {
                 name: format!("{} in {}", part.phrase, scene.key),
                 point: part.picture,
-                copy: part.copy,
+                thumbnail: part.thumbnail,
             });
         }
         out.push(Candidate {
-            name: format!("picture {}", scene.key),
+            name: format!("image {}", scene.key),
             point: scene.picture,
-            copy: scene.copy,
+            thumbnail: scene.thumbnail,
         });
     }
     out

@@ -7,13 +7,13 @@ use super::inputs;
 use crate::cli::plot::UmapArgs;
 use crate::exit::usage;
 use crate::plot::lineage::{items, place};
-use crate::plot::{draw, umap::FEWEST};
+use crate::plot::{draw, umap::MIN_NODES};
 
 /// Maximum number of points, because the layout compares every pair of points.
-const MOST: usize = 5000;
+const MAX_NODES: usize = 5000;
 
 /// Maximum number of nodes that an error lists.
-const NAMED: usize = 8;
+const MAX_LISTED: usize = 8;
 
 /// Draws a taxonomy path and the siblings of its nodes.
 pub(super) fn run(args: &UmapArgs) -> anyhow::Result<()> {
@@ -22,9 +22,10 @@ pub(super) fn run(args: &UmapArgs) -> anyhow::Result<()> {
     let taxonomy = inputs::taxonomy(args.taxonomy.as_ref(), None, &subject)?;
     let label = find(&taxonomy, &args.label)?;
     let items = items(&taxonomy, label, args.rank_text);
-    if !(FEWEST..=MOST).contains(&items.len()) {
+    if !(MIN_NODES..=MAX_NODES).contains(&items.len()) {
         return Err(usage(format!(
-            "--label {}: UMAP needs {FEWEST} to {MOST} nodes, found {} on its path and beside it",
+            "--label {}: expected {MIN_NODES} to {MAX_NODES} nodes on its path and among their \
+             siblings, found {}",
             args.label,
             items.len()
         )));
@@ -46,30 +47,30 @@ pub(super) fn run(args: &UmapArgs) -> anyhow::Result<()> {
 }
 
 /// Finds a node by id, or by any of its names, ignoring case.
-fn find(taxonomy: &Taxonomy, wanted: &str) -> anyhow::Result<NodeIx> {
-    if let Some(ix) = taxonomy.find(wanted) {
+fn find(taxonomy: &Taxonomy, label: &str) -> anyhow::Result<NodeIx> {
+    if let Some(ix) = taxonomy.find(label) {
         return Ok(ix);
     }
-    let lower = wanted.trim().to_lowercase();
+    let lower = label.trim().to_lowercase();
     let nodes = taxonomy.nodes().iter().zip((0..).map(NodeIx));
     let found: Vec<NodeIx> = nodes
         .filter(|(node, _)| node.names.iter().any(|n| n.to_lowercase() == lower))
         .map(|(_, ix)| ix)
         .collect();
     let ids = |nodes: &[NodeIx]| {
-        let each = nodes.iter().take(NAMED);
-        let said = each.map(|ix| format!("{} ({})", taxonomy.node(*ix).id, taxonomy.name(*ix)));
-        said.collect::<Vec<_>>().join(", ")
+        let listed = nodes.iter().take(MAX_LISTED);
+        let listed = listed.map(|ix| format!("{} ({})", taxonomy.node(*ix).id, taxonomy.name(*ix)));
+        listed.collect::<Vec<_>>().join(", ")
     };
     match found.as_slice() {
-        [one] => Ok(*one),
+        [node] => Ok(*node),
         [] => Err(usage(format!(
-            "--label: expected the id or a name of a node of the taxonomy, found `{wanted}`; \
+            "--label: expected the id or a name of a node of the taxonomy, found `{label}`; \
              examples are {}",
             ids(taxonomy.labelled())
         ))),
         several => Err(usage(format!(
-            "--label {wanted}: expected one node, found several with this name; give one of the \
+            "--label {label}: expected one node, found several with this name; give one of the \
              ids {}",
             ids(several)
         ))),

@@ -45,7 +45,7 @@ impl Anchors {
 
     /// Appends target directions of other texts, `[n, width]`, after those of the nodes.
     #[must_use]
-    pub fn with(mut self, directions: &[f32]) -> Self {
+    pub fn with_directions(mut self, directions: &[f32]) -> Self {
         self.values.extend_from_slice(directions);
         self
     }
@@ -81,7 +81,7 @@ mod tests {
         assert!(of("r").iter().all(|v| (v - half).abs() < 1e-6));
         assert_eq!(of("t"), [0.0, 0.0], "the classifier knows nothing below it");
         assert_eq!(anchors.rows(), 5);
-        let more = anchors.with(&[0.6, 0.8]);
+        let more = anchors.with_directions(&[0.6, 0.8]);
         assert_eq!((more.rows(), &more.values[10..]), (6, &[0.6, 0.8][..]));
     }
 }

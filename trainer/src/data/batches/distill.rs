@@ -13,14 +13,14 @@ use espalier_core::taxonomy::Taxonomy;
 use crate::data::batches::feature_rows::Features;
 
 /// Fraction of the labels of a step chosen by the teacher; the others are random.
-pub const BY_TEACHER: (usize, usize) = (3, 4);
+pub const TEACHER_FRACTION: (usize, usize) = (3, 4);
 
-/// Classifier outputs for a batch.
+/// Outputs of the teacher for a batch.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Taught {
+pub struct TeacherOutputs {
     /// `[rows, classes]`: logits of the images, then of their crops.
     pub logits: Vec<f32>,
-    /// Features drawn from the classifier, and its logits for them.
+    /// Features sampled from the classifier, and its logits for them.
     pub drawn: Option<(Features, Vec<f32>)>,
 }
 
@@ -31,7 +31,7 @@ pub struct DistillBatch {
     pub labels: usize,
     /// `[rows, labels]`, each row sums to 1: images, then crops.
     pub targets: Vec<f32>,
-    /// Features drawn from the classifier, and their targets.
+    /// Features sampled from the classifier, and their targets.
     pub drawn: Option<(Features, Vec<f32>)>,
 }
 
@@ -43,7 +43,7 @@ pub struct Distill {
     classes: usize,
     temperature: f32,
     /// Maximum number of labels per step; 0 for all.
-    most: usize,
+    max_labels: usize,
 }
 
 /// Softmax of selected logits of a row at a temperature: the distribution over all classes,
@@ -66,15 +66,19 @@ impl Distill {
         taxonomy: &Taxonomy,
         classes: &[String],
         temperature: f64,
-        most: usize,
+        max_labels: usize,
     ) -> Result<(Self, Option<String>), String> {
-        let places: HashMap<&str, usize> = (0..).zip(classes).map(|(i, c)| (&**c, i)).collect();
+        let class_index: HashMap<&str, usize> =
+            (0..).zip(classes).map(|(i, c)| (&**c, i)).collect();
         let labels: Vec<&str> = taxonomy
             .labelled()
             .iter()
             .map(|ix| taxonomy.node(*ix).id.as_str())
             .collect();
-        let class_of: Vec<_> = labels.iter().map(|id| places.get(id).copied()).collect();
+        let class_of: Vec<_> = labels
+            .iter()
+            .map(|id| class_index.get(id).copied())
+            .collect();
         let matched = class_of.iter().flatten().count();
         if matched < 2 {
             return Err(format!(
@@ -86,19 +90,19 @@ impl Distill {
         }
         let unknown = labels.len() - matched;
         let without_label = classes.len() - matched;
-        let said = (unknown + without_label > 0).then(|| {
+        let message = (unknown + without_label > 0).then(|| {
             format!(
-                "distillation over {matched} labels; left out: {unknown} labels that the classifier \
-                 does not know, {without_label} classes that are no label of the taxonomy"
+                "distillation over {matched} labels; skipped: {unknown} labels that the classifier \
+                 does not know, {without_label} classes that are not labels of the taxonomy"
             )
         });
         let distill = Self {
             class_of,
             classes: classes.len(),
             temperature: temperature as f32,
-            most,
+            max_labels,
         };
-        Ok((distill, said))
+        Ok((distill, message))
     }
 
     /// Returns whether the teacher knows a label.
@@ -107,52 +111,56 @@ impl Distill {
     }
 
     /// Returns the maximum number of labels per step, of `count` labels.
-    pub(crate) fn most(&self, count: usize) -> usize {
-        match self.most {
+    pub(crate) fn max_labels(&self, count: usize) -> usize {
+        match self.max_labels {
             0 => count,
-            most => most.min(count),
+            limit => limit.min(count),
         }
     }
 
-    /// Returns the labels that the teacher chooses for a step of `most` labels: those with the
+    /// Returns the labels that the teacher chooses for a step of `limit` labels: those with the
     /// largest probability in any row, in descending order.
-    pub(crate) fn likely(&self, taught: &Taught, most: usize) -> Vec<usize> {
+    pub(crate) fn likely(&self, teacher_outputs: &TeacherOutputs, limit: usize) -> Vec<usize> {
         let known: Vec<(usize, usize)> = (0..)
             .zip(&self.class_of)
             .filter_map(|(label, class)| Some((label, (*class)?)))
             .collect();
         let classes: Vec<usize> = known.iter().map(|(_, class)| *class).collect();
-        let mut best = vec![0.0_f32; known.len()];
-        let drawn = taught.drawn.iter().flat_map(|(_, logits)| logits);
+        let mut largest = vec![0.0_f32; known.len()];
+        let drawn = teacher_outputs.drawn.iter().flat_map(|(_, logits)| logits);
         let drawn: Vec<f32> = drawn.copied().collect();
-        for row in [&taught.logits, &drawn]
+        for row in [&teacher_outputs.logits, &drawn]
             .iter()
             .flat_map(|logits| logits.chunks_exact(self.classes))
         {
             let shares = softmax(row, &classes, self.temperature);
-            for (best, share) in best.iter_mut().zip(shares) {
-                *best = best.max(share);
+            for (largest, share) in largest.iter_mut().zip(shares) {
+                *largest = largest.max(share);
             }
         }
         let mut order: Vec<usize> = (0..known.len()).collect();
-        order.sort_by(|a, b| best[*b].total_cmp(&best[*a]));
-        order.truncate(most * BY_TEACHER.0 / BY_TEACHER.1);
+        order.sort_by(|a, b| largest[*b].total_cmp(&largest[*a]));
+        order.truncate(limit * TEACHER_FRACTION.0 / TEACHER_FRACTION.1);
         order.into_iter().map(|at| known[at].0).collect()
     }
 
     /// Computes the targets over the labels of a step; labels that the teacher knows come first.
-    pub(crate) fn targets(&self, taught: Taught, chosen: &[usize]) -> DistillBatch {
+    pub(crate) fn targets(
+        &self,
+        teacher_outputs: TeacherOutputs,
+        chosen: &[usize],
+    ) -> DistillBatch {
         let classes: Vec<usize> = chosen.iter().map_while(|at| self.class_of[*at]).collect();
-        let of = |logits: &[f32]| -> Vec<f32> {
+        let targets = |logits: &[f32]| -> Vec<f32> {
             let rows = logits.chunks_exact(self.classes);
             rows.flat_map(|row| softmax(row, &classes, self.temperature))
                 .collect()
         };
         DistillBatch {
             labels: classes.len(),
-            targets: of(&taught.logits),
-            drawn: taught.drawn.map(|(features, logits)| {
-                let targets = of(&logits);
+            targets: targets(&teacher_outputs.logits),
+            drawn: teacher_outputs.drawn.map(|(features, logits)| {
+                let targets = targets(&logits);
                 (features, targets)
             }),
         }
@@ -167,18 +175,19 @@ mod tests {
                         b\tbee\tr\t1\nc\tcat\tr\t1\nd\tdog\tr\t1\n";
 
     /// The classifier has the classes `c`, `a`, `b` and one that is not a label, in this order.
-    fn distill(temperature: f64, most: usize) -> Distill {
+    fn distill(temperature: f64, max_labels: usize) -> Distill {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let classes = ["c", "a", "x", "b"].map(str::to_owned);
-        let (distill, said) = Distill::new(&taxonomy, &classes, temperature, most).unwrap();
-        let said = said.unwrap();
-        assert!(said.contains("3 labels") && said.contains("1 labels that the classifier"));
-        assert!(said.contains("1 classes"));
+        let (distill, message) =
+            Distill::new(&taxonomy, &classes, temperature, max_labels).unwrap();
+        let message = message.unwrap();
+        assert!(message.contains("3 labels") && message.contains("1 labels that the classifier"));
+        assert!(message.contains("1 classes"));
         distill
     }
 
-    fn taught(logits: &[f32]) -> Taught {
-        Taught {
+    fn teacher_outputs(logits: &[f32]) -> TeacherOutputs {
+        TeacherOutputs {
             logits: logits.to_vec(),
             drawn: None,
         }
@@ -196,23 +205,28 @@ mod tests {
         // Probabilities .5 of c, .3 of a, .1 of the class that is not a label, .1 of b.
         let row = [ln(0.5), ln(0.3), ln(0.1), ln(0.1)];
         let chosen = [place("a"), place("b"), place("d")];
-        let found = distill(1.0, 0).targets(taught(&row), &chosen);
+        let found = distill(1.0, 0).targets(teacher_outputs(&row), &chosen);
         assert_eq!(found.labels, 2);
         assert!((found.targets[0] - 0.75).abs() < 1e-6);
         assert!((found.targets[1] - 0.25).abs() < 1e-6);
         // At temperature 2, the probabilities are in the ratio of their square roots.
-        let soft = distill(2.0, 0).targets(taught(&row), &chosen).targets;
+        let soft = distill(2.0, 0)
+            .targets(teacher_outputs(&row), &chosen)
+            .targets;
         assert!((soft[0] / soft[1] - 3.0_f32.sqrt()).abs() < 1e-5);
     }
 
     #[test]
     fn the_teacher_chooses_the_labels_that_some_row_is_likely_to_show() {
         let rows = [9.0, 0.0, 0.0, 0.0, 0.0, 0.0, 20.0, 9.0];
-        let likely = distill(1.0, 0).likely(&taught(&rows), 4);
+        let likely = distill(1.0, 0).likely(&teacher_outputs(&rows), 4);
         assert_eq!(likely[..2], [place("b"), place("c")]);
         assert_eq!(likely.len(), 3, "three quarters of four");
         assert!(!distill(1.0, 0).knows(place("d")));
-        assert_eq!((distill(1.0, 0).most(9), distill(1.0, 5).most(9)), (9, 5));
+        assert_eq!(
+            (distill(1.0, 0).max_labels(9), distill(1.0, 5).max_labels(9)),
+            (9, 5)
+        );
     }
 
     #[test]

@@ -67,12 +67,12 @@ impl FeatureRows {
 
     /// Returns a row; empty if the row does not exist.
     #[must_use]
-    pub fn row(&self, at: usize) -> &[f16] {
-        let block = self.blocks.partition_point(|(first, _)| *first <= at);
-        let Some((first, values)) = block.checked_sub(1).map(|at| &self.blocks[at]) else {
+    pub fn row(&self, index: usize) -> &[f16] {
+        let block = self.blocks.partition_point(|(first, _)| *first <= index);
+        let Some((first, values)) = block.checked_sub(1).map(|block| &self.blocks[block]) else {
             return &[];
         };
-        let from = (at - first) * self.width;
+        let from = (index - first) * self.width;
         values.get(from..from + self.width).unwrap_or_default()
     }
 
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_come_back_in_the_order_that_is_asked_for() {
+    fn gather_returns_rows_in_the_requested_order() {
         let mut rows = FeatureRows::new(2);
         assert_eq!(rows.push(half(&[1.0, 2.0, 3.0, 4.0])), 0);
         assert_eq!(rows.push(Vec::new()), 2);

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packed_pictures_have_the_planes_of_core() {
+    fn packed_images_have_the_planes_of_core() {
         let picture = |shift: u8| {
             RgbImage::from_fn(3, 3, |x, y| {
                 Rgb([x as u8 * 90, y as u8 * 70 + shift, 255 - shift])

@@ -17,7 +17,7 @@ pub struct LabelBatch {
     /// sample has no label of the taxonomy.
     pub targets: Vec<f32>,
     /// Outlier images, where the loss needs them.
-    pub nothing: Option<OutlierBatch>,
+    pub outliers: Option<OutlierBatch>,
     /// Class probabilities of the distilled classifier, where the loss needs them.
     pub distill: Option<DistillBatch>,
 }

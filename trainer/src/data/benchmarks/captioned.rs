@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-pub use crate::data::benchmarks::captioned_files::WANTED;
-use crate::data::benchmarks::captioned_files::{json_file, known, roots};
+pub use crate::data::benchmarks::captioned_files::EXPECTED;
+use crate::data::benchmarks::captioned_files::{dataset_name, image_folders, json_file};
 use crate::data::formats::picture_index::PictureIndex;
 use crate::data::records::coverage::Coverage;
 use crate::data::records::error::{DataError, Result};
@@ -60,7 +60,7 @@ struct Annotation {
 impl Captioned {
     /// Returns whether a path is such a file, or a folder with one.
     #[must_use]
-    pub fn is_one(path: &Path) -> bool {
+    pub fn matches(path: &Path) -> bool {
         json_file(path).is_ok_and(|file| file.extension().is_some_and(|e| e == "json"))
     }
 
@@ -72,29 +72,31 @@ impl Captioned {
         let file = json_file(path)?;
         let bytes = fs::read(&file).map_err(DataError::io(&file))?;
         let index: Index = serde_json::from_slice(&bytes)
-            .map_err(|e| DataError::layout(&file, WANTED, e.to_string()))?;
-        let roots = roots(path, &file, images);
-        if let Some(root) = roots.iter().find(|root| !root.is_dir()) {
-            return Err(DataError::NoSuchPath { path: root.clone() });
+            .map_err(|e| DataError::layout(&file, EXPECTED, e.to_string()))?;
+        let folders = image_folders(path, &file, images);
+        if let Some(folder) = folders.iter().find(|folder| !folder.is_dir()) {
+            return Err(DataError::NoSuchPath {
+                path: folder.clone(),
+            });
         }
-        let pictures = PictureIndex::of(&roots)?;
+        let pictures = PictureIndex::of(&folders)?;
         let mut data = Self {
-            dataset: known(&file),
+            dataset: dataset_name(&file),
             ..Self::default()
         };
         match index.annotations {
-            Some(annotations) => data.coco(index.images, annotations, &pictures),
-            None => data.karpathy(index.images, split, &pictures),
+            Some(annotations) => data.add_coco(index.images, annotations, &pictures),
+            None => data.add_karpathy(index.images, split, &pictures),
         }
         if data.captions.is_empty() {
-            let found = format!("no picture of split `{split}` with a caption");
-            return Err(DataError::layout(&file, WANTED, found));
+            let found = format!("no image of split `{split}` with a caption");
+            return Err(DataError::layout(&file, EXPECTED, found));
         }
         Ok(data)
     }
 
     /// Records an image and whether its file exists; returns its index.
-    fn picture(&mut self, name: String, pictures: &PictureIndex) -> u32 {
+    fn add_image(&mut self, name: String, pictures: &PictureIndex) -> u32 {
         let file = pictures.find(&name).map(Path::to_path_buf);
         match file {
             Some(_) => self.coverage.usable(1),
@@ -105,7 +107,7 @@ impl Captioned {
         self.names.len() as u32 - 1
     }
 
-    fn caption(&mut self, picture: u32, text: String) {
+    fn add_caption(&mut self, picture: u32, text: String) {
         if text.trim().is_empty() {
             let name = self.names[picture as usize].clone();
             self.coverage.note("blank caption left out", 1, &name);
@@ -115,39 +117,39 @@ impl Captioned {
         self.picture_of.push(picture);
     }
 
-    fn coco(&mut self, images: Vec<Image>, annotations: Vec<Annotation>, found: &PictureIndex) {
-        let mut places: HashMap<String, u32> = HashMap::new();
+    fn add_coco(&mut self, images: Vec<Image>, annotations: Vec<Annotation>, found: &PictureIndex) {
+        let mut index_of_id: HashMap<String, u32> = HashMap::new();
         let mut captions: BTreeMap<u32, Vec<String>> = BTreeMap::new();
         for image in images {
             let id = image
                 .id
                 .map_or_else(|| image.file_name.clone(), |id| id.to_string());
-            if places.contains_key(&id) {
+            if index_of_id.contains_key(&id) {
                 self.coverage.note("picture id given twice", 1, &id);
                 continue;
             }
-            let place = self.picture(image.file_name, found);
-            places.insert(id, place);
+            let picture = self.add_image(image.file_name, found);
+            index_of_id.insert(id, picture);
         }
         for Annotation { image_id, caption } in annotations {
-            match places.get(&image_id.to_string()) {
-                Some(place) => captions.entry(*place).or_default().push(caption),
+            match index_of_id.get(&image_id.to_string()) {
+                Some(picture) => captions.entry(*picture).or_default().push(caption),
                 None => self.coverage.note("caption without a picture", 1, &caption),
             }
         }
-        for place in 0..self.names.len() as u32 {
-            let own = captions.remove(&place).unwrap_or_default();
-            if own.is_empty() {
-                let name = self.names[place as usize].clone();
+        for picture in 0..self.names.len() as u32 {
+            let texts = captions.remove(&picture).unwrap_or_default();
+            if texts.is_empty() {
+                let name = self.names[picture as usize].clone();
                 self.coverage.note("picture without a caption", 1, &name);
             }
-            for text in own {
-                self.caption(place, text);
+            for text in texts {
+                self.add_caption(picture, text);
             }
         }
     }
 
-    fn karpathy(&mut self, images: Vec<Image>, split: &str, found: &PictureIndex) {
+    fn add_karpathy(&mut self, images: Vec<Image>, split: &str, found: &PictureIndex) {
         let mut seen: HashMap<String, ()> = HashMap::new();
         for image in images {
             if image.split.as_deref().is_some_and(|s| s != split) {
@@ -157,14 +159,14 @@ impl Captioned {
                 self.coverage
                     .note("picture named twice", 1, &image.file_name);
             }
-            let place = self.picture(image.file_name, found);
+            let picture = self.add_image(image.file_name, found);
             let sentences = image.sentences.unwrap_or_default();
             if sentences.is_empty() {
-                let name = self.names[place as usize].clone();
+                let name = self.names[picture as usize].clone();
                 self.coverage.note("picture without a caption", 1, &name);
             }
             for Sentence { raw } in sentences {
-                self.caption(place, raw);
+                self.add_caption(picture, raw);
             }
         }
     }
@@ -186,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn coco_is_read_and_what_does_not_fit_is_counted() {
+    fn coco_is_read_and_irregular_items_are_counted() {
         let json = r#"{"images": [{"id": 3, "file_name": "c.jpg"}, {"id": 1, "file_name": "a.jpg"},
             {"id": 3, "file_name": "again.jpg"}, {"id": 4, "file_name": "gone.jpg"}],
             "annotations": [{"id": 9, "image_id": 1, "caption": "a one"},
@@ -226,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn of_karpathys_file_one_split_is_taken() {
+    fn one_split_of_a_karpathy_file_is_read() {
         let json = r#"{"images": [
             {"filename": "1.jpg", "split": "train", "sentids": [0], "sentences": [{"raw": "x", "sentid": 0}]},
             {"filename": "2.jpg", "split": "test", "sentids": [1, 2],
@@ -235,17 +237,17 @@ mod tests {
         let data = Captioned::open(dir.path(), None, "test").unwrap();
         assert_eq!(data.dataset, Some("flickr30k"));
         assert_eq!((data.captions.len(), data.names.len()), (2, 1));
-        assert!(data.coverage.is_whole());
+        assert!(data.coverage.is_complete());
         let none = Captioned::open(dir.path(), None, "restval").unwrap_err();
         assert!(
-            none.to_string().contains("no picture of split `restval`"),
+            none.to_string().contains("no image of split `restval`"),
             "{none}"
         );
         assert_eq!(none.exit_code(), 2);
     }
 
     #[test]
-    fn what_is_no_such_file_is_said() {
+    fn other_files_are_rejected() {
         let dir = folder(&[("a.json", "[1, 2]"), ("captions_x.json", "{\"images\": 3}")]);
         let error = |name: &str| Captioned::open(&dir.path().join(name), None, "test").unwrap_err();
         assert!(error("a.json").to_string().contains("COCO captions JSON"));
@@ -254,7 +256,11 @@ mod tests {
                 .to_string()
                 .contains("COCO captions JSON")
         );
-        assert!(error("none.json").to_string().contains("nothing there"));
+        assert!(
+            error("none.json")
+                .to_string()
+                .contains("no such file or folder")
+        );
         let pictures = dir.path().join("none");
         let error = Captioned::open(&dir.path().join("captions_x.json"), Some(&pictures), "test");
         assert_eq!(error.unwrap_err().exit_code(), 2);

@@ -7,9 +7,9 @@ use crate::data::records::error::{DataError, Result};
 use crate::data::records::paths::folder_of;
 
 /// Expected file layout, for error messages.
-pub const WANTED: &str = "a COCO captions JSON (images[id, file_name], annotations[image_id, \
-    caption]) or a Karpathy split JSON (images[filename, split, sentences[raw]]), given itself or \
-    in a folder, its pictures in --images DIR or below the same folder";
+pub const EXPECTED: &str = "a COCO captions JSON (images[id, file_name], annotations[image_id, \
+    caption]) or a Karpathy split JSON (images[filename, split, sentences[raw]]), given directly or \
+    in a folder, its images in --images DIR or below the same folder";
 
 /// Returns the JSON file that a path refers to: the path itself, or the only one below it with a
 /// caption file's name.
@@ -18,9 +18,9 @@ pub(crate) fn json_file(path: &Path) -> Result<PathBuf> {
         return Ok(path.to_owned());
     }
     if !path.is_dir() {
-        return Err(DataError::layout(path, WANTED, "nothing there"));
+        return Err(DataError::layout(path, EXPECTED, "no such file or folder"));
     }
-    let named = |p: &Path, words: &[&str]| {
+    let name_contains = |p: &Path, words: &[&str]| {
         let name = p.file_name().unwrap_or_default().to_string_lossy();
         name.ends_with(".json") && words.iter().any(|w| name.contains(w))
     };
@@ -31,26 +31,26 @@ pub(crate) fn json_file(path: &Path) -> Result<PathBuf> {
         &["dataset_flickr30k", "dataset_coco"],
         &["caption"],
     ] {
-        let found: Vec<&PathBuf> = all.iter().filter(|p| named(p, words)).collect();
+        let found: Vec<&PathBuf> = all.iter().filter(|p| name_contains(p, words)).collect();
         match found.as_slice() {
             [] => {}
-            [one] => return Ok((*one).clone()),
+            [single] => return Ok((*single).clone()),
             several => {
                 let names: Vec<String> = several.iter().map(|p| p.display().to_string()).collect();
-                let found = format!("{}; name one of them", names.join(", "));
+                let found = format!("{}; give one of them", names.join(", "));
                 return Err(DataError::layout(path, "one file of captions", found));
             }
         }
     }
     Err(DataError::layout(
         path,
-        WANTED,
+        EXPECTED,
         "no .json with captions in its name",
     ))
 }
 
 /// Recognises benchmarks by their file names.
-pub(crate) fn known(file: &Path) -> Option<&'static str> {
+pub(crate) fn dataset_name(file: &Path) -> Option<&'static str> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let names = [
         ("captions_val2017", "coco"),
@@ -65,7 +65,7 @@ pub(crate) fn known(file: &Path) -> Option<&'static str> {
 
 /// Returns the folders to search for images: the folder given by the user, or else the folder of
 /// the JSON. For COCO's `annotations` folder, the images are in its parent folder.
-pub(crate) fn roots(path: &Path, file: &Path, images: Option<&Path>) -> Vec<PathBuf> {
+pub(crate) fn image_folders(path: &Path, file: &Path, images: Option<&Path>) -> Vec<PathBuf> {
     if let Some(images) = images {
         return vec![images.to_owned()];
     }
@@ -73,9 +73,9 @@ pub(crate) fn roots(path: &Path, file: &Path, images: Option<&Path>) -> Vec<Path
         return vec![path.to_owned()];
     }
     let parent = folder_of(file);
-    let beside = parent
+    let annotations_parent = parent
         .ends_with("annotations")
         .then(|| parent.parent())
         .flatten();
-    vec![beside.map_or(parent.clone(), Path::to_path_buf)]
+    vec![annotations_parent.map_or(parent.clone(), Path::to_path_buf)]
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::data::records::error::{DataError, Result};
 
 /// Expected file layout, for error messages.
-pub const WANTED: &str =
+pub const EXPECTED: &str =
     "a CHILS label list: a JSON object {\"superclass\": [\"subclass\", ..], ..}";
 
 /// Superclasses with their subclasses.
@@ -25,9 +25,9 @@ impl TwoLevels {
     pub fn open(path: &Path) -> Result<Self> {
         let text = std::fs::read(path).map_err(DataError::io(path))?;
         let below: BTreeMap<String, Vec<String>> = serde_json::from_slice(&text)
-            .map_err(|e| DataError::layout(path, WANTED, e.to_string()))?;
+            .map_err(|e| DataError::layout(path, EXPECTED, e.to_string()))?;
         if below.values().all(Vec::is_empty) {
-            return Err(DataError::layout(path, WANTED, "no subclass"));
+            return Err(DataError::layout(path, EXPECTED, "no subclass"));
         }
         Ok(Self { below })
     }
@@ -45,8 +45,8 @@ impl TwoLevels {
     /// Returns the superclass of a subclass, the first if there are several.
     #[must_use]
     pub fn above(&self, subclass: &str) -> Option<&str> {
-        let holds = |list: &&Vec<String>| list.iter().any(|s| s == subclass);
-        let found = self.below.iter().find(|(_, list)| holds(list));
+        let contains = |list: &&Vec<String>| list.iter().any(|s| s == subclass);
+        let found = self.below.iter().find(|(_, list)| contains(list));
         found.map(|(superclass, _)| superclass.as_str())
     }
 }
@@ -65,10 +65,13 @@ mod tests {
             r#"{"bear": ["ice bear", "sloth bear"], "bear cub": ["bear"]}"#,
         )
         .unwrap();
-        let two = TwoLevels::open(&path).unwrap();
-        assert_eq!(two.labels(), ["bear", "bear cub", "ice bear", "sloth bear"]);
-        assert_eq!(two.above("sloth bear"), Some("bear"));
-        assert_eq!(two.above("cat"), None);
+        let classes = TwoLevels::open(&path).unwrap();
+        assert_eq!(
+            classes.labels(),
+            ["bear", "bear cub", "ice bear", "sloth bear"]
+        );
+        assert_eq!(classes.above("sloth bear"), Some("bear"));
+        assert_eq!(classes.above("cat"), None);
         std::fs::write(&path, r#"{"bear": []}"#).unwrap();
         assert_eq!(TwoLevels::open(&path).unwrap_err().exit_code(), 2);
         std::fs::write(&path, "[]").unwrap();

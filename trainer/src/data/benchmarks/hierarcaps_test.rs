@@ -10,8 +10,8 @@ use crate::data::records::error::{DataError, Result};
 use crate::data::records::paths::folder_of;
 
 /// Expected file layout, for error messages.
-pub const WANTED: &str = "hierarcaps_test.csv with the columns captions (texts joined by =>) and \
-    image_url, its pictures (COCO val2014) in --images DIR or below the same folder, found by the \
+pub const EXPECTED: &str = "hierarcaps_test.csv with the columns captions (texts joined by =>) and \
+    image_url, its images (COCO val2014) in --images DIR or below the same folder, found by the \
     number at the end of their names";
 
 /// Chains of texts with their images.
@@ -35,12 +35,12 @@ fn csv_file(path: &Path) -> Result<PathBuf> {
     if path.is_file() {
         return Ok(path.to_owned());
     }
-    let inside = ["hierarcaps_test.csv", "hierarcaps_test.csv.gz"];
-    inside
+    let names = ["hierarcaps_test.csv", "hierarcaps_test.csv.gz"];
+    names
         .iter()
         .map(|name| path.join(name))
         .find(|file| file.is_file())
-        .ok_or_else(|| DataError::layout(path, WANTED, "no hierarcaps_test.csv"))
+        .ok_or_else(|| DataError::layout(path, EXPECTED, "no hierarcaps_test.csv"))
 }
 
 fn reader(file: &Path) -> Result<csv::Reader<Box<dyn std::io::Read>>> {
@@ -56,7 +56,7 @@ fn reader(file: &Path) -> Result<csv::Reader<Box<dyn std::io::Read>>> {
 impl HierarcapsTest {
     /// Returns whether a path is such a CSV (by its columns), or a folder with one.
     #[must_use]
-    pub fn is_one(path: &Path) -> bool {
+    pub fn matches(path: &Path) -> bool {
         let columns = csv_file(path)
             .and_then(|file| reader(&file))
             .map(|mut reader| {
@@ -75,65 +75,65 @@ impl HierarcapsTest {
     /// If the file cannot be read or lacks a column, or there is no valid row.
     pub fn open(path: &Path, images: Option<&Path>) -> Result<Self> {
         let file = csv_file(path)?;
-        let beside = folder_of(&file);
-        let root = images.unwrap_or(if path.is_dir() { path } else { &beside });
+        let csv_folder = folder_of(&file);
+        let root = images.unwrap_or(if path.is_dir() { path } else { &csv_folder });
         if !root.is_dir() {
             return Err(DataError::NoSuchPath { path: root.into() });
         }
         let pictures = PictureIndex::of(&[root.to_owned()])?;
         let mut rows = reader(&file)?;
-        let unreadable = |e: csv::Error| DataError::layout(&file, WANTED, e.to_string());
+        let unreadable = |e: csv::Error| DataError::layout(&file, EXPECTED, e.to_string());
         let header = rows.headers().map_err(unreadable)?.clone();
-        let place = |column: &str| header.iter().position(|c| c.trim() == column);
-        let (Some(captions), Some(url)) = (place("captions"), place("image_url")) else {
+        let position = |column: &str| header.iter().position(|c| c.trim() == column);
+        let (Some(captions), Some(url)) = (position("captions"), position("image_url")) else {
             let found = header.iter().collect::<Vec<_>>().join(", ");
             return Err(DataError::layout(
                 &file,
-                WANTED,
+                EXPECTED,
                 format!("the columns {found}"),
             ));
         };
         let mut data = Self::default();
-        let mut places: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        let mut picture_index: BTreeMap<PathBuf, usize> = BTreeMap::new();
         for (row, record) in (1_u64..).zip(rows.records()) {
             let name = format!("row {row}");
             match record {
                 Ok(record) => {
                     let texts = record.get(captions).unwrap_or_default();
                     let url = record.get(url).unwrap_or_default();
-                    data.row(&name, texts, url, &pictures, &mut places);
+                    data.add_row(&name, texts, url, &pictures, &mut picture_index);
                 }
                 Err(e) if e.is_io_error() => {
-                    data.broken("file ends early", &name);
+                    data.miss("file ends early", &name);
                     break;
                 }
-                Err(_) => data.broken("row cannot be read", &name),
+                Err(_) => data.miss("row cannot be read", &name),
             }
         }
         if data.chains.is_empty() {
-            return Err(DataError::layout(&file, WANTED, "no whole row"));
+            return Err(DataError::layout(&file, EXPECTED, "no valid row"));
         }
         Ok(data)
     }
 
     /// Counts an unusable row, with or without its image.
-    fn broken(&mut self, cause: &str, name: &str) {
+    fn miss(&mut self, cause: &str, name: &str) {
         self.coverage.miss(cause, name);
         self.rows.miss(cause, name);
     }
 
-    fn row(
+    fn add_row(
         &mut self,
         name: &str,
         texts: &str,
         url: &str,
         pictures: &PictureIndex,
-        places: &mut BTreeMap<PathBuf, usize>,
+        picture_index: &mut BTreeMap<PathBuf, usize>,
     ) {
         let chain: Vec<String> = texts.split("=>").map(|t| t.trim().to_owned()).collect();
         let tiers = self.chains.first().map_or(chain.len(), Vec::len);
         if chain.len() < 2 || chain.len() != tiers || chain.iter().any(String::is_empty) {
-            self.broken("not as many texts as the first row", name);
+            self.miss("not as many texts as the first row", name);
             return;
         }
         self.rows.usable(1);
@@ -144,18 +144,18 @@ impl HierarcapsTest {
         // The last run of digits in the last segment of the URL.
         let file = url.rsplit('/').next().unwrap_or_default();
         let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
-        let picture = last_number(stem).and_then(|n| pictures.numbered(n));
+        let picture = last_number(stem).and_then(|n| pictures.with_number(n));
         match picture {
             Some(_) => self.coverage.usable(1),
             None => self.coverage.miss("picture not there", url),
         }
-        let place = picture.map(|path| {
-            *places.entry(path.to_owned()).or_insert_with(|| {
+        let index = picture.map(|path| {
+            *picture_index.entry(path.to_owned()).or_insert_with(|| {
                 self.pictures.push(path.to_owned());
                 self.pictures.len() - 1
             })
         });
-        self.picture_of.push(place);
+        self.picture_of.push(index);
         self.chains.push(chain);
     }
 }
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_matched_with_pictures_by_number() {
+    fn rows_are_matched_with_images_by_number() {
         let dir = tempfile::tempdir().unwrap();
         let csv = "id,captions,image_url\n\
             0,\"animal => dog => a dog => a dog, asleep\",http://x/COCO_val2014_000000000042.jpg\n\
@@ -175,7 +175,7 @@ mod tests {
             3,a=>b=>c=>c,http://x/COCO_val2014_000000000042.jpg?size=9\n";
         std::fs::write(dir.path().join("hierarcaps_test.csv"), csv).unwrap();
         std::fs::write(dir.path().join("val_000042.jpg"), "x").unwrap();
-        assert!(HierarcapsTest::is_one(dir.path()));
+        assert!(HierarcapsTest::matches(dir.path()));
         let data = HierarcapsTest::open(dir.path(), None).unwrap();
         assert_eq!(data.chains.len(), 3);
         assert_eq!(data.chains[0][3], "a dog, asleep");
@@ -191,11 +191,11 @@ mod tests {
     }
 
     #[test]
-    fn the_training_file_is_told_apart() {
+    fn the_training_file_is_rejected() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("hierarcaps_train.csv");
         std::fs::write(&path, "positive,negative\na=>b,c=>d\n").unwrap();
-        assert!(!HierarcapsTest::is_one(&path));
+        assert!(!HierarcapsTest::matches(&path));
         let error = HierarcapsTest::open(&path, None).unwrap_err();
         assert!(
             error

@@ -7,7 +7,7 @@ use crate::data::records::coverage::Coverage;
 use crate::data::records::error::{DataError, Result};
 
 /// Expected file layout, for error messages.
-pub const WANTED: &str = "HyperLex as published: blank-separated text whose first line begins with \
+pub const EXPECTED: &str = "HyperLex as published: blank-separated text whose first line begins with \
     WORD1 WORD2 POS TYPE AVG_SCORE, or a folder with hyperlex-all.txt";
 
 /// Pairs with their human ratings.
@@ -39,18 +39,18 @@ fn text_file(path: &Path) -> Result<PathBuf> {
         return Ok(path.to_owned());
     }
     if !path.is_dir() {
-        return Err(DataError::layout(path, WANTED, "nothing there"));
+        return Err(DataError::layout(path, EXPECTED, "no such file or folder"));
     }
     let all = files(path)?;
     let named = |name: &str| {
         all.iter()
             .find(|p| p.file_name().is_some_and(|n| n == name))
     };
-    let found = ["hyperlex-all.txt", "hyperlex.txt"]
+    let file = ["hyperlex-all.txt", "hyperlex.txt"]
         .into_iter()
         .find_map(named);
-    let found = found.cloned();
-    found.ok_or_else(|| DataError::layout(path, WANTED, "no hyperlex-all.txt"))
+    let file = file.cloned();
+    file.ok_or_else(|| DataError::layout(path, EXPECTED, "no hyperlex-all.txt"))
 }
 
 impl Hyperlex {
@@ -67,10 +67,10 @@ impl Hyperlex {
             .unwrap_or_default()
             .split_whitespace()
             .collect();
-        let places = COLUMNS.map(|column| header.iter().position(|h| *h == column));
-        let [Some(word1), Some(word2), Some(pos), Some(score)] = places else {
+        let positions = COLUMNS.map(|column| header.iter().position(|h| *h == column));
+        let [Some(word1), Some(word2), Some(pos), Some(score)] = positions else {
             let found = format!("a first line `{}`", header.join(" "));
-            return Err(DataError::layout(&file, WANTED, found));
+            return Err(DataError::layout(&file, EXPECTED, found));
         };
         let mut data = Self::default();
         let mut seen = std::collections::BTreeSet::new();
@@ -79,20 +79,22 @@ impl Hyperlex {
             .filter(|(_, line)| !line.trim().is_empty())
         {
             let fields: Vec<&str> = line.split_whitespace().collect();
-            let at = format!("line {number}");
-            let field = |place: usize| fields.get(place).copied();
+            let location = format!("line {number}");
+            let field = |position: usize| fields.get(position).copied();
             let value = field(score)
                 .and_then(|s| s.parse::<f64>().ok())
                 .filter(|v| v.is_finite());
             let (Some(specific), Some(general), Some(pos), Some(value)) =
                 (field(word1), field(word2), field(pos), value)
             else {
-                data.coverage
-                    .miss("line without two words, a part of speech and a score", &at);
+                data.coverage.miss(
+                    "line without two words, a part of speech and a score",
+                    &location,
+                );
                 continue;
             };
             if !seen.insert((specific.to_owned(), general.to_owned())) {
-                data.coverage.note("pair given twice", 1, &at);
+                data.coverage.note("pair given twice", 1, &location);
             }
             data.coverage.usable(1);
             data.pairs.push(Pair {
@@ -103,7 +105,7 @@ impl Hyperlex {
             });
         }
         if data.pairs.is_empty() {
-            return Err(DataError::layout(&file, WANTED, "no pair"));
+            return Err(DataError::layout(&file, EXPECTED, "no pair"));
         }
         Ok(data)
     }
@@ -135,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn another_file_is_named() {
+    fn another_file_is_rejected() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.txt");
         std::fs::write(&path, "a b c\n").unwrap();

@@ -21,8 +21,8 @@ pub const KINDS: [&str; 7] = [
 ];
 
 /// Expected file layout, for error messages.
-pub const WANTED: &str = "a folder with SugarCrepe's add_att.json, add_obj.json, replace_att.json, \
-    replace_obj.json, replace_rel.json, swap_att.json and swap_obj.json, its pictures (COCO \
+pub const EXPECTED: &str = "a folder with SugarCrepe's add_att.json, add_obj.json, replace_att.json, \
+    replace_obj.json, replace_rel.json, swap_att.json and swap_obj.json, its images (COCO \
     val2017) in --images DIR or below the same folder";
 
 /// One question.
@@ -61,19 +61,19 @@ impl SugarCrepe {
     /// If none exists or one has an unexpected layout.
     pub fn open(folder: &Path, images: Option<&Path>) -> Result<Self> {
         if !folder.is_dir() {
-            return Err(DataError::layout(folder, WANTED, "no such folder"));
+            return Err(DataError::layout(folder, EXPECTED, "no such folder"));
         }
         let root = images.unwrap_or(folder);
         if !root.is_dir() {
             return Err(DataError::NoSuchPath { path: root.into() });
         }
-        let found = PictureIndex::of(&[root.to_owned()])?;
+        let images = PictureIndex::of(&[root.to_owned()])?;
         let mut data = Self::default();
-        let mut places: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        let mut picture_index: BTreeMap<PathBuf, usize> = BTreeMap::new();
         for kind in KINDS {
             // The published repository keeps them in a subfolder.
-            let places_of = [format!("{kind}.json"), format!("data/{kind}.json")];
-            let Some(file) = places_of
+            let candidates = [format!("{kind}.json"), format!("data/{kind}.json")];
+            let Some(file) = candidates
                 .iter()
                 .map(|f| folder.join(f))
                 .find(|f| f.is_file())
@@ -84,14 +84,14 @@ impl SugarCrepe {
             };
             let bytes = std::fs::read(&file).map_err(DataError::io(&file))?;
             let entries: BTreeMap<String, Entry> = serde_json::from_slice(&bytes)
-                .map_err(|e| DataError::layout(&file, WANTED, e.to_string()))?;
+                .map_err(|e| DataError::layout(&file, EXPECTED, e.to_string()))?;
             for entry in entries.into_values() {
-                let Some(path) = found.find(&entry.filename) else {
+                let Some(path) = images.find(&entry.filename) else {
                     data.coverage.miss("picture not there", &entry.filename);
                     continue;
                 };
                 data.coverage.usable(1);
-                let picture = *places.entry(path.to_owned()).or_insert_with(|| {
+                let picture = *picture_index.entry(path.to_owned()).or_insert_with(|| {
                     data.pictures.push(path.to_owned());
                     data.pictures.len() - 1
                 });
@@ -107,8 +107,8 @@ impl SugarCrepe {
         }
         if data.kinds.is_empty() {
             let missing = data.coverage.missing.values().map(|m| m.count).sum::<u64>();
-            let found = format!("no question with its picture ({missing} without)");
-            return Err(DataError::layout(folder, WANTED, found));
+            let found = format!("no question with its image ({missing} questions without)");
+            return Err(DataError::layout(folder, EXPECTED, found));
         }
         Ok(data)
     }
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn questions_without_their_picture_are_counted() {
+    fn questions_without_their_image_are_counted() {
         let dir = tempfile::tempdir().unwrap();
         let json = r#"{"0": {"filename": "1.jpg", "caption": "a", "negative_caption": "b"},
             "1": {"filename": "2.jpg", "caption": "c", "negative_caption": "d"}}"#;

@@ -10,7 +10,7 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use crate::data::records::error::{DataError, Result};
 
 /// Expected file format, for error messages.
-pub const WANTED: &str = "a tab-separated table of typed words with the header text, node, where node holds \
+pub const EXPECTED: &str = "a tab-separated table of typed words with the header text, node, where node holds \
      ids of the taxonomy separated by |";
 
 /// A text and its correct nodes.
@@ -30,10 +30,10 @@ pub struct TypedWord {
 /// and if there are no rows.
 pub fn open(path: &Path, taxonomy: &Taxonomy) -> Result<Vec<TypedWord>> {
     if !path.is_file() {
-        return Err(DataError::layout(path, WANTED, "no such file"));
+        return Err(DataError::layout(path, EXPECTED, "no such file"));
     }
     let text = std::fs::read_to_string(path).map_err(DataError::io(path))?;
-    parse(&text, taxonomy).map_err(|found| DataError::layout(path, WANTED, found))
+    parse(&text, taxonomy).map_err(|found| DataError::layout(path, EXPECTED, found))
 }
 
 /// Parses a table; the error is what was found instead, with its line.
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_read_with_every_right_node() {
+    fn rows_are_read_with_all_correct_nodes() {
         let words = parse("text\tnode\nmy kitty\tc\na pet\tc|r\n", &taxonomy()).unwrap();
         assert_eq!(
             (words[0].text.as_str(), words[0].nodes.len()),
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_named_with_their_line() {
+    fn errors_name_the_line() {
         let cases = [
             ("a\tb\n", "the first line `a\tb`"),
             ("text\tnode\n", "no row"),

@@ -9,13 +9,13 @@ use crate::data::records::coverage::Coverage;
 use crate::data::records::error::{DataError, Result};
 
 /// Expected file layout, for error messages.
-pub const WANTED: &str = "VL-CheckList's corpus files (*.yaml with ANNO_PATH, IMG_ROOT and TYPE), \
-    the JSON lists that they name, and the pictures in --images DIR, under IMG_ROOT, or below the \
+pub const EXPECTED: &str = "VL-CheckList's corpus files (*.yaml with ANNO_PATH, IMG_ROOT and TYPE), \
+    the JSON lists that they name, and the images in --images DIR, under IMG_ROOT, or below the \
     same folder";
 
 /// Maximum number of questions used per list: published as 2000 texts, two per image (notation
 /// 6.9).
-pub const MOST: usize = 1000;
+pub const MAX_QUESTIONS: usize = 1000;
 
 /// One question.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl VlChecklist {
         let is_yaml = |p: &&PathBuf| p.extension().is_some_and(|e| e == "yaml" || e == "yml");
         let corpora: Vec<&PathBuf> = all.iter().filter(is_yaml).collect();
         if corpora.is_empty() {
-            return Err(DataError::layout(path, WANTED, "no .yaml"));
+            return Err(DataError::layout(path, EXPECTED, "no .yaml"));
         }
         let folder = if path.is_dir() {
             path
@@ -98,14 +98,14 @@ impl VlChecklist {
             path.parent().unwrap_or(path)
         };
         let mut data = Self::default();
-        let mut places: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        let mut picture_index: BTreeMap<PathBuf, usize> = BTreeMap::new();
         for corpus in corpora {
             let text = std::fs::read_to_string(corpus).map_err(DataError::io(corpus))?;
             let keys = yaml(&text);
             let Some(lists) = keys.get("ANNO_PATH").filter(|v| !v.is_empty()) else {
                 continue;
             };
-            let one = |key: &str| {
+            let first = |key: &str| {
                 keys.get(key)
                     .and_then(|v| v.first())
                     .cloned()
@@ -113,7 +113,7 @@ impl VlChecklist {
             };
             let root = match images {
                 Some(images) => images.to_owned(),
-                None => Some(folder.join(one("IMG_ROOT")))
+                None => Some(folder.join(first("IMG_ROOT")))
                     .filter(|root| root.is_dir())
                     .unwrap_or_else(|| folder.to_owned()),
             };
@@ -126,45 +126,49 @@ impl VlChecklist {
                 let stem = corpus.file_stem().unwrap_or_default().to_string_lossy();
                 let mut list = List {
                     corpus: stem.into_owned(),
-                    kind: kind(&one("TYPE"), &file),
+                    kind: kind(&first("TYPE"), &file),
                     questions: Vec::new(),
                 };
-                data.read(&file, &pictures, &mut places, &mut list)?;
+                data.read(&file, &pictures, &mut picture_index, &mut list)?;
                 data.lists.push(list);
             }
         }
         if data.lists.iter().all(|list| list.questions.is_empty()) {
             let missing = data.coverage.missing.values().map(|m| m.count).sum::<u64>();
-            let found = format!("no question with its picture ({missing} without)");
-            return Err(DataError::layout(path, WANTED, found));
+            let found = format!("no question with its image ({missing} questions without)");
+            return Err(DataError::layout(path, EXPECTED, found));
         }
         Ok(data)
     }
 
-    /// Locates a list that a corpus file names: beside the corpus file or below the folder.
+    /// Locates a list that a corpus file names: next to the corpus file or below the folder.
     fn list_file(corpus: &Path, folder: &Path, name: &str) -> Result<PathBuf> {
-        let beside = corpus.parent().unwrap_or(folder).join(name);
-        let tried = [folder.join(name), beside];
-        tried.iter().find(|f| f.is_file()).cloned().ok_or_else(|| {
-            DataError::layout(
-                corpus,
-                WANTED,
-                format!("ANNO_PATH {name}, which is not there"),
-            )
-        })
+        let next_to_corpus = corpus.parent().unwrap_or(folder).join(name);
+        let candidates = [folder.join(name), next_to_corpus];
+        candidates
+            .iter()
+            .find(|f| f.is_file())
+            .cloned()
+            .ok_or_else(|| {
+                DataError::layout(
+                    corpus,
+                    EXPECTED,
+                    format!("ANNO_PATH {name}, which does not exist"),
+                )
+            })
     }
 
     fn read(
         &mut self,
         file: &Path,
         pictures: &PictureIndex,
-        places: &mut BTreeMap<PathBuf, usize>,
+        picture_index: &mut BTreeMap<PathBuf, usize>,
         list: &mut List,
     ) -> Result<()> {
         let bytes = std::fs::read(file).map_err(DataError::io(file))?;
         let entries: Entries = serde_json::from_slice(&bytes)
-            .map_err(|e| DataError::layout(file, WANTED, e.to_string()))?;
-        for (name, texts) in entries.into_iter().take(MOST) {
+            .map_err(|e| DataError::layout(file, EXPECTED, e.to_string()))?;
+        for (name, texts) in entries.into_iter().take(MAX_QUESTIONS) {
             let first = |side: &str| texts.get(side).and_then(|t| t.first()).cloned();
             let (Some(positive), Some(negative)) = (first("POS"), first("NEG")) else {
                 self.coverage
@@ -176,7 +180,7 @@ impl VlChecklist {
                 continue;
             };
             self.coverage.usable(1);
-            let picture = *places.entry(path.to_owned()).or_insert_with(|| {
+            let picture = *picture_index.entry(path.to_owned()).or_insert_with(|| {
                 self.pictures.push(path.to_owned());
                 self.pictures.len() - 1
             });
@@ -192,7 +196,7 @@ impl VlChecklist {
 
 /// Returns the kind of a list: the corpus' `TYPE`, or a more specific kind derived from the list's
 /// file name.
-fn kind(of: &str, file: &Path) -> String {
+fn kind(corpus_type: &str, file: &Path) -> String {
     let stem = file
         .file_stem()
         .unwrap_or_default()
@@ -208,7 +212,7 @@ fn kind(of: &str, file: &Path) -> String {
             return format!("{group}/{last}");
         }
     }
-    of.trim_matches('/').to_owned()
+    corpus_type.trim_matches('/').to_owned()
 }
 
 #[cfg(test)]
@@ -241,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn several_lists_may_stand_under_one_key() {
+    fn one_key_may_have_several_lists() {
         let keys = yaml("ANNO_PATH:\n  - a.json\n  - 'b.json'\nTYPE: Object/Size\n");
         assert_eq!(keys["ANNO_PATH"], ["a.json", "b.json"]);
         assert_eq!(
@@ -252,14 +256,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_files_are_reported() {
         let dir = tempfile::tempdir().unwrap();
         let error = VlChecklist::open(dir.path(), None).unwrap_err().to_string();
         assert!(error.contains("found no .yaml"), "{error}");
         std::fs::write(dir.path().join("a.yaml"), "ANNO_PATH: gone.json\n").unwrap();
         let error = VlChecklist::open(dir.path(), None).unwrap_err().to_string();
         assert!(
-            error.contains("ANNO_PATH gone.json, which is not there"),
+            error.contains("ANNO_PATH gone.json, which does not exist"),
             "{error}"
         );
     }

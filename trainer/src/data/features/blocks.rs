@@ -5,8 +5,8 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use super::file::Entry;
-use super::probe::Probe;
-use super::view::{Opened, Subject, ViewSpec};
+use super::hashed_record::HashedRecord;
+use super::view::{DecodedRecord, Subject, ViewSpec};
 use crate::data::batches::image_batch::Pictures;
 use crate::data::records::fault::{Broken, Fault};
 use crate::data::records::picture::Picture;
@@ -16,7 +16,7 @@ use crate::data::records::source::Records;
 pub(super) type Block = Vec<(Vec<Entry>, Pictures)>;
 
 /// Subjects and images of a record for each missing layer.
-type Drawn = Result<Vec<(Vec<u32>, Vec<RgbImage>)>, Fault>;
+type RecordImages = Result<Vec<(Vec<u32>, Vec<RgbImage>)>, Fault>;
 
 /// Decodes the images of a unit for the layers that are missing.
 pub(super) struct BlockDecoder<'a> {
@@ -34,21 +34,25 @@ pub(super) struct BlockDecoder<'a> {
 
 impl BlockDecoder<'_> {
     /// Returns the images of some consecutive records, the first of which is in row `from`.
-    pub(super) fn block(&self, from: usize, probes: &[Result<Probe, Broken>]) -> Block {
-        let rows: Vec<_> = (from..).zip(probes).collect();
-        let one = |(row, probe): (usize, &Result<Probe, Broken>)| self.record(row, probe);
-        let drawn: Vec<Drawn> = self
+    pub(super) fn block(
+        &self,
+        from: usize,
+        hashed_records: &[Result<HashedRecord, Broken>],
+    ) -> Block {
+        let rows: Vec<_> = (from..).zip(hashed_records).collect();
+        let read = |(row, hashed): (usize, &Result<HashedRecord, Broken>)| self.record(row, hashed);
+        let images: Vec<RecordImages> = self
             .pool
-            .install(|| rows.into_par_iter().map(one).collect());
-        let layer = |at: usize| {
+            .install(|| rows.into_par_iter().map(read).collect());
+        let layer = |index: usize| {
             let mut pictures = Vec::new();
-            let entry = |record: &Drawn| match record {
-                Ok(layers) => Entry::Rows(layers[at].0.clone()),
+            let entry = |record: &RecordImages| match record {
+                Ok(layers) => Entry::Rows(layers[index].0.clone()),
                 Err(fault) => Entry::Broken(fault.cause, fault.detail.clone()),
             };
-            let entries = drawn.iter().map(entry).collect();
-            for record in drawn.iter().flatten() {
-                pictures.extend(&record[at].1);
+            let entries = images.iter().map(entry).collect();
+            for record in images.iter().flatten() {
+                pictures.extend(&record[index].1);
             }
             (
                 entries,
@@ -58,18 +62,18 @@ impl BlockDecoder<'_> {
         (0..self.missing.len()).map(layer).collect()
     }
 
-    fn record(&self, row: usize, probe: &Result<Probe, Broken>) -> Drawn {
-        let probe = probe.as_ref().map_err(|broken| broken.fault.clone())?;
-        if matches!(probe.record.picture, Picture::None) {
-            let none = self.missing.iter().map(|_| (Vec::new(), Vec::new()));
-            return Ok(none.collect());
+    fn record(&self, row: usize, hashed: &Result<HashedRecord, Broken>) -> RecordImages {
+        let hashed = hashed.as_ref().map_err(|broken| broken.fault.clone())?;
+        if matches!(hashed.record.picture, Picture::None) {
+            let no_images = self.missing.iter().map(|_| (Vec::new(), Vec::new()));
+            return Ok(no_images.collect());
         }
         let record = self.loaded.read(row).map_err(|broken| broken.fault)?;
-        let opened = Opened::new(&record, self.views, self.crops, probe.content.seed())?;
-        let draw = |(subject, view): &(Subject, u32)| {
-            let pictures = opened.view(*subject, *view, self.views)?;
-            Ok((opened.items(*subject), pictures))
+        let decoded = DecodedRecord::new(&record, self.views, self.crops, hashed.content.seed())?;
+        let render = |(subject, view): &(Subject, u32)| {
+            let pictures = decoded.view(*subject, *view, self.views)?;
+            Ok((decoded.items(*subject), pictures))
         };
-        self.missing.iter().map(draw).collect()
+        self.missing.iter().map(render).collect()
     }
 }

@@ -17,9 +17,9 @@ pub(super) struct Content {
 fn digest(picture: &Picture) -> Result<[u8; 32], Fault> {
     let mut hash = Sha256::new();
     match picture {
-        Picture::None | Picture::Kept(_) => {}
+        Picture::None | Picture::Features(_) => {}
         Picture::Encoded(bytes) => hash.update(bytes),
-        Picture::Stored(stored) => hash.update(stored.read()?),
+        Picture::ByteRange(range) => hash.update(range.read()?),
         Picture::Decoded(pixels) => {
             hash.update(pixels.width().to_le_bytes());
             hash.update(pixels.as_raw());
@@ -31,17 +31,17 @@ fn digest(picture: &Picture) -> Result<[u8; 32], Fault> {
 impl Content {
     /// Hashes the bytes of the images without decoding them.
     pub(super) fn of(record: &Record) -> Result<Self, Broken> {
-        let fault = |fault: Fault| fault.of(&record.key);
-        let photo = digest(&record.picture).map_err(fault)?;
+        let broken = |fault: Fault| fault.of(&record.key);
+        let photo = digest(&record.picture).map_err(broken)?;
         let mut boxes = Sha256::new();
-        for one in &record.boxes {
-            match &one.region {
+        for grounded in &record.boxes {
+            match &grounded.region {
                 Region::Relative(place) => {
                     place
                         .iter()
                         .for_each(|edge| boxes.update(edge.to_le_bytes()));
                 }
-                Region::Crop(crop) => boxes.update(digest(crop).map_err(fault)?),
+                Region::Crop(crop) => boxes.update(digest(crop).map_err(broken)?),
             }
         }
         Ok(Self {

@@ -47,13 +47,13 @@ pub(super) enum Entry {
 
 /// The content of a file.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Stored {
+pub(super) struct FeatureFile {
     pub(super) entries: Vec<Entry>,
     /// `[rows, width]`, record by record.
     pub(super) values: Vec<f16>,
 }
 
-impl Stored {
+impl FeatureFile {
     fn rows(entries: &[Entry]) -> usize {
         let count = |entry: &Entry| match entry {
             Entry::Rows(items) => items.len(),
@@ -92,11 +92,11 @@ impl Stored {
         let metadata = HashMap::from([(RECORDS.to_owned(), records)]);
         let bytes = safetensors::serialize([(FEATURES, tensor)], Some(metadata))?;
         // Two runs may write the same file at once; each writes to its own temporary name first.
-        let mut own = path.as_os_str().to_owned();
-        own.push(format!(".{}", std::process::id()));
-        let own = PathBuf::from(own);
-        write_atomic(&own, &bytes)?;
-        fs::rename(&own, path).with_context(|| format!("naming {}", path.display()))
+        let mut temporary = path.as_os_str().to_owned();
+        temporary.push(format!(".{}", std::process::id()));
+        let temporary = PathBuf::from(temporary);
+        write_atomic(&temporary, &bytes)?;
+        fs::rename(&temporary, path).with_context(|| format!("renaming to {}", path.display()))
     }
 }
 
@@ -105,10 +105,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_comes_back_and_one_that_does_not_fit_counts_as_none() {
+    fn a_file_is_read_back_and_a_mismatched_file_is_ignored() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("below/a.safetensors");
-        let stored = Stored {
+        let stored = FeatureFile {
             entries: vec![
                 Entry::Rows(vec![0, 2]),
                 Entry::Broken(Cause::UnreadablePicture, "no picture".into()),
@@ -116,14 +116,14 @@ mod tests {
             ],
             values: [0.5, -1.0, 6.0, 0.0].map(f16::from_f32).to_vec(),
         };
-        assert_eq!(Stored::read(&path, 3, 2), None);
+        assert_eq!(FeatureFile::read(&path, 3, 2), None);
         stored.write(&path, 2).unwrap();
-        assert_eq!(Stored::read(&path, 3, 2), Some(stored));
-        assert_eq!(Stored::read(&path, 4, 2), None);
-        assert_eq!(Stored::read(&path, 3, 4), None);
+        assert_eq!(FeatureFile::read(&path, 3, 2), Some(stored));
+        assert_eq!(FeatureFile::read(&path, 4, 2), None);
+        assert_eq!(FeatureFile::read(&path, 3, 4), None);
         let bytes = fs::read(&path).unwrap();
         fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
-        assert_eq!(Stored::read(&path, 3, 2), None);
+        assert_eq!(FeatureFile::read(&path, 3, 2), None);
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
     }
 }

@@ -1,22 +1,22 @@
 //! Precomputed features: the outputs of a frozen image encoder for the photos and box crops of a
 //! dataset are computed once and reused by all later steps and runs (LiT, Zhai et al. 2022).
 //!
-//! [`keep`] turns a dataset into one whose records reference rows of features instead of images
+//! [`precompute`] turns a dataset into one whose records reference rows of features instead of images
 //! ([`ViewSpec`] defines which views are encoded). Files in the cache folder are identified by a
 //! hash of the encoder's weights, the settings and the bytes of the images, so they never become
 //! stale.
 
 mod blocks;
 mod content;
+mod feature_dataset;
 mod file;
-mod keep;
+mod hashed_record;
 mod outliers;
-mod probe;
+mod precompute;
 mod view;
-mod with_features;
 
-pub use keep::{Encoder, Keeping, KeptData, keep};
-pub use outliers::keep_outliers;
+pub use outliers::precompute_outliers;
+pub use precompute::{Encoder, PrecomputeSettings, PrecomputedFeatures, precompute};
 pub use view::ViewSpec;
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use half::f16;
 
-use super::file::{self, Entry, Stored};
-use super::keep::Encoder;
+use super::file::{self, Entry, FeatureFile};
+use super::precompute::Encoder;
 use crate::data::batches::feature_rows::FeatureRows;
 use crate::data::batches::image_batch::Pictures;
 use crate::data::sampling::outliers;
@@ -20,7 +20,7 @@ const BATCH: usize = 32;
 ///
 /// # Errors
 /// If a file cannot be written or the device fails.
-pub fn keep_outliers(
+pub fn precompute_outliers(
     encoder: &dyn Encoder,
     side: u32,
     folder: Option<&Path>,
@@ -31,7 +31,7 @@ pub fn keep_outliers(
     let path = folder.map(|folder| file::path(folder, parts));
     let found = path
         .as_ref()
-        .and_then(|path| Stored::read(path, POOL, width));
+        .and_then(|path| FeatureFile::read(path, POOL, width));
     let stored = match found {
         Some(found) => found,
         None => {
@@ -44,7 +44,7 @@ pub fn keep_outliers(
                 values.extend(encoded.into_iter().map(f16::from_f32));
             }
             let entries = vec![Entry::Rows(vec![0]); POOL];
-            let stored = Stored { entries, values };
+            let stored = FeatureFile { entries, values };
             if let Some(path) = &path {
                 stored.write(path, width)?;
             }

@@ -15,7 +15,7 @@ use crate::data::{
 use crate::model_file::MERGES;
 
 /// An encoder whose feature consists of the mean of each channel, scaled to [0, 6], and a constant.
-struct Means {
+struct ChannelMeans {
     identity: String,
     pictures: AtomicUsize,
     /// Interrupts the run after this many calls.
@@ -23,7 +23,7 @@ struct Means {
     stop: AtomicBool,
 }
 
-impl Means {
+impl ChannelMeans {
     fn new(identity: &str) -> Self {
         Self {
             identity: identity.to_owned(),
@@ -34,7 +34,7 @@ impl Means {
     }
 }
 
-impl Encoder for Means {
+impl Encoder for ChannelMeans {
     fn width(&self) -> usize {
         4
     }
@@ -70,14 +70,14 @@ fn spec() -> BatchSpec {
     }
 }
 
-fn kept(
-    encoder: &Means,
+fn precomputed(
+    encoder: &ChannelMeans,
     data: &Arc<dyn Dataset>,
     folder: Option<&Path>,
     views: u32,
     crops: bool,
-) -> anyhow::Result<KeptData> {
-    let how = Keeping {
+) -> anyhow::Result<PrecomputedFeatures> {
+    let settings = PrecomputeSettings {
         encoder,
         views: ViewSpec {
             evaluation: Preprocess {
@@ -90,43 +90,43 @@ fn kept(
         crops,
         folder: folder.map(Path::to_owned),
         writes: true,
-        most: None,
+        max_records: None,
         stop: &encoder.stop,
     };
-    keep(data, &how, &mut |_| Ok(()))
+    precompute(data, &settings, &mut |_| Ok(()))
 }
 
 fn synthetic(records: u64, seed: u64) -> Arc<dyn Dataset> {
     Arc::new(Synthetic::new(records, 32, seed))
 }
 
-fn batches(kept: &KeptData, from: Position, count: usize) -> Vec<Batch> {
+fn batches(features: &PrecomputedFeatures, from: Position, count: usize) -> Vec<Batch> {
     let tokenizer = Arc::new(Tokenizer::from_merges(MERGES, 8192).unwrap());
     let spec = BatchSpec {
-        features: Some(Arc::clone(&kept.rows)),
+        features: Some(Arc::clone(&features.rows)),
         augment: None,
         mirror: false,
         ..spec()
     };
-    let stream = BatchStream::start(Arc::clone(&kept.data), tokenizer, spec, from).unwrap();
+    let stream = BatchStream::start(Arc::clone(&features.data), tokenizer, spec, from).unwrap();
     stream.take(count).map(Result::unwrap).collect()
 }
 
 #[test]
-fn what_was_computed_is_not_computed_again() {
+fn cached_features_are_not_computed_again() {
     let dir = tempfile::tempdir().unwrap();
     let data = synthetic(300, 0);
-    let first = Means::new("a");
-    let photos = kept(&first, &data, Some(dir.path()), 1, false).unwrap();
+    let first = ChannelMeans::new("a");
+    let photos = precomputed(&first, &data, Some(dir.path()), 1, false).unwrap();
     assert_eq!((photos.computed, photos.rows.count()), (300, 300));
     // With boxes, the features of the photos already exist; a second view is new.
-    let crops = kept(&first, &data, Some(dir.path()), 1, true).unwrap();
+    let crops = precomputed(&first, &data, Some(dir.path()), 1, true).unwrap();
     assert!(crops.computed > 0);
     assert_eq!(crops.rows.count(), 300 + crops.computed);
-    let views = kept(&first, &data, Some(dir.path()), 2, true).unwrap();
+    let views = precomputed(&first, &data, Some(dir.path()), 2, true).unwrap();
     assert_eq!(views.computed, crops.rows.count());
-    let again = Means::new("a");
-    let same = kept(&again, &data, Some(dir.path()), 2, true).unwrap();
+    let again = ChannelMeans::new("a");
+    let same = precomputed(&again, &data, Some(dir.path()), 2, true).unwrap();
     assert_eq!(
         (same.computed, again.pictures.load(Ordering::Relaxed)),
         (0, 0)
@@ -135,10 +135,10 @@ fn what_was_computed_is_not_computed_again() {
         assert_eq!(same.rows.row(row), views.rows.row(row));
     }
     // Other weights or other images: no cached file matches.
-    let other = kept(&Means::new("b"), &data, Some(dir.path()), 1, false).unwrap();
+    let other = precomputed(&ChannelMeans::new("b"), &data, Some(dir.path()), 1, false).unwrap();
     assert_eq!(other.computed, 300);
-    let other = kept(
-        &Means::new("a"),
+    let other = precomputed(
+        &ChannelMeans::new("a"),
         &synthetic(300, 1),
         Some(dir.path()),
         1,
@@ -148,29 +148,29 @@ fn what_was_computed_is_not_computed_again() {
 }
 
 #[test]
-fn an_interrupt_keeps_the_files_that_were_whole() {
+fn complete_files_survive_an_interruption() {
     let dir = tempfile::tempdir().unwrap();
     let data = synthetic(600, 0);
-    let encoder = Means::new("a");
+    let encoder = ChannelMeans::new("a");
     // Stops within the second file: 256 records take 16 calls.
     encoder.calls_left.store(20, Ordering::Relaxed);
-    let error = kept(&encoder, &data, Some(dir.path()), 1, false);
+    let error = precomputed(&encoder, &data, Some(dir.path()), 1, false);
     let error = error.err().unwrap().to_string();
     assert!(error.contains("256 of 600 records"), "{error}");
-    let next = kept(&Means::new("a"), &data, Some(dir.path()), 1, false).unwrap();
+    let next = precomputed(&ChannelMeans::new("a"), &data, Some(dir.path()), 1, false).unwrap();
     assert_eq!(next.computed, 600 - 256);
 }
 
 #[test]
-fn view_0_is_the_crop_of_evaluation_and_the_others_are_augmented() {
+fn view_0_is_the_evaluation_crop_and_the_others_are_augmented() {
     let data = synthetic(20, 0);
-    let found = kept(&Means::new("a"), &data, None, 3, true).unwrap();
+    let found = precomputed(&ChannelMeans::new("a"), &data, None, 3, true).unwrap();
     let records = found.data.load(0).unwrap();
     let plain = data.load(0).unwrap().read(0).unwrap();
     let record = records.read(0).unwrap();
     assert_eq!((&record.key, &record.caption), (&plain.key, &plain.caption));
-    let crate::data::records::picture::Picture::Kept(photo) = record.picture else {
-        panic!("the picture is not kept")
+    let crate::data::records::picture::Picture::Features(photo) = record.picture else {
+        panic!("expected features")
     };
     assert_eq!(photo.views, 3);
     let expected = {
@@ -178,7 +178,7 @@ fn view_0_is_the_crop_of_evaluation_and_the_others_are_augmented() {
         let size = 16;
         let resize = ResizeMode::CentreCrop;
         let square = Preprocess { size, resize }.apply(&whole).unwrap();
-        Means::new("")
+        ChannelMeans::new("")
             .encode(&Pictures::pack(16, &[&square]))
             .unwrap()
     };
@@ -193,16 +193,16 @@ fn view_0_is_the_crop_of_evaluation_and_the_others_are_augmented() {
 }
 
 #[test]
-fn batches_have_features_and_resume_on_the_same_ones() {
+fn batches_have_features_and_resume_with_the_same_ones() {
     let data = synthetic(64, 0);
     assert_eq!(
         data.fingerprint(),
-        kept(&Means::new("a"), &data, None, 1, true)
+        precomputed(&ChannelMeans::new("a"), &data, None, 1, true)
             .unwrap()
             .data
             .fingerprint()
     );
-    let found = kept(&Means::new("a"), &data, None, 2, true).unwrap();
+    let found = precomputed(&ChannelMeans::new("a"), &data, None, 2, true).unwrap();
     let whole = batches(&found, Position::default(), 6);
     let rest = batches(&found, whole[1].position_after, 4);
     for (a, b) in whole[2..].iter().zip(&rest) {
@@ -212,7 +212,7 @@ fn batches_have_features_and_resume_on_the_same_ones() {
         );
     }
     let Some(ImageBatch::Features(boxes)) = &whole[0].box_images else {
-        panic!("the batch has no features of boxes")
+        panic!("expected features of boxes")
     };
     assert_eq!((boxes.count, boxes.width, boxes.values.len()), (8, 4, 32));
     assert!(
@@ -235,13 +235,13 @@ fn batches_have_features_and_resume_on_the_same_ones() {
 }
 
 #[test]
-fn pictures_of_nothing_are_computed_once() {
+fn features_of_outliers_are_computed_once() {
     let dir = tempfile::tempdir().unwrap();
-    let first = Means::new("a");
-    let pool = keep_outliers(&first, 16, Some(dir.path())).unwrap();
+    let first = ChannelMeans::new("a");
+    let pool = precompute_outliers(&first, 16, Some(dir.path())).unwrap();
     assert_eq!((pool.count(), pool.width()), (512, 4));
-    let again = Means::new("a");
-    let same = keep_outliers(&again, 16, Some(dir.path())).unwrap();
+    let again = ChannelMeans::new("a");
+    let same = precompute_outliers(&again, 16, Some(dir.path())).unwrap();
     assert_eq!(again.pictures.load(Ordering::Relaxed), 0);
     assert_eq!(same.row(511), pool.row(511));
 }

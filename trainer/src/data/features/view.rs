@@ -8,10 +8,10 @@ use serde_json::json;
 use crate::data::batches::batch_spec::BatchSpec;
 use crate::data::records::boxes::{Region, large_enough, pixel_box};
 use crate::data::records::fault::{Cause, Fault};
-use crate::data::records::mirror::speaks_of_sides;
+use crate::data::records::mirror::mentions_sides;
 use crate::data::records::random::{Purpose, Random};
 use crate::data::records::source::Record;
-use crate::data::sampling::draw::{cut, square};
+use crate::data::sampling::draw::{crop_region, encoder_square};
 
 /// Which images of a record a file covers. They are in separate files, so that a method without
 /// boxes can reuse the photo features of one with boxes.
@@ -40,27 +40,27 @@ impl ViewSpec {
     /// images.
     pub(super) fn key(&self, subject: Subject, view: u32) -> String {
         let a = &self.augmented;
-        let how = if view == 0 {
+        let settings = if view == 0 {
             json!(self.evaluation)
         } else {
             let crop = a.augment.map(|crop| format!("{crop:?}"));
             json!([a.image_size, crop, a.white_pad, a.mirror, a.worn])
         };
-        let least = (subject == Subject::Crops).then_some(a.min_box_px);
-        json!([format!("{subject:?}"), view, how, least]).to_string()
+        let min_box_px = (subject == Subject::Crops).then_some(a.min_box_px);
+        json!([format!("{subject:?}"), view, settings, min_box_px]).to_string()
     }
 }
 
 /// A record with its photo decoded and its usable boxes cropped.
-pub(super) struct Opened {
+pub(super) struct DecodedRecord {
     photo: RgbImage,
     /// Each crop with the index of its box in the record.
     crops: Vec<(u32, RgbImage)>,
-    mirrors: bool,
+    mirror: bool,
     seed: u64,
 }
 
-impl Opened {
+impl DecodedRecord {
     /// Decodes a record; `seed` is derived from its content.
     pub(super) fn new(
         record: &Record,
@@ -69,9 +69,9 @@ impl Opened {
         seed: u64,
     ) -> Result<Self, Fault> {
         let photo = record.picture.decode()?;
-        let mut found = Vec::new();
-        for (at, one) in (0_u32..).zip(&record.boxes).filter(|_| crops) {
-            let usable = match one.region {
+        let mut cropped = Vec::new();
+        for (index, grounded) in (0_u32..).zip(&record.boxes).filter(|_| crops) {
+            let usable = match grounded.region {
                 Region::Relative(place) => {
                     let pixels = pixel_box(place, photo.width(), photo.height());
                     large_enough(pixels, spec.augmented.min_box_px)
@@ -79,13 +79,13 @@ impl Opened {
                 Region::Crop(_) => true,
             };
             if usable {
-                found.push((at, cut(&one.region, &photo)?));
+                cropped.push((index, crop_region(&grounded.region, &photo)?));
             }
         }
         Ok(Self {
             photo,
-            crops: found,
-            mirrors: spec.augmented.mirror && !speaks_of_sides(record),
+            crops: cropped,
+            mirror: spec.augmented.mirror && !mentions_sides(record),
             seed,
         })
     }
@@ -94,7 +94,7 @@ impl Opened {
     pub(super) fn items(&self, subject: Subject) -> Vec<u32> {
         match subject {
             Subject::Photo => vec![0],
-            Subject::Crops => self.crops.iter().map(|(at, _)| *at).collect(),
+            Subject::Crops => self.crops.iter().map(|(index, _)| *index).collect(),
         }
     }
 
@@ -106,22 +106,22 @@ impl Opened {
         view: u32,
         spec: &ViewSpec,
     ) -> Result<Vec<RgbImage>, Fault> {
-        let draws = |of: u64| Random::new(self.seed, Purpose::View, u64::from(view), of);
-        let mirrored = self.mirrors && view > 0 && draws(0).uniform() < 0.5;
-        let random = &mut draws(if subject == Subject::Photo { 1 } else { 2 });
-        let mut one = |picture: &RgbImage| {
+        let stream = |index: u64| Random::new(self.seed, Purpose::View, u64::from(view), index);
+        let mirrored = self.mirror && view > 0 && stream(0).uniform() < 0.5;
+        let random = &mut stream(if subject == Subject::Photo { 1 } else { 2 });
+        let mut render = |picture: &RgbImage| {
             if view == 0 {
-                let ready = spec.evaluation.apply(picture);
-                return ready.map_err(|e| Fault::new(Cause::UnreadablePicture, e.to_string()));
+                let pixels = spec.evaluation.apply(picture);
+                return pixels.map_err(|e| Fault::new(Cause::UnreadablePicture, e.to_string()));
             }
             if mirrored {
-                return square(&flip_horizontal(picture), &spec.augmented, random);
+                return encoder_square(&flip_horizontal(picture), &spec.augmented, random);
             }
-            square(picture, &spec.augmented, random)
+            encoder_square(picture, &spec.augmented, random)
         };
         match subject {
-            Subject::Photo => Ok(vec![one(&self.photo)?]),
-            Subject::Crops => self.crops.iter().map(|(_, crop)| one(crop)).collect(),
+            Subject::Photo => Ok(vec![render(&self.photo)?]),
+            Subject::Crops => self.crops.iter().map(|(_, crop)| render(crop)).collect(),
         }
     }
 }

@@ -18,12 +18,12 @@ pub const FORMAT: Format = Format {
     name: "byte arrays",
     labels: true,
     boxes: false,
-    detect: |paths| is_single(paths, is_one),
+    detect: |paths| is_single(paths, matches),
     open: |paths| open_single(paths, open),
 };
 
 /// Expected file layout, for error messages.
-pub const WANTED: &str = "CIFAR's binary version (test_batch.bin with batches.meta.txt, or test.bin with \
+pub const EXPECTED: &str = "CIFAR's binary version (test_batch.bin with batches.meta.txt, or test.bin with \
     fine_label_names.txt), STL-10's (test_X.bin, test_y.bin, class_names.txt), or MNIST's \
     (t10k-images-idx3-ubyte, t10k-labels-idx1-ubyte)";
 
@@ -31,22 +31,22 @@ pub const WANTED: &str = "CIFAR's binary version (test_batch.bin with batches.me
 #[derive(Clone, Copy)]
 enum Labels {
     /// The last of this many bytes before each image.
-    Before(usize),
+    BeforeImage(usize),
     /// One byte per image in a separate file, after a header of the given number of bytes. The
     /// first class has the given number.
-    Beside {
+    SeparateFile {
         file: &'static str,
-        head: usize,
+        header: usize,
         first: u8,
     },
 }
 
 /// One published array format.
 #[derive(Clone, Copy)]
-struct Form {
+struct ArrayFormat {
     pictures: &'static str,
     /// Bytes of the header before the first image.
-    head: usize,
+    header: usize,
     labels: Labels,
     /// File with the names of the classes, one per line; without it, the names are digits.
     names: Option<&'static str>,
@@ -57,31 +57,31 @@ struct Form {
     columns_first: bool,
 }
 
-const FORMS: [Form; 4] = [
-    Form {
+const ARRAY_FORMATS: [ArrayFormat; 4] = [
+    ArrayFormat {
         pictures: "test_batch.bin",
-        head: 0,
-        labels: Labels::Before(1),
+        header: 0,
+        labels: Labels::BeforeImage(1),
         names: Some("batches.meta.txt"),
         side: 32,
         planes: 3,
         columns_first: false,
     },
-    Form {
+    ArrayFormat {
         pictures: "test.bin",
-        head: 0,
-        labels: Labels::Before(2),
+        header: 0,
+        labels: Labels::BeforeImage(2),
         names: Some("fine_label_names.txt"),
         side: 32,
         planes: 3,
         columns_first: false,
     },
-    Form {
+    ArrayFormat {
         pictures: "test_X.bin",
-        head: 0,
-        labels: Labels::Beside {
+        header: 0,
+        labels: Labels::SeparateFile {
             file: "test_y.bin",
-            head: 0,
+            header: 0,
             first: 1,
         },
         names: Some("class_names.txt"),
@@ -89,12 +89,12 @@ const FORMS: [Form; 4] = [
         planes: 3,
         columns_first: true,
     },
-    Form {
+    ArrayFormat {
         pictures: "t10k-images-idx3-ubyte",
-        head: 16,
-        labels: Labels::Beside {
+        header: 16,
+        labels: Labels::SeparateFile {
             file: "t10k-labels-idx1-ubyte",
-            head: 8,
+            header: 8,
             first: 0,
         },
         names: None,
@@ -104,20 +104,20 @@ const FORMS: [Form; 4] = [
     },
 ];
 
-impl Form {
+impl ArrayFormat {
     /// Returns the format whose files a folder holds.
-    fn of(folder: &Path) -> Option<&'static Self> {
-        let there = |form: &&Self| {
-            let beside = match form.labels {
-                Labels::Before(_) => None,
-                Labels::Beside { file, .. } => Some(file),
+    fn detect(folder: &Path) -> Option<&'static Self> {
+        let is_complete = |form: &&Self| {
+            let label_file = match form.labels {
+                Labels::BeforeImage(_) => None,
+                Labels::SeparateFile { file, .. } => Some(file),
             };
-            let mut files = [Some(form.pictures), form.names, beside]
+            let mut files = [Some(form.pictures), form.names, label_file]
                 .into_iter()
                 .flatten();
             files.all(|file| folder.join(file).is_file())
         };
-        FORMS.iter().find(there)
+        ARRAY_FORMATS.iter().find(is_complete)
     }
 
     fn pixels(&self) -> usize {
@@ -127,8 +127,8 @@ impl Form {
     /// Returns the bytes of a record: label bytes before the image, and the image.
     fn stride(&self) -> usize {
         let before = match self.labels {
-            Labels::Before(bytes) => bytes,
-            Labels::Beside { .. } => 0,
+            Labels::BeforeImage(bytes) => bytes,
+            Labels::SeparateFile { .. } => 0,
         };
         before + self.planes * self.pixels()
     }
@@ -145,8 +145,8 @@ impl Form {
 
 /// Returns whether a folder holds one of the formats.
 #[must_use]
-pub fn is_one(folder: &Path) -> bool {
-    Form::of(folder).is_some()
+pub fn matches(folder: &Path) -> bool {
+    ArrayFormat::detect(folder).is_some()
 }
 
 /// Opens the test images of a folder.
@@ -154,7 +154,8 @@ pub fn is_one(folder: &Path) -> bool {
 /// # Errors
 /// If a file cannot be read or holds no image, or the numbers of labels and images differ.
 pub fn open(folder: &Path) -> Result<Table> {
-    let form = Form::of(folder).ok_or_else(|| DataError::layout(folder, WANTED, "other files"))?;
+    let form = ArrayFormat::detect(folder)
+        .ok_or_else(|| DataError::layout(folder, EXPECTED, "other files"))?;
     let read = |path: PathBuf| fs::read(&path).map_err(DataError::io(&path));
     let names = match form.names {
         None => (0..10).map(|digit| digit.to_string()).collect(),
@@ -170,22 +171,24 @@ pub fn open(folder: &Path) -> Result<Table> {
     // A truncated last image is a broken record.
     let records = bytes
         .len()
-        .saturating_sub(form.head)
+        .saturating_sub(form.header)
         .div_ceil(form.stride());
     if records == 0 {
-        return Err(DataError::layout(&file, WANTED, "no picture"));
+        return Err(DataError::layout(&file, EXPECTED, "no image"));
     }
     let labels = match form.labels {
-        Labels::Before(_) => Vec::new(),
-        Labels::Beside {
-            file: beside, head, ..
+        Labels::BeforeImage(_) => Vec::new(),
+        Labels::SeparateFile {
+            file: label_file,
+            header,
+            ..
         } => {
-            let path = folder.join(beside);
+            let path = folder.join(label_file);
             let labels = read(path.clone())?;
-            let labels = labels.get(head..).unwrap_or_default().to_vec();
+            let labels = labels.get(header..).unwrap_or_default().to_vec();
             if labels.len() != records {
-                let wanted = format!("a label for each of the {records} pictures");
-                return Err(DataError::layout(&path, wanted, labels.len().to_string()));
+                let expected = format!("a label for each of the {records} images");
+                return Err(DataError::layout(&path, expected, labels.len().to_string()));
             }
             labels
         }
@@ -204,7 +207,7 @@ pub fn open(folder: &Path) -> Result<Table> {
 }
 
 struct Rows {
-    form: Form,
+    form: ArrayFormat,
     names: Vec<String>,
     bytes: Vec<u8>,
     labels: Vec<u8>,
@@ -215,14 +218,14 @@ impl Rows {
     /// truncated.
     fn row(&self, row: usize) -> Option<(Option<u8>, &[u8])> {
         let (form, stride) = (&self.form, self.form.stride());
-        let start = form.head + row * stride;
+        let start = form.header + row * stride;
         let record = self.bytes.get(start..start + stride)?;
         match form.labels {
-            Labels::Before(bytes) => {
-                let (head, planes) = record.split_at_checked(bytes)?;
-                Some((head.last().copied(), planes))
+            Labels::BeforeImage(bytes) => {
+                let (labels, planes) = record.split_at_checked(bytes)?;
+                Some((labels.last().copied(), planes))
             }
-            Labels::Beside { first, .. } => {
+            Labels::SeparateFile { first, .. } => {
                 let label = self.labels.get(row)?;
                 Some((label.checked_sub(first), record))
             }
@@ -234,7 +237,7 @@ impl Records for Rows {
     fn read(&self, row: usize) -> std::result::Result<Record, Broken> {
         let key = row.to_string();
         let Some((class, planes)) = self.row(row) else {
-            return Err(Fault::new(Cause::ShardEndsEarly, "a cut picture").of(key));
+            return Err(Fault::new(Cause::ShardEndsEarly, "the last image is truncated").of(key));
         };
         let label = class.and_then(|at| self.names.get(usize::from(at)));
         let Some(label) = label else {
@@ -264,13 +267,13 @@ mod tests {
     }
 
     #[test]
-    fn planes_become_pixels_and_the_fine_label_counts() {
+    fn planes_become_pixels_and_the_fine_label_is_used() {
         let mut bytes = vec![7, 1];
         bytes.extend((0..3 * CIFAR).map(|i| (i / CIFAR * 100 + i % CIFAR % 32) as u8));
         bytes.extend([0, 9, 1, 2, 3]);
         let names = b"apple\naquarium_fish\n\n";
         let dir = folder(&[("test.bin", &bytes), ("fine_label_names.txt", names)]);
-        assert!(is_one(dir.path()));
+        assert!(matches(dir.path()));
         let data = open(dir.path()).unwrap();
         assert_eq!(data.records(), 2);
         let rows = data.load(0).unwrap();
@@ -282,7 +285,7 @@ mod tests {
         let picture = record.picture.decode().unwrap();
         assert_eq!(picture.get_pixel(5, 3).0, [5, 105, 205]);
         assert_eq!(rows.read(1).unwrap_err().fault.cause, Cause::ShardEndsEarly);
-        assert!(!is_one(Path::new("no/such/folder")));
+        assert!(!matches(Path::new("no/such/folder")));
     }
 
     #[test]
@@ -299,13 +302,13 @@ mod tests {
     }
 
     #[test]
-    fn planes_of_stl10_go_down_their_columns_and_its_labels_begin_at_one() {
+    fn stl10_is_stored_by_columns_and_its_labels_begin_at_one() {
         let plane = 96 * 96;
         let bytes: Vec<u8> = (0..3 * plane)
             .map(|i| (i / plane * 100 + i % plane % 96) as u8)
             .collect();
         let names = b"airplane\nbird\n";
-        let with = |labels: &[u8]| {
+        let open_with = |labels: &[u8]| {
             let dir = folder(&[
                 ("test_X.bin", &bytes),
                 ("test_y.bin", labels),
@@ -313,22 +316,22 @@ mod tests {
             ]);
             open(dir.path())
         };
-        let record = with(&[2]).unwrap().load(0).unwrap().read(0).unwrap();
+        let record = open_with(&[2]).unwrap().load(0).unwrap().read(0).unwrap();
         assert_eq!(record.synsets, ["bird"]);
         // The row index varies fastest.
         let picture = record.picture.decode().unwrap();
         assert_eq!(picture.get_pixel(5, 3).0, [3, 103, 203]);
         let cause = |labels| {
-            let broken = with(labels).unwrap().load(0).unwrap().read(0);
+            let broken = open_with(labels).unwrap().load(0).unwrap().read(0);
             broken.unwrap_err().fault.cause
         };
         assert_eq!(cause(&[0]), Cause::UnreadableMetadata);
-        let error = with(&[1, 2]).map(|_| ()).unwrap_err().to_string();
-        assert!(error.contains("each of the 1 pictures; found 2"), "{error}");
+        let error = open_with(&[1, 2]).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("each of the 1 images; found 2"), "{error}");
     }
 
     #[test]
-    fn digits_of_mnist_are_grey_and_follow_their_heads() {
+    fn mnist_is_grey_and_its_files_have_headers() {
         let mut bytes = vec![9; 16];
         bytes.extend((0..28 * 28).map(|i| (i % 28) as u8));
         let dir = folder(&[

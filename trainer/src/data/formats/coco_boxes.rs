@@ -23,14 +23,14 @@ pub const FORMAT: Format = Format {
     name: "COCO boxes",
     labels: false,
     boxes: true,
-    detect: |paths| is_single(paths, is_one),
+    detect: |paths| is_single(paths, matches),
     open: |paths| open_single(paths, open),
 };
 
 /// Expected file layout, for error messages.
-pub const WANTED: &str = "COCO's instances JSON (images[id, file_name, width, height], \
-    annotations[image_id, category_id, bbox, iscrowd], categories[id, name]), given itself or in a folder, \
-    its pictures below the same folder";
+pub const EXPECTED: &str = "COCO's instances JSON (images[id, file_name, width, height], \
+    annotations[image_id, category_id, bbox, iscrowd], categories[id, name]), given directly or in a folder, \
+    its images below the same folder";
 
 #[derive(Deserialize)]
 struct Index {
@@ -73,14 +73,18 @@ fn json_file(path: &Path) -> Option<PathBuf> {
             .to_string_lossy()
             .into_owned()
     };
-    let fits = |p: &Path| {
+    let is_instances_json = |p: &Path| {
         let name = name(p);
         name.starts_with("instances") && name.ends_with(".json")
     };
     if path.is_file() {
-        return fits(path).then(|| path.to_owned());
+        return is_instances_json(path).then(|| path.to_owned());
     }
-    let all: Vec<PathBuf> = files(path).ok()?.into_iter().filter(|p| fits(p)).collect();
+    let all: Vec<PathBuf> = files(path)
+        .ok()?
+        .into_iter()
+        .filter(|p| is_instances_json(p))
+        .collect();
     let validation = all.iter().find(|p| name(p).starts_with("instances_val"));
     validation
         .or(match all.as_slice() {
@@ -92,7 +96,7 @@ fn json_file(path: &Path) -> Option<PathBuf> {
 
 /// Returns whether a path is such a JSON, or a folder with one.
 #[must_use]
-pub fn is_one(path: &Path) -> bool {
+pub fn matches(path: &Path) -> bool {
     json_file(path).is_some()
 }
 
@@ -109,16 +113,16 @@ struct Scene {
 /// If the file cannot be read or has an unexpected layout, or no annotation has an existing image
 /// and category.
 pub fn open(path: &Path) -> Result<Table> {
-    let file = json_file(path).ok_or_else(|| DataError::layout(path, WANTED, "no such file"))?;
+    let file = json_file(path).ok_or_else(|| DataError::layout(path, EXPECTED, "no such file"))?;
     let bytes = fs::read(&file).map_err(DataError::io(&file))?;
     let index: Index = serde_json::from_slice(&bytes)
-        .map_err(|e| DataError::layout(&file, WANTED, e.to_string()))?;
+        .map_err(|e| DataError::layout(&file, EXPECTED, e.to_string()))?;
     // COCO's annotations are in a sibling folder of the image folders.
     let folder = folder_of(&file);
-    let beside = folder.parent().filter(|_| folder.ends_with("annotations"));
-    let root = match beside {
+    let parent = folder.parent().filter(|_| folder.ends_with("annotations"));
+    let root = match parent {
         _ if path.is_dir() => path,
-        Some(beside) => beside,
+        Some(parent) => parent,
         None => &folder,
     };
     let pictures = PictureIndex::of(&[root.to_owned()])?;
@@ -159,8 +163,8 @@ pub fn open(path: &Path) -> Result<Table> {
         }
     }
     if scenes.is_empty() {
-        let found = "no annotation of a listed picture and category";
-        return Err(DataError::layout(&file, WANTED, found));
+        let found = "no annotation of a listed image and category";
+        return Err(DataError::layout(&file, EXPECTED, found));
     }
     let scenes: Vec<Scene> = scenes.into_values().collect();
     let name = file.display().to_string();
@@ -174,15 +178,15 @@ impl Records for Scenes {
         let scene = &self.0[row];
         let missing = |detail: String| Fault::new(Cause::MissingPicture, detail).of(&scene.key);
         let file = scene.file.as_ref();
-        let file = file.ok_or_else(|| missing("not there".into()))?;
+        let file = file.ok_or_else(|| missing("file not found".into()))?;
         let bytes = fs::read(file).map_err(|e| missing(e.to_string()))?;
-        let one = |(name, place): &(Arc<str>, [f64; 4])| GroundedBox {
+        let grounded = |(name, place): &(Arc<str>, [f64; 4])| GroundedBox {
             phrase: name.to_string(),
             region: Region::Relative(*place),
             origin: Origin::NounChunk,
             synset: None,
         };
-        let boxes: Vec<GroundedBox> = scene.boxes.iter().map(one).collect();
+        let boxes: Vec<GroundedBox> = scene.boxes.iter().map(grounded).collect();
         let mut shown: Vec<&str> = boxes.iter().map(|b| b.phrase.as_str()).collect();
         shown.sort_unstable();
         shown.dedup();
@@ -203,7 +207,7 @@ mod tests {
     use crate::data::records::source::Dataset;
 
     #[test]
-    fn boxes_are_shares_of_their_picture_and_groups_are_left_out() {
+    fn boxes_are_relative_to_their_image_and_groups_are_skipped() {
         let dir = tempfile::tempdir().unwrap();
         let json = r#"{"images": [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 50},
             {"id": 2, "file_name": "b.jpg", "width": 10, "height": 10}],
@@ -226,7 +230,7 @@ mod tests {
         .unwrap();
         fs::write(dir.path().join("val2017/a.jpg"), "x").unwrap();
         for path in [dir.path(), file.as_path()] {
-            assert!(is_one(path));
+            assert!(matches(path));
             let data = open(path).unwrap();
             assert_eq!(data.records(), 2);
             let rows = data.load(0).unwrap();

@@ -25,38 +25,39 @@ pub(crate) struct BoxOf {
 impl Companions {
     /// Collects the labelled boxes of records; broken records have none.
     pub(crate) fn of(records: impl Iterator<Item = (Slot, Result<Record, Broken>)>) -> Self {
-        let mut found: BTreeMap<String, Vec<BoxOf>> = BTreeMap::new();
+        let mut boxes: BTreeMap<String, Vec<BoxOf>> = BTreeMap::new();
         for (slot, record) in records {
             let Ok(record) = record else { continue };
-            for (at, one) in record.boxes.iter().enumerate() {
-                if matches!(one.region, Region::Relative(_)) {
-                    let places = found.entry(one.label().to_owned()).or_default();
-                    places.push(BoxOf { slot, at });
+            for (at, grounded) in record.boxes.iter().enumerate() {
+                if matches!(grounded.region, Region::Relative(_)) {
+                    let with_label = boxes.entry(grounded.label().to_owned()).or_default();
+                    with_label.push(BoxOf { slot, at });
                 }
             }
         }
-        Self(found)
+        Self(boxes)
     }
 
-    /// Picks at most `most` boxes with a label from records other than `own`, in random order.
+    /// Picks at most `limit` boxes with a label from records other than `own`, in random order.
     pub(crate) fn pick(
         &self,
         label: &str,
         own: Slot,
-        most: usize,
+        limit: usize,
         random: &mut Random,
     ) -> Vec<BoxOf> {
         let all = self.0.get(label).map_or(&[][..], Vec::as_slice);
         let mut picked: Vec<BoxOf> = Vec::new();
         // Draws with replacement and a bounded number of attempts: a label may have thousands of
         // boxes, or none except those of `own`.
-        for _ in 0..4 * most {
-            if picked.len() == most || all.is_empty() {
+        for _ in 0..4 * limit {
+            if picked.len() == limit || all.is_empty() {
                 break;
             }
-            let one = all[random.below(u32::try_from(all.len()).unwrap_or(u32::MAX)) as usize];
-            if one.slot != own && !picked.contains(&one) {
-                picked.push(one);
+            let candidate =
+                all[random.below(u32::try_from(all.len()).unwrap_or(u32::MAX)) as usize];
+            if candidate.slot != own && !picked.contains(&candidate) {
+                picked.push(candidate);
             }
         }
         picked
@@ -71,7 +72,7 @@ mod tests {
     use crate::data::records::random::Purpose;
 
     fn record(labels: &[&str]) -> Result<Record, Broken> {
-        let one = |label: &&str| GroundedBox {
+        let grounded = |label: &&str| GroundedBox {
             phrase: (*label).to_owned(),
             region: Region::Relative([0.0, 0.0, 1.0, 1.0]),
             origin: Origin::NounChunk,
@@ -81,7 +82,7 @@ mod tests {
             key: String::new(),
             picture: Picture::None,
             caption: String::new(),
-            boxes: labels.iter().map(one).collect(),
+            boxes: labels.iter().map(grounded).collect(),
             synsets: Vec::new(),
             chain: None,
             tally: BoxTally::default(),

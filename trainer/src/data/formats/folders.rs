@@ -16,7 +16,7 @@ pub const FORMAT: Format = Format {
     name: "class folders",
     labels: true,
     boxes: false,
-    detect: |paths| paths.iter().any(|path| Folders::is_one(path)),
+    detect: |paths| paths.iter().any(|path| Folders::matches(path)),
     open: |paths| open_all(paths, Folders::open),
 };
 
@@ -63,7 +63,7 @@ pub(crate) fn is_picture(path: &Path) -> bool {
         .any(|known| extension.eq_ignore_ascii_case(known))
 }
 
-fn sorted(folder: &Path) -> Result<Vec<PathBuf>> {
+fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).map_err(DataError::io(folder))?;
     let mut paths: Vec<PathBuf> = entries
         .map(|entry| entry.map(|e| e.path()))
@@ -76,12 +76,14 @@ fn sorted(folder: &Path) -> Result<Vec<PathBuf>> {
 impl Folders {
     /// Returns whether a folder holds class folders rather than shards.
     #[must_use]
-    pub fn is_one(path: &Path) -> bool {
-        let Ok(entries) = sorted(path) else {
+    pub fn matches(path: &Path) -> bool {
+        let Ok(entries) = sorted_entries(path) else {
             return false;
         };
         let mut folders = entries.iter().filter(|p| p.is_dir());
-        folders.any(|folder| sorted(folder).is_ok_and(|files| files.iter().any(|f| is_picture(f))))
+        folders.any(|folder| {
+            sorted_entries(folder).is_ok_and(|files| files.iter().any(|f| is_picture(f)))
+        })
     }
 
     /// Opens folders of class folders. Only lists file names.
@@ -91,8 +93,8 @@ impl Folders {
     pub fn open(paths: &[PathBuf]) -> Result<Self> {
         let mut classes: BTreeMap<PathBuf, Class> = BTreeMap::new();
         for path in paths {
-            for folder in sorted(path)?.into_iter().filter(|p| p.is_dir()) {
-                let pictures: Vec<PathBuf> = sorted(&folder)?
+            for folder in sorted_entries(path)?.into_iter().filter(|p| p.is_dir()) {
+                let pictures: Vec<PathBuf> = sorted_entries(&folder)?
                     .into_iter()
                     .filter(|p| is_picture(p))
                     .collect();
@@ -108,7 +110,7 @@ impl Folders {
                 place: paths
                     .first()
                     .map_or_else(String::new, |p| p.display().to_string()),
-                found: "no folder with pictures in it".into(),
+                found: "no folder with images".into(),
             });
         }
         let names = classes.keys().map(|p| p.display().to_string()).collect();
@@ -189,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_of_inaturalist_give_their_lineage_and_others_their_name() {
+    fn lineage_folders_give_the_lineage_and_others_their_name() {
         assert_eq!(
             label(
                 "00042_Animalia_Chordata_Aves_Sphenisciformes_Spheniscidae_Aptenodytes_patagonicus"
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_found_below_their_class() {
+    fn images_are_labelled_by_their_folder() {
         let dir = tempfile::tempdir().unwrap();
         for (class, name) in [
             ("n1", "b.png"),
@@ -224,7 +226,7 @@ mod tests {
                     .unwrap();
             }
         }
-        assert!(Folders::is_one(dir.path()));
+        assert!(Folders::matches(dir.path()));
         let data = Folders::open(&[dir.path().to_owned()]).unwrap();
         assert_eq!(data.records(), 3);
         let record = data.load(1).unwrap().read(0).unwrap();

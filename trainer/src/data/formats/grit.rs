@@ -38,7 +38,7 @@ pub struct Grit {
 /// Contents of one opened shard.
 struct Opened {
     parts: Vec<(u32, u64)>,
-    whole: u64,
+    complete: u64,
     unreadable: Option<Broken>,
 }
 
@@ -59,7 +59,7 @@ impl Grit {
             .par_iter()
             .map(|(path, container)| open_shard(path, *container))
             .collect();
-        let (mut shards, mut units, mut whole) = (Vec::new(), Vec::new(), 0);
+        let (mut shards, mut units, mut complete) = (Vec::new(), Vec::new(), 0);
         for ((path, container), opened) in found.into_iter().zip(opened) {
             let opened = opened?;
             let shard = u32::try_from(shards.len()).unwrap_or(u32::MAX);
@@ -73,7 +73,7 @@ impl Grit {
                         bytes,
                     }),
             );
-            whole += opened.whole;
+            complete += opened.complete;
             let name = path.display().to_string();
             shards.push(Shard {
                 path,
@@ -82,7 +82,7 @@ impl Grit {
                 unreadable: opened.unreadable,
             });
         }
-        if whole == 0 {
+        if complete == 0 {
             let detail = shards
                 .iter()
                 .find_map(|s| s.unreadable.as_ref().map(|b| (s, b)))
@@ -110,7 +110,7 @@ fn open_shard(path: &Path, container: Container) -> Result<Opened> {
     match container {
         Container::Parquet => match parquet_shard::open(path)? {
             Footer::RowGroups(groups) => Ok(Opened {
-                whole: groups.iter().map(|group| group.rows).sum(),
+                complete: groups.iter().map(|group| group.rows).sum(),
                 parts: groups
                     .iter()
                     .map(|group| (u32::try_from(group.rows).unwrap_or(u32::MAX), group.bytes))
@@ -119,19 +119,19 @@ fn open_shard(path: &Path, container: Container) -> Result<Opened> {
             }),
             Footer::Unreadable(fault) => Ok(Opened {
                 parts: vec![(1, 0)],
-                whole: 0,
+                complete: 0,
                 unreadable: Some(fault.of("first")),
             }),
         },
         Container::Tar => {
             let shard = TarShard::open(path)?;
             let records = u32::try_from(shard.records()).unwrap_or(u32::MAX);
-            let whole = shard.whole_records() as u64;
+            let complete = shard.complete_records() as u64;
             Ok(Opened {
                 // Only member offsets are held in memory; images are read one by one.
                 parts: vec![(records, 0)],
-                whole,
-                unreadable: if whole == 0 {
+                complete,
+                unreadable: if complete == 0 {
                     shard.tail().cloned()
                 } else {
                     None

@@ -81,19 +81,19 @@ fn texts(field: &str) -> Vec<String> {
 /// Parses the chain of a row.
 fn chain(positive: &str, negative: &str, drop_tier: usize) -> Row {
     let side = |name: &str, field: &str| {
-        let mut found = texts(field);
-        if found.len() != TIERS {
-            let detail = format!("{name}: expected {TIERS} tiers, found {}", found.len());
+        let mut tiers = texts(field);
+        if tiers.len() != TIERS {
+            let detail = format!("{name}: expected {TIERS} tiers, found {}", tiers.len());
             return Err(Fault::new(Cause::WrongTiers, detail));
         }
-        if let Some(tier) = found.iter().position(String::is_empty) {
+        if let Some(tier) = tiers.iter().position(String::is_empty) {
             let detail = format!("{name}: tier {} is empty", tier + 1);
             return Err(Fault::new(Cause::MissingCaption, detail));
         }
         if drop_tier > 0 {
-            found.remove(drop_tier - 1);
+            tiers.remove(drop_tier - 1);
         }
-        Ok(found)
+        Ok(tiers)
     };
     Ok(TextChain {
         positives: side("positive", positive)?,
@@ -103,23 +103,23 @@ fn chain(positive: &str, negative: &str, drop_tier: usize) -> Row {
 
 fn read(path: &Path, drop_tier: usize) -> Result<Vec<Row>> {
     let file = File::open(path).map_err(|_| DataError::NoSuchPath { path: path.into() })?;
-    let zipped = path
+    let gzipped = path
         .extension()
         .is_some_and(|e| e.eq_ignore_ascii_case("gz"));
-    let source: Box<dyn Read> = if zipped {
+    let source: Box<dyn Read> = if gzipped {
         Box::new(MultiGzDecoder::new(file))
     } else {
         Box::new(file)
     };
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(source);
     let header = reader.headers().map_err(|e| unreadable(path, &e))?.clone();
-    let place = |column: &str| header.iter().position(|c| c.trim() == column);
-    let wanted = ["positive", "negative"];
-    let (Some(positive), Some(negative)) = (place(wanted[0]), place(wanted[1])) else {
-        let missing = wanted.iter().filter(|c| place(c).is_none());
+    let position = |column: &str| header.iter().position(|c| c.trim() == column);
+    let required = ["positive", "negative"];
+    let (Some(positive), Some(negative)) = (position(required[0]), position(required[1])) else {
+        let missing = required.iter().filter(|c| position(c).is_none());
         return Err(DataError::Columns {
             file: path.into(),
-            wanted: wanted.map(str::to_owned).to_vec(),
+            expected: required.map(str::to_owned).to_vec(),
             missing: missing.map(|c| (*c).to_owned()).collect(),
             found: header.iter().map(str::to_owned).collect(),
         });
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_become_chains_and_others_are_named() {
+    fn valid_rows_become_chains_and_others_are_reported() {
         let quoted = CSV.replace("\"a dog, asleep\"", "a dog").replace(
             "animal => dog => a dog => a dog",
             "\"animal => dog => a dog => a dog, asleep\"",
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn gzipped_files_are_read_and_a_tier_can_be_left_out() {
+    fn gzipped_files_are_read_and_a_tier_can_be_dropped() {
         let mut zip = GzEncoder::new(Vec::new(), Compression::fast());
         zip.write_all(b"positive,negative\na=>b=>c=>d,e=>f=>g=>h\n")
             .unwrap();
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_cut_in_the_middle_counts_as_one_broken_row() {
+    fn a_truncated_file_counts_as_one_broken_row() {
         let mut zip = GzEncoder::new(Vec::new(), Compression::fast());
         let mut text = String::from("positive,negative\n");
         for i in 0..3000 {

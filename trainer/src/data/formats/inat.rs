@@ -19,13 +19,13 @@ pub const FORMAT: Format = Format {
     name: "iNaturalist JSON",
     labels: true,
     boxes: false,
-    detect: |paths| is_single(paths, is_one),
+    detect: |paths| is_single(paths, matches),
     open: |paths| open_single(paths, open),
 };
 
 /// Expected file layout, for error messages.
-pub const WANTED: &str = "iNaturalist's val.json (images[id, file_name], annotations[image_id, \
-    category_id], categories[id, kingdom .. genus, specific_epithet]) with its pictures below the same \
+pub const EXPECTED: &str = "iNaturalist's val.json (images[id, file_name], annotations[image_id, \
+    category_id], categories[id, kingdom .. genus, specific_epithet]) with its images below the same \
     folder";
 
 #[derive(Deserialize)]
@@ -79,13 +79,13 @@ impl Category {
 /// Returns the JSON that a path refers to: the path itself, or the `val.json` in it.
 fn json_file(path: &Path) -> Option<PathBuf> {
     let is_json = |p: &Path| p.is_file() && p.extension().is_some_and(|e| e == "json");
-    let tried = [path.to_owned(), path.join("val.json")];
-    tried.into_iter().find(|p| is_json(p))
+    let candidates = [path.to_owned(), path.join("val.json")];
+    candidates.into_iter().find(|p| is_json(p))
 }
 
 /// Returns whether a path is such a JSON, or a folder with one.
 #[must_use]
-pub fn is_one(path: &Path) -> bool {
+pub fn matches(path: &Path) -> bool {
     let read = |file: PathBuf| fs::read(file).ok();
     json_file(path).and_then(read).is_some_and(|bytes| {
         serde_json::from_slice::<Index>(&bytes).is_ok_and(|i| !i.categories.is_empty())
@@ -97,10 +97,10 @@ pub fn is_one(path: &Path) -> bool {
 /// # Errors
 /// If the file cannot be read or has an unexpected layout.
 pub fn open(path: &Path) -> Result<Table> {
-    let file = json_file(path).ok_or_else(|| DataError::layout(path, WANTED, "no such file"))?;
+    let file = json_file(path).ok_or_else(|| DataError::layout(path, EXPECTED, "no such file"))?;
     let bytes = fs::read(&file).map_err(DataError::io(&file))?;
     let index: Index = serde_json::from_slice(&bytes)
-        .map_err(|e| DataError::layout(&file, WANTED, e.to_string()))?;
+        .map_err(|e| DataError::layout(&file, EXPECTED, e.to_string()))?;
     let pictures = PictureIndex::of(&[folder_of(&file)])?;
     let categories: HashMap<u64, &Category> = index.categories.iter().map(|c| (c.id, c)).collect();
     let names: HashMap<u64, &str> = index
@@ -118,8 +118,8 @@ pub fn open(path: &Path) -> Result<Table> {
         })
         .collect();
     if rows.is_empty() {
-        let found = "no annotation of a listed picture and category";
-        return Err(DataError::layout(&file, WANTED, found));
+        let found = "no annotation of a listed image and category";
+        return Err(DataError::layout(&file, EXPECTED, found));
     }
     Ok(table(file.display().to_string(), rows))
 }
@@ -132,7 +132,7 @@ mod tests {
     use crate::data::records::source::Dataset;
 
     #[test]
-    fn a_picture_has_its_lineage() {
+    fn the_label_of_an_image_is_its_lineage() {
         let dir = tempfile::tempdir().unwrap();
         let json = r#"{"images": [{"id": 1, "file_name": "val/x/a.jpg"}, {"id": 2, "file_name": "val/x/b.jpg"}],
             "annotations": [{"id": 1, "image_id": 1, "category_id": 7}, {"id": 2, "image_id": 2, "category_id": 7},
@@ -142,14 +142,14 @@ mod tests {
         fs::write(dir.path().join("val.json"), json).unwrap();
         fs::create_dir_all(dir.path().join("val/x")).unwrap();
         fs::write(dir.path().join("val/x/a.jpg"), "x").unwrap();
-        assert!(is_one(dir.path()));
+        assert!(matches(dir.path()));
         let data = open(dir.path()).unwrap();
         assert_eq!(data.records(), 2);
         let rows = data.load(0).unwrap();
         assert_eq!(rows.read(0).unwrap().synsets, ["Animalia/P/C/O/F/G/b sp."]);
         assert_eq!(rows.read(1).unwrap_err().fault.cause, Cause::MissingPicture);
         fs::write(dir.path().join("val.json"), "{}").unwrap();
-        assert!(!is_one(dir.path()));
+        assert!(!matches(dir.path()));
         assert_eq!(open(dir.path()).map(|_| ()).unwrap_err().exit_code(), 2);
     }
 }

@@ -59,7 +59,7 @@ impl Records for Rows {
         let file = row
             .file
             .as_ref()
-            .ok_or_else(|| missing("not there".into()))?;
+            .ok_or_else(|| missing("file not found".into()))?;
         let bytes = fs::read(file).map_err(|e| missing(e.to_string()))?;
         Ok(Record::labelled(
             row.key.clone(),

@@ -20,17 +20,17 @@ pub const FORMAT: Format = Format {
     name: "CSV",
     labels: true,
     boxes: false,
-    detect: |paths| is_single(paths, is_one),
+    detect: |paths| is_single(paths, matches),
     open: |paths| open_single(paths, open),
 };
 
 /// Expected file layout, for error messages.
-pub const WANTED: &str = "a CSV with a column filepath (or relative_path, image_filename, img_fn) and the \
-    ranks kingdom .. species, a chain `captions` joined by =>, or a column class (or label, synset), its pictures \
+pub const EXPECTED: &str = "a CSV with a column filepath (or relative_path, image_filename, img_fn) and the \
+    ranks kingdom .. species, a chain `captions` joined by =>, or a column class (or label, synset), its images \
     below the same folder";
 
 /// Columns that may hold the path of an image, in order of preference.
-const PLACES: [&str; 5] = [
+const PATH_COLUMNS: [&str; 5] = [
     "filepath",
     "relative_path",
     "image_filename",
@@ -55,7 +55,7 @@ enum Labels {
 }
 
 struct Columns {
-    place: usize,
+    path: usize,
     labels: Labels,
     common: Option<usize>,
     names: Vec<String>,
@@ -68,7 +68,7 @@ struct Condition {
 }
 
 /// Splits a path into the path itself and its condition, if it ends with one.
-fn conditioned(path: &Path) -> (PathBuf, Option<Condition>) {
+fn split_condition(path: &Path) -> (PathBuf, Option<Condition>) {
     let text = path.to_string_lossy();
     let parts = text.split_once('?').filter(|_| !path.exists());
     match parts.and_then(|(file, rest)| Some((file, rest.split_once('=')?))) {
@@ -84,23 +84,23 @@ fn conditioned(path: &Path) -> (PathBuf, Option<Condition>) {
 }
 
 impl Columns {
-    fn of(header: &csv::StringRecord) -> Option<Self> {
-        let at = |name: &str| header.iter().position(|h| h.trim() == name);
+    fn detect(header: &csv::StringRecord) -> Option<Self> {
+        let position = |name: &str| header.iter().position(|h| h.trim() == name);
         // BioCLIP names the rank `cls` and uses `class` for the label; others name the rank
         // `class`.
         let rank = |name: &&str| match *name {
-            "class" => at("cls").or_else(|| at("class")),
-            name => at(name),
+            "class" => position("cls").or_else(|| position("class")),
+            name => position(name),
         };
         let ranks: Vec<usize> = RANKS.iter().filter_map(rank).collect();
         let labels = <[usize; 7]>::try_from(ranks).map(Labels::Ranks).ok();
         let labels = labels
-            .or_else(|| at("captions").map(Labels::Chain))
-            .or_else(|| LABELS.iter().find_map(|l| at(l)).map(Labels::Plain))?;
+            .or_else(|| position("captions").map(Labels::Chain))
+            .or_else(|| LABELS.iter().find_map(|l| position(l)).map(Labels::Plain))?;
         Some(Self {
-            place: PLACES.iter().find_map(|p| at(p))?,
+            path: PATH_COLUMNS.iter().find_map(|p| position(p))?,
             labels,
-            common: at("common_name"),
+            common: position("common_name"),
             names: header.iter().map(|name| name.trim().to_owned()).collect(),
         })
     }
@@ -109,15 +109,15 @@ impl Columns {
 /// Returns the CSV that a path refers to: the path itself, or the `metadata.csv` in it.
 fn csv_file(path: &Path) -> Option<PathBuf> {
     let is_csv = |p: &Path| p.is_file() && p.extension().is_some_and(|e| e == "csv");
-    let (path, _) = conditioned(path);
-    let tried = [path.clone(), path.join("metadata.csv")];
-    tried.into_iter().find(|p| is_csv(p))
+    let (path, _) = split_condition(path);
+    let candidates = [path.clone(), path.join("metadata.csv")];
+    candidates.into_iter().find(|p| is_csv(p))
 }
 
 fn columns(file: &Path) -> std::result::Result<(csv::Reader<std::fs::File>, Columns), String> {
     let mut rows = csv::Reader::from_path(file).map_err(|e| e.to_string())?;
     let header = rows.headers().map_err(|e| e.to_string())?;
-    let columns = Columns::of(header).ok_or_else(|| {
+    let columns = Columns::detect(header).ok_or_else(|| {
         format!(
             "the columns {}",
             header.iter().collect::<Vec<_>>().join(", ")
@@ -128,7 +128,7 @@ fn columns(file: &Path) -> std::result::Result<(csv::Reader<std::fs::File>, Colu
 
 /// Returns whether a path is such a CSV, or a folder with one.
 #[must_use]
-pub fn is_one(path: &Path) -> bool {
+pub fn matches(path: &Path) -> bool {
     csv_file(path).is_some_and(|file| !path.is_dir() || columns(&file).is_ok())
 }
 
@@ -146,7 +146,7 @@ fn lineage(names: [&str; 7]) -> String {
 
 /// Recovers the lineage from a chain of texts in which each text joins the names of all ranks so
 /// far by blanks.
-fn chained(chain: &str) -> Option<String> {
+fn lineage_of_chain(chain: &str) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
     let mut before = "";
     for text in chain.split(ARROW).map(str::trim) {
@@ -162,12 +162,12 @@ fn chained(chain: &str) -> Option<String> {
 /// # Errors
 /// If the file cannot be read, lacks columns, or has no row.
 pub fn open(path: &Path) -> Result<Table> {
-    let file = csv_file(path).ok_or_else(|| DataError::layout(path, WANTED, "no such file"))?;
-    let broken = |found: String| DataError::layout(&file, WANTED, found);
+    let file = csv_file(path).ok_or_else(|| DataError::layout(path, EXPECTED, "no such file"))?;
+    let broken = |found: String| DataError::layout(&file, EXPECTED, found);
     let (mut rows, columns) = columns(&file).map_err(broken)?;
     let pictures = PictureIndex::of(&[folder_of(&file)])?;
-    let (_, condition) = conditioned(path);
-    let wanted = condition.map(|condition| {
+    let (_, condition) = split_condition(path);
+    let filter = condition.map(|condition| {
         let at = columns
             .names
             .iter()
@@ -182,12 +182,12 @@ pub fn open(path: &Path) -> Result<Table> {
         at.map(|at| (at, condition.value.clone()))
             .ok_or_else(missing)
     });
-    let wanted = wanted.transpose()?;
+    let filter = filter.transpose()?;
     let mut listed = Vec::new();
     for row in rows.records() {
         let row = row.map_err(|e| broken(e.to_string()))?;
         let field = |at: usize| row.get(at).unwrap_or_default().trim();
-        if wanted
+        if filter
             .as_ref()
             .is_some_and(|(at, value)| field(*at) != value)
         {
@@ -196,23 +196,23 @@ pub fn open(path: &Path) -> Result<Table> {
         let label = match &columns.labels {
             Labels::Ranks(ranks) => lineage(ranks.map(field)),
             Labels::Plain(at) => field(*at).to_owned(),
-            Labels::Chain(at) => chained(field(*at)).ok_or_else(|| {
+            Labels::Chain(at) => lineage_of_chain(field(*at)).ok_or_else(|| {
                 broken(format!(
-                    "`{}`, in which a text does not begin with the one before it",
+                    "`{}`, in which a text does not begin with the previous text",
                     field(*at)
                 ))
             })?,
         };
-        let name = field(columns.place);
+        let name = field(columns.path);
         listed.push(Listed {
             common: columns.common.map_or("", field).to_owned(),
             ..Listed::new(name, pictures.find(name), label)
         });
     }
     if listed.is_empty() {
-        return Err(broken(match wanted {
+        return Err(broken(match filter {
             Some((at, value)) => format!("no row with `{value}` in `{}`", columns.names[at]),
-            None => "no row below its header".into(),
+            None => "no row".into(),
         }));
     }
     Ok(table(file.display().to_string(), listed))
@@ -230,7 +230,7 @@ mod tests {
         std::fs::write(dir.path().join("metadata.csv"), csv).unwrap();
         std::fs::create_dir(dir.path().join("p")).unwrap();
         std::fs::write(dir.path().join("p/1.jpg"), "x").unwrap();
-        assert!(is_one(dir.path()));
+        assert!(matches(dir.path()));
         let data = open(dir.path()).unwrap();
         let rows = data.load(0).unwrap();
         let read = (0..data.records() as usize).map(|row| match rows.read(row) {
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_three_published_tables_and_a_plain_list_are_read() {
+    fn published_tables_and_a_plain_list_are_read() {
         let bioclip = "index,kingdom,phylum,cls,order,family,genus,species,common_name,filepath,class\n\
             0,Animalia,P,C,O,F,Aptenodytes,Aptenodytes patagonicus,penguin,p/1.jpg,17\n\
             1,Animalia,P,C,O,F,G,sp. nov,,p/2.jpg,18\n";
@@ -262,13 +262,13 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_chooses_rows() {
+    fn a_condition_selects_rows() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("photos.csv");
         let text = "filepath,synset,source\n1.jpg,n1,web\n2.jpg,n2,lab\n3.jpg,n3,web\n";
         std::fs::write(&file, text).unwrap();
         let with = |condition: &str| PathBuf::from(format!("{}?{condition}", file.display()));
-        assert!(is_one(&with("source=web")));
+        assert!(matches(&with("source=web")));
         assert_eq!(open(&with("source=web")).unwrap().records(), 2);
         assert_eq!(open(&file).unwrap().records(), 3);
         let error = |condition: &str| open(&with(condition)).map(|_| ()).unwrap_err().to_string();
@@ -277,17 +277,17 @@ mod tests {
     }
 
     #[test]
-    fn other_tables_are_refused_with_what_was_wanted() {
+    fn other_tables_are_rejected() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.csv");
-        let refused = |csv: &str| {
+        let message = |csv: &str| {
             std::fs::write(&path, csv).unwrap();
             let error = open(&path).map(|_| ()).unwrap_err();
             assert_eq!(error.exit_code(), 2);
             error.to_string()
         };
-        assert!(refused("a,b\n1,2\n").contains("the columns a, b"));
-        assert!(refused("filepath,class\n").contains("no row"));
-        assert!(refused("captions,img_fn\na=>b,1.jpg\n").contains("begin with"));
+        assert!(message("a,b\n1,2\n").contains("the columns a, b"));
+        assert!(message("filepath,class\n").contains("no row"));
+        assert!(message("captions,img_fn\na=>b,1.jpg\n").contains("begin with"));
     }
 }

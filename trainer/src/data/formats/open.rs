@@ -55,7 +55,7 @@ pub fn taxonomy(flag: Option<&Path>, data: &[PathBuf]) -> anyhow::Result<Taxonom
     let text = std::fs::read_to_string(path).map_err(|e| {
         let names = SHIPPED.map(|(name, _)| name).join(", ");
         usage(format!(
-            "--taxonomy {}: expected a file that can be read, or one of {names}; {e}",
+            "--taxonomy {}: expected a readable file or one of {names}; {e}",
             path.display()
         ))
     })?;
@@ -76,26 +76,26 @@ pub struct Labelled {
 /// # Errors
 /// [`DataError`] that names the file and the problem.
 pub fn benchmark(paths: &[PathBuf], dataset: Option<&str>, split: &str) -> Result<Labelled> {
-    let found = read(paths, Some((dataset, split)))?;
+    let found = open_labelled(paths, Some((dataset, split)))?;
     if found.split.is_none() && split != splits::TEST {
         return Err(DataError::Setting {
             field: "--split",
-            expected: "test for data without lists of its splits, which is taken as it is",
+            expected: "`test`, the only split of data without split lists",
             found: split.to_owned(),
         });
     }
     Ok(found)
 }
 
-fn read(paths: &[PathBuf], of: Option<(Option<&str>, &str)>) -> Result<Labelled> {
+fn open_labelled(paths: &[PathBuf], benchmark: Option<(Option<&str>, &str)>) -> Result<Labelled> {
     if let [one] = paths
-        && let Some((dataset, split)) = of
-        && !arrays::is_one(one)
+        && let Some((dataset, split)) = benchmark
+        && !arrays::matches(one)
         && let Some(found) = splits::open(one, dataset, split)?
     {
         return Ok(Labelled {
             data: Arc::new(found.data),
-            split: Some(found.words),
+            split: Some(found.description),
         });
     }
     let data = registry::open(paths, Need::Labels)?;
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_missing_is_answered_with_the_short_names() {
+    fn the_error_for_a_missing_file_lists_the_short_names() {
         let error = taxonomy(Some(Path::new("imagnet")), &[])
             .unwrap_err()
             .to_string();

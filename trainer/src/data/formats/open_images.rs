@@ -18,7 +18,7 @@ pub const FORMAT: Format = Format {
     name: "OpenImages",
     labels: false,
     boxes: true,
-    detect: |paths| paths.iter().any(|path| OpenImages::is_one(path)),
+    detect: |paths| paths.iter().any(|path| OpenImages::matches(path)),
     open: |paths| open_all(paths, OpenImages::open),
 };
 
@@ -39,12 +39,12 @@ struct Scene {
 /// Returns all files below a folder, sorted.
 pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    let mut open = vec![folder.to_owned()];
-    while let Some(at) = open.pop() {
-        for entry in fs::read_dir(&at).map_err(DataError::io(&at))? {
-            let path = entry.map_err(DataError::io(&at))?.path();
+    let mut pending = vec![folder.to_owned()];
+    while let Some(current) = pending.pop() {
+        for entry in fs::read_dir(&current).map_err(DataError::io(&current))? {
+            let path = entry.map_err(DataError::io(&current))?.path();
             if path.is_dir() {
-                open.push(path);
+                pending.push(path);
             } else {
                 found.push(path);
             }
@@ -86,7 +86,7 @@ pub struct OpenImages;
 impl OpenImages {
     /// Returns whether a folder holds box files.
     #[must_use]
-    pub fn is_one(path: &Path) -> bool {
+    pub fn matches(path: &Path) -> bool {
         path.is_dir() && files(path).is_ok_and(|all| all.iter().any(|f| ends_with(f, BOXES)))
     }
 
@@ -118,7 +118,7 @@ impl OpenImages {
             .filter_map(|f| Some((f.file_stem()?.to_string_lossy().into_owned(), f)))
             .collect();
         let mut scenes: BTreeMap<String, Scene> = BTreeMap::new();
-        let mut without = 0_usize;
+        let mut without_image = 0_usize;
         for path in all.iter().filter(|f| ends_with(f, BOXES)) {
             let (header, rows) = rows(path, true)?;
             let place = |c: &str| header.iter().position(|h| h.trim() == c);
@@ -126,7 +126,7 @@ impl OpenImages {
             if places.iter().any(Option::is_none) {
                 return Err(DataError::Columns {
                     file: path.clone(),
-                    wanted: COLUMNS.map(str::to_owned).to_vec(),
+                    expected: COLUMNS.map(str::to_owned).to_vec(),
                     missing: COLUMNS
                         .iter()
                         .filter(|c| place(c).is_none())
@@ -138,7 +138,7 @@ impl OpenImages {
             for row in rows {
                 let field = |i: usize| places[i].and_then(|at| row.get(at)).unwrap_or_default();
                 let Some(picture) = pictures.get(field(0)) else {
-                    without += 1;
+                    without_image += 1;
                     continue;
                 };
                 let scene = scenes.entry(field(0).to_owned()).or_insert_with(|| Scene {
@@ -169,9 +169,9 @@ impl OpenImages {
         if scenes.is_empty() {
             return Err(DataError::Layout {
                 place: name,
-                wanted: format!("pictures <ImageID>.jpg beside or below the files *{BOXES}"),
+                expected: format!("images <ImageID>.jpg next to or below the files *{BOXES}"),
                 found: format!(
-                    "no picture with a box; {without} boxes are of pictures that are not there"
+                    "no image with a box; the images of {without_image} boxes are missing"
                 ),
             });
         }
@@ -239,14 +239,14 @@ mod tests {
     const HEADER: &str = "ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax,IsOccluded\n";
 
     #[test]
-    fn coordinates_come_as_two_of_x_and_two_of_y() {
+    fn columns_give_both_x_coordinates_before_both_y_coordinates() {
         let dir = folder(&format!(
             "{HEADER}a1,x,/m/1,1,0.1,0.9,0.2,0.8,0\na1,x,/m/2,1,0.3,0.4,0.3,1.5,0\n\
              a1,x,/m/2,1,0.5,0.5,0.1,0.2,0\nb2,x,/m/1,1,0,1,0,1,0\n"
         ));
-        assert!(OpenImages::is_one(dir.path()));
+        assert!(OpenImages::matches(dir.path()));
         let data = OpenImages::open(&[dir.path().to_owned()]).unwrap();
-        assert_eq!(data.records(), 1, "the picture of b2 is not there");
+        assert_eq!(data.records(), 1, "the image of b2 is missing");
         let record = data.load(0).unwrap().read(0).unwrap();
         let Region::Relative(place) = record.boxes[0].region else {
             panic!("relative")
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_columns_and_missing_pictures_are_named() {
+    fn missing_columns_and_missing_images_are_reported() {
         let dir = folder("ImageID,LabelName,XMin,XMax\na1,/m/1,0,1\n");
         let Err(error) = OpenImages::open(&[dir.path().to_owned()]) else {
             panic!("opened")

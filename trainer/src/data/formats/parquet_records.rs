@@ -67,7 +67,7 @@ impl Columns {
             batch.column_by_name(name).cloned().ok_or_else(|| {
                 Fault::new(
                     Cause::ShardDamaged,
-                    format!("column {name} is gone since it was opened"),
+                    format!("column {name} disappeared after the shard was opened"),
                 )
             })
         };
@@ -81,7 +81,7 @@ impl Columns {
                     .ok_or_else(|| {
                         Fault::new(
                             Cause::ShardDamaged,
-                            "image.bytes is gone since it was opened",
+                            "column image.bytes disappeared after the shard was opened",
                         )
                     })?
             }
@@ -141,15 +141,15 @@ impl Records for ParquetRecords {
     fn read(&self, row: usize) -> Result<Record, Broken> {
         let batch = self.starts.partition_point(|&start| start <= row) - 1;
         let Some(columns) = self.batches.get(batch) else {
-            let detail = "the row group has fewer rows than its footer says";
+            let detail = "the row group has fewer rows than its footer states";
             return Err(Fault::new(Cause::ShardDamaged, detail).of(row.to_string()));
         };
-        let within = row - self.starts[batch];
+        let local_row = row - self.starts[batch];
         let key = columns
-            .key(within)
+            .key(local_row)
             .unwrap_or_else(|| format!("{}:{row}", self.part));
         columns
-            .read(within, key.clone())
+            .read(local_row, key.clone())
             .map_err(|fault| fault.of(key))
     }
 }

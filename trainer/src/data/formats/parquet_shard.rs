@@ -115,7 +115,7 @@ fn check_ends(file: &mut File) -> std::io::Result<Option<Fault>> {
     Ok(if ends[0] != *MAGIC {
         Some(Fault::new(
             Cause::ShardDamaged,
-            "not a parquet file: it does not begin with PAR1",
+            "expected a parquet file, which begins with PAR1",
         ))
     } else if ends[1] != *MAGIC {
         let detail = format!("the file ends after {len} bytes, without a footer");
@@ -170,7 +170,7 @@ fn check_presence(path: &Path, schema: &Schema) -> Result<()> {
     }
     Err(DataError::Columns {
         file: PathBuf::from(path),
-        wanted: ["image (or jpg)", "caption", "noun_chunks", "ref_exps"]
+        expected: ["image (or jpg)", "caption", "noun_chunks", "ref_exps"]
             .map(String::from)
             .to_vec(),
         missing,
@@ -182,11 +182,11 @@ fn check_presence(path: &Path, schema: &Schema) -> Result<()> {
     })
 }
 
-fn wrong_type(path: &Path, name: &str, wanted: &str, found: &DataType) -> DataError {
+fn wrong_type(path: &Path, name: &str, expected: &str, found: &DataType) -> DataError {
     DataError::ColumnType {
         file: PathBuf::from(path),
         column: name.to_owned(),
-        wanted: wanted.to_owned(),
+        expected: expected.to_owned(),
         found: found.to_string(),
     }
 }
@@ -194,8 +194,8 @@ fn wrong_type(path: &Path, name: &str, wanted: &str, found: &DataType) -> DataEr
 /// Checks the types of all columns but the image's.
 fn check_types(path: &Path, schema: &Schema) -> Result<()> {
     let check =
-        |name: &str, wanted: &str, fits: &dyn Fn(&DataType) -> bool| match column(schema, name) {
-            Some(data_type) if !fits(data_type) => Err(wrong_type(path, name, wanted, data_type)),
+        |name: &str, expected: &str, fits: &dyn Fn(&DataType) -> bool| match column(schema, name) {
+            Some(data_type) if !fits(data_type) => Err(wrong_type(path, name, expected, data_type)),
             _ => Ok(()),
         };
     check("caption", "text", &is_text)?;

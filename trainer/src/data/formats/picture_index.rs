@@ -73,13 +73,13 @@ impl PictureIndex {
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Path> {
         let all = self.names.get(base(name))?;
-        let agrees = all.iter().find(|path| path.ends_with(name));
-        agrees.or(all.first()).map(PathBuf::as_path)
+        let same_folder = all.iter().find(|path| path.ends_with(name));
+        same_folder.or(all.first()).map(PathBuf::as_path)
     }
 
     /// Returns the image whose name without extension ends in this number.
     #[must_use]
-    pub fn numbered(&self, number: u64) -> Option<&Path> {
+    pub fn with_number(&self, number: u64) -> Option<&Path> {
         self.numbers.get(&number).map(PathBuf::as_path)
     }
 }
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_found_by_name_by_folder_and_by_number() {
+    fn images_are_found_by_name_folder_and_number() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["a/x_0007.jpg", "b/x_0007.jpg", "b/y.PNG", "b/note.txt"] {
             let path = dir.path().join(name);
@@ -121,6 +121,6 @@ mod tests {
                 .ends_with("a/x_0007.jpg")
         );
         assert!(index.find("y.PNG").is_some() && index.find("note.txt").is_none());
-        assert!(index.numbered(7).is_some() && index.numbered(8).is_none());
+        assert!(index.with_number(7).is_some() && index.with_number(8).is_none());
     }
 }

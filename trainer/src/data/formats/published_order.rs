@@ -15,7 +15,7 @@ pub struct Slice {
     /// The split that is sliced, as its authors name it.
     pub split: &'static str,
     /// Number of images of the whole split.
-    pub whole: usize,
+    pub split_size: usize,
     /// Positions of the test images.
     pub range: Range<usize>,
 }
@@ -25,19 +25,19 @@ pub const SLICES: [Slice; 3] = [
     Slice {
         dataset: "eurosat",
         split: "train",
-        whole: 27_000,
+        split_size: 27_000,
         range: 10_000..15_000,
     },
     Slice {
         dataset: "resisc45",
         split: "train",
-        whole: 31_500,
+        split_size: 31_500,
         range: 6_300..31_500,
     },
     Slice {
         dataset: "clevr",
         split: "validation",
-        whole: 15_000,
+        split_size: 15_000,
         range: 0..5_000,
     },
 ];
@@ -51,12 +51,12 @@ impl Slice {
 
     /// Formats the slice as TensorFlow Datasets writes it.
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn description(&self) -> String {
         format!("{}[{}:{}]", self.split, self.range.start, self.range.end)
     }
 
     /// Selects the slice from all items, in the order of TensorFlow Datasets.
-    pub fn cut<T>(&self, items: Vec<T>, key: impl Fn(&T) -> String) -> Vec<T> {
+    pub fn select<T>(&self, items: Vec<T>, key: impl Fn(&T) -> String) -> Vec<T> {
         let hashed = |item: T| {
             let mut hash = Md5::new();
             hash.update(self.split);
@@ -65,8 +65,8 @@ impl Slice {
         };
         let mut items: Vec<_> = items.into_iter().map(hashed).collect();
         items.sort_by_key(|(hash, _)| *hash);
-        let judged = items.into_iter().skip(self.range.start);
-        judged
+        let from_start = items.into_iter().skip(self.range.start);
+        from_start
             .take(self.range.len())
             .map(|(_, item)| item)
             .collect()
@@ -83,20 +83,20 @@ mod tests {
         let slice = Slice {
             dataset: "",
             split: "train",
-            whole: 3,
+            split_size: 3,
             range: 1..3,
         };
-        let cut = slice.cut(vec!["alpha", "beta", "gamma"], |k| (*k).to_owned());
-        assert_eq!(cut, ["gamma", "alpha"]);
+        let selected = slice.select(vec!["alpha", "beta", "gamma"], |k| (*k).to_owned());
+        assert_eq!(selected, ["gamma", "alpha"]);
     }
 
     #[test]
     fn slices_lie_within_their_split() {
         for slice in &SLICES {
-            assert!(slice.range.end <= slice.whole && !slice.range.is_empty());
+            assert!(slice.range.end <= slice.split_size && !slice.range.is_empty());
         }
         assert_eq!(
-            Slice::of("eurosat").map(Slice::words).as_deref(),
+            Slice::of("eurosat").map(Slice::description).as_deref(),
             Some("train[10000:15000]")
         );
         assert_eq!(Slice::of("food101"), None);

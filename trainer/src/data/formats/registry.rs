@@ -40,7 +40,7 @@ impl Need {
         }
     }
 
-    const fn words(self) -> &'static str {
+    const fn description(self) -> &'static str {
         match self {
             Self::Labels => "images with labels",
             Self::Boxes => "images with boxes",
@@ -66,7 +66,7 @@ pub fn open(paths: &[PathBuf], need: Need) -> Result<Arc<dyn Dataset>> {
             let names: Vec<&str> = formats.map(|format| format.name).collect();
             Err(DataError::layout(
                 paths.first().map_or(Path::new(""), PathBuf::as_path),
-                format!("{} ({})", need.words(), names.join(", ")),
+                format!("{} ({})", need.description(), names.join(", ")),
                 found.first().map_or("none of them", |format| format.name),
             ))
         }

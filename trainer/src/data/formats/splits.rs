@@ -15,7 +15,7 @@ use crate::data::records::error::{DataError, Result};
 use crate::data::records::table::Table;
 
 /// Expected file layout, for error messages.
-pub const WANTED: &str = "the published list of a split: meta/test.txt (Food-101), \
+pub const EXPECTED: &str = "the published list of a split: meta/test.txt (Food-101), \
     images_variant_test.txt (FGVC-Aircraft), labels/test1.txt (DTD), annotations/test.txt (Oxford pets), \
     Testing_01.txt (SUN397), images.txt with train_test_split.txt (CUB-200-2011), \
     scenes/CLEVR_val_scenes.json (CLEVR)";
@@ -35,7 +35,7 @@ fn clevr_file(folder: &Path, split: &str) -> PathBuf {
 
 /// Returns the folders to search: the folder itself and its subfolders `data` and `SUN397`, which
 /// some publishers use.
-fn homes(folder: &Path) -> [PathBuf; 3] {
+fn search_folders(folder: &Path) -> [PathBuf; 3] {
     ["", "data", "SUN397"].map(|inner| folder.join(inner))
 }
 
@@ -44,53 +44,53 @@ pub struct Split {
     /// The images.
     pub data: Table,
     /// Description of the split or range that was read, for reports.
-    pub words: String,
+    pub description: String,
 }
 
 fn lines(path: &Path) -> Result<Vec<String>> {
     let text = fs::read_to_string(path).map_err(DataError::io(path))?;
-    let kept = text.lines().map(str::trim).filter(|l| !l.is_empty());
+    let lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
     // Skips the comments at the head of Oxford pets' lists.
-    Ok(kept
+    Ok(lines
         .filter(|l| !l.starts_with('#'))
         .map(str::to_owned)
         .collect())
 }
 
-fn found(path: PathBuf) -> Option<PathBuf> {
+fn existing_file(path: PathBuf) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-fn of_list(list: &List, folder: &Path, file: &Path) -> Result<Vec<Listed>> {
+fn read_list(list: &List, folder: &Path, file: &Path) -> Result<Vec<Listed>> {
     let pictures = folder.join(list.pictures);
     let row = |line: String| {
         let (name, label) = (list.row)(&line)
-            .ok_or_else(|| DataError::layout(file, WANTED, format!("the line `{line}`")))?;
-        let path = found(pictures.join(&name));
+            .ok_or_else(|| DataError::layout(file, EXPECTED, format!("the line `{line}`")))?;
+        let path = existing_file(pictures.join(&name));
         Ok(Listed::new(name, path.as_deref(), label))
     };
     lines(file)?.into_iter().map(row).collect()
 }
 
-fn cub(folder: &Path, split: &str) -> Result<Vec<Listed>> {
+fn read_cub(folder: &Path, split: &str) -> Result<Vec<Listed>> {
     let numbered = |name: &str| -> Result<BTreeMap<String, String>> {
         let file = folder.join(name);
         let pair = |line: String| {
             let pair = line
                 .split_once(' ')
                 .map(|(a, b)| (a.to_owned(), b.to_owned()));
-            pair.ok_or_else(|| DataError::layout(&file, WANTED, format!("the line `{line}`")))
+            pair.ok_or_else(|| DataError::layout(&file, EXPECTED, format!("the line `{line}`")))
         };
         lines(&file)?.into_iter().map(pair).collect()
     };
     let training = if split == TEST { "0" } else { "1" };
     let (names, marks) = (numbered(CUB[0])?, numbered(CUB[1])?);
-    let own = marks.iter().filter(|(_, mark)| mark.trim() == training);
-    let rows = own.filter_map(|(id, _)| names.get(id)).map(|name| {
+    let of_split = marks.iter().filter(|(_, mark)| mark.trim() == training);
+    let rows = of_split.filter_map(|(id, _)| names.get(id)).map(|name| {
         // `001.Black_footed_Albatross/Black_Footed_Albatross_0046_18.jpg`
         let class = name.split('/').next().unwrap_or(name);
         let label = class.split_once('.').map_or(class, |(_, label)| label);
-        let path = found(folder.join("images").join(name));
+        let path = existing_file(folder.join("images").join(name));
         Listed::new(name, path.as_deref(), label)
     });
     Ok(rows.collect())
@@ -107,22 +107,26 @@ struct Scene {
     objects: Vec<serde::de::IgnoredAny>,
 }
 
-fn clevr(folder: &Path, file: &Path) -> Result<Vec<Listed>> {
+fn read_clevr(folder: &Path, file: &Path) -> Result<Vec<Listed>> {
     let bytes = fs::read(file).map_err(DataError::io(file))?;
     let scenes: Scenes = serde_json::from_slice(&bytes)
-        .map_err(|e| DataError::layout(file, WANTED, e.to_string()))?;
+        .map_err(|e| DataError::layout(file, EXPECTED, e.to_string()))?;
     let row = |scene: Scene| {
         let name = scene.image_filename;
         // `CLEVR_val_000000.png` is in `images/val/`.
         let split = name.split('_').nth(1).unwrap_or_default();
-        let path = found(folder.join("images").join(split).join(&name));
+        let path = existing_file(folder.join("images").join(split).join(&name));
         Listed::new(name, path.as_deref(), scene.objects.len().to_string())
     };
     Ok(scenes.scenes.into_iter().map(row).collect())
 }
 
 /// Selects the benchmark's range of rows, if there is one and its whole split is present.
-fn cut(slice: Option<&Slice>, rows: Vec<Listed>, words: &str) -> (Vec<Listed>, String) {
+fn benchmark_range(
+    slice: Option<&Slice>,
+    rows: Vec<Listed>,
+    description: &str,
+) -> (Vec<Listed>, String) {
     let key = |row: &Listed| {
         let name = row.key.rsplit(['/', '\\']).next().unwrap_or(&row.key);
         // The key of CLEVR is the file name; keys of class folders begin with the class.
@@ -133,12 +137,16 @@ fn cut(slice: Option<&Slice>, rows: Vec<Listed>, words: &str) -> (Vec<Listed>, S
         }
     };
     match slice {
-        Some(slice) if rows.len() == slice.whole => (slice.cut(rows, key), slice.words()),
-        Some(slice) if rows.len() != slice.range.len() => {
-            let found = format!("{words}, {} pictures and not {}", rows.len(), slice.whole);
-            (rows, format!("{found}, so not {}", slice.words()))
+        Some(slice) if rows.len() == slice.split_size => {
+            (slice.select(rows, key), slice.description())
         }
-        _ => (rows, words.to_owned()),
+        Some(slice) if rows.len() != slice.range.len() => {
+            let (count, split_size) = (rows.len(), slice.split_size);
+            let range = slice.description();
+            let all = format!("{description} (all {count} images; {range} needs {split_size})");
+            (rows, all)
+        }
+        _ => (rows, description.to_owned()),
     }
 }
 
@@ -150,36 +158,36 @@ fn cut(slice: Option<&Slice>, rows: Vec<Listed>, words: &str) -> (Vec<Listed>, S
 pub fn open(folder: &Path, dataset: Option<&str>, split: &str) -> Result<Option<Split>> {
     // Benchmarks evaluate test data; other splits of the same images are used whole.
     let slice = dataset.and_then(Slice::of).filter(|_| split == TEST);
-    let of = |file: &Path, rows: Vec<Listed>| {
-        let (rows, words) = cut(slice, rows, split);
+    let split_of = |file: &Path, rows: Vec<Listed>| {
+        let (rows, description) = benchmark_range(slice, rows, split);
         // Includes the split in the name, so that precomputed features of different splits are kept
         // apart.
-        let data = table(format!("{} ({words})", file.display()), rows);
-        Ok(Some(Split { data, words }))
+        let data = table(format!("{} ({description})", file.display()), rows);
+        Ok(Some(Split { data, description }))
     };
-    for home in homes(folder) {
+    for root in search_folders(folder) {
         for list in &LISTS {
-            let file = list.path(&home, split);
+            let file = list.path(&root, split);
             // A list counts only together with its images: other datasets also have files with such
             // names.
-            if file.is_file() && home.join(list.pictures).is_dir() {
-                return of(&file, of_list(list, &home, &file)?);
+            if file.is_file() && root.join(list.pictures).is_dir() {
+                return split_of(&file, read_list(list, &root, &file)?);
             }
         }
-        if CUB.iter().all(|name| home.join(name).is_file()) {
-            return of(&home, cub(&home, split)?);
+        if CUB.iter().all(|name| root.join(name).is_file()) {
+            return split_of(&root, read_cub(&root, split)?);
         }
-        let file = clevr_file(&home, split);
+        let file = clevr_file(&root, split);
         if file.is_file() {
-            return of(&file, clevr(&home, &file)?);
+            return split_of(&file, read_clevr(&root, &file)?);
         }
     }
-    if slice.is_some() && Folders::is_one(folder) {
+    if slice.is_some() && Folders::matches(folder) {
         let folders = Folders::open(&[folder.to_owned()])?;
         let row = |(label, path): (&str, &Path)| {
             Listed::new(path.display().to_string(), Some(path), label)
         };
-        return of(folder, folders.pictures().map(row).collect());
+        return split_of(folder, folders.pictures().map(row).collect());
     }
     Ok(None)
 }
@@ -190,7 +198,7 @@ mod tests {
     use super::*;
     use crate::data::records::source::Dataset;
 
-    /// Labels of the split in order, with a mark for images that are not there.
+    /// Labels of the split in order, and `missing NAME` for missing images.
     fn labels(files: &[(&str, &str)], split: &str) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
         for (name, content) in files {
@@ -208,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn food101_has_a_list_a_split() {
+    fn food101_has_one_list_per_split() {
         let files = [
             ("meta/test.txt", "apple_pie/1\nsteak/7\n"),
             ("meta/train.txt", "steak/8\n"),
@@ -263,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn birds_are_marked_one_by_one() {
+    fn cub_marks_each_image_as_training_or_test() {
         let files = [
             (
                 "images.txt",
@@ -278,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_class_of_a_scene_of_clevr_is_the_number_of_its_objects() {
+    fn the_class_of_a_clevr_scene_is_its_number_of_objects() {
         let scenes = r#"{"info": {}, "scenes": [
             {"image_filename": "CLEVR_val_000000.png", "objects": [{}, {}, {}]},
             {"image_filename": "CLEVR_val_000001.png", "objects": [{}]}]}"#;
@@ -291,32 +299,35 @@ mod tests {
     }
 
     #[test]
-    fn the_judged_range_of_a_split_follows_from_names_alone() {
+    fn the_range_of_a_benchmark_follows_from_file_names() {
         // Expected values computed with Python's hashlib on the same names.
         let rows: Vec<Listed> = ('A'..='J')
             .flat_map(|class| (1..=2700).map(move |i| (class, i)))
             .map(|(c, i)| Listed::new(format!("x/{c}/{c}_{i}.jpg"), None, c))
             .collect();
         let slice = Slice::of("eurosat");
-        let (judged, words) = cut(slice, rows.clone(), "test");
-        assert_eq!((judged.len(), words.as_str()), (5000, "train[10000:15000]"));
-        assert_eq!(judged[0].key, "x/A/A_1305.jpg");
-        assert_eq!(judged[4999].key, "x/G/G_1981.jpg");
-        // An incomplete split is used whole, and the description says so.
-        let (judged, words) = cut(slice, rows[..40].to_vec(), "test");
-        assert_eq!(judged.len(), 40);
+        let (selected, description) = benchmark_range(slice, rows.clone(), "test");
         assert_eq!(
-            words,
-            "test, 40 pictures and not 27000, so not train[10000:15000]"
+            (selected.len(), description.as_str()),
+            (5000, "train[10000:15000]")
+        );
+        assert_eq!(selected[0].key, "x/A/A_1305.jpg");
+        assert_eq!(selected[4999].key, "x/G/G_1981.jpg");
+        // An incomplete split is used whole, and the description says so.
+        let (selected, description) = benchmark_range(slice, rows[..40].to_vec(), "test");
+        assert_eq!(selected.len(), 40);
+        assert_eq!(
+            description,
+            "test (all 40 images; train[10000:15000] needs 27000)"
         );
         let rows = (0..15_000).map(|i| Listed::new(format!("CLEVR_val_{i:06}.png"), None, "3"));
-        let (judged, _) = cut(Slice::of("clevr"), rows.collect(), "test");
-        assert_eq!(judged[0].key, "CLEVR_val_011736.png");
-        assert_eq!(judged[4999].key, "CLEVR_val_009541.png");
+        let (selected, _) = benchmark_range(Slice::of("clevr"), rows.collect(), "test");
+        assert_eq!(selected[0].key, "CLEVR_val_011736.png");
+        assert_eq!(selected[4999].key, "CLEVR_val_009541.png");
     }
 
     #[test]
-    fn other_folders_and_broken_lists_are_told_apart() {
+    fn a_broken_list_is_an_error_and_another_folder_is_not() {
         let dir = tempfile::tempdir().unwrap();
         assert!(open(dir.path(), None, "test").unwrap().is_none());
         fs::create_dir_all(dir.path().join("images")).unwrap();

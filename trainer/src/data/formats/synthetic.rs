@@ -139,7 +139,7 @@ impl Dataset for Synthetic {
 
     fn load(&self, unit: usize) -> Result<Box<dyn Records>, Broken> {
         let first = u64::from(self.units[unit].part) * UNIT;
-        Ok(Box::new(Made {
+        Ok(Box::new(SyntheticRecords {
             seed: self.seed,
             size: self.size,
             first,
@@ -148,15 +148,19 @@ impl Dataset for Synthetic {
 }
 
 /// One unit.
-struct Made {
+struct SyntheticRecords {
     seed: u64,
     size: u32,
     first: u64,
 }
 
-impl Records for Made {
+impl Records for SyntheticRecords {
     fn read(&self, row: usize) -> Result<Record, Broken> {
-        Ok(make(self.seed, self.size, self.first + row as u64))
+        Ok(synthetic_record(
+            self.seed,
+            self.size,
+            self.first + row as u64,
+        ))
     }
 }
 
@@ -242,7 +246,7 @@ fn boxes(placed: &[Placed], size: u32) -> Vec<GroundedBox> {
     boxes
 }
 
-fn make(seed: u64, size: u32, index: u64) -> Record {
+fn synthetic_record(seed: u64, size: u32, index: u64) -> Record {
     let mut random = Random::new(seed, Purpose::Synthetic, 0, index);
     let background = BACKGROUNDS[random.below(4) as usize];
     let (placed, caption) = arrange(&mut random, size);
@@ -301,7 +305,7 @@ mod tests {
         assert_eq!(taxonomy.labelled().len(), 16);
         let mut seen = BTreeSet::new();
         for index in 0..300 {
-            for synset in make(0, 32, index).synsets {
+            for synset in synthetic_record(0, 32, index).synsets {
                 let node = taxonomy.find(&synset).unwrap();
                 assert!(taxonomy.node(node).labelled);
                 seen.insert(synset);
@@ -311,9 +315,9 @@ mod tests {
     }
 
     #[test]
-    fn what_a_box_names_is_in_it() {
+    fn boxes_contain_the_named_shape() {
         for index in 0..200 {
-            let record = make(3, 48, index);
+            let record = synthetic_record(3, 48, index);
             let Picture::Decoded(picture) = &record.picture else {
                 panic!("drawn")
             };
@@ -355,14 +359,17 @@ mod tests {
         let read = |unit: usize, row: usize| data.load(unit).unwrap().read(row).unwrap();
         assert_eq!(read(1, 44).key, "00000300");
         let pixels = |record: &Record| record.picture.decode().unwrap();
-        assert_eq!(pixels(&read(1, 44)), pixels(&make(7, 32, 300)));
-        assert_ne!(pixels(&make(8, 32, 300)), pixels(&make(7, 32, 300)));
+        assert_eq!(pixels(&read(1, 44)), pixels(&synthetic_record(7, 32, 300)));
+        assert_ne!(
+            pixels(&synthetic_record(8, 32, 300)),
+            pixels(&synthetic_record(7, 32, 300))
+        );
     }
 
     #[test]
-    fn tiny_pictures_still_hold_their_shapes() {
+    fn tiny_images_still_contain_their_shapes() {
         for index in 0..50 {
-            let record = make(0, 8, index);
+            let record = synthetic_record(0, 8, index);
             assert!(!record.boxes.is_empty());
         }
     }

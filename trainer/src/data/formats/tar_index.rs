@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::data::records::fault::{Cause, Fault};
-use crate::data::records::picture::Stored;
+use crate::data::records::picture::ByteRange;
 
 /// Consecutive members with the same key: the text before the first dot of the base name, with
 /// the folders before it (notation 5.2).
@@ -16,17 +16,17 @@ pub struct MemberGroup {
     /// The key.
     pub key: String,
     /// Extension (everything after the first dot, in lower case) and byte range of each member.
-    pub members: Vec<(String, Stored)>,
+    pub members: Vec<(String, ByteRange)>,
 }
 
 impl MemberGroup {
     /// Returns the member with this extension.
     #[must_use]
-    pub fn get(&self, extension: &str) -> Option<&Stored> {
+    pub fn get(&self, extension: &str) -> Option<&ByteRange> {
         self.members
             .iter()
             .find(|(name, _)| name == extension)
-            .map(|(_, stored)| stored)
+            .map(|(_, range)| range)
     }
 
     /// Returns whether there is a member with this extension.
@@ -42,28 +42,28 @@ pub struct TarIndex {
     /// All groups whose members are inside the file.
     pub groups: Vec<MemberGroup>,
     /// The reason why the scan ended before the end of the archive, if it did.
-    pub cut: Option<Fault>,
+    pub truncation: Option<Fault>,
     /// Key of the member at which the scan ended, if its header could be read.
-    pub cut_key: Option<String>,
+    pub truncated_key: Option<String>,
 }
 
 /// A file reader that records when a read reaches the end of the file.
-struct Watched<'a> {
+struct EofReader<'a> {
     file: &'a File,
-    at_end: &'a Cell<bool>,
+    reached_end: &'a Cell<bool>,
 }
 
-impl Read for Watched<'_> {
+impl Read for EofReader<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
         let read = self.file.read(bytes)?;
         if read == 0 && !bytes.is_empty() {
-            self.at_end.set(true);
+            self.reached_end.set(true);
         }
         Ok(read)
     }
 }
 
-impl Seek for Watched<'_> {
+impl Seek for EofReader<'_> {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
         self.file.seek(to)
     }
@@ -79,19 +79,19 @@ impl Seek for Watched<'_> {
 pub fn index(path: &Path) -> std::io::Result<TarIndex> {
     let file = Arc::new(File::open(path)?);
     let len = file.metadata()?.len();
-    let at_end = Cell::new(false);
-    let mut archive = tar::Archive::new(Watched {
+    let reached_end = Cell::new(false);
+    let mut archive = tar::Archive::new(EofReader {
         file: &file,
-        at_end: &at_end,
+        reached_end: &reached_end,
     });
     let mut groups: Vec<MemberGroup> = Vec::new();
-    let (mut cut, mut cut_key) = (None, None);
+    let (mut truncation, mut truncated_key) = (None, None);
     for entry in archive.entries_with_seek()? {
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
-                if !at_end.get() {
-                    cut = Some(Fault::new(Cause::ShardDamaged, error.to_string()));
+                if !reached_end.get() {
+                    truncation = Some(Fault::new(Cause::ShardDamaged, error.to_string()));
                 }
                 break;
             }
@@ -105,13 +105,13 @@ pub fn index(path: &Path) -> std::io::Result<TarIndex> {
         };
         let (offset, size) = (entry.raw_file_position(), entry.size());
         if offset.checked_add(size).is_none_or(|end| end > len) {
-            at_end.set(true);
-            cut_key = Some(key.to_owned());
+            reached_end.set(true);
+            truncated_key = Some(key.to_owned());
             break;
         }
         let member = (
             extension.to_lowercase(),
-            Stored {
+            ByteRange {
                 file: Arc::clone(&file),
                 offset,
                 len: size,
@@ -125,14 +125,14 @@ pub fn index(path: &Path) -> std::io::Result<TarIndex> {
             }),
         }
     }
-    if cut.is_none() && at_end.get() {
+    if truncation.is_none() && reached_end.get() {
         let detail = format!("the file ends after {len} bytes, before the end of the archive");
-        cut = Some(Fault::new(Cause::ShardEndsEarly, detail));
+        truncation = Some(Fault::new(Cause::ShardEndsEarly, detail));
     }
     Ok(TarIndex {
         groups,
-        cut,
-        cut_key,
+        truncation,
+        truncated_key,
     })
 }
 
@@ -179,24 +179,24 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_archive_is_not_cut() {
-        let found = index_of(&tar_bytes());
-        assert!(found.cut.is_none());
-        let shape: Vec<_> = found
+    fn a_complete_archive_is_not_truncated() {
+        let index = index_of(&tar_bytes());
+        assert!(index.truncation.is_none());
+        let shape: Vec<_> = index
             .groups
             .iter()
             .map(|g| (g.key.as_str(), g.members.len()))
             .collect();
         assert_eq!(shape, [("1", 2), ("2", 2)]);
-        assert!(found.groups[0].has("txt") && !found.groups[0].has("json"));
+        assert!(index.groups[0].has("txt") && !index.groups[0].has("json"));
         assert_eq!(
-            found.groups[0].get("jpg").unwrap().read().unwrap(),
+            index.groups[0].get("jpg").unwrap().read().unwrap(),
             vec![7; 700]
         );
     }
 
     #[test]
-    fn wherever_it_is_cut_whole_members_stay_and_the_cut_is_seen() {
+    fn complete_members_of_a_truncated_archive_are_kept() {
         // Headers at 0, 1536, 2560, 3584; data ends at 1212, 2051, 3584, 4096.
         let bytes = tar_bytes();
         let cases = [
@@ -214,26 +214,26 @@ mod tests {
             (4096, 4, None),
         ];
         for (len, members, key) in cases {
-            let found = index_of(&bytes[..len]);
-            let kept: usize = found.groups.iter().map(|g| g.members.len()).sum();
-            assert_eq!(kept, members, "cut at {len}");
+            let index = index_of(&bytes[..len]);
+            let member_count: usize = index.groups.iter().map(|g| g.members.len()).sum();
+            assert_eq!(member_count, members, "truncated at {len}");
             assert_eq!(
-                found.cut.map(|f| f.cause),
+                index.truncation.map(|f| f.cause),
                 Some(Cause::ShardEndsEarly),
-                "cut at {len}"
+                "truncated at {len}"
             );
             if key.is_some() {
-                assert_eq!(found.cut_key.as_deref(), key, "cut at {len}");
+                assert_eq!(index.truncated_key.as_deref(), key, "truncated at {len}");
             }
         }
     }
 
     #[test]
-    fn a_damaged_header_ends_the_walk() {
+    fn a_damaged_header_ends_the_scan() {
         let mut bytes = tar_bytes();
         bytes[2560] ^= 0xFF;
-        let found = index_of(&bytes);
-        assert_eq!(found.groups.len(), 1);
-        assert_eq!(found.cut.unwrap().cause, Cause::ShardDamaged);
+        let index = index_of(&bytes);
+        assert_eq!(index.groups.len(), 1);
+        assert_eq!(index.truncation.unwrap().cause, Cause::ShardDamaged);
     }
 }

@@ -8,27 +8,27 @@ use crate::data::formats::tar_index::{self, MemberGroup};
 use crate::data::records::boxes::{BoxTally, Entry, GroundedBox, Origin, Region, ground};
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::{Broken, Cause, Fault};
-use crate::data::records::picture::{Picture, Stored};
+use crate::data::records::picture::{ByteRange, Picture};
 use crate::data::records::source::{Record, Records};
 
 /// Image extensions in img2dataset's layout.
 const PICTURES: [&str; 6] = ["jpg", "jpeg", "png", "webp", "bmp", "gif"];
-const WANTED: &str = "<key>.jpg|.png|.webp, <key>.json, <key>.txt (img2dataset) or <key>.child.jpg, \
+const EXPECTED: &str = "<key>.jpg|.png|.webp, <key>.json, <key>.txt (img2dataset) or <key>.child.jpg, \
                       <key>.child.txt, <key>.numparents.txt, <key>.parent000.jpg (prepared)";
-const WANTED_KEYS: [&str; 2] = ["noun_chunks", "ref_exps"];
+const REQUIRED_KEYS: [&str; 2] = ["noun_chunks", "ref_exps"];
 /// Number of records inspected before a shard is reported to lack keys.
-const PROBES: usize = 8;
+const INSPECTED_RECORDS: usize = 8;
 
 /// The two layouts of tar shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum TarLayout {
     /// `<key>.jpg`, `<key>.txt`, `<key>.json`: boxes by coordinates.
     Raw,
     /// `<key>.child.jpg`, …, `<key>.parent000.jpg`, …: boxes as crops.
     Prepared,
 }
 
-impl Form {
+impl TarLayout {
     fn of(group: &MemberGroup) -> Option<Self> {
         if group.has("numparents.txt") || group.members.iter().any(|(e, _)| e.starts_with("child."))
         {
@@ -39,13 +39,13 @@ impl Form {
     }
 }
 
-fn picture_of(group: &MemberGroup) -> Option<&Stored> {
+fn picture_of(group: &MemberGroup) -> Option<&ByteRange> {
     PICTURES.iter().find_map(|extension| group.get(extension))
 }
 
 /// A tar shard with the offsets of its members; contents are read on demand.
 pub struct TarShard {
-    form: Form,
+    layout: TarLayout,
     groups: Vec<MemberGroup>,
     /// The record at which the file was truncated, counted as one additional record.
     tail: Option<Broken>,
@@ -57,31 +57,32 @@ impl TarShard {
     /// # Errors
     /// If the file cannot be opened, or is complete and matches no known layout.
     pub fn open(path: &Path) -> Result<Self> {
-        let found = tar_index::index(path).map_err(DataError::io(path))?;
-        let mut groups = found.groups;
-        let Some(form) = groups.iter().find_map(Form::of) else {
-            if found.cut.is_none() && !groups.is_empty() {
-                return Err(unknown_form(path, &groups));
+        let index = tar_index::index(path).map_err(DataError::io(path))?;
+        let mut groups = index.groups;
+        let Some(layout) = groups.iter().find_map(TarLayout::of) else {
+            if index.truncation.is_none() && !groups.is_empty() {
+                return Err(unknown_layout(path, &groups));
             }
             // No complete record: one broken record, or an empty archive.
-            let key = found.cut_key.unwrap_or_else(|| "first".to_owned());
-            let tail = found.cut.map(|fault| fault.of(key));
+            let key = index.truncated_key.unwrap_or_else(|| "first".to_owned());
+            let tail = index.truncation.map(|fault| fault.of(key));
             return Ok(Self {
-                form: Form::Raw,
+                layout: TarLayout::Raw,
                 groups: Vec::new(),
                 tail,
             });
         };
-        if form == Form::Raw {
+        if layout == TarLayout::Raw {
             check_keys(path, &groups)?;
         }
-        let tail = found.cut.map(|fault| {
-            let whole = groups.last().is_some_and(|last| {
-                found.cut_key.as_deref() != Some(&last.key) && is_whole(form, last, &groups[0])
+        let tail = index.truncation.map(|fault| {
+            let last_is_complete = groups.last().is_some_and(|last| {
+                index.truncated_key.as_deref() != Some(&last.key)
+                    && is_complete(layout, last, &groups[0])
             });
             let key = match groups.last() {
-                Some(last) if whole => found
-                    .cut_key
+                Some(last) if last_is_complete => index
+                    .truncated_key
                     .unwrap_or_else(|| format!("after {}", last.key)),
                 _ => groups
                     .pop()
@@ -89,7 +90,11 @@ impl TarShard {
             };
             fault.of(key)
         });
-        Ok(Self { form, groups, tail })
+        Ok(Self {
+            layout,
+            groups,
+            tail,
+        })
     }
 
     /// Returns the number of records; a truncation counts as one broken record.
@@ -100,7 +105,7 @@ impl TarShard {
 
     /// Returns the number of complete records.
     #[must_use]
-    pub fn whole_records(&self) -> usize {
+    pub fn complete_records(&self) -> usize {
         self.groups.len()
     }
 
@@ -119,9 +124,9 @@ impl Records for TarShard {
                     .of(row.to_string())
             }));
         };
-        let record = match self.form {
-            Form::Raw => read_raw(group),
-            Form::Prepared => read_prepared(group),
+        let record = match self.layout {
+            TarLayout::Raw => read_raw(group),
+            TarLayout::Prepared => read_prepared(group),
         };
         record.map_err(|fault| fault.of(group.key.clone()))
     }
@@ -129,15 +134,15 @@ impl Records for TarShard {
 
 /// Returns whether the last group before a truncation is complete: it has the same kinds of members
 /// as the first record of the shard, or all the crops that it announces.
-fn is_whole(form: Form, last: &MemberGroup, first: &MemberGroup) -> bool {
-    match form {
-        Form::Raw => {
+fn is_complete(layout: TarLayout, last: &MemberGroup, first: &MemberGroup) -> bool {
+    match layout {
+        TarLayout::Raw => {
             picture_of(last).is_some()
                 && last.has("json")
                 && (first.key == last.key
                     || ["txt", "json"].iter().all(|e| last.has(e) || !first.has(e)))
         }
-        Form::Prepared => {
+        TarLayout::Prepared => {
             last.has("child.jpg")
                 && last.has("child.txt")
                 && count_of(last).is_ok_and(|n| {
@@ -150,7 +155,7 @@ fn is_whole(form: Form, last: &MemberGroup, first: &MemberGroup) -> bool {
     }
 }
 
-fn unknown_form(path: &Path, groups: &[MemberGroup]) -> DataError {
+fn unknown_layout(path: &Path, groups: &[MemberGroup]) -> DataError {
     let names: Vec<String> = groups
         .iter()
         .flat_map(|group| {
@@ -163,20 +168,24 @@ fn unknown_form(path: &Path, groups: &[MemberGroup]) -> DataError {
         .collect();
     DataError::Members {
         file: PathBuf::from(path),
-        wanted: WANTED.to_owned(),
+        expected: EXPECTED.to_owned(),
         found: names.join(", "),
     }
 }
 
 /// Checks the `.json` of the first records. If none of them has the keys of boxes, the whole shard
-/// is at fault, not a single record.
+/// is unusable, not a single record.
 fn check_keys(path: &Path, groups: &[MemberGroup]) -> Result<()> {
-    let mut lacking = None;
-    for group in groups.iter().filter(|group| group.has("json")).take(PROBES) {
+    let mut error = None;
+    for group in groups
+        .iter()
+        .filter(|group| group.has("json"))
+        .take(INSPECTED_RECORDS)
+    {
         let Ok(Value::Object(json)) = json_of(group) else {
             continue;
         };
-        let missing: Vec<String> = WANTED_KEYS
+        let missing: Vec<String> = REQUIRED_KEYS
             .iter()
             .filter(|k| !json.contains_key(**k))
             .map(|k| (*k).into())
@@ -184,23 +193,23 @@ fn check_keys(path: &Path, groups: &[MemberGroup]) -> Result<()> {
         if missing.is_empty() {
             return Ok(());
         }
-        lacking.get_or_insert_with(|| DataError::JsonKeys {
+        error.get_or_insert_with(|| DataError::JsonKeys {
             file: PathBuf::from(path),
             record: group.key.clone(),
-            wanted: WANTED_KEYS.map(String::from).to_vec(),
+            expected: REQUIRED_KEYS.map(String::from).to_vec(),
             missing,
             found: json.keys().cloned().collect(),
         });
     }
-    lacking.map_or(Ok(()), Err)
+    error.map_or(Ok(()), Err)
 }
 
 fn missing(extension: &str) -> Fault {
     Fault::new(Cause::MissingMember, format!(".{extension}"))
 }
 
-fn text_of(stored: &Stored, extension: &str) -> Result<String, Fault> {
-    String::from_utf8(stored.read()?)
+fn text_of(range: &ByteRange, extension: &str) -> Result<String, Fault> {
+    String::from_utf8(range.read()?)
         .map_err(|e| Fault::new(Cause::UnreadableText, format!(".{extension}: {e}")))
 }
 
@@ -239,7 +248,7 @@ fn read_raw(group: &MemberGroup) -> Result<Record, Fault> {
     let (boxes, tally) = ground(&caption, &noun_chunks, &ref_exps, &synsets);
     Ok(Record {
         key: group.key.clone(),
-        picture: Picture::Stored(picture.clone()),
+        picture: Picture::ByteRange(picture.clone()),
         caption,
         boxes,
         synsets,
@@ -248,14 +257,14 @@ fn read_raw(group: &MemberGroup) -> Result<Record, Fault> {
     })
 }
 
-fn wrong(key: &str, wanted: &str, found: &Value) -> Fault {
+fn wrong(key: &str, expected: &str, found: &Value) -> Fault {
     let mut found = found.to_string();
-    if let Some((cut, _)) = found.char_indices().nth(60) {
-        found.truncate(cut);
+    if let Some((end, _)) = found.char_indices().nth(60) {
+        found.truncate(end);
     }
     Fault::new(
         Cause::UnreadableMetadata,
-        format!("{key}: wanted {wanted}, found {found}"),
+        format!("{key}: expected {expected}, found {found}"),
     )
 }
 
@@ -271,13 +280,13 @@ fn nested(json: &Value, key: &str) -> Result<Value, Fault> {
 }
 
 fn entries(json: &Value, key: &str) -> Result<Vec<Entry>, Fault> {
-    const WANTED: &str = "a list of lists of numbers";
+    const EXPECTED: &str = "a list of lists of numbers";
     let value = nested(json, key)?;
     let Value::Array(lists) = &value else {
         return if value.is_null() {
             Ok(Vec::new())
         } else {
-            Err(wrong(key, WANTED, &value))
+            Err(wrong(key, EXPECTED, &value))
         };
     };
     let number = |v: &Value| match v {
@@ -293,24 +302,24 @@ fn entries(json: &Value, key: &str) -> Result<Vec<Entry>, Fault> {
                 .collect::<Option<Entry>>()
         })
         .collect::<Option<Vec<Entry>>>()
-        .ok_or_else(|| wrong(key, WANTED, &value))
+        .ok_or_else(|| wrong(key, EXPECTED, &value))
 }
 
 fn strings(json: &Value, key: &str) -> Result<Vec<String>, Fault> {
-    const WANTED: &str = "a list of texts";
+    const EXPECTED: &str = "a list of texts";
     let value = nested(json, key)?;
     let Value::Array(items) = &value else {
         return if value.is_null() {
             Ok(Vec::new())
         } else {
-            Err(wrong(key, WANTED, &value))
+            Err(wrong(key, EXPECTED, &value))
         };
     };
     items
         .iter()
         .map(|item| item.as_str().map(String::from))
         .collect::<Option<Vec<String>>>()
-        .ok_or_else(|| wrong(key, WANTED, &value))
+        .ok_or_else(|| wrong(key, EXPECTED, &value))
 }
 
 /// Returns the number of crops that a prepared record announces.
@@ -318,7 +327,7 @@ fn count_of(group: &MemberGroup) -> Result<usize, Fault> {
     const NAME: &str = "numparents.txt";
     let text = text_of(group.get(NAME).ok_or_else(|| missing(NAME))?, NAME)?;
     text.trim().parse().map_err(|_| {
-        let detail = format!(".{NAME}: wanted a number, found '{}'", text.trim());
+        let detail = format!(".{NAME}: expected a number, found '{}'", text.trim());
         Fault::new(Cause::UnreadableMetadata, detail)
     })
 }
@@ -340,14 +349,14 @@ fn read_prepared(group: &MemberGroup) -> Result<Record, Fault> {
         }
         boxes.push(GroundedBox {
             phrase,
-            region: Region::Crop(Picture::Stored(crop)),
+            region: Region::Crop(Picture::ByteRange(crop)),
             origin: Origin::Prepared,
             synset: None,
         });
     }
     Ok(Record {
         key: group.key.clone(),
-        picture: Picture::Stored(picture),
+        picture: Picture::ByteRange(picture),
         caption,
         boxes,
         synsets: Vec::new(),

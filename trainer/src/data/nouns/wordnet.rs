@@ -14,7 +14,7 @@ use flate2::read::MultiGzDecoder;
 use crate::data::records::error::{DataError, Result};
 
 /// Expected file format, for error messages.
-pub const WANTED: &str = "a table of nouns: tab-separated, plain or gzip, with the header \
+pub const EXPECTED: &str = "a table of nouns: tab-separated, plain or gzip, with the header \
     synset, names, hypernyms, gloss";
 
 const COLUMNS: [&str; 4] = ["synset", "names", "hypernyms", "gloss"];
@@ -78,10 +78,10 @@ impl Nouns {
             text
         } else {
             String::from_utf8(bytes).map_err(|e| {
-                DataError::layout(path, WANTED, format!("bytes that are no UTF-8: {e}"))
+                DataError::layout(path, EXPECTED, format!("bytes that are no UTF-8: {e}"))
             })?
         };
-        Self::parse(&text).map_err(|found| DataError::layout(path, WANTED, found))
+        Self::parse(&text).map_err(|found| DataError::layout(path, EXPECTED, found))
     }
 
     /// Parses a table; the error is what was found instead, with its line.

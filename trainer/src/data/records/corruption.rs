@@ -12,11 +12,11 @@ use crate::data::records::picture::Picture;
 use crate::data::records::source::{Dataset, Record, Records, Unit};
 
 /// Standard deviation of the blur as a fraction of the shorter side: 1.25 pixels for 64.
-const BLUR: f32 = 0.02;
+const BLUR_SIGMA: f32 = 0.02;
 /// JPEG quality: low enough for clearly visible block artefacts.
-const QUALITY: u8 = 10;
+const JPEG_QUALITY: u8 = 10;
 /// Factor applied to the stored values when darkening.
-const LIGHT: f32 = 0.25;
+const DARK_FACTOR: f32 = 0.25;
 
 /// Corruption applied to images before a model sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -31,8 +31,8 @@ pub enum Corruption {
     Dark,
 }
 
-/// Corruptions that keep all texts of an image true, including statements about positions.
-const TRUE_TO_TEXT: [Corruption; 3] = [Corruption::Blur, Corruption::Jpeg, Corruption::Dark];
+/// Corruptions after which all texts of an image are still true, including those about positions.
+const LABEL_PRESERVING: [Corruption; 3] = [Corruption::Blur, Corruption::Jpeg, Corruption::Dark];
 
 /// Applies a random label-preserving corruption at a random strength, up to the strength used for
 /// evaluation. Takes two draws from [0, 1).
@@ -43,21 +43,21 @@ pub(crate) fn corrupt(
     picture: RgbImage,
     mut uniform: impl FnMut() -> f32,
 ) -> Result<RgbImage, Fault> {
-    let which = (uniform() * TRUE_TO_TEXT.len() as f32) as usize;
-    let change = TRUE_TO_TEXT[which.min(TRUE_TO_TEXT.len() - 1)];
-    change.apply(picture, uniform())?.decode()
+    let index = (uniform() * LABEL_PRESERVING.len() as f32) as usize;
+    let corruption = LABEL_PRESERVING[index.min(LABEL_PRESERVING.len() - 1)];
+    corruption.apply(picture, uniform())?.decode()
 }
 
 impl Corruption {
-    /// Returns the corrupted image; `share` in [0, 1] is the strength. [`Corruption::Turn`] ignores it
+    /// Returns the image corrupted at a `strength` in [0, 1]. [`Corruption::Turn`] ignores the strength
     /// and always turns by 90 degrees.
     ///
     /// # Errors
     /// If JPEG encoding fails, for example for an image with a side above 65,535 pixels.
-    pub fn apply(self, mut picture: RgbImage, share: f32) -> Result<Picture, Fault> {
+    pub fn apply(self, mut picture: RgbImage, strength: f32) -> Result<Picture, Fault> {
         let pixels = match self {
             Self::Blur => {
-                let sigma = share * BLUR * picture.width().min(picture.height()) as f32;
+                let sigma = strength * BLUR_SIGMA * picture.width().min(picture.height()) as f32;
                 // Below this, neighbours have no effect, and kernel weights overflow for sigma near
                 // 0.
                 if sigma < 0.05 {
@@ -68,7 +68,7 @@ impl Corruption {
             }
             Self::Jpeg => {
                 let mut bytes = Vec::new();
-                let quality = 100.0 - share * (100.0 - f32::from(QUALITY));
+                let quality = 100.0 - strength * (100.0 - f32::from(JPEG_QUALITY));
                 JpegEncoder::new_with_quality(&mut bytes, quality.round() as u8)
                     .encode_image(&picture)
                     .map_err(|e| Fault::new(Cause::UnreadablePicture, e.to_string()))?;
@@ -76,10 +76,10 @@ impl Corruption {
             }
             Self::Turn => rotate90(&picture),
             Self::Dark => {
-                let light = 1.0 - share * (1.0 - LIGHT);
+                let factor = 1.0 - strength * (1.0 - DARK_FACTOR);
                 picture
                     .iter_mut()
-                    .for_each(|value| *value = (f32::from(*value) * light).round() as u8);
+                    .for_each(|value| *value = (f32::from(*value) * factor).round() as u8);
                 picture
             }
         };
@@ -89,17 +89,20 @@ impl Corruption {
     /// Wraps a dataset so that its whole images are corrupted. The boxes remain valid only for
     /// corruptions that keep the image geometry.
     #[must_use]
-    pub fn of(self, data: Arc<dyn Dataset>) -> Arc<dyn Dataset> {
-        Arc::new(Changed { data, change: self })
+    pub fn wrap(self, data: Arc<dyn Dataset>) -> Arc<dyn Dataset> {
+        Arc::new(CorruptedDataset {
+            data,
+            corruption: self,
+        })
     }
 }
 
-struct Changed {
+struct CorruptedDataset {
     data: Arc<dyn Dataset>,
-    change: Corruption,
+    corruption: Corruption,
 }
 
-impl Dataset for Changed {
+impl Dataset for CorruptedDataset {
     fn units(&self) -> &[Unit] {
         self.data.units()
     }
@@ -110,8 +113,11 @@ impl Dataset for Changed {
 
     fn load(&self, unit: usize) -> Result<Box<dyn Records>, Broken> {
         let records = self.data.load(unit)?;
-        let change = self.change;
-        Ok(Box::new(ChangedRecords { records, change }))
+        let corruption = self.corruption;
+        Ok(Box::new(CorruptedRecords {
+            records,
+            corruption,
+        }))
     }
 
     fn weight(&self, unit: usize) -> f64 {
@@ -119,19 +125,19 @@ impl Dataset for Changed {
     }
 }
 
-struct ChangedRecords {
+struct CorruptedRecords {
     records: Box<dyn Records>,
-    change: Corruption,
+    corruption: Corruption,
 }
 
-impl Records for ChangedRecords {
+impl Records for CorruptedRecords {
     fn read(&self, row: usize) -> Result<Record, Broken> {
         let mut record = self.records.read(row)?;
-        let changed = record
+        let corrupted = record
             .picture
             .decode()
-            .and_then(|p| self.change.apply(p, 1.0));
-        record.picture = changed.map_err(|fault| fault.of(&record.key))?;
+            .and_then(|p| self.corruption.apply(p, 1.0));
+        record.picture = corrupted.map_err(|fault| fault.of(&record.key))?;
         Ok(record)
     }
 }
@@ -149,8 +155,8 @@ mod tests {
         })
     }
 
-    fn changed(change: Corruption) -> RgbImage {
-        change.apply(picture(), 1.0).unwrap().decode().unwrap()
+    fn corrupted(corruption: Corruption) -> RgbImage {
+        corruption.apply(picture(), 1.0).unwrap().decode().unwrap()
     }
 
     /// Mean difference of horizontally adjacent pixels.
@@ -164,47 +170,57 @@ mod tests {
     }
 
     #[test]
-    fn each_change_does_what_it_says() {
-        let turned = changed(Corruption::Turn);
+    fn each_corruption_has_its_effect() {
+        let turned = corrupted(Corruption::Turn);
         assert_eq!(turned.dimensions(), (20, 40));
         // The lower left corner moves to the upper left.
         assert_eq!(turned.get_pixel(0, 0), picture().get_pixel(0, 19));
-        assert_eq!(changed(Corruption::Dark).get_pixel(0, 0).0, [50, 10, 3]);
-        assert!(edges(&changed(Corruption::Blur)) < 0.98 * edges(&picture()));
-        let compressed = changed(Corruption::Jpeg);
+        assert_eq!(corrupted(Corruption::Dark).get_pixel(0, 0).0, [50, 10, 3]);
+        assert!(edges(&corrupted(Corruption::Blur)) < 0.98 * edges(&picture()));
+        let compressed = corrupted(Corruption::Jpeg);
         assert_eq!(compressed.dimensions(), (40, 20));
         assert_ne!(compressed, picture());
     }
 
     #[test]
-    fn wear_is_a_share_of_a_change_and_keeps_the_shape() {
-        for change in TRUE_TO_TEXT {
-            let by = |share| change.apply(picture(), share).unwrap().decode().unwrap();
-            let far = |changed: RgbImage| {
-                let both = changed.iter().zip(picture().into_raw());
-                both.map(|(a, b)| u64::from(a.abs_diff(b))).sum::<u64>()
+    fn a_stronger_corruption_changes_more_and_keeps_the_size() {
+        for corruption in LABEL_PRESERVING {
+            let apply = |strength| {
+                corruption
+                    .apply(picture(), strength)
+                    .unwrap()
+                    .decode()
+                    .unwrap()
             };
-            let (none, most, whole) = (far(by(0.0)), far(by(0.8)), far(by(1.0)));
+            let distance = |corrupted: RgbImage| {
+                let pairs = corrupted.iter().zip(picture().into_raw());
+                pairs.map(|(a, b)| u64::from(a.abs_diff(b))).sum::<u64>()
+            };
+            let (none, most, full) = (
+                distance(apply(0.0)),
+                distance(apply(0.8)),
+                distance(apply(1.0)),
+            );
             assert!(
-                none < most && most < whole,
-                "{change:?} {none} {most} {whole}"
+                none < most && most < full,
+                "{corruption:?} {none} {most} {full}"
             );
         }
         // Every corruption is selected, up to the last draw.
         let mut sums = [0.0, 0.4, 0.999].map(|first| {
             let mut draws = [first, 0.999].into_iter();
-            let worn = corrupt(picture(), || draws.next().unwrap()).unwrap();
-            assert_eq!(worn.dimensions(), (40, 20));
-            worn.iter().map(|v| u64::from(*v)).sum::<u64>()
+            let pixels = corrupt(picture(), || draws.next().unwrap()).unwrap();
+            assert_eq!(pixels.dimensions(), (40, 20));
+            pixels.iter().map(|v| u64::from(*v)).sum::<u64>()
         });
         sums.sort_unstable();
         assert!(sums[0] < sums[1] && sums[1] < sums[2], "{sums:?}");
     }
 
     #[test]
-    fn a_changed_dataset_keeps_all_but_the_pictures() {
+    fn a_corrupted_dataset_changes_only_the_images() {
         let data: Arc<dyn Dataset> = Arc::new(Synthetic::new(8, 16, 0));
-        let dark = Corruption::Dark.of(Arc::clone(&data));
+        let dark = Corruption::Dark.wrap(Arc::clone(&data));
         assert_eq!(dark.fingerprint(), data.fingerprint());
         let read = |data: &dyn Dataset| data.load(0).unwrap().read(3).unwrap();
         let (before, after) = (read(data.as_ref()), read(dark.as_ref()));

@@ -71,7 +71,7 @@ impl Coverage {
 
     /// Returns whether every expected item is usable.
     #[must_use]
-    pub fn is_whole(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.found == self.expected
     }
 }
@@ -81,19 +81,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_found_and_what_is_missing_make_what_was_expected() {
+    fn found_and_missing_items_add_up_to_the_expected_ones() {
         let mut coverage = Coverage::default();
         coverage.usable(5);
         coverage.miss("picture not there", "a.jpg");
         coverage.miss("picture not there", "b.jpg");
         coverage.lose("picture cannot be read", 1, "c.jpg");
-        coverage.lose("nothing of this kind", 0, "");
+        coverage.lose("another cause", 0, "");
         coverage.note("id given twice", 1, "7");
         assert_eq!((coverage.expected, coverage.found), (7, 4));
-        let lost: u64 = coverage.missing.values().map(|m| m.count).sum();
-        assert_eq!(coverage.found + lost, coverage.expected);
+        let missing: u64 = coverage.missing.values().map(|m| m.count).sum();
+        assert_eq!(coverage.found + missing, coverage.expected);
         assert_eq!(coverage.missing["picture not there"].example, "a.jpg");
         assert_eq!(coverage.missing.len(), 2);
-        assert!(!coverage.is_whole() && Coverage::default().is_whole());
+        assert!(!coverage.is_complete() && Coverage::default().is_complete());
     }
 }

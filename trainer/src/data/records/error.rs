@@ -19,7 +19,7 @@ pub type Result<T, E = DataError> = std::result::Result<T, E>;
 pub enum DataError {
     /// A path that does not exist.
     #[error(
-        "no such file or folder: {}; wanted .parquet or .tar shards, a folder of them, or a glob \
+        "no such file or folder: {}; expected .parquet or .tar shards, a folder of them, or a glob \
          such as 'data/*.parquet'", path.display()
     )]
     NoSuchPath {
@@ -28,7 +28,7 @@ pub enum DataError {
     },
 
     /// A file whose extension is not that of a shard.
-    #[error("{}: wanted a .parquet or .tar shard, found {found}", path.display())]
+    #[error("{}: expected a .parquet or .tar shard, found {found}", path.display())]
     UnknownKind {
         /// The path as given.
         path: PathBuf,
@@ -37,7 +37,7 @@ pub enum DataError {
     },
 
     /// A folder or glob without a shard, or an empty list of paths.
-    #[error("{place}: wanted .parquet or .tar shards, found {found}")]
+    #[error("{place}: expected .parquet or .tar shards, found {found}")]
     NothingFound {
         /// The folder or glob as given.
         place: String,
@@ -55,26 +55,26 @@ pub enum DataError {
     },
 
     /// A benchmark file with an unexpected layout, or a folder that lacks the file.
-    #[error("{place}: wanted {wanted}; found {found}")]
+    #[error("{place}: expected {expected}; found {found}")]
     Layout {
         /// The file or folder.
         place: String,
         /// The expected layout.
-        wanted: String,
+        expected: String,
         /// What was found instead.
         found: String,
     },
 
     /// A parquet shard that lacks required columns.
     #[error(
-        "{}: missing column {}; wanted columns {}; found columns {}",
-        file.display(), missing.join(", "), wanted.join(", "), found.join(", ")
+        "{}: missing column {}; expected columns {}; found columns {}",
+        file.display(), missing.join(", "), expected.join(", "), found.join(", ")
     )]
     Columns {
         /// The shard.
         file: PathBuf,
         /// Required columns.
-        wanted: Vec<String>,
+        expected: Vec<String>,
         /// Required columns that are missing.
         missing: Vec<String>,
         /// Columns of the shard.
@@ -82,33 +82,33 @@ pub enum DataError {
     },
 
     /// A parquet column with an unsupported type.
-    #[error("{}: column {column}: wanted {wanted}, found {found}", file.display())]
+    #[error("{}: column {column}: expected {expected}, found {found}", file.display())]
     ColumnType {
         /// The shard.
         file: PathBuf,
         /// Name of the column.
         column: String,
         /// Types that can be read.
-        wanted: String,
+        expected: String,
         /// The type found.
         found: String,
     },
 
     /// A tar shard whose members match no known layout.
-    #[error("{}: wanted members {wanted}; found {found}", file.display())]
+    #[error("{}: expected members {expected}; found {found}", file.display())]
     Members {
         /// The shard.
         file: PathBuf,
         /// Members of the known layouts.
-        wanted: String,
+        expected: String,
         /// Members of its first records.
         found: String,
     },
 
     /// A tar shard whose `.json` members lack required keys.
     #[error(
-        "{}: the .json of {record} lacks {}; wanted keys {}; found keys {}",
-        file.display(), missing.join(", "), wanted.join(", "), found.join(", ")
+        "{}: the .json of {record} lacks {}; expected keys {}; found keys {}",
+        file.display(), missing.join(", "), expected.join(", "), found.join(", ")
     )]
     JsonKeys {
         /// The shard.
@@ -116,7 +116,7 @@ pub enum DataError {
         /// Key of the inspected record.
         record: String,
         /// Required keys of the `.json`.
-        wanted: Vec<String>,
+        expected: Vec<String>,
         /// Required keys that are missing.
         missing: Vec<String>,
         /// Keys of the `.json`.
@@ -220,12 +220,12 @@ impl DataError {
     /// Creates [`DataError::Layout`] for a path.
     pub(crate) fn layout(
         place: &std::path::Path,
-        wanted: impl Into<String>,
+        expected: impl Into<String>,
         found: impl Into<String>,
     ) -> Self {
         Self::Layout {
             place: place.display().to_string(),
-            wanted: wanted.into(),
+            expected: expected.into(),
             found: found.into(),
         }
     }

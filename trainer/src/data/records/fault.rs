@@ -32,7 +32,7 @@ pub enum Cause {
 impl Cause {
     /// Returns the description printed in reports.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::ShardEndsEarly => "shard ends early",
             Self::ShardDamaged => "shard cannot be read",
@@ -49,7 +49,7 @@ impl Cause {
 
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.words())
+        f.write_str(self.description())
     }
 }
 

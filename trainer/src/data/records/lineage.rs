@@ -41,19 +41,19 @@ pub struct Lineages {
 /// to this range.
 const TIERS: std::ops::RangeInclusive<usize> = 3..=7;
 
-/// Returns the nodes on the path to a label that discriminate between labels: all nodes that are
-/// not above every label (the root is).
-fn inner(taxonomy: &Taxonomy, label: NodeIx) -> Vec<NodeIx> {
+/// Returns the nodes on the path to a label that are not above every label (the root is above
+/// every label).
+fn nodes_below_common_ancestors(taxonomy: &Taxonomy, label: NodeIx) -> Vec<NodeIx> {
     let all = taxonomy.labelled().len();
     let path = taxonomy.path_to(label);
-    let inner = path.iter().copied();
-    inner
+    let nodes = path.iter().copied();
+    nodes
         .filter(|ix| taxonomy.labelled_below(*ix).len() < all)
         .collect()
 }
 
 /// Keeps the last of consecutive nodes that are above the same labels.
-fn telling(taxonomy: &Taxonomy, path: &[NodeIx]) -> Vec<NodeIx> {
+fn discriminating_nodes(taxonomy: &Taxonomy, path: &[NodeIx]) -> Vec<NodeIx> {
     let below = |ix: &NodeIx| taxonomy.labelled_below(*ix).len();
     let next = path.iter().skip(1).map(Some).chain([None]);
     path.iter()
@@ -64,7 +64,7 @@ fn telling(taxonomy: &Taxonomy, path: &[NodeIx]) -> Vec<NodeIx> {
 }
 
 /// Selects `count` of the nodes, evenly spaced, including the first and the last.
-fn spread(nodes: &[NodeIx], count: usize) -> Vec<NodeIx> {
+fn evenly_spaced(nodes: &[NodeIx], count: usize) -> Vec<NodeIx> {
     let last = nodes.len() - 1;
     (0..count)
         .map(|i| nodes[(i * last + (count - 1) / 2) / (count - 1)])
@@ -75,8 +75,8 @@ impl Lineages {
     /// Builds chains of `tiers` nodes for every label; 0 uses the length of the shortest path,
     /// clamped to 3 to 7.
     ///
-    /// A chain leaves out nodes above all labels. Where enough nodes remain, it also leaves out
-    /// nodes that are above exactly the same labels as the next node. Labels with a shorter path
+    /// A chain skips nodes above all labels. Where enough nodes remain, it also skips nodes
+    /// that are above exactly the same labels as the next node. Labels with a shorter path
     /// have no chain.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl Lineages {
         let paths: BTreeMap<NodeIx, Vec<NodeIx>> = taxonomy
             .labelled()
             .iter()
-            .map(|ix| (*ix, inner(&taxonomy, *ix)))
+            .map(|ix| (*ix, nodes_below_common_ancestors(&taxonomy, *ix)))
             .collect();
         let shortest = paths.values().map(Vec::len).min().unwrap_or(0);
         let tiers = match tiers {
@@ -105,19 +105,19 @@ impl Lineages {
         let chains: BTreeMap<NodeIx, Vec<NodeIx>> = paths
             .into_iter()
             .filter_map(|(label, path)| {
-                let telling = telling(&taxonomy, &path);
-                let nodes = if telling.len() >= tiers {
-                    &telling[..]
+                let discriminating = discriminating_nodes(&taxonomy, &path);
+                let nodes = if discriminating.len() >= tiers {
+                    &discriminating[..]
                 } else {
                     &path[..]
                 };
-                (nodes.len() >= tiers).then(|| (label, spread(nodes, tiers)))
+                (nodes.len() >= tiers).then(|| (label, evenly_spaced(nodes, tiers)))
             })
             .collect();
         if chains.is_empty() {
             return Err(usage(format!(
-                "the taxonomy has no label with {tiers} nodes above it that tell it from others, \
-                 the nearest has {shortest}; lower dataset.tiers"
+                "expected a label with {tiers} nodes that distinguish it from other labels, found at \
+                 most {shortest}; lower dataset.tiers"
             )));
         }
         Ok(Self {
@@ -159,19 +159,19 @@ impl Lineages {
 
     /// Draws the chain of another label that branches off from `chain` at `tier`, or at a higher
     /// tier where the node has no sibling.
-    fn parting(&self, chain: &[NodeIx], tier: usize, random: &mut Random) -> Option<&[NodeIx]> {
-        (0..=tier).rev().find_map(|at| {
-            let parent = match at {
+    fn draw_branch(&self, chain: &[NodeIx], tier: usize, random: &mut Random) -> Option<&[NodeIx]> {
+        (0..=tier).rev().find_map(|depth| {
+            let parent = match depth {
                 0 => self.taxonomy.root(),
-                _ => chain[at - 1],
+                _ => chain[depth - 1],
             };
-            let own = self.taxonomy.labelled_below(chain[at]);
+            let excluded = self.taxonomy.labelled_below(chain[depth]);
             let others: Vec<NodeIx> = self
                 .taxonomy
                 .labelled_below(parent)
                 .iter()
                 .copied()
-                .filter(|ix| !own.contains(ix) && self.chains.contains_key(ix))
+                .filter(|ix| !excluded.contains(ix) && self.chains.contains_key(ix))
                 .collect();
             let pick = random.below(u32::try_from(others.len()).unwrap_or(u32::MAX));
             self.chains
@@ -188,11 +188,11 @@ impl Lineages {
         let chain = self.chains.get(&label)?;
         let mut negatives = Vec::with_capacity(self.tiers);
         for tier in 0..self.tiers {
-            let part = match self.kind {
+            let branch_tier = match self.kind {
                 NegativeKind::SameTier => tier,
                 NegativeKind::BelowSibling => tier.saturating_sub(1),
             };
-            let other = self.parting(chain, part, random)?;
+            let other = self.draw_branch(chain, branch_tier, random)?;
             negatives.push(self.texts(other).swap_remove(tier));
         }
         Some(TextChain {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_grow_by_a_name_a_rank() {
+    fn each_rank_appends_a_name() {
         let birds = lineages(NegativeKind::SameTier).positives("Animalia/Chordata/Aves");
         assert_eq!(
             birds.unwrap(),
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_negative_shares_all_above_its_tier_and_differs_at_it() {
+    fn a_negative_differs_from_its_tier_on() {
         for chain in chains(NegativeKind::SameTier, "Animalia/Chordata/Aves") {
             assert_eq!(chain.negatives[0], "Plantae");
             assert_eq!(chain.negatives[1], "Animalia Mollusca");
@@ -263,10 +263,10 @@ mod tests {
     }
 
     #[test]
-    fn a_taxonomy_of_one_lineage_has_nothing_to_be_told_from() {
+    fn a_taxonomy_with_one_lineage_is_rejected() {
         let taxonomy = Taxonomy::from_tsv("kingdom\tphylum\tclass\nA\tB\tC\n").unwrap();
-        let one = Lineages::new(taxonomy, 3, RankText::Name, NegativeKind::SameTier);
-        assert_eq!(crate::exit_code::code(&one.unwrap_err()), 2);
+        let result = Lineages::new(taxonomy, 3, RankText::Name, NegativeKind::SameTier);
+        assert_eq!(crate::exit_code::code(&result.unwrap_err()), 2);
     }
 
     #[test]
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn more_tiers_than_any_path_has_are_refused() {
+    fn more_tiers_than_any_path_has_are_rejected() {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let error = Lineages::new(taxonomy, 9, RankText::Name, NegativeKind::SameTier);
         let message = error.unwrap_err().to_string();

@@ -19,7 +19,7 @@ const SIDES: [&str; 6] = [
 ];
 
 /// Returns whether a text contains a word of direction.
-fn sided(text: &str) -> bool {
+fn mentions_side(text: &str) -> bool {
     text.split(|c: char| !c.is_alphabetic())
         .any(|word| SIDES.iter().any(|side| word.eq_ignore_ascii_case(side)))
 }
@@ -31,9 +31,9 @@ fn flipped(picture: &Picture) -> Result<RgbImage, Fault> {
 }
 
 /// Returns whether a text of the record mentions left or right.
-pub(crate) fn speaks_of_sides(record: &Record) -> bool {
-    let phrases = record.boxes.iter().map(|found| found.phrase.as_str());
-    phrases.chain([record.caption.as_str()]).any(sided)
+pub(crate) fn mentions_sides(record: &Record) -> bool {
+    let phrases = record.boxes.iter().map(|grounded| grounded.phrase.as_str());
+    phrases.chain([record.caption.as_str()]).any(mentions_side)
 }
 
 /// Flips the image and boxes of a record horizontally; leaves it unchanged if a text mentions left
@@ -42,12 +42,12 @@ pub(crate) fn speaks_of_sides(record: &Record) -> bool {
 /// # Errors
 /// If an image cannot be read.
 pub(crate) fn mirrored(mut record: Record) -> Result<Record, Fault> {
-    if speaks_of_sides(&record) {
+    if mentions_sides(&record) {
         return Ok(record);
     }
     record.picture = Picture::Decoded(flipped(&record.picture)?);
-    for found in &mut record.boxes {
-        match &mut found.region {
+    for grounded in &mut record.boxes {
+        match &mut grounded.region {
             Region::Relative(place) => {
                 let [left, _, right, _] = *place;
                 (place[0], place[2]) = (1.0 - right, 1.0 - left);
@@ -85,24 +85,24 @@ mod tests {
         }
     }
 
-    fn firsts(record: &Record) -> Vec<u8> {
+    fn red_values(record: &Record) -> Vec<u8> {
         let pixels = record.picture.decode().unwrap();
         pixels.pixels().map(|p| p[0]).collect()
     }
 
     #[test]
-    fn pictures_and_boxes_turn_together() {
-        let turned = mirrored(record("a cat in bright light")).unwrap();
-        assert_eq!(firsts(&turned), [3, 2, 1, 0]);
-        let Region::Relative(place) = turned.boxes[0].region else {
+    fn images_and_boxes_are_flipped_together() {
+        let flipped = mirrored(record("a cat in bright light")).unwrap();
+        assert_eq!(red_values(&flipped), [3, 2, 1, 0]);
+        let Region::Relative(place) = flipped.boxes[0].region else {
             panic!("the box became a crop")
         };
         assert_eq!(place, [0.75, 0.5, 1.0, 1.0]);
     }
 
     #[test]
-    fn a_caption_that_names_a_side_keeps_its_picture() {
-        let kept = mirrored(record("a cat on the Left, asleep")).unwrap();
-        assert_eq!(firsts(&kept), [0, 1, 2, 3]);
+    fn a_record_whose_caption_mentions_a_side_is_unchanged() {
+        let unchanged = mirrored(record("a cat on the Left, asleep")).unwrap();
+        assert_eq!(red_values(&unchanged), [0, 1, 2, 3]);
     }
 }

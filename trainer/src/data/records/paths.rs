@@ -172,7 +172,7 @@ mod tests {
         fs::write(at("a.json"), "x").unwrap();
         fs::create_dir(at("sub")).unwrap();
 
-        assert!(message(at("a.json")).contains("wanted a .parquet or .tar shard, found .json"));
+        assert!(message(at("a.json")).contains("expected a .parquet or .tar shard, found .json"));
         assert!(message(dir.path().into()).contains("found 1 .json, 1 folder"));
         assert!(message(at("sub")).contains("found nothing"));
         assert!(message(at("*.zip")).contains("found nothing"));

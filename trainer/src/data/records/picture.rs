@@ -10,11 +10,11 @@ use crate::data::records::fault::{Cause, Fault};
 
 /// Maximum number of bytes of an image file. No caption dataset has larger ones, and a damaged
 /// header must not exhaust the memory.
-const LARGEST: u64 = 256 << 20;
+const MAX_BYTES: u64 = 256 << 20;
 
 /// A byte range of a file.
 #[derive(Clone, Debug)]
-pub struct Stored {
+pub struct ByteRange {
     /// The file.
     pub file: Arc<File>,
     /// First byte.
@@ -23,14 +23,17 @@ pub struct Stored {
     pub len: u64,
 }
 
-impl Stored {
+impl ByteRange {
     /// Reads the bytes.
     ///
     /// # Errors
     /// If the range is implausibly large or the file cannot be read.
     pub fn read(&self) -> Result<Vec<u8>, Fault> {
-        if self.len > LARGEST {
-            let detail = format!("member of {} bytes, at most {LARGEST} are read", self.len);
+        if self.len > MAX_BYTES {
+            let detail = format!(
+                "expected at most {MAX_BYTES} bytes, found a member of {} bytes",
+                self.len
+            );
             return Err(Fault::new(Cause::ShardDamaged, detail));
         }
         let mut bytes = vec![0; self.len as usize];
@@ -66,17 +69,17 @@ pub enum Picture {
     /// The bytes of an image file.
     Encoded(Vec<u8>),
     /// The bytes of an image file within another file.
-    Stored(Stored),
+    ByteRange(ByteRange),
     /// Pixels.
     Decoded(RgbImage),
     /// Precomputed features of the image; there are no pixels.
-    Kept(Kept),
+    Features(FeatureRange),
 }
 
 /// Rows of [`FeatureRows`](crate::data::batches::feature_rows::FeatureRows) that hold the features
 /// of one image, one row per view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct FeatureRange {
     /// Row of view 0.
     pub first: u32,
     /// Number of views, at least 1; their rows are consecutive.
@@ -96,13 +99,16 @@ impl Picture {
             input::decode(bytes).map_err(|e| Fault::new(Cause::UnreadablePicture, e.to_string()))
         };
         match self {
-            Self::None => Err(Fault::new(Cause::MissingPicture, "the dataset has none")),
-            Self::Encoded(bytes) => decode(bytes),
-            Self::Stored(stored) => decode(&stored.read()?),
-            Self::Decoded(picture) => Ok(picture.clone()),
-            Self::Kept(_) => Err(Fault::new(
+            Self::None => Err(Fault::new(
                 Cause::MissingPicture,
-                "only its features are kept",
+                "the dataset has no images",
+            )),
+            Self::Encoded(bytes) => decode(bytes),
+            Self::ByteRange(range) => decode(&range.read()?),
+            Self::Decoded(picture) => Ok(picture.clone()),
+            Self::Features(_) => Err(Fault::new(
+                Cause::MissingPicture,
+                "only its features are cached",
             )),
         }
     }

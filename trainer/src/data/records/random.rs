@@ -20,10 +20,10 @@ pub enum Purpose {
     Sample = 3,
     /// Contents of one synthetic record.
     Synthetic = 4,
-    /// Choice of the patches that a training step sees.
+    /// Choice of the patches that a training step processes.
     Patches = 5,
     /// Choice of the ancestor (hypernym) that replaces a phrase.
-    Climb = 6,
+    Hypernym = 6,
     /// Choice of the records that an epoch takes from a weighted source.
     Weight = 7,
     /// Starting positions of the points of a figure.
@@ -33,11 +33,11 @@ pub enum Purpose {
     /// Pairs of texts of a training step.
     Order = 10,
     /// Outlier images of a training step.
-    Nothing = 11,
+    Outliers = 11,
     /// Augmentation of an image whose features are precomputed.
     View = 12,
     /// Features drawn from a classifier for a training step.
-    Drawn = 13,
+    SyntheticFeatures = 13,
     /// Nouns of a training step and their phrasing.
     Nouns = 14,
 }

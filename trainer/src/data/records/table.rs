@@ -86,8 +86,8 @@ mod tests {
                 let part = table.load(at).unwrap();
                 keys.extend((0..unit.records as usize).map(|row| part.read(row).unwrap().key));
             }
-            let wanted: Vec<String> = (0..count).map(|i| i.to_string()).collect();
-            assert_eq!(keys, wanted);
+            let expected: Vec<String> = (0..count).map(|i| i.to_string()).collect();
+            assert_eq!(keys, expected);
         }
     }
 }

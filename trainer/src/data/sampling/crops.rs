@@ -6,7 +6,7 @@ use crate::data::records::boxes::Region;
 use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::picture::Picture;
 use crate::data::records::source::{Dataset, Record, Records, Unit};
-use crate::data::sampling::draw::cut;
+use crate::data::sampling::draw::crop_region;
 
 /// A box: row of the record in its unit, index of the box in the record.
 type Place = (u32, u32);
@@ -86,7 +86,7 @@ impl Records for Boxes {
             Region::Crop(picture) => Ok(picture),
             region @ Region::Relative(_) => {
                 let whole = record.picture.decode();
-                whole.and_then(|whole| cut(&region, &whole).map(Picture::Decoded))
+                whole.and_then(|whole| crop_region(&region, &whole).map(Picture::Decoded))
             }
         };
         let part = part.map_err(|fault| fault.of(&key))?;

@@ -11,12 +11,12 @@ use crate::data::records::corruption::corrupt;
 use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::lineage::TextChain;
 use crate::data::records::mirror::mirrored;
-use crate::data::records::picture::{Kept, Picture};
+use crate::data::records::picture::{FeatureRange, Picture};
 use crate::data::records::random::Random;
 use crate::data::records::source::Record;
 
 /// A training sample, ready to be packed.
-pub(crate) struct Drawn {
+pub(crate) struct Sample {
     pub key: String,
     pub caption: String,
     pub picture: Option<View>,
@@ -40,13 +40,13 @@ pub(crate) enum View {
 /// Returns a view of an image: one of the precomputed views, or a newly drawn crop.
 fn view(picture: &Picture, spec: &BatchSpec, random: &mut Random) -> Result<View, Fault> {
     match picture {
-        Picture::Kept(kept) => Ok(row(*kept, random)),
-        picture => square(&picture.decode()?, spec, random).map(View::Pixels),
+        Picture::Features(kept) => Ok(cached_view(*kept, random)),
+        picture => encoder_square(&picture.decode()?, spec, random).map(View::Pixels),
     }
 }
 
 /// Draws one of the precomputed views uniformly.
-fn row(kept: Kept, random: &mut Random) -> View {
+fn cached_view(kept: FeatureRange, random: &mut Random) -> View {
     View::Row(kept.first + random.below(kept.views))
 }
 
@@ -62,11 +62,11 @@ pub(crate) struct Part {
 }
 
 /// Maximum number of boxes of a scene; if there are more, a random subset of this size is drawn.
-const MOST_PARTS: usize = 16;
+const MAX_PARTS: usize = 16;
 
 /// Result of drawing a sample from a record.
 pub(crate) enum DrawResult {
-    Drawn(Box<Drawn>),
+    Sample(Box<Sample>),
     NoUsableBox,
     NoChain,
     Broken(Broken),
@@ -84,25 +84,29 @@ pub(crate) fn draw(
         Err(broken) => return DrawResult::Broken(broken),
     };
     let key = record.key.clone();
-    let turned = if spec.mirror && random.uniform() < 0.5 {
+    let record = if spec.mirror && random.uniform() < 0.5 {
         mirrored(record)
     } else {
         Ok(record)
     };
-    match turned.and_then(|record| try_draw(record, spec, random)) {
-        Ok(Some(drawn)) => DrawResult::Drawn(Box::new(drawn)),
+    match record.and_then(|record| try_draw(record, spec, random)) {
+        Ok(Some(sample)) => DrawResult::Sample(Box::new(sample)),
         Ok(None) if spec.needs == Needs::Chains => DrawResult::NoChain,
         Ok(None) => DrawResult::NoUsableBox,
         Err(fault) => DrawResult::Broken(fault.of(key)),
     }
 }
 
-fn try_draw(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option<Drawn>, Fault> {
+fn try_draw(
+    record: Record,
+    spec: &BatchSpec,
+    random: &mut Random,
+) -> Result<Option<Sample>, Fault> {
     match spec.needs {
-        Needs::Captions => captioned(record, spec, random).map(Some),
-        Needs::Boxes => boxed(record, spec, random),
-        Needs::Chains => chained(record, spec, random),
-        Needs::Parts => scene(record, spec, random),
+        Needs::Captions => draw_captioned(record, spec, random).map(Some),
+        Needs::Boxes => draw_boxed(record, spec, random),
+        Needs::Chains => draw_chained(record, spec, random),
+        Needs::Parts => draw_scene(record, spec, random),
     }
 }
 
@@ -112,10 +116,10 @@ fn label(record: &Record) -> Option<String> {
     boxed.or_else(|| record.synsets.first().cloned())
 }
 
-fn captioned(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Drawn, Fault> {
+fn draw_captioned(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Sample, Fault> {
     let synset = label(&record);
     let picture = view(&record.picture, spec, random)?;
-    Ok(Drawn {
+    Ok(Sample {
         key: record.key,
         caption: record.caption,
         picture: Some(picture),
@@ -127,20 +131,24 @@ fn captioned(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Dr
     })
 }
 
-fn chained(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option<Drawn>, Fault> {
+fn draw_chained(
+    record: Record,
+    spec: &BatchSpec,
+    random: &mut Random,
+) -> Result<Option<Sample>, Fault> {
     let synset = label(&record);
-    let drawn = || {
+    let draw_chain = || {
         let lineages = spec.lineages.as_ref()?;
         lineages.draw(synset.as_ref()?, random)
     };
-    let Some(chain) = record.chain.clone().or_else(drawn) else {
+    let Some(chain) = record.chain.clone().or_else(draw_chain) else {
         return Ok(None);
     };
     let picture = match &record.picture {
         Picture::None => None,
         picture => Some(view(picture, spec, random)?),
     };
-    Ok(Some(Drawn {
+    Ok(Some(Sample {
         key: record.key,
         caption: record.caption,
         picture,
@@ -152,23 +160,27 @@ fn chained(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Opti
     }))
 }
 
-fn scene(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option<Drawn>, Fault> {
+fn draw_scene(
+    record: Record,
+    spec: &BatchSpec,
+    random: &mut Random,
+) -> Result<Option<Sample>, Fault> {
     let picture = record.picture.decode()?;
     let mut usable = usable_boxes(record.boxes, &picture, spec.min_box_px);
     random.shuffle(&mut usable);
-    usable.truncate(MOST_PARTS);
+    usable.truncate(MAX_PARTS);
     let mut parts = Vec::with_capacity(usable.len());
-    for found in usable {
-        parts.extend(part(&record.key, found, &picture, spec, random)?);
+    for grounded in usable {
+        parts.extend(part(&record.key, grounded, &picture, spec, random)?);
     }
     if parts.is_empty() {
         return Ok(None);
     }
     let synset = parts.first().map(|part| part.label.clone());
-    Ok(Some(Drawn {
+    Ok(Some(Sample {
         key: record.key,
         caption: record.caption,
-        picture: Some(View::Pixels(square(&picture, spec, random)?)),
+        picture: Some(View::Pixels(encoder_square(&picture, spec, random)?)),
         boxed: None,
         synset,
         chain: None,
@@ -181,37 +193,41 @@ fn scene(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option
 /// other boxes is unknown.
 fn part(
     key: &str,
-    found: GroundedBox,
+    grounded: GroundedBox,
     picture: &RgbImage,
     spec: &BatchSpec,
     random: &mut Random,
 ) -> Result<Option<Part>, Fault> {
-    let Region::Relative(place) = found.region else {
+    let Region::Relative(place) = grounded.region else {
         return Ok(None);
     };
     Ok(Some(Part {
-        crop: square(&cut(&found.region, picture)?, spec, random)?,
+        crop: encoder_square(&crop_region(&grounded.region, picture)?, spec, random)?,
         key: key.to_owned(),
-        label: found.label().to_owned(),
+        label: grounded.label().to_owned(),
         place,
     }))
 }
 
-/// Draws box `at` of a record; `None` if the record is broken or the box is too small.
+/// Draws box `index` of a record; `None` if the record is broken or the box is too small.
 pub(crate) fn companion(
     record: Result<Record, Broken>,
-    at: usize,
+    index: usize,
     spec: &BatchSpec,
     random: &mut Random,
 ) -> Option<Part> {
     let mut record = record.ok()?;
     let picture = record.picture.decode().ok()?;
-    let found = (at < record.boxes.len()).then(|| record.boxes.swap_remove(at))?;
-    let found = usable_boxes(vec![found], &picture, spec.min_box_px).pop()?;
-    part(&record.key, found, &picture, spec, random).ok()?
+    let grounded = (index < record.boxes.len()).then(|| record.boxes.swap_remove(index))?;
+    let grounded = usable_boxes(vec![grounded], &picture, spec.min_box_px).pop()?;
+    part(&record.key, grounded, &picture, spec, random).ok()?
 }
 
-fn boxed(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option<Drawn>, Fault> {
+fn draw_boxed(
+    record: Record,
+    spec: &BatchSpec,
+    random: &mut Random,
+) -> Result<Option<Sample>, Fault> {
     let Record {
         key,
         picture,
@@ -221,7 +237,7 @@ fn boxed(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option
     } = record;
     // For images with precomputed features, the stored boxes are already the usable ones.
     let (decoded, mut usable) = match &picture {
-        Picture::Kept(_) => (None, boxes),
+        Picture::Features(_) => (None, boxes),
         picture => {
             let picture = picture.decode()?;
             let usable = usable_boxes(boxes, &picture, spec.min_box_px);
@@ -240,9 +256,9 @@ fn boxed(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option
     } = usable.swap_remove(chosen);
     let (picture, crop) = match (&decoded, &region) {
         (Some(whole), region) => {
-            let crop = cut(region, whole)?;
-            let whole = square(whole, spec, random)?;
-            let crop = square(&crop, spec, random)?;
+            let crop = crop_region(region, whole)?;
+            let whole = encoder_square(whole, spec, random)?;
+            let crop = encoder_square(&crop, spec, random)?;
             (View::Pixels(whole), View::Pixels(crop))
         }
         (None, Region::Crop(crop)) => {
@@ -250,11 +266,11 @@ fn boxed(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Option
             (whole, view(crop, spec, random)?)
         }
         (None, Region::Relative(_)) => {
-            let detail = "features of the picture are kept, those of its box are not";
+            let detail = "the features of the image are cached, but not those of its box";
             return Err(Fault::new(Cause::MissingPicture, detail));
         }
     };
-    Ok(Some(Drawn {
+    Ok(Some(Sample {
         key,
         caption,
         picture: Some(picture),
@@ -285,14 +301,14 @@ pub(crate) fn usable_boxes(
 ///
 /// # Errors
 /// If a separate crop cannot be read, or the box covers no pixel of this image.
-pub(crate) fn cut(region: &Region, picture: &RgbImage) -> Result<RgbImage, Fault> {
+pub(crate) fn crop_region(region: &Region, picture: &RgbImage) -> Result<RgbImage, Fault> {
     match region {
         Region::Crop(crop) => crop.decode(),
         Region::Relative(rel) => {
             let [left, top, right, bottom] = pixel_box(*rel, picture.width(), picture.height());
             let (width, height) = (right.saturating_sub(left), bottom.saturating_sub(top));
             if width == 0 || height == 0 {
-                let detail = format!("the box {rel:?} holds no pixel");
+                let detail = format!("the box {rel:?} contains no pixel");
                 return Err(Fault::new(Cause::UnreadablePicture, detail));
             }
             Ok(Window {
@@ -301,25 +317,25 @@ pub(crate) fn cut(region: &Region, picture: &RgbImage) -> Result<RgbImage, Fault
                 width,
                 height,
             }
-            .cut(picture))
+            .crop(picture))
         }
     }
 }
 
 /// Converts an image to the square that the model reads; corrupts it with probability `spec.worn`.
-pub(crate) fn square(
+pub(crate) fn encoder_square(
     picture: &RgbImage,
     spec: &BatchSpec,
     random: &mut Random,
 ) -> Result<RgbImage, Fault> {
-    let square = sharp_square(picture, spec, random)?;
+    let pixels = uncorrupted_square(picture, spec, random)?;
     if spec.worn > 0.0 && random.uniform() < spec.worn {
-        return corrupt(square, || random.uniform());
+        return corrupt(pixels, || random.uniform());
     }
-    Ok(square)
+    Ok(pixels)
 }
 
-fn sharp_square(
+fn uncorrupted_square(
     picture: &RgbImage,
     spec: &BatchSpec,
     random: &mut Random,

@@ -98,7 +98,7 @@ impl EvalSet {
     ///
     /// # Errors
     /// [`DataError::TooManyBroken`].
-    pub fn judge(&self, max_broken: f64) -> Result<()> {
+    pub fn check_broken(&self, max_broken: f64) -> Result<()> {
         if self.counts.fraction() > max_broken {
             let counts = Box::new(self.counts.clone());
             return Err(DataError::TooManyBroken {

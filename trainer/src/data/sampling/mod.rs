@@ -1,7 +1,7 @@
 //! Turns records into batches: worker threads draw, crop and pack the samples.
 
+pub mod cropped_images;
 pub mod crops;
-pub mod cuttings;
 pub(crate) mod draw;
 pub mod eval_set;
 pub(crate) mod outliers;

@@ -24,7 +24,7 @@ pub(crate) fn outliers(samples: usize, side: u32, random: &mut Random) -> Pictur
 
 /// Returns an outlier image that is the same in every run; `index` is its number in the pool.
 pub(crate) fn of_pool(side: u32, index: u64) -> RgbImage {
-    picture(side, &mut Random::new(0, Purpose::Nothing, 1, index))
+    picture(side, &mut Random::new(0, Purpose::Outliers, 1, index))
 }
 
 /// Draws the features of a batch's outlier images from a pool.
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     fn drawn(index: u64) -> Pictures {
-        outliers(100, 32, &mut Random::new(7, Purpose::Nothing, 0, index))
+        outliers(100, 32, &mut Random::new(7, Purpose::Outliers, 0, index))
     }
 
     #[test]
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!((pictures.count, pictures.size), (7, 32));
         assert_eq!(pictures, drawn(0));
         assert_ne!(pictures, drawn(1));
-        let one = outliers(1, 1, &mut Random::new(7, Purpose::Nothing, 0, 0));
+        let one = outliers(1, 1, &mut Random::new(7, Purpose::Outliers, 0, 0));
         assert_eq!((one.count, one.bytes.len()), (1, 3));
     }
 

@@ -1,4 +1,4 @@
-//! Packs drawn samples into the parts of a batch.
+//! Packs samples into the parts of a batch.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use image::RgbImage;
 use crate::data::batches::batch::{Chains, Scenes};
 use crate::data::batches::batch_spec::BatchSpec;
 use crate::data::batches::image_batch::{ImageBatch, Pictures};
-use crate::data::sampling::draw::{Drawn, Part, View};
+use crate::data::sampling::draw::{Part, Sample, View};
 
 /// Minimum fraction of a box's area that must lie inside another box for it to count as a part.
 const CONTAINED: f64 = 0.8;
@@ -31,15 +31,18 @@ pub(crate) fn images<'a>(views: impl Iterator<Item = &'a View>, spec: &BatchSpec
 
 /// Packs the chains of samples, shortened to the shortest so that all have the same number of
 /// texts.
-pub(crate) fn chains(drawn: &[Drawn], encode: impl Fn(&[String]) -> TokenBatch) -> Option<Chains> {
-    let chains: Vec<_> = drawn
+pub(crate) fn chains(
+    samples: &[Sample],
+    encode: impl Fn(&[String]) -> TokenBatch,
+) -> Option<Chains> {
+    let chains: Vec<_> = samples
         .iter()
         .filter_map(|sample| sample.chain.as_ref())
         .collect();
     let tiers = chains.iter().map(|chain| chain.positives.len()).min()?;
-    let cut = |texts: &[String]| texts[texts.len() - tiers..].to_vec();
-    let positives = chains.iter().flat_map(|chain| cut(&chain.positives));
-    let negatives = chains.iter().flat_map(|chain| cut(&chain.negatives));
+    let last_tiers = |texts: &[String]| texts[texts.len() - tiers..].to_vec();
+    let positives = chains.iter().flat_map(|chain| last_tiers(&chain.positives));
+    let negatives = chains.iter().flat_map(|chain| last_tiers(&chain.negatives));
     let texts: Vec<String> = positives.chain(negatives).collect();
     Some(Chains {
         tiers,
@@ -68,12 +71,12 @@ fn contains(outer: [f64; 4], inner: [f64; 4]) -> bool {
 ///
 /// A box that was drawn twice is stored once. A scene entails every box with one of its labels, in
 /// any image, so that none of them counts as a negative.
-pub(crate) fn scenes(drawn: &[Drawn], size: u32) -> Scenes {
+pub(crate) fn scenes(samples: &[Sample], size: u32) -> Scenes {
     let mut boxes: Vec<&Part> = Vec::new();
     let mut pairs = BTreeSet::new();
-    for (scene, sample) in drawn.iter().enumerate() {
+    for (scene, sample) in samples.iter().enumerate() {
         for part in sample.parts.iter().chain(&sample.companions) {
-            let known = boxes.iter().position(|other| same(other, part));
+            let known = boxes.iter().position(|other| is_same_box(other, part));
             let at = known.unwrap_or_else(|| {
                 boxes.push(part);
                 boxes.len() - 1
@@ -84,14 +87,18 @@ pub(crate) fn scenes(drawn: &[Drawn], size: u32) -> Scenes {
     let mut entails = BTreeSet::new();
     for (at, part) in boxes.iter().enumerate() {
         // A box must not be its own negative.
-        entails.insert((drawn.len() + at, at));
+        entails.insert((samples.len() + at, at));
         for (other, inner) in boxes.iter().enumerate() {
             if inner.key == part.key && contains(part.place, inner.place) {
-                pairs.insert((drawn.len() + at, other));
+                pairs.insert((samples.len() + at, other));
             }
         }
-        for (scene, sample) in drawn.iter().enumerate() {
-            if sample.parts.iter().any(|own| own.label == part.label) {
+        for (scene, sample) in samples.iter().enumerate() {
+            if sample
+                .parts
+                .iter()
+                .any(|scene_part| scene_part.label == part.label)
+            {
                 entails.insert((scene, at));
             }
         }
@@ -106,7 +113,7 @@ pub(crate) fn scenes(drawn: &[Drawn], size: u32) -> Scenes {
 }
 
 /// Returns whether two parts are the same box of the same record.
-fn same(a: &Part, b: &Part) -> bool {
+fn is_same_box(a: &Part, b: &Part) -> bool {
     a.key == b.key && a.label == b.label && a.place == b.place
 }
 
@@ -123,8 +130,8 @@ mod tests {
         }
     }
 
-    fn sample(parts: Vec<Part>, companions: Vec<Part>) -> Drawn {
-        Drawn {
+    fn sample(parts: Vec<Part>, companions: Vec<Part>) -> Sample {
+        Sample {
             key: String::new(),
             caption: String::new(),
             picture: Some(View::Pixels(RgbImage::new(2, 2))),
@@ -143,11 +150,11 @@ mod tests {
         let eye = || part("a", "eye", [0.4, 0.2, 0.6, 0.4]);
         let other_cat = || part("b", "cat", [0.1, 0.1, 0.9, 0.9]);
         let far_eye = || part("c", "eye", [0.4, 0.2, 0.6, 0.4]);
-        let drawn = [
+        let samples = [
             sample(vec![cat(), eye()], vec![other_cat(), far_eye()]),
             sample(vec![other_cat()], vec![cat()]),
         ];
-        let scenes = scenes(&drawn, 2);
+        let scenes = scenes(&samples, 2);
         // Boxes: 0 cat of a, 1 eye of a, 2 cat of b, 3 eye of c, each stored once.
         assert_eq!(scenes.boxes.count, 4);
         // Rows: scenes 0 and 1, then boxes 2 to 5.
@@ -155,12 +162,12 @@ mod tests {
         assert_eq!(scenes.pairs, pairs);
         let entails: BTreeSet<_> = scenes.entails.iter().copied().collect();
         assert!(pairs.iter().all(|pair| entails.contains(pair)));
-        let own = [(2, 0), (3, 1), (4, 2), (5, 3)];
-        assert!(own.iter().all(|own| entails.contains(own)));
+        let selves = [(2, 0), (3, 1), (4, 2), (5, 3)];
+        assert!(selves.iter().all(|pair| entails.contains(pair)));
         assert!(!entails.contains(&(1, 1)), "the second scene shows no eye");
         assert!(
             !entails.contains(&(2, 3)),
-            "the eye of c is in another picture"
+            "the eye of c is in another image"
         );
     }
 

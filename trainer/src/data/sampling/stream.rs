@@ -24,14 +24,14 @@ use crate::data::records::fault::{Broken, BrokenCounts};
 use crate::data::records::order::{EpochOrder, Group, Position, Slot, records_of_epoch};
 use crate::data::records::random::{Purpose, Random};
 use crate::data::records::source::{Dataset, Record, Records};
-use crate::data::sampling::draw::{DrawResult, Drawn, companion, draw};
+use crate::data::sampling::draw::{DrawResult, Sample, companion, draw};
 use crate::data::sampling::pack;
 
 /// Broken records are checked against the limit once this many were seen, and at the end of an
 /// epoch.
-const JUDGED_FROM: u64 = 200;
+const MIN_RECORDS_FOR_CHECK: u64 = 200;
 /// Number of consecutive unusable records after which the stream stops with an error.
-const BARREN: u64 = 10_000;
+const MAX_UNUSABLE_IN_A_ROW: u64 = 10_000;
 
 /// Endless stream of batches of a dataset, epoch after epoch.
 ///
@@ -88,13 +88,13 @@ impl BatchStream {
             dataset,
             tokenizer,
             pool,
-            at: from,
+            position: from,
             group: None,
             counts: BrokenCounts::default(),
             whole_epoch: from.index == 0,
-            drawn_in_epoch: 0,
+            samples_in_epoch: 0,
             batches_in_epoch: 0,
-            barren: 0,
+            unusable_in_a_row: 0,
             stop: Arc::clone(&stop),
             spec,
         };
@@ -185,36 +185,36 @@ struct Producer {
     spec: BatchSpec,
     pool: ThreadPool,
     order: EpochOrder,
-    at: Position,
+    position: Position,
     group: Option<OpenGroup>,
     /// Counts since the start of the stream.
     counts: BrokenCounts,
     /// Whether this epoch was read from its first record.
     whole_epoch: bool,
-    drawn_in_epoch: u64,
+    samples_in_epoch: u64,
     batches_in_epoch: u64,
     /// Records since the last usable one.
-    barren: u64,
+    unusable_in_a_row: u64,
     stop: Arc<AtomicBool>,
 }
 
 impl Producer {
     /// Makes the next full batch; `None` when the stream was dropped.
     fn next_batch(&mut self) -> Result<Option<Batch>> {
-        let wanted = self.spec.batch_size;
-        let mut drawn: Vec<Drawn> = Vec::with_capacity(wanted);
+        let batch_size = self.spec.batch_size;
+        let mut samples: Vec<Sample> = Vec::with_capacity(batch_size);
         let mut skipped = BrokenCounts::default();
-        while drawn.len() < wanted {
+        while samples.len() < batch_size {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            let Some(number) = self.order.group_of(self.at.index) else {
+            let Some(number) = self.order.group_of(self.position.index) else {
                 self.end_epoch()?;
-                drawn.clear();
+                samples.clear();
                 continue;
             };
-            let outcomes = self.draw_from(number, wanted - drawn.len());
-            let before = drawn.len();
+            let outcomes = self.draw_from(number, batch_size - samples.len());
+            let before = samples.len();
             let seen = outcomes.len() as u64;
             let mut counts = BrokenCounts {
                 seen,
@@ -222,7 +222,7 @@ impl Producer {
             };
             for (unit, outcome) in outcomes {
                 match outcome {
-                    DrawResult::Drawn(sample) => drawn.push(*sample),
+                    DrawResult::Sample(sample) => samples.push(*sample),
                     DrawResult::NoUsableBox => counts.no_usable_box += 1,
                     DrawResult::NoChain => counts.no_chain += 1,
                     DrawResult::Broken(broken) => {
@@ -231,24 +231,24 @@ impl Producer {
                     }
                 }
             }
-            self.at.index += seen;
-            self.drawn_in_epoch += (drawn.len() - before) as u64;
-            self.barren = if drawn.len() > before {
+            self.position.index += seen;
+            self.samples_in_epoch += (samples.len() - before) as u64;
+            self.unusable_in_a_row = if samples.len() > before {
                 0
             } else {
-                self.barren + seen
+                self.unusable_in_a_row + seen
             };
             skipped.merge(&counts);
             self.counts.merge(&counts);
-            if self.counts.seen >= JUDGED_FROM {
-                self.judge()?;
+            if self.counts.seen >= MIN_RECORDS_FOR_CHECK {
+                self.check_broken()?;
             }
-            if self.barren >= BARREN {
+            if self.unusable_in_a_row >= MAX_UNUSABLE_IN_A_ROW {
                 return Err(self.too_few());
             }
         }
         self.batches_in_epoch += 1;
-        Ok(Some(self.pack(&drawn, skipped)))
+        Ok(Some(self.pack(&samples, skipped)))
     }
 
     /// Draws the next records of group `number`, at most `most`, in parallel. Returns them in
@@ -274,15 +274,15 @@ impl Producer {
         let Some(open) = &self.group else {
             return Vec::new();
         };
-        let first = (self.at.index - group.first) as usize;
+        let first = (self.position.index - group.first) as usize;
         let slots = &open.slots[first..open.slots.len().min(first + most)];
-        let (dataset, spec, at) = (&*self.dataset, &self.spec, self.at);
+        let (dataset, spec, position) = (&*self.dataset, &self.spec, self.position);
         let one = |(offset, slot): (usize, &Slot)| {
             let read = |slot| open.read(slot, group, dataset);
-            let index = at.index + offset as u64;
-            let mut random = Random::new(spec.seed, Purpose::Sample, at.epoch, index);
+            let index = position.index + offset as u64;
+            let mut random = Random::new(spec.seed, Purpose::Sample, position.epoch, index);
             let mut outcome = draw(read(*slot), spec, &mut random);
-            if let DrawResult::Drawn(sample) = &mut outcome {
+            if let DrawResult::Sample(sample) = &mut outcome {
                 for part in &sample.parts {
                     let most = spec.cross_image;
                     for place in open.companions.pick(&part.label, *slot, most, &mut random) {
@@ -297,46 +297,51 @@ impl Producer {
             .install(|| slots.par_iter().enumerate().map(one).collect())
     }
 
-    fn pack(&self, drawn: &[Drawn], skipped: BrokenCounts) -> Batch {
+    fn pack(&self, samples: &[Sample], skipped: BrokenCounts) -> Batch {
         let size = self.spec.image_size;
         let tokens = |texts: Vec<&str>| self.tokenizer.encode_batch(&texts, self.spec.context);
-        let boxed: Vec<_> = drawn
+        let boxed: Vec<_> = samples
             .iter()
             .filter_map(|sample| sample.boxed.as_ref())
             .collect();
         let has_boxes = self.spec.needs == Needs::Boxes;
-        let position_after = if self.at.index == self.order.records() {
+        let position_after = if self.position.index == self.order.records() {
             Position {
-                epoch: self.at.epoch + 1,
+                epoch: self.position.epoch + 1,
                 index: 0,
             }
         } else {
-            self.at
+            self.position
         };
         Batch {
             images: pack::images(
-                drawn.iter().filter_map(|sample| sample.picture.as_ref()),
+                samples.iter().filter_map(|sample| sample.picture.as_ref()),
                 &self.spec,
             ),
             box_images: has_boxes
                 .then(|| pack::images(boxed.iter().map(|(crop, _)| crop), &self.spec)),
-            captions: tokens(drawn.iter().map(|sample| sample.caption.as_str()).collect()),
+            captions: tokens(
+                samples
+                    .iter()
+                    .map(|sample| sample.caption.as_str())
+                    .collect(),
+            ),
             phrases: has_boxes
                 .then(|| tokens(boxed.iter().map(|(_, phrase)| phrase.as_str()).collect())),
             chains: (self.spec.needs == Needs::Chains)
                 .then(|| {
-                    pack::chains(drawn, |texts| {
+                    pack::chains(samples, |texts| {
                         self.tokenizer.encode_batch(texts, self.spec.context)
                     })
                 })
                 .flatten(),
-            scenes: (self.spec.needs == Needs::Parts).then(|| pack::scenes(drawn, size)),
+            scenes: (self.spec.needs == Needs::Parts).then(|| pack::scenes(samples, size)),
             labels: None,
             order: None,
             nouns: None,
             anchors: None,
-            keys: drawn.iter().map(|sample| sample.key.clone()).collect(),
-            synsets: drawn.iter().map(|sample| sample.synset.clone()).collect(),
+            keys: samples.iter().map(|sample| sample.key.clone()).collect(),
+            synsets: samples.iter().map(|sample| sample.synset.clone()).collect(),
             position_after,
             skipped,
         }
@@ -344,30 +349,30 @@ impl Producer {
 
     fn end_epoch(&mut self) -> Result<()> {
         // A run resumed near the end of an epoch has seen too few records to be checked.
-        if self.counts.seen >= JUDGED_FROM.min(self.order.records()) {
-            self.judge()?;
+        if self.counts.seen >= MIN_RECORDS_FOR_CHECK.min(self.order.records()) {
+            self.check_broken()?;
         }
         if self.whole_epoch && self.batches_in_epoch == 0 {
             return Err(self.too_few());
         }
-        self.at = Position {
-            epoch: self.at.epoch + 1,
+        self.position = Position {
+            epoch: self.position.epoch + 1,
             index: 0,
         };
         self.order = EpochOrder::new(
             &*self.dataset,
             self.spec.seed,
-            self.at.epoch,
+            self.position.epoch,
             self.spec.shuffle,
         );
         self.group = None;
         self.whole_epoch = true;
-        self.drawn_in_epoch = 0;
+        self.samples_in_epoch = 0;
         self.batches_in_epoch = 0;
         Ok(())
     }
 
-    fn judge(&self) -> Result<()> {
+    fn check_broken(&self) -> Result<()> {
         if self.counts.fraction() > self.spec.max_broken {
             return Err(DataError::TooManyBroken {
                 limit: self.spec.max_broken,
@@ -379,7 +384,7 @@ impl Producer {
 
     fn too_few(&self) -> DataError {
         DataError::TooFewUsable {
-            usable: self.drawn_in_epoch,
+            usable: self.samples_in_epoch,
             batch_size: self.spec.batch_size,
             counts: Box::new(self.counts.clone()),
         }

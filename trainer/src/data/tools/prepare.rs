@@ -16,15 +16,15 @@ use crate::data::records::boxes::PREPARED_MIN_BOX_PX;
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::{Broken, BrokenCounts, Cause, Fault};
 use crate::data::records::source::{Dataset, Record};
-use crate::data::sampling::draw::{cut, usable_boxes};
+use crate::data::sampling::draw::{crop_region, usable_boxes};
 
 /// Side of the prepared images in pixels.
 const SIZE: u32 = 224;
 const JPEG_QUALITY: u8 = 95;
 /// Number of records converted before they are written.
 const CHUNK: u32 = 256;
-/// Name of the progress file beside the tars.
-const LEDGER: &str = "prepared.json";
+/// Name of the progress file next to the tars.
+const PROGRESS_FILE: &str = "prepared.json";
 
 /// Result of converting one input shard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,7 +68,7 @@ pub struct PrepareReport {
 /// current rayon pool.
 ///
 /// A tar is written under a temporary name and renamed when it is complete. To continue an
-/// interrupted call, call again with the same input. `progress` is called with numbers of records,
+/// interrupted call, call again with the same input. `progress` is called with the number of records just finished,
 /// including those of finished shards.
 ///
 /// # Errors
@@ -79,16 +79,21 @@ pub fn prepare(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<PrepareReport> {
     fs::create_dir_all(out).map_err(DataError::io(out))?;
-    let mut progress_file = open_progress(out, dataset.fingerprint())?;
+    let mut progress_file = read_progress(out, dataset.fingerprint())?;
     let already_done = progress_file.shards.len();
     let units = dataset.units();
     let shards = units.last().map_or(0, |unit| unit.shard + 1);
     for shard in 0..shards {
-        let of_shard: Vec<usize> = (0..units.len())
+        let shard_units: Vec<usize> = (0..units.len())
             .filter(|&i| units[i].shard == shard)
             .collect();
         if (shard as usize) < already_done {
-            progress(of_shard.iter().map(|&i| u64::from(units[i].records)).sum());
+            progress(
+                shard_units
+                    .iter()
+                    .map(|&i| u64::from(units[i].records))
+                    .sum(),
+            );
             continue;
         }
         let tar = format!("{shard:05}.tar");
@@ -105,7 +110,7 @@ pub fn prepare(
                 counts: BrokenCounts::default(),
             },
         };
-        for unit in of_shard {
+        for unit in shard_units {
             write_unit(dataset, unit, &mut writer, progress).map_err(DataError::io(&temporary))?;
         }
         let done = writer.finish().map_err(DataError::io(&temporary))?;
@@ -133,18 +138,18 @@ fn base_name(name: &str) -> String {
     name.rsplit(['/', '\\']).next().unwrap_or(name).to_owned()
 }
 
-/// Opens the table of an earlier call, or creates a new one.
-fn open_progress(out: &Path, fingerprint: String) -> Result<ProgressFile> {
+/// Opens the progress file of an earlier call, or creates a new one.
+fn read_progress(out: &Path, fingerprint: String) -> Result<ProgressFile> {
     const FORMAT: &str = "espalier-prepared/1";
-    let path = out.join(LEDGER);
-    let other = |reason: String| DataError::OtherOutput {
+    let path = out.join(PROGRESS_FILE);
+    let mismatch = |reason: String| DataError::OtherOutput {
         folder: out.to_owned(),
         reason,
     };
     if !path.exists() {
         if out.join("00000.tar").exists() {
-            let reason = format!("holds tars and no {LEDGER}; choose an empty folder");
-            return Err(other(reason));
+            let reason = format!("contains tars but no {PROGRESS_FILE}; choose an empty folder");
+            return Err(mismatch(reason));
         }
         return Ok(ProgressFile {
             format: FORMAT.to_owned(),
@@ -154,29 +159,32 @@ fn open_progress(out: &Path, fingerprint: String) -> Result<ProgressFile> {
     }
     let bytes = fs::read(&path).map_err(DataError::io(&path))?;
     let mut progress_file: ProgressFile =
-        serde_json::from_slice(&bytes).map_err(|e| other(format!("{LEDGER}: {e}")))?;
+        serde_json::from_slice(&bytes).map_err(|e| mismatch(format!("{PROGRESS_FILE}: {e}")))?;
     if progress_file.format != FORMAT {
         let found = &progress_file.format;
-        return Err(other(format!(
-            "{LEDGER}: wanted format {FORMAT}, found {found}"
+        return Err(mismatch(format!(
+            "{PROGRESS_FILE}: expected format {FORMAT}, found {found}"
         )));
     }
     if progress_file.fingerprint != fingerprint {
-        let reason = "was begun with other input shards; give the same ones, or another folder";
-        return Err(other(reason.to_owned()));
+        let reason = "was started with other input shards; give the same shards or another folder";
+        return Err(mismatch(reason.to_owned()));
     }
-    // If a tar was deleted since, it and all later ones are made again.
-    let whole = progress_file
+    // If a tar was deleted since, it and all later ones are written again.
+    let complete = progress_file
         .shards
         .iter()
         .take_while(|shard| out.join(&shard.tar).exists())
         .count();
-    progress_file.shards.truncate(whole);
+    progress_file.shards.truncate(complete);
     Ok(progress_file)
 }
 
 fn save_progress(out: &Path, progress_file: &ProgressFile) -> Result<()> {
-    let (path, temporary) = (out.join(LEDGER), out.join(format!("{LEDGER}.tmp")));
+    let (path, temporary) = (
+        out.join(PROGRESS_FILE),
+        out.join(format!("{PROGRESS_FILE}.tmp")),
+    );
     let text =
         serde_json::to_vec_pretty(progress_file).map_err(|e| DataError::Worker(e.to_string()))?;
     fs::write(&temporary, text).map_err(DataError::io(&temporary))?;
@@ -184,7 +192,7 @@ fn save_progress(out: &Path, progress_file: &ProgressFile) -> Result<()> {
 }
 
 /// A converted record: image, caption, and crops with phrases.
-struct Made {
+struct PreparedRecord {
     key: String,
     picture: Vec<u8>,
     caption: String,
@@ -203,18 +211,18 @@ fn write_unit(
     let mut row = 0;
     while row < info.records {
         let end = info.records.min(row + CHUNK);
-        let made: Vec<Result<Option<Made>, Broken>> = (row..end)
+        let prepared: Vec<Result<Option<PreparedRecord>, Broken>> = (row..end)
             .into_par_iter()
             .map(|row| match &loaded {
-                Ok(records) => records.read(row as usize).and_then(make),
+                Ok(records) => records.read(row as usize).and_then(prepare_record),
                 Err(broken) => Err(broken.clone()),
             })
             .collect();
         let counts = &mut writer.done.counts;
-        counts.seen += made.len() as u64;
-        for result in made {
+        counts.seen += prepared.len() as u64;
+        for result in prepared {
             match result {
-                Ok(Some(made)) => writer.write(&made)?,
+                Ok(Some(prepared)) => writer.write(&prepared)?,
                 Ok(None) => writer.done.counts.no_usable_box += 1,
                 Err(broken) => writer.done.counts.add(shard, &broken),
             }
@@ -226,12 +234,12 @@ fn write_unit(
 }
 
 /// Converts a record; returns `None` if no box is large enough.
-fn make(record: Record) -> Result<Option<Made>, Broken> {
+fn prepare_record(record: Record) -> Result<Option<PreparedRecord>, Broken> {
     let key = record.key.clone();
-    try_make(record).map_err(|fault| fault.of(key))
+    try_prepare_record(record).map_err(|fault| fault.of(key))
 }
 
-fn try_make(record: Record) -> Result<Option<Made>, Fault> {
+fn try_prepare_record(record: Record) -> Result<Option<PreparedRecord>, Fault> {
     let Record {
         key,
         picture,
@@ -242,12 +250,17 @@ fn try_make(record: Record) -> Result<Option<Made>, Fault> {
     let picture = picture.decode()?;
     let boxes = usable_boxes(boxes, &picture, PREPARED_MIN_BOX_PX)
         .into_iter()
-        .map(|found| Ok((jpeg(&cut(&found.region, &picture)?)?, found.phrase)))
+        .map(|usable| {
+            Ok((
+                jpeg(&crop_region(&usable.region, &picture)?)?,
+                usable.phrase,
+            ))
+        })
         .collect::<Result<Vec<_>, Fault>>()?;
     if boxes.is_empty() {
         return Ok(None);
     }
-    Ok(Some(Made {
+    Ok(Some(PreparedRecord {
         key,
         picture: jpeg(&picture)?,
         caption,
@@ -282,42 +295,42 @@ struct Writer {
 
 impl Writer {
     /// Writes the members in the order of their extensions, as the reference does.
-    fn write(&mut self, made: &Made) -> std::io::Result<()> {
-        let key = self.unique(&made.key);
-        self.member(&key, "child.jpg", &made.picture)?;
-        self.member(&key, "child.txt", made.caption.as_bytes())?;
-        self.member(
+    fn write(&mut self, prepared: &PreparedRecord) -> std::io::Result<()> {
+        let key = self.unique_key(&prepared.key);
+        self.append_member(&key, "child.jpg", &prepared.picture)?;
+        self.append_member(&key, "child.txt", prepared.caption.as_bytes())?;
+        self.append_member(
             &key,
             "numparents.txt",
-            made.boxes.len().to_string().as_bytes(),
+            prepared.boxes.len().to_string().as_bytes(),
         )?;
-        for (i, (crop, phrase)) in made.boxes.iter().enumerate() {
-            self.member(&key, &format!("parent{i:03}.jpg"), crop)?;
-            self.member(&key, &format!("parent{i:03}.txt"), phrase.as_bytes())?;
+        for (i, (crop, phrase)) in prepared.boxes.iter().enumerate() {
+            self.append_member(&key, &format!("parent{i:03}.jpg"), crop)?;
+            self.append_member(&key, &format!("parent{i:03}.txt"), phrase.as_bytes())?;
         }
         self.done.written += 1;
-        self.done.boxes += made.boxes.len() as u64;
+        self.done.boxes += prepared.boxes.len() as u64;
         Ok(())
     }
 
-    /// Makes a key unique, without dots and slashes, which would end it early.
-    fn unique(&mut self, key: &str) -> String {
+    /// Makes a key unique, without dots and slashes, which would end the key early.
+    fn unique_key(&mut self, key: &str) -> String {
         let clean = key.replace(['.', '/', '\\'], "_");
         let clean = if clean.is_empty() {
             "record".to_owned()
         } else {
             clean
         };
-        let times = self.keys.entry(clean.clone()).or_default();
-        *times += 1;
-        if *times == 1 {
+        let count = self.keys.entry(clean.clone()).or_default();
+        *count += 1;
+        if *count == 1 {
             clean
         } else {
-            format!("{clean}-{times}")
+            format!("{clean}-{count}")
         }
     }
 
-    fn member(&mut self, key: &str, extension: &str, bytes: &[u8]) -> std::io::Result<()> {
+    fn append_member(&mut self, key: &str, extension: &str, bytes: &[u8]) -> std::io::Result<()> {
         // Omits time and owner, so that the same input gives the same file.
         let mut header = tar::Header::new_gnu();
         header.set_size(bytes.len() as u64);

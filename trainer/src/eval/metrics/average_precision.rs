@@ -10,28 +10,31 @@ const RECALLS: usize = 101;
 /// `None` if no item is relevant.
 #[must_use]
 pub fn average_precision(mut items: Vec<(f64, bool)>) -> Option<f64> {
-    let all = items.iter().filter(|item| item.1).count();
-    if all == 0 {
+    let relevant = items.iter().filter(|item| item.1).count();
+    if relevant == 0 {
         return None;
     }
     items.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut right = 0;
-    let mut places: Vec<(f64, f64)> = Vec::with_capacity(items.len());
-    for (taken, (_, is_right)) in (1..).zip(&items) {
+    let mut points: Vec<(f64, f64)> = Vec::with_capacity(items.len());
+    for (rank, (_, is_right)) in (1..).zip(&items) {
         right += usize::from(*is_right);
-        places.push((right as f64 / all as f64, right as f64 / f64::from(taken)));
+        points.push((
+            right as f64 / relevant as f64,
+            right as f64 / f64::from(rank),
+        ));
     }
     let mut best = 0.0_f64;
-    for place in places.iter_mut().rev() {
-        best = best.max(place.1);
-        place.1 = best;
+    for point in points.iter_mut().rev() {
+        best = best.max(point.1);
+        point.1 = best;
     }
-    let at = |step: usize| {
+    let precision_at = |step: usize| {
         let recall = step as f64 / (RECALLS - 1) as f64;
-        let reaches = places.partition_point(|p| p.0 < recall);
-        places.get(reaches).map_or(0.0, |p| p.1)
+        let first = points.partition_point(|p| p.0 < recall);
+        points.get(first).map_or(0.0, |p| p.1)
     };
-    Some((0..RECALLS).map(at).sum::<f64>() / RECALLS as f64)
+    Some((0..RECALLS).map(precision_at).sum::<f64>() / RECALLS as f64)
 }
 
 #[cfg(test)]
@@ -39,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn precision_is_the_highest_that_a_later_place_reaches() {
+    fn precision_is_the_highest_at_any_later_rank() {
         // Right, wrong, right: precision 1 up to recall 1/2 (51 levels), then 2/3 (50 levels).
         let items = vec![(0.9, true), (0.5, false), (0.4, true)];
         let known = (51.0 + 50.0 * 2.0 / 3.0) / 101.0;
@@ -50,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_right_has_no_precision() {
+    fn without_a_relevant_item_there_is_no_precision() {
         assert_eq!(average_precision(vec![(0.5, false)]), None);
         assert_eq!(average_precision(Vec::new()), None);
         assert_eq!(average_precision(vec![(0.5, true)]), Some(1.0));

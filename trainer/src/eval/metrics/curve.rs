@@ -37,14 +37,14 @@ impl Sweep {
     /// Counts a value; values outside the range count in the first or last interval.
     pub fn add(&mut self, value: f64, is_right: bool) {
         let steps = self.right.len() as f64;
-        let at = ((value - self.from) / (self.to - self.from) * steps).floor();
-        let at = at.clamp(0.0, steps - 1.0) as usize;
+        let interval = ((value - self.from) / (self.to - self.from) * steps).floor();
+        let interval = interval.clamp(0.0, steps - 1.0) as usize;
         let counts = if is_right {
             &mut self.right
         } else {
             &mut self.wrong
         };
-        counts[at] += 1;
+        counts[interval] += 1;
     }
 
     /// Adds the counts of another sweep over the same grid.
@@ -66,18 +66,18 @@ impl Sweep {
     pub fn curve(&self) -> Vec<Point> {
         let all: u64 = self.right.iter().sum();
         let width = (self.to - self.from) / self.right.len() as f64;
-        let (mut right, mut taken) = (0, 0);
+        let (mut right, mut retrieved) = (0, 0);
         let mut points: Vec<Point> = Vec::with_capacity(self.right.len());
         for at in (0..self.right.len()).rev() {
-            let more = self.right[at] + self.wrong[at];
-            if more == 0 {
+            let count = self.right[at] + self.wrong[at];
+            if count == 0 {
                 continue;
             }
             right += self.right[at];
-            taken += more;
+            retrieved += count;
             points.push(Point {
                 threshold: self.from + width * at as f64,
-                precision: right as f64 / taken as f64,
+                precision: right as f64 / retrieved as f64,
                 recall: right as f64 / all.max(1) as f64,
             });
         }
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(curve[0], (0.75, 1.0, 0.5));
         assert_eq!(curve[1], (0.5, 2.0 / 3.0, 1.0));
         assert_eq!(curve[2], (0.0, 0.5, 1.0));
-        assert_eq!(curve.len(), 3, "the third interval takes nothing");
+        assert_eq!(curve.len(), 3, "the third interval is empty");
         // 0.5 of the recall at precision 1, 0.5 at 2/3.
         assert!((sweep.average_precision() - (0.5 + 1.0 / 3.0)).abs() < 1e-12);
         assert_eq!(

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sign {
-    /// As printed.
+    /// Added, as printed in the paper.
     Plus,
-    /// As one would expect, a small angle being entailment.
+    /// Subtracted, so that a small angle (entailment) gives a high score.
     Minus,
 }
 
@@ -45,20 +45,20 @@ impl Pairs {
     /// Number of pairs that score higher than the pair `gold`, for each weight; 0 means that `gold`
     /// is first. A pair with an equal score counts if it comes earlier.
     ///
-    /// `similar` holds the image's similarity to every label.
+    /// `similarities` holds the image's similarity to every label.
     #[must_use]
-    pub fn ranks(&self, similar: &[f32], gold: usize, weights: &[f32]) -> Vec<u32> {
-        let together = |(x, y): (u32, u32)| similar[x as usize] + similar[y as usize];
-        let plain: Vec<f32> = self.ends.iter().map(|ends| together(*ends)).collect();
-        let one = |weight: &f32| {
-            let bar = plain[gold] + weight * self.angles[gold];
-            let scores = plain.iter().zip(&self.angles).map(|(p, a)| p + weight * a);
-            let above = scores.enumerate();
-            above
-                .filter(|(at, s)| *s > bar || (*s == bar && *at < gold))
+    pub fn ranks(&self, similarities: &[f32], gold: usize, weights: &[f32]) -> Vec<u32> {
+        let similarity = |(x, y): (u32, u32)| similarities[x as usize] + similarities[y as usize];
+        let sums: Vec<f32> = self.ends.iter().map(|ends| similarity(*ends)).collect();
+        let rank = |weight: &f32| {
+            let gold_score = sums[gold] + weight * self.angles[gold];
+            let scores = sums.iter().zip(&self.angles).map(|(s, a)| s + weight * a);
+            let scores = scores.enumerate();
+            scores
+                .filter(|(i, s)| *s > gold_score || (*s == gold_score && *i < gold))
                 .count() as u32
         };
-        weights.iter().map(one).collect()
+        weights.iter().map(rank).collect()
     }
 }
 
@@ -66,13 +66,13 @@ impl Pairs {
 /// (the first of equally good ones), then both are averaged. Also returns the indices of the two
 /// weights.
 ///
-/// `ranks[picture][weight]`; an image without a rank (its gold pair is in the wrong order) is a
+/// `ranks[image][weight]`; an image without a rank (its gold pair is in the wrong order) is a
 /// miss. Fold 0 holds the images at even indices.
 #[must_use]
 pub fn two_fold(ranks: &[Option<Vec<u32>>], weights: usize, k: u32) -> (f64, [usize; 2]) {
     let hits = |fold: usize, weight: usize| {
         let pictures = ranks.iter().skip(fold).step_by(2).flatten();
-        pictures.filter(|of| of[weight] < k).count()
+        pictures.filter(|ranks| ranks[weight] < k).count()
     };
     let best = |fold: usize| {
         let each = (0..weights).map(|w| (hits(fold, w), std::cmp::Reverse(w)));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn each_half_is_judged_with_the_weight_of_the_other() {
+    fn each_half_is_evaluated_with_the_weight_of_the_other() {
         let of = |a: u32, b: u32| Some(vec![a, b]);
         // Even indices favour weight 1, odd indices weight 0.
         let ranks = [of(3, 0), of(0, 3), of(3, 0), of(0, 3), None];

@@ -12,26 +12,26 @@ pub struct Recall {
     pub ties: u64,
 }
 
-/// Recall at `k`; queries without a relevant item are left out of the mean.
+/// Recall at `k`; queries without a relevant item do not count.
 ///
-/// `own` holds the relevant items of each query. `ranked` should hold at least `k + 1` items per
-/// query, or ties at rank `k` are not detected.
+/// `relevant` holds the relevant items of each query. `ranked` should hold at least `k + 1` items
+/// per query, or ties at rank `k` are not detected.
 #[must_use]
-pub fn at(ranked: &Ranked, own: &[Vec<u32>], k: usize) -> Recall {
-    let (mut hits, mut of, mut ties) = (0_u64, 0_u64, 0_u64);
-    for (query, own) in own.iter().enumerate().take(ranked.len()) {
-        if own.is_empty() {
+pub fn recall_at(ranked: &Ranked, relevant: &[Vec<u32>], k: usize) -> Recall {
+    let (mut hits, mut queries, mut ties) = (0_u64, 0_u64, 0_u64);
+    for (query, relevant) in relevant.iter().enumerate().take(ranked.len()) {
+        if relevant.is_empty() {
             continue;
         }
-        of += 1;
+        queries += 1;
         let items = ranked.items(query);
-        hits += u64::from(items.iter().take(k).any(|item| own.contains(item)));
+        hits += u64::from(items.iter().take(k).any(|item| relevant.contains(item)));
         let scores = ranked.scores(query);
         let tied = k > 0 && scores.len() > k && scores[k - 1] == scores[k];
         ties += u64::from(tied);
     }
     Recall {
-        value: hits as f64 / of.max(1) as f64,
+        value: hits as f64 / queries.max(1) as f64,
         ties,
     }
 }
@@ -51,25 +51,25 @@ mod tests {
         let items = Points::new(1, vec![0.2, 0.5, 0.1, 0.9]);
         let queries = Points::new(1, vec![1.0, 1.0, 1.0]);
         let ranked = top_k(&space, &queries, &items, 4);
-        let own = vec![vec![3], vec![0, 2], vec![]];
-        let value = |k| at(&ranked, &own, k).value;
+        let relevant = vec![vec![3], vec![0, 2], vec![]];
+        let value = |k| recall_at(&ranked, &relevant, k).value;
         assert_eq!((value(1), value(2), value(3)), (0.5, 0.5, 1.0));
     }
 
     #[test]
-    fn ties_at_the_edge_are_counted() {
+    fn ties_at_rank_k_are_counted() {
         let space = Space::Sphere { root: vec![0.0] };
         let items = Points::new(1, vec![0.5, 0.5, 0.1]);
         let ranked = top_k(&space, &Points::new(1, vec![1.0]), &items, 3);
         assert_eq!(
-            at(&ranked, &[vec![1]], 1),
+            recall_at(&ranked, &[vec![1]], 1),
             Recall {
                 value: 0.0,
                 ties: 1
             }
         );
         assert_eq!(
-            at(&ranked, &[vec![1]], 2),
+            recall_at(&ranked, &[vec![1]], 2),
             Recall {
                 value: 1.0,
                 ties: 0

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Radii {
-    /// Evenly from the smallest to the largest radius of all texts, the same for every picture
+    /// Evenly from the smallest to the largest radius of all texts, the same for every image
     /// (published code of RE).
     Global,
-    /// Evenly from the root to the picture's best text (papers of RE and HyCoCLIP).
+    /// Evenly from the root to the image's best text (papers of RE and HyCoCLIP).
     PerImage,
 }
 
@@ -75,7 +75,7 @@ impl Pool {
     #[must_use]
     pub fn walk(&self, scores: &[f32], thresholds: &[f64]) -> Vec<usize> {
         let (mut next, mut best) = (0, None::<usize>);
-        let mut found = Vec::new();
+        let mut named = Vec::new();
         for threshold in thresholds {
             while let Some(text) = self
                 .order
@@ -87,9 +87,9 @@ impl Pool {
                 }
                 next += 1;
             }
-            found.extend(best);
+            named.extend(best);
         }
-        found
+        named
     }
 }
 
@@ -108,12 +108,12 @@ pub struct Match {
 /// `tiers` is the length of a chain; texts of `references` are `references[chain][tier]`.
 #[must_use]
 pub fn compare(predicted: &BTreeSet<&str>, references: &[&[String]], tiers: usize) -> Match {
-    let own: BTreeSet<&str> = references
+    let expected: BTreeSet<&str> = references
         .iter()
         .flat_map(|c| c.iter())
         .map(String::as_str)
         .collect();
-    let right = predicted.intersection(&own).count();
+    let right = predicted.intersection(&expected).count();
     let named = |tier: usize| {
         let mut texts = references.iter().filter_map(|chain| chain.get(tier));
         texts.any(|text| predicted.contains(text.as_str()))
@@ -175,8 +175,8 @@ mod tests {
         let found = compare(&BTreeSet::from(["a", "c", "x"]), &references, 2);
         assert!((found.precision - 2.0 / 3.0).abs() < 1e-12);
         assert_eq!(found.recall, 1.0);
-        let nothing = compare(&BTreeSet::new(), &references, 2);
-        assert_eq!((nothing.precision, nothing.recall), (0.0, 0.0));
+        let empty = compare(&BTreeSet::new(), &references, 2);
+        assert_eq!((empty.precision, empty.recall), (0.0, 0.0));
         assert_eq!((f1(0.5, 1.0), f1(0.0, 0.0)), (2.0 / 3.0, 0.0));
     }
 }

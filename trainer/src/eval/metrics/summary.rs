@@ -17,9 +17,12 @@ pub fn summary(prefix: &str, values: &[f64]) -> BTreeMap<String, f64> {
     let mean = sorted.iter().sum::<f64>() / n;
     let variance = sorted.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n;
     let quantile = |q: f64| {
-        let at = q * (n - 1.0);
-        let (low, high) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
-        low + (high - low) * at.fract()
+        let position = q * (n - 1.0);
+        let (low, high) = (
+            sorted[position.floor() as usize],
+            sorted[position.ceil() as usize],
+        );
+        low + (high - low) * position.fract()
     };
     let named = [
         ("mean", mean),
@@ -40,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn four_numbers_are_summed_up() {
+    fn four_numbers_are_summarised() {
         let s = summary("x", &[4.0, 1.0, 3.0, 2.0]);
         assert_eq!((s["x_mean"], s["x_min"], s["x_max"]), (2.5, 1.0, 4.0));
         assert_eq!((s["x_q25"], s["x_median"], s["x_q75"]), (1.75, 2.5, 3.25));

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_distributions_are_not_apart() {
+    fn equal_distributions_have_distance_zero() {
         let h = [0.25, 0.75];
         near(
             on_indices(&h, &h) + of_values(&h, &h) + total_variation(&h, &h),

@@ -25,7 +25,7 @@ const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;mar
     @media(prefers-color-scheme:dark){body{color:#ddd;background:#161616}th,td{border-color:#444}}";
 
 /// Escapes the special characters of HTML.
-fn plain(text: &str) -> String {
+fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
@@ -45,14 +45,17 @@ pub fn page(sections: &[Section<'_>]) -> String {
     out.push_str("<h1>Evaluation</h1>\n");
     if let Some(first) = sections.first() {
         let record = first.record;
-        let architecture = record.architecture.as_deref().unwrap_or("own architecture");
+        let architecture = record
+            .architecture
+            .as_deref()
+            .unwrap_or("custom architecture");
         let _ = writeln!(
             out,
             "<p>{}, {}, weights <code>{}</code>, sha256 <code>{}</code></p>",
-            plain(&record.model),
-            plain(architecture),
-            plain(&record.pretrained),
-            plain(&record.sha256)
+            escape(&record.model),
+            escape(architecture),
+            escape(&record.pretrained),
+            escape(&record.sha256)
         );
     }
     for section in sections {
@@ -64,17 +67,17 @@ pub fn page(sections: &[Section<'_>]) -> String {
 
 fn body(section: &Section<'_>) -> String {
     let record = section.record;
-    let mut out = format!("<h2>{}</h2>\n", plain(&heading(record)));
-    let _ = write!(out, "<p>Data: {}", plain(&record.dataset.join(", ")));
+    let mut out = format!("<h2>{}</h2>\n", escape(&heading(record)));
+    let _ = write!(out, "<p>Data: {}", escape(&record.dataset.join(", ")));
     for (name, value) in &record.settings {
-        let _ = write!(out, "; {} {}", plain(name), plain(value));
+        let _ = write!(out, "; {} {}", escape(name), escape(value));
     }
     out.push_str("</p>\n<table><tr><th>metric</th><th>value</th><th>paper</th><th>gap</th></tr>\n");
     for (name, value) in &record.metrics {
         let _ = write!(
             out,
             "<tr><td>{}</td><td class=\"n\">{value:.4}</td>",
-            plain(name)
+            escape(name)
         );
         let papers: Vec<_> = record
             .published
@@ -88,7 +91,7 @@ fn body(section: &Section<'_>) -> String {
                 .collect::<Vec<_>>()
                 .join("<br>")
         };
-        let paper = each(&|p| format!("{:.4} ({})", p.paper, plain(&p.source)));
+        let paper = each(&|p| format!("{:.4} ({})", p.paper, escape(&p.source)));
         let gap = each(&|p| format!("{:+.4}", p.gap));
         let _ = writeln!(out, "<td>{paper}</td><td class=\"n\">{gap}</td></tr>");
     }
@@ -103,7 +106,7 @@ fn coverage(record: &Record) -> String {
         return String::new();
     };
     let mut out = format!(
-        "<p>{} of {} items were there.</p>\n",
+        "<p>{} of {} items were found.</p>\n",
         coverage.found, coverage.expected
     );
     if coverage.missing.is_empty() && coverage.odd.is_empty() {
@@ -111,9 +114,9 @@ fn coverage(record: &Record) -> String {
     }
     out.push_str("<ul>");
     for (cause, of) in coverage.missing.iter().chain(&coverage.odd) {
-        let _ = write!(out, "<li>{}: {}", plain(cause), of.count);
+        let _ = write!(out, "<li>{}: {}", escape(cause), of.count);
         if !of.example.is_empty() {
-            let _ = write!(out, " (for example {})", plain(&of.example));
+            let _ = write!(out, " (for example {})", escape(&of.example));
         }
         out.push_str("</li>");
     }
@@ -126,17 +129,17 @@ fn confusions(section: &Section<'_>) -> String {
         return String::new();
     }
     let mut out = String::from(
-        "<h3>Frequent wrong answers, the farthest off first</h3>\n<table><tr><th>common ancestor</th>\
+        "<h3>Frequent wrong answers, most distant first</h3>\n<table><tr><th>common ancestor</th>\
          <th>depth</th><th>truth</th><th>answer</th><th>times</th><th></th></tr>\n",
     );
     for confusion in section.confusions {
         let _ = write!(
             out,
             "<tr><td>{}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td>",
-            plain(&confusion.ancestor),
+            escape(&confusion.ancestor),
             confusion.depth,
-            plain(&confusion.truth),
-            plain(&confusion.answer),
+            escape(&confusion.truth),
+            escape(&confusion.answer),
             confusion.count
         );
         for picture in confusion
@@ -144,7 +147,7 @@ fn confusions(section: &Section<'_>) -> String {
             .iter()
             .filter_map(|key| section.pictures.get(key))
         {
-            let alt = plain(&confusion.truth);
+            let alt = escape(&confusion.truth);
             let _ = write!(
                 out,
                 "<img src=\"data:image/jpeg;base64,{picture}\" alt=\"{alt}\">"

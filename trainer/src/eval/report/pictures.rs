@@ -12,9 +12,9 @@ use crate::data::Dataset;
 /// Side of a thumbnail in pixels.
 const SIDE: u32 = 72;
 
-/// Thumbnails (JPEG in base64) of the records with these keys; unreadable ones are left out.
+/// Thumbnails (JPEG in base64) of the records with these keys; unreadable ones are skipped.
 #[must_use]
-pub fn small(data: &dyn Dataset, keys: &BTreeSet<String>) -> BTreeMap<String, String> {
+pub fn thumbnails(data: &dyn Dataset, keys: &BTreeSet<String>) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (at, unit) in data.units().iter().enumerate() {
         if found.len() == keys.len() {

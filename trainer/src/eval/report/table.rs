@@ -22,10 +22,10 @@ pub fn table(record: &Record) -> String {
         out.push('\n');
     }
     if let Some(coverage) = &record.coverage {
-        if !coverage.is_whole() {
+        if !coverage.is_complete() {
             let _ = writeln!(
                 out,
-                "  {} of {} items were there",
+                "  {} of {} items were found",
                 coverage.found, coverage.expected
             );
         }
@@ -50,14 +50,14 @@ pub fn heading(record: &Record) -> String {
         .map_or_else(String::new, |b| format!(" ({b})"));
     let choice = match record.classes {
         0 => String::new(),
-        n => format!(", {n} to choose from"),
+        n => format!(", {n} candidates"),
     };
     let prompts = match record.prompts.as_str() {
         "" => String::new(),
         set => format!(", prompts {set}"),
     };
     format!(
-        "{}{benchmark}: {} judged{choice}{prompts}",
+        "{}{benchmark}: {} evaluated{choice}{prompts}",
         record.task, record.n
     )
 }

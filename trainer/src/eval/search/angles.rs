@@ -10,14 +10,14 @@ use crate::eval::Points;
 
 /// Per-point scalars that the angle needs besides the dot product.
 #[derive(Clone, Copy, Debug)]
-struct Alone {
+struct PointScalars {
     /// `<x, x>`.
     squares: f64,
     /// `<x, r>` with the root; 0 where the root is the origin.
     to_root: f64,
 }
 
-fn alone(space: &Space, x: &[f32]) -> Alone {
+fn point_scalars(space: &Space, x: &[f32]) -> PointScalars {
     let dot = |a: &[f32], b: &[f32]| -> f64 {
         let products = a.iter().zip(b).map(|(p, q)| f64::from(*p) * f64::from(*q));
         products.sum()
@@ -26,7 +26,7 @@ fn alone(space: &Space, x: &[f32]) -> Alone {
         Space::Sphere { root } => dot(x, root),
         _ => 0.0,
     };
-    Alone {
+    PointScalars {
         squares: dot(x, x),
         to_root,
     }
@@ -42,10 +42,10 @@ fn angle(along: f64, across: f64) -> f64 {
 }
 
 /// The exterior angle at `x` toward `y` from their dot product.
-fn from_dot(space: &Space, x: Alone, y: Alone, dot: f64) -> f64 {
+fn from_dot(space: &Space, x: PointScalars, y: PointScalars, dot: f64) -> f64 {
     match space {
         Space::Lorentz { curvature: c } => {
-            let time = |p: Alone| (1.0 / c + p.squares).sqrt();
+            let time = |p: PointScalars| (1.0 / c + p.squares).sqrt();
             let along = c.sqrt() * (time(x) * dot - time(y) * x.squares);
             let across = x.squares * y.squares - dot * dot;
             angle(along, across.max(0.0).sqrt())
@@ -60,34 +60,36 @@ fn from_dot(space: &Space, x: Alone, y: Alone, dot: f64) -> f64 {
     }
 }
 
-/// Calls `see` with each apex's row of exterior angles toward the whole gallery, in `[0, pi]`, and
-/// collects its results.
+/// Calls `visit` with each apex's row of exterior angles toward the whole gallery, in `[0, pi]`,
+/// and collects its results.
 ///
 /// # Shapes
-/// `apexes` `[q, d]`, `gallery` `[g, d]`; `see` gets the apex's index and `[g]` angles.
+/// `apexes` `[q, d]`, `gallery` `[g, d]`; `visit` gets the apex's index and `[g]` angles.
 pub fn angles<T: Send>(
     space: &Space,
     apexes: &Points,
     gallery: &Points,
-    see: impl Fn(usize, &[f64]) -> T + Sync,
+    visit: impl Fn(usize, &[f64]) -> T + Sync,
 ) -> Vec<T> {
     // A product averages the angles of its factors, so no single dot product determines it.
     if let Space::Product { .. } = space {
-        let plain = |at: usize| -> T {
+        let visit_exact = |at: usize| -> T {
             let row = gallery
                 .rows()
                 .map(|y| space.exterior_angle(apexes.row(at), y));
-            see(at, &row.collect::<Vec<f64>>())
+            visit(at, &row.collect::<Vec<f64>>())
         };
         use rayon::prelude::*;
-        return (0..apexes.len()).into_par_iter().map(plain).collect();
+        return (0..apexes.len()).into_par_iter().map(visit_exact).collect();
     }
-    let of = |points: &Points| -> Vec<Alone> { points.rows().map(|x| alone(space, x)).collect() };
+    let of = |points: &Points| -> Vec<PointScalars> {
+        points.rows().map(|x| point_scalars(space, x)).collect()
+    };
     let (xs, ys) = (of(apexes), of(gallery));
     dots(apexes, gallery, |at, row| {
         let angles = row.iter().zip(&ys);
         let angles = angles.map(|(dot, y)| from_dot(space, xs[at], *y, f64::from(*dot)));
-        see(at, &angles.collect::<Vec<f64>>())
+        visit(at, &angles.collect::<Vec<f64>>())
     })
 }
 

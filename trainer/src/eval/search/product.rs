@@ -12,9 +12,9 @@
 pub fn dots(a: &[f32], b: &[f32], width: usize, out: &mut [f32]) {
     assert!(width > 0, "rows have at least one coordinate");
     let (m, n) = (a.len() / width, b.len() / width);
-    assert_eq!(a.len(), m * width, "whole rows of the left block");
-    assert_eq!(b.len(), n * width, "whole rows of the right block");
-    assert_eq!(out.len(), m * n, "one product a pair of rows");
+    assert_eq!(a.len(), m * width, "complete rows in the left block");
+    assert_eq!(b.len(), n * width, "complete rows in the right block");
+    assert_eq!(out.len(), m * n, "one product per pair of rows");
     #[expect(unsafe_code, reason = "the matrix product takes pointers and strides")]
     // SAFETY: the lengths were checked: with unit column strides and these row strides, row
     // i < m of `a`, row j < n of `b` and element (i, j) of `out` lie inside their slices; `out` is

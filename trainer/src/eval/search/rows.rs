@@ -8,23 +8,23 @@ use super::product;
 use crate::eval::Points;
 
 /// Number of scores that a thread holds at a time.
-const HELD: usize = 1 << 21;
+const MAX_SCORES: usize = 1 << 21;
 /// Maximum number of queries per block.
 const TILE: usize = 256;
 
-/// Calls `see` with each query's row of scores ([`Space::score`]) against the whole gallery, and
+/// Calls `visit` with each query's row of scores ([`Space::score`]) against the whole gallery, and
 /// collects its results in the order of the queries.
 ///
 /// # Shapes
-/// `queries` `[q, d]`, `gallery` `[g, d]`; `see` gets the query's index and `[g]` scores.
+/// `queries` `[q, d]`, `gallery` `[g, d]`; `visit` gets the query's index and `[g]` scores.
 pub fn scores<T: Send>(
     space: &Space,
     queries: &Points,
     gallery: &Points,
-    see: impl Fn(usize, &[f32]) -> T + Sync,
+    visit: impl Fn(usize, &[f32]) -> T + Sync,
 ) -> Vec<T> {
     let items = coordinates::gallery(space, gallery);
-    blocks(queries, &items, see, |rows, out| {
+    blocks(queries, &items, visit, |rows, out| {
         coordinates::append(space, Side::Query, rows, queries.width(), out);
     })
 }
@@ -36,9 +36,9 @@ pub fn scores<T: Send>(
 pub fn dots<T: Send>(
     queries: &Points,
     gallery: &Points,
-    see: impl Fn(usize, &[f32]) -> T + Sync,
+    visit: impl Fn(usize, &[f32]) -> T + Sync,
 ) -> Vec<T> {
-    blocks(queries, gallery, see, |rows, out| {
+    blocks(queries, gallery, visit, |rows, out| {
         out.extend_from_slice(rows);
     })
 }
@@ -46,15 +46,15 @@ pub fn dots<T: Send>(
 fn blocks<T: Send>(
     queries: &Points,
     items: &Points,
-    see: impl Fn(usize, &[f32]) -> T + Sync,
+    visit: impl Fn(usize, &[f32]) -> T + Sync,
     coordinates: impl Fn(&[f32], &mut Vec<f32>) + Sync,
 ) -> Vec<T> {
     if queries.is_empty() {
         return Vec::new();
     }
     let n = items.len();
-    let tile = (HELD / n.max(1)).clamp(1, TILE);
-    let one = |(block, rows): (usize, &[f32])| -> Vec<T> {
+    let tile = (MAX_SCORES / n.max(1)).clamp(1, TILE);
+    let visit_block = |(block, rows): (usize, &[f32])| -> Vec<T> {
         let count = rows.len() / queries.width();
         let mut out = vec![0.0; count * n];
         if n > 0 {
@@ -62,12 +62,12 @@ fn blocks<T: Send>(
             coordinates(rows, &mut left);
             product::dots(&left, items.data(), items.width(), &mut out);
         }
-        let row = |i: usize| see(block * tile + i, &out[i * n..(i + 1) * n]);
+        let row = |i: usize| visit(block * tile + i, &out[i * n..(i + 1) * n]);
         (0..count).map(row).collect()
     };
     let blocks = queries.data().par_chunks(tile * queries.width());
-    let seen: Vec<Vec<T>> = blocks.enumerate().map(one).collect();
-    seen.into_iter().flatten().collect()
+    let results: Vec<Vec<T>> = blocks.enumerate().map(visit_block).collect();
+    results.into_iter().flatten().collect()
 }
 
 #[cfg(test)]
@@ -80,8 +80,8 @@ mod tests {
         let gallery = Points::new(1, vec![0.0, 1.0]);
         let space = Space::Lorentz { curvature: 1.0 };
         let found = scores(&space, &queries, &gallery, |at, row| (at, row.to_vec()));
-        for (at, (seen, row)) in found.iter().enumerate() {
-            assert_eq!(at, *seen);
+        for (at, (results, row)) in found.iter().enumerate() {
+            assert_eq!(at, *results);
             let known = space.score(queries.row(at), gallery.row(1));
             assert!((f64::from(row[1]) - known).abs() < 1e-6);
         }

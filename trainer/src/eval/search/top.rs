@@ -13,8 +13,8 @@ const BLOCK: usize = 512;
 const TILE: usize = 1024;
 /// Extra candidates per query: products are `f32`, and the order of nearly equal scores is decided
 /// in `f64` afterwards.
-const SPARE: usize = 8;
-/// Number of scores compared with the bar at a time.
+const EXTRA: usize = 8;
+/// Number of scores compared with the threshold at a time.
 const LANES: usize = 32;
 
 /// Ranked items of the gallery for each query.
@@ -59,17 +59,18 @@ impl Ranked {
 
 /// The best candidates of one query so far, best first.
 struct Top {
-    most: usize,
-    bar: f32,
-    kept: Vec<(f32, u32)>,
+    capacity: usize,
+    /// Lowest score in `best` once it is full.
+    threshold: f32,
+    best: Vec<(f32, u32)>,
 }
 
 impl Top {
-    fn new(most: usize) -> Self {
+    fn new(capacity: usize) -> Self {
         Self {
-            most,
-            bar: f32::NEG_INFINITY,
-            kept: Vec::with_capacity(most + 1),
+            capacity,
+            threshold: f32::NEG_INFINITY,
+            best: Vec::with_capacity(capacity + 1),
         }
     }
 
@@ -78,9 +79,9 @@ impl Top {
         for (lanes, at) in scores.chunks(LANES).zip((first..).step_by(LANES)) {
             // No branch per lane, so that it compiles to a few vector instructions; almost always
             // nothing passes.
-            let bar = self.bar;
-            let full = self.kept.len() == self.most;
-            if full && !lanes.iter().fold(false, |any, s| any | (*s > bar)) {
+            let threshold = self.threshold;
+            let full = self.best.len() == self.capacity;
+            if full && !lanes.iter().fold(false, |any, s| any | (*s > threshold)) {
                 continue;
             }
             for (score, item) in lanes.iter().zip(at..) {
@@ -90,15 +91,15 @@ impl Top {
     }
 
     fn consider(&mut self, score: f32, item: u32) {
-        let full = self.kept.len() == self.most;
-        if full && score <= self.bar {
+        let full = self.best.len() == self.capacity;
+        if full && score <= self.threshold {
             return;
         }
-        let place = self.kept.partition_point(|(s, _)| *s >= score);
-        self.kept.insert(place, (score, item));
-        self.kept.truncate(self.most);
-        if self.kept.len() == self.most {
-            self.bar = self.kept.last().map_or(f32::NEG_INFINITY, |last| last.0);
+        let place = self.best.partition_point(|(s, _)| *s >= score);
+        self.best.insert(place, (score, item));
+        self.best.truncate(self.capacity);
+        if self.best.len() == self.capacity {
+            self.threshold = self.best.last().map_or(f32::NEG_INFINITY, |last| last.0);
         }
     }
 }
@@ -109,7 +110,7 @@ impl Top {
 /// sides may have any number of rows. Points must be finite.
 ///
 /// # Shapes
-/// `queries` `[q, d]`, `gallery` `[g, d]`; at most `k` items a query.
+/// `queries` `[q, d]`, `gallery` `[g, d]`; at most `k` items per query.
 #[must_use]
 pub fn top_k(space: &Space, queries: &Points, gallery: &Points, k: usize) -> Ranked {
     let k = k.min(gallery.len());
@@ -125,8 +126,8 @@ pub fn top_k(space: &Space, queries: &Points, gallery: &Points, k: usize) -> Ran
         .data()
         .par_chunks(tile * width)
         .map(|rows| {
-            let tops = candidates(space, rows, width, &items, k + SPARE);
-            decided(space, rows, width, gallery, &tops, k)
+            let tops = candidates(space, rows, width, &items, k + EXTRA);
+            exact_best(space, rows, width, gallery, &tops, k)
         })
         .collect();
     let mut out = Ranked {
@@ -141,11 +142,17 @@ pub fn top_k(space: &Space, queries: &Points, gallery: &Points, k: usize) -> Ran
 }
 
 /// Candidates for a tile of queries, by `f32` products.
-fn candidates(space: &Space, rows: &[f32], width: usize, items: &Points, most: usize) -> Vec<Top> {
+fn candidates(
+    space: &Space,
+    rows: &[f32],
+    width: usize,
+    items: &Points,
+    capacity: usize,
+) -> Vec<Top> {
     let mut coordinates = Vec::with_capacity(rows.len() + rows.len() / width.max(1));
     coordinates::append(space, Side::Query, rows, width, &mut coordinates);
     let queries = rows.len() / width;
-    let mut tops: Vec<Top> = (0..queries).map(|_| Top::new(most)).collect();
+    let mut tops: Vec<Top> = (0..queries).map(|_| Top::new(capacity)).collect();
     let mut scores = vec![0.0; queries * BLOCK.min(items.len())];
     let mut first = 0;
     for block in items.data().chunks(BLOCK * items.width()) {
@@ -161,7 +168,7 @@ fn candidates(space: &Space, rows: &[f32], width: usize, items: &Points, most: u
 }
 
 /// The best `k` candidates of each query, ordered by scores in `f64`.
-fn decided(
+fn exact_best(
     space: &Space,
     rows: &[f32],
     width: usize,
@@ -172,7 +179,7 @@ fn decided(
     let (mut items, mut scores) = (Vec::new(), Vec::new());
     for (query, top) in rows.chunks_exact(width).zip(tops) {
         let mut exact: Vec<(f64, u32)> = top
-            .kept
+            .best
             .iter()
             .map(|(_, item)| (space.score(query, gallery.row(*item as usize)), *item))
             .collect();
@@ -199,8 +206,8 @@ mod tests {
     }
 
     /// Reference: scores everything in `f64` and sorts.
-    fn plain(space: &Space, queries: &Points, gallery: &Points, k: usize) -> Vec<Vec<u32>> {
-        let one = |query: &[f32]| {
+    fn brute_force(space: &Space, queries: &Points, gallery: &Points, k: usize) -> Vec<Vec<u32>> {
+        let best = |query: &[f32]| {
             let scores: Vec<f64> = gallery.rows().map(|g| space.score(query, g)).collect();
             let mut order: Vec<u32> = (0..gallery.len() as u32).collect();
             order.sort_by(|a, b| {
@@ -210,7 +217,7 @@ mod tests {
             order.truncate(k);
             order
         };
-        queries.rows().map(one).collect()
+        queries.rows().map(best).collect()
     }
 
     fn spaces() -> [Space; 3] {
@@ -225,12 +232,12 @@ mod tests {
     }
 
     #[test]
-    fn blocks_give_what_the_whole_matrix_gives() {
+    fn blocks_agree_with_the_full_matrix() {
         // More than one block and one tile, neither of them full at the end.
         let (queries, gallery) = (cloud(1100, 8, 0.1), cloud(1300, 8, 0.7));
         for space in spaces() {
             let ranked = top_k(&space, &queries, &gallery, 10);
-            let known = plain(&space, &queries, &gallery, 10);
+            let known = brute_force(&space, &queries, &gallery, 10);
             assert_eq!(ranked.len(), 1100);
             for (query, known) in known.iter().enumerate() {
                 assert_eq!(ranked.items(query), known, "query {query} in {space:?}");
@@ -248,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_gallery_is_ranked_whole_and_an_empty_one_not_at_all() {
+    fn a_small_gallery_is_ranked_completely_and_an_empty_one_gives_nothing() {
         let space = Space::Lorentz { curvature: 1.0 };
         let ranked = top_k(&space, &cloud(3, 4, 0.3), &cloud(2, 4, 0.9), 10);
         assert_eq!((ranked.k(), ranked.len()), (2, 3));
@@ -265,7 +272,7 @@ mod tests {
             let (queries, gallery) = (cloud(q, 8, seed), cloud(g, 8, seed + 0.5));
             for space in spaces() {
                 let ranked = top_k(&space, &queries, &gallery, k);
-                for (query, known) in plain(&space, &queries, &gallery, k).iter().enumerate() {
+                for (query, known) in brute_force(&space, &queries, &gallery, k).iter().enumerate() {
                     prop_assert_eq!(ranked.items(query), known);
                 }
             }

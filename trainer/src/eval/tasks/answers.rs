@@ -16,14 +16,14 @@ pub struct Answers {
     /// Classes to choose from.
     pub classes: Classes,
     /// Indices of the images that are evaluated.
-    pub judged: Vec<usize>,
+    pub evaluated: Vec<usize>,
     /// The class of each evaluated image.
     pub truth: Vec<usize>,
     /// The best classes of each evaluated image.
     pub ranked: Ranked,
     /// The answers of the classifier of `--classifier`, if given.
     pub classified: Option<Classified>,
-    /// Images left out, by reason.
+    /// Number of images that were skipped, by reason.
     pub left_out: BTreeMap<String, u64>,
     /// What is available and what is unusual.
     pub coverage: Coverage,

@@ -7,11 +7,11 @@ use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
 
 use crate::data::Coverage;
-use crate::data::benchmarks::chils::{TwoLevels, WANTED};
+use crate::data::benchmarks::chils::{EXPECTED, TwoLevels};
 use crate::data::formats::registry::{self, Need};
 use crate::eval::metrics::pairs::{Pairs, Sign, two_fold};
 use crate::eval::metrics::steps::linspace;
-use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings, word};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings, value_name};
 use crate::eval::{Points, prompts, search};
 use crate::exit::usage;
 
@@ -36,21 +36,21 @@ impl Task for Breeds {
 
     fn needs(&self) -> &'static str {
         "CHILS label lists living17.json, nonliving26.json, entity13.json, entity30.json (or one of \
-         them), and class folders of pictures in a folder of the list's name beside it or in --images \
-         DIR; --class-names where folders are not named as subclasses"
+         them), and class folders of images in a folder with the name of the list next to it, or in \
+         --images DIR; --class-names if folders are not named after subclasses"
     }
 
     fn benchmarks(&self) -> &'static [BenchmarkData] {
         &[BenchmarkData {
             dataset: "breeds",
             path: "breeds",
-            get: "breeds/living17.json and so on from the CHILS repository, and the validation \
-                  pictures of each subset in breeds/living17/<subclass>/ and so on",
+            get: "breeds/living17.json etc. from the CHILS repository, and the validation images of \
+                  each subset in breeds/living17/<subclass>/ etc.",
         }]
     }
 
     fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
-        let lists = lists(cx.path()?)?;
+        let lists = label_lists(cx.path()?)?;
         let set = match cx.options.prompts.as_str() {
             prompts::AUTO => "openai-80",
             named => named,
@@ -59,14 +59,14 @@ impl Task for Breeds {
             dataset: Some("breeds".into()),
             prompts: set.to_owned(),
             settings: settings([
-                ("resize", cx.resize_word(ResizeMode::CentreCrop)),
-                ("sign", word(&cx.options.sign)),
+                ("resize", cx.resize_name(ResizeMode::CentreCrop)),
+                ("sign", value_name(&cx.options.sign)),
             ]),
             ..TaskResult::default()
         };
         let mut coverage = Coverage::default();
         for list in &lists {
-            subset(cx, list, set, &mut total, &mut coverage)?;
+            evaluate_subset(cx, list, set, &mut total, &mut coverage)?;
         }
         let known = lists
             .iter()
@@ -103,7 +103,7 @@ fn stem(path: &Path) -> String {
 }
 
 /// The label lists at a path.
-fn lists(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+fn label_lists(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if path.is_file() {
         return Ok(vec![path.to_owned()]);
     }
@@ -111,7 +111,7 @@ fn lists(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let found: Vec<PathBuf> = inside.filter(|file| file.is_file()).collect();
     if found.is_empty() {
         return Err(usage(format!(
-            "{}: expected {WANTED}, named {}.json; found none",
+            "{}: expected {EXPECTED}, named {}.json, found none",
             path.display(),
             SUBSETS.join(".json, ")
         )));
@@ -120,7 +120,7 @@ fn lists(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// Subclass names for folders that are not named after their subclass.
-fn names(cx: &Context<'_>) -> anyhow::Result<HashMap<String, String>> {
+fn folder_names(cx: &Context<'_>) -> anyhow::Result<HashMap<String, String>> {
     let Some(path) = &cx.options.class_names else {
         return Ok(HashMap::new());
     };
@@ -142,11 +142,11 @@ fn pairs(space: &Space, labels: &Points) -> Pairs {
 
 /// The folder with the images of a subset.
 fn images(cx: &Context<'_>, list: &Path) -> anyhow::Result<PathBuf> {
-    let beside = list.with_extension("");
-    let folder = cx.options.images.clone().unwrap_or(beside);
+    let next_to_list = list.with_extension("");
+    let folder = cx.options.images.clone().unwrap_or(next_to_list);
     if !folder.is_dir() {
         return Err(usage(format!(
-            "{}: expected class folders of pictures there, or in --images DIR; found nothing",
+            "{}: expected class folders of images there, or in --images DIR, found none",
             folder.display()
         )));
     }
@@ -155,7 +155,7 @@ fn images(cx: &Context<'_>, list: &Path) -> anyhow::Result<PathBuf> {
 
 /// Images of a subset that belong to a subclass of its list.
 #[derive(Default)]
-struct Judged {
+struct EvaluatedImages {
     /// Indices of the images.
     rows: Vec<usize>,
     /// Index of the right pair of each; `None` if its subclass is nearer to the root than its
@@ -163,56 +163,56 @@ struct Judged {
     gold: Vec<Option<usize>>,
 }
 
-impl Judged {
-    /// Finds the pair of each image by the name of its class folder, `found`; counts the images in
-    /// the coverage.
+impl EvaluatedImages {
+    /// Finds the pair of each image by the name of its class folder, `folders`; counts the images
+    /// in the coverage.
     fn of(
-        found: &[Option<String>],
-        two: &TwoLevels,
+        folders: &[Option<String>],
+        hierarchy: &TwoLevels,
         labels: &[String],
         pairs: &Pairs,
-        given: &HashMap<String, String>,
+        name_of: &HashMap<String, String>,
         coverage: &mut Coverage,
     ) -> Self {
-        let place = |name: &str| labels.binary_search_by(|l| l.as_str().cmp(name)).ok();
+        let index_of = |name: &str| labels.binary_search_by(|l| l.as_str().cmp(name)).ok();
         let by_ends: HashMap<(u32, u32), usize> = pairs
             .ends
             .iter()
             .enumerate()
             .map(|(at, ends)| (*ends, at))
             .collect();
-        let mut judged = Self::default();
-        for (row, label) in found.iter().enumerate() {
+        let mut evaluated = Self::default();
+        for (row, label) in folders.iter().enumerate() {
             let label = label.clone().unwrap_or_default();
-            let name = given
+            let name = name_of
                 .get(&label)
                 .cloned()
                 .unwrap_or_else(|| label.replace('_', " "));
-            let ends = two
+            let ends = hierarchy
                 .above(&name)
-                .and_then(|above| Some((place(above)?, place(&name)?)));
+                .and_then(|above| Some((index_of(above)?, index_of(&name)?)));
             match ends {
                 Some((general, specific)) => {
                     coverage.usable(1);
-                    judged.rows.push(row);
+                    evaluated.rows.push(row);
                     let right = by_ends.get(&(general as u32, specific as u32));
-                    judged.gold.push(right.copied());
+                    evaluated.gold.push(right.copied());
                 }
                 None => coverage.miss("picture of no subclass of the list", &label),
             }
         }
-        judged
+        evaluated
     }
 }
 
 /// Adds the recall of a subset, for each sign and rank, to the results. `ranks` holds the rank of
-/// the right pair of each image for the weights `up`, first added and then subtracted.
+/// the right pair of each image for `weights`, first added and then subtracted.
 fn add_recalls(
     total: &mut TaskResult,
     name: &str,
     chosen_sign: Sign,
     ranks: &[Option<Vec<u32>>],
-    up: &[f32],
+    weights: &[f32],
 ) {
     for (sign, range) in [
         (Sign::Plus, 0..WEIGHTS),
@@ -224,13 +224,13 @@ fn add_recalls(
             .collect();
         for k in KS {
             let (value, chosen) = two_fold(&part, WEIGHTS, k);
-            let word = word(&sign);
+            let sign_name = value_name(&sign);
             total
                 .metrics
-                .insert(format!("{name}_recall@{k}_{word}"), value);
+                .insert(format!("{name}_recall@{k}_{sign_name}"), value);
             if sign == chosen_sign {
                 total.metrics.insert(format!("{name}_recall@{k}"), value);
-                let chosen = chosen.map(|w| format!("{:.4}", up[w]));
+                let chosen = chosen.map(|w| format!("{:.4}", weights[w]));
                 total
                     .settings
                     .insert(format!("{name}_weights@{k}"), chosen.join(" "));
@@ -240,7 +240,7 @@ fn add_recalls(
 }
 
 /// Evaluates one subset and adds its results.
-fn subset(
+fn evaluate_subset(
     cx: &Context<'_>,
     list: &Path,
     set: &str,
@@ -248,8 +248,8 @@ fn subset(
     coverage: &mut Coverage,
 ) -> anyhow::Result<()> {
     let model = cx.model()?;
-    let two = TwoLevels::open(list)?;
-    let labels = two.labels();
+    let hierarchy = TwoLevels::open(list)?;
+    let labels = hierarchy.labels();
     let paths = [images(cx, list)?];
     let found = model.dataset(
         registry::open(&paths, Need::Labels)?,
@@ -258,9 +258,15 @@ fn subset(
     )?;
     let points = model.classes(&labels, set)?;
     let pairs = pairs(model.space()?, &points);
-    let given = names(cx)?;
-    let Judged { rows, gold } =
-        Judged::of(&found.about.labels, &two, &labels, &pairs, &given, coverage);
+    let name_of = folder_names(cx)?;
+    let EvaluatedImages { rows, gold } = EvaluatedImages::of(
+        &found.about.labels,
+        &hierarchy,
+        &labels,
+        &pairs,
+        &name_of,
+        coverage,
+    );
     for (cause, missing) in &found.about.broken() {
         for _ in 0..missing.count {
             coverage.miss(cause, &missing.example);
@@ -268,7 +274,7 @@ fn subset(
     }
     if rows.is_empty() {
         return Err(usage(format!(
-            "{}: not one picture belongs to a subclass of {}; name the folders as its subclasses, or \
+            "{}: expected images of subclasses in {}, found none; name the folders after subclasses, or \
              give --class-names",
             paths[0].display(),
             list.display()
@@ -280,16 +286,15 @@ fn subset(
         reversed,
         "",
     );
-    let up: Vec<f32> = linspace(0.0, 0.2, WEIGHTS)
-        .iter()
-        .map(|w| *w as f32)
-        .collect();
-    let weights: Vec<f32> = up.iter().copied().chain(up.iter().map(|w| -w)).collect();
+    let positive = linspace(0.0, 0.2, WEIGHTS);
+    let positive: Vec<f32> = positive.iter().map(|w| *w as f32).collect();
+    let negative: Vec<f32> = positive.iter().map(|w| -w).collect();
+    let weights = [positive.as_slice(), &negative].concat();
     let queries = found.points.select(&rows);
-    let ranks = search::scores(model.space()?, &queries, &points, |at, similar| {
-        gold[at].map(|gold| pairs.ranks(similar, gold, &weights))
+    let ranks = search::scores(model.space()?, &queries, &points, |query, similarities| {
+        gold[query].map(|gold| pairs.ranks(similarities, gold, &weights))
     });
-    add_recalls(total, &stem(list), cx.options.sign, &ranks, &up);
+    add_recalls(total, &stem(list), cx.options.sign, &ranks, &positive);
     total.n += rows.len();
     total.classes += pairs.ends.len();
     Ok(())

@@ -21,7 +21,7 @@ pub struct Classes {
 }
 
 /// Reads names from a file: `label<TAB>name` per line, or names alone for the sorted labels.
-fn named(path: &Path, present: &BTreeSet<String>) -> anyhow::Result<BTreeMap<String, String>> {
+fn read_names(path: &Path, present: &BTreeSet<String>) -> anyhow::Result<BTreeMap<String, String>> {
     let text = std::fs::read_to_string(path)
         .map_err(|e| usage(format!("--class-names {}: {e}", path.display())))?;
     let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
@@ -33,7 +33,7 @@ fn named(path: &Path, present: &BTreeSet<String>) -> anyhow::Result<BTreeMap<Str
         let found: BTreeMap<String, String> = trimmed.collect();
         if found.len() < pairs.len() {
             return Err(usage(format!(
-                "--class-names {}: {} labels are given twice",
+                "--class-names {}: {} labels are listed twice",
                 path.display(),
                 pairs.len() - found.len()
             )));
@@ -42,8 +42,8 @@ fn named(path: &Path, present: &BTreeSet<String>) -> anyhow::Result<BTreeMap<Str
     }
     if !pairs.is_empty() || lines.len() != present.len() {
         return Err(usage(format!(
-            "--class-names {}: expected a line `label<TAB>name` a class, or a name for each of the {} \
-             labels of the pictures; found {} lines, {} of them with a tab",
+            "--class-names {}: expected one line `label<TAB>name` per class, or a name for each of the {} \
+             labels of the images, found {} lines, {} of them with a tab",
             path.display(),
             present.len(),
             lines.len(),
@@ -55,7 +55,7 @@ fn named(path: &Path, present: &BTreeSet<String>) -> anyhow::Result<BTreeMap<Str
 }
 
 /// Whether the names of a taxonomy equal its ids, as in an edge list.
-fn nameless(taxonomy: &Taxonomy, nodes: &[NodeIx]) -> bool {
+fn has_only_ids(taxonomy: &Taxonomy, nodes: &[NodeIx]) -> bool {
     let same = |ix: &NodeIx| taxonomy.node(*ix).id == taxonomy.name(*ix);
     !nodes.is_empty() && nodes.iter().all(same)
 }
@@ -70,7 +70,7 @@ pub fn classes(
     present: &BTreeSet<String>,
 ) -> anyhow::Result<Classes> {
     if let Some(path) = &cx.options.class_names {
-        let (labels, names): (Vec<_>, Vec<_>) = named(path, present)?.into_iter().unzip();
+        let (labels, names): (Vec<_>, Vec<_>) = read_names(path, present)?.into_iter().unzip();
         let nodes = labels.iter().map(|l| taxonomy.find(l)).collect();
         return Ok(Classes {
             labels,
@@ -100,10 +100,10 @@ pub fn classes(
         }
     };
     let nodes: Vec<NodeIx> = labels.iter().filter_map(|l| taxonomy.find(l)).collect();
-    if nameless(taxonomy, &nodes) {
+    if has_only_ids(taxonomy, &nodes) {
         return Err(usage(
-            "--taxonomy: its nodes have ids and no names, so there is nothing to prompt with; give \
-             the names by --class-names FILE with a line `id<TAB>name` a class",
+            "--taxonomy: its nodes have ids but no names, so there is no text for the prompts; give \
+             the names with --class-names FILE, one line `id<TAB>name` per class",
         ));
     }
     Ok(Classes {

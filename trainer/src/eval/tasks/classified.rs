@@ -7,7 +7,7 @@ use crate::eval::Points;
 use crate::exit::usage;
 
 /// Number of classes kept per answer.
-const KEPT: usize = 5;
+const MAX_ANSWERS: usize = 5;
 
 /// Answers of a classifier.
 pub struct Classified {
@@ -15,12 +15,12 @@ pub struct Classified {
     pub ranked: Vec<Vec<usize>>,
     /// Classes to choose from that the classifier lacks. It cannot answer them, so their images
     /// count as wrong.
-    lacking: Vec<usize>,
+    missing_choices: Vec<usize>,
     /// Number of images of such classes.
-    lost: u64,
+    missing_images: u64,
     /// Number of classes of the classifier that are not among the choices. Their logits are left
     /// out.
-    idle: usize,
+    unused_classes: usize,
     /// Number of classes of the classifier.
     classes: usize,
 }
@@ -47,14 +47,14 @@ pub fn classified(
         .iter()
         .map(|label| column_of.get(label.as_str()).copied())
         .collect();
-    let lacking: Vec<usize> = (0..choices.len())
+    let missing_choices: Vec<usize> = (0..choices.len())
         .filter(|c| columns[*c].is_none())
         .collect();
-    let known = choices.len() - lacking.len();
+    let known = choices.len() - missing_choices.len();
     if known == 0 {
         return Err(usage(format!(
-            "--classifier: expected one whose labels are those of the pictures, such as {}; found \
-             others, such as {}",
+            "--classifier: expected a classifier with the labels of the images, such as {}, found \
+             one with others, such as {}",
             choices.first().map_or("none", String::as_str),
             labels.first().map_or("none", String::as_str)
         )));
@@ -67,46 +67,46 @@ pub fn classified(
             .filter_map(|(choice, column)| Some((row[(*column)?], choice)))
             .collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        scored.truncate(KEPT);
+        scored.truncate(MAX_ANSWERS);
         scored.into_iter().map(|(_, choice)| choice).collect()
     };
     Ok(Classified {
         ranked: (0..logits.len()).map(best).collect(),
-        lost: truth.iter().filter(|t| columns[**t].is_none()).count() as u64,
-        lacking,
-        idle: labels.len() - known,
+        missing_images: truth.iter().filter(|t| columns[**t].is_none()).count() as u64,
+        missing_choices,
+        unused_classes: labels.len() - known,
         classes: labels.len(),
     })
 }
 
 /// Metrics of the classifier, prefixed with `classifier_`.
-pub fn named(metrics: BTreeMap<String, f64>) -> impl Iterator<Item = (String, f64)> {
-    let own = metrics.into_iter().filter(|(name, _)| name != "chance");
-    own.map(|(name, value)| (format!("classifier_{name}"), value))
+pub fn with_prefix(metrics: BTreeMap<String, f64>) -> impl Iterator<Item = (String, f64)> {
+    let metrics = metrics.into_iter().filter(|(name, _)| name != "chance");
+    metrics.map(|(name, value)| (format!("classifier_{name}"), value))
 }
 
 impl Classified {
     /// Notes the classes that the classifier lacks.
     pub fn note(&self, coverage: &mut Coverage, choices: &[String]) {
-        if let Some(first) = self.lacking.first() {
-            let count = self.lacking.len() as u64;
+        if let Some(first) = self.missing_choices.first() {
+            let count = self.missing_choices.len() as u64;
             coverage.note("class that the classifier lacks", count, &choices[*first]);
         }
         coverage.note(
             "picture of a class that the classifier lacks, counted as wrong",
-            self.lost,
+            self.missing_images,
             "",
         );
     }
 
     /// Describes the classifier's classes, for the settings.
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         format!(
-            "{} classes, {} of them no class to choose from; lacks {}",
+            "{} classes, {} of them not among the choices; lacks {}",
             self.classes,
-            self.idle,
-            self.lacking.len()
+            self.unused_classes,
+            self.missing_choices.len()
         )
     }
 }
@@ -127,10 +127,13 @@ mod tests {
         let logits = Points::new(3, vec![0.0, 2.0, 1.0, 9.0, 1.0, 3.0]);
         let found = classified(&logits, &labels, &choices, &[1, 2]).unwrap();
         assert_eq!(found.ranked, [[1, 0], [0, 1]]);
-        assert_eq!((found.lacking.as_slice(), found.lost), (&[2_usize][..], 1));
         assert_eq!(
-            found.words(),
-            "3 classes, 1 of them no class to choose from; lacks 1"
+            (found.missing_choices.as_slice(), found.missing_images),
+            (&[2_usize][..], 1)
+        );
+        assert_eq!(
+            found.describe(),
+            "3 classes, 1 of them not among the choices; lacks 1"
         );
         let mut coverage = Coverage::default();
         found.note(&mut coverage, &choices);

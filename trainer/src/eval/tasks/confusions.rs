@@ -10,39 +10,39 @@ use crate::eval::task::Confusion;
 /// The most frequent wrong answers, at most `most`; those with the shallowest common ancestor
 /// first.
 #[must_use]
-pub fn confusions(of: &Answers, taxonomy: &Taxonomy, most: usize) -> Vec<Confusion> {
+pub fn confusions(answers: &Answers, taxonomy: &Taxonomy, most: usize) -> Vec<Confusion> {
     let mut pairs: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
-    for (i, truth) in of.truth.iter().enumerate() {
-        if let Some(answer) = of.ranked.items(i).first().map(|c| *c as usize)
+    for (i, truth) in answers.truth.iter().enumerate() {
+        if let Some(answer) = answers.ranked.items(i).first().map(|c| *c as usize)
             && answer != *truth
         {
             pairs
                 .entry((*truth, answer))
                 .or_default()
-                .push(of.judged[i]);
+                .push(answers.evaluated[i]);
         }
     }
     let mut pairs: Vec<_> = pairs.into_iter().collect();
-    pairs.sort_by_key(|(_, at)| std::cmp::Reverse(at.len()));
+    pairs.sort_by_key(|(_, rows)| std::cmp::Reverse(rows.len()));
     pairs.truncate(most);
     let mut found: Vec<Confusion> = pairs
         .into_iter()
-        .map(|((truth, answer), at)| {
-            let nodes = (of.classes.nodes[truth], of.classes.nodes[answer]);
-            let above = match nodes {
-                (Some(t), Some(a)) => nearest(taxonomy, t, a),
+        .map(|((truth, answer), rows)| {
+            let nodes = (answers.classes.nodes[truth], answers.classes.nodes[answer]);
+            let ancestor = match nodes {
+                (Some(t), Some(a)) => nearest_common_ancestor(taxonomy, t, a),
                 _ => None,
             };
-            let keys = at
+            let keys = rows
                 .iter()
                 .take(4)
-                .map(|at| of.pictures.about.keys[*at].clone());
+                .map(|row| answers.pictures.about.keys[*row].clone());
             Confusion {
-                truth: of.classes.names[truth].clone(),
-                answer: of.classes.names[answer].clone(),
-                ancestor: above.map_or_else(String::new, |ix| taxonomy.name(ix).to_owned()),
-                depth: above.map_or(0, |ix| taxonomy.depth(ix)),
-                count: at.len(),
+                truth: answers.classes.names[truth].clone(),
+                answer: answers.classes.names[answer].clone(),
+                ancestor: ancestor.map_or_else(String::new, |ix| taxonomy.name(ix).to_owned()),
+                depth: ancestor.map_or(0, |ix| taxonomy.depth(ix)),
+                count: rows.len(),
                 examples: keys.collect(),
             }
         })
@@ -52,7 +52,7 @@ pub fn confusions(of: &Answers, taxonomy: &Taxonomy, most: usize) -> Vec<Confusi
 }
 
 /// The deepest common ancestor of two nodes (or one of the nodes itself).
-fn nearest(taxonomy: &Taxonomy, a: NodeIx, b: NodeIx) -> Option<NodeIx> {
+fn nearest_common_ancestor(taxonomy: &Taxonomy, a: NodeIx, b: NodeIx) -> Option<NodeIx> {
     let up = |ix: NodeIx| -> BTreeSet<NodeIx> {
         taxonomy.ancestors(ix).iter().copied().chain([ix]).collect()
     };

@@ -23,13 +23,13 @@ impl Task for Detection {
     }
 
     fn about(&self) -> &'static str {
-        "label of given boxes by the texts of all labels: ap, with COCO's split ap_novel and ap_base; or by \
-         the five nearest boxes of --gallery; acc1, mean_per_class_recall"
+        "label of given boxes, by the texts of all labels: ap, with COCO's split also ap_novel and ap_base; \
+         or by the five nearest boxes of --gallery: acc1, mean_per_class_recall"
     }
 
     fn needs(&self) -> &'static str {
-        "pictures with labelled boxes as --data: COCO's instances JSON, a folder of OpenImages (\
-         annotations-bbox CSV), or shards; others as --gallery where neighbours are to vote"
+        "images with labelled boxes as --data: COCO's instances JSON, a folder of OpenImages (\
+         annotations-bbox CSV), or shards; for a vote of neighbours, others as --gallery"
     }
 
     fn benchmarks(&self) -> &'static [BenchmarkData] {
@@ -44,29 +44,34 @@ impl Task for Detection {
         if cx.options.gallery.is_empty() {
             return detection_text::run(cx);
         }
-        let asked = Boxes::open(cx, cx.data, "--data")?;
-        let known = Boxes::open(cx, &cx.options.gallery, "--gallery")?;
+        let queries = Boxes::open(cx, cx.data, "--data")?;
+        let gallery = Boxes::open(cx, &cx.options.gallery, "--gallery")?;
         let space = cx.model()?.space()?;
-        let ranked = top_k(space, &asked.parts.points, &known.parts.points, NEIGHBOURS);
-        let classes: BTreeSet<&String> = asked.labels.iter().chain(&known.labels).collect();
+        let ranked = top_k(
+            space,
+            &queries.parts.points,
+            &gallery.parts.points,
+            NEIGHBOURS,
+        );
+        let classes: BTreeSet<&String> = queries.labels.iter().chain(&gallery.labels).collect();
         let classes: Vec<&String> = classes.into_iter().collect();
         let class = |label: &String| classes.binary_search(&label).unwrap_or_default();
-        let votes = |i: usize| {
-            let near: Vec<usize> = ranked
+        let answer = |i: usize| {
+            let neighbours: Vec<usize> = ranked
                 .items(i)
                 .iter()
-                .map(|at| class(&known.labels[*at as usize]))
+                .map(|at| class(&gallery.labels[*at as usize]))
                 .collect();
-            vec![majority(&near)]
+            vec![majority(&neighbours)]
         };
-        let answers: Vec<Vec<usize>> = (0..ranked.len()).map(votes).collect();
-        let truth: Vec<usize> = asked.labels.iter().map(class).collect();
+        let answers: Vec<Vec<usize>> = (0..ranked.len()).map(answer).collect();
+        let truth: Vec<usize> = queries.labels.iter().map(class).collect();
         let mut metrics = zero_shot::metrics(&answers, &truth, classes.len());
         // Each box has only one answer.
         metrics.remove("acc5");
-        let seen: BTreeSet<&String> = known.labels.iter().collect();
-        let unseen = asked.labels.iter().filter(|l| !seen.contains(l)).count() as u64;
-        let mut coverage = asked.coverage;
+        let seen: BTreeSet<&String> = gallery.labels.iter().collect();
+        let unseen = queries.labels.iter().filter(|l| !seen.contains(l)).count() as u64;
+        let mut coverage = queries.coverage;
         coverage.note(
             "box of a label that --gallery does not have, a miss",
             unseen,
@@ -77,7 +82,7 @@ impl Task for Detection {
             classes: classes.len(),
             left_out: BTreeMap::new(),
             settings: settings([
-                ("resize", cx.resize_word(ResizeMode::WhitePad)),
+                ("resize", cx.resize_name(ResizeMode::WhitePad)),
                 ("neighbours", NEIGHBOURS.min(ranked.k()).to_string()),
             ]),
             coverage: Some(coverage),

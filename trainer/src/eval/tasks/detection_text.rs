@@ -26,19 +26,19 @@ struct Logits {
 }
 
 impl Logits {
-    /// Mean average precision over the labels `of`, chosen among `among`, on the boxes of the
-    /// latter; `None` if no box has a label of `of`.
-    fn mean_precision(&self, of: &[usize], among: &[usize]) -> Option<f64> {
-        let judged: Vec<usize> = (0..self.truth.len())
-            .filter(|i| among.contains(&self.truth[*i]))
+    /// Mean average precision over `labels` if the answers are chosen from `choices`, on the boxes
+    /// whose label is one of the choices; `None` if no box has a label of `labels`.
+    fn mean_precision(&self, labels: &[usize], choices: &[usize]) -> Option<f64> {
+        let evaluated: Vec<usize> = (0..self.truth.len())
+            .filter(|i| choices.contains(&self.truth[*i]))
             .collect();
-        let chances: Vec<Vec<f64>> = judged
+        let probabilities: Vec<Vec<f64>> = evaluated
             .par_iter()
-            .map(|i| softmax(among.iter().map(|label| self.rows[*i][*label])))
+            .map(|i| softmax(choices.iter().map(|label| self.rows[*i][*label])))
             .collect();
-        let each = of.iter().filter_map(|label| {
-            let column = among.iter().position(|l| l == label)?;
-            let items = judged.iter().zip(&chances);
+        let each = labels.iter().filter_map(|label| {
+            let column = choices.iter().position(|l| l == label)?;
+            let items = evaluated.iter().zip(&probabilities);
             let items = items.map(|(i, p)| (p[column], self.truth[*i] == *label));
             average_precision(items.collect())
         });
@@ -48,12 +48,12 @@ impl Logits {
 
     /// The labels of each box, best first.
     fn ranked(&self) -> Vec<Vec<usize>> {
-        let one = |row: &Vec<f64>| {
+        let rank = |row: &Vec<f64>| {
             let mut order: Vec<usize> = (0..row.len()).collect();
             order.sort_by(|a, b| row[*b].total_cmp(&row[*a]).then(a.cmp(b)));
             order
         };
-        self.rows.iter().map(one).collect()
+        self.rows.iter().map(rank).collect()
     }
 }
 
@@ -65,15 +65,15 @@ fn softmax(logits: impl Iterator<Item = f64>) -> Vec<f64> {
     each.into_iter().map(|e| e / sum).collect()
 }
 
-/// Indices of names in a sorted list; absent names are left out.
-fn places(names: &[&str], sorted: &[String]) -> Vec<usize> {
-    let place = |name: &&str| sorted.binary_search_by(|l| l.as_str().cmp(name)).ok();
-    names.iter().filter_map(place).collect()
+/// Indices of names in a sorted list; absent names are skipped.
+fn indices(names: &[&str], sorted: &[String]) -> Vec<usize> {
+    let index = |name: &&str| sorted.binary_search_by(|l| l.as_str().cmp(name)).ok();
+    names.iter().filter_map(index).collect()
 }
 
 /// Whether the data is COCO's, so that COCO's split applies.
 fn has_split(cx: &Context<'_>) -> bool {
-    cx.data.len() == 1 && coco_boxes::is_one(&cx.data[0])
+    cx.data.len() == 1 && coco_boxes::matches(&cx.data[0])
 }
 
 /// The labels to choose from, ascending: all of the split, with or without a box, or those that the
@@ -96,7 +96,7 @@ fn metrics(logits: &Logits, labels: &[String], split: bool) -> BTreeMap<String, 
     };
     add("ap", logits.mean_precision(&all, &all));
     if split {
-        let (base, novel) = (places(&BASE, labels), places(&NOVEL, labels));
+        let (base, novel) = (indices(&BASE, labels), indices(&NOVEL, labels));
         add("ap_base", logits.mean_precision(&base, &all));
         add("ap_novel", logits.mean_precision(&novel, &all));
         add(
@@ -164,7 +164,7 @@ pub(super) fn run(cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         prompts: set.to_owned(),
         left_out: BTreeMap::from([("category outside of the split".to_owned(), other)]),
         settings: settings([
-            ("resize", cx.resize_word(ResizeMode::WhitePad)),
+            ("resize", cx.resize_name(ResizeMode::WhitePad)),
             ("boxes", "given".to_owned()),
         ]),
         coverage: Some(boxes.coverage),
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_label_is_judged_among_those_there_are_to_choose_from() {
+    fn precision_depends_on_the_choices() {
         // Labels 0 (base), 1 and 2 (novel). Box 1 is assigned label 0 unless only novel labels
         // count.
         let ln = f64::ln;

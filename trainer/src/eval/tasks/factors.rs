@@ -59,7 +59,7 @@ impl Task for Factors {
         let mut metrics = BTreeMap::new();
         for (at, (name, _)) in CASES.iter().enumerate() {
             let row = |i: usize| points.row(3 * at + i);
-            for (metric, value) in case(space, count, [row(0), row(1), row(2)]) {
+            for (metric, value) in case_metrics(space, count, [row(0), row(1), row(2)]) {
                 metrics.insert(format!("{name}_{metric}"), value);
             }
         }
@@ -113,7 +113,11 @@ fn top(values: &[f64]) -> usize {
 /// parts'; the activation of each part's strongest factor in the composition, as a share of that in
 /// the part; the score of the composition against the factor-wise maximum minus that against the
 /// better part.
-fn case(space: &Space, factors: usize, [x, y, both]: [&[f32]; 3]) -> BTreeMap<&'static str, f64> {
+fn case_metrics(
+    space: &Space,
+    factors: usize,
+    [x, y, both]: [&[f32]; 3],
+) -> BTreeMap<&'static str, f64> {
     let (a, b, c) = (
         activations(x, factors),
         activations(y, factors),
@@ -121,8 +125,8 @@ fn case(space: &Space, factors: usize, [x, y, both]: [&[f32]; 3]) -> BTreeMap<&'
     );
     let max: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a.max(*b)).collect();
     let kept = |part: &[f64]| {
-        let at = top(part);
-        c[at] / part[at].max(1e-12)
+        let strongest = top(part);
+        c[strongest] / part[strongest].max(1e-12)
     };
     let better = space.score(x, both).max(space.score(y, both));
     let gain = space.score(&maximum(x, y, factors), both) - better;
@@ -153,7 +157,7 @@ mod tests {
         let y = [0.0, 0.1, 0.0, 0.8, 0.0, 0.1];
         let both = maximum(&x, &y, 3);
         assert_eq!(both, [0.9, 0.0, 0.0, 0.8, 0.2, 0.0]);
-        let found = case(&space, 3, [&x, &y, &both]);
+        let found = case_metrics(&space, 3, [&x, &y, &both]);
         assert!((found["max_r"] - 1.0).abs() < 1e-12);
         assert!((found["first_kept"] - 1.0).abs() < 1e-12);
         assert_eq!((found["first_factor"], found["second_factor"]), (0.0, 1.0));

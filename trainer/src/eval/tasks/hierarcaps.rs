@@ -4,10 +4,10 @@ use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
 
 use crate::data::HierarcapsTest;
-use crate::data::benchmarks::hierarcaps_test::WANTED;
+use crate::data::benchmarks::hierarcaps_test::EXPECTED;
 use crate::data::records::files::Item;
 use crate::eval::matching::{self, Chains, Walk};
-use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings, word};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings, value_name};
 use crate::exit::usage;
 
 /// Precision, recall and order on HierarCaps' test set.
@@ -32,11 +32,11 @@ impl Task for Hierarcaps {
     }
 
     fn about(&self) -> &'static str {
-        "texts named on the way outward from the root: precision, recall, d_corr (tau_d)"
+        "texts found on the path outward from the root: precision, recall, d_corr (tau_d)"
     }
 
     fn needs(&self) -> &'static str {
-        WANTED
+        EXPECTED
     }
 
     fn benchmarks(&self) -> &'static [BenchmarkData] {
@@ -44,7 +44,7 @@ impl Task for Hierarcaps {
             dataset: "hierarcaps",
             path: "hierarcaps",
             get: "hierarcaps/hierarcaps_test.csv from the HierarCaps repository and its 1,000 \
-                  pictures of COCO val2014 below hierarcaps/",
+                  images of COCO val2014 below hierarcaps/",
         }]
     }
 
@@ -58,17 +58,17 @@ impl Task for Hierarcaps {
         let mut of_picture = vec![Vec::new(); listed.points().len()];
         for (chain, picture) in data.picture_of.iter().enumerate() {
             let row = picture.and_then(|picture| listed.row_of[picture]);
-            if let Some(own) = row.and_then(|row| of_picture.get_mut(row)) {
-                own.push(chain);
+            if let Some(chains) = row.and_then(|row| of_picture.get_mut(row)) {
+                chains.push(chain);
             }
         }
         let mut coverage = data.coverage.clone();
         let rows =
             |file: usize| data.picture_of.iter().filter(|p| **p == Some(file)).count() as u64;
-        listed.settle(&mut coverage, rows);
+        listed.subtract_unreadable(&mut coverage, rows);
         if listed.points().is_empty() {
             return Err(usage(format!(
-                "--data: not one picture of the {} rows is there; expected {WANTED}",
+                "--data: expected {EXPECTED}, found no image of its {} rows",
                 data.chains.len()
             )));
         }
@@ -91,8 +91,8 @@ impl Task for Hierarcaps {
             classes: points.len(),
             coverage: Some(coverage),
             settings: settings([
-                ("resize", cx.resize_word(ResizeMode::CentreCrop)),
-                ("radii", word(&walk.radii)),
+                ("resize", cx.resize_name(ResizeMode::CentreCrop)),
+                ("radii", value_name(&walk.radii)),
                 ("steps", walk.steps.to_string()),
                 ("drop_first", walk.drop_first.to_string()),
             ]),

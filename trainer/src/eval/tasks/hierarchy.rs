@@ -28,8 +28,8 @@ impl Task for Hierarchy {
         &[BenchmarkData {
             dataset: "imagenet",
             path: "imagenet",
-            get: "ImageNet's validation pictures, one folder a WordNet id below imagenet/; \
-                  imagenet_isa.txt as --taxonomy and names by --class-names",
+            get: "ImageNet's validation images, one folder per WordNet id below imagenet/; \
+                  imagenet_isa.txt as --taxonomy, names with --class-names",
         }]
     }
 
@@ -37,7 +37,7 @@ impl Task for Hierarchy {
         let (mut found, taxonomy) = labelled::answers(cx)?;
         let nodes = &found.classes.nodes;
         let (mut predicted, mut truth): (Vec<NodeIx>, Vec<NodeIx>) = (Vec::new(), Vec::new());
-        let mut lost = 0;
+        let mut without_node = 0;
         for (i, class) in found.truth.iter().enumerate() {
             let answer = found
                 .ranked
@@ -49,23 +49,24 @@ impl Task for Hierarchy {
                     predicted.push(p);
                     truth.push(t);
                 }
-                _ => lost += 1,
+                _ => without_node += 1,
             }
         }
         let without = nodes.iter().filter(|n| n.is_none()).count();
         if truth.is_empty() {
             return Err(usage(format!(
-                "--taxonomy: expected nodes with the labels of the pictures as ids; of {} classes it \
-                 lacks {without}",
+                "--taxonomy: expected nodes with the labels of the images as ids, found none for \
+                 {without} of {} classes",
                 nodes.len()
             )));
         }
         found
             .coverage
-            .lose("true class or answer not in the taxonomy", lost, "");
-        found
-            .left_out
-            .insert("true class or answer not in the taxonomy".to_owned(), lost);
+            .lose("true class or answer not in the taxonomy", without_node, "");
+        found.left_out.insert(
+            "true class or answer not in the taxonomy".to_owned(),
+            without_node,
+        );
         let mut metrics = hierarchy::scores(&taxonomy, &predicted, &truth);
         if let Some(classified) = &found.classified {
             let nodes = &found.classes.nodes;
@@ -73,8 +74,8 @@ impl Task for Hierarchy {
             let (predicted, truth): (Vec<NodeIx>, Vec<NodeIx>) = answers
                 .filter_map(|(ranked, truth)| nodes[*ranked.first()?].zip(nodes[*truth]))
                 .unzip();
-            let beside = hierarchy::scores(&taxonomy, &predicted, &truth);
-            metrics.extend(classified::named(beside));
+            let of_classifier = hierarchy::scores(&taxonomy, &predicted, &truth);
+            metrics.extend(classified::with_prefix(of_classifier));
         }
         Ok(found.outcome(cx, &taxonomy, truth.len(), metrics))
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::data::benchmarks::hyperlex::{Hyperlex as Data, WANTED};
+use crate::data::benchmarks::hyperlex::{EXPECTED, Hyperlex as Data};
 use crate::eval::metrics::correlation::spearman;
 use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings};
 use crate::exit::usage;
@@ -24,7 +24,7 @@ impl Task for Hyperlex {
     }
 
     fn needs(&self) -> &'static str {
-        WANTED
+        EXPECTED
     }
 
     fn benchmarks(&self) -> &'static [BenchmarkData] {
@@ -59,8 +59,8 @@ impl Task for Hyperlex {
         let Some(all) = spearman(&ours, &theirs) else {
             let read = &data.coverage;
             return Err(usage(format!(
-                "--data: a correlation needs two pairs that differ in score and in angle; found {} pairs \
-                 in {} lines",
+                "--data: expected two pairs that differ in score and in angle, found {} pairs in {} \
+                 lines",
                 read.found, read.expected
             )));
         };

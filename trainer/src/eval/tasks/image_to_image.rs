@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use espalier_core::input::ResizeMode;
 
-use super::ranks::{self, Lineages, NEEDS, PLACES};
+use super::ranks::{self, BENCHMARKS, Lineages, NEEDS};
 use crate::eval::search::top_k;
 use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings};
 use crate::exit::usage;
@@ -18,7 +18,7 @@ impl Task for ImageToImage {
     }
 
     fn about(&self) -> &'static str {
-        "whether the nearest other picture shares the rank: recall@1_kingdom .. recall@1_species"
+        "whether the nearest other image shares the rank: recall@1_kingdom .. recall@1_species"
     }
 
     fn needs(&self) -> &'static str {
@@ -26,14 +26,14 @@ impl Task for ImageToImage {
     }
 
     fn benchmarks(&self) -> &'static [BenchmarkData] {
-        PLACES
+        BENCHMARKS
     }
 
     fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         let mut data = Lineages::open(cx)?;
         if data.rows.len() < 2 {
             return Err(usage(
-                "--data: expected at least two pictures to compare, found one",
+                "--data: expected at least two images to compare, found one",
             ));
         }
         let points = data.pictures.points.select(&data.rows);
@@ -67,7 +67,7 @@ impl Task for ImageToImage {
         Ok(TaskResult {
             n: points.len(),
             classes: points.len() - 1,
-            settings: settings([("resize", cx.resize_word(ResizeMode::CentreCrop))]),
+            settings: settings([("resize", cx.resize_name(ResizeMode::CentreCrop))]),
             coverage: Some(data.coverage),
             metrics,
             ..TaskResult::default()

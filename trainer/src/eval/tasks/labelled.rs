@@ -13,7 +13,7 @@ use super::confusions::confusions;
 use crate::data::Coverage;
 use crate::data::formats::open;
 use crate::data::formats::splits::TEST;
-use crate::eval::embedded::About;
+use crate::eval::embedded::ImageMetadata;
 use crate::eval::protocols::Protocol;
 use crate::eval::search::{Ranked, top_k};
 use crate::eval::task::{Context, TaskResult, settings};
@@ -21,19 +21,19 @@ use crate::eval::{Points, prompts};
 use crate::exit::usage;
 
 /// Requirements for labelled images.
-pub const NEEDS: &str = "class folders of pictures, shards with synsets, a benchmark as it is published \
+pub const NEEDS: &str = "class folders of images, shards with synsets, a benchmark in its published format \
     (CIFAR, STL-10, MNIST, Food-101, CUB-200-2011, SUN397, Aircraft, DTD, pets, CLEVR, iNaturalist's \
-    val.json) or a CSV filepath,class; --taxonomy for labels that are nodes of one, --class-names for \
-    others";
+    val.json) or a CSV filepath,class; --taxonomy for labels that are nodes, --class-names for other \
+    labels";
 
 /// Number of wrong answers shown.
 const CONFUSIONS: usize = 30;
 
 /// The images that have one of the classes, and the counts of the others.
 #[derive(Default)]
-struct Judged<'a> {
+struct LabelledImages<'a> {
     /// Indices of the images.
-    judged: Vec<usize>,
+    rows: Vec<usize>,
     /// The class of each.
     truth: Vec<usize>,
     /// Number of images without a label.
@@ -41,10 +41,10 @@ struct Judged<'a> {
     /// Number of images whose label is none of the classes.
     unknown: u64,
     /// The last such label.
-    stranger: &'a str,
+    unknown_example: &'a str,
 }
 
-impl<'a> Judged<'a> {
+impl<'a> LabelledImages<'a> {
     /// Looks up the label of each image.
     fn of(labels: &'a [Option<String>], classes: &Classes) -> Self {
         let mut found = Self::default();
@@ -53,10 +53,10 @@ impl<'a> Judged<'a> {
                 None => found.unlabelled += 1,
                 Some(Err(_)) => {
                     found.unknown += 1;
-                    found.stranger = label.as_deref().unwrap_or_default();
+                    found.unknown_example = label.as_deref().unwrap_or_default();
                 }
                 Some(Ok(class)) => {
-                    found.judged.push(at);
+                    found.rows.push(at);
                     found.truth.push(class);
                 }
             }
@@ -65,11 +65,11 @@ impl<'a> Judged<'a> {
     }
 
     /// Refuses data without such images.
-    fn check(&self, about: &About) -> anyhow::Result<()> {
-        if self.judged.is_empty() {
+    fn check(&self, about: &ImageMetadata) -> anyhow::Result<()> {
+        if self.rows.is_empty() {
             return Err(usage(format!(
-                "--data: expected pictures with a label of the taxonomy or of --class-names; found \
-                 {} without a label, {} with an unknown one, and {} broken",
+                "--data: expected images with a label of the taxonomy or of --class-names, found \
+                 {} without a label, {} with an unknown label and {} broken",
                 self.unlabelled,
                 self.unknown,
                 about.counts.broken()
@@ -79,7 +79,7 @@ impl<'a> Judged<'a> {
     }
 
     /// Returns the numbers of the other images, by reason.
-    fn left_out(&self, about: &About) -> BTreeMap<String, u64> {
+    fn left_out(&self, about: &ImageMetadata) -> BTreeMap<String, u64> {
         BTreeMap::from([
             ("without a label".to_owned(), self.unlabelled),
             ("label not in the taxonomy".to_owned(), self.unknown),
@@ -92,8 +92,8 @@ impl<'a> Judged<'a> {
 /// in the data.
 fn coverage(
     cx: &Context<'_>,
-    about: &About,
-    found: &Judged<'_>,
+    about: &ImageMetadata,
+    found: &LabelledImages<'_>,
     (records, classes): (u64, usize),
 ) -> Coverage {
     let mut coverage = Coverage {
@@ -106,7 +106,7 @@ fn coverage(
     coverage.lose(
         "label that is no class to choose from",
         found.unknown,
-        found.stranger,
+        found.unknown_example,
     );
     if let Some(protocol) = cx.dataset.and_then(Protocol::named)
         && cx.options.split == TEST
@@ -135,19 +135,23 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
     let present: BTreeSet<String> = about.labels.iter().flatten().cloned().collect();
     let classes = classes(cx, &taxonomy, &present)?;
 
-    let found = Judged::of(&about.labels, &classes);
+    let found = LabelledImages::of(&about.labels, &classes);
     found.check(about)?;
     let left_out = found.left_out(about);
     let mut coverage = coverage(cx, about, &found, (records, present.len()));
-    let Judged { judged, truth, .. } = found;
+    let LabelledImages {
+        rows: evaluated,
+        truth,
+        ..
+    } = found;
     let set = prompts::resolve(&cx.options.prompts, cx.dataset);
     let points = model.classes(&classes.names, set)?;
-    let queries = pictures.points.select(&judged);
+    let queries = pictures.points.select(&evaluated);
     let ranked = top_k(model.space()?, &queries, &points, 5);
-    notes(&mut coverage, &classes, &truth, &ranked, &points);
+    note_unusual(&mut coverage, &classes, &truth, &ranked, &points);
     let classified = match (logits, model.classifier_labels()) {
         (Some(logits), Some(labels)) => {
-            let logits = logits.select(&judged);
+            let logits = logits.select(&evaluated);
             let found = classified(&logits, labels, &classes.labels, &truth)?;
             found.note(&mut coverage, &classes.labels);
             Some(found)
@@ -160,7 +164,7 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
             prompts: set.to_owned(),
             pictures,
             classes,
-            judged,
+            evaluated,
             truth,
             ranked,
             classified,
@@ -172,7 +176,7 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
 }
 
 /// Notes what is unusual about classes and answers.
-fn notes(
+fn note_unusual(
     coverage: &mut Coverage,
     classes: &Classes,
     truth: &[usize],
@@ -212,27 +216,27 @@ fn notes(
 }
 
 impl Answers {
-    /// The ranked classes of each judged image.
+    /// The ranked classes of each evaluated image.
     #[must_use]
     pub fn answers(&self) -> Vec<Vec<usize>> {
         crate::eval::zero_shot::answers(&self.ranked)
     }
 
-    /// The result of a task with these metrics; `judged` is the number of answers evaluated.
+    /// The result of a task with these metrics; `evaluated` is the number of answers evaluated.
     #[must_use]
     pub fn outcome(
         self,
         cx: &Context<'_>,
         taxonomy: &Taxonomy,
-        judged: usize,
+        evaluated: usize,
         metrics: BTreeMap<String, f64>,
     ) -> TaskResult {
-        let mut settings = settings([("resize", cx.resize_word(ResizeMode::CentreCrop))]);
+        let mut settings = settings([("resize", cx.resize_name(ResizeMode::CentreCrop))]);
         let classified = self.classified.as_ref();
-        settings.extend(classified.map(|c| ("classifier".to_owned(), c.words())));
+        settings.extend(classified.map(|c| ("classifier".to_owned(), c.describe())));
         settings.extend(self.split.clone().map(|split| ("split".to_owned(), split)));
         TaskResult {
-            n: judged,
+            n: evaluated,
             classes: self.classes.labels.len(),
             metrics,
             confusions: confusions(&self, taxonomy, CONFUSIONS),

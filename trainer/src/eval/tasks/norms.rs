@@ -20,11 +20,11 @@ impl Task for Norms {
     }
 
     fn about(&self) -> &'static str {
-        "distance to the root and norm of pictures, texts, boxes and phrases: mean, std, quartiles"
+        "distance to the root and norm of images, texts, boxes and phrases: mean, std, quartiles"
     }
 
     fn needs(&self) -> &'static str {
-        "shards of pictures with captions and boxes"
+        "shards of images with captions and boxes"
     }
 
     fn benchmarks(&self) -> &'static [BenchmarkData] {
@@ -35,12 +35,12 @@ impl Task for Norms {
         let model = cx.model()?;
         let space = model.space()?;
         let scenes = Scenes::open(cx)?;
-        if scenes.wholes.points.is_empty() {
+        if scenes.images.points.is_empty() {
             return Err(usage(
-                "--data: expected pictures with captions, found none that can be read",
+                "--data: expected images with captions, found none that can be read",
             ));
         }
-        let captions = model.texts(&scenes.wholes.about.captions)?;
+        let captions = model.texts(&scenes.images.about.captions)?;
         let phrases = model.texts(&scenes.boxes.parts.about.captions)?;
         let mut metrics = BTreeMap::new();
         let mut series = |name: &str, points: &Points| {
@@ -50,18 +50,18 @@ impl Task for Norms {
             metrics.extend(summary(&format!("{name}_radius"), &radii));
             metrics.extend(summary(&format!("{name}_norm"), &norms));
         };
-        series("image", &scenes.wholes.points);
+        series("image", &scenes.images.points);
         series("text", &captions);
         series("box", &scenes.boxes.parts.points);
         series("phrase", &phrases);
-        let about = &scenes.wholes.about;
-        let lost = about.counts.broken();
+        let about = &scenes.images.about;
+        let broken = about.counts.broken();
         Ok(TaskResult {
-            n: scenes.wholes.points.len(),
-            settings: settings([("resize", cx.resize_word(ResizeMode::WhitePad))]),
+            n: scenes.images.points.len(),
+            settings: settings([("resize", cx.resize_name(ResizeMode::WhitePad))]),
             coverage: Some(Coverage {
-                expected: scenes.wholes.points.len() as u64 + lost,
-                found: scenes.wholes.points.len() as u64,
+                expected: scenes.images.points.len() as u64 + broken,
+                found: scenes.images.points.len() as u64,
                 missing: about.broken(),
                 ..Coverage::default()
             }),

@@ -23,7 +23,7 @@ impl Task for Ordering {
     }
 
     fn needs(&self) -> &'static str {
-        "HierarCaps' CSV files (training or test form), a taxonomy TSV, or labelled pictures whose \
+        "HierarCaps' CSV files (training or test form), a taxonomy TSV, or labelled images whose \
          labels have chains in --taxonomy"
     }
 
@@ -34,7 +34,7 @@ impl Task for Ordering {
     fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         let (chains, coverage) = chains(cx)?;
         let Some(tiers) = chains.first().map(Vec::len) else {
-            return Err(usage("--data: found no chain of texts to order"));
+            return Err(usage("--data: expected chains of texts, found none"));
         };
         let model = cx.model()?;
         let points = model.texts(&chains.concat())?;
@@ -49,15 +49,15 @@ impl Task for Ordering {
     }
 }
 
-/// Chains and the ledger of their file. Chains are the rows of HierarCaps or the labels of a
+/// Chains and the coverage of their file. Chains are the rows of HierarCaps or the labels of a
 /// taxonomy, either all labels or those of the images.
 fn chains(cx: &Context<'_>) -> anyhow::Result<(Vec<Vec<String>>, Coverage)> {
     let is_csv = |name: &str| name.ends_with(".csv") || name.ends_with(".csv.gz");
     let csv = cx.data.iter().all(|p| is_csv(&p.to_string_lossy()));
-    if let [one] = cx.data
-        && HierarcapsTest::is_one(one)
+    if let [path] = cx.data
+        && HierarcapsTest::matches(path)
     {
-        let data = HierarcapsTest::open(one, cx.options.images.as_deref())?;
+        let data = HierarcapsTest::open(path, cx.options.images.as_deref())?;
         return Ok((data.chains, data.rows));
     }
     if csv {
@@ -95,7 +95,7 @@ fn rows(data: &Hierarcaps) -> anyhow::Result<(Vec<Vec<String>>, Coverage)> {
                     coverage.usable(1);
                     chains.extend(record.chain.map(|chain| chain.positives));
                 }
-                Err(broken) => coverage.miss(broken.fault.cause.words(), &broken.key),
+                Err(broken) => coverage.miss(broken.fault.cause.description(), &broken.key),
             }
         }
     }

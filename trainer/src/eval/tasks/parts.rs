@@ -31,8 +31,8 @@ impl Task for Parts {
     }
 
     fn needs(&self) -> &'static str {
-        "pictures with labelled boxes: a folder of OpenImages (annotations-bbox CSV, class \
-         descriptions, pictures), or shards with boxes"
+        "images with labelled boxes: a folder of OpenImages (annotations-bbox CSV, class \
+         descriptions, images), or shards with boxes"
     }
 
     fn benchmarks(&self) -> &'static [BenchmarkData] {
@@ -40,7 +40,7 @@ impl Task for Parts {
             dataset: "openimages",
             path: "openimages",
             get: "openimages/test-annotations-bbox.csv, openimages/class-descriptions-boxable.csv and \
-                  the test pictures <ImageID>.jpg below openimages/",
+                  the test images <ImageID>.jpg below openimages/",
         }]
     }
 
@@ -56,20 +56,25 @@ impl Task for Parts {
         let mut metrics = child_to_parent(space, &scenes, &labels, most);
         let (found, curve) = parent_to_child(space, &scenes, &labels, most, &cx.options.top);
         metrics.extend(found);
-        let wholes = scenes.wholes.points.len();
-        let queries = wholes.min(most);
+        let images = scenes.images.points.len();
+        let queries = images.min(most);
         Ok(TaskResult {
             n: queries,
             classes: scenes.boxes.labels.len(),
             left_out: BTreeMap::from([(
                 "scene that was not queried".into(),
-                (wholes - queries) as u64,
+                (images - queries) as u64,
             )]),
             settings: settings([
-                ("resize", cx.resize_word(ResizeMode::WhitePad)),
+                ("resize", cx.resize_name(ResizeMode::WhitePad)),
                 (
                     "similarity",
-                    if flat(space) { "cosine" } else { "angle" }.to_owned(),
+                    if uses_cosine(space) {
+                        "cosine"
+                    } else {
+                        "angle"
+                    }
+                    .to_owned(),
                 ),
             ]),
             coverage: Some(scenes.boxes.coverage),
@@ -81,7 +86,7 @@ impl Task for Parts {
 }
 
 /// Whether pairs are compared by cosine: CLIP has no angle at an origin.
-fn flat(space: &Space) -> bool {
+fn uses_cosine(space: &Space) -> bool {
     matches!(space, Space::Sphere { .. })
 }
 
@@ -92,21 +97,21 @@ fn similarities<T: Send>(
     queries: &Points,
     gallery: &Points,
     of_angle: fn(f64) -> f64,
-    see: impl Fn(usize, &[f64]) -> T + Sync,
+    visit: impl Fn(usize, &[f64]) -> T + Sync,
 ) -> Vec<T> {
-    if flat(space) {
+    if uses_cosine(space) {
         return search::scores(space, queries, gallery, |at, row| {
             let row: Vec<f64> = row.iter().map(|v| f64::from(*v)).collect();
-            see(at, &row)
+            visit(at, &row)
         });
     }
     angles(space, queries, gallery, |at, row| {
         let row: Vec<f64> = row.iter().map(|angle| of_angle(*angle)).collect();
-        see(at, &row)
+        visit(at, &row)
     })
 }
 
-fn first(points: &Points, most: usize) -> Points {
+fn first_points(points: &Points, most: usize) -> Points {
     points.select(&(0..points.len().min(most)).collect::<Vec<_>>())
 }
 
@@ -127,8 +132,8 @@ fn child_to_parent(
     labels: &Labels,
     most: usize,
 ) -> BTreeMap<String, f64> {
-    let queries = first(&scenes.boxes.parts.points, most);
-    let gallery = &scenes.wholes.points;
+    let queries = first_points(&scenes.boxes.parts.points, most);
+    let gallery = &scenes.images.points;
     let deepest = KS[KS.len() - 1];
     let rows = similarities(
         space,
@@ -136,7 +141,7 @@ fn child_to_parent(
         gallery,
         |angle| angle,
         |at, row| {
-            let right = |whole: usize| labels.shows(whole, labels.of_part[at]);
+            let right = |image: usize| labels.shows(image, labels.of_part[at]);
             let found: Vec<bool> = best(row, deepest).into_iter().map(right).collect();
             shares(&found)
         },
@@ -156,9 +161,9 @@ fn parent_to_child(
     most: usize,
     sizes: &[usize],
 ) -> (BTreeMap<String, f64>, Vec<Point>) {
-    let queries = first(&scenes.wholes.points, most);
+    let queries = first_points(&scenes.images.points, most);
     let gallery = &scenes.boxes.parts.points;
-    let grid = if flat(space) {
+    let grid = if uses_cosine(space) {
         Sweep::new(0.0, 1.0, GRID)
     } else {
         Sweep::new(0.0, std::f64::consts::PI, GRID)
@@ -166,7 +171,7 @@ fn parent_to_child(
     let inward = |angle: f64| std::f64::consts::PI - angle;
     let found = similarities(space, &queries, gallery, inward, |at, row| {
         // A scene without a readable box is no query.
-        (!labels.of_whole[at].is_empty()).then(|| tree(at, row, labels, sizes, grid.clone()))
+        (!labels.of_image[at].is_empty()).then(|| tree(at, row, labels, sizes, grid.clone()))
     });
     let found: Vec<Tree> = found.into_iter().flatten().collect();
     let same: Vec<Vec<f64>> = found.iter().map(|t| t.shares.clone()).collect();

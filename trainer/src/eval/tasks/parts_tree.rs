@@ -8,12 +8,13 @@ use crate::eval::metrics::transport::{of_values, on_indices, total_variation};
 
 /// Sizes of the retrieved set in same-class retrieval.
 pub(super) const KS: [usize; 4] = [5, 10, 50, 100];
+
 /// Labels as numbers, and where they occur.
 pub(super) struct Labels {
     /// Number of the label of each part.
     pub(super) of_part: Vec<usize>,
-    /// Labels of each whole, sorted and unique.
-    pub(super) of_whole: Vec<Vec<usize>>,
+    /// Labels of each image, sorted and unique.
+    pub(super) of_image: Vec<Vec<usize>>,
     /// Number of parts of each label.
     count: Vec<usize>,
 }
@@ -25,17 +26,17 @@ impl Labels {
         let names: Vec<&String> = names.into_iter().collect();
         let number = |name: &String| names.binary_search(&name).unwrap_or_default();
         let of_part: Vec<usize> = scenes.boxes.labels.iter().map(number).collect();
-        let mut of_whole = vec![BTreeSet::new(); scenes.wholes.points.len()];
+        let mut of_image = vec![BTreeSet::new(); scenes.images.points.len()];
         let mut count = vec![0; names.len()];
-        for (label, whole) in of_part.iter().zip(&scenes.whole_of) {
+        for (label, image) in of_part.iter().zip(&scenes.image_of) {
             count[*label] += 1;
-            if let Some(whole) = whole {
-                of_whole[*whole].insert(*label);
+            if let Some(image) = image {
+                of_image[*image].insert(*label);
             }
         }
         Self {
             of_part,
-            of_whole: of_whole
+            of_image: of_image
                 .into_iter()
                 .map(|set| set.into_iter().collect())
                 .collect(),
@@ -43,9 +44,9 @@ impl Labels {
         }
     }
 
-    /// Whether a whole shows a label.
-    pub(super) fn shows(&self, whole: usize, label: usize) -> bool {
-        self.of_whole[whole].binary_search(&label).is_ok()
+    /// Whether an image shows a label.
+    pub(super) fn shows(&self, image: usize, label: usize) -> bool {
+        self.of_image[image].binary_search(&label).is_ok()
     }
 }
 
@@ -65,8 +66,8 @@ pub(super) fn best(values: &[f64], most: usize) -> Vec<usize> {
 /// Share of relevant items among the first `k`, for each of [`KS`].
 pub(super) fn shares(right: &[bool]) -> Vec<f64> {
     let share = |k: &usize| {
-        let taken = right.len().min(*k);
-        right.iter().take(taken).filter(|r| **r).count() as f64 / taken.max(1) as f64
+        let count = right.len().min(*k);
+        right.iter().take(count).filter(|r| **r).count() as f64 / count.max(1) as f64
     };
     KS.iter().map(share).collect()
 }
@@ -89,15 +90,15 @@ pub(super) fn tree(
     sizes: &[usize],
     mut sweep: Sweep,
 ) -> Tree {
-    let own = |part: usize| labels.shows(at, labels.of_part[part]);
+    let is_relevant = |part: usize| labels.shows(at, labels.of_part[part]);
     for (part, value) in row.iter().enumerate() {
-        sweep.add(*value, own(part));
+        sweep.add(*value, is_relevant(part));
     }
     let deepest = sizes.iter().chain(&KS).copied().max().unwrap_or(0);
     let order = best(row, deepest);
-    let right: Vec<bool> = order.iter().map(|part| own(*part)).collect();
+    let right: Vec<bool> = order.iter().map(|part| is_relevant(*part)).collect();
     // Labels of the tree by decreasing share, then by number; "other" comes last.
-    let mut tree = labels.of_whole[at].clone();
+    let mut tree = labels.of_image[at].clone();
     tree.sort_by_key(|label| (std::cmp::Reverse(labels.count[*label]), *label));
     let all: usize = tree.iter().map(|label| labels.count[*label]).sum();
     let mut h: Vec<f64> = tree
@@ -107,13 +108,13 @@ pub(super) fn tree(
     h.push(0.0);
     let mut numbers = Vec::with_capacity(4 * sizes.len());
     for size in sizes {
-        let taken = &order[..order.len().min(*size)];
+        let retrieved = &order[..order.len().min(*size)];
         let mut r = vec![0.0; h.len()];
-        for part in taken {
-            let place = tree.iter().position(|l| *l == labels.of_part[*part]);
-            r[place.unwrap_or(tree.len())] += 1.0 / taken.len() as f64;
+        for part in retrieved {
+            let index = tree.iter().position(|l| *l == labels.of_part[*part]);
+            r[index.unwrap_or(tree.len())] += 1.0 / retrieved.len() as f64;
         }
-        let hits = right[..taken.len()].iter().filter(|r| **r).count();
+        let hits = right[..retrieved.len()].iter().filter(|r| **r).count();
         numbers.extend([
             hits as f64 / all.max(1) as f64,
             on_indices(&h, &r),
@@ -133,11 +134,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tree_of_five_objects_is_judged_by_hand() {
+    fn a_tree_of_five_objects_matches_a_calculation_by_hand() {
         // Two scenes: the first shows labels 0 and 1, the second 1 and 2.
         let labels = Labels {
             of_part: vec![0, 1, 1, 2, 1],
-            of_whole: vec![vec![0, 1], vec![1, 2]],
+            of_image: vec![vec![0, 1], vec![1, 2]],
             count: vec![1, 3, 1],
         };
         // Order of the first scene's query: 3 (wrong), 0, 1, 4, 2.

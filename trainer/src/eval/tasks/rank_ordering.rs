@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use espalier_core::input::ResizeMode;
 
 use super::hierarcaps::walk;
-use super::ranks::{self, Lineages, NEEDS, PLACES};
+use super::ranks::{self, BENCHMARKS, Lineages, NEEDS};
 use crate::data::records::random::{Purpose, Random};
 use crate::eval::matching::{self, Chains};
-use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings, word};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings, value_name};
 
 /// Precision, recall, F1 and order over ranks.
 pub struct RankOrdering;
@@ -20,7 +20,7 @@ impl Task for RankOrdering {
     }
 
     fn about(&self) -> &'static str {
-        "texts of ranks named on the way outward from the root: precision, recall, f1, d_corr"
+        "texts of ranks found on the path outward from the root: precision, recall, f1, d_corr"
     }
 
     fn needs(&self) -> &'static str {
@@ -28,7 +28,7 @@ impl Task for RankOrdering {
     }
 
     fn benchmarks(&self) -> &'static [BenchmarkData] {
-        PLACES
+        BENCHMARKS
     }
 
     fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
@@ -64,11 +64,11 @@ impl Task for RankOrdering {
             n: rows.len(),
             classes: points.len(),
             settings: settings([
-                ("resize", cx.resize_word(ResizeMode::CentreCrop)),
-                ("radii", word(&walk.radii)),
+                ("resize", cx.resize_name(ResizeMode::CentreCrop)),
+                ("radii", value_name(&walk.radii)),
                 ("steps", walk.steps.to_string()),
                 ("drop_first", walk.drop_first.to_string()),
-                ("rank_text", word(&cx.options.rank_text)),
+                ("rank_text", value_name(&cx.options.rank_text)),
                 ("root", ranks::ROOT.to_owned()),
             ]),
             metrics: matching::metrics(&space, &pictures, chains, walk),

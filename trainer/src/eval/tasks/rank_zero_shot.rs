@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use espalier_core::input::ResizeMode;
 
-use super::ranks::{self, Lineages, NEEDS, PLACES};
+use super::ranks::{self, BENCHMARKS, Lineages, NEEDS};
 use crate::eval::prompts;
 use crate::eval::search::top_k;
-use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings, word};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings, value_name};
 
 /// Accuracy at each rank.
 pub struct RankZeroShot;
@@ -18,7 +18,7 @@ impl Task for RankZeroShot {
     }
 
     fn about(&self) -> &'static str {
-        "classification at each rank on its own: acc1_kingdom .. acc1_species, acc1_mean"
+        "classification at each rank separately: acc1_kingdom .. acc1_species, acc1_mean"
     }
 
     fn needs(&self) -> &'static str {
@@ -26,7 +26,7 @@ impl Task for RankZeroShot {
     }
 
     fn benchmarks(&self) -> &'static [BenchmarkData] {
-        PLACES
+        BENCHMARKS
     }
 
     fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
@@ -62,8 +62,8 @@ impl Task for RankZeroShot {
             classes,
             prompts: set.to_owned(),
             settings: settings([
-                ("resize", cx.resize_word(ResizeMode::CentreCrop)),
-                ("rank_text", word(&cx.options.rank_text)),
+                ("resize", cx.resize_name(ResizeMode::CentreCrop)),
+                ("rank_text", value_name(&cx.options.rank_text)),
             ]),
             coverage: Some(data.coverage),
             metrics,

@@ -15,12 +15,12 @@ use crate::eval::task::{BenchmarkData, Context};
 use crate::exit::usage;
 
 /// Requirements for the data of these tasks.
-pub const NEEDS: &str = "pictures with a lineage each: iNaturalist's val.json with its pictures, BioCLIP's \
+pub const NEEDS: &str = "images that each have a lineage: iNaturalist's val.json with its images, BioCLIP's \
     or RCME's metadata CSV (filepath, kingdom .. species; or img_fn, captions joined by =>), or folders \
     named NNNNN_Kingdom_Phylum_Class_Order_Family_Genus_species";
 
 /// Benchmarks of the suite.
-pub const PLACES: &[BenchmarkData] = &[
+pub const BENCHMARKS: &[BenchmarkData] = &[
     BenchmarkData {
         dataset: "inat2021",
         path: "inat2021",
@@ -29,8 +29,8 @@ pub const PLACES: &[BenchmarkData] = &[
     BenchmarkData {
         dataset: "bioclip-rare",
         path: "bioclip-rare",
-        get: "the rare species set of BioCLIP: bioclip-rare/metadata.csv with its pictures, or one folder \
-              a species named NNNNN_Kingdom_Phylum_Class_Order_Family_Genus_species",
+        get: "the rare species set of BioCLIP: bioclip-rare/metadata.csv with its images, or one folder \
+              per species named NNNNN_Kingdom_Phylum_Class_Order_Family_Genus_species",
     },
 ];
 
@@ -86,7 +86,7 @@ impl Lineages {
         }
         if rows.is_empty() {
             return Err(usage(format!(
-                "--data: expected {NEEDS}; found {} pictures, none with a lineage",
+                "--data: expected {NEEDS}; found {} images, none with a lineage",
                 pictures.points.len()
             )));
         }

@@ -8,7 +8,7 @@ use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
 
 use crate::data::Coverage;
-use crate::data::benchmarks::captioned::{Captioned, WANTED};
+use crate::data::benchmarks::captioned::{Captioned, EXPECTED};
 use crate::data::formats::registry::{self, Need};
 use crate::data::records::files::Item;
 use crate::eval::Points;
@@ -42,7 +42,7 @@ impl Task for Retrieval {
     }
 
     fn needs(&self) -> &'static str {
-        "a COCO captions JSON or a Karpathy split JSON with its pictures, or shards of pictures with \
+        "a COCO captions JSON or a Karpathy split JSON with its images, or shards of images with \
          captions; or --image-embeddings and --text-embeddings"
     }
 
@@ -70,24 +70,24 @@ impl Task for Retrieval {
             None => embedded(cx)?,
         };
         if pool.texts.is_empty() || pool.pictures.is_empty() {
-            let gone = pool.coverage.missing.iter().next();
-            let why = gone.map_or_else(String::new, |(cause, m)| {
+            let cause = pool.coverage.missing.iter().next();
+            let why = cause.map_or_else(String::new, |(cause, m)| {
                 format!("; {cause}: {} (for example {})", m.count, m.example)
             });
             return Err(usage(format!(
-                "--data: expected pictures with captions, found {} pictures and {} captions that can be \
+                "--data: expected images with captions, found {} images and {} captions that can be \
                  used{why}",
                 pool.pictures.len(),
                 pool.texts.len()
             )));
         }
-        Ok(judge(cx, pool, &ks))
+        Ok(recalls(cx, pool, &ks))
     }
 }
 
 /// The ranks to measure at, ascending.
-fn ranks(asked: &[usize]) -> anyhow::Result<Vec<usize>> {
-    let mut ks = asked.to_vec();
+fn ranks(requested: &[usize]) -> anyhow::Result<Vec<usize>> {
+    let mut ks = requested.to_vec();
     ks.sort_unstable();
     ks.dedup();
     if ks.first().is_none_or(|k| *k == 0) {
@@ -100,12 +100,12 @@ fn ranks(asked: &[usize]) -> anyhow::Result<Vec<usize>> {
 fn embedded<'a>(cx: &'a Context<'_>) -> anyhow::Result<Pool<'a>> {
     let space = Cow::Borrowed(cx.model()?.space()?);
     if let [path] = cx.data
-        && Captioned::is_one(path)
+        && Captioned::matches(path)
     {
         return captioned(cx, path, space);
     }
     if cx.data.is_empty() {
-        return Err(usage(format!("--data: expected {WANTED}; found none")));
+        return Err(usage(format!("--data: expected {EXPECTED}, found none")));
     }
     recorded(cx, space)
 }
@@ -123,7 +123,7 @@ fn captioned<'a>(cx: &Context<'_>, path: &Path, space: Cow<'a, Space>) -> anyhow
         .collect();
     let listed = model.files(items, cx.resize(ResizeMode::Squeeze))?;
     let mut coverage = data.coverage.clone();
-    listed.settle(&mut coverage, |_| 1);
+    listed.subtract_unreadable(&mut coverage, |_| 1);
     // Rows of the images in the index, including those without a file.
     let mut file = 0;
     let rows: Vec<Option<usize>> = data
@@ -135,7 +135,7 @@ fn captioned<'a>(cx: &Context<'_>, path: &Path, space: Cow<'a, Space>) -> anyhow
             listed.row_of[file - 1]
         })
         .collect();
-    let (texts, picture_of) = kept(&data, &rows, &mut coverage);
+    let (texts, picture_of) = captions_with_image(&data, &rows, &mut coverage);
     Ok(Pool {
         space,
         pictures: listed.points().clone(),
@@ -171,7 +171,7 @@ fn recorded<'a>(cx: &Context<'_>, space: Cow<'a, Space>) -> anyhow::Result<Pool<
 }
 
 /// Captions whose image has a row, with that row.
-fn kept(
+fn captions_with_image(
     data: &Captioned,
     rows: &[Option<usize>],
     coverage: &mut Coverage,
@@ -209,17 +209,17 @@ fn precomputed<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
         return Err(usage("expected --image-embeddings and --text-embeddings"));
     };
     let (mut images, mut texts) = (Stored::open(images)?, Stored::open(texts)?);
-    let space = Cow::Owned(stored::shared(&images, &texts)?);
-    let told = images.space.is_some() || texts.space.is_some();
+    let space = Cow::Owned(stored::shared_space(&images, &texts)?);
+    let has_space = images.space.is_some() || texts.space.is_some();
     // Moved, not copied: the points may take gigabytes.
-    let scaled = |p: Points| if told { p } else { stored::unit(&p) };
+    let scaled = |p: Points| if has_space { p } else { stored::normalised(&p) };
     let pictures = scaled(std::mem::take(&mut images.points));
     let all = scaled(std::mem::take(&mut texts.points));
     let mut coverage = Coverage::default();
     let [path] = cx.data else {
         if pictures.len() != all.len() {
             return Err(usage(format!(
-                "without --data rows belong together one by one; found {} pictures and {} texts",
+                "without --data: expected as many images as texts, found {} images and {} texts",
                 pictures.len(),
                 all.len()
             )));
@@ -237,11 +237,11 @@ fn precomputed<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
     let data = Captioned::open(path, cx.options.images.as_deref(), &cx.options.split)?;
     let rows = rows_by_name(&data.names, &images.by_name(), &mut coverage);
     let (picks, picture_of) = pairs_by_name(&data, &rows, &texts.by_name(), &mut coverage);
-    let whole = picks.iter().copied().eq(0..all.len());
+    let unchanged = picks.iter().copied().eq(0..all.len());
     Ok(Pool {
         space,
         pictures,
-        texts: if whole { all } else { all.select(&picks) },
+        texts: if unchanged { all } else { all.select(&picks) },
         picture_of,
         coverage,
         dataset: data.dataset.map(str::to_owned),
@@ -293,7 +293,7 @@ fn pairs_by_name(
 }
 
 /// Recall both ways.
-fn judge(cx: &Context<'_>, mut pool: Pool<'_>, ks: &[usize]) -> TaskResult {
+fn recalls(cx: &Context<'_>, mut pool: Pool<'_>, ks: &[usize]) -> TaskResult {
     let most = ks.last().copied().unwrap_or(1) + 1;
     let mut of_picture = vec![Vec::new(); pool.pictures.len()];
     for (text, picture) in (0..).zip(&pool.picture_of) {
@@ -304,11 +304,11 @@ fn judge(cx: &Context<'_>, mut pool: Pool<'_>, ks: &[usize]) -> TaskResult {
     let to_texts = top_k(&pool.space, &pool.pictures, &pool.texts, most);
     let mut metrics = BTreeMap::new();
     for k in ks {
-        for (name, ranked, own) in [
+        for (name, ranked, relevant) in [
             ("image_retrieval_recall", &to_pictures, &of_text),
             ("text_retrieval_recall", &to_texts, &of_picture),
         ] {
-            let found = recall::at(ranked, own, *k);
+            let found = recall::recall_at(ranked, relevant, *k);
             metrics.insert(format!("{name}@{k}"), found.value);
             let kind = format!("{name}@{k} query with a tie at its last rank");
             pool.coverage.note(&kind, found.ties, "");
@@ -321,7 +321,7 @@ fn judge(cx: &Context<'_>, mut pool: Pool<'_>, ks: &[usize]) -> TaskResult {
         left_out: BTreeMap::from([("picture without a text".to_owned(), alone as u64)]),
         dataset: pool.dataset,
         coverage: Some(pool.coverage),
-        settings: settings([("resize", cx.resize_word(ResizeMode::Squeeze))]),
+        settings: settings([("resize", cx.resize_name(ResizeMode::Squeeze))]),
         metrics,
         ..TaskResult::default()
     }

@@ -1,4 +1,4 @@
-//! Images with boxes, embedded as wholes and as parts.
+//! Images and their boxes, embedded.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ impl Boxes {
     pub fn some(self, flag: &str) -> anyhow::Result<Self> {
         if self.labels.is_empty() {
             return Err(usage(format!(
-                "{flag}: expected pictures with boxes, found no box that can be read"
+                "{flag}: expected images with boxes, found no box that can be read"
             )));
         }
         Ok(self)
@@ -66,14 +66,14 @@ impl Boxes {
     }
 }
 
-/// Embedded whole images and boxes of a dataset.
+/// Embedded images and boxes of a dataset.
 pub struct Scenes {
-    /// Whole images.
-    pub wholes: Rc<Embedded>,
+    /// Images.
+    pub images: Rc<Embedded>,
     /// Their boxes.
     pub boxes: Boxes,
-    /// The whole of each box; `None` if it could not be read.
-    pub whole_of: Vec<Option<usize>>,
+    /// The image of each box; `None` if it could not be read.
+    pub image_of: Vec<Option<usize>>,
 }
 
 impl Scenes {
@@ -85,26 +85,26 @@ impl Scenes {
         let paths = cx.data;
         let data = registry::open(paths, Need::Boxes)?;
         let mut boxes = Boxes::of(cx, Arc::clone(&data), paths)?;
-        let wholes = cx
+        let images = cx
             .model()?
             .dataset(data, paths, cx.resize(ResizeMode::WhitePad))?;
         let mut rows: BTreeMap<&str, usize> = BTreeMap::new();
-        for (row, key) in wholes.about.keys.iter().enumerate() {
+        for (row, key) in images.about.keys.iter().enumerate() {
             if rows.insert(key, row).is_some() {
                 let kind = "key given twice, boxes go to the last picture";
                 boxes.coverage.note(kind, 1, key);
             }
         }
-        let whole = |key: &String| rows.get(key.rsplit_once('#')?.0).copied();
-        let whole_of: Vec<Option<usize>> = boxes.parts.about.keys.iter().map(whole).collect();
-        let lost = whole_of.iter().filter(|w| w.is_none()).count() as u64;
+        let image = |key: &String| rows.get(key.rsplit_once('#')?.0).copied();
+        let image_of: Vec<Option<usize>> = boxes.parts.about.keys.iter().map(image).collect();
+        let lost = image_of.iter().filter(|image| image.is_none()).count() as u64;
         boxes
             .coverage
             .note("box whose picture cannot be read", lost, "");
         Ok(Self {
-            wholes,
+            images,
             boxes,
-            whole_of,
+            image_of,
         })
     }
 }

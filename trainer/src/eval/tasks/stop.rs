@@ -21,9 +21,9 @@ pub struct Stop;
 /// The taxonomy without a share of its labels, spread evenly over its file.
 fn hold_out(taxonomy: Taxonomy, share: f64) -> Taxonomy {
     let labels = taxonomy.labelled().to_vec();
-    let gone = |at: usize| ((at + 1) as f64 * share).floor() > (at as f64 * share).floor();
-    let kept = |ix: NodeIx| labels.binary_search(&ix).is_ok_and(|at| !gone(at));
-    taxonomy.with_labels(kept)
+    let is_held_out = |at: usize| ((at + 1) as f64 * share).floor() > (at as f64 * share).floor();
+    let remains = |ix: NodeIx| labels.binary_search(&ix).is_ok_and(|at| !is_held_out(at));
+    taxonomy.with_labels(remains)
 }
 
 /// Checks the share of labels to hold out.
@@ -69,7 +69,7 @@ impl<'a> Pictures<'a> {
 
 /// Judges where the paths of images stop, among labels with these points. Returns the origin of the
 /// calibration in words, and the metrics.
-fn judge(
+fn evaluate(
     cx: &Context<'_>,
     taxonomy: &Taxonomy,
     points: &Points,
@@ -82,15 +82,15 @@ fn judge(
         Classifier::new(taxonomy.clone(), points.data().to_vec(), width, calibration)
     };
     let (by, walked, calibration) = match &model.model.calibration {
-        Some(own) => {
-            let walked = stop::walks(&classifier(own.clone())?, space, known);
-            ("the bundle's", walked, own.clone())
+        Some(bundled) => {
+            let walked = stop::walks(&classifier(bundled.clone())?, space, known);
+            ("the bundle's", walked, bundled.clone())
         }
         None => {
             let (walked, fitted) = stop::cross_fit(classifier, space, known)?;
             let walked = walked.into_iter().map(|(_, walk)| walk).collect();
             (
-                "fitted on halves, each judged by the other's",
+                "fitted on halves, each evaluated with that of the other",
                 walked,
                 fitted,
             )
@@ -110,13 +110,13 @@ impl Task for Stop {
     }
 
     fn about(&self) -> &'static str {
-        "where paths in the taxonomy stop: how often right, how likely said, risk by coverage, and \
-         for labels held out"
+        "where paths in the taxonomy stop: how often the node is right, its reported probability, risk by \
+         coverage, and the same for unknown labels"
     }
 
     fn needs(&self) -> &'static str {
-        "pictures with labels of a taxonomy; nodes of it that are not labelled, and labels that \
-         --hold-out takes away, are what the model does not know"
+        "images with labels of a taxonomy; its nodes that are not labels, and the labels that --hold-out \
+         removes, are unknown to the model"
     }
 
     fn benchmarks(&self) -> &'static [BenchmarkData] {
@@ -138,7 +138,7 @@ impl Task for Stop {
         } = Pictures::of(&embedded, &taxonomy);
         if known.len() < 2 {
             return Err(usage(format!(
-                "--data: expected pictures with labels of the taxonomy, found {} of {records}",
+                "--data: expected images with labels of the taxonomy, found {} of {records}",
                 known.len()
             )));
         }
@@ -149,13 +149,13 @@ impl Task for Stop {
             .map(|ix| taxonomy.name(*ix).to_owned())
             .collect();
         let points = model.classes(&names, set)?;
-        let (by, metrics) = judge(cx, &taxonomy, &points, &known, &unknown)?;
+        let (by, metrics) = evaluate(cx, &taxonomy, &points, &known, &unknown)?;
         Ok(TaskResult {
             n: known.len(),
             classes: labels.len(),
             metrics,
             settings: settings([
-                ("resize", cx.resize_word(ResizeMode::CentreCrop)),
+                ("resize", cx.resize_name(ResizeMode::CentreCrop)),
                 ("calibration", by.to_owned()),
                 ("hold_out", share.to_string()),
             ]),
@@ -183,12 +183,12 @@ mod tests {
             .collect();
         let text = format!("synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\n{rows}");
         let full = Taxonomy::from_tsv(&text).unwrap();
-        let kept: Vec<String> = hold_out(full, 0.2)
+        let labels: Vec<String> = hold_out(full, 0.2)
             .nodes()
             .iter()
             .filter(|node| node.labelled)
             .map(|node| node.id.clone())
             .collect();
-        assert_eq!(kept, ["l0", "l1", "l2", "l3", "l5", "l6", "l7", "l8"]);
+        assert_eq!(labels, ["l0", "l1", "l2", "l3", "l5", "l6", "l7", "l8"]);
     }
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use espalier_core::input::ResizeMode;
 
-use crate::data::benchmarks::sugar_crepe::{SugarCrepe as Data, WANTED};
+use crate::data::benchmarks::sugar_crepe::{EXPECTED, SugarCrepe as Data};
 use crate::data::records::files::Item;
 use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings};
 
-/// Accuracy by kind of change and over all questions.
+/// Accuracy by kind of negative and over all questions.
 pub struct SugarCrepe;
 
 impl Task for SugarCrepe {
@@ -17,11 +17,11 @@ impl Task for SugarCrepe {
     }
 
     fn about(&self) -> &'static str {
-        "the caption against one made wrong: add_obj .. swap_att, overall"
+        "the caption against a wrong one: add_obj .. swap_att, overall"
     }
 
     fn needs(&self) -> &'static str {
-        WANTED
+        EXPECTED
     }
 
     fn benchmarks(&self) -> &'static [BenchmarkData] {
@@ -29,7 +29,7 @@ impl Task for SugarCrepe {
             dataset: "sugarcrepe",
             path: "sugarcrepe",
             get: "the seven JSON files of SugarCrepe's data folder in sugarcrepe/ and COCO's val2017 \
-                  pictures below it",
+                  images below it",
         }]
     }
 
@@ -44,40 +44,40 @@ impl Task for SugarCrepe {
             let all = data.kinds.values().flatten();
             all.filter(|q| q.picture == picture).count() as u64
         };
-        listed.settle(&mut coverage, questions);
+        listed.subtract_unreadable(&mut coverage, questions);
         let mut metrics = BTreeMap::new();
-        let (mut right, mut of, mut ties) = (0, 0, 0);
+        let (mut right, mut total, mut ties) = (0, 0, 0);
         for (kind, questions) in &data.kinds {
             let texts: Vec<String> = questions
                 .iter()
                 .flat_map(|q| [q.caption.clone(), q.negative.clone()])
                 .collect();
             let points = model.texts(&texts)?;
-            let (mut hits, mut asked) = (0, 0);
+            let (mut hits, mut count) = (0, 0);
             for (i, question) in questions.iter().enumerate() {
                 let Some(picture) = listed.point(question.picture) else {
                     continue;
                 };
                 let score = |at: usize| space.score(points.row(at), picture);
                 let (fits, wrong) = (score(2 * i), score(2 * i + 1));
-                asked += 1;
+                count += 1;
                 hits += usize::from(fits > wrong);
                 ties += u64::from(fits == wrong);
             }
-            if asked > 0 {
-                metrics.insert(kind.clone(), hits as f64 / asked as f64);
+            if count > 0 {
+                metrics.insert(kind.clone(), hits as f64 / count as f64);
             }
             right += hits;
-            of += asked;
+            total += count;
         }
         // Weighted by questions, not the mean of the kinds.
-        metrics.insert("overall".to_owned(), right as f64 / of.max(1) as f64);
+        metrics.insert("overall".to_owned(), right as f64 / total.max(1) as f64);
         coverage.note("question whose texts score the same, a miss", ties, "");
         Ok(TaskResult {
             dataset: Some("sugarcrepe".into()),
-            n: of,
+            n: total,
             classes: 2,
-            settings: settings([("resize", cx.resize_word(ResizeMode::Squeeze))]),
+            settings: settings([("resize", cx.resize_name(ResizeMode::Squeeze))]),
             coverage: Some(coverage),
             metrics,
             ..TaskResult::default()

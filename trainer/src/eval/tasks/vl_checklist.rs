@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
 
-use crate::data::benchmarks::vl_checklist::{List, VlChecklist as Data, WANTED};
+use crate::data::benchmarks::vl_checklist::{EXPECTED, List, VlChecklist as Data};
 use crate::data::records::files::Item;
 use crate::eval::Points;
-use crate::eval::embedded::{Listed, View};
+use crate::eval::embedded::{EmbeddedFiles, View};
 use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings};
 
 /// Accuracy by kind, then means of means.
@@ -29,7 +29,7 @@ impl Task for VlChecklist {
     }
 
     fn needs(&self) -> &'static str {
-        WANTED
+        EXPECTED
     }
 
     fn benchmarks(&self) -> &'static [BenchmarkData] {
@@ -37,7 +37,7 @@ impl Task for VlChecklist {
             dataset: "vl-checklist",
             path: "vl-checklist",
             get: "the corpus YAML files and JSON lists of VL-CheckList in vl-checklist/ with the \
-                  pictures of Visual Genome (and HAKE, SWiG for the full benchmark) below it",
+                  images of Visual Genome (and HAKE, SWiG for the full benchmark) below it",
         }]
     }
 
@@ -56,7 +56,7 @@ impl Task for VlChecklist {
             let all = data.lists.iter().flat_map(|l| &l.questions);
             all.filter(|q| q.picture == picture).count() as u64
         };
-        listed.settle(&mut coverage, questions);
+        listed.subtract_unreadable(&mut coverage, questions);
         // Accuracies by kind and corpus.
         let mut found: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
         let (mut n, mut ties) = (0, 0);
@@ -66,21 +66,21 @@ impl Task for VlChecklist {
                 .iter()
                 .flat_map(|q| [q.positive.clone(), q.negative.clone()]);
             let points = model.texts(&sides.collect::<Vec<_>>())?;
-            let (right, of) = judge(space, list, &points, &listed, &mut ties);
-            if of > 0 {
+            let (right, total) = count_right(space, list, &points, &listed, &mut ties);
+            if total > 0 {
                 let kind = list
                     .kind
                     .rsplit('/')
                     .next()
                     .unwrap_or(&list.kind)
                     .to_owned();
-                let accuracy = right as f64 / of as f64;
+                let accuracy = right as f64 / total as f64;
                 found
                     .entry(kind)
                     .or_default()
                     .insert(list.corpus.clone(), accuracy);
             }
-            n += of;
+            n += total;
         }
         coverage.note("question whose texts score the same, a miss", ties, "");
         Ok(TaskResult {
@@ -88,7 +88,7 @@ impl Task for VlChecklist {
             n,
             classes: 2,
             settings: settings([
-                ("resize", cx.resize_word(ResizeMode::Squeeze)),
+                ("resize", cx.resize_name(ResizeMode::Squeeze)),
                 ("double_norm", cx.options.double_norm.to_string()),
             ]),
             coverage: Some(coverage),
@@ -100,25 +100,25 @@ impl Task for VlChecklist {
 
 /// Counts the questions of a list whose right text scores higher, and those whose image could be
 /// read; `points` are the texts of the questions, the right one first. Adds the `ties`.
-fn judge(
+fn count_right(
     space: &Space,
     list: &List,
     points: &Points,
-    listed: &Listed,
+    listed: &EmbeddedFiles,
     ties: &mut u64,
 ) -> (usize, usize) {
-    let (mut right, mut of) = (0, 0);
+    let (mut right, mut total) = (0, 0);
     for (i, question) in list.questions.iter().enumerate() {
         let Some(picture) = listed.point(question.picture) else {
             continue;
         };
         let score = |at: usize| space.score(points.row(at), picture);
         let (fits, wrong) = (score(2 * i), score(2 * i + 1));
-        of += 1;
+        total += 1;
         right += usize::from(fits > wrong);
         *ties += u64::from(fits == wrong);
     }
-    (right, of)
+    (right, total)
 }
 
 fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {

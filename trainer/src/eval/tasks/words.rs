@@ -7,7 +7,7 @@ use espalier_core::caption::{nearest_node, place_text};
 use espalier_core::taxonomy::{NodeIx, Taxonomy, score};
 
 use crate::data::Coverage;
-use crate::data::benchmarks::typed_words::{self, TypedWord, WANTED};
+use crate::data::benchmarks::typed_words::{self, EXPECTED, TypedWord};
 use crate::data::formats::open;
 use crate::eval::prompts;
 use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings};
@@ -25,7 +25,7 @@ impl Task for Words {
     }
 
     fn needs(&self) -> &'static str {
-        WANTED
+        EXPECTED
     }
 
     fn benchmarks(&self) -> &'static [BenchmarkData] {
@@ -91,16 +91,16 @@ fn candidates(taxonomy: &Taxonomy) -> Vec<NodeIx> {
 fn metrics(taxonomy: &Taxonomy, words: &[TypedWord], found: &[NodeIx]) -> BTreeMap<String, f64> {
     let (mut exact, mut placed, mut ancestor, mut edges) = (0_u32, 0_u32, 0_u32, 0.0);
     for (word, &node) in words.iter().zip(found) {
-        let away = word
+        let distance = word
             .nodes
             .iter()
             .map(|right| score(taxonomy, node, *right).tie);
-        let away = away.fold(f64::INFINITY, f64::min);
+        let distance = distance.fold(f64::INFINITY, f64::min);
         let is_above = |right: &NodeIx| node == *right || taxonomy.is_ancestor(node, *right);
-        exact += u32::from(away == 0.0);
-        placed += u32::from(away <= 1.0);
+        exact += u32::from(distance == 0.0);
+        placed += u32::from(distance <= 1.0);
         ancestor += u32::from(word.nodes.iter().any(is_above));
-        edges += away;
+        edges += distance;
     }
     let n = words.len().max(1) as f64;
     BTreeMap::from([
@@ -168,7 +168,7 @@ mod tests {
             .iter()
             .map(|ix| taxonomy.name(*ix))
             .collect();
-        // Two of three labels are animals and dogs: too many to tell anything.
+        // Two of three labels are animals and dogs: too many to be informative.
         assert_eq!(names, ["pug", "beagle", "table"]);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::classified;
 use super::labelled::{self, NEEDS};
-use crate::eval::protocols::PLACES;
+use crate::eval::protocols::BENCHMARKS;
 use crate::eval::task::{BenchmarkData, Context, Task, TaskResult};
 use crate::eval::zero_shot;
 
@@ -23,7 +23,7 @@ impl Task for ZeroShot {
     }
 
     fn benchmarks(&self) -> &'static [BenchmarkData] {
-        &PLACES
+        &BENCHMARKS
     }
 
     fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
@@ -31,10 +31,10 @@ impl Task for ZeroShot {
         let classes = found.classes.labels.len();
         let mut metrics = zero_shot::metrics(&found.answers(), &found.truth, classes);
         if let Some(classified) = &found.classified {
-            let beside = zero_shot::metrics(&classified.ranked, &found.truth, classes);
-            metrics.extend(classified::named(beside));
+            let of_classifier = zero_shot::metrics(&classified.ranked, &found.truth, classes);
+            metrics.extend(classified::with_prefix(of_classifier));
         }
-        let judged = found.truth.len();
-        Ok(found.outcome(cx, &taxonomy, judged, metrics))
+        let evaluated = found.truth.len();
+        Ok(found.outcome(cx, &taxonomy, evaluated, metrics))
     }
 }

@@ -15,13 +15,13 @@ pub(super) fn write(card: &ModelCard, layout: Layout, name: &str, notes: &str) -
     let _ = write!(
         out,
         "\n# {name}\n\n\
-         A model of pictures and texts, trained with `{method}`, written for {title}.\n\n\
+         A model of images and texts, trained with `{method}`, written for {title}.\n\n\
          | | |\n|---|---|\n\
-         | picture tower | {size} px, patch {patch}, width {dv}, {lv} layers, {hv} heads, {av:?} |\n\
-         | text tower | {context} tokens, width {dt}, {lt} layers, {ht} heads, {at:?} |\n\
+         | image encoder | {size} px, patch {patch}, width {dv}, {lv} layers, {hv} heads, {av:?} |\n\
+         | text encoder | {context} tokens, width {dt}, {lt} layers, {ht} heads, {at:?} |\n\
          | embedding | {embed} numbers, {lift:?} |\n\
          | parameters | {parameters} |\n\
-         | steps of training here | {step} |\n",
+         | training steps with Espalier | {step} |\n",
         method = card.method,
         title = layout.title(),
         size = v.image_size,
@@ -45,7 +45,7 @@ pub(super) fn write(card: &ModelCard, layout: Layout, name: &str, notes: &str) -
     }
     if let Some(terms) = origin.and_then(|o| o.licence.as_deref()) {
         let line = terms.replace(['\n', '|'], " ");
-        let _ = writeln!(out, "| terms of the weights | {line} |");
+        let _ = writeln!(out, "| licence of the weights | {line} |");
     }
     if !notes.trim().is_empty() {
         let _ = write!(out, "\n{}\n", notes.trim());

@@ -25,7 +25,7 @@ pub(super) struct Written {
     /// Name of the weights file.
     pub(super) weights: &'static str,
     /// Tensors besides those of the layout's table.
-    pub(super) more: Vec<(String, Stored)>,
+    pub(super) extra_tensors: Vec<(String, Stored)>,
     /// Metadata of the weights file.
     pub(super) metadata: BTreeMap<String, String>,
     /// Other files.
@@ -33,34 +33,34 @@ pub(super) struct Written {
 }
 
 /// Requirements of a format that a model does not meet.
-pub(super) struct Wanted {
-    faults: Vec<String>,
+pub(super) struct Requirements {
+    unmet: Vec<String>,
     format: &'static str,
 }
 
-impl Wanted {
+impl Requirements {
     pub(super) fn new(format: &'static str) -> Self {
         Self {
-            faults: Vec::new(),
+            unmet: Vec::new(),
             format,
         }
     }
 
     /// Records a requirement that is not met.
-    pub(super) fn that(&mut self, fits: bool, what: &str, found: impl std::fmt::Debug) {
+    pub(super) fn check(&mut self, fits: bool, what: &str, found: impl std::fmt::Debug) {
         if !fits {
-            self.faults.push(format!("wanted {what}, found {found:?}"));
+            self.unmet.push(format!("expected {what}, found {found:?}"));
         }
     }
 
-    pub(super) fn judge(self) -> anyhow::Result<()> {
-        if self.faults.is_empty() {
+    pub(super) fn finish(self) -> anyhow::Result<()> {
+        if self.unmet.is_empty() {
             return Ok(());
         }
         Err(usage(format!(
-            "--format {}: this model cannot be said in it: {}; --format meru takes every model",
+            "--format {}: the format cannot represent this model: {}; --format meru supports every model",
             self.format,
-            self.faults.join("; ")
+            self.unmet.join("; ")
         )))
     }
 }
@@ -70,15 +70,17 @@ pub(super) fn pixels(checkpoint: &Checkpoint) -> anyhow::Result<[[f64; 3]; 2]> {
     let read = |name: &str| {
         let tensor = checkpoint.tensors.tensors.get(name);
         let three = tensor.and_then(|t| <[f32; 3]>::try_from(t.data.as_slice()).ok());
-        three
-            .map(|t| t.map(neat))
-            .ok_or_else(|| usage(format!("the checkpoint has no `{name}` of three numbers")))
+        three.map(|t| t.map(shortest_decimal)).ok_or_else(|| {
+            usage(format!(
+                "expected three numbers in `{name}` of the checkpoint, found none"
+            ))
+        })
     };
     Ok([read("pixel_mean")?, read("pixel_std")?])
 }
 
 /// The shortest decimal number that parses to the same float.
-fn neat(value: f32) -> f64 {
+fn shortest_decimal(value: f32) -> f64 {
     let short: f64 = value.to_string().parse().unwrap_or(f64::from(value));
     if short as f32 == value {
         short
@@ -88,8 +90,8 @@ fn neat(value: f32) -> f64 {
 }
 
 pub(super) fn resize(card: &ModelCard) -> ResizeMode {
-    let own = card.origin.as_ref().map(|o| o.preprocess.resize);
-    own.unwrap_or_default()
+    let imported = card.origin.as_ref().map(|o| o.preprocess.resize);
+    imported.unwrap_or_default()
 }
 
 pub(super) fn pretty(value: &Value) -> anyhow::Result<String> {
@@ -97,14 +99,18 @@ pub(super) fn pretty(value: &Value) -> anyhow::Result<String> {
 }
 
 /// Requirements that all CLIP models of other programs share.
-pub(super) fn want_clip(wanted: &mut Wanted, config: &DualConfig, resize: ResizeMode) {
+pub(super) fn require_clip(
+    requirements: &mut Requirements,
+    config: &DualConfig,
+    resize: ResizeMode,
+) {
     let v = &config.vision;
-    wanted.that(
+    requirements.check(
         config.lift == LiftKind::Sphere,
         "the unit sphere",
         config.lift,
     );
-    wanted.that(!v.patch_bias, "patches without bias", "a bias");
-    let told = resize != ResizeMode::WhitePad;
-    wanted.that(told, "pictures cropped or squeezed", resize);
+    requirements.check(!v.patch_bias, "patches without a bias", "a bias");
+    let supported = resize != ResizeMode::WhitePad;
+    requirements.check(supported, "images cropped or squeezed", resize);
 }

@@ -7,7 +7,7 @@ use espalier_core::model::{Pool, Positions};
 use espalier_core::nn::Activation;
 use serde_json::{Map, Value, json};
 
-use super::checkpoint::{Checkpoint, Wanted, Written, pixels, pretty, resize, want_clip};
+use super::checkpoint::{Checkpoint, Requirements, Written, pixels, pretty, require_clip, resize};
 use crate::model_file::MERGES;
 
 fn activation(activation: Activation) -> &'static str {
@@ -91,13 +91,13 @@ fn tokenizer(vocab: usize, context: usize) -> anyhow::Result<Vec<(&'static str, 
 pub(super) fn write(checkpoint: &Checkpoint) -> anyhow::Result<Written> {
     let c = &checkpoint.card.config;
     let v = &c.vision;
-    let mut wanted = Wanted::new("hf");
-    want_clip(&mut wanted, c, resize(&checkpoint.card));
-    wanted.that(v.pool == Pool::Class, "the class token as feature", v.pool);
-    wanted.that(v.pre_norm, "a norm before the first block", "none");
+    let mut requirements = Requirements::new("hf");
+    require_clip(&mut requirements, c, resize(&checkpoint.card));
+    requirements.check(v.pool == Pool::Class, "the class token as feature", v.pool);
+    requirements.check(v.pre_norm, "a norm before the first block", "none");
     let learned = v.positions == Positions::Learned;
-    wanted.that(learned, "learned positions", v.positions);
-    wanted.judge()?;
+    requirements.check(learned, "learned positions", v.positions);
+    requirements.finish()?;
     let mut files = vec![
         ("config.json", pretty(&config(checkpoint))?),
         (
@@ -108,7 +108,7 @@ pub(super) fn write(checkpoint: &Checkpoint) -> anyhow::Result<Written> {
     files.extend(tokenizer(c.text.vocab_size, c.text.context)?);
     Ok(Written {
         weights: "model.safetensors",
-        more: Vec::new(),
+        extra_tensors: Vec::new(),
         metadata: BTreeMap::from([("format".into(), "pt".into())]),
         files,
     })

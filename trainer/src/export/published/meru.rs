@@ -25,22 +25,22 @@ pub(super) fn write(checkpoint: &Checkpoint) -> anyhow::Result<Written> {
     let card = &checkpoint.card;
     let config = &card.config;
     let (name, shape, bytes) = causal_mask(config.text.context);
-    let mut more = vec![(name.to_owned(), Stored::Flags(shape, bytes))];
+    let mut extra_tensors = vec![(name.to_owned(), Stored::Flags(shape, bytes))];
     if let LiftKind::Product { .. } = config.lift {
         let kept = card.origin.as_ref().map(|o| &o.kept);
-        for name in Layout::Meru.keeps(config.lift) {
+        for name in Layout::Meru.unused_scalars(config.lift) {
             let value = kept.and_then(|k| k.get(*name)).copied();
             let scalar = HostTensor {
                 shape: Vec::new(),
                 data: vec![value.unwrap_or_else(|| initial(name, config.d_embed))],
             };
-            more.push(((*name).to_owned(), Stored::Floats(scalar)));
+            extra_tensors.push(((*name).to_owned(), Stored::Floats(scalar)));
         }
     }
     let card = serde_json::to_string(card)?;
     Ok(Written {
         weights: "model.safetensors",
-        more,
+        extra_tensors,
         metadata: BTreeMap::from([
             ("format".into(), "pt".into()),
             (PUBLISHED_CARD.into(), card),

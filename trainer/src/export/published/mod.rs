@@ -50,12 +50,16 @@ pub fn write(
     let vision = &checkpoint.card.config.vision;
     if vision.stem.is_some() || vision.inverted.is_some() {
         return Err(usage(
-            "--format: wanted a picture tower of patches, found one with convolutions, which none of \
-             these formats has; export it as a bundle",
+            "--format: expected an image encoder of patches, found one with convolutions, which none \
+             of these formats supports; export it as a bundle",
         ));
     }
     let (layout, written) = match format {
-        ExportFormat::Bundle => return Err(usage("--format bundle is written elsewhere")),
+        ExportFormat::Bundle => {
+            return Err(usage(
+                "--format bundle: expected a format for other programs",
+            ));
+        }
         ExportFormat::Hf => (Layout::HuggingFace, hugging_face::write(checkpoint)?),
         ExportFormat::OpenClip => (Layout::OpenClip, open_clip::write(checkpoint)?),
         ExportFormat::Meru => (Layout::Meru, meru::write(checkpoint)?),
@@ -63,16 +67,16 @@ pub fn write(
     let weights = out.join(written.weights);
     if weights.exists() && !force {
         return Err(usage(format!(
-            "--out: {} is there already; choose another folder or give --force",
+            "--out: {} already exists; choose another folder or give --force",
             weights.display()
         )));
     }
     let config = &checkpoint.card.config;
-    let given = export_tensors(&layout.pieces(config), &checkpoint.tensors).map_err(usage)?;
-    let floats = given.into_iter();
+    let exported = export_tensors(&layout.mappings(config), &checkpoint.tensors).map_err(usage)?;
+    let floats = exported.into_iter();
     let mut tensors: BTreeMap<String, Stored> =
         floats.map(|(name, t)| (name, Stored::Floats(t))).collect();
-    tensors.extend(written.more);
+    tensors.extend(written.extra_tensors);
     fs::create_dir_all(out).with_context(|| format!("creating {}", out.display()))?;
     let mut names = Vec::new();
     for (file, text) in &written.files {

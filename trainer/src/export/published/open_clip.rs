@@ -7,7 +7,7 @@ use espalier_core::model::{Pool, Positions};
 use espalier_core::nn::Activation;
 use serde_json::{Value, json};
 
-use super::checkpoint::{Checkpoint, Wanted, Written, pixels, pretty, resize, want_clip};
+use super::checkpoint::{Checkpoint, Requirements, Written, pixels, pretty, require_clip, resize};
 
 /// The ratio by which open_clip multiplies the width before truncating to an integer.
 fn ratio(hidden: usize, width: usize) -> f64 {
@@ -56,13 +56,13 @@ pub(super) fn write(checkpoint: &Checkpoint) -> anyhow::Result<Written> {
     let c = &checkpoint.card.config;
     let (v, t) = (&c.vision, &c.text);
     let mode = resize(&checkpoint.card);
-    let mut wanted = Wanted::new("open_clip");
-    want_clip(&mut wanted, c, mode);
-    wanted.that(v.pool.has_class(), "a class token", v.pool);
-    let one = v.activation == t.activation;
+    let mut requirements = Requirements::new("open_clip");
+    require_clip(&mut requirements, c, mode);
+    requirements.check(v.pool.has_class(), "a class token", v.pool);
+    let same = v.activation == t.activation;
     let both = (v.activation, t.activation);
-    wanted.that(one, "one activation for both towers", both);
-    wanted.judge()?;
+    requirements.check(same, "one activation for both encoders", both);
+    requirements.finish()?;
     let [mean, std] = pixels(checkpoint)?;
     let mode = match mode {
         ResizeMode::Squeeze => "squash",
@@ -77,7 +77,7 @@ pub(super) fn write(checkpoint: &Checkpoint) -> anyhow::Result<Written> {
     });
     Ok(Written {
         weights: "open_clip_model.safetensors",
-        more: Vec::new(),
+        extra_tensors: Vec::new(),
         metadata: BTreeMap::from([("format".into(), "pt".into())]),
         files: vec![("open_clip_config.json", pretty(&config)?)],
     })

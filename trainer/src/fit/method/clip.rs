@@ -4,7 +4,7 @@ use burn::tensor::Tensor;
 use espalier_core::loss::{self, LossTerms};
 use espalier_core::model::LiftKind;
 
-use super::context::chance_of_pairs;
+use super::context::chance_level_of_pairs;
 use super::definition::{Method, StepContext};
 use crate::config::LossConfig;
 
@@ -25,7 +25,7 @@ impl Method for Clip {
         step.with_nouns(terms, &self.options, cosine, None)
     }
 
-    fn chance(&self, batch_size: usize) -> Option<(&'static str, f64)> {
-        Some(chance_of_pairs(&self.options, batch_size))
+    fn chance_level(&self, batch_size: usize) -> Option<(&'static str, f64)> {
+        Some(chance_level_of_pairs(&self.options, batch_size))
     }
 }

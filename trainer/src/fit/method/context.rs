@@ -18,11 +18,14 @@ const ANCHOR_SCALE: f32 = 20.0;
 
 /// Weight of the variance of the labels' logarithmic radii relative to the angles to their anchors.
 /// With distances, a label nearer to the root has an advantage for every image; a variance of 1e-4
-/// changes logits by as much as a cosine that is off by 0.003.
-const EVENNESS: f64 = 30.0;
+/// changes logits by as much as a change of 0.003 in a cosine.
+const RADIUS_VARIANCE_WEIGHT: f64 = 30.0;
 
 /// Name and chance level of the contrastive term for such pairs.
-pub(super) fn chance_of_pairs(options: &LossConfig, batch_size: usize) -> (&'static str, f64) {
+pub(super) fn chance_level_of_pairs(
+    options: &LossConfig,
+    batch_size: usize,
+) -> (&'static str, f64) {
     let pairs = if options.boxes_as_pairs { 2 } else { 1 };
     ("contrastive", ((pairs * batch_size) as f64).ln())
 }
@@ -38,19 +41,19 @@ impl StepContext<'_> {
 
     /// Features of images, from the patches of this step, `[n, d]`.
     pub(super) fn features(&self, images: ImageTensor) -> Tensor<2> {
-        self.towers.images(images, self.inputs.keep.clone())
+        self.encoders.images(images, self.inputs.keep.clone())
     }
 
     /// Points of texts, `[n, d]`.
     fn text_points(&self, tokens: &Tokens) -> Tensor<2> {
-        self.model.lift.text(self.towers.texts(tokens))
+        self.model.lift.text(self.encoders.texts(tokens))
     }
 
     /// Points of images and captions. Where a batch has boxes, the boxes and their phrases are
     /// further pairs ("with boxes", notation 2.3).
     pub(super) fn pairs(&self) -> (Tensor<2>, Tensor<2>) {
         if self.inputs.phrases.is_some() {
-            let p = self.wholes_and_parts();
+            let p = self.hycoclip_points();
             return (
                 Tensor::cat(vec![p.image, p.box_image], 0),
                 Tensor::cat(vec![p.text, p.box_text], 0),
@@ -62,15 +65,15 @@ impl StepContext<'_> {
     }
 
     /// Points of images, captions, boxes and phrases.
-    pub(super) fn wholes_and_parts(&self) -> HycoclipPoints<2> {
+    pub(super) fn hycoclip_points(&self) -> HycoclipPoints<2> {
         let (Some(box_images), Some(phrases)) = (&self.inputs.box_images, &self.inputs.phrases)
         else {
             unreachable!("batches of a method that needs boxes have them")
         };
         // Images and crops share one forward pass: one large matrix product beats two small ones.
         let batch = self.inputs.images.rows();
-        let both = self.inputs.images.clone().followed_by(box_images.clone());
-        let points = self.model.lift.image(self.features(both));
+        let images = self.inputs.images.clone().concat(box_images.clone());
+        let points = self.model.lift.image(self.features(images));
         HycoclipPoints {
             image: points.clone().narrow(0, 0, batch),
             box_image: points.narrow(0, batch, batch),
@@ -82,48 +85,48 @@ impl StepContext<'_> {
     /// Adds the contrast of images with all labels to a loss, where the run uses it, and the
     /// contrast of outlier images with their own target.
     ///
-    /// `pictures [n b, d]`: `n` images of each sample, in blocks of `b` samples; `similarity` of
+    /// `image_points [n b, d]`: `n` images of each sample, in blocks of `b` samples; `similarity` of
     /// points `[n b, d]` and `[l, d]` is `[n b, l]`.
     pub(super) fn with_labels(
         &self,
         terms: LossTerms,
         options: &LossConfig,
-        pictures: Tensor<2>,
+        image_points: Tensor<2>,
         similarity: impl Fn(Tensor<2>, Tensor<2>) -> Tensor<2>,
     ) -> LossTerms {
         let Some(labels) = &self.inputs.labels else {
             return terms;
         };
-        let [rows, _] = pictures.dims();
+        let [rows, _] = image_points.dims();
         let [samples, _] = labels.targets.dims();
         let targets = labels.targets.clone().repeat_dim(0, rows / samples.max(1));
         let texts = self.text_points(&labels.texts);
         let scale = self.model.logit_scale.value();
-        let terms = self.distilled(
+        let terms = self.with_classifier_targets(
             terms,
             options,
-            (pictures.clone(), texts.clone()),
+            (image_points.clone(), texts.clone()),
             scale.clone(),
             &similarity,
         );
         if options.labels == 0.0 {
             return terms;
         }
-        let g = similarity(pictures, texts.clone());
+        let similarities = similarity(image_points, texts.clone());
         let terms = terms.plus(
             "labels",
             options.labels,
-            label_contrast(g, targets, scale.clone()),
+            label_contrast(similarities, targets, scale.clone()),
         );
-        let Some((nothing, target)) = &labels.nothing else {
+        let Some((outliers, target)) = &labels.outliers else {
             return terms;
         };
-        let pictures = self.model.lift.image(self.features(nothing.clone()));
-        let [rows, _] = pictures.dims();
+        let image_points = self.model.lift.image(self.features(outliers.clone()));
+        let [rows, _] = image_points.dims();
         let targets = target.clone().repeat_dim(0, rows);
         // The scale is detached: this term may move the outlier images, but not lower the scale of
         // all others.
-        let term = label_contrast(similarity(pictures, texts), targets, scale.detach());
+        let term = label_contrast(similarity(image_points, texts), targets, scale.detach());
         terms.plus("nothing", options.nothing, term)
     }
 
@@ -133,7 +136,7 @@ impl StepContext<'_> {
         &self,
         terms: LossTerms,
         options: &LossConfig,
-        pictures: Tensor<2>,
+        image_points: Tensor<2>,
         scale: Tensor<1>,
         similarity: impl Fn(Tensor<2>, Tensor<2>) -> Tensor<2>,
     ) -> LossTerms {
@@ -141,19 +144,19 @@ impl StepContext<'_> {
             return terms;
         };
         let texts = self.text_points(&labels.texts);
-        self.distilled(terms, options, (pictures, texts), scale, &similarity)
+        self.with_classifier_targets(terms, options, (image_points, texts), scale, &similarity)
     }
 
     /// Adds the cross-entropy between the classifier's probabilities and the softmax of the scaled
     /// similarities of images and label texts, and the same for features sampled from the
     /// classifier.
     ///
-    /// `pictures [n b, d]`, `texts [l, d]`, `scale [1]`
-    fn distilled(
+    /// `image_points [n b, d]`, `texts [l, d]`, `scale [1]`
+    fn with_classifier_targets(
         &self,
         terms: LossTerms,
         options: &LossConfig,
-        (pictures, texts): (Tensor<2>, Tensor<2>),
+        (image_points, texts): (Tensor<2>, Tensor<2>),
         scale: Tensor<1>,
         similarity: &impl Fn(Tensor<2>, Tensor<2>) -> Tensor<2>,
     ) -> LossTerms {
@@ -167,17 +170,25 @@ impl StepContext<'_> {
                 let nodes = labels.nodes.clone().narrow(0, 0, distill.labels);
                 let cosines =
                     (normalize(known.clone()) * anchors.clone().select(0, nodes)).sum_dim(1);
-                let sizes = known.clone().square().sum_dim(1).log() * 0.5;
-                let uneven = (sizes.clone() - sizes.mean_dim(0)).square().mean();
+                let log_norms = known.clone().square().sum_dim(1).log() * 0.5;
+                let log_norm_variance = (log_norms.clone() - log_norms.mean_dim(0)).square().mean();
                 let terms = terms.plus("anchor", options.anchor, (cosines.neg() + 1.0).mean());
-                terms.plus("anchor_radius", options.anchor * EVENNESS, uneven)
+                terms.plus(
+                    "anchor_radius",
+                    options.anchor * RADIUS_VARIANCE_WEIGHT,
+                    log_norm_variance,
+                )
             }
             _ => terms,
         };
-        let term = |pictures, targets| {
-            label_contrast(similarity(pictures, known.clone()), targets, scale.clone())
+        let term = |image_points, targets| {
+            label_contrast(
+                similarity(image_points, known.clone()),
+                targets,
+                scale.clone(),
+            )
         };
-        let first = term(pictures, distill.targets.clone());
+        let first = term(image_points, distill.targets.clone());
         let terms = terms.plus("distill", options.distill, first);
         let Some((features, targets)) = &distill.drawn else {
             return terms;
@@ -190,7 +201,7 @@ impl StepContext<'_> {
     /// Adds the contrast of nouns with the taxonomy nodes that they belong to, where the run uses
     /// it. Each noun is contrasted with all nodes of the step, as an image is with labels. With
     /// `radius`, nouns are also ordered: each should lie farther from the root than the nodes above
-    /// it, and where the run uses generalities, each at the radius of its generality.
+    /// it, and where the run uses generalities, each lies at the radius of its generality.
     ///
     /// Where the run has anchors, nouns and the names of nodes are classified by their cosines with
     /// the anchors of all nodes, which stay fixed while the texts learn.
@@ -209,7 +220,7 @@ impl StepContext<'_> {
         };
         let nouns = self.text_points(&inputs.nouns);
         let nodes = self.text_points(&inputs.nodes);
-        let (g, scale) = match &self.inputs.anchors {
+        let (similarities, scale) = match &self.inputs.anchors {
             Some(anchors) => {
                 let texts = normalize(Tensor::cat(vec![nouns.clone(), nodes.clone()], 0));
                 let scale = Tensor::from_floats([ANCHOR_SCALE], &texts.device());
@@ -221,14 +232,14 @@ impl StepContext<'_> {
                 self.model.logit_scale.value().detach(),
             ),
         };
-        let term = label_contrast(g, inputs.targets.clone(), scale);
+        let term = label_contrast(similarities, inputs.targets.clone(), scale);
         let terms = terms.plus("nouns", options.nouns, term);
         let Some(radius) = radius else {
             return terms;
         };
-        let (of_nouns, of_nodes) = (radius(nouns), radius(nodes));
+        let (noun_radii, node_radii) = (radius(nouns), radius(nodes));
         let terms = if options.generality > 0.0 {
-            let all = Tensor::cat(vec![of_nouns.clone(), of_nodes.clone()], 0);
+            let all = Tensor::cat(vec![noun_radii.clone(), node_radii.clone()], 0);
             let term = radial_generality(all, inputs.generality.clone());
             terms.plus("generality", options.generality, term)
         } else {
@@ -238,7 +249,7 @@ impl StepContext<'_> {
         if rows.dims() == [0] {
             return terms;
         }
-        let (general, specific) = (of_nodes.select(0, columns), of_nouns.select(0, rows));
+        let (general, specific) = (node_radii.select(0, columns), noun_radii.select(0, rows));
         let term = radial_order(general, specific, ORDER_MARGIN);
         terms.plus("nouns_order", options.nouns * options.order, term)
     }
@@ -256,8 +267,8 @@ impl StepContext<'_> {
         };
         let radii = radius(self.text_points(texts));
         let [rows, _] = radii.dims();
-        let side = |from| radii.clone().narrow(0, from, rows / 2);
-        let term = radial_order(side(0), side(rows / 2), ORDER_MARGIN);
+        let half = |from| radii.clone().narrow(0, from, rows / 2);
+        let term = radial_order(half(0), half(rows / 2), ORDER_MARGIN);
         terms.plus("order", weight, term)
     }
 
@@ -272,14 +283,14 @@ impl StepContext<'_> {
     /// Unit vectors of the chains' texts.
     pub(super) fn chain_points(&self) -> ChainPoints {
         let chains = self.chains();
-        ChainPoints::cut(self.towers.texts(&chains.texts), chains.tiers)
+        ChainPoints::split(self.encoders.texts(&chains.texts), chains.tiers)
     }
 
     /// The same points by the frozen text encoder, where the method needs it.
     pub(super) fn frozen_chain_points(&self) -> Option<ChainPoints> {
         let chains = self.chains();
         let features = self.frozen?.forward(&chains.texts.clone().inner());
-        Some(ChainPoints::cut(features.autodiff(), chains.tiers))
+        Some(ChainPoints::split(features.autodiff(), chains.tiers))
     }
 }
 
@@ -295,17 +306,17 @@ pub(super) struct ChainPoints {
 
 impl ChainPoints {
     /// Splits rows that are ordered as in [`ChainInputs::texts`].
-    fn cut(features: Tensor<2>, tiers: usize) -> Self {
+    fn split(features: Tensor<2>, tiers: usize) -> Self {
         let points = normalize(features);
         let [rows, d] = points.dims();
-        let side = (rows - 1) / 2;
+        let half = (rows - 1) / 2;
         let part = |from: usize| {
-            let part = points.clone().narrow(0, from, side);
-            part.reshape([side / tiers, tiers, d])
+            let part = points.clone().narrow(0, from, half);
+            part.reshape([half / tiers, tiers, d])
         };
         Self {
             positives: part(0),
-            negatives: part(side),
+            negatives: part(half),
             root: points.clone().narrow(0, rows - 1, 1),
         }
     }

@@ -5,16 +5,16 @@ use espalier_core::model::{DualEncoder, LiftKind, TextEncoder};
 
 use crate::data::records::lineage::NegativeKind;
 use crate::fit::inputs::StepInputs;
-use crate::fit::towers::Towers;
+use crate::fit::step_encoders::StepEncoders;
 
 /// Inputs of a loss.
 pub struct StepContext<'a> {
-    /// The model in training; its encoders are used through [`towers`](Self::towers).
+    /// The model in training; its encoders are used through [`encoders`](Self::encoders).
     pub model: &'a DualEncoder,
     /// Encoders of the model.
-    pub towers: &'a Towers<'a>,
+    pub encoders: &'a StepEncoders<'a>,
     /// Frozen copy of the text encoder from before training, without gradient, if the method
-    /// [regularises toward it](Method::pulls_back).
+    /// [regularises toward it](Method::needs_frozen_text).
     pub frozen: Option<&'a TextEncoder>,
     /// The batch.
     pub inputs: &'a StepInputs,
@@ -48,7 +48,7 @@ pub trait Method: Send + Sync {
 
     /// Name of a term and its value for an untrained model (chance level); `None` where there is no
     /// such value.
-    fn chance(&self, batch_size: usize) -> Option<(&'static str, f64)> {
+    fn chance_level(&self, batch_size: usize) -> Option<(&'static str, f64)> {
         Some(("contrastive", (batch_size as f64).ln()))
     }
 }

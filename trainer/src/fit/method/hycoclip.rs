@@ -30,12 +30,12 @@ impl Method for Hycoclip {
     fn loss(&self, step: &StepContext<'_>) -> LossTerms {
         let weights = weights(&self.options, step.entail_ramp);
         let scale = step.model.logit_scale.value();
-        let (points, c) = (step.wholes_and_parts(), step.curvature());
+        let (points, c) = (step.hycoclip_points(), step.curvature());
         let terms = loss::hycoclip(&points, c.clone(), scale, weights);
-        let pictures = Tensor::cat(vec![points.image, points.box_image], 0);
+        let image_points = Tensor::cat(vec![points.image, points.box_image], 0);
         let similarity = |x, y| lorentz::pairwise_dist(x, y, c.clone()).neg();
         let radius = |x| lorentz::dist0(x, c.clone());
-        let terms = step.with_labels(terms, &self.options, pictures, similarity);
+        let terms = step.with_labels(terms, &self.options, image_points, similarity);
         let terms = step.with_nouns(terms, &self.options, similarity, Some(&radius));
         step.with_order(terms, self.options.order, radius)
     }

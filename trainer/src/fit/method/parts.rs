@@ -22,7 +22,7 @@ impl Method for Parts {
         };
         let boxes = ImageTensor::Pictures(scenes.boxes.clone());
         let batch = step.inputs.images.rows();
-        let features = step.features(step.inputs.images.clone().followed_by(boxes));
+        let features = step.features(step.inputs.images.clone().concat(boxes));
         let [rows, _] = features.dims();
         let scale = step.model.logit_scale.value();
         match self.options.parts_space {
@@ -38,7 +38,7 @@ impl Method for Parts {
         }
     }
 
-    fn chance(&self, _batch_size: usize) -> Option<(&'static str, f64)> {
+    fn chance_level(&self, _batch_size: usize) -> Option<(&'static str, f64)> {
         None
     }
 }

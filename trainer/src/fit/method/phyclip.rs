@@ -31,8 +31,8 @@ impl Method for Phyclip {
         };
         let c = lift.curvs.factors();
         let [factors, ..] = c.dims();
-        let points = step.wholes_and_parts();
-        let pictures = Tensor::cat(vec![points.image.clone(), points.box_image.clone()], 0);
+        let points = step.hycoclip_points();
+        let image_points = Tensor::cat(vec![points.image.clone(), points.box_image.clone()], 0);
         let points = HycoclipPoints {
             image: split(points.image, factors),
             text: split(points.text, factors),
@@ -46,10 +46,10 @@ impl Method for Phyclip {
         let similarity =
             |x, y| pairwise_dist(split(x, factors), split(y, factors), c.clone(), join).neg();
         let radius = |x| {
-            let of_factors = lorentz::dist0(split(x, factors), c.clone());
-            of_factors.sum_dim(0).squeeze_dim(0)
+            let factor_radii = lorentz::dist0(split(x, factors), c.clone());
+            factor_radii.sum_dim(0).squeeze_dim(0)
         };
-        let terms = step.with_labels(terms, &self.options, pictures, similarity);
+        let terms = step.with_labels(terms, &self.options, image_points, similarity);
         let terms = step.with_nouns(terms, &self.options, similarity, Some(&radius));
         step.with_order(terms, self.options.order, radius)
     }

@@ -34,7 +34,7 @@ impl Method for Radial {
             (RootKind::Text, _) => texts.root,
             (RootKind::Zero, _) => texts.root.zeros_like(),
             (RootKind::Frozen, Some(frozen)) => frozen.root.clone(),
-            (RootKind::Frozen, None) => unreachable!("a frozen root asks for the frozen tower"),
+            (RootKind::Frozen, None) => unreachable!("a frozen root needs the frozen text encoder"),
         };
         let points = Chains {
             positives: texts.positives,
@@ -59,7 +59,7 @@ impl Method for Radial {
         loss::radial(&points, weights)
     }
 
-    fn chance(&self, _batch_size: usize) -> Option<(&'static str, f64)> {
+    fn chance_level(&self, _batch_size: usize) -> Option<(&'static str, f64)> {
         None
     }
 }

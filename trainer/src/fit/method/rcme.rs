@@ -64,7 +64,7 @@ impl Method for Rcme {
         step.with_distillation(terms, o, images, scale, |x, y| x.matmul(y.transpose()))
     }
 
-    fn chance(&self, _batch_size: usize) -> Option<(&'static str, f64)> {
+    fn chance_level(&self, _batch_size: usize) -> Option<(&'static str, f64)> {
         None
     }
 }

@@ -55,7 +55,7 @@ impl HypernymReplacer {
             .map(<[u32]>::to_vec)
             .collect();
         for (i, (row, synset)) in rows.iter_mut().zip(&batch.synsets).enumerate() {
-            let mut random = Random::new(self.seed, Purpose::Climb, step, i as u64);
+            let mut random = Random::new(self.seed, Purpose::Hypernym, step, i as u64);
             let node = synset.as_ref().and_then(|id| self.taxonomy.find(id));
             let Some(node) = node.filter(|_| random.uniform() < self.probability) else {
                 continue;

@@ -8,7 +8,7 @@ use espalier_core::input::Tokenizer;
 use espalier_core::taxonomy::{NodeIx, Taxonomy, metrics};
 
 use crate::config::TrainConfig;
-use crate::data::batches::distill::{Distill, Taught};
+use crate::data::batches::distill::{Distill, TeacherOutputs};
 use crate::data::batches::feature_rows::FeatureRows;
 use crate::data::batches::text_batch::{LabelBatch, OutlierBatch};
 use crate::data::records::random::{Purpose, Random};
@@ -16,11 +16,11 @@ use crate::data::sampling::outliers::{outliers, outliers_of, tree_prior};
 use crate::data::{Batch, ImageBatch};
 use crate::eval::prompts;
 
-/// Usual limit on the labels of a step; all labels that the batch shows are kept, and with distillation
-/// `loss.distill_labels` is the limit.
-const MOST: usize = 512;
+/// Largest number of labels of a step. All labels of the batch are kept even above it; with distillation
+/// `loss.distill_labels` applies instead.
+const MAX_LABELS: usize = 512;
 /// Distance in taxonomy edges over which the target share of a near label falls by the factor e.
-const REACH: f64 = 2.0;
+const DECAY_EDGES: f64 = 2.0;
 
 /// Draws texts of labels.
 pub struct LabelTexts {
@@ -30,22 +30,22 @@ pub struct LabelTexts {
     prompts: Vec<String>,
     smoothing: f64,
     /// Target share of every label for outlier images, if the loss uses them.
-    nothing: Option<Vec<f64>>,
-    /// Features of a pool of outlier images, where features are kept.
+    outlier_shares: Option<Vec<f64>>,
+    /// Features of a pool of outlier images, where features are cached.
     outliers: Option<Arc<FeatureRows>>,
     distill: Option<Distill>,
     /// Whether images have label targets besides those of a classifier.
-    contrasts: bool,
+    has_label_loss: bool,
     seed: u64,
     /// Index of each label among the labels.
-    places: HashMap<NodeIx, usize>,
+    label_index: HashMap<NodeIx, usize>,
     /// Target shares of all labels for each label, computed on first use.
     shares: Vec<OnceLock<Vec<f32>>>,
 }
 
 impl LabelTexts {
     /// Creates the texts for `loss.labels` and `loss.distill` of a configuration; none where both
-    /// are 0. `outliers` are features of outlier images, where features are kept.
+    /// are 0. `outliers` are features of outlier images, where features are cached.
     ///
     /// # Errors
     /// An unknown set of prompts, which cannot happen with the fixed name used here.
@@ -61,36 +61,36 @@ impl LabelTexts {
         }
         let labels = taxonomy.labelled();
         Ok(Some(Self {
-            places: labels.iter().enumerate().map(|(i, ix)| (*ix, i)).collect(),
+            label_index: labels.iter().enumerate().map(|(i, ix)| (*ix, i)).collect(),
             shares: labels.iter().map(|_| OnceLock::new()).collect(),
             tokenizer: Arc::clone(tokenizer),
             context: config.model.architecture().text.context,
             prompts: prompts::templates(prompts::SIMPLE)?,
             smoothing: config.loss.label_smoothing,
-            nothing: (config.loss.nothing > 0.0).then(|| tree_prior(&taxonomy)),
+            outlier_shares: (config.loss.nothing > 0.0).then(|| tree_prior(&taxonomy)),
             outliers,
             distill,
-            contrasts: config.loss.labels > 0.0,
+            has_label_loss: config.loss.labels > 0.0,
             seed: config.train.seed,
             taxonomy,
         }))
     }
 
-    /// Adds labels to a batch; the choice depends only on the seed and the step. `taught` holds the
+    /// Adds labels to a batch; the choice depends only on the seed and the step. `teacher_outputs` holds the
     /// classifier's results for the batch.
-    pub fn apply(&self, batch: &mut Batch, step: u64, taught: Option<Taught>) {
+    pub fn apply(&self, batch: &mut Batch, step: u64, teacher_outputs: Option<TeacherOutputs>) {
         let random = &mut Random::new(self.seed, Purpose::Labels, step, 0);
-        let truths: Vec<Option<usize>> = batch
+        let true_labels: Vec<Option<usize>> = batch
             .synsets
             .iter()
             .map(|id| self.taxonomy.find(id.as_deref()?))
-            .map(|ix| self.places.get(&ix?).copied())
-            .map(|place| place.filter(|_| self.contrasts))
+            .map(|ix| self.label_index.get(&ix?).copied())
+            .map(|index| index.filter(|_| self.has_label_loss))
             .collect();
-        let chosen = self.choose(&truths, taught.as_ref(), random);
+        let chosen = self.choose(&true_labels, teacher_outputs.as_ref(), random);
         let texts: Vec<String> = chosen.iter().map(|at| self.text(*at, random)).collect();
-        let mut targets = Vec::with_capacity(truths.len() * chosen.len());
-        for truth in &truths {
+        let mut targets = Vec::with_capacity(true_labels.len() * chosen.len());
+        for truth in &true_labels {
             let first = targets.len();
             match truth {
                 Some(truth) => {
@@ -110,20 +110,20 @@ impl LabelTexts {
                 .map(|at| self.taxonomy.labelled()[*at])
                 .collect(),
             targets,
-            nothing: self.nothing.as_ref().map(|shares| {
-                let random = &mut Random::new(self.seed, Purpose::Nothing, step, 0);
+            outliers: self.outlier_shares.as_ref().map(|shares| {
+                let random = &mut Random::new(self.seed, Purpose::Outliers, step, 0);
                 let sum: f64 = chosen.iter().map(|at| shares[*at]).sum();
                 let share = |at: &usize| (shares[*at] / sum) as f32;
                 let images = match (&self.outliers, &batch.images) {
                     (Some(pool), _) => {
-                        ImageBatch::Features(outliers_of(pool, truths.len(), random))
+                        ImageBatch::Features(outliers_of(pool, true_labels.len(), random))
                     }
                     (None, ImageBatch::Pictures(others)) => {
                         let side = others.size as u32;
-                        ImageBatch::Pictures(outliers(truths.len(), side, random))
+                        ImageBatch::Pictures(outliers(true_labels.len(), side, random))
                     }
                     (None, ImageBatch::Features(_)) => {
-                        unreachable!("a run that keeps features keeps those of nothing too")
+                        unreachable!("a run that caches features also caches those of outliers")
                     }
                 };
                 OutlierBatch {
@@ -131,35 +131,38 @@ impl LabelTexts {
                     target: chosen.iter().map(share).collect(),
                 }
             }),
-            distill: taught
+            distill: teacher_outputs
                 .zip(self.distill.as_ref())
-                .map(|(taught, distill)| distill.targets(taught, &chosen)),
+                .map(|(teacher_outputs, distill)| distill.targets(teacher_outputs, &chosen)),
         });
     }
 
     /// Chooses the indices of the labels of a step.
     fn choose(
         &self,
-        truths: &[Option<usize>],
-        taught: Option<&Taught>,
+        true_labels: &[Option<usize>],
+        teacher_outputs: Option<&TeacherOutputs>,
         random: &mut Random,
     ) -> Vec<usize> {
         let count = self.shares.len();
-        let most = self.distill.as_ref().map_or(MOST, |d| d.most(count));
+        let limit = self
+            .distill
+            .as_ref()
+            .map_or(MAX_LABELS, |d| d.max_labels(count));
         let mut all: Vec<usize> = (0..count).collect();
-        if count > most {
+        if count > limit {
             random.shuffle(&mut all);
             // Labels in the batch come first, then the teacher's likely labels, then the others in
             // shuffled order.
             let mut rank = vec![2; count];
-            if let (Some(distill), Some(taught)) = (&self.distill, taught) {
-                let likely = distill.likely(taught, most);
+            if let (Some(distill), Some(teacher_outputs)) = (&self.distill, teacher_outputs) {
+                let likely = distill.likely(teacher_outputs, limit);
                 likely.into_iter().for_each(|at| rank[at] = 1);
             }
-            truths.iter().flatten().for_each(|at| rank[*at] = 0);
+            true_labels.iter().flatten().for_each(|at| rank[*at] = 0);
             all.sort_by_key(|at| rank[*at]);
             let shown = rank.iter().filter(|rank| **rank == 0).count();
-            all.truncate(most.max(shown));
+            all.truncate(limit.max(shown));
         }
         if let Some(distill) = &self.distill {
             all.sort_by_key(|at| !distill.knows(*at));
@@ -170,24 +173,28 @@ impl LabelTexts {
     /// Returns a text of a label: one of its names in one of the prompts.
     fn text(&self, at: usize, random: &mut Random) -> String {
         let names = &self.taxonomy.node(self.taxonomy.labelled()[at]).names;
-        let mut one = |n: usize| random.below(n as u32) as usize;
+        let mut draw_below = |n: usize| random.below(n as u32) as usize;
         // The first name is the one that ladders and benchmarks use.
-        let name = if one(2) == 0 { 0 } else { one(names.len()) };
-        prompt(&self.prompts[one(self.prompts.len())], &names[name])
+        let name = if draw_below(2) == 0 {
+            0
+        } else {
+            draw_below(names.len())
+        };
+        prompt(&self.prompts[draw_below(self.prompts.len())], &names[name])
     }
 
     /// Target shares for a label: 1 less the smoothing, which is spread over near labels.
     fn shares(&self, truth: usize) -> &[f32] {
         self.shares[truth].get_or_init(|| {
             let labels = self.taxonomy.labelled();
-            let near = |(at, ix): (usize, &NodeIx)| {
+            let weight = |(at, ix): (usize, &NodeIx)| {
                 if at == truth {
                     return 0.0;
                 }
                 let edges = metrics::score(&self.taxonomy, *ix, labels[truth]).tie;
-                (-edges / REACH).exp()
+                (-edges / DECAY_EDGES).exp()
             };
-            let near: Vec<f64> = labels.iter().enumerate().map(near).collect();
+            let near: Vec<f64> = labels.iter().enumerate().map(weight).collect();
             let sum = near.iter().sum::<f64>().max(f64::MIN_POSITIVE);
             let mut shares: Vec<f32> = near
                 .iter()
@@ -235,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn most_of_a_target_is_the_label_and_the_rest_is_near() {
+    fn smoothing_is_spread_over_near_labels() {
         let labels = applied(6, 0, [Some("l2"), None, Some("elsewhere"), Some("p0")]);
         assert_eq!((labels.texts.rows, labels.targets.len()), (6, 24));
         let row = &labels.targets[..6];
@@ -247,30 +254,30 @@ mod tests {
     }
 
     #[test]
-    fn of_many_labels_those_of_the_batch_are_there() {
+    fn labels_of_the_batch_are_always_chosen() {
         let labels = applied(2000, 3, [Some("l7"), Some("l1999"), None, None]);
-        assert_eq!(labels.texts.rows, MOST);
-        for row in labels.targets.chunks(MOST).take(2) {
+        assert_eq!(labels.texts.rows, MAX_LABELS);
+        for row in labels.targets.chunks(MAX_LABELS).take(2) {
             assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-4);
             assert!(row.iter().any(|t| *t > 0.85));
         }
     }
 
     #[test]
-    fn there_are_pictures_of_nothing_of_the_size_of_the_others() {
-        let nothing = applied(6, 0, [None; 4]).nothing.unwrap();
-        let pictures = nothing.images.pictures().unwrap();
+    fn outlier_images_have_the_size_of_the_other_images() {
+        let outliers = applied(6, 0, [None; 4]).outliers.unwrap();
+        let pictures = outliers.images.pictures().unwrap();
         assert_eq!((pictures.count, pictures.size), (1, 16));
-        assert_eq!(nothing.target.len(), 6);
+        assert_eq!(outliers.target.len(), 6);
         // Of many labels a part is chosen.
-        let target = applied(2000, 0, [None; 4]).nothing.unwrap().target;
+        let target = applied(2000, 0, [None; 4]).outliers.unwrap().target;
         assert!((target.iter().sum::<f32>() - 1.0).abs() < 1e-4);
     }
 
     #[test]
     fn the_same_step_draws_the_same_texts() {
-        let at = |step| applied(20, step, [Some("l7"), None, None, None]);
-        assert_eq!(at(5), at(5));
-        assert_ne!(at(5), at(6));
+        let labels = |step| applied(20, step, [Some("l7"), None, None, None]);
+        assert_eq!(labels(5), labels(5));
+        assert_ne!(labels(5), labels(6));
     }
 }

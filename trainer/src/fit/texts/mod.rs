@@ -47,7 +47,9 @@ impl StepTexts {
         let nouns = NounTexts::new(taxonomy, tokenizer, config)?;
         let anchors = teacher.as_ref().and_then(Teacher::anchors);
         let anchors = anchors.map(|nodes| match &nouns {
-            Some(nouns) => nodes.clone().with(&nouns.directions(nodes.width)),
+            Some(nouns) => nodes
+                .clone()
+                .with_directions(&nouns.directions(nodes.width)),
             None => nodes.clone(),
         });
         Ok(Self {
@@ -67,11 +69,11 @@ impl StepTexts {
     pub(super) fn apply(&self, batch: &mut Batch, step: u64) -> anyhow::Result<()> {
         self.hypernyms.apply(batch, step);
         if let Some(labels) = &self.labels {
-            let taught = self
+            let teacher_outputs = self
                 .teacher
                 .as_ref()
-                .map(|teacher| teacher.look(batch, step));
-            labels.apply(batch, step, taught.transpose()?);
+                .map(|teacher| teacher.outputs(batch, step));
+            labels.apply(batch, step, teacher_outputs.transpose()?);
         }
         if let Some(order) = &self.order {
             order.apply(batch, step);

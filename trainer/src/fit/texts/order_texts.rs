@@ -65,19 +65,19 @@ impl OrderTexts {
     /// Samples two nodes of a path, the general one first, both in the same form: bare names, names
     /// with articles, names in a prompt, or names along the path as in chains of ranks.
     fn pair(&self, random: &mut Random) -> [String; 2] {
-        let mut one = |n: usize| random.below(n as u32) as usize;
-        let path = &self.paths[one(self.paths.len())];
-        let general = one(path.len() - 1);
-        let specific = general + 1 + one(path.len() - general - 1);
+        let mut draw_below = |n: usize| random.below(n as u32) as usize;
+        let path = &self.paths[draw_below(self.paths.len())];
+        let general = draw_below(path.len() - 1);
+        let specific = general + 1 + draw_below(path.len() - general - 1);
         let name = |at: usize| self.taxonomy.name(path[at]);
-        let (form, template) = (one(4), &self.prompts[one(self.prompts.len())]);
+        let (form, template) = (draw_below(4), &self.prompts[draw_below(self.prompts.len())]);
         // Chains of ranks skip some nodes of the path.
-        let told: Vec<usize> = (0..=specific)
-            .filter(|at| [general, specific].contains(at) || one(2) == 0)
+        let included: Vec<usize> = (0..=specific)
+            .filter(|at| [general, specific].contains(at) || draw_below(2) == 0)
             .collect();
         let joined = |last: usize| {
-            let upto = told.iter().filter(|at| **at <= last);
-            upto.map(|at| name(*at)).collect::<Vec<_>>().join(" ")
+            let names = included.iter().filter(|at| **at <= last);
+            names.map(|at| name(*at)).collect::<Vec<_>>().join(" ")
         };
         [general, specific].map(|at| match form {
             0 => name(at).to_owned(),
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_of_a_pair_says_more_in_the_same_words() {
+    fn the_second_text_of_a_pair_is_more_specific() {
         let texts = texts(TREE, "1").unwrap();
         let random = &mut Random::new(0, Purpose::Order, 0, 0);
         let depth = |text: &str| {

@@ -63,7 +63,7 @@ mod tests {
     use crate::data::records::random::Purpose;
 
     #[test]
-    fn a_phrase_keeps_the_name_or_its_plural() {
+    fn a_phrase_contains_the_name_or_its_plural() {
         let random = &mut Random::new(0, Purpose::Nouns, 0, 0);
         let mut found = std::collections::BTreeSet::new();
         for _ in 0..500 {
@@ -71,7 +71,7 @@ mod tests {
             assert!(text.contains("fox"), "{text}");
             found.insert(text);
         }
-        for wanted in [
+        for expected in [
             "fox",
             "foxes",
             "a fox",
@@ -79,7 +79,7 @@ mod tests {
             "a photo of a fox",
             "two foxes",
         ] {
-            assert!(found.contains(wanted), "{wanted}");
+            assert!(found.contains(expected), "{expected}");
         }
     }
 }

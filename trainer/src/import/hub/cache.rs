@@ -10,7 +10,7 @@ pub(super) const PART: &str = ".incomplete";
 
 /// A repository and one of its revisions, as the user names them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Id {
+pub(super) struct RepoId {
     pub(super) name: String,
     pub(super) revision: String,
 }
@@ -21,7 +21,7 @@ pub(super) fn is_plain(word: &str) -> bool {
     !word.is_empty() && !word.starts_with('.') && word.chars().all(plain)
 }
 
-impl Id {
+impl RepoId {
     /// Parses `org/name` or `org/name@revision`; the default revision is `main`.
     pub(super) fn parse(text: &str) -> anyhow::Result<Self> {
         let (name, revision) = text.split_once('@').unwrap_or((text, "main"));
@@ -75,10 +75,10 @@ mod tests {
 
     #[test]
     fn an_id_is_two_plain_words() {
-        assert!(Id::parse("openai/clip-vit-base-patch32").is_ok());
-        assert_eq!(Id::parse("a/b@v1.0").unwrap().revision, "v1.0");
+        assert!(RepoId::parse("openai/clip-vit-base-patch32").is_ok());
+        assert_eq!(RepoId::parse("a/b@v1.0").unwrap().revision, "v1.0");
         for id in ["", "a", "a/b/c", "../b", "a/b c", "a/b@", "a/b@..", "/b"] {
-            let message = Id::parse(id).unwrap_err().to_string();
+            let message = RepoId::parse(id).unwrap_err().to_string();
             assert!(message.contains("expected hf-hub:org/name"), "{message}");
         }
     }

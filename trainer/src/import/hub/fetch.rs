@@ -12,26 +12,26 @@ use sha2::{Digest, Sha256};
 use ureq::Agent;
 
 use super::cache::PART;
-use super::network::ask;
+use super::network::request;
 
 /// The hub's description of a file.
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct Known {
+pub(super) struct RemoteFile {
     #[serde(rename = "rfilename")]
     pub(super) name: String,
     /// Length in bytes, if the hub states it.
     size: Option<u64>,
     /// Hash and length of large files.
-    lfs: Option<Large>,
+    lfs: Option<LfsInfo>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
-struct Large {
+struct LfsInfo {
     sha256: Option<String>,
     size: Option<u64>,
 }
 
-impl Known {
+impl RemoteFile {
     /// Describes a file of which only the name is known.
     pub(super) fn by_name(name: String) -> Self {
         Self {
@@ -52,7 +52,12 @@ impl Known {
 
 /// Downloads a file to `path`, under another name until it is complete. After a lost connection it
 /// is resumed as long as every attempt yields more bytes.
-pub(super) fn fetch(agent: &Agent, url: &str, known: &Known, path: &Path) -> anyhow::Result<()> {
+pub(super) fn fetch(
+    agent: &Agent,
+    url: &str,
+    remote: &RemoteFile,
+    path: &Path,
+) -> anyhow::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
@@ -77,7 +82,7 @@ pub(super) fn fetch(agent: &Agent, url: &str, known: &Known, path: &Path) -> any
     }
     loop {
         let before = file.seek(SeekFrom::End(0))?;
-        match attempt(agent, url, known, &mut file) {
+        match attempt(agent, url, remote, &mut file) {
             Ok(()) => break,
             Err(error) => {
                 let now = file.seek(SeekFrom::End(0))?;
@@ -86,19 +91,19 @@ pub(super) fn fetch(agent: &Agent, url: &str, known: &Known, path: &Path) -> any
                         error
                     } else {
                         error.context(format!(
-                            "{now} bytes of it are kept in {}; run the same command to resume",
+                            "{now} bytes are in {}; run the same command to resume",
                             part.display()
                         ))
                     });
                 }
                 eprintln!(
                     "{}: connection lost after {now} bytes, resuming",
-                    known.name
+                    remote.name
                 );
             }
         }
     }
-    if let Err(error) = check(known, &mut file) {
+    if let Err(error) = check(remote, &mut file) {
         drop(file);
         fs::remove_file(&part)?;
         return Err(error);
@@ -109,9 +114,9 @@ pub(super) fn fetch(agent: &Agent, url: &str, known: &Known, path: &Path) -> any
 }
 
 /// Makes one request for the missing bytes; fails if the file is incomplete afterwards.
-fn attempt(agent: &Agent, url: &str, known: &Known, file: &mut File) -> anyhow::Result<()> {
+fn attempt(agent: &Agent, url: &str, remote: &RemoteFile, file: &mut File) -> anyhow::Result<()> {
     let mut have = file.seek(SeekFrom::End(0))?;
-    if let Some(size) = known.size() {
+    if let Some(size) = remote.size() {
         if have == size && have > 0 {
             return Ok(());
         }
@@ -120,11 +125,11 @@ fn attempt(agent: &Agent, url: &str, known: &Known, file: &mut File) -> anyhow::
             have = 0;
         }
     }
-    let response = match ask(agent, url, have) {
+    let response = match request(agent, url, have) {
         // The hub rejects the range: the file there has no bytes from this offset on. Start again.
         Err(error) if have > 0 && matches!(*error, ureq::Error::StatusCode(416)) => {
             have = 0;
-            ask(agent, url, 0)?
+            request(agent, url, 0)?
         }
         other => other?,
     };
@@ -144,8 +149,8 @@ fn attempt(agent: &Agent, url: &str, known: &Known, file: &mut File) -> anyhow::
     file.set_len(have)?;
     file.seek(SeekFrom::Start(have))?;
     let rest = response.body().content_length();
-    let size = known.size().or(rest.map(|rest| have + rest));
-    let bar = progress(&known.name, size, have);
+    let size = remote.size().or(rest.map(|rest| have + rest));
+    let bar = progress(&remote.name, size, have);
     let mut body = bar.wrap_read(response.into_body().into_reader());
     let copied = io::copy(&mut body, file);
     bar.finish_and_clear();
@@ -158,8 +163,8 @@ fn attempt(agent: &Agent, url: &str, known: &Known, file: &mut File) -> anyhow::
 }
 
 /// Checks the SHA-256 of a complete file, if the hub states it.
-fn check(known: &Known, file: &mut File) -> anyhow::Result<()> {
-    let Some(wanted) = known.sha256() else {
+fn check(remote: &RemoteFile, file: &mut File) -> anyhow::Result<()> {
+    let Some(expected) = remote.sha256() else {
         return Ok(());
     };
     file.seek(SeekFrom::Start(0))?;
@@ -173,8 +178,8 @@ fn check(known: &Known, file: &mut File) -> anyhow::Result<()> {
         hash.update(&piece[..read]);
     }
     let found: String = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
-    if found != wanted {
-        bail!("expected SHA-256 {wanted}, found {found}; the download was deleted, run it again");
+    if found != expected {
+        bail!("expected SHA-256 {expected}, found {found}; the download was deleted, run it again");
     }
     Ok(())
 }
@@ -185,12 +190,12 @@ fn progress(name: &str, length: Option<u64>, have: u64) -> ProgressBar {
         ProgressBar::new(length.unwrap_or(0))
     } else {
         let size = length.map_or_else(String::new, |n| format!(", {n} bytes"));
-        let kept = if have > 0 {
+        let resumed = if have > 0 {
             format!(", {have} of them already downloaded")
         } else {
             String::new()
         };
-        eprintln!("downloading {name}{size}{kept}");
+        eprintln!("downloading {name}{size}{resumed}");
         ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden())
     };
     let style = ProgressStyle::with_template("{msg} {bytes} of {total_bytes} [{bar:30}] {eta}");

@@ -15,15 +15,15 @@ use anyhow::{Context, bail};
 use serde::Deserialize;
 use ureq::Agent;
 
-use self::cache::{Id, files_below, is_plain};
-use self::fetch::{Known, fetch};
-use self::network::{agent, ask, endpoint};
+use self::cache::{RepoId, files_below, is_plain};
+use self::fetch::{RemoteFile, fetch};
+use self::network::{agent, endpoint, request};
 use crate::exit::usage;
 
 /// A repository of models.
 pub struct Hub {
-    id: Id,
-    files: Vec<Known>,
+    id: RepoId,
+    files: Vec<RemoteFile>,
     /// Folder of this revision of the repository in the cache.
     snapshot: PathBuf,
     /// HTTP client; `None` offline.
@@ -35,7 +35,7 @@ pub struct Hub {
 #[derive(Deserialize)]
 struct Info {
     sha: String,
-    siblings: Vec<Known>,
+    siblings: Vec<RemoteFile>,
 }
 
 impl Hub {
@@ -45,7 +45,7 @@ impl Hub {
     /// Bad usage for a malformed id, or offline if nothing is cached; another error (exit code 1)
     /// if the hub cannot be reached or knows no such repository.
     pub fn open(id: &str, offline: bool) -> anyhow::Result<Self> {
-        let id = Id::parse(id)?;
+        let id = RepoId::parse(id)?;
         if offline {
             Self::cached(id)
         } else {
@@ -53,7 +53,7 @@ impl Hub {
         }
     }
 
-    fn cached(id: Id) -> anyhow::Result<Self> {
+    fn cached(id: RepoId) -> anyhow::Result<Self> {
         let folder = id.folder()?;
         let commit = fs::read_to_string(folder.join("refs").join(&id.revision));
         // A revision may be a commit itself.
@@ -73,14 +73,14 @@ impl Hub {
         }
         Ok(Self {
             id,
-            files: names.into_iter().map(Known::by_name).collect(),
+            files: names.into_iter().map(RemoteFile::by_name).collect(),
             snapshot,
             agent: None,
             commit,
         })
     }
 
-    fn online(id: Id) -> anyhow::Result<Self> {
+    fn online(id: RepoId) -> anyhow::Result<Self> {
         let agent = agent();
         let url = format!(
             "{}/api/models/{}/revision/{}?blobs=true",
@@ -96,7 +96,7 @@ impl Hub {
                 endpoint()
             )
         };
-        let mut response = ask(&agent, &url, 0).with_context(hint)?;
+        let mut response = request(&agent, &url, 0).with_context(hint)?;
         let text = response.body_mut().read_to_vec().with_context(hint)?;
         let info: Info = serde_json::from_slice(&text).with_context(hint)?;
         if !is_plain(&info.sha) {
@@ -104,8 +104,9 @@ impl Hub {
         }
         let folder = id.folder()?;
         let refs = folder.join("refs").join(&id.revision);
-        let kept = refs.parent().map_or(Ok(()), fs::create_dir_all);
-        kept.and_then(|()| fs::write(&refs, &info.sha))
+        let created = refs.parent().map_or(Ok(()), fs::create_dir_all);
+        created
+            .and_then(|()| fs::write(&refs, &info.sha))
             .with_context(|| format!("writing {}", refs.display()))?;
         Ok(Self {
             snapshot: folder.join("snapshots").join(&info.sha),
@@ -135,8 +136,8 @@ impl Hub {
     /// If it cannot be downloaded (exit code 1).
     pub fn get(&self, name: &str) -> anyhow::Result<Option<PathBuf>> {
         let path = self.snapshot.join(name);
-        let known = self.files.iter().find(|f| f.name == name);
-        let Some(known) = known.filter(|_| name.split('/').all(is_plain)) else {
+        let remote = self.files.iter().find(|f| f.name == name);
+        let Some(remote) = remote.filter(|_| name.split('/').all(is_plain)) else {
             return Ok(None);
         };
         match &self.agent {
@@ -144,7 +145,7 @@ impl Hub {
             None => Ok(None),
             Some(agent) => {
                 let from = format!("{}/{}/resolve/{}", endpoint(), self.id.name, self.commit);
-                fetch(agent, &format!("{from}/{name}"), known, &path)
+                fetch(agent, &format!("{from}/{name}"), remote, &path)
                     .with_context(|| format!("{}: downloading {name}", self.label()))?;
                 Ok(Some(path))
             }

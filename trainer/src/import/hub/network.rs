@@ -10,7 +10,7 @@ use super::cache::home;
 const ENDPOINT: &str = "https://huggingface.co";
 /// Timeout for connecting to the hub; three times as long for the head of a response. Downloads
 /// have no timeout.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Returns the URL of the hub.
 pub(super) fn endpoint() -> String {
@@ -23,29 +23,33 @@ pub(super) fn endpoint() -> String {
 
 fn token() -> Option<String> {
     let set = std::env::var("HF_TOKEN").ok();
-    let kept = || fs::read_to_string(home().ok()?.join("token")).ok();
-    let token = set.or_else(kept)?.trim().to_owned();
+    let stored = || fs::read_to_string(home().ok()?.join("token")).ok();
+    let token = set.or_else(stored)?.trim().to_owned();
     (!token.is_empty()).then_some(token)
 }
 
 pub(super) fn agent() -> Agent {
     let version = concat!("espalier/", env!("CARGO_PKG_VERSION"));
     let config = Agent::config_builder()
-        .timeout_connect(Some(PATIENCE))
-        .timeout_recv_response(Some(3 * PATIENCE))
+        .timeout_connect(Some(TIMEOUT))
+        .timeout_recv_response(Some(3 * TIMEOUT))
         .user_agent(version);
     config.build().into()
 }
 
 /// Requests the bytes of a URL from `from` on. The token is not sent to another host when the hub
 /// redirects.
-pub(super) fn ask(agent: &Agent, url: &str, from: u64) -> Result<Response<Body>, Box<ureq::Error>> {
-    let mut request = agent.get(url);
+pub(super) fn request(
+    agent: &Agent,
+    url: &str,
+    from: u64,
+) -> Result<Response<Body>, Box<ureq::Error>> {
+    let mut builder = agent.get(url);
     if from > 0 {
-        request = request.header("range", format!("bytes={from}-"));
+        builder = builder.header("range", format!("bytes={from}-"));
     }
     if let Some(token) = token() {
-        request = request.header("authorization", format!("Bearer {token}"));
+        builder = builder.header("authorization", format!("Bearer {token}"));
     }
-    request.call().map_err(Box::new)
+    builder.call().map_err(Box::new)
 }

@@ -6,7 +6,7 @@ use super::value::{Arena, Known, Node, Ref};
 use crate::disk::dtype::Number;
 
 /// Returns the function or type of a name, if a pickle may use it.
-fn known(module: &str, name: &str) -> Option<Known> {
+fn allowed_name(module: &str, name: &str) -> Option<Known> {
     let storage = |number| Some(Known::StorageType(number));
     match (module, name) {
         ("collections", "OrderedDict") => Some(Known::OrderedDict),
@@ -36,7 +36,7 @@ impl Machine<'_> {
             let found = text(module).zip(text(name));
             found.ok_or("a name is not a string")?
         };
-        let found = known(&module, &name).ok_or_else(|| {
+        let found = allowed_name(&module, &name).ok_or_else(|| {
             format!(
                 "it names `{module}.{name}`, which is not needed to hold tensors and could run \
                  code; nothing was run. Save only the weights, preferably as safetensors"
@@ -54,12 +54,12 @@ impl Machine<'_> {
             let [kind, number, key, _, len, view @ ..] = parts else {
                 return None;
             };
-            let whole = match view {
+            let is_complete = match view {
                 [] => true,
-                [one] => self.arena.get(*one) == &Node::None,
+                [view] => self.arena.get(*view) == &Node::None,
                 _ => false,
             };
-            whole.then_some(())?;
+            is_complete.then_some(())?;
             let Node::Known(Known::StorageType(number)) = self.arena.get(*number) else {
                 return None;
             };
@@ -85,7 +85,7 @@ impl Machine<'_> {
             .parts(arguments)
             .ok_or("a call without a tuple of arguments")?;
         let node = match (function, arguments) {
-            (Known::RebuildTensor, _) => Node::Tensor(rebuilt(&self.arena, arguments)?),
+            (Known::RebuildTensor, _) => Node::Tensor(rebuild_tensor(&self.arena, arguments)?),
             (Known::RebuildParameter, [tensor, ..]) => self.arena.get(*tensor).clone(),
             (Known::OrderedDict, []) => Node::Dict(Vec::new()),
             (Known::OrderedDict, [items]) => Node::Dict(self.items(*items)?),
@@ -121,7 +121,7 @@ impl Machine<'_> {
 ///
 /// # Errors
 /// A message that says what is wrong with the arguments.
-fn rebuilt(arena: &Arena, arguments: &[Ref]) -> Result<TensorView, String> {
+fn rebuild_tensor(arena: &Arena, arguments: &[Ref]) -> Result<TensorView, String> {
     let sizes = |at: Ref| -> Option<Vec<usize>> {
         let parts = arena.parts(at)?;
         parts.iter().map(|n| arena.size(*n)).collect()

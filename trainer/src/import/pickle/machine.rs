@@ -46,11 +46,11 @@ pub fn read_first(bytes: &[u8]) -> Result<(Arena, Ref, usize), String> {
         memo: HashMap::new(),
     };
     loop {
-        let place = machine.at;
+        let start = machine.at;
         match machine.step() {
             Ok(None) => {}
             Ok(Some(value)) => return Ok((machine.arena, value, machine.at)),
-            Err(reason) => return Err(format!("pickle, byte {place}: {reason}")),
+            Err(reason) => return Err(format!("pickle, byte {start}: {reason}")),
         }
     }
 }
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pickle_is_an_error() {
+    fn malformed_pickles_are_errors() {
         for bytes in [
             &b""[..],
             b"hello",
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_million_lists_in_one_another_do_no_harm() {
+    fn a_million_nested_lists_are_read() {
         let mut bytes = b"\x80\x02".to_vec();
         bytes.extend(std::iter::repeat_n(b']', 1_000_000));
         bytes.extend(std::iter::repeat_n(b'a', 999_999));

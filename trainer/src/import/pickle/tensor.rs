@@ -89,20 +89,20 @@ impl TensorView {
             out.extend_from_slice(&storage[self.offset..self.offset + numbers]);
             return Ok(out);
         }
-        let mut at = vec![0; self.shape.len()];
-        let mut place = self.offset;
+        let mut index = vec![0; self.shape.len()];
+        let mut position = self.offset;
         for _ in 0..numbers {
-            out.push(storage[place]);
+            out.push(storage[position]);
             // Increment the index; the last dimension changes fastest.
-            for dim in (0..at.len()).rev() {
-                at[dim] += 1;
+            for dim in (0..index.len()).rev() {
+                index[dim] += 1;
                 // A dimension of length 1 may have any stride, so both sums may wrap.
-                place = place.wrapping_add(self.strides[dim]);
-                if at[dim] < self.shape[dim] {
+                position = position.wrapping_add(self.strides[dim]);
+                if index[dim] < self.shape[dim] {
                     break;
                 }
-                place = place.wrapping_sub(self.strides[dim].wrapping_mul(self.shape[dim]));
-                at[dim] = 0;
+                position = position.wrapping_sub(self.strides[dim].wrapping_mul(self.shape[dim]));
+                index[dim] = 0;
             }
         }
         Ok(out)
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_is_refused() {
+    fn a_tensor_outside_its_storage_is_refused() {
         for v in [
             view(0, &[7], &[1]),
             view(1, &[2, 3], &[3, 1]),

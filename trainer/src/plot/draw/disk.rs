@@ -3,7 +3,7 @@
 use super::key;
 use crate::figure::axes::THIN;
 use crate::figure::font::Weight;
-use crate::figure::labels::{self, Wish};
+use crate::figure::labels::{self, Label};
 use crate::figure::size::{BODY, COLUMN, SMALL};
 use crate::figure::theme::Colour;
 use crate::figure::{Anchor, Canvas, Paint, Scale, Text, Theme};
@@ -224,7 +224,7 @@ fn names(canvas: &mut Canvas, data: &Disk, view: &View, rings: &[(f64, String)])
     let theme = canvas.theme();
     let nodes = named(data);
     let root = data.root.map(|p| view.at(p));
-    let of_root = root.map(|at| Wish {
+    let of_root = root.map(|at| Label {
         at,
         text: "root".into(),
         size: BODY,
@@ -232,8 +232,8 @@ fn names(canvas: &mut Canvas, data: &Disk, view: &View, rings: &[(f64, String)])
         gap: 6.0,
     });
     let roots = usize::from(of_root.is_some());
-    let mut wishes: Vec<Wish> = of_root.into_iter().collect();
-    wishes.extend(nodes.iter().map(|d| Wish {
+    let mut labels: Vec<Label> = of_root.into_iter().collect();
+    labels.extend(nodes.iter().map(|d| Label {
         at: view.at(d.at),
         text: d.name.clone(),
         size: SMALL,
@@ -253,20 +253,20 @@ fn names(canvas: &mut Canvas, data: &Disk, view: &View, rings: &[(f64, String)])
         .chain(taken)
         .collect();
     let frame = [2.0, 2.0, COLUMN - 2.0, MIDDLE[1] + RADIUS + 4.0];
-    for placed in labels::place(&wishes, frame, &points, COVERED) {
-        let wish = &wishes[placed.wish];
-        let ink = match placed.wish.checked_sub(roots) {
+    for placed in labels::place(&labels, frame, &points, COVERED) {
+        let label = &labels[placed.label];
+        let ink = match placed.label.checked_sub(roots) {
             None => theme.ink(),
             Some(i) => colour(theme, nodes[i]),
         };
         if let Some(end) = placed.leader {
-            canvas.line(wish.at, end, Paint::stroke(ink, 0.5));
+            canvas.line(label.at, end, Paint::stroke(ink, 0.5));
         }
-        let text = Text::new(placed.at, wish.text.as_str())
-            .size(wish.size)
+        let text = Text::new(placed.at, label.text.as_str())
+            .size(label.size)
             .halo();
         let text = text.colour(ink);
-        canvas.text(&if placed.wish < roots {
+        canvas.text(&if placed.label < roots {
             text.bold()
         } else {
             text

@@ -72,14 +72,14 @@ fn heading(canvas: &mut Canvas, data: &Factors, at: usize, y: f64, colour: Colou
         (2, None) => "— larger of both".to_owned(),
         _ => String::new(),
     };
-    let taken = crate::figure::font::width(&note, SMALL, Weight::Regular);
-    let said = fit(
+    let note_width = crate::figure::font::width(&note, SMALL, Weight::Regular);
+    let title = fit(
         &data.texts[at].text,
         BODY,
         Weight::Bold,
-        RIGHT - LEFT - taken - 8.0,
+        RIGHT - LEFT - note_width - 8.0,
     );
-    canvas.text(&Text::new([LEFT, y], said).bold().colour(colour));
+    canvas.text(&Text::new([LEFT, y], title).bold().colour(colour));
     if !note.is_empty() {
         canvas.text(
             &Text::new([RIGHT, y], note)
@@ -119,11 +119,11 @@ fn mark(canvas: &mut Canvas, text: &Activation, (x, y): (&Scale, &Scale), colour
         return;
     };
     let at = x.at((text.strongest + 1) as f64);
-    let said = format!("factor {}", text.strongest + 1);
-    let half = crate::figure::font::width(&said, SMALL, Weight::Regular) / 2.0;
+    let label = format!("factor {}", text.strongest + 1);
+    let half = crate::figure::font::width(&label, SMALL, Weight::Regular) / 2.0;
     let place = [at.clamp(LEFT + half + 2.0, RIGHT - half), y.at(*norm) - 6.0];
     canvas.text(
-        &Text::new(place, said)
+        &Text::new(place, label)
             .size(SMALL)
             .colour(colour)
             .anchor(Anchor::Middle),

@@ -3,7 +3,7 @@
 
 use crate::figure::canvas::body_width;
 use crate::figure::font::{self, Weight};
-use crate::figure::labels::{self, Wish};
+use crate::figure::labels::{self, Label};
 use crate::figure::size::BODY;
 use crate::figure::theme::Colour;
 use crate::figure::{Canvas, Paint, Text};
@@ -21,7 +21,7 @@ pub(super) struct Named {
 
 impl Named {
     /// No name, for a curve that is named elsewhere.
-    pub(super) fn nothing() -> Self {
+    pub(super) fn unnamed() -> Self {
         Self {
             name: String::new(),
             colour: "none",
@@ -52,9 +52,9 @@ pub(super) fn curves(canvas: &mut Canvas, curves: Vec<Curve>, frame: [f64; 4]) {
 /// fit are listed in the emptiest corner.
 fn names(canvas: &mut Canvas, named: &[Named], frame: [f64; 4], curves: &[Vec<[f64; 2]>]) {
     let mut points: Vec<([f64; 2], f64)> = curves.iter().flatten().map(|p| (*p, 2.0)).collect();
-    let wishes: Vec<Wish> = named
+    let labels: Vec<Label> = named
         .iter()
-        .map(|n| Wish {
+        .map(|n| Label {
             at: n.at,
             text: n.name.clone(),
             size: BODY,
@@ -62,14 +62,14 @@ fn names(canvas: &mut Canvas, named: &[Named], frame: [f64; 4], curves: &[Vec<[f
             gap: 4.0,
         })
         .collect();
-    let placed = labels::place(&wishes, frame, &points, 0);
+    let placed = labels::place(&labels, frame, &points, 0);
     for p in &placed {
-        let Named { name, colour, .. } = &named[p.wish];
+        let Named { name, colour, .. } = &named[p.label];
         canvas.text(&Text::new(p.at, name.as_str()).bold().colour(colour).halo());
         let middle = [(p.area[0] + p.area[2]) / 2.0, p.at[1]];
         points.extend([(p.at, 0.0), (middle, 0.0), ([p.area[2], p.at[1]], 0.0)]);
     }
-    let placed: Vec<usize> = placed.iter().map(|p| p.wish).collect();
+    let placed: Vec<usize> = placed.iter().map(|p| p.label).collect();
     let rest: Vec<&Named> = (0..named.len())
         .filter(|i| !placed.contains(i))
         .map(|i| &named[i])

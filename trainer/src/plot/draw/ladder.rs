@@ -44,8 +44,8 @@ pub fn ladder(data: &Ladder, photo: &Thumbnail, theme: Theme) -> Canvas {
     for (rung, dot) in data.rungs.iter().zip(&dots) {
         canvas.circle(*dot, 3.2, Paint::fill(theme.series(0)));
         let room = WIDTH - 8.0 - dot[0] - 10.0;
-        let said = fit(&rung.text, BODY, Weight::Regular, room);
-        canvas.text(&Text::new([dot[0] + 10.0, dot[1]], said).halo());
+        let text = fit(&rung.text, BODY, Weight::Regular, room);
+        canvas.text(&Text::new([dot[0] + 10.0, dot[1]], text).halo());
     }
     axes::below(
         &mut canvas,
@@ -69,7 +69,7 @@ fn scale(data: &Ladder) -> Scale {
 struct Word<'a> {
     step: &'a PathStep,
     at: [f64; 2],
-    carried: bool,
+    supported: bool,
     last: bool,
 }
 
@@ -78,7 +78,7 @@ const SPACE: f64 = 4.0;
 
 impl Word<'_> {
     fn weight(&self) -> Weight {
-        if self.carried {
+        if self.supported {
             Weight::Bold
         } else {
             Weight::Regular
@@ -100,14 +100,14 @@ impl Word<'_> {
 /// The path broken into lines; nodes beyond the stop are not supported by the evidence.
 fn path_words(data: &Ladder) -> Vec<Word<'_>> {
     let mut words: Vec<Word<'_>> = Vec::new();
-    let (mut x, mut line, mut carried) = (8.0, 0.0, true);
-    let telling = data.telling();
-    let last = telling.len().saturating_sub(1);
-    for (i, step) in telling.into_iter().enumerate() {
+    let (mut x, mut line, mut supported) = (8.0, 0.0, true);
+    let path = data.informative_path();
+    let last = path.len().saturating_sub(1);
+    for (i, step) in path.into_iter().enumerate() {
         let mut word = Word {
             step,
             at: [x, line],
-            carried,
+            supported,
             last: i == last,
         };
         let [_, _, width] = word.stops();
@@ -117,7 +117,7 @@ fn path_words(data: &Ladder) -> Vec<Word<'_>> {
         }
         words.push(word);
         x += width;
-        carried &= step.id != data.taxonomy.stop;
+        supported &= step.id != data.taxonomy.stop;
     }
     words
 }
@@ -132,8 +132,8 @@ fn draw_path(canvas: &mut Canvas, words: &[Word<'_>], top: f64) {
             Weight::Bold => name.bold(),
             Weight::Regular => name.colour(theme.muted()),
         });
-        let said = Text::new([x + percent, y], word.percent()).size(SMALL);
-        canvas.text(&said.colour(theme.muted()));
+        let probability = Text::new([x + percent, y], word.percent()).size(SMALL);
+        canvas.text(&probability.colour(theme.muted()));
         if !word.last {
             canvas.text(&Text::new([x + mark, y], "›").colour(theme.muted()));
         }

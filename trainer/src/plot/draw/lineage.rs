@@ -1,7 +1,7 @@
 //! A lineage among its siblings in the UMAP plane, whose axes have no meaning.
 
 use crate::figure::font::Weight;
-use crate::figure::labels::{self, Placed, Wish};
+use crate::figure::labels::{self, Label, Placed};
 use crate::figure::scale::bounds;
 use crate::figure::size::{BODY, COLUMN, SMALL};
 use crate::figure::theme::Colour;
@@ -41,8 +41,8 @@ pub fn lineage(data: &Umap, theme: Theme) -> Canvas {
     let last = data.items.iter().map(|i| i.rank).max().unwrap_or(0);
     let on = |i: &&usize| data.items[**i].on_lineage;
     let all: Vec<usize> = (0..data.items.len()).collect();
-    let way: Vec<[f64; 2]> = all.iter().filter(on).map(|i| places[*i]).collect();
-    canvas.polyline(&way, Paint::stroke(theme.series(1), 1.0).opacity(0.6));
+    let path: Vec<[f64; 2]> = all.iter().filter(on).map(|i| places[*i]).collect();
+    canvas.polyline(&path, Paint::stroke(theme.series(1), 1.0).opacity(0.6));
     for i in all.iter().filter(|i| !data.items[**i].on_lineage) {
         let ink = colour(theme, data.items[*i].rank, last);
         canvas.circle(
@@ -80,8 +80,8 @@ fn places(data: &Umap) -> Vec<[f64; 2]> {
         .collect()
 }
 
-fn wish(item: &Item, at: [f64; 2]) -> Wish {
-    Wish {
+fn label(item: &Item, at: [f64; 2]) -> Label {
+    Label {
         at,
         text: item.name.clone(),
         size: if item.on_lineage { BODY } else { 7.5 },
@@ -97,11 +97,11 @@ fn wish(item: &Item, at: [f64; 2]) -> Wish {
 /// The lineage's names first; siblings are named if there is room.
 fn names(canvas: &mut Canvas, data: &Umap, places: &[[f64; 2]]) {
     let theme = canvas.theme();
-    let wishes: Vec<Wish> = data
+    let labels: Vec<Label> = data
         .items
         .iter()
         .zip(places)
-        .map(|(item, at)| wish(item, *at))
+        .map(|(item, at)| label(item, *at))
         .collect();
     let radius = |item: &Item| if item.on_lineage { 5.0 } else { 2.6 };
     let points: Vec<([f64; 2], f64)> = data
@@ -112,34 +112,34 @@ fn names(canvas: &mut Canvas, data: &Umap, places: &[[f64; 2]]) {
         .collect();
     let frame = [2.0, 2.0, COLUMN - 2.0, HEIGHT - 2.0];
     let lineage = data.items.iter().filter(|i| i.on_lineage).count();
-    let (first, rest) = wishes.split_at(lineage);
+    let (first, rest) = labels.split_at(lineage);
     // The lineage has priority.
-    let first: Vec<Wish> = first.iter().rev().cloned().collect();
+    let first: Vec<Label> = first.iter().rev().cloned().collect();
     // The lineage is always named, siblings only if nothing is hidden.
     let placed = labels::place(&first, frame, &points, usize::MAX);
     let mut taken = points;
     taken.extend(placed.iter().flat_map(|p| corners(p.area)));
     for p in &placed {
-        let wish = &first[p.wish];
-        lead(canvas, p, wish, theme.muted());
+        let label = &first[p.label];
+        lead(canvas, p, label, theme.muted());
         canvas.text(
-            &Text::new(p.at, wish.text.as_str())
-                .size(wish.size)
+            &Text::new(p.at, label.text.as_str())
+                .size(label.size)
                 .bold()
                 .halo(),
         );
     }
     for p in labels::place(rest, frame, &taken, 0) {
-        let wish = &rest[p.wish];
-        lead(canvas, &p, wish, theme.faint());
-        let text = Text::new(p.at, wish.text.as_str()).size(wish.size);
+        let label = &rest[p.label];
+        lead(canvas, &p, label, theme.faint());
+        let text = Text::new(p.at, label.text.as_str()).size(label.size);
         canvas.text(&text.colour(theme.muted()).halo());
     }
 }
 
-fn lead(canvas: &mut Canvas, placed: &Placed, wish: &Wish, colour: Colour) {
+fn lead(canvas: &mut Canvas, placed: &Placed, label: &Label, colour: Colour) {
     if let Some(end) = placed.leader {
-        canvas.line(wish.at, end, Paint::stroke(colour, 0.5));
+        canvas.line(label.at, end, Paint::stroke(colour, 0.5));
     }
 }
 

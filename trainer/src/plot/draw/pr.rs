@@ -9,7 +9,7 @@ use crate::figure::{Canvas, Paint, Scale, Text, Theme};
 use crate::plot::pr::Pr;
 
 const LEFT: f64 = 46.0;
-/// Margin beside the frame, for the name of the chance line.
+/// Margin next to the frame, for the name of the chance line.
 const RIGHT: f64 = COLUMN - 42.0;
 const TOP: f64 = 26.0;
 const HEIGHT: f64 = 200.0;
@@ -36,7 +36,7 @@ pub fn pr(data: &Pr, theme: Theme) -> Canvas {
         canvas.text(&text.colour(theme.muted()));
     }
     let mut curves = vec![Curve {
-        named: Named::nothing(),
+        named: Named::unnamed(),
         // Sampled densely, so that no name covers it.
         line: (0..60)
             .map(|i| [LEFT + f64::from(i) * (RIGHT - LEFT) / 59.0, height])

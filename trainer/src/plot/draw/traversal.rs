@@ -35,12 +35,12 @@ pub struct Shown<'a> {
 struct Entry<'a> {
     stop: &'a Stop,
     lines: Vec<String>,
-    copy: Option<&'a Thumbnail>,
+    thumbnail: Option<&'a Thumbnail>,
 }
 
 impl Entry<'_> {
     fn height(&self) -> f64 {
-        match self.copy {
+        match self.thumbnail {
             Some(_) => SMALL_PHOTO + GAP,
             None => self.lines.len() as f64 * LINE + GAP,
         }
@@ -54,14 +54,14 @@ pub fn traversal(data: &Traversal, shown: &Shown<'_>, theme: Theme) -> Canvas {
         .stops
         .iter()
         .map(|stop| {
-            let copy = stop
+            let thumbnail = stop
                 .candidate
-                .and_then(|i| shown.candidates[i].copy.as_ref());
-            let room = LABELS[1] - LABELS[0] - if copy.is_some() { 60.0 } else { 0.0 };
+                .and_then(|i| shown.candidates[i].thumbnail.as_ref());
+            let room = LABELS[1] - LABELS[0] - if thumbnail.is_some() { 60.0 } else { 0.0 };
             Entry {
                 stop,
                 lines: wrap(&stop.name, BODY, Weight::Regular, room, 3),
-                copy,
+                thumbnail,
             }
         })
         .collect();
@@ -75,15 +75,15 @@ pub fn traversal(data: &Traversal, shown: &Shown<'_>, theme: Theme) -> Canvas {
     let title = format!("From {} to {end} through {}", data.from, data.model);
     let mut canvas = Canvas::new(COLUMN, TOP + length + FOOT, theme, &title);
     track(&mut canvas, shown, length);
-    let wanted: Vec<f64> = entries
+    let preferred: Vec<f64> = entries
         .iter()
         .map(|e| TOP + e.stop.share * length)
         .collect();
     // Half a label may extend above and below the track.
-    let places = spread(&wanted, &heights, TOP - 8.0, TOP + length + 8.0);
+    let places = spread(&preferred, &heights, TOP - 8.0, TOP + length + 8.0);
     let digits = digits(data);
-    for (entry, (wanted, y)) in entries.iter().zip(wanted.iter().zip(places)) {
-        leader(&mut canvas, *wanted, y);
+    for (entry, (preferred, y)) in entries.iter().zip(preferred.iter().zip(places)) {
+        leader(&mut canvas, *preferred, y);
         passed(&mut canvas, entry, y, digits);
     }
     let head = |at: [f64; 2], text: &str, anchor| {
@@ -94,7 +94,7 @@ pub fn traversal(data: &Traversal, shown: &Shown<'_>, theme: Theme) -> Canvas {
     };
     canvas.text(&head(
         [LABELS[0], 10.0],
-        "nearest on the way",
+        "nearest on the path",
         Anchor::Start,
     ));
     canvas.text(&head([COLUMN - 8.0, 10.0], "radius", Anchor::End));
@@ -153,9 +153,9 @@ fn digits(data: &Traversal) -> usize {
 fn passed(canvas: &mut Canvas, entry: &Entry<'_>, y: f64, digits: usize) {
     let theme = canvas.theme();
     let mut left = LABELS[0];
-    if let Some(copy) = entry.copy {
-        let [width, height] = copy.within(SMALL_PHOTO * 1.3, SMALL_PHOTO);
-        canvas.photo([left, y - height / 2.0, width, height], copy);
+    if let Some(thumbnail) = entry.thumbnail {
+        let [width, height] = thumbnail.within(SMALL_PHOTO * 1.3, SMALL_PHOTO);
+        canvas.photo([left, y - height / 2.0, width, height], thumbnail);
         left += width + 6.0;
     }
     let first = y - LINE * (entry.lines.len().saturating_sub(1)) as f64 / 2.0;

@@ -6,19 +6,19 @@ use js_sys::Reflect;
 use leptos::prelude::*;
 
 /// Milliseconds between two reads of the counter.
-const EVERY_MS: u32 = 500;
+const POLL_MS: u32 = 500;
 
 /// The counts of `sent.js`, for this page and its workers.
 #[derive(Clone, Copy, Default, PartialEq)]
-struct Sent {
+struct Counts {
     requests: f64,
     bytes: f64,
 }
 
-fn counted() -> Option<Sent> {
+fn read_counts() -> Option<Counts> {
     let counter = Reflect::get(&window(), &"espalierSent".into()).ok()?;
     let number = |key: &str| Reflect::get(&counter, &key.into()).ok()?.as_f64();
-    Some(Sent {
+    Some(Counts {
         requests: number("requests")?,
         bytes: number("bytes")?,
     })
@@ -26,16 +26,16 @@ fn counted() -> Option<Sent> {
 
 /// One line; empty if there is no counter.
 #[component]
-pub fn Wire() -> impl IntoView {
-    let sent = RwSignal::new(counted());
-    let look = Interval::new(EVERY_MS, move || {
-        let now = counted();
+pub fn SentBytes() -> impl IntoView {
+    let sent = RwSignal::new(read_counts());
+    let timer = Interval::new(POLL_MS, move || {
+        let now = read_counts();
         if sent.with_untracked(|before| *before != now) {
             sent.set(now);
         }
     });
-    let look = StoredValue::new_local(Some(look));
-    on_cleanup(move || drop(look.try_update_value(Option::take)));
+    let timer = StoredValue::new_local(Some(timer));
+    on_cleanup(move || drop(timer.try_update_value(Option::take)));
     move || {
         sent.get().map(|sent| {
             view! {

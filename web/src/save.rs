@@ -9,7 +9,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, BlobPropertyBag, HtmlAnchorElement, Storage, Url};
 
 /// How long the object URL of a saved file stays valid.
-const LINGER: Duration = Duration::from_secs(30);
+const URL_LIFETIME: Duration = Duration::from_secs(30);
 
 /// Lets the visitor save a blob under a name.
 pub fn save(blob: &Blob, name: &str) {
@@ -30,7 +30,7 @@ pub fn save(blob: &Blob, name: &str) {
         move || {
             let _ = Url::revoke_object_url(&url);
         },
-        LINGER,
+        URL_LIFETIME,
     );
 }
 
@@ -48,8 +48,9 @@ pub fn save_text(text: &str, name: &str, kind: &str) {
 pub async fn copy(text: &str) -> bool {
     let navigator = window().navigator();
     // Missing on insecure addresses, where the bindings would throw.
-    let there = Reflect::get(&navigator, &"clipboard".into()).is_ok_and(|board| board.is_truthy());
-    there
+    let available =
+        Reflect::get(&navigator, &"clipboard".into()).is_ok_and(|board| board.is_truthy());
+    available
         && JsFuture::from(navigator.clipboard().write_text(text))
             .await
             .is_ok()
@@ -61,13 +62,13 @@ fn storage() -> Option<Storage> {
 
 /// Returns the text stored under a key in this browser.
 #[must_use]
-pub fn kept(key: &str) -> Option<String> {
+pub fn stored(key: &str) -> Option<String> {
     storage()?.get_item(key).ok().flatten()
 }
 
 /// Stores a text under a key in this browser, or removes it. Ignores failures (no space or no
 /// permission).
-pub fn keep(key: &str, text: Option<&str>) {
+pub fn store(key: &str, text: Option<&str>) {
     if let Some(storage) = storage() {
         let _ = match text {
             Some(text) => storage.set_item(key, text),

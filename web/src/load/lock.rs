@@ -9,42 +9,42 @@ use wasm_bindgen::{JsCast as _, JsValue};
 
 /// Milliseconds to wait for another tab before proceeding without the lock: the browser may have
 /// suspended the tab that holds it.
-const PATIENCE_MS: u32 = 30_000;
+const TIMEOUT_MS: u32 = 30_000;
 
 /// A held lock; released when dropped.
 #[derive(Debug)]
-pub struct Turn(Option<Function>);
+pub struct Lock(Option<Function>);
 
-impl Turn {
+impl Lock {
     /// Waits until no other tab of this site holds the lock `name`. Returns at once if the browser
-    /// has no locks, and after `PATIENCE_MS` if another tab still holds the lock.
+    /// has no locks, and after `TIMEOUT_MS` if another tab still holds the lock.
     pub async fn wait(name: &str) -> Self {
-        let (ours, granted) = oneshot::channel::<()>();
-        let Some(over) = request(name, ours) else {
+        let (notify, granted) = oneshot::channel::<()>();
+        let Some(release) = request(name, notify) else {
             return Self(None);
         };
-        let turn = Self(Some(over));
-        let patience = TimeoutFuture::new(PATIENCE_MS).fuse();
+        let lock = Self(Some(release));
+        let timeout = TimeoutFuture::new(TIMEOUT_MS).fuse();
         let granted = granted.fuse();
-        futures::pin_mut!(granted, patience);
+        futures::pin_mut!(granted, timeout);
         futures::select! {
             _ = granted => {}
-            () = patience => {}
+            () = timeout => {}
         }
-        turn
+        lock
     }
 }
 
-impl Drop for Turn {
+impl Drop for Lock {
     fn drop(&mut self) {
-        if let Some(over) = &self.0 {
-            let _ = over.call0(&JsValue::UNDEFINED);
+        if let Some(release) = &self.0 {
+            let _ = release.call0(&JsValue::UNDEFINED);
         }
     }
 }
 
 /// Requests the lock. The returned function releases it, or cancels the wait for it.
-fn request(name: &str, ours: oneshot::Sender<()>) -> Option<Function> {
+fn request(name: &str, notify: oneshot::Sender<()>) -> Option<Function> {
     // Uses reflection because page and worker have different types of `navigator`.
     let get = |of: &JsValue, key: &str| {
         Reflect::get(of, &key.into())
@@ -52,15 +52,16 @@ fn request(name: &str, ours: oneshot::Sender<()>) -> Option<Function> {
             .filter(JsValue::is_truthy)
     };
     let locks = get(&js_sys::global(), "navigator").and_then(|n| get(&n, "locks"))?;
-    let ask: Function = get(&locks, "request")?.dyn_into().ok()?;
-    let mut over = None;
-    let held = Promise::new(&mut |resolve, _| over = Some(resolve));
+    let request: Function = get(&locks, "request")?.dyn_into().ok()?;
+    let mut release = None;
+    let held = Promise::new(&mut |resolve, _| release = Some(resolve));
     let granted = Closure::once_into_js(move |_lock: JsValue| -> JsValue {
         // Fails if the wait has timed out; nobody receives it then.
-        let _ = ours.send(());
+        let _ = notify.send(());
         held.into()
     });
-    ask.call2(&locks, &format!("espalier {name}").into(), &granted)
+    request
+        .call2(&locks, &format!("espalier {name}").into(), &granted)
         .ok()?;
-    over
+    release
 }

@@ -64,10 +64,10 @@ impl Input {
     fn features(self, model: &DualEncoder, precision: Precision) -> Tensor<2> {
         let features = match self {
             Self::Images(images, keep) => {
-                let images = narrowed(images, precision);
+                let images = cast_input(images, precision);
                 model.image.forward_tokens(images, keep)
             }
-            Self::Pooled(pooled) => model.image.project(narrowed(pooled, precision)),
+            Self::Pooled(pooled) => model.image.project(cast_input(pooled, precision)),
             Self::Texts(tokens) => model.text.forward(&tokens),
         };
         match precision {
@@ -78,7 +78,7 @@ impl Input {
 }
 
 /// Casts the input of an encoder to the type that it computes in.
-fn narrowed<const D: usize>(input: Tensor<D>, precision: Precision) -> Tensor<D> {
+fn cast_input<const D: usize>(input: Tensor<D>, precision: Precision) -> Tensor<D> {
     match precision {
         Precision::Fp32 => input,
         Precision::Bf16 => input.cast(FloatDType::BF16),
@@ -92,20 +92,20 @@ struct Call {
     leaf: Tensor<2>,
     /// The same features as micro-batches with their graphs, one per thread, `None` where a thread
     /// had no rows; empty where they are recomputed.
-    pieces: Vec<Option<Tensor<2>>>,
+    micro_batches: Vec<Option<Tensor<2>>>,
 }
 
-/// Start and number of rows of micro-batch `at` of `of`; the sizes differ by at most one.
-fn share(rows: usize, at: usize, of: usize) -> (usize, usize) {
-    let from = rows * at / of;
-    (from, rows * (at + 1) / of - from)
+/// Start and number of rows of micro-batch `index` of `count`; the sizes differ by at most one.
+fn micro_batch_range(rows: usize, index: usize, count: usize) -> (usize, usize) {
+    let from = rows * index / count;
+    (from, rows * (index + 1) / count - from)
 }
 
 /// The encoders of one training step.
-pub struct Towers<'a> {
+pub struct StepEncoders<'a> {
     model: &'a DualEncoder,
-    trains: Trainable,
-    how: MicroBatching,
+    trainable: Trainable,
+    batching: MicroBatching,
     /// One copy of the model per thread; without a graph where there are several passes.
     forks: Vec<DualEncoder>,
     /// The same copies without a graph, for a locked image encoder.
@@ -113,19 +113,23 @@ pub struct Towers<'a> {
     calls: RefCell<Vec<Call>>,
 }
 
-impl<'a> Towers<'a> {
+impl<'a> StepEncoders<'a> {
     /// Creates the encoders of a model in training.
     #[must_use]
-    pub fn new(model: &'a DualEncoder, trains: Trainable, how: MicroBatching) -> Self {
-        let one = || {
-            let fork = fork(model, how);
-            if how.passes > 1 { fork.valid() } else { fork }
+    pub fn new(model: &'a DualEncoder, trainable: Trainable, batching: MicroBatching) -> Self {
+        let new_fork = || {
+            let fork = fork(model, batching);
+            if batching.passes > 1 {
+                fork.valid()
+            } else {
+                fork
+            }
         };
         Self {
             model,
-            trains,
-            how,
-            forks: (0..how.threads).map(|_| one()).collect(),
+            trainable,
+            batching,
+            forks: (0..batching.threads).map(|_| new_fork()).collect(),
             locked: OnceCell::new(),
             calls: RefCell::new(Vec::new()),
         }
@@ -135,12 +139,12 @@ impl<'a> Towers<'a> {
     ///
     /// # Shapes
     /// `[n, 3, s, s]` or pooled features `[n, d_model] -> [n, d_embed]`; `keep [k]` as in
-    /// [`forward_tokens`](espalier_core::model::VisionTower::forward_tokens)
+    /// [`forward_tokens`](espalier_core::model::VisionBackbone::forward_tokens)
     pub fn images(&self, images: ImageTensor, keep: Option<Tensor<1, Int>>) -> Tensor<2> {
         let keep = keep.map(Tensor::inner);
         match images {
             ImageTensor::Features(pooled) => self.call(Input::Pooled(pooled.inner())),
-            ImageTensor::Pictures(images) if self.trains.image => {
+            ImageTensor::Pictures(images) if self.trainable.image => {
                 self.call(Input::Images(images.inner(), keep))
             }
             ImageTensor::Pictures(images) => {
@@ -150,27 +154,30 @@ impl<'a> Towers<'a> {
         }
     }
 
-    /// Pooled features by the locked encoder in evaluation mode: nothing in it is trained or
+    /// Pooled features by the locked encoder in evaluation mode: no part of it is trained or
     /// changes.
     fn pooled(&self, images: Tensor<4>, keep: Option<Tensor<1, Int>>) -> Tensor<2> {
-        let precision = self.how.precision;
+        let precision = self.batching.precision;
         let locked = self.locked.get_or_init(|| {
-            let one = |_| fork(self.model, self.how).valid();
-            (0..self.how.threads).map(one).collect()
+            let new_fork = |_| fork(self.model, self.batching).valid();
+            (0..self.batching.threads).map(new_fork).collect()
         });
         let rows = images.dims()[0];
-        let mut pieces = Vec::new();
-        for pass in 0..self.how.passes {
-            let (first, all) = (pass * self.how.threads, self.how.passes * self.how.threads);
-            pieces.extend(on_threads(locked, |thread, model| {
-                let (from, count) = share(rows, first + thread, all);
-                let piece = (count > 0).then(|| images.clone().narrow(0, from, count))?;
-                let piece = narrowed(piece, precision);
-                let pooled = model.image.pooled_tokens(piece, keep.clone());
+        let mut micro_batches = Vec::new();
+        for pass in 0..self.batching.passes {
+            let (first, all) = (
+                pass * self.batching.threads,
+                self.batching.passes * self.batching.threads,
+            );
+            micro_batches.extend(on_threads(locked, |thread, model| {
+                let (from, count) = micro_batch_range(rows, first + thread, all);
+                let micro_batch = (count > 0).then(|| images.clone().narrow(0, from, count))?;
+                let micro_batch = cast_input(micro_batch, precision);
+                let pooled = model.image.pooled_tokens(micro_batch, keep.clone());
                 Some(pooled.cast(FloatDType::F32))
             }));
         }
-        Tensor::cat(pieces.into_iter().flatten().collect(), 0)
+        Tensor::cat(micro_batches.into_iter().flatten().collect(), 0)
     }
 
     /// Features of texts.
@@ -183,43 +190,43 @@ impl<'a> Towers<'a> {
 
     fn call(&self, input: Input) -> Tensor<2> {
         let rows = input.rows();
-        let (passes, precision) = (self.how.passes, self.how.precision);
-        let mut pieces = Vec::new();
+        let (passes, precision) = (self.batching.passes, self.batching.precision);
+        let mut micro_batches = Vec::new();
         for pass in 0..passes {
-            let (first, all) = (pass * self.how.threads, passes * self.how.threads);
-            pieces.extend(on_threads(&self.forks, |thread, fork| {
-                let (from, count) = share(rows, first + thread, all);
-                let piece = (count > 0).then(|| input.narrow(from, count))?;
-                Some(piece.features(fork, precision))
+            let (first, all) = (pass * self.batching.threads, passes * self.batching.threads);
+            micro_batches.extend(on_threads(&self.forks, |thread, fork| {
+                let (from, count) = micro_batch_range(rows, first + thread, all);
+                let micro_batch = (count > 0).then(|| input.narrow(from, count))?;
+                Some(micro_batch.features(fork, precision))
             }));
         }
-        let features = pieces.iter().flatten();
-        let features = features.map(|piece: &Tensor<2>| piece.clone().inner());
+        let features = micro_batches.iter().flatten();
+        let features = features.map(|micro_batch: &Tensor<2>| micro_batch.clone().inner());
         let leaf = Tensor::cat(features.collect(), 0).autodiff();
-        let learns = match input {
-            Input::Images(..) => self.trains.image || self.trains.projection,
-            Input::Pooled(_) => self.trains.projection,
-            Input::Texts(_) => self.trains.text,
+        let learnable = match input {
+            Input::Images(..) => self.trainable.image || self.trainable.projection,
+            Input::Pooled(_) => self.trainable.projection,
+            Input::Texts(_) => self.trainable.text,
         };
-        if !learns {
+        if !learnable {
             return leaf;
         }
         let leaf = leaf.require_grad();
         if passes > 1 {
-            pieces.clear();
+            micro_batches.clear();
         }
         self.calls.borrow_mut().push(Call {
             input,
             leaf: leaf.clone(),
-            pieces,
+            micro_batches,
         });
         leaf
     }
 
     /// Returns the gradient of all parameters, from the gradient of the loss's graph.
     #[must_use]
-    pub fn gradient(self, of_loss: Gradients) -> GradientsParams {
-        let with_grad = |call: Call| call.leaf.grad(&of_loss).map(|grad| (call, grad));
+    pub fn gradient(self, loss_gradients: Gradients) -> GradientsParams {
+        let with_grad = |call: Call| call.leaf.grad(&loss_gradients).map(|grad| (call, grad));
         let calls: Vec<_> = self
             .calls
             .take()
@@ -227,22 +234,28 @@ impl<'a> Towers<'a> {
             .filter_map(with_grad)
             .collect();
         let mut sum = GradientsAccumulator::new();
-        sum.accumulate(self.model, GradientsParams::from_grads(of_loss, self.model));
-        let (model, how) = (self.model, self.how);
-        for pass in 0..how.passes {
-            let parts = on_threads(&self.forks, |thread, kept| {
-                let fork = if how.passes > 1 {
-                    fork(model, how)
+        sum.accumulate(
+            self.model,
+            GradientsParams::from_grads(loss_gradients, self.model),
+        );
+        let (model, batching) = (self.model, self.batching);
+        for pass in 0..batching.passes {
+            let parts = on_threads(&self.forks, |thread, existing| {
+                let fork = if batching.passes > 1 {
+                    fork(model, batching)
                 } else {
-                    kept.clone()
+                    existing.clone()
                 };
-                let piece = (pass * how.threads + thread, how.threads * how.passes);
-                let back = calls
-                    .iter()
-                    .filter_map(|(call, grad)| call.back(grad, piece, &fork, how.precision));
-                let total = back.reduce(|a, b| a + b)?;
+                let micro_batch = (
+                    pass * batching.threads + thread,
+                    batching.threads * batching.passes,
+                );
+                let scalars = calls.iter().filter_map(|(call, grad)| {
+                    call.scalar(grad, micro_batch, &fork, batching.precision)
+                });
+                let total = scalars.reduce(|a, b| a + b)?;
                 let grads = GradientsParams::from_grads(total.backward(), &fork);
-                Some(in_f32(grads, &fork, how.precision))
+                Some(to_f32(grads, &fork, batching.precision))
             });
             for grads in parts.into_iter().flatten() {
                 sum.accumulate(model, grads);
@@ -253,21 +266,26 @@ impl<'a> Towers<'a> {
 }
 
 impl Call {
-    /// Returns a scalar whose gradient is that of the loss through micro-batch `at` of `of`; `None`
+    /// Returns a scalar whose gradient is that of the loss through micro-batch `index` of `total`; `None`
     /// for a micro-batch without rows.
-    fn back(
+    fn scalar(
         &self,
         grad: &Tensor<2>,
-        (at, of): (usize, usize),
+        (index, total): (usize, usize),
         fork: &DualEncoder,
         precision: Precision,
     ) -> Option<Tensor<1>> {
-        let (from, count) = share(self.input.rows(), at, of);
+        let (from, count) = micro_batch_range(self.input.rows(), index, total);
         if count == 0 {
             return None;
         }
-        let again = || self.input.narrow(from, count).features(fork, precision);
-        let features = self.pieces.get(at).cloned().flatten().unwrap_or_else(again);
+        let recompute = || self.input.narrow(from, count).features(fork, precision);
+        let features = self
+            .micro_batches
+            .get(index)
+            .cloned()
+            .flatten()
+            .unwrap_or_else(recompute);
         Some((features * grad.clone().narrow(0, from, count)).sum())
     }
 }
@@ -277,27 +295,27 @@ fn on_threads<T: Send>(
     forks: &[DualEncoder],
     work: impl Fn(usize, &DualEncoder) -> T + Sync,
 ) -> Vec<T> {
-    if let [one] = forks {
-        return vec![work(0, one)];
+    if let [single] = forks {
+        return vec![work(0, single)];
     }
     thread::scope(|scope| {
         let work = &work;
         let spawn = |(at, fork)| scope.spawn(move || work(at, fork));
         let running: Vec<_> = forks.iter().enumerate().map(spawn).collect();
-        let join = |one: thread::ScopedJoinHandle<'_, T>| {
-            one.join().unwrap_or_else(|panic| resume_unwind(panic))
+        let join = |handle: thread::ScopedJoinHandle<'_, T>| {
+            handle.join().unwrap_or_else(|panic| resume_unwind(panic))
         };
         running.into_iter().map(join).collect()
     })
 }
 
 /// Copies a model; the parameters of the copy are leaves of their own graph.
-fn fork(model: &DualEncoder, how: MicroBatching) -> DualEncoder {
+fn fork(model: &DualEncoder, batching: MicroBatching) -> DualEncoder {
     struct Leaves(MicroBatching);
     impl ModuleMapper for Leaves {
         fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
             let (id, tensor, mapper) = param.consume();
-            let learns = tensor.is_require_grad();
+            let learnable = tensor.is_require_grad();
             let values = match self.0.precision {
                 Precision::Fp32 => tensor.inner(),
                 Precision::Bf16 => tensor.inner().cast(FloatDType::BF16),
@@ -309,14 +327,14 @@ fn fork(model: &DualEncoder, how: MicroBatching) -> DualEncoder {
             };
             let leaf = values.autodiff();
             let leaf = leaf.with_gradient_checkpointing_strategy(strategy);
-            Param::from_mapped_value(id, leaf.set_require_grad(learns), mapper)
+            Param::from_mapped_value(id, leaf.set_require_grad(learnable), mapper)
         }
     }
-    model.clone().map(&mut Leaves(how))
+    model.clone().map(&mut Leaves(batching))
 }
 
 /// Casts gradients to the type of the weights that they update.
-fn in_f32(grads: GradientsParams, module: &DualEncoder, precision: Precision) -> GradientsParams {
+fn to_f32(grads: GradientsParams, module: &DualEncoder, precision: Precision) -> GradientsParams {
     struct Widen(GradientsParams);
     impl ModuleVisitor for Widen {
         fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {

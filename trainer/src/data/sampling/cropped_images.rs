@@ -10,14 +10,14 @@ use crate::data::records::boxes::{GroundedBox, default_min_box_px};
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::{Broken, BrokenCounts, Cause, Fault};
 use crate::data::records::source::{Dataset, Record};
-use crate::data::sampling::draw::{cut, usable_boxes};
+use crate::data::sampling::draw::{crop_region, usable_boxes};
 
 /// Number of records decoded at a time.
 const CHUNK: usize = 64;
 
 /// A crop of an image.
 #[derive(Clone, Debug)]
-pub struct Cutting {
+pub struct BoxCrop {
     /// Phrase that describes the crop.
     pub phrase: String,
     /// Label of the crop, where the dataset has one.
@@ -28,7 +28,7 @@ pub struct Cutting {
 
 /// An image with its crops.
 #[derive(Clone, Debug)]
-pub struct Whole {
+pub struct CroppedImage {
     /// Key of the record.
     pub key: String,
     /// Caption; blank where the dataset has none.
@@ -38,35 +38,35 @@ pub struct Whole {
     /// The original image.
     pub original: RgbImage,
     /// Boxes that are large enough, noun chunks first.
-    pub boxes: Vec<Cutting>,
+    pub boxes: Vec<BoxCrop>,
 }
 
-fn prepare(record: Record, preprocess: &Preprocess) -> Result<Whole, Broken> {
-    let ready = |picture: &RgbImage| {
-        let ready = preprocess.apply(picture);
-        ready.map_err(|e| Fault::new(Cause::UnreadablePicture, e.to_string()))
+fn prepare(record: Record, preprocess: &Preprocess) -> Result<CroppedImage, Broken> {
+    let preprocessed = |picture: &RgbImage| {
+        let pixels = preprocess.apply(picture);
+        pixels.map_err(|e| Fault::new(Cause::UnreadablePicture, e.to_string()))
     };
-    let whole = || -> Result<_, Fault> {
+    let read = || -> Result<_, Fault> {
         let original = record.picture.decode()?;
-        let least = default_min_box_px(preprocess.size);
+        let min_box_px = default_min_box_px(preprocess.size);
         let mut boxes = Vec::new();
         for GroundedBox {
             phrase,
             region,
             synset,
             ..
-        } in usable_boxes(record.boxes.clone(), &original, least)
+        } in usable_boxes(record.boxes.clone(), &original, min_box_px)
         {
-            boxes.push(Cutting {
+            boxes.push(BoxCrop {
                 phrase,
                 label: synset,
-                picture: ready(&cut(&region, &original)?)?,
+                picture: preprocessed(&crop_region(&region, &original)?)?,
             });
         }
-        Ok((ready(&original)?, original, boxes))
+        Ok((preprocessed(&original)?, original, boxes))
     };
-    match whole() {
-        Ok((picture, original, boxes)) => Ok(Whole {
+    match read() {
+        Ok((picture, original, boxes)) => Ok(CroppedImage {
             key: record.key,
             caption: record.caption,
             picture,
@@ -77,7 +77,7 @@ fn prepare(record: Record, preprocess: &Preprocess) -> Result<Whole, Broken> {
     }
 }
 
-/// Reads the first `most` readable images and passes them to `take` in groups.
+/// Reads the first `limit` readable images and passes them to `take` in groups.
 ///
 /// # Errors
 /// [`DataError::TooManyBroken`] when more than `max_broken` of the records are broken,
@@ -85,9 +85,9 @@ fn prepare(record: Record, preprocess: &Preprocess) -> Result<Whole, Broken> {
 pub fn read<E: From<DataError>>(
     data: &Arc<dyn Dataset>,
     preprocess: &Preprocess,
-    most: usize,
+    limit: usize,
     max_broken: f64,
-    mut take: impl FnMut(Vec<Whole>) -> Result<(), E>,
+    mut take: impl FnMut(Vec<CroppedImage>) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut counts = BrokenCounts::default();
     let mut found = 0;
@@ -95,24 +95,24 @@ pub fn read<E: From<DataError>>(
         let shard = data.shard_name(unit.shard);
         let loaded = data.load(at);
         let mut row = 0;
-        while row < unit.records as usize && found < most {
-            let end = (row + CHUNK.min(most - found)).min(unit.records as usize);
-            let one = |row: usize| match &loaded {
+        while row < unit.records as usize && found < limit {
+            let end = (row + CHUNK.min(limit - found)).min(unit.records as usize);
+            let read_row = |row: usize| match &loaded {
                 Ok(records) => records.read(row).and_then(|r| prepare(r, preprocess)),
                 Err(broken) => Err(broken.clone()),
             };
-            let chunk: Vec<_> = (row..end).into_par_iter().map(one).collect();
+            let chunk: Vec<_> = (row..end).into_par_iter().map(read_row).collect();
             counts.seen += chunk.len() as u64;
-            let mut whole = Vec::with_capacity(chunk.len());
+            let mut images = Vec::with_capacity(chunk.len());
             for result in chunk {
                 match result {
-                    Ok(one) => whole.push(one),
+                    Ok(image) => images.push(image),
                     Err(broken) => counts.add(shard, &broken),
                 }
             }
-            found += whole.len();
-            if !whole.is_empty() {
-                take(whole)?;
+            found += images.len();
+            if !images.is_empty() {
+                take(images)?;
             }
             row = end;
         }
@@ -125,7 +125,7 @@ pub fn read<E: From<DataError>>(
     if found == 0 {
         return Err(DataError::Setting {
             field: "--data",
-            expected: "pictures that can be read",
+            expected: "images that can be read",
             found: format!("none in {} records", counts.seen),
         }
         .into());
@@ -148,13 +148,13 @@ mod tests {
             resize: ResizeMode::CentreCrop,
         };
         let mut keys = Vec::new();
-        read(&data, &preprocess, 270, 0.01, |wholes| {
-            for whole in wholes {
-                assert_eq!(whole.picture.dimensions(), (16, 16));
-                assert_eq!(whole.original.dimensions(), (48, 48));
-                let ready = whole.boxes.iter().map(|b| b.picture.dimensions());
-                assert!(!whole.boxes.is_empty() && ready.into_iter().all(|d| d == (16, 16)));
-                keys.push(whole.key);
+        read(&data, &preprocess, 270, 0.01, |images| {
+            for image in images {
+                assert_eq!(image.picture.dimensions(), (16, 16));
+                assert_eq!(image.original.dimensions(), (48, 48));
+                let ready = image.boxes.iter().map(|b| b.picture.dimensions());
+                assert!(!image.boxes.is_empty() && ready.into_iter().all(|d| d == (16, 16)));
+                keys.push(image.key);
             }
             Ok::<_, DataError>(())
         })

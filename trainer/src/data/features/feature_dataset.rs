@@ -6,13 +6,13 @@ use crate::data::records::fault::Broken;
 use crate::data::records::source::{Dataset, Record, Records, Unit};
 
 /// Records in memory, with features instead of images.
-pub(super) struct WithFeatures {
+pub(super) struct FeatureDataset {
     pub(super) inner: Arc<dyn Dataset>,
     pub(super) units: Vec<Unit>,
     pub(super) records: Vec<Arc<Vec<Result<Record, Broken>>>>,
 }
 
-impl Dataset for WithFeatures {
+impl Dataset for FeatureDataset {
     fn units(&self) -> &[Unit] {
         &self.units
     }
@@ -22,7 +22,7 @@ impl Dataset for WithFeatures {
     }
 
     fn load(&self, unit: usize) -> Result<Box<dyn Records>, Broken> {
-        Ok(Box::new(Held(Arc::clone(&self.records[unit]))))
+        Ok(Box::new(RecordsInMemory(Arc::clone(&self.records[unit]))))
     }
 
     fn weight(&self, unit: usize) -> f64 {
@@ -30,9 +30,9 @@ impl Dataset for WithFeatures {
     }
 }
 
-struct Held(Arc<Vec<Result<Record, Broken>>>);
+struct RecordsInMemory(Arc<Vec<Result<Record, Broken>>>);
 
-impl Records for Held {
+impl Records for RecordsInMemory {
     fn read(&self, row: usize) -> Result<Record, Broken> {
         self.0[row].clone()
     }

@@ -1,4 +1,4 @@
-//! A record without its pixels, and a digest of them.
+//! A record without its pixels, and a hash of them.
 
 use super::content::Content;
 use crate::data::records::boxes::Region;
@@ -7,12 +7,12 @@ use crate::data::records::picture::Picture;
 use crate::data::records::source::{Record, Records};
 
 /// A readable record, without the pixels.
-pub(super) struct Probe {
+pub(super) struct HashedRecord {
     pub(super) record: Record,
     pub(super) content: Content,
 }
 
-impl Probe {
+impl HashedRecord {
     /// Reads a record of a unit.
     pub(super) fn read(loaded: &dyn Records, row: usize) -> Result<Self, Broken> {
         let record = loaded.read(row)?;
@@ -27,9 +27,9 @@ fn without_pixels(mut record: Record) -> Record {
     if !matches!(record.picture, Picture::None) {
         record.picture = Picture::Encoded(Vec::new());
     }
-    for one in &mut record.boxes {
-        if matches!(one.region, Region::Crop(_)) {
-            one.region = Region::Crop(Picture::None);
+    for grounded in &mut record.boxes {
+        if matches!(grounded.region, Region::Crop(_)) {
+            grounded.region = Region::Crop(Picture::None);
         }
     }
     record

@@ -11,7 +11,7 @@ use super::Space;
 pub fn between(space: &Space, from: &[f32], to: Option<&[f32]>, share: f64) -> Vec<f32> {
     let curvatures = match space {
         Space::Sphere { root } => {
-            let mixed = mix(&wide(from), &wide(to.unwrap_or(root)), share);
+            let mixed = mix(&to_f64(from), &to_f64(to.unwrap_or(root)), share);
             let norm = mixed.iter().map(|v| v * v).sum::<f64>().sqrt();
             return mixed.iter().map(|v| (v / norm.max(1e-12)) as f32).collect();
         }
@@ -20,14 +20,14 @@ pub fn between(space: &Space, from: &[f32], to: Option<&[f32]>, share: f64) -> V
     };
     let width = (from.len() / curvatures.len().max(1)).max(1);
     let factor = |(i, c): (usize, &f64)| {
-        let of = |x: &[f32]| log0(&wide(&x[i * width..(i + 1) * width]), *c);
+        let of = |x: &[f32]| log0(&to_f64(&x[i * width..(i + 1) * width]), *c);
         let end = to.map_or_else(|| vec![0.0; width], of);
         exp0(&mix(&of(from), &end, share), *c)
     };
     curvatures.iter().enumerate().flat_map(factor).collect()
 }
 
-fn wide(x: &[f32]) -> Vec<f64> {
+fn to_f64(x: &[f32]) -> Vec<f64> {
     x.iter().map(|v| f64::from(*v)).collect()
 }
 
@@ -51,8 +51,8 @@ fn log0(x: &[f64], c: f64) -> Vec<f64> {
 /// Exponential map at the origin, the inverse of [`log0`]. The length is not clamped: embeddings in
 /// a [`Space`] have far smaller distances than those that overflow.
 fn exp0(v: &[f64], c: f64) -> Vec<f32> {
-    let long = scaled(v, |norm| (c.sqrt() * norm).sinh() / c.sqrt());
-    long.iter().map(|a| *a as f32).collect()
+    let vector = scaled(v, |norm| (c.sqrt() * norm).sinh() / c.sqrt());
+    vector.iter().map(|a| *a as f32).collect()
 }
 
 #[cfg(test)]
@@ -67,11 +67,11 @@ mod tests {
             join: DistanceReduction::L1,
         };
         let from = [0.3, -1.2, 2.0, 0.4];
-        let whole = space.radius(&from);
+        let start_radius = space.radius(&from);
         for share in [0.0, 0.25, 0.5, 1.0] {
             let radius = space.radius(&between(&space, &from, None, share));
             assert!(
-                (radius - (1.0 - share) * whole).abs() < 1e-5,
+                (radius - (1.0 - share) * start_radius).abs() < 1e-5,
                 "{share}: {radius}"
             );
         }

@@ -6,28 +6,31 @@ use std::rc::Rc;
 
 use futures::channel::oneshot;
 
-use crate::messages::ask::{AskAnswer, AskId, Reply};
+use crate::messages::query::{QueryAnswer, QueryId, Reply};
 use crate::ui_error::UiError;
 
 /// Callback that receives the bytes that have arrived and the total.
 pub type Report = Rc<dyn Fn(u64, u64)>;
 
 struct Pending {
-    done: oneshot::Sender<Result<AskAnswer, UiError>>,
+    done: oneshot::Sender<Result<QueryAnswer, UiError>>,
     report: Report,
 }
 
 /// The pending queries.
 #[derive(Default)]
-pub struct Asking {
+pub struct PendingQueries {
     last: Cell<u64>,
-    pending: RefCell<HashMap<AskId, Pending>>,
+    pending: RefCell<HashMap<QueryId, Pending>>,
 }
 
-impl Asking {
+impl PendingQueries {
     /// Registers a query; returns its number and the receiver of its answer.
-    pub fn open(&self, report: Report) -> (AskId, oneshot::Receiver<Result<AskAnswer, UiError>>) {
-        let id = AskId(self.last.get() + 1);
+    pub fn open(
+        &self,
+        report: Report,
+    ) -> (QueryId, oneshot::Receiver<Result<QueryAnswer, UiError>>) {
+        let id = QueryId(self.last.get() + 1);
         self.last.set(id.0);
         let (done, answer) = oneshot::channel();
         self.pending
@@ -37,7 +40,7 @@ impl Asking {
     }
 
     /// Handles a reply; ignores replies to unknown queries.
-    pub fn hear(&self, id: AskId, reply: Reply) {
+    pub fn resolve(&self, id: QueryId, reply: Reply) {
         let answer = match reply {
             Reply::Fetching { loaded, total } => {
                 let report = self.pending.borrow().get(&id).map(|p| Rc::clone(&p.report));
@@ -46,7 +49,7 @@ impl Asking {
                 }
                 return;
             }
-            Reply::Done { told } => Ok(told),
+            Reply::Done { answer } => Ok(answer),
             Reply::Failed { error } => Err(error),
         };
         let pending = self.pending.borrow_mut().remove(&id);

@@ -14,7 +14,7 @@ const PROGRAM: &str = "espalier-app-";
 
 /// The stored data.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Kept {
+pub struct StoredData {
     /// Bytes of each model's files, by the address of its folder.
     pub models: BTreeMap<String, u64>,
     /// Whether the program is stored too, so that the page opens offline.
@@ -22,21 +22,21 @@ pub struct Kept {
     /// Storage used by this site in bytes, if the browser reports it.
     pub used: Option<u64>,
     /// Whether the storage is persistent: the browser does not evict it by itself.
-    pub lasting: bool,
+    pub persistent: bool,
 }
 
 /// Inspects the stored data.
-pub async fn look() -> Kept {
+pub async fn inspect() -> StoredData {
     let names = names().await;
     let manager = manager();
-    Kept {
+    StoredData {
         models: models().await.unwrap_or_default(),
         program: names.iter().any(|name| name.starts_with(PROGRAM)),
         used: match &manager {
             Some(manager) => used(manager).await,
             None => None,
         },
-        lasting: match &manager {
+        persistent: match &manager {
             Some(manager) => ask(manager, "persisted").await,
             None => false,
         },
@@ -44,7 +44,7 @@ pub async fn look() -> Kept {
 }
 
 /// Requests persistent storage and returns whether it was granted. Some browsers ask the visitor.
-pub async fn make_lasting() -> bool {
+pub async fn request_persistence() -> bool {
     match manager() {
         Some(manager) => ask(&manager, "persist").await,
         None => false,
@@ -70,9 +70,9 @@ pub async fn delete_all() {
     }
 }
 
-async fn delete(which: impl Fn(&str) -> bool) {
+async fn delete(matches: impl Fn(&str) -> bool) {
     let Some(caches) = storage() else { return };
-    for name in names().await.into_iter().filter(|name| which(name)) {
+    for name in names().await.into_iter().filter(|name| matches(name)) {
         // A cache that is still in use keeps its bytes after deletion, so delete its entries first.
         let _ = empty(&name).await;
         let _ = JsFuture::from(caches.delete(&name)).await;

@@ -2,19 +2,19 @@
 
 use leptos::prelude::*;
 
-use crate::messages::ask::Which;
+use crate::messages::query::TreeSource;
 use crate::state::outline::Outline;
 use crate::workspace::Workspace;
 
 /// Switches the displayed tree.
-pub fn choose(workspace: Workspace, which: Which) {
-    if workspace.which.get_untracked() == which {
+pub fn switch_tree(workspace: Workspace, source: TreeSource) {
+    if workspace.tree_source.get_untracked() == source {
         return;
     }
     workspace.below.set(None);
     workspace.selected.set(None);
     workspace.placed.set(None);
-    workspace.which.set(which);
+    workspace.tree_source.set(source);
     if let Some(tree) = untrack(|| workspace.shown()) {
         workspace.outline.set(Outline::new(&tree));
     }

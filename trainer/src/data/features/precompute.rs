@@ -17,15 +17,15 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::blocks::{Block, BlockDecoder};
-use super::file::{self, Entry, Stored};
-use super::probe::Probe;
+use super::feature_dataset::FeatureDataset;
+use super::file::{self, Entry, FeatureFile};
+use super::hashed_record::HashedRecord;
 use super::view::{Subject, ViewSpec};
-use super::with_features::WithFeatures;
 use crate::data::batches::feature_rows::FeatureRows;
 use crate::data::batches::image_batch::Pictures;
 use crate::data::records::boxes::Region;
 use crate::data::records::fault::{Broken, Fault};
-use crate::data::records::picture::{Kept, Picture};
+use crate::data::records::picture::{FeatureRange, Picture};
 use crate::data::records::source::{Dataset, Record, Records, Unit};
 
 /// Records per file.
@@ -33,7 +33,7 @@ const RECORDS: usize = 256;
 /// Number of records decoded before their images are passed to the encoder.
 const BLOCK: usize = 16;
 /// Minimum time between two progress messages.
-const SAY_EVERY: Duration = Duration::from_secs(10);
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The frozen image encoder.
 pub trait Encoder: Sync {
@@ -51,7 +51,7 @@ pub trait Encoder: Sync {
 }
 
 /// Settings for precomputing features.
-pub struct Keeping<'a> {
+pub struct PrecomputeSettings<'a> {
     /// The encoder.
     pub encoder: &'a dyn Encoder,
     /// Views of each image and crop.
@@ -62,14 +62,14 @@ pub struct Keeping<'a> {
     pub folder: Option<PathBuf>,
     /// Whether files are written as well as read.
     pub writes: bool,
-    /// Maximum number of records; `None` for all. The others are left out of the dataset.
-    pub most: Option<u64>,
+    /// Maximum number of records; `None` for all. The dataset is truncated to them.
+    pub max_records: Option<u64>,
     /// Set when the run is interrupted.
     pub stop: &'a AtomicBool,
 }
 
-/// Result of [`keep`].
-pub struct KeptData {
+/// Result of [`precompute`].
+pub struct PrecomputedFeatures {
     /// The dataset; its records have features instead of images.
     pub data: Arc<dyn Dataset>,
     /// The features.
@@ -83,42 +83,42 @@ struct Layer {
     subject: Subject,
     view: u32,
     path: Option<PathBuf>,
-    found: Option<Stored>,
+    stored: Option<FeatureFile>,
 }
 
-struct Keeper<'a, 'b> {
-    how: &'b Keeping<'a>,
+struct Precomputer<'a, 'b> {
+    settings: &'b PrecomputeSettings<'a>,
     inner: &'b dyn Dataset,
     pool: ThreadPool,
     rows: FeatureRows,
     progress: Progress<'b>,
 }
 
-/// Counts of what is done, and the messages about it.
+/// Progress counts, and where they are logged.
 struct Progress<'b> {
-    /// Number of records of the dataset.
+    /// Number of records in the dataset.
     total: u64,
     /// Number of records before the current file.
     records_done: u64,
     /// Number of features computed.
     computed: usize,
-    begun: Instant,
-    last_line: Instant,
-    say: &'b mut dyn FnMut(&str) -> anyhow::Result<()>,
+    started: Instant,
+    last_message: Instant,
+    log: &'b mut dyn FnMut(&str) -> anyhow::Result<()>,
 }
 
 impl Progress<'_> {
     /// Reports that `records` records of the current file are done, unless the last message is
     /// recent.
     fn report(&mut self, records: u64) -> anyhow::Result<()> {
-        if self.last_line.elapsed() < SAY_EVERY {
+        if self.last_message.elapsed() < LOG_INTERVAL {
             return Ok(());
         }
-        self.last_line = Instant::now();
+        self.last_message = Instant::now();
         let (records, total) = ((self.records_done + records).min(self.total), self.total);
-        let rate = self.computed as f64 / self.begun.elapsed().as_secs_f64();
-        (self.say)(&format!(
-            "features of {records} of {total} records, {rate:.0} pictures a second"
+        let rate = self.computed as f64 / self.started.elapsed().as_secs_f64();
+        (self.log)(&format!(
+            "features of {records} of {total} records, {rate:.0} images per second"
         ))
     }
 }
@@ -127,11 +127,11 @@ impl Progress<'_> {
 fn encode(
     blocks: Receiver<Block>,
     encoder: &dyn Encoder,
-    made: &mut [Stored],
+    files: &mut [FeatureFile],
     progress: &mut Progress<'_>,
 ) -> anyhow::Result<()> {
     for (at, block) in blocks.into_iter().enumerate() {
-        for (stored, (entries, pictures)) in made.iter_mut().zip(block) {
+        for (stored, (entries, pictures)) in files.iter_mut().zip(block) {
             progress.computed += pictures.count;
             stored.entries.extend(entries);
             if pictures.count > 0 {
@@ -144,33 +144,33 @@ fn encode(
     Ok(())
 }
 
-/// Precomputes the features of a dataset. Reports progress through `say`, at most every ten
+/// Precomputes the features of a dataset. Reports progress through `log`, at most every ten
 /// seconds.
 ///
 /// # Errors
 /// If the run is interrupted, a file cannot be written or the device fails. Files already written
 /// are kept.
-pub fn keep(
+pub fn precompute(
     inner: &Arc<dyn Dataset>,
-    how: &Keeping<'_>,
-    say: &mut dyn FnMut(&str) -> anyhow::Result<()>,
-) -> anyhow::Result<KeptData> {
-    let workers = how.views.augmented.workers.max(1);
-    let mut keeper = Keeper {
-        how,
+    settings: &PrecomputeSettings<'_>,
+    log: &mut dyn FnMut(&str) -> anyhow::Result<()>,
+) -> anyhow::Result<PrecomputedFeatures> {
+    let workers = settings.views.augmented.workers.max(1);
+    let mut precomputer = Precomputer {
+        settings,
         inner: &**inner,
         pool: ThreadPoolBuilder::new().num_threads(workers).build()?,
-        rows: FeatureRows::new(how.encoder.width()),
+        rows: FeatureRows::new(settings.encoder.width()),
         progress: Progress {
             total: inner.records(),
             records_done: 0,
             computed: 0,
-            begun: Instant::now(),
-            last_line: Instant::now(),
-            say,
+            started: Instant::now(),
+            last_message: Instant::now(),
+            log,
         },
     };
-    let mut left = how.most.unwrap_or(u64::MAX);
+    let mut left = settings.max_records.unwrap_or(u64::MAX);
     let (mut units, mut records) = (Vec::new(), Vec::new());
     for (at, unit) in inner.units().iter().enumerate() {
         let count = u64::from(unit.records).min(left);
@@ -179,11 +179,11 @@ pub fn keep(
             records: u32::try_from(count).unwrap_or(u32::MAX),
             ..*unit
         });
-        records.push(Arc::new(keeper.unit(at, count as usize)?));
+        records.push(Arc::new(precomputer.read_unit(at, count as usize)?));
     }
-    let (rows, computed) = (Arc::new(keeper.rows), keeper.progress.computed);
-    Ok(KeptData {
-        data: Arc::new(WithFeatures {
+    let (rows, computed) = (Arc::new(precomputer.rows), precomputer.progress.computed);
+    Ok(PrecomputedFeatures {
+        data: Arc::new(FeatureDataset {
             inner: Arc::clone(inner),
             units,
             records,
@@ -193,9 +193,13 @@ pub fn keep(
     })
 }
 
-impl Keeper<'_, '_> {
+impl Precomputer<'_, '_> {
     /// Returns the records of a unit with their features.
-    fn unit(&mut self, unit: usize, count: usize) -> anyhow::Result<Vec<Result<Record, Broken>>> {
+    fn read_unit(
+        &mut self,
+        unit: usize,
+        count: usize,
+    ) -> anyhow::Result<Vec<Result<Record, Broken>>> {
         let loaded = match self.inner.load(unit) {
             Ok(loaded) if count > 0 => loaded,
             Ok(_) => return Ok(Vec::new()),
@@ -204,63 +208,69 @@ impl Keeper<'_, '_> {
                 return Ok(vec![Err(broken); count]);
             }
         };
-        let mut kept = Vec::with_capacity(count);
+        let mut records = Vec::with_capacity(count);
         for from in (0..count).step_by(RECORDS) {
             let rows = from..count.min(from + RECORDS);
-            kept.extend(self.chunk(&*loaded, rows.clone())?);
+            records.extend(self.read_chunk(&*loaded, rows.clone())?);
             self.progress.records_done += rows.len() as u64;
         }
-        Ok(kept)
+        Ok(records)
     }
 
-    fn chunk(
+    fn read_chunk(
         &mut self,
         loaded: &dyn Records,
         rows: std::ops::Range<usize>,
     ) -> anyhow::Result<Vec<Result<Record, Broken>>> {
-        let probe = |row: usize| Probe::read(loaded, row);
+        let hashed = |row: usize| HashedRecord::read(loaded, row);
         let all = rows.clone();
-        let probes: Vec<Result<Probe, Broken>> = self
+        let hashed_records: Vec<Result<HashedRecord, Broken>> = self
             .pool
-            .install(|| all.into_par_iter().map(probe).collect());
-        let width = self.how.encoder.width();
+            .install(|| all.into_par_iter().map(hashed).collect());
+        let width = self.settings.encoder.width();
         let mut layers: Vec<Layer> = Vec::new();
         let subjects = [Subject::Photo, Subject::Crops];
-        for subject in subjects.into_iter().take(1 + usize::from(self.how.crops)) {
-            for view in 0..self.how.views.views.max(1) {
-                let path = self.path(subject, view, &probes);
-                let found = path
+        for subject in subjects
+            .into_iter()
+            .take(1 + usize::from(self.settings.crops))
+        {
+            for view in 0..self.settings.views.views.max(1) {
+                let path = self.path(subject, view, &hashed_records);
+                let stored = path
                     .as_ref()
-                    .and_then(|path| Stored::read(path, rows.len(), width));
+                    .and_then(|path| FeatureFile::read(path, rows.len(), width));
                 layers.push(Layer {
                     subject,
                     view,
                     path,
-                    found,
+                    stored,
                 });
             }
         }
         // The views of a subject must have rows for the same images; layers that differ are
         // recomputed.
-        let views = self.how.views.views.max(1) as usize;
+        let views = self.settings.views.views.max(1) as usize;
         for group in layers.chunks_mut(views) {
-            let first = group[0].found.as_ref().map(|stored| stored.entries.clone());
+            let first = group[0]
+                .stored
+                .as_ref()
+                .map(|stored| stored.entries.clone());
             for layer in &mut *group {
-                let entries = layer.found.as_ref().map(|stored| &stored.entries);
+                let entries = layer.stored.as_ref().map(|stored| &stored.entries);
                 if entries.is_some() && first.is_some() && entries != first.as_ref() {
-                    layer.found = None;
+                    layer.stored = None;
                 }
             }
         }
-        if layers.iter().any(|layer| layer.found.is_none()) {
-            self.compute(loaded, &rows, &probes, &mut layers)?;
+        if layers.iter().any(|layer| layer.stored.is_none()) {
+            self.compute(loaded, &rows, &hashed_records, &mut layers)?;
         }
-        let mut records = Vec::with_capacity(probes.len());
-        for probe in probes {
-            records.push(probe.map(|probe| probe.record));
+        let mut records = Vec::with_capacity(hashed_records.len());
+        for hashed in hashed_records {
+            records.push(hashed.map(|hashed| hashed.record));
         }
         for group in layers.chunks(views) {
-            self.place(group, &mut records)?;
+            self.attach(group, &mut records)?;
         }
         Ok(records)
     }
@@ -270,16 +280,19 @@ impl Keeper<'_, '_> {
         &self,
         subject: Subject,
         view: u32,
-        probes: &[Result<Probe, Broken>],
+        hashed_records: &[Result<HashedRecord, Broken>],
     ) -> Option<PathBuf> {
-        let folder = self.how.folder.as_ref()?;
-        let settings = self.how.views.key(subject, view);
-        let content = |probe: &Result<Probe, Broken>| match probe {
-            Ok(probe) => probe.content.key(subject),
+        let folder = self.settings.folder.as_ref()?;
+        let settings = self.settings.views.key(subject, view);
+        let content = |hashed: &Result<HashedRecord, Broken>| match hashed {
+            Ok(hashed) => hashed.content.key(subject),
             Err(_) => b"broken".to_vec(),
         };
-        let contents: Vec<Vec<u8>> = probes.iter().map(content).collect();
-        let parts = [self.how.encoder.identity().as_bytes(), settings.as_bytes()];
+        let contents: Vec<Vec<u8>> = hashed_records.iter().map(content).collect();
+        let parts = [
+            self.settings.encoder.identity().as_bytes(),
+            settings.as_bytes(),
+        ];
         let contents = contents.iter().map(Vec::as_slice);
         Some(file::path(folder, parts.into_iter().chain(contents)))
     }
@@ -289,77 +302,77 @@ impl Keeper<'_, '_> {
         &mut self,
         loaded: &dyn Records,
         rows: &std::ops::Range<usize>,
-        probes: &[Result<Probe, Broken>],
+        hashed: &[Result<HashedRecord, Broken>],
         layers: &mut [Layer],
     ) -> anyhow::Result<()> {
         let missing: Vec<(Subject, u32)> = layers
             .iter()
-            .filter(|layer| layer.found.is_none())
+            .filter(|layer| layer.stored.is_none())
             .map(|layer| (layer.subject, layer.view))
             .collect();
-        let mut made: Vec<Stored> = missing
+        let mut files: Vec<FeatureFile> = missing
             .iter()
-            .map(|_| Stored {
+            .map(|_| FeatureFile {
                 entries: Vec::new(),
                 values: Vec::new(),
             })
             .collect();
         let decoder = BlockDecoder {
             loaded,
-            views: &self.how.views,
-            crops: self.how.crops,
+            views: &self.settings.views,
+            crops: self.settings.crops,
             missing: &missing,
             pool: &self.pool,
         };
-        let (encoder, stop) = (self.how.encoder, self.how.stop);
+        let (encoder, stop) = (self.settings.encoder, self.settings.stop);
         let (send, receive) = sync_channel::<Block>(2);
         let (decoder, progress) = (&decoder, &mut self.progress);
         thread::scope(|scope| -> anyhow::Result<()> {
             scope.spawn(move || {
-                let blocks = probes.chunks(BLOCK).enumerate();
-                for (at, probes) in blocks.map(|(at, p)| (rows.start + at * BLOCK, p)) {
+                let blocks = hashed.chunks(BLOCK).enumerate();
+                for (at, hashed) in blocks.map(|(at, p)| (rows.start + at * BLOCK, p)) {
                     // The receiver is dropped when the encoding side fails.
-                    if stop.load(Ordering::Relaxed) || send.send(decoder.block(at, probes)).is_err()
+                    if stop.load(Ordering::Relaxed) || send.send(decoder.block(at, hashed)).is_err()
                     {
                         return;
                     }
                 }
             });
-            encode(receive, encoder, &mut made, progress)
+            encode(receive, encoder, &mut files, progress)
         })?;
-        if stop.load(Ordering::Relaxed) && made.iter().any(|s| s.entries.len() < probes.len()) {
+        if stop.load(Ordering::Relaxed) && files.iter().any(|s| s.entries.len() < hashed.len()) {
             bail!(
-                "interrupted after the features of {} of {} records; they are kept, and the same \
-                 command continues there",
+                "interrupted after the features of {} of {} records; they are saved, and the same \
+                 command continues from there",
                 self.progress.records_done,
                 self.progress.total
             );
         }
-        let empty = layers.iter_mut().filter(|layer| layer.found.is_none());
-        for (layer, stored) in empty.zip(made) {
-            if let (Some(path), true) = (&layer.path, self.how.writes) {
+        let incomplete = layers.iter_mut().filter(|layer| layer.stored.is_none());
+        for (layer, stored) in incomplete.zip(files) {
+            if let (Some(path), true) = (&layer.path, self.settings.writes) {
                 stored.write(path, encoder.width())?;
             }
-            layer.found = Some(stored);
+            layer.stored = Some(stored);
         }
         Ok(())
     }
 
     /// Copies the rows of all views of a subject into memory and references them in the records.
-    fn place(
+    fn attach(
         &mut self,
         group: &[Layer],
         records: &mut [Result<Record, Broken>],
     ) -> anyhow::Result<()> {
-        let stored: Vec<&Stored> = group.iter().filter_map(|l| l.found.as_ref()).collect();
+        let stored: Vec<&FeatureFile> = group.iter().filter_map(|l| l.stored.as_ref()).collect();
         let subject = group[0].subject;
-        let (width, views) = (self.how.encoder.width(), stored.len());
+        let (width, views) = (self.settings.encoder.width(), stored.len());
         let items = stored[0].values.len() / width;
         let mut values = Vec::with_capacity(items * views * width);
         for item in 0..items {
             for view in &stored {
                 let row = view.values.get(item * width..(item + 1) * width);
-                values.extend_from_slice(row.context("kept features: a view lacks a row")?);
+                values.extend_from_slice(row.context("cached features: a view lacks a row")?);
             }
         }
         let mut next = self.rows.push(values);
@@ -367,31 +380,31 @@ impl Keeper<'_, '_> {
             let items = match entry {
                 Entry::Rows(items) => items,
                 Entry::Broken(cause, detail) => {
-                    if let Ok(found) = record {
-                        *record = Err(Fault::new(*cause, detail.clone()).of(found.key.clone()));
+                    if let Ok(readable) = record {
+                        *record = Err(Fault::new(*cause, detail.clone()).of(readable.key.clone()));
                     }
                     continue;
                 }
             };
-            let mut take = || {
+            let mut next_rows = || {
                 let first = u32::try_from(next).unwrap_or(u32::MAX);
                 next += views;
-                Picture::Kept(Kept {
+                Picture::Features(FeatureRange {
                     first,
                     views: views as u32,
                 })
             };
             let Ok(record) = record else { continue };
             match subject {
-                Subject::Photo => items.iter().for_each(|_| record.picture = take()),
+                Subject::Photo => items.iter().for_each(|_| record.picture = next_rows()),
                 Subject::Crops => {
                     let boxes = std::mem::take(&mut record.boxes);
                     record.boxes = (0_u32..)
                         .zip(boxes)
                         .filter(|(at, _)| items.contains(at))
-                        .map(|(_, mut one)| {
-                            one.region = Region::Crop(take());
-                            one
+                        .map(|(_, mut grounded)| {
+                            grounded.region = Region::Crop(next_rows());
+                            grounded
                         })
                         .collect();
                 }

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
 use super::card::card;
-use crate::keep::{copy, save, save_text};
+use crate::save::{copy, save, save_text};
 use crate::state::batch::Batch;
 use crate::state::session::Answer;
 use crate::words::sentence;
@@ -14,14 +14,14 @@ use crate::workspace::{Workspace, use_workspace};
 
 /// Outcome of the last export.
 #[derive(Clone, Copy, PartialEq)]
-enum Came {
+enum ExportOutcome {
     Nothing,
     Copied(&'static str),
     Refused,
     Saved(&'static str),
 }
 
-impl Came {
+impl ExportOutcome {
     fn in_words(self) -> String {
         match self {
             Self::Nothing => String::new(),
@@ -34,13 +34,13 @@ impl Came {
 
 /// The panel; shown only if there is an answer.
 #[component]
-pub fn TakePanel() -> impl IntoView {
+pub fn ExportPanel() -> impl IntoView {
     let workspace = use_workspace();
-    move || workspace.answer().map(|answer| view! { <Take answer /> })
+    move || workspace.answer().map(|answer| view! { <Export answer /> })
 }
 
 #[component]
-fn Take(
+fn Export(
     /// The answer to export.
     answer: Arc<Answer>,
 ) -> impl IntoView {
@@ -52,9 +52,9 @@ fn Take(
             </div>
             {buttons(exports)}
             <p class="note" role="status" data-testid="take-said">
-                {move || match exports.came.get() {
-                    Came::Nothing => exports.link_words().to_owned(),
-                    came => came.in_words(),
+                {move || match exports.outcome.get() {
+                    ExportOutcome::Nothing => exports.link_words().to_owned(),
+                    outcome => outcome.in_words(),
                 }}
             </p>
             <details class="fold" prop:open=exports.open>
@@ -116,7 +116,7 @@ fn buttons(exports: Exports) -> impl IntoView {
 struct Exports {
     workspace: Workspace,
     answer: StoredValue<Arc<Answer>>,
-    came: RwSignal<Came>,
+    outcome: RwSignal<ExportOutcome>,
     /// Whether link and JSON are unfolded, to copy them by hand.
     open: RwSignal<bool>,
 }
@@ -126,7 +126,7 @@ impl Exports {
         Self {
             workspace,
             answer: StoredValue::new(answer),
-            came: RwSignal::new(Came::Nothing),
+            outcome: RwSignal::new(ExportOutcome::Nothing),
             open: RwSignal::new(false),
         }
     }
@@ -159,10 +159,10 @@ impl Exports {
     fn copy(self, text: String, what: &'static str) {
         spawn_local(async move {
             let done = copy(&text).await;
-            self.came.set(if done {
-                Came::Copied(what)
+            self.outcome.set(if done {
+                ExportOutcome::Copied(what)
             } else {
-                Came::Refused
+                ExportOutcome::Refused
             });
             if !done {
                 self.open.set(true);
@@ -177,18 +177,19 @@ impl Exports {
         };
         let answer = self.answer.get_value();
         let taxonomy = &answer.result.taxonomy;
-        let said = untrack(|| sentence(taxonomy, &workspace.dial(taxonomy), workspace.level.get()));
+        let answer_sentence =
+            untrack(|| sentence(taxonomy, &workspace.dial(taxonomy), workspace.level.get()));
         spawn_local(async move {
-            if let Some(blob) = card(&photo, &answer.result, &said).await {
+            if let Some(blob) = card(&photo, &answer.result, &answer_sentence).await {
                 save(&blob, "espalier.png");
-                self.came.set(Came::Saved("The card"));
+                self.outcome.set(ExportOutcome::Saved("The card"));
             }
         });
     }
 
     fn save_json(self) {
         save_text(&self.json(), "espalier.json", "application/json");
-        self.came.set(Came::Saved("The result"));
+        self.outcome.set(ExportOutcome::Saved("The result"));
     }
 
     fn save_csv(self) {
@@ -202,10 +203,10 @@ impl Exports {
                 .placed
                 .with_untracked(|p| p.as_ref().map_or(0.0, |p| p.radius));
             let mut batch = Batch::new(vec![(answer.photo, name.unwrap_or_default())]);
-            batch.settle(answer.photo, Ok((answer.result.clone(), radius)));
+            batch.record(answer.photo, Ok((answer.result.clone(), radius)));
             batch.to_csv()
         });
         save_text(&csv, "espalier.csv", "text/csv");
-        self.came.set(Came::Saved("The table"));
+        self.outcome.set(ExportOutcome::Saved("The table"));
     }
 }

@@ -5,7 +5,7 @@ use espalier_core::bundle::{Manifest, Part};
 use gloo_net::http::Request;
 use serde::Deserialize;
 
-use super::sizes::Plan;
+use super::sizes::DownloadSizes;
 use super::{ENGINES, PARTS};
 
 /// One engine in the list that the build writes.
@@ -29,7 +29,7 @@ pub struct Engines {
 
 /// Reads both lists. Sizes that cannot be read count as unknown: the bar then has no total for that
 /// part. The worker reads the manifest again and reports its errors.
-pub async fn read(base: &str, manifest_url: &str) -> (Plan, Engines) {
+pub async fn read(base: &str, manifest_url: &str) -> (DownloadSizes, Engines) {
     let engines: Engines = match bytes(&format!("{base}{ENGINES}")).await {
         Some(list) => serde_json::from_slice(&list).unwrap_or_default(),
         None => Engines::default(),
@@ -38,13 +38,13 @@ pub async fn read(base: &str, manifest_url: &str) -> (Plan, Engines) {
         Some(manifest) => Manifest::parse(&manifest).ok(),
         None => None,
     };
-    let plan = Plan {
+    let sizes = DownloadSizes {
         cpu: engines.worker_cpu.bytes,
         gpu: engines.worker_gpu.bytes,
         model: manifest.as_ref().map_or(0, |m| m.first_bytes_of(&PARTS)),
         text: manifest.as_ref().map_or(0, |m| m.bytes_of(&[Part::Text])),
     };
-    (plan, engines)
+    (sizes, engines)
 }
 
 async fn bytes(url: &str) -> Option<Vec<u8>> {

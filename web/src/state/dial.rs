@@ -1,4 +1,5 @@
-//! The dial from general to specific: cuts the same path higher or lower, without a new encode.
+//! The dial from general to specific: ends the same path at a higher or lower step, without another
+//! run of the encoder.
 
 use espalier_core::caption::{CaptionResult, PathStep, TaxonomyResult};
 use espalier_core::taxonomy::Taxonomy;
@@ -19,23 +20,25 @@ impl Dial {
     pub fn of(taxonomy: &TaxonomyResult, tree: Option<&Taxonomy>) -> Self {
         let path = &taxonomy.path;
         let mut levels: Vec<usize> = (1..path.len())
-            .filter(|place| is_shown(&path[*place], tree))
+            .filter(|index| is_shown(&path[*index], tree))
             .collect();
         // Of successive steps with the same labels below them, keeps only the most specific.
         if let Some(tree) = tree {
-            let below = |place: &usize| {
-                let found = tree.find(&path[*place].id);
-                found.map_or(0, |ix| tree.labelled_below(ix).len())
+            let labels_below = |index: &usize| {
+                let node = tree.find(&path[*index].id);
+                node.map_or(0, |ix| tree.labelled_below(ix).len())
             };
             let all = levels.clone();
             let mut next = all.iter().skip(1);
-            levels.retain(|place| next.next().is_none_or(|after| below(after) != below(place)));
+            levels.retain(|index| {
+                (next.next()).is_none_or(|after| labels_below(after) != labels_below(index))
+            });
         }
         if levels.is_empty() && !path.is_empty() {
             levels.push(path.len() - 1);
         }
         let stop = path.iter().position(|step| step.id == taxonomy.stop);
-        let evidence = stop.and_then(|stop| levels.iter().rposition(|place| *place <= stop));
+        let evidence = stop.and_then(|stop| levels.iter().rposition(|index| *index <= stop));
         Self { levels, evidence }
     }
 
@@ -59,13 +62,13 @@ impl Dial {
 
     /// Returns the index in the path of a level.
     #[must_use]
-    pub fn place(&self, level: usize) -> Option<usize> {
+    pub fn path_index(&self, level: usize) -> Option<usize> {
         self.levels.get(level).copied()
     }
 
     /// Returns the path indices from the most general level to this one.
     #[must_use]
-    pub fn upto(&self, level: Option<usize>) -> &[usize] {
+    pub fn path_indices(&self, level: Option<usize>) -> &[usize] {
         let end = level.map_or(0, |level| (level + 1).min(self.levels.len()));
         &self.levels[..end]
     }
@@ -76,12 +79,12 @@ impl Dial {
     pub fn shows(&self, result: &CaptionResult, level: usize) -> Vec<bool> {
         let path = &result.taxonomy.path;
         let last = level + 1 >= self.levels.len();
-        let limit = self.place(level).unwrap_or(usize::MAX);
+        let limit = self.path_index(level).unwrap_or(usize::MAX);
         let mut within = true;
         let rungs = result.ladder.iter().map(|rung| {
             let id = rung.node.as_deref();
-            let place = id.and_then(|id| path.iter().position(|step| step.id == id));
-            within &= last || place.is_none_or(|place| place <= limit);
+            let index = id.and_then(|id| path.iter().position(|step| step.id == id));
+            within &= last || index.is_none_or(|index| index <= limit);
             within
         });
         rungs.collect()
@@ -137,13 +140,13 @@ mod tests {
         // entity and object cover all labels; the fauna of the air covers only the birds.
         assert_eq!(dial.levels, [2, 4, 5]);
         assert_eq!(dial.evidence(), Some(1));
-        assert_eq!(dial.upto(dial.evidence()), [2, 4]);
+        assert_eq!(dial.path_indices(dial.evidence()), [2, 4]);
     }
 
     #[test]
     fn evidence_above_every_level_is_no_level() {
         assert_eq!(dial("o").evidence(), None);
-        assert_eq!(dial("o").upto(None), [0_usize; 0]);
+        assert_eq!(dial("o").path_indices(None), [0_usize; 0]);
         // A stop at a skipped step counts as a stop above the next level.
         assert_eq!(dial("f").evidence(), Some(0));
     }

@@ -1,7 +1,7 @@
 //! Follow-up queries of the page about photos and taxonomies.
 //!
 //! A worker keeps the embeddings of the photos that it has read, so no query needs a second encode.
-//! Every [`Ask`] is answered by one [`Reply::Done`] or [`Reply::Failed`]; progress messages
+//! Every [`Query`] is answered by one [`Reply::Done`] or [`Reply::Failed`]; progress messages
 //! ([`Reply::Fetching`]) may precede it.
 
 use espalier_core::caption::{TaxonomyResult, TraversalPoint, Verdict};
@@ -13,12 +13,12 @@ use crate::ui_error::UiError;
 /// Number of a query, assigned by the page in increasing order; replies carry it back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct AskId(pub u64);
+pub struct QueryId(pub u64);
 
 /// Selects a taxonomy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Which {
+pub enum TreeSource {
     /// The taxonomy of the bundle.
     #[default]
     Bundle,
@@ -29,11 +29,11 @@ pub enum Which {
 /// A query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ask {
-    /// Reads a photo, or a part of it. The photo's bytes travel beside this message. Unlike
+pub enum Query {
+    /// Reads a photo, or a part of it. The photo's bytes are transferred with this message. Unlike
     /// `Request::Caption`, it is never superseded by a newer photo.
     Read {
-        /// Number under which the embedding is kept.
+        /// Number under which the embedding is stored.
         photo: PhotoId,
         /// `x1, y1, x2, y2` as fractions of the width and height of the upright photo; `None` means
         /// the whole photo.
@@ -44,30 +44,32 @@ pub enum Ask {
         /// The photo.
         photo: PhotoId,
         /// The taxonomy.
-        tree: Which,
+        tree: TreeSource,
         /// Id of the node whose labels are considered; `None` means all labels.
         below: Option<String>,
     },
-    /// Fetches the text encoder and keeps it.
-    TextTower,
+    /// Fetches the text encoder and keeps it in memory.
+    #[serde(rename = "text_tower")]
+    TextEncoder,
     /// Explains how far a phrase is from describing a photo.
     WhyNot {
         /// The photo.
         photo: PhotoId,
         /// The taxonomy.
-        tree: Which,
+        tree: TreeSource,
         /// The phrase that the visitor typed.
         phrase: String,
     },
     /// Reads a tree supplied by the visitor and embeds its names.
-    Plant {
+    #[serde(rename = "plant")]
+    EmbedTree {
         /// The tree in one of the formats that core reads.
         text: String,
     },
     /// Computes the disk positions of all nodes of a taxonomy and of some photos.
     Disk {
         /// The taxonomy.
-        tree: Which,
+        tree: TreeSource,
         /// The photos.
         photos: Vec<PhotoId>,
     },
@@ -78,31 +80,33 @@ pub enum Ask {
         /// The photo at the end; `None` means the root.
         to: Option<PhotoId>,
         /// The taxonomy in whose disk the path is drawn.
-        tree: Which,
+        tree: TreeSource,
     },
 }
 
-/// A point of a walk, and its position in the disk.
+/// A point of a walk, with its nearest caption and its position in the disk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Step {
+pub struct WalkStep {
     /// The point, with its nearest caption.
-    pub passed: TraversalPoint,
+    #[serde(rename = "passed")]
+    pub point: TraversalPoint,
     /// Position in the disk.
-    pub at: [f64; 2],
+    #[serde(rename = "at")]
+    pub position: [f64; 2],
 }
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum AskAnswer {
-    /// Answer to [`Ask::Read`].
+pub enum QueryAnswer {
+    /// Answer to [`Query::Read`].
     Read {
         /// The result JSON, as for a caption.
         json: String,
         /// Distance of the photo to the root.
         radius: f64,
     },
-    /// Answer to [`Ask::Place`].
+    /// Answer to [`Query::Place`].
     Place {
         /// Probability of every node, in the order of the taxonomy's file.
         p: Vec<f32>,
@@ -113,21 +117,23 @@ pub enum AskAnswer {
         /// Distance to the root in each factor of a product space; empty for other spaces.
         factors: Vec<f64>,
     },
-    /// Answer to [`Ask::TextTower`].
-    TextTower,
-    /// Answer to [`Ask::WhyNot`].
+    /// Answer to [`Query::TextEncoder`].
+    #[serde(rename = "text_tower")]
+    TextEncoder,
+    /// Answer to [`Query::WhyNot`].
     WhyNot {
         /// The phrase of the query.
         phrase: String,
         /// The verdict on it.
         verdict: Verdict,
     },
-    /// Answer to [`Ask::Plant`].
-    Planted {
+    /// Answer to [`Query::EmbedTree`].
+    #[serde(rename = "planted")]
+    TreeEmbedded {
         /// The tree in the format of a bundle's taxonomy.
         tsv: String,
     },
-    /// Answer to [`Ask::Disk`].
+    /// Answer to [`Query::Disk`].
     Disk {
         /// Position of every node; `None` if no text describes the node.
         nodes: Vec<Option<[f64; 2]>>,
@@ -135,12 +141,13 @@ pub enum AskAnswer {
         photos: Vec<Option<[f64; 2]>>,
         /// Fraction of the nodes' squared tangent vectors, without the direction that all share,
         /// that the two axes of the disk keep, in `[0, 1]`.
-        kept: f64,
+        #[serde(rename = "kept")]
+        explained: f64,
     },
-    /// Answer to [`Ask::Walk`].
+    /// Answer to [`Query::Walk`].
     Walk {
         /// The points, evenly spaced, in order from the start.
-        steps: Vec<Step>,
+        steps: Vec<WalkStep>,
     },
 }
 
@@ -158,7 +165,8 @@ pub enum Reply {
     /// The answer.
     Done {
         /// The answer itself.
-        told: AskAnswer,
+        #[serde(rename = "told")]
+        answer: QueryAnswer,
     },
     /// The query failed.
     Failed {
@@ -173,40 +181,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn questions_and_replies_survive_the_way() {
+    fn queries_and_replies_survive_serialisation() {
         let photo = PhotoId(4);
-        let tree = Which::Own;
-        for ask in [
-            Ask::Read {
+        let tree = TreeSource::Own;
+        for query in [
+            Query::Read {
                 photo,
                 region: Some([0.0, 0.25, 0.5, 1.0]),
             },
-            Ask::Place {
+            Query::Place {
                 photo,
                 tree,
                 below: Some("n1".into()),
             },
-            Ask::TextTower,
-            Ask::WhyNot {
+            Query::TextEncoder,
+            Query::WhyNot {
                 photo,
                 tree,
                 phrase: "a robin".into(),
             },
-            Ask::Plant {
+            Query::EmbedTree {
                 text: "a\n b\n".into(),
             },
-            Ask::Disk {
-                tree: Which::Bundle,
+            Query::Disk {
+                tree: TreeSource::Bundle,
                 photos: vec![photo],
             },
-            Ask::Walk {
+            Query::Walk {
                 from: photo,
                 to: None,
                 tree,
             },
         ] {
-            let text = serde_json::to_string(&ask).unwrap();
-            assert_eq!(serde_json::from_str::<Ask>(&text).unwrap(), ask);
+            let text = serde_json::to_string(&query).unwrap();
+            assert_eq!(serde_json::from_str::<Query>(&text).unwrap(), query);
         }
         for reply in [
             Reply::Fetching {
@@ -214,10 +222,10 @@ mod tests {
                 total: 2,
             },
             Reply::Done {
-                told: AskAnswer::Disk {
+                answer: QueryAnswer::Disk {
                     nodes: vec![None, Some([0.5, -0.25])],
                     photos: Vec::new(),
-                    kept: 0.5,
+                    explained: 0.5,
                 },
             },
             Reply::Failed {

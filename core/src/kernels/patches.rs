@@ -1,0 +1,116 @@
+//! Dense convolution as a product: each output pixel is a row of input values times the weights.
+
+use super::activation::Activation;
+use super::depthwise::Sides;
+use super::product::PackedWeights;
+use crate::nn::same_padding;
+
+/// A dense convolution with TensorFlow's SAME padding and a bias.
+#[derive(Clone, Debug)]
+pub struct Patches {
+    kernel: usize,
+    stride: usize,
+    channels: usize,
+    /// Input values in the order row, column, channel of the kernel.
+    weights: PackedWeights,
+}
+
+impl Patches {
+    /// Arranges `weight(output, input, row, column)` for an image of `channels`, and a bias with
+    /// one value for each output. The stride is at least 1.
+    #[must_use]
+    pub fn new(
+        kernel: usize,
+        stride: usize,
+        channels: usize,
+        bias: &[f32],
+        weight: impl Fn(usize, usize, usize, usize) -> f32,
+    ) -> Self {
+        let inputs = kernel * kernel * channels;
+        let weights = PackedWeights::new(inputs, bias, |output, index| {
+            let (tap, channel) = (index / channels, index % channels);
+            weight(output, channel, tap / kernel, tap % kernel)
+        });
+        Self {
+            kernel,
+            stride: stride.max(1),
+            channels,
+            weights,
+        }
+    }
+
+    /// Computes the convolution and the activation of an image.
+    ///
+    /// # Shapes
+    /// `input [height, width, channels]`,
+    /// `output [ceil(height / stride), ceil(width / stride), outputs]`
+    ///
+    /// # Panics
+    /// If the input is shorter than its shape.
+    pub fn apply(&self, input: &[f32], sides: Sides, activation: Activation, output: &mut [f32]) {
+        let out = sides.after(self.stride);
+        let mut rows = vec![0.0; out.width * self.weights.inputs()];
+        let line = (out.width * self.weights.outputs()).max(1);
+        for (y, target) in output.chunks_exact_mut(line).take(out.height).enumerate() {
+            self.gather(input, sides, y, &mut rows);
+            self.weights.apply(&rows, None, activation, target);
+        }
+    }
+
+    /// Copies the input values of one row of output pixels; zeros outside the image.
+    fn gather(&self, input: &[f32], sides: Sides, y: usize, rows: &mut [f32]) {
+        let (kernel, channels) = (self.kernel, self.channels);
+        let top = same_padding(sides.height, kernel, self.stride).0;
+        let left = same_padding(sides.width, kernel, self.stride).0;
+        for (x, row) in rows
+            .chunks_exact_mut(self.weights.inputs().max(1))
+            .enumerate()
+        {
+            for (tap, values) in row.chunks_exact_mut(channels.max(1)).enumerate() {
+                let line = (y * self.stride + tap / kernel).checked_sub(top);
+                let column = (x * self.stride + tap % kernel).checked_sub(left);
+                match (line, column) {
+                    (Some(line), Some(column)) if line < sides.height && column < sides.width => {
+                        let from = (line * sides.width + column) * channels;
+                        values.copy_from_slice(&input[from..from + channels]);
+                    }
+                    _ => values.fill(0.0),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_of_ones_sums_the_window() {
+        // Side 3 and stride 2: two outputs per side, padded with one pixel on each side.
+        let layer = Patches::new(3, 2, 1, &[0.5], |_, _, _, _| 1.0);
+        let input: Vec<f32> = (1..=9_u8).map(f32::from).collect();
+        let sides = Sides {
+            height: 3,
+            width: 3,
+        };
+        let mut output = [0.0; 4];
+        layer.apply(&input, sides, Activation::None, &mut output);
+        assert_eq!(output, [12.5, 16.5, 24.5, 28.5]);
+    }
+
+    #[test]
+    fn weights_are_taken_by_output_channel_row_and_column() {
+        let weight =
+            |o: usize, i: usize, y: usize, x: usize| (1000 * o + 100 * i + 10 * y + x) as f32;
+        let layer = Patches::new(3, 1, 2, &[0.0, 0.0], weight);
+        // One pixel in the middle of the kernel.
+        let sides = Sides {
+            height: 1,
+            width: 1,
+        };
+        let mut output = [0.0; 2];
+        layer.apply(&[1.0, 2.0], sides, Activation::None, &mut output);
+        assert_eq!(output, [11.0 + 2.0 * 111.0, 1011.0 + 2.0 * 1111.0]);
+    }
+}

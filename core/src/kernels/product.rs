@@ -1,0 +1,281 @@
+//! Product of a matrix with packed weights; a 1x1 convolution is one.
+//!
+//! The weights are stored in panels of [`PANEL`] columns. A tile of [`ROWS`] rows times one panel
+//! is computed in registers: each weight is loaded once for all rows, each input once for a panel.
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::activation::Activation;
+
+/// Columns of a panel.
+const PANEL: usize = 16;
+/// Rows of a tile.
+const ROWS: usize = 6;
+
+/// One row of a panel.
+type PanelRow = [f32; PANEL];
+
+/// Weights of a linear map, arranged for [`PackedWeights::apply`].
+#[derive(Clone, Debug)]
+pub struct PackedWeights {
+    inputs: usize,
+    outputs: usize,
+    /// Panel after panel, `[inputs]` rows each; the last one is padded with zeros.
+    panels: Vec<PanelRow>,
+    /// One row for each panel.
+    bias: Vec<PanelRow>,
+}
+
+impl PackedWeights {
+    /// Arranges `weight(output, input)` and a bias with one value for each output.
+    ///
+    /// # Shapes
+    /// `[inputs] -> [outputs]`, with `outputs` the length of `bias`
+    #[must_use]
+    pub fn new(inputs: usize, bias: &[f32], weight: impl Fn(usize, usize) -> f32) -> Self {
+        let outputs = bias.len();
+        let columns = |panel: usize| panel * PANEL..outputs.min((panel + 1) * PANEL);
+        let mut panels = Vec::with_capacity(outputs.div_ceil(PANEL) * inputs);
+        for panel in 0..outputs.div_ceil(PANEL) {
+            for input in 0..inputs {
+                let mut row = [0.0; PANEL];
+                for (slot, output) in row.iter_mut().zip(columns(panel)) {
+                    *slot = weight(output, input);
+                }
+                panels.push(row);
+            }
+        }
+        let padded = bias.chunks(PANEL).map(|values| {
+            let mut row = [0.0; PANEL];
+            row[..values.len()].copy_from_slice(values);
+            row
+        });
+        Self {
+            inputs,
+            outputs,
+            panels,
+            bias: padded.collect(),
+        }
+    }
+
+    /// Returns the length of an input row.
+    #[must_use]
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// Returns the length of an output row.
+    #[must_use]
+    pub fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    /// Computes `activation(x W + bias) + skip` for each row `x` of `input`.
+    ///
+    /// # Shapes
+    /// `input [n, inputs]`, `skip [n, outputs]`, `output [n, outputs]`; rows that one of them lacks
+    /// are left as they are
+    pub fn apply(
+        &self,
+        input: &[f32],
+        skip: Option<&[f32]>,
+        activation: Activation,
+        output: &mut [f32],
+    ) {
+        if self.inputs == 0 || self.outputs == 0 {
+            return;
+        }
+        Arch::new().dispatch(Product {
+            weights: self,
+            input,
+            skip,
+            activation,
+            output,
+        });
+    }
+}
+
+/// The arguments of [`PackedWeights::apply`].
+struct Product<'a> {
+    weights: &'a PackedWeights,
+    input: &'a [f32],
+    skip: Option<&'a [f32]>,
+    activation: Activation,
+    output: &'a mut [f32],
+}
+
+impl WithSimd for Product<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let PackedWeights {
+            inputs,
+            outputs,
+            ref panels,
+            ref bias,
+        } = *self.weights;
+        let mut columns = vec![[0.0_f32; ROWS]; inputs];
+        let blocks = self.input.chunks(ROWS * inputs);
+        let blocks = blocks.zip(self.output.chunks_mut(ROWS * outputs));
+        for (block, (rows, out)) in blocks.enumerate() {
+            for (index, row) in rows.chunks_exact(inputs).enumerate() {
+                for (x, column) in row.iter().zip(&mut columns) {
+                    column[index] = *x;
+                }
+            }
+            let skip = self
+                .skip
+                .and_then(|skip| skip.get(block * ROWS * outputs..));
+            for (index, (panel, bias)) in panels.chunks_exact(inputs).zip(bias).enumerate() {
+                let tile = tile(simd, &columns, panel, bias, self.activation);
+                let from = index * PANEL;
+                let width = PANEL.min(outputs - from);
+                for (row, values) in tile.iter().enumerate().take(rows.len() / inputs) {
+                    let place = row * outputs + from;
+                    if let Some(target) = out.get_mut(place..place + width) {
+                        store(values, skip.and_then(|s| s.get(place..)), target);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Writes values, plus those of `skip` if given.
+#[inline(always)]
+fn store(values: &PanelRow, skip: Option<&[f32]>, target: &mut [f32]) {
+    match skip {
+        None => target.copy_from_slice(&values[..target.len()]),
+        Some(skip) => {
+            for ((target, value), skip) in target.iter_mut().zip(values).zip(skip) {
+                *target = value + skip;
+            }
+        }
+    }
+}
+
+/// Computes one tile. `columns [inputs]` holds the rows of the input, transposed.
+#[inline(always)]
+fn tile<S: Simd>(
+    simd: S,
+    columns: &[[f32; ROWS]],
+    panel: &[PanelRow],
+    bias: &PanelRow,
+    activation: Activation,
+) -> [PanelRow; ROWS] {
+    let per_row = PANEL / S::F32_LANES;
+    let weights = S::as_simd_f32s(panel.as_flattened()).0;
+    let bias = S::as_simd_f32s(bias).0;
+    let mut tile = [[0.0; PANEL]; ROWS];
+    // Two vectors of each row at a time: more sums than these do not fit into the registers of AVX2
+    // and WebAssembly.
+    for first in (0..per_row).step_by(2) {
+        let second = (first + 1).min(per_row - 1);
+        let mut sums = [[bias[first], bias[second]]; ROWS];
+        for (row, column) in weights.chunks_exact(per_row).zip(columns) {
+            let (left, right) = (row[first], row[second]);
+            for (sum, x) in sums.iter_mut().zip(column) {
+                let x = simd.splat_f32s(*x);
+                sum[0] = simd.mul_add_e_f32s(x, left, sum[0]);
+                sum[1] = simd.mul_add_e_f32s(x, right, sum[1]);
+            }
+        }
+        for (row, [left, right]) in tile.iter_mut().zip(sums) {
+            let row = S::as_mut_simd_f32s(row).0;
+            row[first] = activation.apply(simd, left);
+            row[second] = activation.apply(simd, right);
+        }
+    }
+    tile
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn naive(
+        input: &[f32],
+        inputs: usize,
+        bias: &[f32],
+        weight: impl Fn(usize, usize) -> f32,
+        activation: Activation,
+    ) -> Vec<f64> {
+        let row = |x: &[f32]| -> Vec<f64> {
+            let output = |o: usize| {
+                let sum: f64 = (0..inputs)
+                    .map(|i| f64::from(x[i]) * f64::from(weight(o, i)))
+                    .sum();
+                let sum = sum + f64::from(bias[o]);
+                match activation {
+                    Activation::None => sum,
+                    Activation::Relu6 => sum.clamp(0.0, 6.0),
+                }
+            };
+            (0..bias.len()).map(output).collect()
+        };
+        input.chunks_exact(inputs).flat_map(row).collect()
+    }
+
+    /// A fixed value between -1 and 1 for a position.
+    fn value(index: usize) -> f32 {
+        ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
+    }
+
+    proptest! {
+        #[test]
+        fn products_are_those_of_a_plain_loop(
+            rows in 0_usize..20,
+            inputs in 1_usize..40,
+            outputs in 1_usize..40,
+            relu6: bool,
+            skips: bool,
+        ) {
+            let activation = if relu6 { Activation::Relu6 } else { Activation::None };
+            let weight = |o: usize, i: usize| value(o * 41 + i);
+            let bias: Vec<f32> = (0..outputs).map(|o| value(o + 5)).collect();
+            let input: Vec<f32> = (0..rows * inputs).map(|i| 3.0 * value(i)).collect();
+            let skip: Vec<f32> = (0..rows * outputs).map(|i| value(i + 9)).collect();
+            let packed = PackedWeights::new(inputs, &bias, weight);
+            let mut output = vec![f32::NAN; rows * outputs];
+            packed.apply(&input, skips.then_some(&skip[..]), activation, &mut output);
+            let expected = naive(&input, inputs, &bias, weight, activation);
+            for (at, (found, expected)) in output.iter().zip(expected).enumerate() {
+                let expected = expected + if skips { f64::from(skip[at]) } else { 0.0 };
+                prop_assert!((f64::from(*found) - expected).abs() < 1e-4, "{found} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_spread_to_their_row_only() {
+        let packed = PackedWeights::new(2, &[0.0; 3], |_, _| 1.0);
+        let input = [
+            1.0,
+            f32::NAN,
+            1.0,
+            f32::INFINITY,
+            1.0,
+            1.0,
+            f32::NEG_INFINITY,
+            0.0,
+        ];
+        let mut output = [0.5; 12];
+        packed.apply(&input, None, Activation::Relu6, &mut output);
+        assert!(output[..3].iter().all(|v| v.is_nan()));
+        assert_eq!(output[3..6], [6.0; 3]);
+        assert_eq!(output[6..9], [2.0; 3]);
+        assert_eq!(output[9..], [0.0; 3]);
+    }
+
+    #[test]
+    fn empty_sizes_change_nothing() {
+        let mut output = [0.5; 2];
+        PackedWeights::new(0, &[1.0], |_, _| 1.0).apply(&[], None, Activation::None, &mut output);
+        PackedWeights::new(1, &[], |_, _| 1.0).apply(&[1.0], None, Activation::None, &mut output);
+        PackedWeights::new(1, &[1.0], |_, _| 1.0).apply(&[], None, Activation::None, &mut output);
+        assert_eq!(output, [0.5; 2]);
+    }
+}
