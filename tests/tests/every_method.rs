@@ -266,7 +266,7 @@ fn data_that_a_method_cannot_use_is_refused_in_words() {
         "rcme",
         "taxonomy",
         &path("one.tsv"),
-        &["tell it from others"],
+        &["distinguish it from other labels"],
     );
 
     let cycle = "synset\tnames\thypernyms\tlabelled\nr\troot\t\t0\na\ta\tb|r\t0\nb\tb\ta\t1\n";

@@ -362,7 +362,7 @@ mod tests {
             TrainConfig::resolve(Some(&path), Table::new(), &[]).unwrap();
             assert!(
                 MethodName::from_str(name, false).is_ok(),
-                "{name} is no method"
+                "{name} is not a method"
             );
         }
         let error = TrainConfig::resolve(Some(Path::new("paper:clop")), Table::new(), &[]);

@@ -7,7 +7,7 @@ use crate::shards::{parquet_columns, rows, tar_of, write_columns};
 use crate::support::error_of;
 
 #[test]
-fn a_renamed_column_is_refused_with_wanted_and_found() {
+fn a_renamed_column_is_refused_with_expected_and_found() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.parquet");
     let mut columns = parquet_columns(&rows(0..2));
@@ -21,7 +21,7 @@ fn a_renamed_column_is_refused_with_wanted_and_found() {
         "{message}"
     );
     assert!(
-        message.contains("wanted columns image (or jpg), caption, noun_chunks, ref_exps"),
+        message.contains("expected columns image (or jpg), caption, noun_chunks, ref_exps"),
         "{message}"
     );
     assert!(
@@ -39,13 +39,13 @@ fn a_column_of_another_type_is_refused() {
     write_columns(&path, columns, 10);
     let message = error_of(&path).to_string();
     assert!(
-        message.contains("column noun_chunks: wanted a list of lists of floating-point numbers"),
+        message.contains("column noun_chunks: expected a list of lists of floating-point numbers"),
         "{message}"
     );
 }
 
 #[test]
-fn unknown_members_and_keys_are_refused_with_wanted_and_found() {
+fn unknown_members_and_keys_are_refused_with_expected_and_found() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.tar");
     fs::write(
@@ -76,7 +76,7 @@ fn shards_without_a_whole_record_are_refused() {
     let at = |name: &str| dir.path().join(name);
     fs::write(at("a.parquet"), "no parquet at all").unwrap();
     let message = error_of(&at("a.parquet")).to_string();
-    assert!(message.contains("does not begin with PAR1"), "{message}");
+    assert!(message.contains("which begins with PAR1"), "{message}");
     fs::write(at("a.tar"), "").unwrap();
     let message = error_of(&at("a.tar")).to_string();
     assert!(

@@ -65,7 +65,7 @@ fn boxes_below_the_limit_are_not_used() {
     assert_eq!(error.exit_code(), 2);
     let message = error.to_string();
     assert!(
-        message.starts_with("only 0 usable record(s) among 8 looked at"),
+        message.contains("usable records (one batch), found 0 in 8 records"),
         "{message}"
     );
     assert!(message.ends_with("no usable box: 8"), "{message}");
@@ -136,14 +136,14 @@ fn data_that_cannot_fill_a_batch_is_refused() {
     };
     let error = start(spec(6), Position::default());
     assert!(
-        error.to_string().starts_with("only 5 usable record(s)"),
+        error.to_string().contains("(one batch), found 5"),
         "{error}"
     );
     let error = start(spec(2), Position { epoch: 3, index: 9 });
     assert!(
         error
             .to_string()
-            .contains("record 9 of epoch 3, but the data holds 5"),
+            .contains("record 9 of epoch 3, but the data contains 5"),
         "{error}"
     );
     assert_eq!(error.exit_code(), 2);

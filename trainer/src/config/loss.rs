@@ -41,7 +41,7 @@ pub enum Angles {
 impl Angles {
     /// Returns the angle formula of this name.
     #[must_use]
-    pub fn form(self) -> AngleFormula {
+    pub fn formula(self) -> AngleFormula {
         match self {
             Self::Stable => AngleFormula::Stable,
             Self::Literal => AngleFormula::Literal(1e-8),

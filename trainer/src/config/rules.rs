@@ -74,12 +74,12 @@ impl TrainConfig {
     /// Returns the rules of the trained parts, the steps and their batches.
     fn training_rules(&self) -> Vec<Rule> {
         let (t, d) = (&self.train, &self.dataset);
-        let trains = t.method.trainable();
-        let learns_of_image = trains.image && !(t.lock_image && t.lock_projection);
+        let trainable = t.method.trainable();
+        let trains_image_part = trainable.image && !(t.lock_image && t.lock_projection);
         vec![
             Rule(
                 "train.lock_image, train.lock_projection and train.lock_text",
-                learns_of_image || trains.text && !t.lock_text,
+                trains_image_part || trainable.text && !t.lock_text,
                 "set so that at least one part that the method trains is not locked",
                 format!(
                     "{}, {} and {}",
@@ -119,9 +119,9 @@ impl TrainConfig {
     fn image_encoder_rules(&self) -> Vec<Rule> {
         let t = &self.train;
         let vision = self.model.architecture().vision;
-        let pure = vision.n_layers == 0;
+        let convolutions_only = vision.n_layers == 0;
         // Inverted residuals accept images of any size.
-        let halves = vision.inverted.is_some()
+        let divisible_by_two = vision.inverted.is_some()
             || (vision.image_size / vision.patch.max(1)).is_multiple_of(2);
         vec![
             Rule(
@@ -138,7 +138,8 @@ impl TrainConfig {
             ),
             Rule(
                 "train.half_size",
-                (0.0..=1.0).contains(&t.half_size) && (t.half_size == 0.0 || pure && halves),
+                (0.0..=1.0).contains(&t.half_size)
+                    && (t.half_size == 0.0 || convolutions_only && divisible_by_two),
                 "in [0, 1], and 0 unless the image encoder consists of convolutions only",
                 t.half_size.to_string(),
             ),

@@ -21,7 +21,7 @@ pub enum Schedule {
 /// Ratios of the one-cycle schedule: peak to first rate, and first to last rate.
 const ONE_CYCLE: (f64, f64) = (25.0, 1e4);
 /// Share of the one-cycle schedule in which the rate grows.
-const GROWS: f64 = 0.3;
+const GROWTH_FRACTION: f64 = 0.3;
 
 impl Schedule {
     /// Returns the factor of the learning rate at step `n` (from 0) of `total`.
@@ -49,16 +49,16 @@ impl Schedule {
 /// at `total - 1`.
 fn one_cycle(n: u64, total: u64) -> f64 {
     let (first, last) = (1.0 / ONE_CYCLE.0, 1.0 / (ONE_CYCLE.0 * ONE_CYCLE.1));
-    let along = |from: f64, to: f64, share: f64| {
+    let interpolate = |from: f64, to: f64, share: f64| {
         let share = share.clamp(0.0, 1.0);
         to + (from - to) * 0.5 * (1.0 + (PI * share).cos())
     };
     let (n, end) = (n as f64, total as f64 - 1.0);
-    let top = GROWS * total as f64 - 1.0;
-    if n <= top {
-        along(first, 1.0, n / top.max(1.0))
+    let peak = GROWTH_FRACTION * total as f64 - 1.0;
+    if n <= peak {
+        interpolate(first, 1.0, n / peak.max(1.0))
     } else {
-        along(1.0, last, (n - top) / (end - top).max(1.0))
+        interpolate(1.0, last, (n - peak) / (end - peak).max(1.0))
     }
 }
 
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn one_cycle_goes_up_and_down_as_in_torch() {
+    fn one_cycle_matches_torch() {
         // torch.optim.lr_scheduler.OneCycleLR(max_lr=1, total_steps=1000).
         for (n, known) in [(0, 0.04), (299, 1.0), (999, 4e-6)] {
             let found = Schedule::OneCycle.multiplier(n, 50, 1000);
@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn a_constant_rate_warms_up_and_stays() {
-        let at = |n| Schedule::Constant.multiplier(n, 10, 100);
-        assert_eq!((at(0), at(5), at(10), at(99)), (0.0, 0.5, 1.0, 1.0));
+        let rate = |n| Schedule::Constant.multiplier(n, 10, 100);
+        assert_eq!((rate(0), rate(5), rate(10), rate(99)), (0.0, 0.5, 1.0, 1.0));
     }
 
     #[test]

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn halves_are_what_they_should_be() {
+    fn half_precision_converts_exactly() {
         for (bits, value) in [
             (0x0000, 0.0),
             (0x3c00, 1.0),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_float_is_read() {
+    fn every_float_format_is_read() {
         assert_eq!(Number::F32.decode(&1.5_f32.to_le_bytes()), Ok(vec![1.5]));
         assert_eq!(Number::F64.decode(&1.5_f64.to_le_bytes()), Ok(vec![1.5]));
         assert_eq!(Number::F16.decode(&[0, 0x3e]), Ok(vec![1.5]));

@@ -29,7 +29,7 @@ fn header_bytes(file: &mut File, length: u64) -> Result<Vec<u8>, String> {
     let mut start = [0; 8];
     if length < start.len() as u64 {
         return Err(format!(
-            "the file has only {length} bytes; download it again"
+            "expected a header of at least 8 bytes, found a file of {length} bytes; download it again"
         ));
     }
     file.read_exact(&mut start)
@@ -37,7 +37,7 @@ fn header_bytes(file: &mut File, length: u64) -> Result<Vec<u8>, String> {
     let size = u64::from_le_bytes(start);
     if size > MAX_HEADER || size + 8 > length {
         return Err(format!(
-            "its header claims {size} bytes, but the file has {length}; download it again"
+            "expected a header of {size} bytes, found a file of {length} bytes; download it again"
         ));
     }
     let mut bytes = start.to_vec();
@@ -49,7 +49,7 @@ fn header_bytes(file: &mut File, length: u64) -> Result<Vec<u8>, String> {
 
 /// Returns the end of the last tensor, in bytes from the end of the header. Checks that the tensors
 /// leave no gaps and that their lengths match their shapes.
-fn covered(header: &Metadata) -> Result<u64, String> {
+fn end_of_tensors(header: &Metadata) -> Result<u64, String> {
     let tensors = header.tensors();
     let mut tensors: Vec<_> = tensors.iter().collect();
     tensors.sort_by_key(|(_, info)| info.data_offsets);
@@ -90,7 +90,7 @@ impl SafetensorsFile {
         let start = bytes.len() as u64;
         let header: Metadata =
             serde_json::from_slice(&bytes[8..]).map_err(|e| fail(format!("its header: {e}")))?;
-        let end = covered(&header).map_err(fail)?;
+        let end = end_of_tensors(&header).map_err(fail)?;
         if start.checked_add(end) != Some(length) {
             return Err(fail(format!(
                 "expected {end} bytes of tensors after the {start} bytes of its header, found a \

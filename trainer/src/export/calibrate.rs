@@ -57,7 +57,9 @@ fn outliers(model: &Model, device: &Device) -> anyhow::Result<Embedded> {
     for from in (0..OUTLIERS).step_by(BATCH) {
         // Skips the first images of the pool, which are used in training.
         let part = (from..OUTLIERS.min(from + BATCH)).map(|i| UNSEEN + i as u64);
-        let images: Vec<_> = part.map(|index| outliers::of_pool(side, index)).collect();
+        let images: Vec<_> = part
+            .map(|index| outliers::pool_image(side, index))
+            .collect();
         let part = Pictures::pack(side, &images.iter().collect::<Vec<_>>());
         let embedded = model.encoder.embed_image(picture_tensor(&part, device));
         points.extend(embed::rows(embedded)?);

@@ -46,7 +46,7 @@ pub(super) struct Covariance {
 
 impl Covariance {
     /// Estimates the covariance of features within their classes: the scatter around the class
-    /// means divided by the number of rows minus the number of classes. If these degrees of degrees_of_freedom
+    /// means divided by the number of rows minus the number of classes. If these degrees of freedom
     /// are fewer than the width of a feature, the covariance would not have full rank; the
     /// covariance of all features around their mean is then used instead.
     ///
@@ -259,14 +259,14 @@ mod tests {
         let estimate =
             |classes: &[usize]| Covariance::estimate(&values, 2, classes, 3, &device).unwrap();
         let within = estimate(&[0, 0, 2, 2]);
-        // Scatter 4, 8, 8, 16 over 4 - 2 degrees of degrees_of_freedom.
+        // Scatter 4, 8, 8, 16 over 4 - 2 degrees of freedom.
         assert!(within.within && within.negative);
         for (found, known) in within.values.iter().zip([2.0, 4.0, 4.0, 8.0]) {
             assert!((found - known).abs() < 1e-4, "{:?}", within.values);
         }
         let shrunk = within.shrunk(0.5).values;
         assert!((shrunk[1] - 2.0).abs() < 1e-4 && (shrunk[0] - 2.0).abs() < 1e-4);
-        // Three classes leave one degree of degrees_of_freedom for two numbers.
+        // Three classes leave one degree of freedom for two numbers.
         let all = estimate(&[0, 0, 1, 2]);
         assert!(!all.within);
         assert!(

@@ -151,7 +151,8 @@ fn summary(train: &PrecomputedFeatures, views: usize, folder: &Path) -> String {
 }
 
 impl Run {
-    /// Returns whether the run caches features; logs the reason if a locked encoder computes them anyway.
+    /// Returns whether the run caches features; logs the reason if a locked encoder has to compute
+    /// them at every step.
     fn caches_features(
         &self,
         log: &mut dyn FnMut(&str) -> anyhow::Result<()>,

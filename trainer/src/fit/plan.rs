@@ -16,7 +16,8 @@ use crate::config::Trainable;
 use crate::data::BatchSpec;
 use crate::data::records::boxes::default_min_box_px;
 
-/// Number of threads per accumulation step of a deterministic run: fixed, so that the number of cores does not change the result.
+/// Number of threads per accumulation step of a deterministic run. It is fixed, so that the result
+/// does not depend on the number of cores.
 const DETERMINISTIC_THREADS: usize = 2;
 
 /// A run that is ready to start.

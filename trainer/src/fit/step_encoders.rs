@@ -266,8 +266,8 @@ impl<'a> StepEncoders<'a> {
 }
 
 impl Call {
-    /// Returns a scalar whose gradient is that of the loss through micro-batch `index` of `total`; `None`
-    /// for a micro-batch without rows.
+    /// Returns a scalar whose gradient is that of the loss through micro-batch `index` of `total`;
+    /// `None` for a micro-batch without rows.
     fn scalar(
         &self,
         grad: &Tensor<2>,

@@ -190,10 +190,9 @@ impl Run {
         })?;
         let classifier = classifier_file::read(checkpoint, &self.device)?;
         let (temperature, max_labels) = (l.distill_temperature, l.distill_labels);
-        let taxonomy = &self.source.taxonomy;
-        let (distill, message) =
-            Distill::new(taxonomy, &classifier.labels, temperature, max_labels)
-                .map_err(|e| usage(format!("loss.distill: {e}")))?;
+        let (taxonomy, classes) = (&self.source.taxonomy, &classifier.labels);
+        let (distill, message) = Distill::new(taxonomy, classes, temperature, max_labels)
+            .map_err(|e| usage(format!("loss.distill: {e}")))?;
         if let Some(message) = message {
             log(&message)?;
         }
@@ -221,14 +220,8 @@ impl Run {
             spread: d.synthetic_spread,
             noise: d.synthetic_noise,
         };
-        let sampling = (labelled, d.synthetic_features);
-        let teacher = teacher.with_sampled_features(
-            rows,
-            d.feature_views as usize,
-            settings,
-            sampling,
-            log,
-        )?;
+        let (views, sampling) = (d.feature_views as usize, (labelled, d.synthetic_features));
+        let teacher = teacher.with_sampled_features(rows, views, settings, sampling, log)?;
         Ok(Some((teacher, distill)))
     }
 }

@@ -13,8 +13,8 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy};
 pub struct Anchors {
     /// Width of the embedding.
     pub width: usize,
-    /// `[rows, width]`; the nodes come first, in the order of [`Taxonomy::nodes`]: rows of length 1, or of zeros if no
-    /// class lies at or below a node.
+    /// `[rows, width]`; the nodes come first, in the order of [`Taxonomy::nodes`]. The row of a node
+    /// has length 1, or is 0 if no class lies at or below the node.
     pub values: Vec<f32>,
 }
 

@@ -45,6 +45,7 @@ pub struct NounBatch {
     pub targets: Vec<f32>,
     /// Pairs of a noun row and the column of a target above it, the noun's own target excluded.
     pub below: Vec<(usize, usize)>,
-    /// `[n + m]`: generality of the nouns, then of the targets ([`crate::data::nouns::generality`]).
+    /// `[n + m]`: generality of the nouns, then of the targets
+    /// ([`crate::data::nouns::generality`]).
     pub generality: Vec<f32>,
 }

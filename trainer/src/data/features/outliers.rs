@@ -38,7 +38,7 @@ pub fn precompute_outliers(
             let mut values = Vec::with_capacity(POOL * width);
             for from in (0..POOL).step_by(BATCH) {
                 let of = from..POOL.min(from + BATCH);
-                let pictures: Vec<_> = of.map(|i| outliers::of_pool(side, i as u64)).collect();
+                let pictures: Vec<_> = of.map(|i| outliers::pool_image(side, i as u64)).collect();
                 let pictures = Pictures::pack(side, &pictures.iter().collect::<Vec<_>>());
                 let encoded = encoder.encode(&pictures)?;
                 values.extend(encoded.into_iter().map(f16::from_f32));

@@ -19,7 +19,7 @@ pub(crate) struct BoxOf {
     /// The record.
     pub(crate) slot: Slot,
     /// Index of the box in the record.
-    pub(crate) at: usize,
+    pub(crate) box_index: usize,
 }
 
 impl Companions {
@@ -31,7 +31,10 @@ impl Companions {
             for (at, grounded) in record.boxes.iter().enumerate() {
                 if matches!(grounded.region, Region::Relative(_)) {
                     let with_label = boxes.entry(grounded.label().to_owned()).or_default();
-                    with_label.push(BoxOf { slot, at });
+                    with_label.push(BoxOf {
+                        slot,
+                        box_index: at,
+                    });
                 }
             }
         }

@@ -44,7 +44,7 @@ impl Listed {
     }
 }
 
-/// Wraps the rows of an index as a dataset; `name` stands for it in reports.
+/// Wraps the rows of an index as a dataset; reports refer to it as `name`.
 #[must_use]
 pub fn table(name: impl Into<String>, rows: Vec<Listed>) -> Table {
     Table::new(name.into(), rows.len(), Arc::new(Rows(rows)))

@@ -156,7 +156,7 @@ fn benchmark_range(
 /// # Errors
 /// If a list cannot be read or has an unexpected layout.
 pub fn open(folder: &Path, dataset: Option<&str>, split: &str) -> Result<Option<Split>> {
-    // Benchmarks evaluate test data; other splits of the same images are used whole.
+    // Benchmarks evaluate test data; other splits of the same images are used in full.
     let slice = dataset.and_then(Slice::of).filter(|_| split == TEST);
     let split_of = |file: &Path, rows: Vec<Listed>| {
         let (rows, description) = benchmark_range(slice, rows, split);
@@ -313,7 +313,7 @@ mod tests {
         );
         assert_eq!(selected[0].key, "x/A/A_1305.jpg");
         assert_eq!(selected[4999].key, "x/G/G_1981.jpg");
-        // An incomplete split is used whole, and the description says so.
+        // An incomplete split is used in full, and the description says so.
         let (selected, description) = benchmark_range(slice, rows[..40].to_vec(), "test");
         assert_eq!(selected.len(), 40);
         assert_eq!(

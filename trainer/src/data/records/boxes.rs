@@ -198,7 +198,7 @@ impl<'a> CharSlices<'a> {
     fn new(text: &'a str) -> Self {
         let starts = text
             .char_indices()
-            .map(|(at, _)| at)
+            .map(|(offset, _)| offset)
             .chain([text.len()])
             .collect();
         Self { text, starts }
@@ -222,13 +222,13 @@ impl<'a> CharSlices<'a> {
                 offset < 0 || offset > len,
             )
         };
-        let ((from, odd_start), (to, odd_end)) = (resolve(start), resolve(end));
+        let ((from, start_clamped), (to, end_clamped)) = (resolve(start), resolve(end));
         let phrase = if from < to {
             &self.text[self.starts[from]..self.starts[to]]
         } else {
             ""
         };
-        (phrase, odd_start || odd_end)
+        (phrase, start_clamped || end_clamped)
     }
 }
 
@@ -278,7 +278,7 @@ mod tests {
         boxes.iter().map(|b| b.phrase.as_str()).collect()
     }
 
-    fn at(start: f64, end: f64) -> Entry {
+    fn entry(start: f64, end: f64) -> Entry {
         vec![start, end, 0.1, 0.2, 0.5, 0.6, 0.9]
     }
 
@@ -287,14 +287,14 @@ mod tests {
         let caption = "👩‍🎤 a naïve 🐶 barks";
         let chars: Vec<char> = caption.chars().collect();
         let dog = chars.iter().position(|&c| c == '🐶').unwrap() as f64;
-        let (boxes, tally) = ground(caption, &[at(dog - 6.0, dog + 1.0)], &[], &[]);
+        let (boxes, tally) = ground(caption, &[entry(dog - 6.0, dog + 1.0)], &[], &[]);
         assert_eq!(phrases(&boxes), ["naïve 🐶"]);
         assert_eq!(tally.offset_past_the_end, 0);
     }
 
     #[test]
-    fn offsets_past_the_end_are_cut_and_counted() {
-        let (boxes, tally) = ground("a 🐶", &[at(2.0, 50.0), at(9.0, 12.0)], &[], &[]);
+    fn offsets_past_the_end_are_clamped_and_counted() {
+        let (boxes, tally) = ground("a 🐶", &[entry(2.0, 50.0), entry(9.0, 12.0)], &[], &[]);
         assert_eq!(phrases(&boxes), ["🐶"]);
         assert_eq!(tally.offset_past_the_end, 2);
         assert_eq!(tally.blank_phrase, 1);
@@ -303,21 +303,26 @@ mod tests {
     #[test]
     fn negative_and_fractional_offsets_slice_as_python_does() {
         // "a cat"[-3:5] = "cat", [int(1.9):int(5.2)] = " cat"
-        let (boxes, tally) = ground("a cat", &[at(-3.0, 5.0), at(1.9, 5.2)], &[], &[]);
+        let (boxes, tally) = ground("a cat", &[entry(-3.0, 5.0), entry(1.9, 5.2)], &[], &[]);
         assert_eq!(phrases(&boxes), ["cat", " cat"]);
         assert_eq!(tally.offset_past_the_end, 1);
     }
 
     #[test]
-    fn a_phrase_is_used_once_even_if_its_first_box_was_no_good() {
+    fn a_repeated_phrase_is_skipped_even_if_its_first_box_is_unusable() {
         let inverted = vec![2.0, 5.0, 0.9, 0.2, 0.5, 0.6];
-        let (boxes, tally) = ground("a cat", &[inverted], &[at(2.0, 5.0), at(0.0, 5.0)], &[]);
+        let (boxes, tally) = ground(
+            "a cat",
+            &[inverted],
+            &[entry(2.0, 5.0), entry(0.0, 5.0)],
+            &[],
+        );
         assert_eq!(phrases(&boxes), ["a cat"]);
         assert_eq!((tally.inverted, tally.repeated_phrase), (1, 1));
     }
 
     #[test]
-    fn numbers_that_make_no_box_are_skipped_and_counted() {
+    fn invalid_boxes_are_skipped_and_counted() {
         let entries = [
             vec![0.0, 1.0, f64::NAN, 0.0, 1.0, 1.0],
             vec![f64::INFINITY, 1.0, 0.0, 0.0, 1.0, 1.0],
@@ -340,13 +345,18 @@ mod tests {
     fn synsets_follow_noun_chunks_and_their_boxes() {
         let synsets = ["n1".to_owned()];
         let other = vec![0.0, 1.0, 0.0, 0.0, 1.0, 1.0];
-        let (boxes, tally) = ground("a cat", &[at(2.0, 5.0)], &[at(0.0, 5.0), other], &synsets);
+        let (boxes, tally) = ground(
+            "a cat",
+            &[entry(2.0, 5.0)],
+            &[entry(0.0, 5.0), other],
+            &synsets,
+        );
         let found: Vec<_> = boxes.iter().map(|b| b.synset.as_deref()).collect();
         assert_eq!(found, [Some("n1"), Some("n1"), None]);
         assert_eq!(tally.synsets_misaligned, 0);
 
         let two = ["n1".to_owned(), "n2".to_owned()];
-        let (boxes, tally) = ground("a cat", &[at(2.0, 5.0)], &[], &two);
+        let (boxes, tally) = ground("a cat", &[entry(2.0, 5.0)], &[], &two);
         assert_eq!(
             (boxes[0].synset.clone(), tally.synsets_misaligned),
             (None, 1)

@@ -49,8 +49,8 @@ pub(crate) fn corrupt(
 }
 
 impl Corruption {
-    /// Returns the image corrupted at a `strength` in [0, 1]. [`Corruption::Turn`] ignores the strength
-    /// and always turns by 90 degrees.
+    /// Returns the image corrupted at a `strength` in [0, 1]. [`Corruption::Turn`] ignores the
+    /// strength and always turns by 90 degrees.
     ///
     /// # Errors
     /// If JPEG encoding fails, for example for an image with a side above 65,535 pixels.

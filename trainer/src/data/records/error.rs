@@ -124,7 +124,7 @@ pub enum DataError {
     },
 
     /// Shards without any complete record.
-    #[error("no whole record in {shards} shard(s){detail}")]
+    #[error("no complete record in {shards} shard(s){detail}")]
     NoRecords {
         /// Number of shards.
         shards: usize,
@@ -134,8 +134,8 @@ pub enum DataError {
 
     /// Fewer usable records than one batch needs.
     #[error(
-        "only {usable} usable record(s) among {} looked at, fewer than one batch of {batch_size}; \
-         lower --batch-size or give more data\n{counts}", counts.seen
+        "expected at least {batch_size} usable records (one batch), found {usable} in {} records; \
+         lower --batch-size or add data\n{counts}", counts.seen
     )]
     TooFewUsable {
         /// Usable records found.
@@ -171,7 +171,7 @@ pub enum DataError {
 
     /// A position beyond the end of the data, for example after the shards changed.
     #[error(
-        "the run stopped at record {index} of epoch {epoch}, but the data holds {records} records; \
+        "the run stopped at record {index} of epoch {epoch}, but the data contains {records} records; \
          resume with the data that the run was started with"
     )]
     Position {

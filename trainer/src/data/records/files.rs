@@ -26,7 +26,7 @@ impl From<PathBuf> for Item {
     }
 }
 
-/// Creates a dataset of these images; `name` stands for it in reports. The key of a record is its
+/// Creates a dataset of these images; reports refer to it as `name`. The key of a record is its
 /// index in the list.
 #[must_use]
 pub fn table(name: String, items: Vec<Item>) -> Table {
@@ -36,8 +36,8 @@ pub fn table(name: String, items: Vec<Item>) -> Table {
 struct Rows(Vec<Item>);
 
 impl Records for Rows {
-    fn read(&self, at: usize) -> Result<Record, Broken> {
-        let item = &self.0[at];
+    fn read(&self, row: usize) -> Result<Record, Broken> {
+        let item = &self.0[row];
         let broken = |fault: Fault| fault.of(item.path.display().to_string());
         let bytes = fs::read(&item.path)
             .map_err(|e| broken(Fault::new(Cause::MissingPicture, e.to_string())))?;
@@ -45,11 +45,11 @@ impl Records for Rows {
         if let Some(region) = item.region {
             let whole = picture.decode().map_err(broken)?;
             let part = crop_box(&whole, region).ok_or_else(|| {
-                let detail = format!("the box {region:?} holds no pixel");
+                let detail = format!("the box {region:?} contains no pixel");
                 broken(Fault::new(Cause::UnreadablePicture, detail))
             })?;
             picture = Picture::Decoded(part);
         }
-        Ok(Record::labelled(at.to_string(), picture, None, ""))
+        Ok(Record::labelled(row.to_string(), picture, None, ""))
     }
 }

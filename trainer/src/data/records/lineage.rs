@@ -116,8 +116,8 @@ impl Lineages {
             .collect();
         if chains.is_empty() {
             return Err(usage(format!(
-                "expected a label with {tiers} nodes that distinguish it from other labels, found at \
-                 most {shortest}; lower dataset.tiers"
+                "expected a label with {tiers} nodes that distinguish it from other labels, found \
+                 none; the shortest path has {shortest} nodes; lower dataset.tiers"
             )));
         }
         Ok(Self {

@@ -2,8 +2,8 @@
 //!
 //! Units (parquet row groups, tars) are permuted as a whole; consecutive units are then merged into
 //! groups as large as the [`ShuffleBudget`] allows, and the records of a group are permuted among
-//! each other. In a unit with weight `w` other than 1, every record is taken `floor(w)` times; the
-//! fractional part is met by a random subset of records, drawn anew in each epoch. Reading
+//! each other. In a unit with weight `w` other than 1, every record is used `floor(w)` times; the
+//! fractional part is realised by a random subset of records, drawn again for each epoch. Reading
 //! therefore holds one group in memory, and a [`Position`] is enough to continue: no generator has
 //! to be replayed.
 
@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 use crate::data::records::random::{Purpose, Random};
 use crate::data::records::source::Dataset;
 
-/// Position of a run in its data: the next record that was not yet taken.
+/// Position of a run in its data: the next unread record.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 pub struct Position {
     /// Completed passes over the data.
     pub epoch: u64,
-    /// Records of this pass taken so far, used or skipped.
+    /// Records of this pass read so far, used or skipped.
     pub index: u64,
 }
 
@@ -71,15 +71,17 @@ pub struct EpochOrder {
     groups: Vec<Group>,
 }
 
-/// Returns the number of records that an epoch takes from a unit.
-fn taken(data: &dyn Dataset, unit: usize) -> u64 {
+/// Returns the number of records of a unit in one epoch, repetitions included.
+fn records_per_epoch(data: &dyn Dataset, unit: usize) -> u64 {
     (f64::from(data.units()[unit].records) * data.weight(unit)).round() as u64
 }
 
 /// Returns the number of records of an epoch over all units.
 #[must_use]
 pub fn records_of_epoch(data: &dyn Dataset) -> u64 {
-    (0..data.units().len()).map(|unit| taken(data, unit)).sum()
+    (0..data.units().len())
+        .map(|unit| records_per_epoch(data, unit))
+        .sum()
 }
 
 impl EpochOrder {
@@ -88,13 +90,13 @@ impl EpochOrder {
     pub fn new(data: &dyn Dataset, seed: u64, epoch: u64, budget: ShuffleBudget) -> Self {
         let mut order: Vec<u32> = (0_u32..)
             .take(data.units().len())
-            .filter(|unit| taken(data, *unit as usize) > 0)
+            .filter(|unit| records_per_epoch(data, *unit as usize) > 0)
             .collect();
         Random::new(seed, Purpose::Units, epoch, 0).shuffle(&mut order);
         let mut groups: Vec<Group> = Vec::new();
         let (mut first, mut bytes) = (0, 0);
         for unit in order {
-            let records = taken(data, unit as usize);
+            let records = records_per_epoch(data, unit as usize);
             let size = data.units()[unit as usize].bytes;
             match groups.last_mut() {
                 Some(group)
@@ -149,7 +151,7 @@ impl EpochOrder {
         &self.groups[number]
     }
 
-    /// Returns the records of group `number` in the order in which they are taken.
+    /// Returns the records of group `number` in the order in which they are read.
     ///
     /// # Panics
     /// If `number` is not from [`EpochOrder::group_of`] or `data` differs from the dataset given to
@@ -168,17 +170,18 @@ impl EpochOrder {
         slots
     }
 
-    /// Returns the rows of a unit that this epoch takes, in no particular order.
+    /// Returns the rows of a unit that this epoch reads, in no particular order.
     fn rows(&self, unit: u32, data: &dyn Dataset) -> Vec<u32> {
         let records = data.units()[unit as usize].records;
-        let taken = taken(data, unit as usize);
-        let whole = taken / u64::from(records.max(1));
-        let mut rows: Vec<u32> = (0..whole).flat_map(|_| 0..records).collect();
-        let rest = taken - rows.len() as u64;
+        let count = records_per_epoch(data, unit as usize);
+        let repeats = count / u64::from(records.max(1));
+        let mut rows: Vec<u32> = (0..repeats).flat_map(|_| 0..records).collect();
+        let rest = count - rows.len() as u64;
         if rest > 0 {
-            let mut some: Vec<u32> = (0..records).collect();
-            Random::new(self.seed, Purpose::Weight, self.epoch, u64::from(unit)).shuffle(&mut some);
-            rows.extend(some.into_iter().take(rest as usize));
+            let mut shuffled: Vec<u32> = (0..records).collect();
+            Random::new(self.seed, Purpose::Weight, self.epoch, u64::from(unit))
+                .shuffle(&mut shuffled);
+            rows.extend(shuffled.into_iter().take(rest as usize));
         }
         rows
     }
@@ -217,7 +220,12 @@ mod tests {
         Units(records.iter().map(unit).collect())
     }
 
-    fn walk(units: &Units, seed: u64, epoch: u64, budget: ShuffleBudget) -> Vec<(u32, u32)> {
+    fn epoch_records(
+        units: &Units,
+        seed: u64,
+        epoch: u64,
+        budget: ShuffleBudget,
+    ) -> Vec<(u32, u32)> {
         let order = EpochOrder::new(units, seed, epoch, budget);
         let mut out = Vec::new();
         let mut index = 0;
@@ -242,7 +250,7 @@ mod tests {
             records: 32,
             bytes: 1000,
         };
-        let order = walk(&units, 1, 0, budget);
+        let order = epoch_records(&units, 1, 0, budget);
         let distinct: BTreeSet<_> = order.iter().copied().collect();
         assert_eq!(order.len(), 135);
         assert_eq!(distinct.len(), 135);
@@ -254,16 +262,25 @@ mod tests {
     }
 
     #[test]
-    fn seed_and_epoch_change_the_order_and_nothing_else_does() {
+    fn the_order_depends_only_on_seed_and_epoch() {
         let units = units(&[50, 50, 50]);
         let budget = ShuffleBudget::default();
-        assert_eq!(walk(&units, 1, 0, budget), walk(&units, 1, 0, budget));
-        assert_ne!(walk(&units, 1, 0, budget), walk(&units, 2, 0, budget));
-        assert_ne!(walk(&units, 1, 0, budget), walk(&units, 1, 1, budget));
+        assert_eq!(
+            epoch_records(&units, 1, 0, budget),
+            epoch_records(&units, 1, 0, budget)
+        );
+        assert_ne!(
+            epoch_records(&units, 1, 0, budget),
+            epoch_records(&units, 2, 0, budget)
+        );
+        assert_ne!(
+            epoch_records(&units, 1, 0, budget),
+            epoch_records(&units, 1, 1, budget)
+        );
     }
 
     #[test]
-    fn groups_keep_to_the_budget_unless_one_unit_is_larger() {
+    fn groups_stay_within_the_budget_unless_one_unit_is_larger() {
         let units = units(&[10, 10, 10, 100, 10]);
         let order = EpochOrder::new(
             &units,
@@ -293,7 +310,7 @@ mod tests {
     #[test]
     fn records_of_merged_units_are_mixed() {
         let units = units(&[100, 100]);
-        let order = walk(&units, 0, 0, ShuffleBudget::default());
+        let order = epoch_records(&units, 0, 0, ShuffleBudget::default());
         let early = order[..100].iter().filter(|(unit, _)| *unit == 0).count();
         assert!((30..70).contains(&early), "{early}");
     }

@@ -27,7 +27,7 @@ impl Container {
     }
 }
 
-/// Returns the folder of a file; `.` for a bare name.
+/// Returns the folder of a file; `.` for a name without a folder.
 #[must_use]
 pub fn folder_of(file: &Path) -> PathBuf {
     let parent = file.parent().filter(|p| !p.as_os_str().is_empty());
@@ -37,7 +37,7 @@ pub fn folder_of(file: &Path) -> PathBuf {
 /// Returns all shards that `paths` name, in the order given; those of a folder or glob are sorted
 /// by name. A file named twice is taken once.
 ///
-/// In folders and globs, other files are ignored, and so is `X.parquet` beside `X.tar`: this is the
+/// In folders and globs, other files are ignored, and so is `X.parquet` next to `X.tar`: this is the
 /// URL list written by img2dataset, not a shard.
 ///
 /// # Errors

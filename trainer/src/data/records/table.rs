@@ -17,7 +17,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Creates a dataset of the records 0 to `count - 1`; `name` stands for them in reports.
+    /// Creates a dataset of the records 0 to `count - 1`; reports refer to them as `name`.
     #[must_use]
     pub fn new(name: String, count: usize, records: Arc<dyn Records>) -> Self {
         let unit = |(part, first): (u32, usize)| Unit {

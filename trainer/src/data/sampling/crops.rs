@@ -9,13 +9,13 @@ use crate::data::records::source::{Dataset, Record, Records, Unit};
 use crate::data::sampling::draw::crop_region;
 
 /// A box: row of the record in its unit, index of the box in the record.
-type Place = (u32, u32);
+type BoxPosition = (u32, u32);
 
 /// A dataset with one record per box. The key is that of the whole image, followed by `#` and the
 /// index of the box.
 pub struct Crops {
     inner: Arc<dyn Dataset>,
-    places: Vec<Arc<Vec<Place>>>,
+    positions: Vec<Arc<Vec<BoxPosition>>>,
     units: Vec<Unit>,
 }
 
@@ -23,7 +23,7 @@ impl Crops {
     /// Lists the boxes of all records. Reads the records once, without decoding.
     #[must_use]
     pub fn new(inner: Arc<dyn Dataset>) -> Self {
-        let mut places = Vec::new();
+        let mut positions = Vec::new();
         let mut units = Vec::new();
         for (at, unit) in inner.units().iter().enumerate() {
             let mut boxes = Vec::new();
@@ -34,17 +34,17 @@ impl Crops {
                 let count = record
                     .and_then(|records| records.read(row as usize))
                     .map_or(1, |record| record.boxes.len());
-                boxes.extend((0..count as u32).map(|of| (row, of)));
+                boxes.extend((0..count as u32).map(|box_index| (row, box_index)));
             }
             units.push(Unit {
                 records: u32::try_from(boxes.len()).unwrap_or(u32::MAX),
                 ..*unit
             });
-            places.push(Arc::new(boxes));
+            positions.push(Arc::new(boxes));
         }
         Self {
             inner,
-            places,
+            positions,
             units,
         }
     }
@@ -61,35 +61,40 @@ impl Dataset for Crops {
 
     fn load(&self, unit: usize) -> Result<Box<dyn Records>, Broken> {
         Ok(Box::new(Boxes {
-            whole: self.inner.load(unit)?,
-            places: Arc::clone(&self.places[unit]),
+            images: self.inner.load(unit)?,
+            positions: Arc::clone(&self.positions[unit]),
         }))
     }
 }
 
 struct Boxes {
-    whole: Box<dyn Records>,
-    places: Arc<Vec<Place>>,
+    images: Box<dyn Records>,
+    positions: Arc<Vec<BoxPosition>>,
 }
 
 impl Records for Boxes {
     fn read(&self, row: usize) -> Result<Record, Broken> {
-        let (of, at) = self.places[row];
-        let mut record = self.whole.read(of as usize)?;
-        let key = format!("{}#{at}", record.key);
-        if at as usize >= record.boxes.len() {
-            let gone = Fault::new(Cause::UnreadablePicture, "the box is gone");
-            return Err(gone.of(&key));
+        let (record_row, box_index) = self.positions[row];
+        let mut record = self.images.read(record_row as usize)?;
+        let key = format!("{}#{box_index}", record.key);
+        if box_index as usize >= record.boxes.len() {
+            let missing = Fault::new(Cause::UnreadablePicture, "the record has no such box");
+            return Err(missing.of(&key));
         }
-        let this = record.boxes.swap_remove(at as usize);
-        let part = match this.region {
+        let grounded = record.boxes.swap_remove(box_index as usize);
+        let crop = match grounded.region {
             Region::Crop(picture) => Ok(picture),
             region @ Region::Relative(_) => {
-                let whole = record.picture.decode();
-                whole.and_then(|whole| crop_region(&region, &whole).map(Picture::Decoded))
+                let image = record.picture.decode();
+                image.and_then(|image| crop_region(&region, &image).map(Picture::Decoded))
             }
         };
-        let part = part.map_err(|fault| fault.of(&key))?;
-        Ok(Record::labelled(key, part, this.synset, this.phrase))
+        let crop = crop.map_err(|fault| fault.of(&key))?;
+        Ok(Record::labelled(
+            key,
+            crop,
+            grounded.synset,
+            grounded.phrase,
+        ))
     }
 }

@@ -109,8 +109,8 @@ impl EvalSet {
         Ok(())
     }
 
-    /// Prepares the next records of the current unit, at most `most`.
-    fn advance(&mut self, most: usize, into: &mut Vec<Prepared>) {
+    /// Prepares the next records of the current unit, at most `limit`.
+    fn advance(&mut self, limit: usize, into: &mut Vec<Prepared>) {
         let unit = self.dataset.units()[self.unit];
         if self.loaded.is_none() {
             self.loaded = Some(self.dataset.load(self.unit));
@@ -118,10 +118,10 @@ impl EvalSet {
         let Some(loaded) = &self.loaded else { return };
         let end = unit.records.min(
             self.row
-                .saturating_add(u32::try_from(most).unwrap_or(u32::MAX)),
+                .saturating_add(u32::try_from(limit).unwrap_or(u32::MAX)),
         );
         let preprocess = &self.preprocess;
-        let one = |row: u32| match loaded {
+        let prepare_row = |row: u32| match loaded {
             Ok(records) => records
                 .read(row as usize)
                 .and_then(|record| prepare(record, preprocess)),
@@ -129,7 +129,7 @@ impl EvalSet {
         };
         let prepared: Vec<Result<Prepared, Broken>> = self
             .pool
-            .install(|| (self.row..end).into_par_iter().map(one).collect());
+            .install(|| (self.row..end).into_par_iter().map(prepare_row).collect());
         self.counts.seen += prepared.len() as u64;
         for result in prepared {
             match result {

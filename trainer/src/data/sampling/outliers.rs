@@ -1,4 +1,4 @@
-//! Outlier images: images without any recognisable content.
+//! Outlier images: images without recognisable content.
 //!
 //! A model trained only on images of objects classifies noise as one of them, with high confidence.
 //! Training on outlier images without a label keeps them near the root (Hendrycks et al. 2019,
@@ -12,25 +12,29 @@ use crate::data::batches::feature_rows::{FeatureRows, Features};
 use crate::data::batches::image_batch::Pictures;
 use crate::data::records::random::{Purpose, Random};
 
-/// Samples of a batch per outlier image.
-const SAMPLES: usize = 16;
+/// Number of samples of a batch per outlier image.
+const SAMPLES_PER_OUTLIER: usize = 16;
 
 /// Draws outlier images of `side` pixels for a batch of `samples`: one for every 16, at least one.
-pub(crate) fn outliers(samples: usize, side: u32, random: &mut Random) -> Pictures {
-    let count = samples.div_ceil(SAMPLES);
-    let drawn: Vec<RgbImage> = (0..count).map(|_| picture(side, random)).collect();
+pub(crate) fn draw_outliers(samples: usize, side: u32, random: &mut Random) -> Pictures {
+    let count = samples.div_ceil(SAMPLES_PER_OUTLIER);
+    let drawn: Vec<RgbImage> = (0..count).map(|_| outlier_image(side, random)).collect();
     Pictures::pack(side, &drawn.iter().collect::<Vec<_>>())
 }
 
 /// Returns an outlier image that is the same in every run; `index` is its number in the pool.
-pub(crate) fn of_pool(side: u32, index: u64) -> RgbImage {
-    picture(side, &mut Random::new(0, Purpose::Outliers, 1, index))
+pub(crate) fn pool_image(side: u32, index: u64) -> RgbImage {
+    outlier_image(side, &mut Random::new(0, Purpose::Outliers, 1, index))
 }
 
 /// Draws the features of a batch's outlier images from a pool.
-pub(crate) fn outliers_of(pool: &FeatureRows, samples: usize, random: &mut Random) -> Features {
+pub(crate) fn draw_pool_features(
+    pool: &FeatureRows,
+    samples: usize,
+    random: &mut Random,
+) -> Features {
     let rows = u32::try_from(pool.count()).unwrap_or(u32::MAX);
-    let drawn: Vec<u32> = (0..samples.div_ceil(SAMPLES))
+    let drawn: Vec<u32> = (0..samples.div_ceil(SAMPLES_PER_OUTLIER))
         .map(|_| random.below(rows))
         .collect();
     pool.gather(&drawn)
@@ -38,7 +42,7 @@ pub(crate) fn outliers_of(pool: &FeatureRows, samples: usize, random: &mut Rando
 
 /// Draws plain colours, gradients, stripes, checks, spots or noise, or the average of two such
 /// layers.
-fn picture(side: u32, random: &mut Random) -> RgbImage {
+fn outlier_image(side: u32, random: &mut Random) -> RgbImage {
     let mut picture = layer(side, random);
     if random.below(2) == 0 {
         let other = layer(side, random);
@@ -85,9 +89,9 @@ pub(crate) fn tree_prior(taxonomy: &Taxonomy) -> Vec<f64> {
     order.sort_by_key(|ix| taxonomy.ancestors(*ix).len());
     let weight = |ix: NodeIx| (taxonomy.labelled_below(ix).len() as f64).sqrt();
     for ix in order {
-        let stays = f64::from(u8::from(taxonomy.node(ix).labelled));
+        let own_weight = f64::from(u8::from(taxonomy.node(ix).labelled));
         let children = taxonomy.children(ix);
-        let sum = stays + children.iter().map(|child| weight(*child)).sum::<f64>();
+        let sum = own_weight + children.iter().map(|child| weight(*child)).sum::<f64>();
         if sum == 0.0 {
             continue;
         }
@@ -95,7 +99,7 @@ pub(crate) fn tree_prior(taxonomy: &Taxonomy) -> Vec<f64> {
         for child in children {
             shares[child.index()] += share * weight(*child);
         }
-        shares[ix.index()] = share * stays;
+        shares[ix.index()] = share * own_weight;
     }
     let labels = taxonomy.labelled().iter();
     labels.map(|ix| shares[ix.index()]).collect()
@@ -106,21 +110,21 @@ mod tests {
     use super::*;
 
     fn drawn(index: u64) -> Pictures {
-        outliers(100, 32, &mut Random::new(7, Purpose::Outliers, 0, index))
+        draw_outliers(100, 32, &mut Random::new(7, Purpose::Outliers, 0, index))
     }
 
     #[test]
-    fn one_for_sixteen_samples_the_same_ones_from_the_same_draws() {
+    fn there_is_one_outlier_per_sixteen_samples_and_the_draws_decide_it() {
         let pictures = drawn(0);
         assert_eq!((pictures.count, pictures.size), (7, 32));
         assert_eq!(pictures, drawn(0));
         assert_ne!(pictures, drawn(1));
-        let one = outliers(1, 1, &mut Random::new(7, Purpose::Outliers, 0, 0));
+        let one = draw_outliers(1, 1, &mut Random::new(7, Purpose::Outliers, 0, 0));
         assert_eq!((one.count, one.bytes.len()), (1, 3));
     }
 
     #[test]
-    fn there_are_plain_ones_and_wild_ones_dark_ones_and_bright_ones() {
+    fn outliers_differ_in_roughness_and_brightness() {
         let (mut roughness, mut light) = (Vec::new(), Vec::new());
         for index in 0..60 {
             for plane in drawn(index).bytes.chunks(32 * 32) {
@@ -140,8 +144,8 @@ mod tests {
     }
 
     #[test]
-    fn at_every_fork_ways_are_as_likely_as_the_roots_of_their_labels() {
-        // Four labels are birds and one is a stone. `x` leads to no label. A walk that reaches the
+    fn a_child_is_as_likely_as_the_square_root_of_its_number_of_labels() {
+        // Four labels are birds and one is a stone. `x` leads to no label. A path that reaches the
         // penguin stays there or goes on to the king penguin, which can also be reached by another
         // path.
         let tree = "synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\nb\tbird\tr\t0\n\

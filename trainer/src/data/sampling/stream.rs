@@ -98,7 +98,7 @@ impl BatchStream {
             stop: Arc::clone(&stop),
             spec,
         };
-        let run = move || {
+        let produce = move || {
             loop {
                 // A panic must reach the consumer; if the thread just ended, it would look like the
                 // end of the data.
@@ -113,7 +113,7 @@ impl BatchStream {
         };
         let producer = std::thread::Builder::new()
             .name("data".into())
-            .spawn(run)
+            .spawn(produce)
             .map_err(|e| failed(&e))?;
         Ok(Self {
             batches: Some(batches),
@@ -251,9 +251,9 @@ impl Producer {
         Ok(Some(self.pack(&samples, skipped)))
     }
 
-    /// Draws the next records of group `number`, at most `most`, in parallel. Returns them in
+    /// Draws the next records of group `number`, at most `limit`, in parallel. Returns them in
     /// order, each with the index of its unit.
-    fn draw_from(&mut self, number: usize, most: usize) -> Vec<(u32, DrawResult)> {
+    fn draw_from(&mut self, number: usize, limit: usize) -> Vec<(u32, DrawResult)> {
         let group = self.order.group(number);
         if self.group.as_ref().is_none_or(|open| open.number != number) {
             // Drops the old group first, so that only one group is in memory at a time.
@@ -275,26 +275,33 @@ impl Producer {
             return Vec::new();
         };
         let first = (self.position.index - group.first) as usize;
-        let slots = &open.slots[first..open.slots.len().min(first + most)];
+        let slots = &open.slots[first..open.slots.len().min(first + limit)];
         let (dataset, spec, position) = (&*self.dataset, &self.spec, self.position);
-        let one = |(offset, slot): (usize, &Slot)| {
+        let draw_slot = |(offset, slot): (usize, &Slot)| {
             let read = |slot| open.read(slot, group, dataset);
             let index = position.index + offset as u64;
             let mut random = Random::new(spec.seed, Purpose::Sample, position.epoch, index);
             let mut outcome = draw(read(*slot), spec, &mut random);
             if let DrawResult::Sample(sample) = &mut outcome {
                 for part in &sample.parts {
-                    let most = spec.cross_image;
-                    for place in open.companions.pick(&part.label, *slot, most, &mut random) {
-                        let found = companion(read(place.slot), place.at, spec, &mut random);
-                        sample.companions.extend(found);
+                    let limit = spec.cross_image;
+                    for companion_box in
+                        open.companions.pick(&part.label, *slot, limit, &mut random)
+                    {
+                        let part = companion(
+                            read(companion_box.slot),
+                            companion_box.box_index,
+                            spec,
+                            &mut random,
+                        );
+                        sample.companions.extend(part);
                     }
                 }
             }
             (group.units[slot.member as usize], outcome)
         };
         self.pool
-            .install(|| slots.par_iter().enumerate().map(one).collect())
+            .install(|| slots.par_iter().enumerate().map(draw_slot).collect())
     }
 
     fn pack(&self, samples: &[Sample], skipped: BrokenCounts) -> Batch {

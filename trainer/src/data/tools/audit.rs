@@ -111,8 +111,8 @@ impl Tally {
     /// Counts a record if its images can be decoded.
     fn count(&mut self, record: &Record) -> Result<(), crate::data::records::fault::Fault> {
         let picture = record.picture.decode()?;
-        for found in &record.boxes {
-            if let Region::Crop(crop) = &found.region {
+        for grounded in &record.boxes {
+            if let Region::Crop(crop) = &grounded.region {
                 crop.decode()?;
             }
         }
@@ -120,7 +120,7 @@ impl Tally {
         *self.sizes.entry((width, height)).or_default() += 1;
         self.keys.push(hash(&record.key));
         self.phrases
-            .extend(record.boxes.iter().map(|found| hash(&found.phrase)));
+            .extend(record.boxes.iter().map(|grounded| hash(&grounded.phrase)));
         self.boxes += record.tally;
         self.usable += record.boxes.len() as u64;
         self.boxless += u64::from(record.boxes.is_empty());
@@ -128,7 +128,7 @@ impl Tally {
             let below = record
                 .boxes
                 .iter()
-                .filter(|found| match found.region {
+                .filter(|grounded| match grounded.region {
                     Region::Relative(rel) => {
                         !large_enough(pixel_box(rel, width, height), limit_px(model_px))
                     }
@@ -156,15 +156,15 @@ impl Tally {
         self.boxes += later.boxes;
         self.usable += later.usable;
         self.boxless += later.boxless;
-        for (mine, theirs) in self.limits.iter_mut().zip(later.limits) {
-            mine.0 += theirs.0;
-            mine.1 += theirs.1;
+        for (own, other) in self.limits.iter_mut().zip(later.limits) {
+            own.0 += other.0;
+            own.1 += other.1;
         }
         self.captions += later.captions;
         self.chars += later.chars;
         self.chars_min = match (self.chars_min, later.chars_min) {
-            (Some(mine), Some(theirs)) => Some(mine.min(theirs)),
-            (mine, theirs) => mine.or(theirs),
+            (Some(own), Some(other)) => Some(own.min(other)),
+            (own, other) => own.or(other),
         };
         self.chars_max = self.chars_max.max(later.chars_max);
         for (label, count) in later.labels {

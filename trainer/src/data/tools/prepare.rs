@@ -68,8 +68,8 @@ pub struct PrepareReport {
 /// current rayon pool.
 ///
 /// A tar is written under a temporary name and renamed when it is complete. To continue an
-/// interrupted call, call again with the same input. `progress` is called with the number of records just finished,
-/// including those of finished shards.
+/// interrupted call, call again with the same input. `progress` is called with the number of records
+/// just finished, including those of shards finished earlier.
 ///
 /// # Errors
 /// If `out` was started with different input, or cannot be written.

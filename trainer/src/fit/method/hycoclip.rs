@@ -18,7 +18,7 @@ pub(super) fn weights(options: &LossConfig, ramp: f64) -> HycoclipWeights {
         eta_inter: options.eta_inter,
         eta_intra: options.eta_intra,
         entail: options.entail * ramp,
-        form: options.angles.form(),
+        form: options.angles.formula(),
     }
 }
 

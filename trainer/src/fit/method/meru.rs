@@ -22,7 +22,7 @@ impl Method for Meru {
         let weight = self.options.entail * step.entail_ramp;
         let scale = step.model.logit_scale.value();
         let c = step.curvature();
-        let form = self.options.angles.form();
+        let form = self.options.angles.formula();
         let terms = loss::meru(images.clone(), texts, c.clone(), scale, weight, form);
         let similarity = |x, y| lorentz::pairwise_dist(x, y, c.clone()).neg();
         let radius = |x| lorentz::dist0(x, c.clone());

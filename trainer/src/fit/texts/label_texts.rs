@@ -12,12 +12,12 @@ use crate::data::batches::distill::{Distill, TeacherOutputs};
 use crate::data::batches::feature_rows::FeatureRows;
 use crate::data::batches::text_batch::{LabelBatch, OutlierBatch};
 use crate::data::records::random::{Purpose, Random};
-use crate::data::sampling::outliers::{outliers, outliers_of, tree_prior};
+use crate::data::sampling::outliers::{draw_outliers, draw_pool_features, tree_prior};
 use crate::data::{Batch, ImageBatch};
 use crate::eval::prompts;
 
-/// Largest number of labels of a step. All labels of the batch are kept even above it; with distillation
-/// `loss.distill_labels` applies instead.
+/// Largest number of labels of a step; with distillation, `loss.distill_labels` applies instead. All
+/// labels of the batch are kept, even if they are more.
 const MAX_LABELS: usize = 512;
 /// Distance in taxonomy edges over which the target share of a near label falls by the factor e.
 const DECAY_EDGES: f64 = 2.0;
@@ -76,8 +76,8 @@ impl LabelTexts {
         }))
     }
 
-    /// Adds labels to a batch; the choice depends only on the seed and the step. `teacher_outputs` holds the
-    /// classifier's results for the batch.
+    /// Adds labels to a batch; the choice depends only on the seed and the step. `teacher_outputs`
+    /// are those for this batch.
     pub fn apply(&self, batch: &mut Batch, step: u64, teacher_outputs: Option<TeacherOutputs>) {
         let random = &mut Random::new(self.seed, Purpose::Labels, step, 0);
         let true_labels: Vec<Option<usize>> = batch
@@ -116,11 +116,11 @@ impl LabelTexts {
                 let share = |at: &usize| (shares[*at] / sum) as f32;
                 let images = match (&self.outliers, &batch.images) {
                     (Some(pool), _) => {
-                        ImageBatch::Features(outliers_of(pool, true_labels.len(), random))
+                        ImageBatch::Features(draw_pool_features(pool, true_labels.len(), random))
                     }
                     (None, ImageBatch::Pictures(others)) => {
                         let side = others.size as u32;
-                        ImageBatch::Pictures(outliers(true_labels.len(), side, random))
+                        ImageBatch::Pictures(draw_outliers(true_labels.len(), side, random))
                     }
                     (None, ImageBatch::Features(_)) => {
                         unreachable!("a run that caches features also caches those of outliers")
