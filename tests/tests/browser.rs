@@ -223,7 +223,7 @@ fn a_file_that_is_no_photo_is_an_error_in_words_and_the_next_photo_works() {
             b"\0\0\0\x18ftypheic\0\0\0\0mif1heic",
         ),
     ];
-    let told = ["Dear reader", "cut off", "0 bytes", "HEIC"];
+    let told = ["Dear reader", "truncated", "0 bytes", "HEIC"];
     let good = keep(folder.path(), "good.jpg", &good);
 
     let browser = Browser::start(Gpu::None);

@@ -219,7 +219,7 @@ fn what_cannot_be_read_ends_with_code_2_and_says_why() {
             half(&encoded(ImageFormat::Gif)),
             "this GIF is truncated",
         ),
-        ("start.jpg", whole[..3].to_vec(), "cut off"),
+        ("start.jpg", whole[..3].to_vec(), "truncated"),
         (
             "phone.jpg",
             b"\0\0\0\x18ftypheic\0\0\0\0mif1heic".to_vec(),

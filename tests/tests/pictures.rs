@@ -93,7 +93,7 @@ fn a_cut_file_is_an_error_or_the_whole_picture() {
         // Half of a file is never enough.
         let half = message(&case.file[..case.file.len() / 2]);
         assert!(
-            half.contains("cut off: it ends after"),
+            half.contains("truncated: it ends after"),
             "{}: {half}",
             case.name
         );

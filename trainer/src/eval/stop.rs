@@ -16,9 +16,10 @@ use super::calibrate::{Case, fit_logistic, fit_scale};
 /// when half of the photos show no known label. The value is high because a stop that is too deep
 /// misleads, while one that is too shallow is only vague.
 const THRESHOLD: f64 = 0.75;
-/// The same for the first informative node of a path. Half of the answers at this limit are right;
-/// most of the photos that show no label are then at least said to be of an animal or an object.
-const FIRST_THRESHOLD: f64 = 0.5;
+/// The same for the first informative node of a path: a general answer is worth more than none. Most
+/// photos that show no label are then at least said to be of an animal or an object. Noise and plain
+/// colours stay below this limit.
+const FIRST_THRESHOLD: f64 = 0.62;
 /// Weight of the node at which a path stops, in the fit of the reported probabilities.
 const AT_STOP: f64 = 5.0;
 /// Number of folds of the labels; each is held out in turn, so that its photos show no known label.
@@ -102,8 +103,8 @@ impl Purpose {
     const fn weight(self, kind: Kind) -> f64 {
         match (self, kind) {
             (_, Kind::Plain) => 1.0,
-            (_, Kind::Corrupted(_)) => 0.2,
-            (Self::Said, Kind::Outlier) => 0.1,
+            (Self::Said, Kind::Corrupted(_) | Kind::Outlier) => 0.1,
+            (Self::Stop, Kind::Corrupted(_)) => 0.2,
             (Self::Stop, Kind::Outlier) => 0.5,
         }
     }

@@ -75,7 +75,7 @@ fn a_gpu_that_fails_its_self_test_gives_way_to_the_cpu_with_a_reason() {
         );
     let why = story.0.fallback_reason.as_ref().unwrap().in_words();
     assert!(
-        why.contains("wrong answer") && why.contains("0.3000"),
+        why.contains("wrong result") && why.contains("0.3000"),
         "{why}"
     );
     story
