@@ -32,7 +32,8 @@
 //! let json = std::fs::read(folder.join("manifest.json"))?;
 //! let manifest = Manifest::parse(&json)?;
 //! let mut files = BundleFiles::default();
-//! for file in manifest.files_of(&[Part::Captions, Part::Taxonomy, Part::Image]) {
+//! let parts = [Part::Captions, Part::Taxonomy, Part::Image, Part::Selftest];
+//! for file in manifest.files_of(&parts) {
 //!     let bytes = std::fs::read(folder.join(&file.path))?;
 //!     files.insert_checked(&manifest, &file.path, bytes)?;
 //! }

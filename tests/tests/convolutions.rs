@@ -19,7 +19,7 @@ fn config() -> VitConfig {
 }
 
 /// Returns an encoder with random parameters: as initialised, a residual block would add nothing.
-fn tower(device: &Device) -> VisionBackbone {
+fn backbone(device: &Device) -> VisionBackbone {
     struct Fill;
     impl ModuleMapper for Fill {
         fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
@@ -73,8 +73,8 @@ fn rectified(map: &Map) -> Map {
 }
 
 /// Computes the feature of one image with plain loops.
-fn plainly(tower: &VisionBackbone, picture: &Map, side: usize) -> Vec<f64> {
-    let stem = tower.stem.as_ref().unwrap();
+fn plainly(backbone: &VisionBackbone, picture: &Map, side: usize) -> Vec<f64> {
+    let stem = backbone.stem.as_ref().unwrap();
     let x = convolve(&stem.stages[0].down, picture, side, 2);
     let mut x = convolve(&stem.stages[1].down, &rectified(&x), side / 2, 2);
     let block = &stem.stages[1].blocks[0];
@@ -93,7 +93,7 @@ fn plainly(tower: &VisionBackbone, picture: &Map, side: usize) -> Vec<f64> {
         .collect();
     let mean = means.iter().sum::<f64>() / means.len() as f64;
     let variance = means.iter().map(|m| (m - mean).powi(2)).sum::<f64>() / means.len() as f64;
-    let norm = tower.norm.as_ref().unwrap();
+    let norm = backbone.norm.as_ref().unwrap();
     let gamma = floats(norm.gamma.val());
     let beta = floats(norm.beta.as_ref().unwrap().val());
     means
@@ -106,17 +106,17 @@ fn plainly(tower: &VisionBackbone, picture: &Map, side: usize) -> Vec<f64> {
 #[test]
 fn the_feature_is_that_of_plain_loops_at_every_side() {
     let device = Device::flex();
-    let tower = tower(&device);
+    let backbone = backbone(&device);
     for side in [16, 8] {
         let pictures = Tensor::<4>::random([3, 3, side, side], Distribution::Default, &device);
-        let found = floats(tower.forward(pictures.clone()));
+        let found = floats(backbone.forward(pictures.clone()));
         let values = floats(pictures);
         for (row, found) in found.chunks(WIDTHS[1]).enumerate() {
             let places = side * side;
             let picture: Map = (0..3)
                 .map(|c| values[(row * 3 + c) * places..][..places].to_vec())
                 .collect();
-            for (a, b) in found.iter().zip(plainly(&tower, &picture, side)) {
+            for (a, b) in found.iter().zip(plainly(&backbone, &picture, side)) {
                 assert!(
                     (a - b).abs() < 1e-4,
                     "side {side}, image {row}: expected {b}, found {a}"
@@ -129,10 +129,10 @@ fn the_feature_is_that_of_plain_loops_at_every_side() {
 #[test]
 fn a_photo_alone_has_the_feature_that_it_has_in_a_batch() {
     let device = Device::flex();
-    let tower = tower(&device);
+    let backbone = backbone(&device);
     let pictures = Tensor::<4>::random([4, 3, 16, 16], Distribution::Default, &device);
-    let together = floats(tower.forward(pictures.clone()));
-    let alone = floats(tower.forward(pictures.narrow(0, 2, 1)));
+    let together = floats(backbone.forward(pictures.clone()));
+    let alone = floats(backbone.forward(pictures.narrow(0, 2, 1)));
     for (a, b) in alone.iter().zip(&together[2 * WIDTHS[1]..]) {
         assert!((a - b).abs() < 1e-5, "expected {b}, found {a}");
     }

@@ -165,7 +165,7 @@ fn pictures_learn_their_labels_and_pictures_of_nothing_have_none() {
         dataset: "synthetic",
         data: None,
         terms: &[],
-        more: &["loss.labels=1", "loss.order=1", "loss.nothing=1"],
+        more: &["loss.labels=1", "loss.order=1", "loss.outliers=1"],
     };
     fit(dir.path(), &case, "40", &[]);
     let lines = metrics(dir.path(), case.method);
@@ -178,9 +178,9 @@ fn pictures_learn_their_labels_and_pictures_of_nothing_have_none() {
         assert!(mean(term, last) < mean(term, first), "{term} did not fall");
     }
     // The loss of true labels falls well below that of outliers, which stays at chance.
-    let chance = mean("nothing", last);
+    let chance = mean("outliers", last);
     assert!(mean("labels", last) < chance - 0.2, "{last:?}");
-    assert!(chance < mean("nothing", first) + 0.2, "{first:?} {last:?}");
+    assert!(chance < mean("outliers", first) + 0.2, "{first:?} {last:?}");
 }
 
 #[test]

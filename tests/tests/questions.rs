@@ -45,7 +45,7 @@ fn photo(captioner: &Captioner) -> Vec<f32> {
 }
 
 #[test]
-fn the_text_tower_of_the_bundle_gives_the_points_that_its_index_holds() {
+fn the_text_encoder_of_the_bundle_gives_the_points_that_its_index_holds() {
     let Model { captioner, texts } = model();
     let index = captioner.index();
     let some: Vec<usize> = (0..index.entries().len()).step_by(97).collect();

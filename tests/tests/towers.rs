@@ -154,7 +154,7 @@ fn half_precision_stays_near_and_weights_stay_whole() {
 }
 
 #[test]
-fn a_locked_tower_stays_as_it_is() {
+fn a_locked_encoder_stays_as_it_is() {
     let (model, batch) = (start(), batch());
     let mut locked = model.clone();
     locked.text = locked.text.no_grad();

@@ -1,7 +1,7 @@
 //! Pictures per second of training and of inference on this machine's CPU, as one JSON line.
 //!
 //! A training step is the one of `trainer fit` ([`Learner::step`]) on a batch that is held in memory;
-//! inference is the picture tower. `benches/peers/torch_peer.py` does the same work in PyTorch and
+//! inference is that of the image encoder. `benches/peers/torch_peer.py` does the same work in PyTorch and
 //! prints the same keys; `cargo xtask bench` runs both in turn. With `--sections` the parts of a
 //! step are timed one by one.
 //!
@@ -260,13 +260,13 @@ fn sections(mut learner: Learner, batch: &Batch, args: &Args) -> Value {
             _ => unreachable!("the batch is one of pictures with boxes"),
         };
         let points = model.embed_image(both);
-        part("picture tower, forward");
+        part("image encoder, forward");
         let text = model.embed_text(&inputs.captions);
         let box_text = inputs
             .phrases
             .as_ref()
             .map_or_else(|| text.clone(), |p| model.embed_text(p));
-        part("text tower, forward");
+        part("text encoder, forward");
         let (image, box_image) = (
             points.clone().narrow(0, 0, args.batch),
             points.narrow(0, args.batch, args.batch),

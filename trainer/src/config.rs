@@ -7,6 +7,7 @@ mod needs;
 mod precision;
 mod rank_text;
 mod recipes;
+mod renamed;
 mod rules;
 mod schedule;
 mod trainable;
@@ -28,6 +29,7 @@ pub use needs::Needs;
 pub use precision::Precision;
 pub use rank_text::RankText;
 use recipes::{layer_text, method_layer};
+use renamed::rename;
 pub use schedule::Schedule;
 pub use trainable::Trainable;
 
@@ -73,13 +75,12 @@ pub struct DatasetConfig {
     pub crop_scale: [f32; 2],
     /// Whether each record is flipped horizontally with probability 1/2, unless one of its texts
     /// mentions left or right.
-    pub mirror: bool,
+    pub hflip: bool,
     /// Probability that an image or box is blurred, compressed or darkened, at a random strength up
     /// to that of `eval --change`.
-    #[serde(rename = "worn")]
-    pub corruption: f32,
+    pub corrupt_prob: f32,
     /// Probability that the phrase of a box is replaced by the name of one of its ancestors.
-    pub climb: f32,
+    pub hypernym_prob: f32,
     /// Number of threads that decode, crop and tokenise; 0 for one per core.
     pub workers: usize,
     /// Fraction of broken records at which a run stops.
@@ -95,7 +96,7 @@ pub struct DatasetConfig {
     /// (notation 2.9).
     pub cross_image: usize,
     /// Number of views of each photo and crop whose features are cached, at least 1: the evaluation
-    /// crop, then random ones (`crop_scale`, `mirror`, `worn`).
+    /// crop, then random ones (`crop_scale`, `hflip`, `corrupt_prob`).
     pub feature_views: u32,
     /// Table of nouns for `loss.nouns`.
     pub nouns: Option<PathBuf>,
@@ -190,7 +191,6 @@ pub struct TrainConfigBlock {
     pub grad_checkpointing: bool,
     /// Number of threads that share a pass through the encoders; 0 for one per core on a CPU, one
     /// on a GPU.
-    #[serde(rename = "tower_threads")]
     pub encoder_threads: usize,
     /// Whether results are bit-identical on any number of cores; CPU only.
     pub deterministic: bool,
@@ -256,14 +256,20 @@ impl TrainConfig {
     /// # Errors
     /// Bad usage, naming the file or pair, for an unknown key (with the known ones listed) or a
     /// value of the wrong type or range.
-    pub fn resolve(file: Option<&Path>, flags: Table, pairs: &[String]) -> anyhow::Result<Self> {
+    pub fn resolve(
+        file: Option<&Path>,
+        mut flags: Table,
+        pairs: &[String],
+    ) -> anyhow::Result<Self> {
         let base: Table = BASE.parse().context("configs/base.toml")?;
-        let layer: Table = match file {
+        let mut layer: Table = match file {
             Some(path) => layer_text(path)?
                 .parse()
                 .map_err(|e| usage(format!("--config {}: {e}", path.display())))?,
             None => Table::new(),
         };
+        rename(&mut layer);
+        rename(&mut flags);
         let with_overrides = |mut table: Table| -> anyhow::Result<Table> {
             merge(&mut table, layer.clone());
             merge(&mut table, flags.clone());
@@ -382,7 +388,7 @@ mod tests {
         let error = TrainConfig::resolve(None, Table::new(), &pairs[1..]).unwrap_err();
         assert!(error.to_string().contains("one number above 0"), "{error}");
 
-        let error = TrainConfig::resolve(None, Table::new(), &["loss.nothing=1".into()]);
+        let error = TrainConfig::resolve(None, Table::new(), &["loss.outliers=1".into()]);
         let error = error.unwrap_err().to_string();
         assert!(error.contains("0 if loss.labels is 0"), "{error}");
 

@@ -12,7 +12,7 @@ use crate::bundle::{BundleFiles, Manifest};
 use crate::error::{CoreError, Result};
 use crate::geometry::{LogScalar, Space};
 use crate::input::{Preprocess, to_planes};
-use crate::kernels::InvertedEncoder;
+use crate::kernels::ImageKernels;
 use crate::model::{DualConfig, ImageEncoder, Lift, TextEncoder};
 use crate::taxonomy::{NodeIx, Taxonomy};
 
@@ -45,14 +45,23 @@ pub struct Caption {
     pub taxonomy: TaxonomyResult,
 }
 
+/// What computes the features of images.
+#[derive(Debug)]
+enum Encoder {
+    /// The device.
+    Device(Box<ImageEncoder>),
+    /// The CPU, without the device.
+    Kernels(Box<ImageKernels>),
+}
+
 /// A bundle with its image encoder on a device.
 #[derive(Debug)]
 pub struct Captioner {
     info: ModelInfo,
     preprocess: Preprocess,
     space: Space,
-    model: ImageModel,
-    kernels: Option<InvertedEncoder>,
+    encoder: Encoder,
+    lift: Lift,
     device: Device,
     index: CaptionIndex,
     classifier: Classifier,
@@ -121,8 +130,8 @@ impl Captioner {
             },
             preprocess: manifest.preprocessing,
             space,
-            model,
-            kernels: None,
+            encoder: Encoder::Device(Box::new(model.image)),
+            lift: model.lift,
             device: device.clone(),
             selftest,
         })
@@ -178,31 +187,35 @@ impl Captioner {
             .iter()
             .map(|p| self.preprocess.apply(p))
             .collect::<Result<_>>()?;
-        rows(self.model.lift.image(self.features(&inputs))).await
+        rows(self.lift.image(self.features(&inputs))).await
     }
 
     /// Projected features of preprocessed images, `[n, d_embed]`.
     fn features(&self, inputs: &[RgbImage]) -> Tensor<2> {
-        let image = &self.model.image;
-        if let Some(kernels) = &self.kernels {
-            let features = inputs.iter().flat_map(|input| kernels.pooled(input));
-            let features: Vec<f32> = features.collect();
-            let shape = [inputs.len(), features.len() / inputs.len().max(1)];
-            let pooled = Tensor::from_data(TensorData::new(features, shape), &self.device);
-            return image.project(pooled);
+        match &self.encoder {
+            Encoder::Device(encoder) => {
+                let side = self.preprocess.size as usize;
+                let planes = TensorData::new(to_planes(inputs), [inputs.len(), 3, side, side]);
+                encoder.forward(Tensor::from_data(planes, &self.device))
+            }
+            Encoder::Kernels(kernels) => {
+                let features = kernels.forward_all(inputs);
+                let shape = [inputs.len(), features.len() / inputs.len().max(1)];
+                Tensor::from_data(TensorData::new(features, shape), &self.device)
+            }
         }
-        let side = self.preprocess.size as usize;
-        let planes = TensorData::new(to_planes(inputs), [inputs.len(), 3, side, side]);
-        image.forward(Tensor::from_data(planes, &self.device))
     }
 
-    /// Computes features with the [`kernels`](crate::kernels) from now on, if they support this
-    /// image encoder. Only useful if the device is a CPU.
+    /// Computes features with the [`kernels`](crate::kernels) from now on, and frees the weights
+    /// on the device. Only useful if the device is a CPU.
     ///
     /// # Errors
     /// [`CoreError::Device`] when the weights cannot be read back.
     pub fn with_kernels(mut self) -> Result<Self> {
-        self.kernels = InvertedEncoder::new(&self.model.image)?;
+        if let Encoder::Device(encoder) = &self.encoder {
+            let kernels = ImageKernels::new(encoder)?;
+            self.encoder = Encoder::Kernels(Box::new(kernels));
+        }
         Ok(self)
     }
 

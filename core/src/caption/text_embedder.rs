@@ -1,6 +1,6 @@
 //! The text encoder of a bundle: embeds phrases and names of concepts.
 
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Tensor, TensorData};
 
 use super::captioner::{TextModel, rows};
 use super::files;
@@ -9,18 +9,29 @@ use crate::bundle::{BundleFile, BundleFiles, Manifest, Part};
 use crate::error::Result;
 use crate::geometry::LogScalarConfig;
 use crate::input::Tokenizer;
+use crate::kernels::TextKernels;
 use crate::math::normalize;
-use crate::model::{Lift, Tokens};
+use crate::model::{Lift, TextEncoder, Tokens};
 use crate::taxonomy::Lexicon;
 use crate::weights::{self, Tensors};
 
 /// Number of texts encoded at a time; a browser can do other work between two batches.
 const BATCH: usize = 32;
 
-/// A text encoder on a device.
+/// What computes the features of texts.
+#[derive(Debug)]
+enum Encoder {
+    /// The device.
+    Device(Box<TextEncoder>),
+    /// The CPU, without the device.
+    Kernels(Box<TextKernels>),
+}
+
+/// The text encoder of a bundle.
 #[derive(Debug)]
 pub struct TextEmbedder {
-    model: TextModel,
+    encoder: Encoder,
+    lift: Lift,
     tokenizer: Tokenizer,
     context: usize,
     lexicon: Lexicon,
@@ -61,8 +72,10 @@ impl TextEmbedder {
         for file in text_weight_files(manifest) {
             tensors.tensors.extend(bundle.tensors(&file.path)?.tensors);
         }
+        let model = weights::load(model, &tensors, |_| false)?;
         Ok(Self {
-            model: weights::load(model, &tensors, |_| false)?,
+            encoder: Encoder::Device(Box::new(model.text)),
+            lift: model.lift,
             tokenizer: Tokenizer::from_merges(
                 bundle.text(files::VOCABULARY)?,
                 config.text.vocab_size,
@@ -81,8 +94,27 @@ impl TextEmbedder {
 
     fn features(&self, texts: &[impl AsRef<str>]) -> Tensor<2> {
         let batch = self.tokenizer.encode_batch(texts, self.context);
-        let tokens = Tokens::new(&batch, &self.device);
-        self.model.text.forward(&tokens)
+        match &self.encoder {
+            Encoder::Device(encoder) => encoder.forward(&Tokens::new(&batch, &self.device)),
+            Encoder::Kernels(kernels) => {
+                let features = kernels.forward(&batch);
+                let shape = [batch.rows, features.len() / batch.rows.max(1)];
+                Tensor::from_data(TensorData::new(features, shape), &self.device)
+            }
+        }
+    }
+
+    /// Computes features with the [`kernels`](crate::kernels) from now on, and frees the weights
+    /// on the device. Only useful if the device is a CPU.
+    ///
+    /// # Errors
+    /// [`crate::CoreError::Device`] when the weights cannot be read back.
+    pub fn with_kernels(mut self) -> Result<Self> {
+        if let Encoder::Device(encoder) = &self.encoder {
+            let kernels = TextKernels::new(encoder)?;
+            self.encoder = Encoder::Kernels(Box::new(kernels));
+        }
+        Ok(self)
     }
 
     /// Embeddings of texts, `[n, d_embed]` row by row.
@@ -92,7 +124,7 @@ impl TextEmbedder {
     pub async fn embed(&self, texts: &[impl AsRef<str>]) -> Result<Vec<Vec<f32>>> {
         let mut embeddings = Vec::with_capacity(texts.len());
         for texts in texts.chunks(BATCH) {
-            embeddings.extend(rows(self.model.lift.text(self.features(texts))).await?);
+            embeddings.extend(rows(self.lift.text(self.features(texts))).await?);
         }
         Ok(embeddings)
     }
@@ -107,10 +139,10 @@ impl TextEmbedder {
         for name in names {
             let prompts = PATTERNS.map(|pattern| prompt(pattern, name.as_ref()));
             let mut features = self.features(&prompts);
-            if matches!(self.model.lift, Lift::Sphere(_)) {
+            if matches!(self.lift, Lift::Sphere(_)) {
                 features = normalize(features);
             }
-            embeddings.extend(rows(self.model.lift.text(features.mean_dim(0))).await?);
+            embeddings.extend(rows(self.lift.text(features.mean_dim(0))).await?);
         }
         Ok(embeddings)
     }

@@ -3,6 +3,7 @@
 use pulp::{Arch, Simd, WithSimd};
 
 use super::activation::Activation;
+use super::threads::for_pieces;
 use crate::nn::same_padding;
 
 /// A depthwise convolution with TensorFlow's SAME padding and a bias.
@@ -74,13 +75,24 @@ impl Depthwise {
         if self.bias.is_empty() {
             return;
         }
-        Arch::new().dispatch(Filter {
-            layer: self,
-            input,
-            sides,
-            activation,
+        let (out, channels) = (sides.after(self.stride), self.bias.len());
+        let products = out.pixels() * self.weight.len();
+        for_pieces(
             output,
-        });
+            out.width * channels,
+            1,
+            products,
+            |first, output| {
+                Arch::new().dispatch(Filter {
+                    layer: self,
+                    input,
+                    sides,
+                    first,
+                    activation,
+                    output,
+                });
+            },
+        );
     }
 }
 
@@ -89,6 +101,8 @@ struct Filter<'a> {
     layer: &'a Depthwise,
     input: &'a [f32],
     sides: Sides,
+    /// Row of the output that `output` begins with.
+    first: usize,
     activation: Activation,
     output: &'a mut [f32],
 }
@@ -118,7 +132,7 @@ impl Filter<'_> {
         let left = same_padding(width, kernel, stride).0;
         let out = self.sides.after(stride);
         let rows = self.output.chunks_exact_mut(out.width * channels);
-        for (y, row) in rows.take(out.height).enumerate() {
+        for (y, row) in (self.first..out.height).zip(rows) {
             for (x, pixel) in row.chunks_exact_mut(channels).enumerate() {
                 let window = Window {
                     rows: clipped(y * stride, top, kernel, height),

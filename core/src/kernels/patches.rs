@@ -3,14 +3,36 @@
 use super::activation::Activation;
 use super::depthwise::Sides;
 use super::product::PackedWeights;
+use super::threads::for_pieces;
 use crate::nn::same_padding;
 
-/// A dense convolution with TensorFlow's SAME padding and a bias.
+/// Zeros around the input of a convolution. The output has `ceil(side / stride)` rows and columns
+/// either way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Padding {
+    /// TensorFlow's SAME: as many as are needed, the odd one behind.
+    Same,
+    /// Half of the kernel before the first row and column.
+    Half,
+}
+
+impl Padding {
+    /// Returns the number of zeros before the first row or column.
+    fn before(self, side: usize, kernel: usize, stride: usize) -> usize {
+        match self {
+            Self::Same => same_padding(side, kernel, stride).0,
+            Self::Half => kernel / 2,
+        }
+    }
+}
+
+/// A dense convolution with a bias.
 #[derive(Clone, Debug)]
 pub struct Patches {
     kernel: usize,
     stride: usize,
     channels: usize,
+    padding: Padding,
     /// Input values in the order row, column, channel of the kernel.
     weights: PackedWeights,
 }
@@ -35,33 +57,63 @@ impl Patches {
             kernel,
             stride: stride.max(1),
             channels,
+            padding: Padding::Same,
             weights,
         }
     }
 
-    /// Computes the convolution and the activation of an image.
+    /// Returns the convolution with another padding.
+    #[must_use]
+    pub fn with_padding(self, padding: Padding) -> Self {
+        Self { padding, ..self }
+    }
+
+    /// Returns the number of channels of the output.
+    #[must_use]
+    pub fn outputs(&self) -> usize {
+        self.weights.outputs()
+    }
+
+    /// Returns the sides of the output.
+    #[must_use]
+    pub fn after(&self, sides: Sides) -> Sides {
+        sides.after(self.stride)
+    }
+
+    /// Computes `activation(convolution(input) + bias) + skip` of an image.
     ///
     /// # Shapes
     /// `input [height, width, channels]`,
-    /// `output [ceil(height / stride), ceil(width / stride), outputs]`
+    /// `skip` and `output [ceil(height / stride), ceil(width / stride), outputs]`
     ///
     /// # Panics
-    /// If the input is shorter than its shape.
-    pub fn apply(&self, input: &[f32], sides: Sides, activation: Activation, output: &mut [f32]) {
+    /// If the input or `skip` is shorter than its shape.
+    pub fn apply(
+        &self,
+        input: &[f32],
+        sides: Sides,
+        skip: Option<&[f32]>,
+        activation: Activation,
+        output: &mut [f32],
+    ) {
         let out = sides.after(self.stride);
-        let mut rows = vec![0.0; out.width * self.weights.inputs()];
         let line = (out.width * self.weights.outputs()).max(1);
-        for (y, target) in output.chunks_exact_mut(line).take(out.height).enumerate() {
-            self.gather(input, sides, y, &mut rows);
-            self.weights.apply(&rows, None, activation, target);
-        }
+        let products = out.pixels() * self.weights.inputs() * self.weights.outputs();
+        for_pieces(output, line, 1, products, |first, output| {
+            let mut rows = vec![0.0; out.width * self.weights.inputs()];
+            for (y, target) in (first..out.height).zip(output.chunks_exact_mut(line)) {
+                self.gather(input, sides, y, &mut rows);
+                let skip = skip.map(|skip| &skip[y * line..(y + 1) * line]);
+                self.weights.apply(&rows, skip, activation, target);
+            }
+        });
     }
 
     /// Copies the input values of one row of output pixels; zeros outside the image.
     fn gather(&self, input: &[f32], sides: Sides, y: usize, rows: &mut [f32]) {
         let (kernel, channels) = (self.kernel, self.channels);
-        let top = same_padding(sides.height, kernel, self.stride).0;
-        let left = same_padding(sides.width, kernel, self.stride).0;
+        let top = self.padding.before(sides.height, kernel, self.stride);
+        let left = self.padding.before(sides.width, kernel, self.stride);
         for (x, row) in rows
             .chunks_exact_mut(self.weights.inputs().max(1))
             .enumerate()
@@ -95,7 +147,7 @@ mod tests {
             width: 3,
         };
         let mut output = [0.0; 4];
-        layer.apply(&input, sides, Activation::None, &mut output);
+        layer.apply(&input, sides, None, Activation::None, &mut output);
         assert_eq!(output, [12.5, 16.5, 24.5, 28.5]);
     }
 
@@ -110,7 +162,24 @@ mod tests {
             width: 1,
         };
         let mut output = [0.0; 2];
-        layer.apply(&[1.0, 2.0], sides, Activation::None, &mut output);
+        layer.apply(&[1.0, 2.0], sides, None, Activation::None, &mut output);
         assert_eq!(output, [11.0 + 2.0 * 111.0, 1011.0 + 2.0 * 1111.0]);
+    }
+
+    #[test]
+    fn half_padding_lies_before_and_the_skip_is_added_after_the_activation() {
+        // Side 4 and stride 2: SAME would pad behind only.
+        let layer = Patches::new(3, 2, 1, &[-20.0], |_, _, _, _| 1.0);
+        let layer = layer.with_padding(Padding::Half);
+        let input: Vec<f32> = (1..=16_u8).map(f32::from).collect();
+        let sides = Sides {
+            height: 4,
+            width: 4,
+        };
+        let mut output = [0.0; 4];
+        let skip = [0.5; 4];
+        layer.apply(&input, sides, Some(&skip), Activation::Relu, &mut output);
+        // The windows sum to 14, 30, 57 and 99.
+        assert_eq!(output, [0.5, 10.5, 37.5, 79.5]);
     }
 }

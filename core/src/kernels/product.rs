@@ -6,6 +6,7 @@
 use pulp::{Arch, Simd, WithSimd};
 
 use super::activation::Activation;
+use super::threads::for_pieces;
 
 /// Columns of a panel.
 const PANEL: usize = 16;
@@ -85,12 +86,16 @@ impl PackedWeights {
         if self.inputs == 0 || self.outputs == 0 {
             return;
         }
-        Arch::new().dispatch(Product {
-            weights: self,
-            input,
-            skip,
-            activation,
-            output,
+        let rows = (input.len() / self.inputs).min(output.len() / self.outputs);
+        let products = rows * self.inputs * self.outputs;
+        for_pieces(output, self.outputs, ROWS, products, |first, output| {
+            Arch::new().dispatch(Product {
+                weights: self,
+                input: input.get(first * self.inputs..).unwrap_or_default(),
+                skip: skip.and_then(|skip| skip.get(first * self.outputs..)),
+                activation,
+                output,
+            });
         });
     }
 }
@@ -210,8 +215,8 @@ mod tests {
                     .sum();
                 let sum = sum + f64::from(bias[o]);
                 match activation {
-                    Activation::None => sum,
                     Activation::Relu6 => sum.clamp(0.0, 6.0),
+                    _ => sum,
                 }
             };
             (0..bias.len()).map(output).collect()

@@ -14,5 +14,5 @@ pub use config::{DualConfig, LiftKind, Pool, Positions, TextConfig, VitConfig};
 pub use dual::{DualEncoder, ImageEncoder, TextEncoder};
 pub use lift::Lift;
 pub use preset::Preset;
-pub use text::{TextBackbone, Tokens};
+pub use text::{TextBackbone, Tokens, end_position};
 pub use vision::VisionBackbone;

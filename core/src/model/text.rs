@@ -10,6 +10,18 @@ use crate::nn::attention::token_at;
 use crate::nn::block::LAYER_NORM_EPS;
 use crate::nn::{AttentionConfig, Block, BlockConfig, MlpConfig};
 
+/// Returns the position of the end token of a text; 0 for a text without tokens.
+///
+/// It is the first position of the largest id: the end token has the largest id of the vocabulary,
+/// and padding may repeat it (notation 3.2, trap 28).
+#[must_use]
+pub fn end_position(ids: &[u32]) -> usize {
+    let largest = ids.iter().max();
+    ids.iter()
+        .position(|id| Some(id) == largest)
+        .unwrap_or_default()
+}
+
 /// Token ids of a batch of texts on a device, with the position of each end token.
 #[derive(Clone, Debug)]
 pub struct Tokens {
@@ -28,18 +40,12 @@ impl Tokens {
     }
 
     /// Moves a batch of token rows to a device.
-    ///
-    /// The end token of a text is the first position of the largest id in its row: the end token
-    /// has the largest id of the vocabulary, and padding may repeat it (notation 3.2, trap 28).
     #[must_use]
     pub fn new(batch: &TokenBatch, device: &Device) -> Self {
         let ends: Vec<i32> = batch
             .ids
             .chunks(batch.len.max(1))
-            .map(|row| {
-                let largest = row.iter().max();
-                row.iter().position(|id| Some(id) == largest).unwrap_or(0) as i32
-            })
+            .map(|row| end_position(row) as i32)
             .collect();
         let ids: Vec<i32> = batch.ids.iter().map(|id| *id as i32).collect();
         Self {
@@ -75,6 +81,9 @@ pub struct TextBackbone {
     pub resblocks: Vec<Block>,
     /// Layer norm after the blocks.
     pub ln_final: LayerNorm,
+    /// `eps` of all layer norms.
+    #[module(skip)]
+    norm_eps: f64,
 }
 
 impl TextConfig {
@@ -103,11 +112,17 @@ impl TextConfig {
             posit_embed: normal(0.01).init([self.context, d], device),
             resblocks: (0..self.n_layers).map(|_| block.init(device)).collect(),
             ln_final: LayerNormConfig::new(d).with_epsilon(eps).init(device),
+            norm_eps: eps,
         }
     }
 }
 
 impl TextBackbone {
+    /// Returns `eps` of all layer norms.
+    pub(crate) fn norm_eps(&self) -> f64 {
+        self.norm_eps
+    }
+
     /// Computes the feature at the end token.
     ///
     /// # Shapes

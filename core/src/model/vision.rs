@@ -33,6 +33,9 @@ pub struct VisionBackbone {
     pub norm: Option<LayerNorm>,
     #[module(skip)]
     pool: Pool,
+    /// `eps` of all layer norms.
+    #[module(skip)]
+    norm_eps: f64,
 }
 
 impl VitConfig {
@@ -89,21 +92,20 @@ impl VitConfig {
             blocks: (0..self.n_layers).map(|_| block.init(device)).collect(),
             norm: self.has_last_norm().then(|| norm.init(device)),
             pool: self.pool,
+            norm_eps: eps,
         }
     }
 }
 
 impl VisionBackbone {
-    /// Returns the inverted residuals if the feature is the mean of their last map, without
-    /// transformer blocks after it.
-    #[must_use]
-    pub fn inverted_alone(&self) -> Option<&InvertedResiduals> {
-        let alone = self.blocks.is_empty()
-            && self.pos_embed.is_none()
-            && self.norm_pre.is_none()
-            && self.norm.is_none()
-            && self.pool == Pool::Mean;
-        self.inverted.as_ref().filter(|_| alone)
+    /// Returns how tokens become the feature.
+    pub(crate) fn pool(&self) -> Pool {
+        self.pool
+    }
+
+    /// Returns `eps` of all layer norms.
+    pub(crate) fn norm_eps(&self) -> f64 {
+        self.norm_eps
     }
 
     /// Computes the feature of normalised images from all patches.

@@ -34,6 +34,9 @@ pub struct Block {
     pub norm2: LayerNorm,
     /// Feed-forward.
     pub mlp: Mlp,
+    /// `eps` of both norms, which do not give it back.
+    #[module(skip)]
+    norm_eps: f64,
 }
 
 impl BlockConfig {
@@ -45,11 +48,17 @@ impl BlockConfig {
             attn: self.attn.init(device),
             norm2: norm.init(device),
             mlp: self.mlp.init(device),
+            norm_eps: self.norm_eps,
         }
     }
 }
 
 impl Block {
+    /// Returns `eps` of both norms.
+    pub(crate) fn norm_eps(&self) -> f64 {
+        self.norm_eps
+    }
+
     /// # Shapes
     /// `[batch, tokens, d_model] -> [batch, tokens, d_model]`
     pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {

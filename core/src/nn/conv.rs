@@ -74,8 +74,13 @@ impl ConvConfig {
 }
 
 impl Conv {
+    /// Returns the stride in pixels.
+    pub(crate) fn stride(&self) -> usize {
+        self.stride
+    }
+
     /// Returns the standardised kernels times their gains, `[d_out, d_in, 3, 3]`.
-    fn kernels(&self) -> Tensor<4> {
+    pub(crate) fn kernels(&self) -> Tensor<4> {
         let shape = self.weight.dims();
         let [d_out, ..] = shape;
         let rows = self

@@ -75,6 +75,11 @@ impl MlpConfig {
 }
 
 impl Mlp {
+    /// Returns the non-linearity between the two layers.
+    pub(crate) fn activation(&self) -> Activation {
+        self.activation
+    }
+
     /// # Shapes
     /// `[.., d_model] -> [.., d_model]`
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {

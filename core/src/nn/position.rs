@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn positions_of_the_small_tower_match_the_reference() {
+    fn positions_of_the_small_encoder_match_the_reference() {
         // notation 9.8: ViT-S, 14 x 14 grid, dim 384.
         let p = sincos_2d(14, 14, 384);
         // Tokens count from 1: token 0 is the class token.

@@ -85,7 +85,9 @@ fn preparing_can_be_interrupted_and_continued() {
     write_parquet(&input.join("c.parquet"), &rows(9..10), 2);
     let error = prepare(&open(&[&input]).unwrap(), &out, &|_| ()).unwrap_err();
     assert!(
-        error.to_string().contains("started with other input shards"),
+        error
+            .to_string()
+            .contains("started with other input shards"),
         "{error}"
     );
     assert_eq!(error.exit_code(), 2);

@@ -3,7 +3,7 @@
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use espalier_core::input::to_planes;
-use espalier_core::kernels::InvertedEncoder;
+use espalier_core::kernels::ImageKernels;
 use espalier_core::model::{ImageEncoder, Preset};
 use espalier_core::nn::Norms;
 use espalier_core::weights::{collect, load};
@@ -59,7 +59,7 @@ fn folded_norms_give_the_same_and_fit_the_folded_configuration() {
 
 /// Compares the features of the kernels with those of the network on a photo of noise.
 fn compare_kernels(name: &str, encoder: &ImageEncoder, width: u32, height: u32) {
-    let kernels = InvertedEncoder::new(encoder).unwrap().unwrap();
+    let kernels = ImageKernels::new(encoder).unwrap();
     let pixel = |x: u32, y: u32, c: u32| ((x * 31 + y * 17 + c * 101 + x * y) % 256) as u8;
     let photo = RgbImage::from_fn(width, height, |x, y| {
         Rgb([pixel(x, y, 0), pixel(x, y, 1), pixel(x, y, 2)])
@@ -89,12 +89,6 @@ fn the_kernels_give_the_features_of_the_network() {
         let encoder = preset.config().init_image(&device);
         compare_kernels(&format!("{preset:?}"), &encoder, 96, 70);
     }
-}
-
-#[test]
-fn the_kernels_support_no_other_encoder() {
-    let encoder = Preset::VitT8_64.config().init_image(&Device::flex());
-    assert!(InvertedEncoder::new(&encoder).unwrap().is_none());
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn write(
     let classifier_path = path.with_file_name(CLASSIFIER);
     match classifier {
         Some((weight, bias, labels)) => {
-            classifier_file::write(&classifier_path, weight, bias, &labels)?
+            classifier_file::write(&classifier_path, weight, bias, &labels)?;
         }
         None if classifier_path.exists() => {
             fs::remove_file(&classifier_path).with_context(|| {
@@ -144,7 +144,7 @@ fn write(
                     "removing {} of the previous model",
                     classifier_path.display()
                 )
-            })?
+            })?;
         }
         None => {}
     }

@@ -2,6 +2,7 @@
 
 use toml::{Table, Value};
 
+use crate::config::renamed::current;
 use crate::exit::usage;
 
 /// Merges a layer over the values of the lower layers, block by block.
@@ -32,6 +33,7 @@ pub(super) fn set(table: &mut Table, pair: &str) -> anyhow::Result<()> {
              `{pair}`"
         ))
     })?;
+    let key = current(block, key);
     let known: Vec<&str> = table.keys().map(String::as_str).collect();
     let missing = usage(format!(
         "`{pair}`: expected one of the blocks {}, found `{block}`",

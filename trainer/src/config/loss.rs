@@ -87,7 +87,7 @@ pub struct LossConfig {
     pub distill_labels: usize,
     /// Weight of the synthetic outlier images: every branch of the taxonomy must be unlikely for
     /// them (Outlier Exposure).
-    pub nothing: f64,
+    pub outliers: f64,
     /// Weight of the contrast of nouns with the taxonomy nodes that they belong to (CLIP, MERU,
     /// HyCoCLIP, PHyCLIP, ATMG).
     #[serde(default)]

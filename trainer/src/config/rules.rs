@@ -163,10 +163,12 @@ impl TrainConfig {
                 l.label_smoothing.to_string(),
             ),
             Rule(
-                "loss.nothing",
-                l.nothing.is_finite() && l.nothing >= 0.0 && (l.nothing == 0.0 || l.labels > 0.0),
+                "loss.outliers",
+                l.outliers.is_finite()
+                    && l.outliers >= 0.0
+                    && (l.outliers == 0.0 || l.labels > 0.0),
                 "0 or more, and 0 if loss.labels is 0",
-                l.nothing.to_string(),
+                l.outliers.to_string(),
             ),
         ]
     }
@@ -260,16 +262,16 @@ impl TrainConfig {
         let d = &self.dataset;
         vec![
             Rule(
-                "dataset.worn",
-                (0.0..=1.0).contains(&d.corruption),
+                "dataset.corrupt_prob",
+                (0.0..=1.0).contains(&d.corrupt_prob),
                 "in [0, 1]",
-                d.corruption.to_string(),
+                d.corrupt_prob.to_string(),
             ),
             Rule(
-                "dataset.climb",
-                (0.0..=1.0).contains(&d.climb),
+                "dataset.hypernym_prob",
+                (0.0..=1.0).contains(&d.hypernym_prob),
                 "in [0, 1]",
-                d.climb.to_string(),
+                d.hypernym_prob.to_string(),
             ),
             Rule(
                 "dataset.crop_scale",

@@ -19,7 +19,7 @@ const THRESHOLD: f64 = 0.75;
 /// The same for the first informative node of a path: a general answer is worth more than none. Most
 /// photos that show no label are then at least said to be of an animal or an object. Noise and plain
 /// colours stay below this limit.
-const FIRST_THRESHOLD: f64 = 0.62;
+const FIRST_THRESHOLD: f64 = 0.55;
 /// Weight of the node at which a path stops, in the fit of the reported probabilities.
 const AT_STOP: f64 = 5.0;
 /// Number of folds of the labels; each is held out in turn, so that its photos show no known label.
@@ -103,7 +103,7 @@ impl Purpose {
     const fn weight(self, kind: Kind) -> f64 {
         match (self, kind) {
             (_, Kind::Plain) => 1.0,
-            (Self::Said, Kind::Corrupted(_) | Kind::Outlier) => 0.1,
+            (Self::Said, Kind::Corrupted(_) | Kind::Outlier) => 0.05,
             (Self::Stop, Kind::Corrupted(_)) => 0.2,
             (Self::Stop, Kind::Outlier) => 0.5,
         }

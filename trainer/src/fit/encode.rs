@@ -132,7 +132,7 @@ impl RunFeatures {
             features: Some(Arc::clone(rows)),
             augment: None,
             mirror: false,
-            worn: 0.0,
+            corruption: 0.0,
             ..spec
         }
     }
@@ -215,7 +215,7 @@ impl Run {
             }
             _ => None,
         };
-        let outliers = if self.config.loss.nothing > 0.0 {
+        let outliers = if self.config.loss.outliers > 0.0 {
             let folder = max_records.is_none().then_some(&*folder);
             Some(precompute_outliers(&encoder, spec.image_size, folder)?)
         } else {

@@ -87,8 +87,8 @@ impl Run {
                 scale: (d.crop_scale[0], d.crop_scale[1]),
                 ..RandomCrop::default()
             }),
-            mirror: d.mirror,
-            worn: d.corruption,
+            mirror: d.hflip,
+            corruption: d.corrupt_prob,
             white_pad: d.white_pad,
             min_box_px: d.min_box_px.unwrap_or_else(|| default_min_box_px(size)),
             seed: t.seed,

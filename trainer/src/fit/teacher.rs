@@ -4,6 +4,7 @@ use anyhow::Context;
 use burn::tensor::{Device, Tensor};
 use espalier_core::math::normalize;
 use espalier_core::model::Classifier;
+use espalier_core::taxonomy::Taxonomy;
 
 use super::class_features::{ClassFeatures, Covariance, SamplingSettings};
 use super::neighbours::Neighbours;
@@ -196,12 +197,7 @@ impl Run {
         if let Some(message) = message {
             log(&message)?;
         }
-        let labelled = (0..classifier.classes())
-            .filter(|at| {
-                let node = taxonomy.find(&classifier.labels[*at]);
-                node.is_some_and(|ix| taxonomy.node(ix).labelled)
-            })
-            .collect();
+        let labelled = classes_of_labels(taxonomy, classes);
         let mut teacher = Teacher {
             classifier,
             device: self.device.clone(),
@@ -224,4 +220,15 @@ impl Run {
         let teacher = teacher.with_sampled_features(rows, views, settings, sampling, log)?;
         Ok(Some((teacher, distill)))
     }
+}
+
+/// Returns the indices of the classes that are labels of the taxonomy.
+fn classes_of_labels(taxonomy: &Taxonomy, classes: &[String]) -> Vec<usize> {
+    let is_label = |class: &String| {
+        let node = taxonomy.find(class);
+        node.is_some_and(|ix| taxonomy.node(ix).labelled)
+    };
+    (0..classes.len())
+        .filter(|at| is_label(&classes[*at]))
+        .collect()
 }

@@ -34,7 +34,7 @@ impl Validation {
             spec: BatchSpec {
                 augment: None,
                 mirror: false,
-                worn: 0.0,
+                corruption: 0.0,
                 seed: 0,
                 ..spec
             },

@@ -15,6 +15,7 @@ use super::photo_store::PhotoStore;
 use crate::load::bundle::RemoteModel;
 use crate::load::text;
 use crate::messages::photo_id::PhotoId;
+use crate::messages::protocol::Backend;
 use crate::messages::query::{Query, QueryAnswer, TreeSource, WalkStep};
 use crate::ui_error::{Cause, UiError};
 
@@ -40,6 +41,7 @@ struct Tree {
 /// The data needed to answer queries, apart from the photos in the `PhotoStore`.
 pub struct QueryHandler {
     model: RemoteModel,
+    backend: Backend,
     device: Device,
     text_embedder: Option<TextEmbedder>,
     visitor_tree: Option<Tree>,
@@ -51,10 +53,11 @@ fn ui_error(error: espalier_core::CoreError) -> UiError {
 }
 
 impl QueryHandler {
-    /// Creates a query handler for a model on a device.
-    pub fn new(model: RemoteModel, device: Device) -> Self {
+    /// Creates a query handler for a model on the device of a backend.
+    pub fn new(model: RemoteModel, backend: Backend, device: Device) -> Self {
         Self {
             model,
+            backend,
             device,
             text_embedder: None,
             visitor_tree: None,
@@ -144,8 +147,11 @@ impl QueryHandler {
     ) -> Result<&TextEmbedder, UiError> {
         if self.text_embedder.is_none() {
             let files = text::load(&self.model, report).await?;
-            let embedder =
+            let mut embedder =
                 TextEmbedder::open(&self.model.manifest, &files, &self.device).map_err(ui_error)?;
+            if self.backend == Backend::Cpu {
+                embedder = embedder.with_kernels().map_err(ui_error)?;
+            }
             self.text_embedder = Some(embedder);
         }
         self.text_embedder

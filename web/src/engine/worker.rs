@@ -231,7 +231,7 @@ async fn load(
     };
     let open = LoadedModel {
         photo_store: PhotoStore::new(backend, remote.manifest.clone(), captioner),
-        query_handler: QueryHandler::new(remote.clone(), device),
+        query_handler: QueryHandler::new(remote.clone(), backend, device),
     };
     Ok((remote, open, info))
 }

@@ -178,7 +178,7 @@ fn check(before: &Session, event: &Event, after: &Session, commands: &[Command])
             );
         }
         Some(Command::Send(photo)) => {
-            assert_eq!(after.work, Work::Running(*photo), "{}", context())
+            assert_eq!(after.work, Work::Running(*photo), "{}", context());
         }
         Some(Command::Stop) => {
             assert!(

@@ -30,7 +30,7 @@ pub struct BatchSpec {
     /// Whether records are flipped horizontally with probability 1/2, unless a text mentions sides.
     pub mirror: bool,
     /// Probability that an image or box is blurred, compressed or darkened, in [0, 1].
-    pub worn: f32,
+    pub corruption: f32,
     /// Whether an image is first centred on a white square, as in the reference's training
     /// (notation 4, 5.2). Without it, the ends of elongated images and boxes are cropped away.
     /// Prepared shards are already square.
@@ -67,7 +67,7 @@ impl BatchSpec {
             cross_image: 1,
             augment: Some(RandomCrop::default()),
             mirror: false,
-            worn: 0.0,
+            corruption: 0.0,
             white_pad: true,
             min_box_px: crate::data::records::boxes::default_min_box_px(image_size),
             seed: 0,

@@ -44,7 +44,7 @@ impl ViewSpec {
             json!(self.evaluation)
         } else {
             let crop = a.augment.map(|crop| format!("{crop:?}"));
-            json!([a.image_size, crop, a.white_pad, a.mirror, a.worn])
+            json!([a.image_size, crop, a.white_pad, a.mirror, a.corruption])
         };
         let min_box_px = (subject == Subject::Crops).then_some(a.min_box_px);
         json!([format!("{subject:?}"), view, settings, min_box_px]).to_string()

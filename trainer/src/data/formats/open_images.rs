@@ -28,11 +28,16 @@ const BOXES: &str = "annotations-bbox.csv";
 const NAMES: &str = "class-descriptions-boxable.csv";
 /// Columns that are read. The order of the coordinates is x, x, y, y.
 const COLUMNS: [&str; 6] = ["ImageID", "LabelName", "XMin", "XMax", "YMin", "YMax"];
+
+/// An image and its boxes.
 struct Scene {
     id: String,
     path: PathBuf,
+    /// Label, name and region of each box; a region is left, top, right and bottom, each in [0, 1].
     boxes: Vec<(String, String, [f64; 4])>,
+    /// Number of boxes that exceed the image.
     outside: u64,
+    /// Number of boxes whose ends are swapped.
     inverted: u64,
 }
 
@@ -80,6 +85,102 @@ fn rows(path: &Path, header: bool) -> Result<(csv::StringRecord, Vec<csv::String
     Ok((names, rows))
 }
 
+/// Reads the names of labels, in lower case.
+fn label_names(all: &[PathBuf]) -> Result<HashMap<String, String>> {
+    let mut names = HashMap::new();
+    for path in all.iter().filter(|f| ends_with(f, NAMES)) {
+        for row in rows(path, false)?.1 {
+            if let (Some(id), Some(name)) = (row.get(0), row.get(1)) {
+                names.insert(id.to_owned(), name.to_lowercase());
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// Returns the image files by the ids that their names hold.
+fn images_by_id(all: &[PathBuf]) -> HashMap<String, PathBuf> {
+    let is_image = |file: &&PathBuf| {
+        let extension = file.extension().map(|x| x.to_string_lossy().into_owned());
+        matches!(extension.as_deref(), Some("jpg" | "jpeg" | "png"))
+    };
+    all.iter()
+        .filter(is_image)
+        .filter_map(|file| {
+            let id = file.file_stem()?.to_string_lossy().into_owned();
+            Some((id, file.clone()))
+        })
+        .collect()
+}
+
+/// Returns the places of `COLUMNS` in the header of a box file.
+fn column_places(file: &Path, header: &csv::StringRecord) -> Result<[usize; COLUMNS.len()]> {
+    let place = |column: &str| header.iter().position(|name| name.trim() == column);
+    let missing: Vec<String> = COLUMNS
+        .iter()
+        .filter(|column| place(column).is_none())
+        .map(|column| (*column).to_owned())
+        .collect();
+    if missing.is_empty() {
+        return Ok(COLUMNS.map(|column| place(column).unwrap_or_default()));
+    }
+    Err(DataError::Columns {
+        file: file.to_owned(),
+        expected: COLUMNS.map(str::to_owned).to_vec(),
+        missing,
+        found: header.iter().map(str::to_owned).collect(),
+    })
+}
+
+/// Collects the boxes of each image.
+struct SceneReader {
+    /// Names by label.
+    names: HashMap<String, String>,
+    /// Image files by id.
+    images: HashMap<String, PathBuf>,
+    scenes: BTreeMap<String, Scene>,
+    /// Number of boxes whose image is missing.
+    without_image: usize,
+}
+
+impl SceneReader {
+    /// Adds the boxes of a file.
+    fn add_boxes(&mut self, file: &Path) -> Result<()> {
+        let (header, rows) = rows(file, true)?;
+        let places = column_places(file, &header)?;
+        for row in rows {
+            self.add_box(places.map(|at| row.get(at).unwrap_or_default()));
+        }
+        Ok(())
+    }
+
+    /// Adds the box of a row, whose fields are those of `COLUMNS`.
+    fn add_box(&mut self, [id, label, x_min, x_max, y_min, y_max]: [&str; COLUMNS.len()]) {
+        let Some(image) = self.images.get(id) else {
+            self.without_image += 1;
+            return;
+        };
+        let scene = self.scenes.entry(id.to_owned()).or_insert_with(|| Scene {
+            id: id.to_owned(),
+            path: image.clone(),
+            boxes: Vec::new(),
+            outside: 0,
+            inverted: 0,
+        });
+        let number = |text: &str| text.trim().parse::<f64>().unwrap_or(f64::NAN);
+        let stored = [x_min, y_min, x_max, y_max].map(number);
+        let region = stored.map(|v| v.clamp(0.0, 1.0));
+        scene.outside += u64::from(region != stored);
+        if region[2] > region[0] && region[3] > region[1] {
+            let name = self.names.get(label).map_or(label, String::as_str);
+            let labelled = (label.to_owned(), name.to_owned(), region);
+            scene.boxes.push(labelled);
+        } else {
+            scene.inverted += 1;
+        }
+    }
+}
+
 /// Images with boxes.
 pub struct OpenImages;
 
@@ -100,67 +201,20 @@ impl OpenImages {
         for folder in folders {
             all.extend(files(folder)?);
         }
-        let mut names = HashMap::new();
-        for path in all.iter().filter(|f| ends_with(f, NAMES)) {
-            for row in rows(path, false)?.1 {
-                if let (Some(id), Some(name)) = (row.get(0), row.get(1)) {
-                    names.insert(id.to_owned(), name.to_lowercase());
-                }
-            }
-        }
-        let pictures: HashMap<String, &PathBuf> = all
-            .iter()
-            .filter(|f| {
-                ["jpg", "jpeg", "png"]
-                    .iter()
-                    .any(|e| f.extension().is_some_and(|x| x == *e))
-            })
-            .filter_map(|f| Some((f.file_stem()?.to_string_lossy().into_owned(), f)))
-            .collect();
-        let mut scenes: BTreeMap<String, Scene> = BTreeMap::new();
-        let mut without_image = 0_usize;
+        let mut scenes = SceneReader {
+            names: label_names(&all)?,
+            images: images_by_id(&all),
+            scenes: BTreeMap::new(),
+            without_image: 0,
+        };
         for path in all.iter().filter(|f| ends_with(f, BOXES)) {
-            let (header, rows) = rows(path, true)?;
-            let place = |c: &str| header.iter().position(|h| h.trim() == c);
-            let places = COLUMNS.map(place);
-            if places.iter().any(Option::is_none) {
-                return Err(DataError::Columns {
-                    file: path.clone(),
-                    expected: COLUMNS.map(str::to_owned).to_vec(),
-                    missing: COLUMNS
-                        .iter()
-                        .filter(|c| place(c).is_none())
-                        .map(|c| (*c).to_owned())
-                        .collect(),
-                    found: header.iter().map(str::to_owned).collect(),
-                });
-            }
-            for row in rows {
-                let field = |i: usize| places[i].and_then(|at| row.get(at)).unwrap_or_default();
-                let Some(picture) = pictures.get(field(0)) else {
-                    without_image += 1;
-                    continue;
-                };
-                let scene = scenes.entry(field(0).to_owned()).or_insert_with(|| Scene {
-                    id: field(0).to_owned(),
-                    path: (*picture).clone(),
-                    boxes: Vec::new(),
-                    outside: 0,
-                    inverted: 0,
-                });
-                let number = |i: usize| field(i).trim().parse::<f64>().unwrap_or(f64::NAN);
-                let stored = [number(2), number(4), number(3), number(5)];
-                let place = stored.map(|v| v.clamp(0.0, 1.0));
-                scene.outside += u64::from(place != stored);
-                if place[2] > place[0] && place[3] > place[1] {
-                    let label = field(1).to_owned();
-                    let name = names.get(&label).cloned().unwrap_or_else(|| label.clone());
-                    scene.boxes.push((label, name, place));
-                } else {
-                    scene.inverted += 1;
-                }
-            }
+            scenes.add_boxes(path)?;
         }
+        let SceneReader {
+            scenes,
+            without_image,
+            ..
+        } = scenes;
         let name = folders
             .iter()
             .map(|f| f.display().to_string())

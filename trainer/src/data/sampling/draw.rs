@@ -322,14 +322,14 @@ pub(crate) fn crop_region(region: &Region, picture: &RgbImage) -> Result<RgbImag
     }
 }
 
-/// Converts an image to the square that the model reads; corrupts it with probability `spec.worn`.
+/// Converts an image to the square that the model reads; corrupts it with probability `spec.corruption`.
 pub(crate) fn encoder_square(
     picture: &RgbImage,
     spec: &BatchSpec,
     random: &mut Random,
 ) -> Result<RgbImage, Fault> {
     let pixels = uncorrupted_square(picture, spec, random)?;
-    if spec.worn > 0.0 && random.uniform() < spec.worn {
+    if spec.corruption > 0.0 && random.uniform() < spec.corruption {
         return corrupt(pixels, || random.uniform());
     }
     Ok(pixels)

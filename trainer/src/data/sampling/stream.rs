@@ -7,7 +7,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
@@ -57,24 +57,7 @@ impl BatchStream {
         from: Position,
     ) -> Result<Self> {
         spec.check()?;
-        let records = records_of_epoch(&*dataset);
-        if records < spec.batch_size as u64 {
-            return Err(DataError::TooFewUsable {
-                usable: records,
-                batch_size: spec.batch_size,
-                counts: Box::new(BrokenCounts {
-                    seen: records,
-                    ..BrokenCounts::default()
-                }),
-            });
-        }
-        if from.index > records {
-            return Err(DataError::Position {
-                epoch: from.epoch,
-                index: from.index,
-                records,
-            });
-        }
+        check_position(&*dataset, spec.batch_size, from)?;
         let failed = |e: &dyn std::fmt::Display| DataError::Worker(e.to_string());
         let pool = ThreadPoolBuilder::new()
             .num_threads(spec.workers.max(1))
@@ -83,7 +66,7 @@ impl BatchStream {
             .map_err(|e| failed(&e))?;
         let (send, batches) = sync_channel(spec.prefetch.max(1));
         let stop = Arc::new(AtomicBool::new(false));
-        let mut producer = Producer {
+        let producer = Producer {
             order: EpochOrder::new(&*dataset, spec.seed, from.epoch, spec.shuffle),
             dataset,
             tokenizer,
@@ -98,22 +81,9 @@ impl BatchStream {
             stop: Arc::clone(&stop),
             spec,
         };
-        let produce = move || {
-            loop {
-                // A panic must reach the consumer; if the thread just ended, it would look like the
-                // end of the data.
-                let next = catch_unwind(AssertUnwindSafe(|| producer.next_batch()))
-                    .unwrap_or_else(|panic| Err(DataError::Worker(message(&*panic))));
-                let Some(next) = next.transpose() else { return };
-                let ends = next.is_err();
-                if send.send(next).is_err() || ends {
-                    return;
-                }
-            }
-        };
         let producer = std::thread::Builder::new()
             .name("data".into())
-            .spawn(produce)
+            .spawn(move || producer.send_to(&send))
             .map_err(|e| failed(&e))?;
         Ok(Self {
             batches: Some(batches),
@@ -141,6 +111,29 @@ impl Drop for BatchStream {
             let _ = producer.join();
         }
     }
+}
+
+/// Checks that the data fill one batch and reach to a position.
+fn check_position(dataset: &dyn Dataset, batch_size: usize, from: Position) -> Result<()> {
+    let records = records_of_epoch(dataset);
+    if records < batch_size as u64 {
+        return Err(DataError::TooFewUsable {
+            usable: records,
+            batch_size,
+            counts: Box::new(BrokenCounts {
+                seen: records,
+                ..BrokenCounts::default()
+            }),
+        });
+    }
+    if from.index > records {
+        return Err(DataError::Position {
+            epoch: from.epoch,
+            index: from.index,
+            records,
+        });
+    }
+    Ok(())
 }
 
 /// Returns the message of a panic.
@@ -199,6 +192,21 @@ struct Producer {
 }
 
 impl Producer {
+    /// Sends batches until the stream is dropped or a batch fails.
+    fn send_to(mut self, batches: &SyncSender<Result<Batch>>) {
+        loop {
+            // A panic must reach the consumer; if the thread just ended, it would look like the end
+            // of the data.
+            let next = catch_unwind(AssertUnwindSafe(|| self.next_batch()))
+                .unwrap_or_else(|panic| Err(DataError::Worker(message(&*panic))));
+            let Some(next) = next.transpose() else { return };
+            let ends = next.is_err();
+            if batches.send(next).is_err() || ends {
+                return;
+            }
+        }
+    }
+
     /// Makes the next full batch; `None` when the stream was dropped.
     fn next_batch(&mut self) -> Result<Option<Batch>> {
         let batch_size = self.spec.batch_size;

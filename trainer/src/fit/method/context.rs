@@ -127,7 +127,7 @@ impl StepContext<'_> {
         // The scale is detached: this term may move the outlier images, but not lower the scale of
         // all others.
         let term = label_contrast(similarity(image_points, texts), targets, scale.detach());
-        terms.plus("nothing", options.nothing, term)
+        terms.plus("outliers", options.outliers, term)
     }
 
     /// Adds the distillation of the classifier to a loss, for methods without the contrast of

@@ -24,14 +24,14 @@ pub struct HypernymReplacer {
 }
 
 impl HypernymReplacer {
-    /// Creates it with the probability `dataset.climb` of a configuration.
+    /// Creates it with the probability `dataset.hypernym_prob` of a configuration.
     #[must_use]
     pub fn new(taxonomy: Taxonomy, tokenizer: &Arc<Tokenizer>, config: &TrainConfig) -> Self {
         Self {
             taxonomy,
             tokenizer: Arc::clone(tokenizer),
             context: config.model.architecture().text.context,
-            probability: config.dataset.climb,
+            probability: config.dataset.hypernym_prob,
             seed: config.train.seed,
         }
     }

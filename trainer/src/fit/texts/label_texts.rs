@@ -67,7 +67,7 @@ impl LabelTexts {
             context: config.model.architecture().text.context,
             prompts: prompts::templates(prompts::SIMPLE)?,
             smoothing: config.loss.label_smoothing,
-            outlier_shares: (config.loss.nothing > 0.0).then(|| tree_prior(&taxonomy)),
+            outlier_shares: (config.loss.outliers > 0.0).then(|| tree_prior(&taxonomy)),
             outliers,
             distill,
             has_label_loss: config.loss.labels > 0.0,
@@ -228,7 +228,7 @@ mod tests {
     }
 
     fn applied(count: usize, step: u64, synsets: [Option<&str>; 4]) -> LabelBatch {
-        let pairs = ["loss.labels=1".to_owned(), "loss.nothing=1".to_owned()];
+        let pairs = ["loss.labels=1".to_owned(), "loss.outliers=1".to_owned()];
         let config = TrainConfig::resolve(None, toml::Table::new(), &pairs).unwrap();
         let tokenizer = Arc::new(Tokenizer::from_merges(MERGES, 8192).unwrap());
         let texts = LabelTexts::new(taxonomy(count), &tokenizer, &config, None, None);
