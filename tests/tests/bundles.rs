@@ -139,7 +139,7 @@ fn both_models_are_whole_and_pass_their_self_test() {
 }
 
 #[test]
-fn of_noise_and_plain_colour_nothing_is_said_that_tells_anything() {
+fn of_noise_and_plain_colour_nothing_is_said_but_what_is_true_of_most_labels() {
     let plain = RgbImage::from_pixel(200, 300, Rgb([120, 140, 90]));
     let stripes = RgbImage::from_fn(256, 256, |x, _| {
         Rgb([if x / 8 % 2 == 0 { 230 } else { 40 }; 3])
@@ -153,7 +153,8 @@ fn of_noise_and_plain_colour_nothing_is_said_that_tells_anything() {
             let known = captioner.classifier().taxonomy();
             let stop = known.find(&taxonomy.stop).unwrap();
             let model = bundle.display();
-            assert!(!known.is_informative(stop), "{model}: {:?}", taxonomy.path);
+            let (below, all) = (known.labelled_below(stop).len(), known.labelled().len());
+            assert!(2 * below > all, "{model}: {:?}", taxonomy.path);
         }
     }
 }

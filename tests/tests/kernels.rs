@@ -50,7 +50,7 @@ fn compare(what: &str, config: &DualConfig) {
     let kernels = ImageKernels::new(&encoder).unwrap();
     for seed in [0, 77] {
         let photo = photo(side as u32, seed);
-        let planes = TensorData::new(to_planes(&[photo.clone()]), [1, 3, side, side]);
+        let planes = TensorData::new(to_planes(std::slice::from_ref(&photo)), [1, 3, side, side]);
         let images = Tensor::from_data(planes, &device);
         let expected = floats(encoder.pooled(images.clone()));
         close(what, &kernels.pooled(&photo), &expected);

@@ -82,7 +82,7 @@ impl AppController {
         }
         // Leaving the page during a load is not a crash.
         leptos::leptos_dom::helpers::window_event_listener_untyped("pagehide", |_| {
-            crash::clear_marker()
+            crash::clear_marker();
         });
         let sizes = controller.resources().sizes.clone();
         spawn_local(async move { controller.dispatch(Event::SizesKnown(sizes.await.0)) });
@@ -225,7 +225,7 @@ impl AppController {
         let folder = format!("{}{}", resources.base, engines.folder);
         let handler = Rc::new(move |event| match event {
             Event::Received(Response::Reply { id, reply }) => {
-                self.resources().pending_queries.resolve(id, reply)
+                self.resources().pending_queries.resolve(id, reply);
             }
             other => self.dispatch(other),
         });

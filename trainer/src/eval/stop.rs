@@ -17,9 +17,9 @@ use super::calibrate::{Case, fit_logistic, fit_scale};
 /// misleads, while one that is too shallow is only vague.
 const THRESHOLD: f64 = 0.75;
 /// The same for the first informative node of a path: a general answer is worth more than none. Most
-/// photos that show no label are then at least said to be of an animal or an object. Noise and plain
-/// colours stay below this limit.
-const FIRST_THRESHOLD: f64 = 0.55;
+/// photos that show no label are then at least said to be of an animal or a man-made object. Plain
+/// colours stay below this limit; the support is low because outliers weigh much in its fit.
+const FIRST_THRESHOLD: f64 = 0.45;
 /// Weight of the node at which a path stops, in the fit of the reported probabilities.
 const AT_STOP: f64 = 5.0;
 /// Number of folds of the labels; each is held out in turn, so that its photos show no known label.
@@ -105,7 +105,7 @@ impl Purpose {
             (_, Kind::Plain) => 1.0,
             (Self::Said, Kind::Corrupted(_) | Kind::Outlier) => 0.05,
             (Self::Stop, Kind::Corrupted(_)) => 0.2,
-            (Self::Stop, Kind::Outlier) => 0.5,
+            (Self::Stop, Kind::Outlier) => 2.0,
         }
     }
 
