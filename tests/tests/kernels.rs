@@ -6,7 +6,7 @@ use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Distribution, Tensor, TensorData};
 use espalier_core::input::{Tokenizer, to_planes};
 use espalier_core::kernels::{ImageKernels, TextKernels};
-use espalier_core::model::{DualConfig, Pool, Positions, Preset, TextConfig, Tokens, VitConfig};
+use espalier_core::model::{DualConfig, Pool, Positions, Preset, Tokens, VitConfig};
 use espalier_core::nn::{Activation, StageConfig};
 use image::{Rgb, RgbImage};
 
@@ -43,6 +43,11 @@ fn photo(side: u32, seed: u32) -> RgbImage {
 }
 
 fn compare(what: &str, config: &DualConfig) {
+    compare_images(what, config);
+    compare_texts(what, config);
+}
+
+fn compare_images(what: &str, config: &DualConfig) {
     let device = Device::flex();
     device.seed(5);
     let side = config.vision.image_size;
@@ -60,7 +65,11 @@ fn compare(what: &str, config: &DualConfig) {
             &floats(encoder.forward(images)),
         );
     }
+}
 
+fn compare_texts(what: &str, config: &DualConfig) {
+    let device = Device::flex();
+    device.seed(5);
     let encoder = config.init_text(&device).map(&mut Disturb);
     let kernels = TextKernels::new(&encoder).unwrap();
     let merges = include_str!("../../static/vocab/clip_bpe_merges.txt");
@@ -95,8 +104,7 @@ fn transformers_with_every_pool_position_and_activation() {
                         .with_activation(activation)
                         .with_pre_norm(pre_norm)
                         .with_patch_bias(!pre_norm);
-                    config.text.activation = activation;
-                    compare(&format!("{:?}", config.vision), &config);
+                    compare_images(&format!("{:?}", config.vision), &config);
                 }
             }
         }
@@ -113,20 +121,21 @@ fn convolutions_alone_and_before_a_transformer() {
                 .with_pool(Pool::Mean)
                 .with_positions(Positions::Learned)
                 .with_stem(Some(stages));
-            compare(&format!("{layers} layers, {side} pixels"), &config);
+            compare_images(&format!("{layers} layers, {side} pixels"), &config);
         }
     }
 }
 
 #[test]
-fn text_encoders_of_every_depth() {
+fn text_encoders_of_every_depth_and_activation() {
     for layers in [0, 1, 3] {
-        let mut config = Preset::VitT8_64.config();
-        config.vision = VitConfig::new(16, 8, 24, 1, 3);
-        config.text = TextConfig {
-            n_layers: layers,
-            ..config.text
-        };
-        compare(&format!("{layers} layers"), &config);
+        for activation in [Activation::Gelu, Activation::QuickGelu] {
+            let mut config = Preset::VitT8_64.config();
+            config.text.d_model = 24;
+            config.text.n_heads = 3;
+            config.text.n_layers = layers;
+            config.text.activation = activation;
+            compare_texts(&format!("{layers} layers, {activation:?}"), &config);
+        }
     }
 }
