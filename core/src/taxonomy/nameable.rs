@@ -24,7 +24,7 @@ impl Taxonomy {
     }
 
     /// Returns whether a person would name a node to describe a photo: the node is
-    /// [informative](Self::tells), and its first name is not WordNet's jargon. Labels are never
+    /// [informative](Self::is_informative), and its first name is not WordNet's jargon. Labels are never
     /// treated as jargon.
     pub fn is_nameable(&self, ix: NodeIx) -> bool {
         self.is_informative(ix)
