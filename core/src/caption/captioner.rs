@@ -45,7 +45,7 @@ pub struct Caption {
     pub taxonomy: TaxonomyResult,
 }
 
-/// What computes the features of images.
+/// Implementation that computes image features.
 #[derive(Debug)]
 enum Encoder {
     /// The device.

@@ -18,7 +18,7 @@ use crate::weights::{self, Tensors};
 /// Number of texts encoded at a time; a browser can do other work between two batches.
 const BATCH: usize = 32;
 
-/// What computes the features of texts.
+/// Implementation that computes text features.
 #[derive(Debug)]
 enum Encoder {
     /// The device.

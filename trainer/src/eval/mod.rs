@@ -31,6 +31,7 @@ pub mod record;
 pub mod report;
 pub mod search;
 pub mod stop;
+pub mod stop_fit;
 pub mod stored;
 pub mod suite;
 pub mod task;

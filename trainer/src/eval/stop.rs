@@ -2,30 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use espalier_core::caption::evidence::INPUTS;
-use espalier_core::caption::{Calibration, Classifier, Evidence, ImageEvidence};
-use espalier_core::error::Result;
+use espalier_core::caption::Classifier;
 use espalier_core::geometry::Space;
 use espalier_core::taxonomy::NodeIx;
 
 use crate::data::records::corruption::Corruption;
 
-use super::calibrate::{Case, fit_logistic, fit_scale};
-
-/// A path stops at the deepest node with at least this support: three of four stops must be right
-/// when half of the photos show no known label. The value is high because a stop that is too deep
-/// misleads, while one that is too shallow is only vague.
-const THRESHOLD: f64 = 0.75;
-/// The same for the first informative node of a path: a general answer is worth more than none. Most
-/// photos that show no label are then at least said to be of an animal or a man-made object. Plain
-/// colours stay below this limit; the support is low because outliers weigh much in its fit.
-const FIRST_THRESHOLD: f64 = 0.45;
-/// Weight of the node at which a path stops, in the fit of the reported probabilities.
-const AT_STOP: f64 = 5.0;
-/// Number of folds of the labels; each is held out in turn, so that its photos show no known label.
-const PARTS: usize = 5;
-/// Minimum number of plain photos for a fit of the evidence.
-const FEW: usize = 50;
 /// Number of coverages at which the risk is reported.
 const COVERAGES: usize = 10;
 
@@ -89,35 +71,6 @@ pub enum Kind {
     Outlier,
 }
 
-/// Purpose of a model of the evidence; it determines the weight of each kind of image in the fit.
-/// Most photos are ordinary. The other kinds are there to be told apart from them, and count less.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
-    /// The reported probability of a node.
-    Said,
-    /// The decision where a path stops.
-    Stop,
-}
-
-impl Purpose {
-    const fn weight(self, kind: Kind) -> f64 {
-        match (self, kind) {
-            (_, Kind::Plain) => 1.0,
-            (Self::Said, Kind::Corrupted(_) | Kind::Outlier) => 0.05,
-            (Self::Stop, Kind::Corrupted(_)) => 0.2,
-            (Self::Stop, Kind::Outlier) => 2.0,
-        }
-    }
-
-    /// Weight of a photo whose label is held out.
-    const fn weight_of_unknown(self) -> f64 {
-        match self {
-            Self::Said => 0.0,
-            Self::Stop => 2.0,
-        }
-    }
-}
-
 /// A photo's embedding with its true node.
 #[derive(Clone, Copy, Debug)]
 pub struct Picture<'a> {
@@ -143,7 +96,7 @@ impl<'a> Picture<'a> {
         }
     }
 
-    fn is_plain(&self) -> bool {
+    pub(super) fn is_plain(&self) -> bool {
         self.kind == Kind::Plain
     }
 }
@@ -158,212 +111,7 @@ pub fn walks(classifier: &Classifier, space: &Space, pictures: &[Picture<'_>]) -
     pictures.iter().filter_map(one).collect()
 }
 
-/// Fits a calibration to images with known labels: first the scale of the logits on the labels of
-/// plain photos, then two logistic models of the [`Evidence`] for the nodes of paths, one for the
-/// reported probabilities and one for the stops. The fit of the stops also uses photos whose labels
-/// are held out. `classifier` builds a classifier from a calibration.
-///
-/// # Errors
-/// Those of `classifier`.
-pub fn fit(
-    classifier: impl Fn(Calibration) -> Result<Classifier>,
-    space: &Space,
-    pictures: &[Picture<'_>],
-) -> Result<Calibration> {
-    let plain = classifier(Calibration::of_scale(1.0))?;
-    let labels = plain.taxonomy().labelled();
-    let (mut logits, mut truth) = (Vec::new(), Vec::new());
-    for picture in pictures.iter().filter(|picture| picture.is_plain()) {
-        if let Some(at) = labels
-            .iter()
-            .position(|label| Some(*label) == picture.truth)
-        {
-            logits.push(plain.logits(space, picture.point));
-            truth.push(at);
-        }
-    }
-    let calibration = Calibration::of_scale(fit_scale(&logits, &truth));
-    let scaled = classifier(calibration.clone())?;
-    Ok(with_evidence(&scaled, space, pictures)?.unwrap_or(calibration))
-}
-
-/// Adds the logistic models for the nodes on the paths of images, and the thresholds of the stops;
-/// `None` for too few images, or if all of them have the same evidence.
-fn with_evidence(
-    scaled: &Classifier,
-    space: &Space,
-    pictures: &[Picture<'_>],
-) -> Result<Option<Calibration>> {
-    let Some(mut model) = standards(scaled, space, pictures) else {
-        return Ok(None);
-    };
-    let known: Vec<Vec<Judgement>> = pictures
-        .iter()
-        .map(|picture| judgements(&model, scaled, space, picture).collect())
-        .collect();
-    let unknown = held_out(&model, scaled, space, pictures)?;
-
-    let of_known = pictures.iter().zip(&known).flat_map(|(picture, path)| {
-        let weight = Purpose::Stop.weight(picture.kind);
-        path.iter().map(move |node| node.case(weight))
-    });
-    let of_unknown = unknown.iter();
-    let of_unknown = of_unknown.map(|node| node.case(Purpose::Stop.weight_of_unknown()));
-    model.weights = fitted(of_known.chain(of_unknown).collect());
-    model.stop_weights = Some(model.weights.clone());
-    if model.fault().is_some() {
-        return Ok(None);
-    }
-    let mut calibration = Calibration {
-        threshold: THRESHOLD,
-        first_threshold: Some(FIRST_THRESHOLD),
-        evidence: Some(model.clone()),
-        ..scaled.calibration().clone()
-    };
-
-    // What is reported is read at the stop of a path more than elsewhere.
-    let stopping = scaled.clone().with_calibration(calibration.clone())?;
-    let mut cases = Vec::new();
-    for (picture, path) in pictures.iter().zip(&known) {
-        let stop = stopping.path(space, picture.point).stop;
-        for (at, node) in (1..).zip(path) {
-            let emphasis = if at == stop { AT_STOP } else { 1.0 };
-            cases.push(node.case(emphasis * Purpose::Said.weight(picture.kind)));
-        }
-    }
-    model.weights = fitted(cases);
-    if model.fault().is_some() {
-        return Ok(None);
-    }
-    calibration.evidence = Some(model);
-    Ok(Some(calibration))
-}
-
-/// The model of the evidence without weights: statistics of plain photos.
-fn standards(scaled: &Classifier, space: &Space, pictures: &[Picture<'_>]) -> Option<Evidence> {
-    let plain = pictures.iter().filter(|picture| picture.is_plain());
-    let all: Vec<ImageEvidence> = plain.map(|p| seen(scaled, space, p)).collect();
-    if all.len() < FEW {
-        return None;
-    }
-    Some(Evidence {
-        weights: Vec::new(),
-        stop_weights: None,
-        best: spread(all.iter().map(|seen| seen.best))?,
-        radius: spread(all.iter().map(|seen| seen.radius))?,
-    })
-}
-
-/// Fits a logistic model; cases of weight 0 are left out.
-fn fitted(mut cases: Vec<Case>) -> Vec<f64> {
-    cases.retain(|case| case.weight > 0.0);
-    let mut start = [0.0; INPUTS];
-    start[0] = 1.0;
-    fit_logistic(&cases, start).to_vec()
-}
-
-/// Evidence of an image that does not depend on the node.
-fn seen(classifier: &Classifier, space: &Space, picture: &Picture<'_>) -> ImageEvidence {
-    let logits = classifier.logits(space, picture.point).into_iter();
-    ImageEvidence {
-        best: classifier.calibration().scale * logits.fold(f64::NEG_INFINITY, f64::max),
-        radius: space.radius(picture.point),
-    }
-}
-
-/// A node of an image's path, and whether the image shows it.
-struct Judgement {
-    inputs: [f64; INPUTS],
-    right: bool,
-}
-
-impl Judgement {
-    fn case(&self, weight: f64) -> Case {
-        Case {
-            inputs: self.inputs,
-            right: self.right,
-            weight,
-        }
-    }
-}
-
-/// The nodes of an image's path below the root; `model` holds the statistics of ordinary photos.
-fn judgements(
-    model: &Evidence,
-    scaled: &Classifier,
-    space: &Space,
-    picture: &Picture<'_>,
-) -> impl Iterator<Item = Judgement> {
-    let taxonomy = scaled.taxonomy();
-    let seen = seen(scaled, space, picture);
-    let truth = picture.truth;
-    let steps = scaled.path(space, picture.point).steps.into_iter();
-    let below_root = steps.filter(|(node, _)| *node != taxonomy.root());
-    below_root.map(move |(node, share)| {
-        let labels = taxonomy.labelled_below(node).len();
-        Judgement {
-            inputs: model.inputs(f64::from(share), labels, seen),
-            right: truth.is_some_and(|truth| truth == node || taxonomy.is_ancestor(node, truth)),
-        }
-    })
-}
-
-/// As [`judgements`], for plain photos, each with a classifier that lacks its label and a share of
-/// the others.
-fn held_out(
-    model: &Evidence,
-    scaled: &Classifier,
-    space: &Space,
-    pictures: &[Picture<'_>],
-) -> Result<Vec<Judgement>> {
-    let labels = scaled.taxonomy().labelled();
-    let part = |ix: NodeIx| labels.binary_search(&ix).map_or(PARTS, |at| at % PARTS);
-    let mut found = Vec::new();
-    for gone in 0..PARTS.min(labels.len() / 2) {
-        let fewer = scaled.without_labels(|ix| part(ix) == gone)?;
-        let own = pictures
-            .iter()
-            .filter(|picture| picture.is_plain() && picture.truth.map(part) == Some(gone));
-        found.extend(own.flat_map(|picture| judgements(model, &fewer, space, picture)));
-    }
-    Ok(found)
-}
-
-/// Mean and standard deviation; `None` if the values do not differ.
-fn spread(values: impl Iterator<Item = f64> + Clone) -> Option<[f64; 2]> {
-    let mean_of = mean(values.clone());
-    let deviation = mean(values.map(|v| (v - mean_of).powi(2))).sqrt();
-    (deviation > 1e-9).then_some([mean_of, deviation])
-}
-
-/// Two-fold cross-fitting: each half of the photos is evaluated with the calibration of the other
-/// half. Returns the paths of the images with a true node, with their kinds, and the calibration
-/// fitted on all images.
-///
-/// # Errors
-/// Those of `classifier`.
-pub fn cross_fit(
-    classifier: impl Fn(Calibration) -> Result<Classifier>,
-    space: &Space,
-    pictures: &[Picture<'_>],
-) -> Result<(Vec<(Kind, Walk)>, Calibration)> {
-    let half = |odd: usize| -> Vec<Picture<'_>> {
-        let own = pictures.iter().filter(|picture| picture.photo % 2 == odd);
-        own.copied().collect()
-    };
-    let mut walked = Vec::with_capacity(pictures.len());
-    for odd in [0, 1] {
-        let fitted = fit(&classifier, space, &half(1 - odd))?;
-        let fitted = classifier(fitted)?;
-        for picture in half(odd) {
-            let walk = walks(&fitted, space, &[picture]).pop();
-            walked.extend(walk.map(|walk| (picture.kind, walk)));
-        }
-    }
-    Ok((walked, fit(&classifier, space, pictures)?))
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
+pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, n) = values.fold((0.0, 0.0), |(sum, n), v| (sum + v, n + 1.0));
     if n > 0.0 { sum / n } else { 0.0 }
 }

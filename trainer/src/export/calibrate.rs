@@ -13,6 +13,7 @@ use crate::data::sampling::outliers;
 use crate::data::{Dataset, Pictures};
 use crate::eval::embed::{self, Labelled, Reading};
 use crate::eval::stop::{self, Kind, Picture};
+use crate::eval::stop_fit;
 use crate::model_file::Model;
 use crate::tensors::picture_tensor;
 
@@ -96,7 +97,7 @@ pub fn calibrate(
     let pictures: Vec<Picture<'_>> = all.iter().flat_map(Embedded::pictures).collect();
     let classifier = bundle.classifier();
     let make = |calibration| classifier.clone().with_calibration(calibration);
-    let (walked, calibration) = stop::cross_fit(make, bundle.space(), &pictures)?;
+    let (walked, calibration) = stop_fit::cross_fit(make, bundle.space(), &pictures)?;
     let of = |kind: Kind| -> Vec<_> {
         let own = walked.iter().filter(|(other, _)| *other == kind);
         own.map(|(_, walk)| walk.clone()).collect()

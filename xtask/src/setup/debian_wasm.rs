@@ -19,7 +19,7 @@ pub const TOOLCHAIN: &str = "debian-wasm";
 
 const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-22"];
 
-/// Where Debian's compiler is installed.
+/// Path of Debian's compiler.
 const PREFIX: &str = "/usr";
 
 const MANIFEST: &str = r#"[package]

@@ -11,6 +11,7 @@ use crate::data::formats::open;
 use crate::data::formats::registry::{self, Need};
 use crate::eval::embedded::Embedded;
 use crate::eval::stop::{self, Picture};
+use crate::eval::stop_fit;
 use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings};
 use crate::eval::{Points, prompts};
 use crate::exit::usage;
@@ -87,7 +88,7 @@ fn evaluate(
             ("the bundle's", walked, bundled.clone())
         }
         None => {
-            let (walked, fitted) = stop::cross_fit(classifier, space, known)?;
+            let (walked, fitted) = stop_fit::cross_fit(classifier, space, known)?;
             let walked = walked.into_iter().map(|(_, walk)| walk).collect();
             (
                 "fitted on halves, each evaluated with that of the other",
