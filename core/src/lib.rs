@@ -6,7 +6,7 @@
 //!
 //! 1. [`math`], [`geometry`]: points, distances, cones.
 //! 2. [`nn`], [`model`]: the two encoders, and the map from features to points of the space.
-//! 3. [`kernels`]: fast inference of the image encoder on a CPU. [`loss`]: the training losses.
+//! 3. [`kernels`]: fast inference of both encoders on a CPU. [`loss`]: the training losses.
 //! 4. [`input`]: images and texts to tensors; the only code of this kind in the project.
 //! 5. [`taxonomy`]: the tree of concepts, and how scores are summed up along it.
 //! 6. [`weights`], [`bundle`]: named tensors and the folder that the page loads.
@@ -17,15 +17,14 @@
 //! # Example
 //!
 //! Captions a photo with a bundle that was read from disk; a page reads the same files over the
-//! network. `device` decides which backend computes: `Device::default()` is the first one that the
-//! program was built with.
+//! network. The engine decides what computes: [`Engine::Kernels`](caption::Engine) is the CPU,
+//! without any backend.
 //!
 //! ```
 //! use std::path::Path;
 //!
-//! use burn::tensor::Device;
 //! use espalier_core::bundle::{BundleFiles, Manifest, Part};
-//! use espalier_core::caption::{Captioner, Request};
+//! use espalier_core::caption::{Captioner, Engine, Request};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let folder = Path::new("../static/models/tiny");
@@ -37,7 +36,7 @@
 //!     let bytes = std::fs::read(folder.join(&file.path))?;
 //!     files.insert_checked(&manifest, &file.path, bytes)?;
 //! }
-//! let captioner = Captioner::open(&json, &files, &Device::default())?;
+//! let captioner = Captioner::open(&json, &files, &Engine::Kernels)?;
 //!
 //! let photo = std::fs::read("../static/samples/small/raccoon.jpg")?;
 //! let no_clock = || 0.0;
@@ -52,6 +51,11 @@
 //!
 //! [`geometry`] and [`loss`] have examples of their own.
 //!
+//! # Features
+//!
+//! `burn` (default) adds models and losses on Burn's tensors: training, evaluation, and inference on
+//! any of Burn's devices. Without it the crate does all that a page needs to caption photos on a CPU.
+//!
 //! The symbols used in every formula are listed in `docs/notation.md`.
 
 #![forbid(unsafe_code)]
@@ -62,7 +66,9 @@ pub mod error;
 pub mod geometry;
 pub mod input;
 pub mod kernels;
+#[cfg(feature = "burn")]
 pub mod loss;
+#[cfg(feature = "burn")]
 pub mod math;
 pub mod model;
 pub mod nn;

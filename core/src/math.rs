@@ -7,13 +7,6 @@
 
 use burn::tensor::Tensor;
 
-/// Smallest value of `z` in `acosh(1 + z)`, and smallest norm in a quotient.
-///
-/// The published code clamps `1 + z` with the same number. In `f32` that sum rounds to 1, so the
-/// clamp never acts. Here `z` itself is computed and clamped; 1e-8 is representable, so the clamp
-/// acts.
-pub const EPS: f64 = 1e-8;
-
 /// Smallest scale that [`norm`] divides by; its reciprocal is finite in `f32`.
 const TINY: f64 = 1e-36;
 

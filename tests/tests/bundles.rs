@@ -8,7 +8,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
-use espalier_core::caption::{BundleLoader, Captioner, Rung};
+use espalier_core::caption::{BundleLoader, Captioner, Engine, Rung};
 use espalier_tests::browser::PARTS;
 use espalier_tests::models::{shipped, tiny};
 use espalier_tests::photos::{landscape, noise};
@@ -26,6 +26,10 @@ fn pieces() -> (TempDir, Vec<u8>, Manifest) {
 }
 
 fn whole(folder: &Path) -> Captioner {
+    opened(folder, &Engine::Kernels)
+}
+
+fn opened(folder: &Path, engine: &Engine) -> Captioner {
     let bytes = fs::read(folder.join("manifest.json")).unwrap();
     let manifest = Manifest::parse(&bytes).unwrap();
     let mut files = BundleFiles::default();
@@ -35,7 +39,7 @@ fn whole(folder: &Path) -> Captioner {
             .insert_checked(&manifest, &file.path, content)
             .unwrap();
     }
-    Captioner::open(&bytes, &files, &Device::flex()).unwrap()
+    Captioner::open(&bytes, &files, engine).unwrap()
 }
 
 fn embedding(captioner: &Captioner, photo: &RgbImage) -> Vec<f32> {
@@ -57,8 +61,8 @@ fn finished<T>(future: impl Future<Output = T>) -> T {
 
 #[test]
 fn the_kernels_embed_photos_as_the_backend_does() {
-    let backend = whole(&shipped());
-    let kernels = whole(&shipped()).with_kernels().unwrap();
+    let backend = opened(&shipped(), &Engine::Device(Device::flex()));
+    let kernels = whole(&shipped());
     for photo in [landscape(640, 480), noise(300, 200)] {
         let (expected, found) = (embedding(&backend, &photo), embedding(&kernels, &photo));
         let length: f32 = expected.iter().map(|v| v * v).sum::<f32>().sqrt();
@@ -75,7 +79,7 @@ fn texts(ladder: &[Rung]) -> Vec<&str> {
 #[test]
 fn pieces_in_any_order_give_the_answers_of_the_whole() {
     let (folder, bytes, manifest) = pieces();
-    let mut bundle_loader = BundleLoader::new(&bytes, &Device::flex()).unwrap();
+    let mut bundle_loader = BundleLoader::new(&bytes, &Engine::Kernels).unwrap();
     let mut first: Vec<_> = manifest.first_files_of(&PARTS).collect();
     assert!(first.iter().filter(|f| f.part == Part::Image).count() == 2);
     first.reverse();
@@ -164,7 +168,7 @@ fn a_piece_that_is_missing_or_damaged_or_strange_is_named() {
     let (folder, bytes, manifest) = pieces();
     let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
     let open = |without: &str| {
-        let mut bundle_loader = BundleLoader::new(&bytes, &Device::flex()).unwrap();
+        let mut bundle_loader = BundleLoader::new(&bytes, &Engine::Kernels).unwrap();
         for file in manifest
             .first_files_of(&PARTS)
             .filter(|f| f.path != without)

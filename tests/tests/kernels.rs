@@ -5,9 +5,13 @@
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Distribution, Tensor, TensorData};
 use espalier_core::input::{Tokenizer, to_planes};
-use espalier_core::kernels::{ImageKernels, TextKernels};
-use espalier_core::model::{DualConfig, Pool, Positions, Preset, Tokens, VitConfig};
+use espalier_core::kernels::{ImageKernels, KernelWeights, TextKernels};
+use espalier_core::model::{
+    DualConfig, LiftKind, Modality, PointLift, Pool, Positions, Preset, Tokens, VitConfig,
+};
 use espalier_core::nn::{Activation, StageConfig};
+use espalier_core::weights::q8::{Q8, is_worth_quantising};
+use espalier_core::weights::{HostTensor, StoredTensors, Tensors, collect};
 use image::{Rgb, RgbImage};
 
 /// Adds noise to every parameter: as initialised, some biases and gains are 0.
@@ -52,7 +56,7 @@ fn compare_images(what: &str, config: &DualConfig) {
     device.seed(5);
     let side = config.vision.image_size;
     let encoder = config.init_image(&device).map(&mut Disturb);
-    let kernels = ImageKernels::new(&encoder).unwrap();
+    let kernels = ImageKernels::of(config, &encoder).unwrap();
     for seed in [0, 77] {
         let photo = photo(side as u32, seed);
         let planes = TensorData::new(to_planes(std::slice::from_ref(&photo)), [1, 3, side, side]);
@@ -71,7 +75,7 @@ fn compare_texts(what: &str, config: &DualConfig) {
     let device = Device::flex();
     device.seed(5);
     let encoder = config.init_text(&device).map(&mut Disturb);
-    let kernels = TextKernels::new(&encoder).unwrap();
+    let kernels = TextKernels::of(config, &encoder).unwrap();
     let merges = include_str!("../../static/vocab/clip_bpe_merges.txt");
     let tokenizer = Tokenizer::from_merges(merges, config.text.vocab_size).unwrap();
     let texts = [
@@ -81,7 +85,7 @@ fn compare_texts(what: &str, config: &DualConfig) {
     ];
     let batch = tokenizer.encode_batch(&texts, config.text.context);
     let expected = floats(encoder.forward(&Tokens::new(&batch, &device)));
-    close(what, &kernels.forward(&batch), &expected);
+    close(what, &kernels.forward(&batch).concat(), &expected);
 }
 
 #[test]
@@ -136,6 +140,99 @@ fn text_encoders_of_every_depth_and_activation() {
             config.text.n_layers = layers;
             config.text.activation = activation;
             compare_texts(&format!("{layers} layers, {activation:?}"), &config);
+        }
+    }
+}
+
+/// Returns the tensors of a file in which matrices are stored as integers.
+fn quantised(tensors: &Tensors) -> StoredTensors {
+    let rounded = |name: &str, tensor: &HostTensor| is_worth_quantising(name, tensor).then_some(Q8);
+    StoredTensors::read(&tensors.write(rounded).unwrap()).unwrap()
+}
+
+#[test]
+fn integers_in_memory_give_the_features_of_their_floats() {
+    let device = Device::flex();
+    device.seed(5);
+    let mut config = Preset::VitT8_64.config();
+    // The feed-forward layers have more weights than the kernels unpack at once.
+    config.vision = VitConfig::new(24, 8, 384, 1, 6);
+    let encoder = config.init_image(&device).map(&mut Disturb);
+    let stored = quantised(&collect(&encoder).unwrap());
+    let unpacked = Tensors::from(stored.clone());
+    let [kept, unpacked] = [stored, unpacked.into()].map(|stored: StoredTensors| {
+        let mut weights = KernelWeights::from(stored);
+        let kernels = ImageKernels::new(&config, &mut weights).unwrap();
+        weights.finish().unwrap();
+        kernels
+    });
+    let photo = photo(24, 3);
+    assert_eq!(kept.forward(&photo), unpacked.forward(&photo));
+}
+
+#[test]
+fn missing_unknown_and_misshapen_tensors_are_named() {
+    let config = Preset::VitT8_64.config();
+    let device = Device::flex();
+    let tensors = collect(&config.init_image(&device)).unwrap();
+    let message = |change: fn(&mut Tensors)| {
+        let mut tensors = tensors.clone();
+        change(&mut tensors);
+        let mut weights = KernelWeights::from(StoredTensors::from(tensors));
+        let built = ImageKernels::new(&config, &mut weights);
+        built
+            .and_then(|_| weights.finish())
+            .unwrap_err()
+            .to_string()
+    };
+    let missing = message(|t| drop(t.tensors.remove("visual.blocks.2.mlp.fc1.weight")));
+    assert!(
+        missing.contains("visual.blocks.2.mlp.fc1.weight"),
+        "{missing}"
+    );
+    let unknown = message(|t| {
+        let tensor = t.tensors["pixel_mean"].clone();
+        t.tensors.insert("visual.extra".into(), tensor);
+    });
+    assert!(unknown.contains("visual.extra"), "{unknown}");
+    let misshapen = message(|t| {
+        let tensor = t.tensors["pixel_mean"].clone();
+        t.tensors.insert("visual.norm.weight".into(), tensor);
+    });
+    assert!(
+        misshapen.contains("visual.norm.weight") && misshapen.contains("192"),
+        "{misshapen}"
+    );
+}
+
+#[test]
+fn points_are_those_of_the_lift_of_a_model() {
+    let device = Device::flex();
+    device.seed(3);
+    for kind in [
+        LiftKind::Sphere,
+        LiftKind::Lorentz,
+        LiftKind::product_of_eights(16),
+    ] {
+        let lift = kind.init(16, &device).map(&mut Disturb);
+        for scale in [1e-9, 1.0, 1e4] {
+            let spread = Distribution::Normal(0.0, scale);
+            let features = Tensor::<2>::random([3, 16], spread, &device);
+            let rows = floats(features.clone());
+            for (modality, points) in [
+                (Modality::Image, lift.image(features.clone())),
+                (Modality::Text, lift.text(features.clone())),
+            ] {
+                let mut stored = StoredTensors::from(collect(&lift).unwrap());
+                let lift = PointLift::take(kind, modality, &mut stored).unwrap();
+                assert!(stored.tensors.is_empty());
+                let found: Vec<f32> = rows.chunks(16).flat_map(|row| lift.apply(row)).collect();
+                close(
+                    &format!("{kind:?}, {modality:?}, {scale}"),
+                    &found,
+                    &floats(points),
+                );
+            }
         }
     }
 }

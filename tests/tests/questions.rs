@@ -2,9 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use burn::tensor::Device;
 use espalier_core::bundle::{BundleFiles, Manifest};
-use espalier_core::caption::{Captioner, PlacedBy, Question, TextEmbedder, TextPlace};
+use espalier_core::caption::{Captioner, Engine, PlacedBy, Question, TextEmbedder, TextPlace};
 use espalier_core::project::Disk;
 use espalier_tests::models::tiny;
 use espalier_tests::photos::landscape;
@@ -25,10 +24,10 @@ fn model() -> Model {
             .insert_checked(&manifest, &file.path, content)
             .unwrap();
     }
-    let device = Device::flex();
+    let engine = Engine::Kernels;
     Model {
-        captioner: Captioner::open(&bytes, &files, &device).unwrap(),
-        texts: TextEmbedder::open(&manifest, &files, &device).unwrap(),
+        captioner: Captioner::open(&bytes, &files, &engine).unwrap(),
+        texts: TextEmbedder::open(&manifest, &files, &engine).unwrap(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use burn::tensor::Device;
 use clap::ValueEnum;
+use espalier_core::caption::Engine;
 use serde::{Deserialize, Serialize};
 
 use crate::exit::usage;
@@ -21,17 +22,15 @@ pub enum Backend {
     Cuda,
 }
 
-/// Returns whether a device is a CPU.
+/// Returns the engine that computes the features of a bundle's encoders: on a CPU the kernels of
+/// core, which are faster there than any backend; otherwise the device.
 #[must_use]
-pub fn is_cpu(device: &Device) -> bool {
+pub fn engine(device: &Device) -> Engine {
     #[cfg(feature = "flex")]
-    let is_cpu = *device == Device::flex();
-    #[cfg(not(feature = "flex"))]
-    let is_cpu = {
-        let _ = device;
-        false
-    };
-    is_cpu
+    if *device == Device::flex() {
+        return Engine::Kernels;
+    }
+    Engine::Device(device.clone())
 }
 
 impl Backend {

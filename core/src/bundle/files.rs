@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::manifest::{BundleFile, Manifest};
 use super::packed::unpack;
 use crate::error::{CoreError, Result};
-use crate::weights::Tensors;
+use crate::weights::{StoredTensors, Tensors};
 
 /// Returns the SHA-256 of some bytes in lower-case hexadecimal.
 #[must_use]
@@ -120,7 +120,15 @@ impl BundleFiles {
     /// # Errors
     /// As [`get`](Self::get), and when it is not safetensors.
     pub fn tensors(&self, path: &str) -> Result<Tensors> {
-        Tensors::read(self.get(path)?).map_err(|e| invalid(path, e.to_string()))
+        self.stored_tensors(path).map(Tensors::from)
+    }
+
+    /// Reads a file of tensors as they are stored.
+    ///
+    /// # Errors
+    /// As [`tensors`](Self::tensors).
+    pub fn stored_tensors(&self, path: &str) -> Result<StoredTensors> {
+        StoredTensors::read(self.get(path)?).map_err(|e| invalid(path, e.to_string()))
     }
 
     /// Removes a file that is no longer needed.

@@ -1,27 +1,23 @@
 //! Opens a bundle incrementally, while its files arrive.
 //!
-//! The weights of the image encoder are moved to the device file by file, and each file is then
-//! freed. Besides the data on the device, at most one weight file is in memory, so a large bundle
-//! is never held twice.
+//! The weights of the image encoder are moved to the engine file by file, and each file is then
+//! freed. So a large bundle is never held twice.
 
 use std::collections::BTreeSet;
 
-use burn::tensor::Device;
-
-use super::captioner::{Captioner, ImageModel, image_model};
+use super::captioner::Captioner;
+use super::encoders::ImageLoader;
+use super::engine::Engine;
 use super::files;
 use crate::bundle::{BundleFiles, Manifest, Part, VerifiedFile, sha256_hex};
 use crate::error::{CoreError, Result};
-use crate::weights::{Loading, Tensors};
 
 /// A bundle of which some files have arrived.
 #[derive(Debug)]
 pub struct BundleLoader {
     manifest: Manifest,
     sha256: String,
-    device: Device,
-    model: ImageModel,
-    loading: Loading,
+    image: ImageLoader,
     loaded: BTreeSet<String>,
     files: BundleFiles,
 }
@@ -31,15 +27,13 @@ impl BundleLoader {
     ///
     /// # Errors
     /// As [`Manifest::parse`].
-    pub fn new(manifest: &[u8], device: &Device) -> Result<Self> {
+    pub fn new(manifest: &[u8], engine: &Engine) -> Result<Self> {
         let sha256 = sha256_hex(manifest);
         let manifest = Manifest::parse(manifest)?;
         Ok(Self {
-            model: image_model(&manifest.model, device),
+            image: ImageLoader::new(&manifest.model, engine),
             manifest,
             sha256,
-            device: device.clone(),
-            loading: Loading::default(),
             loaded: BTreeSet::new(),
             files: BundleFiles::default(),
         })
@@ -73,10 +67,15 @@ impl BundleLoader {
         Ok(self)
     }
 
-    /// Moves verified weights to the device.
+    /// Moves verified weights to the engine.
     fn add_weights(mut self, path: &str, bytes: &[u8]) -> Result<Self> {
-        let tensors = Tensors::read(bytes).map_err(|e| invalid(path, e.to_string()))?;
-        self.model = self.loading.take(self.model, tensors, |_| false)?;
+        self.image = match self.image.with(bytes) {
+            // The file as a whole cannot be read.
+            Err(CoreError::Tensor { tensor, reason }) if tensor == "*" => {
+                return Err(invalid(path, reason));
+            }
+            loaded => loaded?,
+        };
         self.loaded.insert(path.to_owned());
         Ok(self)
     }
@@ -110,8 +109,8 @@ impl BundleLoader {
                 "is missing; fetch every file of the image encoder",
             ));
         }
-        self.loading.finish()?;
-        Captioner::assemble(self.manifest, self.sha256, self.model, files, &self.device)
+        let image_part = self.image.finish()?;
+        Captioner::assemble(self.manifest, self.sha256, image_part, files)
     }
 }
 
@@ -127,8 +126,8 @@ impl Captioner {
     ///
     /// # Errors
     /// [`CoreError::Bundle`] naming a missing file, a tensor error naming the file's tensor.
-    pub fn open(manifest: &[u8], bundle: &BundleFiles, device: &Device) -> Result<Self> {
-        let mut bundle_loader = BundleLoader::new(manifest, device)?;
+    pub fn open(manifest: &[u8], bundle: &BundleFiles, engine: &Engine) -> Result<Self> {
+        let mut bundle_loader = BundleLoader::new(manifest, engine)?;
         let paths = bundle_loader.manifest.files_of(&[Part::Image]);
         let paths: Vec<String> = paths.map(|f| f.path.clone()).collect();
         for path in paths {

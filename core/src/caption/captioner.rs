@@ -1,40 +1,17 @@
-//! A bundle loaded onto a device, ready to caption photos.
+//! An opened bundle, ready to caption photos.
 
-use burn::module::Module;
-use burn::tensor::{Device, Tensor, TensorData};
 use image::RgbImage;
 
+use super::encoders::ImagePart;
 use super::index::{CaptionIndex, embedding_rows};
 use super::path::{Classifier, TaxonomyPath};
 use super::result::{Lineage, ModelInfo, PathStep, Rung, TaxonomyResult};
 use super::{files, ladder};
 use crate::bundle::{BundleFiles, Manifest};
-use crate::error::{CoreError, Result};
-use crate::geometry::{LogScalar, Space};
-use crate::input::{Preprocess, to_planes};
-use crate::kernels::ImageKernels;
-use crate::model::{DualConfig, ImageEncoder, Lift, TextEncoder};
+use crate::error::Result;
+use crate::geometry::Space;
+use crate::input::Preprocess;
 use crate::taxonomy::{NodeIx, Taxonomy};
-
-/// The part of a model that embeds images.
-#[derive(Module, Debug)]
-pub struct ImageModel {
-    /// Image encoder.
-    pub image: ImageEncoder,
-    /// Maps features to points.
-    pub lift: Lift,
-}
-
-/// The part of a model that embeds texts.
-#[derive(Module, Debug)]
-pub struct TextModel {
-    /// Text encoder.
-    pub text: TextEncoder,
-    /// Maps features to points.
-    pub lift: Lift,
-    /// Logit scale that the model was trained with.
-    pub logit_scale: LogScalar,
-}
 
 /// Caption ladder and taxonomy path of a photo's embedding.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,54 +22,16 @@ pub struct Caption {
     pub taxonomy: TaxonomyResult,
 }
 
-/// Implementation that computes image features.
-#[derive(Debug)]
-enum Encoder {
-    /// The device.
-    Device(Box<ImageEncoder>),
-    /// The CPU, without the device.
-    Kernels(Box<ImageKernels>),
-}
-
-/// A bundle with its image encoder on a device.
+/// A bundle with its image encoder.
 #[derive(Debug)]
 pub struct Captioner {
     info: ModelInfo,
     preprocess: Preprocess,
     space: Space,
-    encoder: Encoder,
-    lift: Lift,
-    device: Device,
+    image_part: ImagePart,
     index: CaptionIndex,
     classifier: Classifier,
     selftest: Option<(RgbImage, Vec<f32>)>,
-}
-
-/// Builds the image part of an architecture, without weights.
-pub fn image_model(config: &DualConfig, device: &Device) -> ImageModel {
-    ImageModel {
-        image: config.init_image(device),
-        lift: config.lift.init(config.d_embed, device),
-    }
-}
-
-/// Copies points to the host, one vector per row. Awaits the device, since a browser must not
-/// block.
-pub(super) async fn rows(points: Tensor<2>) -> Result<Vec<Vec<f32>>> {
-    let [_, width] = points.dims();
-    let data = points.into_data_async().await.map_err(|e| {
-        CoreError::Device(format!(
-            "the embedding cannot be read from the device: {e:?}"
-        ))
-    })?;
-    let values: Vec<f32> = data
-        .convert::<f32>()
-        .try_into_vec()
-        .map_err(|e| CoreError::Device(format!("the embedding has another type: {e:?}")))?;
-    if values.iter().any(|v| !v.is_finite()) {
-        return Err(CoreError::Device("the embedding is not finite".into()));
-    }
-    Ok(values.chunks(width).map(<[f32]>::to_vec).collect())
 }
 
 impl Captioner {
@@ -103,9 +42,8 @@ impl Captioner {
     pub(super) fn assemble(
         manifest: Manifest,
         sha256: String,
-        model: ImageModel,
+        image_part: ImagePart,
         bundle: &BundleFiles,
-        device: &Device,
     ) -> Result<Self> {
         let width = manifest.model.d_embed;
         let space = manifest.geometry.clone();
@@ -130,9 +68,7 @@ impl Captioner {
             },
             preprocess: manifest.preprocessing,
             space,
-            encoder: Encoder::Device(Box::new(model.image)),
-            lift: model.lift,
-            device: device.clone(),
+            image_part,
             selftest,
         })
     }
@@ -187,40 +123,11 @@ impl Captioner {
             .iter()
             .map(|p| self.preprocess.apply(p))
             .collect::<Result<_>>()?;
-        rows(self.lift.image(self.features(&inputs))).await
-    }
-
-    /// Projected features of preprocessed images, `[n, d_embed]`.
-    fn features(&self, inputs: &[RgbImage]) -> Tensor<2> {
-        match &self.encoder {
-            Encoder::Device(encoder) => {
-                let side = self.preprocess.size as usize;
-                let planes = TensorData::new(to_planes(inputs), [inputs.len(), 3, side, side]);
-                encoder.forward(Tensor::from_data(planes, &self.device))
-            }
-            Encoder::Kernels(kernels) => {
-                let features = kernels.forward_all(inputs);
-                let shape = [inputs.len(), features.len() / inputs.len().max(1)];
-                Tensor::from_data(TensorData::new(features, shape), &self.device)
-            }
-        }
-    }
-
-    /// Computes features with the [`kernels`](crate::kernels) from now on, and frees the weights
-    /// on the device. Only useful if the device is a CPU.
-    ///
-    /// # Errors
-    /// [`CoreError::Device`] when the weights cannot be read back.
-    pub fn with_kernels(mut self) -> Result<Self> {
-        if let Encoder::Device(encoder) = &self.encoder {
-            let kernels = ImageKernels::new(encoder)?;
-            self.encoder = Encoder::Kernels(Box::new(kernels));
-        }
-        Ok(self)
+        self.image_part.embed(&inputs).await
     }
 
     /// Cosine between the stored and the computed embedding of the bundle's test image; 1 for a
-    /// bundle without one. A value below 0.995 means that this device computes wrong results.
+    /// bundle without one. A value below 0.995 means that this engine computes wrong results.
     ///
     /// # Errors
     /// As [`embed`](Self::embed).

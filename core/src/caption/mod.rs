@@ -3,6 +3,10 @@
 pub mod bundle_loader;
 pub mod calibration;
 pub mod captioner;
+#[cfg(feature = "burn")]
+mod device;
+mod encoders;
+mod engine;
 pub mod evidence;
 pub mod files;
 pub mod index;
@@ -21,7 +25,8 @@ pub mod traversal;
 
 pub use bundle_loader::BundleLoader;
 pub use calibration::Calibration;
-pub use captioner::{Caption, Captioner, ImageModel, TextModel};
+pub use captioner::{Caption, Captioner};
+pub use engine::Engine;
 pub use evidence::{Evidence, ImageEvidence};
 pub use files::EMBEDDINGS;
 pub use index::{CaptionEntry, CaptionIndex};

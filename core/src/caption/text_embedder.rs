@@ -1,41 +1,25 @@
 //! The text encoder of a bundle: embeds phrases and names of concepts.
 
-use burn::tensor::{Device, Tensor, TensorData};
-
-use super::captioner::{TextModel, rows};
+use super::encoders::TextPart;
+use super::engine::Engine;
 use super::files;
 use super::prompts::{PATTERNS, prompt};
 use crate::bundle::{BundleFile, BundleFiles, Manifest, Part};
 use crate::error::Result;
-use crate::geometry::LogScalarConfig;
 use crate::input::Tokenizer;
-use crate::kernels::TextKernels;
-use crate::math::normalize;
-use crate::model::{Lift, TextEncoder, Tokens};
 use crate::taxonomy::Lexicon;
-use crate::weights::{self, Tensors};
+use crate::weights::StoredTensors;
 
 /// Number of texts encoded at a time; a browser can do other work between two batches.
 const BATCH: usize = 32;
 
-/// Implementation that computes text features.
-#[derive(Debug)]
-enum Encoder {
-    /// The device.
-    Device(Box<TextEncoder>),
-    /// The CPU, without the device.
-    Kernels(Box<TextKernels>),
-}
-
 /// The text encoder of a bundle.
 #[derive(Debug)]
 pub struct TextEmbedder {
-    encoder: Encoder,
-    lift: Lift,
+    text_part: TextPart,
     tokenizer: Tokenizer,
     context: usize,
     lexicon: Lexicon,
-    device: Device,
 }
 
 /// Nouns that a bundle assigns to nodes; empty if it has no such file.
@@ -61,28 +45,21 @@ impl TextEmbedder {
     ///
     /// # Errors
     /// [`crate::CoreError::Bundle`] naming a missing file, a tensor error naming the file's tensor.
-    pub fn open(manifest: &Manifest, bundle: &BundleFiles, device: &Device) -> Result<Self> {
+    pub fn open(manifest: &Manifest, bundle: &BundleFiles, engine: &Engine) -> Result<Self> {
         let config = &manifest.model;
-        let model = TextModel {
-            text: config.init_text(device),
-            lift: config.lift.init(config.d_embed, device),
-            logit_scale: LogScalarConfig::logit_scale().init(device),
-        };
-        let mut tensors = Tensors::default();
+        let mut stored = StoredTensors::default();
         for file in text_weight_files(manifest) {
-            tensors.tensors.extend(bundle.tensors(&file.path)?.tensors);
+            let more = bundle.stored_tensors(&file.path)?;
+            stored.tensors.extend(more.tensors);
         }
-        let model = weights::load(model, &tensors, |_| false)?;
         Ok(Self {
-            encoder: Encoder::Device(Box::new(model.text)),
-            lift: model.lift,
+            text_part: TextPart::new(config, stored, engine)?,
             tokenizer: Tokenizer::from_merges(
                 bundle.text(files::VOCABULARY)?,
                 config.text.vocab_size,
             )?,
             context: config.text.context,
             lexicon: lexicon(manifest, bundle)?,
-            device: device.clone(),
         })
     }
 
@@ -92,31 +69,6 @@ impl TextEmbedder {
         &self.lexicon
     }
 
-    fn features(&self, texts: &[impl AsRef<str>]) -> Tensor<2> {
-        let batch = self.tokenizer.encode_batch(texts, self.context);
-        match &self.encoder {
-            Encoder::Device(encoder) => encoder.forward(&Tokens::new(&batch, &self.device)),
-            Encoder::Kernels(kernels) => {
-                let features = kernels.forward(&batch);
-                let shape = [batch.rows, features.len() / batch.rows.max(1)];
-                Tensor::from_data(TensorData::new(features, shape), &self.device)
-            }
-        }
-    }
-
-    /// Computes features with the [`kernels`](crate::kernels) from now on, and frees the weights
-    /// on the device. Only useful if the device is a CPU.
-    ///
-    /// # Errors
-    /// [`crate::CoreError::Device`] when the weights cannot be read back.
-    pub fn with_kernels(mut self) -> Result<Self> {
-        if let Encoder::Device(encoder) = &self.encoder {
-            let kernels = TextKernels::new(encoder)?;
-            self.encoder = Encoder::Kernels(Box::new(kernels));
-        }
-        Ok(self)
-    }
-
     /// Embeddings of texts, `[n, d_embed]` row by row.
     ///
     /// # Errors
@@ -124,7 +76,8 @@ impl TextEmbedder {
     pub async fn embed(&self, texts: &[impl AsRef<str>]) -> Result<Vec<Vec<f32>>> {
         let mut embeddings = Vec::with_capacity(texts.len());
         for texts in texts.chunks(BATCH) {
-            embeddings.extend(rows(self.lift.text(self.features(texts))).await?);
+            let batch = self.tokenizer.encode_batch(texts, self.context);
+            embeddings.extend(self.text_part.embed(&batch).await?);
         }
         Ok(embeddings)
     }
@@ -138,11 +91,8 @@ impl TextEmbedder {
         let mut embeddings = Vec::with_capacity(names.len());
         for name in names {
             let prompts = PATTERNS.map(|pattern| prompt(pattern, name.as_ref()));
-            let mut features = self.features(&prompts);
-            if matches!(self.lift, Lift::Sphere(_)) {
-                features = normalize(features);
-            }
-            embeddings.extend(rows(self.lift.text(features.mean_dim(0))).await?);
+            let batch = self.tokenizer.encode_batch(&prompts, self.context);
+            embeddings.push(self.text_part.embed_mean(&batch).await?);
         }
         Ok(embeddings)
     }

@@ -4,7 +4,8 @@ use std::f64::consts::FRAC_PI_2;
 
 use burn::tensor::Tensor;
 
-use crate::math::{EPS, clamp_max, clamp_min, norm};
+use super::constants::EPS;
+use crate::math::{clamp_max, clamp_min, norm};
 
 /// Smaller values of `sin^2` are rounding errors of a matrix product of unit vectors in `f32`.
 const NOISE: f64 = 3e-7;

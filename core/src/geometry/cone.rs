@@ -3,11 +3,9 @@
 use burn::tensor::Tensor;
 
 use super::angle::{Pairs, UNRESOLVED, from_legs};
+use super::constants::{EPS, MIN_RADIUS};
 use super::lorentz::time;
-use crate::math::{EPS, asin_clamped, clamp_max, clamp_min, dot, norm};
-
-/// `K`: points within `2 K / sqrt(c)` of the origin have the widest cone (notation 1.1).
-pub const MIN_RADIUS: f64 = 0.1;
+use crate::math::{asin_clamped, clamp_max, clamp_min, dot, norm};
 
 /// Returns the half-aperture of the cone at `x`, in `(0, pi/2)`: `asin(2 K / (sqrt(c) |x| + eps))`.
 ///

@@ -2,11 +2,8 @@
 
 use burn::tensor::Tensor;
 
-use crate::math::{EPS, acosh_1p, asinh_pos, clamp_max, clamp_min, dot, norm};
-
-/// `asinh(2^15)`: tangent norms above this value divided by `sqrt(c)` are clamped, so that `sinh`
-/// cannot overflow.
-pub const MAX_TANGENT: f64 = 11.090_354_889_191_955;
+use super::constants::{EPS, MAX_TANGENT};
+use crate::math::{acosh_1p, asinh_pos, clamp_max, clamp_min, dot, norm};
 
 /// Returns the time part of a point: `x0 = sqrt(1/c + |x|^2)`.
 ///

@@ -28,17 +28,28 @@
 //!
 //! [`poincare`] has the Poincaré ball, in which hyperbolic space is drawn.
 
+#[cfg(feature = "burn")]
 mod angle;
+#[cfg(feature = "burn")]
 pub mod cone;
+mod constants;
+#[cfg(feature = "burn")]
 pub mod curvature;
 pub mod interpolation;
+#[cfg(feature = "burn")]
 pub mod lorentz;
 pub mod poincare;
+#[cfg(feature = "burn")]
 pub mod product;
+#[cfg(feature = "burn")]
 pub mod radial;
+mod reduction;
 pub mod space;
 
-pub use cone::{AngleFormula, MIN_RADIUS, entailment_gap, exterior_angle, half_aperture};
+#[cfg(feature = "burn")]
+pub use cone::{AngleFormula, entailment_gap, exterior_angle, half_aperture};
+pub use constants::{CONE_RADIUS, EPS, MAX_TANGENT, MIN_RADIUS};
+#[cfg(feature = "burn")]
 pub use curvature::{Curvature, LogScalar, LogScalarConfig};
-pub use product::DistanceReduction;
+pub use reduction::DistanceReduction;
 pub use space::Space;

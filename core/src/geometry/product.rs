@@ -4,23 +4,13 @@
 //! the shape `[k, 1, 1]`, so that the functions of [`lorentz`] and [`cone`](super::cone) act on all
 //! factors at once.
 
-use burn::config::Config;
 use burn::tensor::Tensor;
 
 use super::lorentz;
+use super::reduction::DistanceReduction;
 
 /// `eps` of PHyCLIP's distances.
 pub const EPS: f64 = 1e-6;
-
-/// How the distances of the factors are combined into one.
-#[derive(Config, Debug, Copy, PartialEq, Eq)]
-pub enum DistanceReduction {
-    /// Mean of the distances. The paper writes the sum; the published code takes the mean. The
-    /// logit scale is bounded, so the two are different models.
-    L1,
-    /// Root of the mean of their squares.
-    L2,
-}
 
 /// Splits features into factors of consecutive coordinates.
 ///

@@ -6,10 +6,8 @@
 use burn::tensor::Tensor;
 
 use super::angle::{Pairs, UNRESOLVED, from_legs};
-use crate::math::{EPS, asin_clamped, clamp_min, dot, norm};
-
-/// `eps_c`: the half-aperture of a cone at distance `t` from the root is `asin(min(1, eps_c / t))`.
-pub const CONE_RADIUS: f64 = 0.05;
+use super::constants::{CONE_RADIUS, EPS};
+use crate::math::{asin_clamped, clamp_min, dot, norm};
 
 /// Vectors up to this length have no direction.
 const SHORT: f64 = 1e-6;

@@ -10,10 +10,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cone::MIN_RADIUS;
-use super::product::DistanceReduction;
-use super::radial::CONE_RADIUS;
-use crate::math::EPS;
+use super::constants::{CONE_RADIUS, EPS, MIN_RADIUS};
+use super::reduction::DistanceReduction;
 
 /// The space of the embeddings, with its root.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -9,4 +9,4 @@ pub mod image;
 pub mod tokenize;
 
 pub use image::{Preprocess, RandomCrop, ResizeMode, crop_box, decode, to_planes};
-pub use tokenize::{TokenBatch, Tokenizer, clean, merges_prefix, symbols};
+pub use tokenize::{TokenBatch, Tokenizer, clean, end_position, merges_prefix, symbols};

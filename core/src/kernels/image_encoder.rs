@@ -1,26 +1,18 @@
 //! An image encoder on the kernels.
 
-use burn::module::Param;
+use espalier_kernels::{Activation, Heads, PackedWeights, RGB, RowNorm, Sides, map, normalise};
 use image::RgbImage;
 
-use super::activation::Activation;
-use super::depthwise::Sides;
 use super::inverted::InvertedStages;
-use super::layer_norm::RowNorm;
-use super::product::PackedWeights;
 use super::stem::PackedStem;
-use super::threads;
-use super::transformer::PackedBlock;
-use super::weights::{packed, row_norm, values};
-use crate::error::{CoreError, Result};
-use crate::model::{ImageEncoder, Pool};
-use crate::nn::PatchEmbed;
+use super::transformer::{BlockSizes, PackedBlock};
+use super::weights::{KernelWeights, LinearName};
+use crate::error::Result;
+use crate::model::{DualConfig, Pool, VitConfig};
+use crate::nn::layer_config::LAYER_NORM_EPS;
 
-/// Channels of an image.
-const RGB: usize = 3;
-
-/// An image encoder with packed weights. It computes what [`ImageEncoder::pooled`] and
-/// [`ImageEncoder::forward`] do, up to rounding.
+/// An image encoder with packed weights. It computes what the image encoder of the
+/// same configuration does, up to rounding.
 #[derive(Clone, Debug)]
 pub struct ImageKernels {
     mean: [f32; RGB],
@@ -53,17 +45,19 @@ struct PackedPatches {
 }
 
 impl PackedPatches {
-    fn new(layer: &PatchEmbed) -> Result<Self> {
-        let weight = layer.proj.weight.val();
-        let [outputs, channels, side, _] = weight.dims();
-        let weight = values(weight)?;
-        let bias = layer.proj.bias.as_ref().map(|bias| values(bias.val()));
-        let bias = bias.transpose()?.unwrap_or_else(|| vec![0.0; outputs]);
+    fn new(config: &VitConfig, weights: &mut KernelWeights) -> Result<Self> {
+        let (side, outputs) = (config.patch, config.d_model);
+        let bias = match config.patch_bias {
+            true => weights.floats("visual.patch_embed.proj.bias", &[outputs])?,
+            false => vec![0.0; outputs],
+        };
+        let shape = [outputs, RGB, side, side];
+        let name = "visual.patch_embed.proj.weight";
         // Inputs in the order row, column, channel, as the pixels of an image are.
-        let weights = PackedWeights::new(channels * side * side, &bias, |output, input| {
-            let (place, channel) = (input / channels, input % channels);
-            weight[(output * channels + channel) * side * side + place]
-        });
+        let weights = weights.packed(name, &shape, &bias, |output, input| {
+            let (place, channel) = (input / RGB, input % RGB);
+            (output * RGB + channel) * side * side + place
+        })?;
         Ok(Self { side, weights })
     }
 
@@ -86,14 +80,41 @@ impl PackedPatches {
     }
 }
 
-/// Reads the mean or standard deviation of pixels.
-fn statistics(values: Vec<f32>) -> Result<[f32; RGB]> {
-    let found = values.len();
-    values.try_into().map_err(|_| CoreError::TensorShape {
-        tensor: "pixel_mean and pixel_std".into(),
-        expected: vec![RGB],
-        found: vec![found],
-    })
+/// Takes the mean or standard deviation of pixels.
+fn statistics(name: &str, weights: &mut KernelWeights) -> Result<[f32; RGB]> {
+    let values = weights.floats(name, &[RGB])?;
+    Ok([values[0], values[1], values[2]])
+}
+
+impl TokenSource {
+    fn new(config: &VitConfig, weights: &mut KernelWeights) -> Result<Self> {
+        Ok(match (&config.inverted, &config.stem) {
+            (Some(inverted), _) => {
+                Self::Inverted(InvertedStages::new(inverted, config.d_model, weights)?)
+            }
+            (None, Some(stages)) => Self::Stem(PackedStem::new(stages, weights)?),
+            (None, None) => Self::Patches(PackedPatches::new(config, weights)?),
+        })
+    }
+}
+
+/// Takes the weights of the transformer blocks.
+fn blocks(config: &VitConfig, weights: &mut KernelWeights) -> Result<Vec<PackedBlock>> {
+    let sizes = BlockSizes {
+        width: config.d_model,
+        hidden: config.hidden(),
+        heads: Heads {
+            count: config.n_heads,
+            causal: false,
+        },
+        activation: config.activation,
+        norm_eps: config.norm_eps.unwrap_or(LAYER_NORM_EPS),
+    };
+    let block = |index: usize| {
+        let name = |part: &str| format!("visual.blocks.{index}.{part}");
+        PackedBlock::new(sizes, weights, name)
+    };
+    (0..config.n_layers).map(block).collect()
 }
 
 /// Returns the mean of rows.
@@ -108,39 +129,51 @@ fn mean(rows: &[f32], width: usize) -> Vec<f32> {
 }
 
 impl ImageKernels {
-    /// Packs the weights of an encoder.
+    /// Takes the weights of the image encoder and packs them. Batch norms must be folded into the
+    /// convolutions, as they are in bundles.
     ///
     /// # Errors
-    /// [`CoreError::Device`] when the weights cannot be read.
-    pub fn new(encoder: &ImageEncoder) -> Result<Self> {
-        let visual = &encoder.visual;
-        let tokens = match (&visual.inverted, &visual.stem, &visual.patch_embed) {
-            (Some(inverted), ..) => TokenSource::Inverted(InvertedStages::new(inverted)?),
-            (None, Some(stem), _) => TokenSource::Stem(PackedStem::new(stem)?),
-            (None, None, Some(patches)) => TokenSource::Patches(PackedPatches::new(patches)?),
-            (None, None, None) => unreachable!("no patches, stem or inverted residuals"),
+    /// [`CoreError::TensorNames`](crate::CoreError::TensorNames) naming a missing tensor,
+    /// [`CoreError::TensorShape`](crate::CoreError::TensorShape) for one of another shape,
+    /// [`CoreError::Config`](crate::CoreError::Config) for norms that are not folded.
+    pub fn new(config: &DualConfig, weights: &mut KernelWeights) -> Result<Self> {
+        let vision = &config.vision;
+        let (width, eps) = (vision.d_model, vision.norm_eps.unwrap_or(LAYER_NORM_EPS));
+        let classes = usize::from(vision.pool.has_class());
+        let tokens = classes + vision.patches();
+        let projection = LinearName {
+            weight: "visual_proj.weight".into(),
+            bias: None,
         };
-        let of = |param: &Param<burn::tensor::Tensor<3>>| values(param.val());
-        let blocks = visual.blocks.iter().map(PackedBlock::new);
-        let norm = |norm| row_norm(norm, visual.norm_eps());
         Ok(Self {
-            mean: statistics(values(encoder.pixel_mean.val())?)?,
-            std: statistics(values(encoder.pixel_std.val())?)?,
-            tokens,
-            class: visual.cls_token.as_ref().map(of).transpose()?,
-            positions: visual.pos_embed.as_ref().map(of).transpose()?,
-            norm_pre: visual.norm_pre.as_ref().map(norm).transpose()?,
-            blocks: blocks.collect::<Result<_>>()?,
-            norm: visual.norm.as_ref().map(norm).transpose()?,
-            pool: visual.pool(),
-            projection: packed(&encoder.visual_proj)?,
+            mean: statistics("pixel_mean", weights)?,
+            std: statistics("pixel_std", weights)?,
+            tokens: TokenSource::new(vision, weights)?,
+            class: (classes == 1)
+                .then(|| weights.floats("visual.cls_token", &[width]))
+                .transpose()?,
+            positions: vision
+                .has_positions()
+                .then(|| weights.floats("visual.pos_embed", &[tokens, width]))
+                .transpose()?,
+            norm_pre: vision
+                .pre_norm
+                .then(|| weights.row_norm("visual.norm_pre", width, eps))
+                .transpose()?,
+            blocks: blocks(vision, weights)?,
+            norm: vision
+                .has_last_norm()
+                .then(|| weights.row_norm("visual.norm", width, eps))
+                .transpose()?,
+            pool: vision.pool,
+            projection: weights.linear(&projection, width, config.d_embed)?,
         })
     }
 
     /// Computes the projected features of images; see [`forward`](Self::forward).
     #[must_use]
-    pub fn forward_all(&self, images: &[RgbImage]) -> Vec<f32> {
-        threads::map(images, |image| self.forward(image)).concat()
+    pub fn forward_all(&self, images: &[RgbImage]) -> Vec<Vec<f32>> {
+        map(images, |image| self.forward(image))
     }
 
     /// Computes the projected feature of an image of the side that the encoder was trained on.
@@ -183,7 +216,7 @@ impl ImageKernels {
 
     /// Returns the tokens with their positions, the class token first if there is one.
     fn embedded(&self, image: &RgbImage) -> Vec<f32> {
-        let pixels = self.normalised(image);
+        let pixels = normalise(image.as_raw(), self.mean, self.std);
         let sides = Sides {
             height: image.height() as usize,
             width: image.width() as usize,
@@ -205,15 +238,5 @@ impl ImageKernels {
         let positions = &positions[skipped..];
         x.iter_mut().zip(positions).for_each(|(x, p)| *x += p);
         x
-    }
-
-    /// Returns `(v / 255 - mean) / std` of all values.
-    fn normalised(&self, image: &RgbImage) -> Vec<f32> {
-        let pixels = image.as_raw().as_chunks::<RGB>().0;
-        let pixels = pixels.iter().flat_map(|pixel| {
-            let channel = |c: usize| (f32::from(pixel[c]) / 255.0 - self.mean[c]) / self.std[c];
-            [channel(0), channel(1), channel(2)]
-        });
-        pixels.collect()
     }
 }

@@ -1,12 +1,16 @@
 //! Inverted residuals on the kernels.
 
-use super::activation::Activation::{None as Linear, Relu6};
-use super::depthwise::{Depthwise, Sides};
-use super::patches::Patches;
-use super::product::PackedWeights;
-use super::weights::values;
-use crate::error::Result;
-use crate::nn::{InvertedResidual, InvertedResiduals, SameConv};
+use espalier_kernels::Activation::{None as Linear, Relu6};
+use espalier_kernels::{Depthwise, PackedWeights, Patches, RGB, Sides};
+
+use super::weights::{KernelWeights, LinearName};
+use crate::error::{CoreError, Result};
+use crate::nn::inverted_config::BlockSizes;
+use crate::nn::{InvertedConfig, Norms};
+use crate::weights::names::inverted_name;
+
+/// Side of the first convolution's kernels.
+const STEM_KERNEL: usize = 3;
 
 /// The inverted residuals of an EfficientNet-Lite, with their norms folded into packed weights.
 #[derive(Clone, Debug)]
@@ -26,52 +30,41 @@ struct PackedResidual {
     adds_input: bool,
 }
 
-/// A convolution's weights `[d_out, d_in, k, k]` and its bias.
-struct Conv {
-    weight: Vec<f32>,
-    dims: [usize; 4],
-    bias: Vec<f32>,
-    stride: usize,
-}
-
-impl Conv {
-    fn of(conv: &SameConv) -> Result<Self> {
-        let weight = conv.weight.val();
-        let dims = weight.dims();
-        let bias = conv.bias.as_ref();
-        let bias = bias.map(|bias| values(bias.val())).transpose()?;
-        Ok(Self {
-            weight: values(weight)?,
-            dims,
-            bias: bias.unwrap_or_else(|| vec![0.0; dims[0]]),
-            stride: conv.stride(),
-        })
-    }
-
-    fn at(&self, output: usize, input: usize, row: usize, column: usize) -> f32 {
-        let [_, inputs, kernel, _] = self.dims;
-        self.weight[((output * inputs + input) * kernel + row) * kernel + column]
-    }
-
-    fn pointwise(&self) -> PackedWeights {
-        PackedWeights::new(self.dims[1], &self.bias, |output, input| {
-            self.at(output, input, 0, 0)
-        })
+/// Returns the names of a convolution with a folded norm.
+fn conv_name(inner: &str) -> LinearName {
+    LinearName {
+        weight: inverted_name(&format!("{inner}.weight")),
+        bias: Some(inverted_name(&format!("{inner}.bias"))),
     }
 }
 
 impl PackedResidual {
-    fn of(block: &InvertedResidual) -> Result<Self> {
-        let expand = block.expand_conv.as_ref().map(Conv::of).transpose()?;
-        let filter = Conv::of(&block.depthwise_conv)?;
+    fn new(index: usize, sizes: BlockSizes, weights: &mut KernelWeights) -> Result<Self> {
+        let BlockSizes {
+            d_in,
+            d_inner,
+            d_out,
+            kernel,
+            stride,
+            ..
+        } = sizes;
+        let name = |conv: &str| format!("blocks.{index}.{conv}");
+        let expand = conv_name(&name("expand_conv"));
+        let expand = sizes
+            .expands
+            .then(|| weights.linear(&expand, d_in, d_inner));
+        let filter = inverted_name(&name("depthwise_conv.weight"));
+        let filter = weights.floats(&filter, &[d_inner, 1, kernel, kernel])?;
+        let bias = inverted_name(&name("depthwise_conv.bias"));
+        let bias = weights.floats(&bias, &[d_inner])?;
         Ok(Self {
-            expand: expand.map(|conv| conv.pointwise()),
-            depthwise: Depthwise::new(filter.dims[2], filter.stride, &filter.bias, |c, y, x| {
-                filter.at(c, 0, y, x)
+            expand: expand.transpose()?,
+            depthwise: Depthwise::new(kernel, stride, &bias, |c, y, x| {
+                filter[(c * kernel + y) * kernel + x]
             }),
-            stride: filter.stride,
-            project: Conv::of(&block.project_conv)?.pointwise(),
-            adds_input: block.adds_input(),
+            stride,
+            project: weights.linear(&conv_name(&name("project_conv")), d_inner, d_out)?,
+            adds_input: sizes.adds_input(),
         })
     }
 
@@ -94,24 +87,39 @@ impl PackedResidual {
 }
 
 impl InvertedStages {
-    /// Folds the norms and packs the weights.
+    /// Takes the weights, with norms folded into the convolutions, and packs them; the last map has
+    /// `d_model` channels.
     ///
     /// # Errors
-    /// [`crate::CoreError::Device`] when the weights cannot be read.
-    pub(super) fn new(inverted: &InvertedResiduals) -> Result<Self> {
-        let inverted = inverted.clone().folded();
-        let stem = Conv::of(&inverted.conv_stem)?;
-        let blocks = inverted.blocks.iter().map(PackedResidual::of);
+    /// [`CoreError::Config`] for norms that are not folded; as [`KernelWeights`] for a tensor that
+    /// is missing or has another shape.
+    pub(super) fn new(
+        config: &InvertedConfig,
+        d_model: usize,
+        weights: &mut KernelWeights,
+    ) -> Result<Self> {
+        if config.norms != Norms::Folded {
+            return Err(CoreError::Config {
+                field: "vision.inverted.norms".into(),
+                expected: "Folded for inference on the kernels".into(),
+                found: format!("{:?}", config.norms),
+            });
+        }
+        let width = config.stem_width;
+        let stem = inverted_name("conv_stem.weight");
+        let stem = weights.floats(&stem, &[width, RGB, STEM_KERNEL, STEM_KERNEL])?;
+        let bias = weights.floats(&inverted_name("conv_stem.bias"), &[width])?;
+        let stem = Patches::new(STEM_KERNEL, 2, RGB, &bias, |o, i, y, x| {
+            stem[((o * RGB + i) * STEM_KERNEL + y) * STEM_KERNEL + x]
+        });
+        let sizes = config.blocks();
+        let last = sizes.last().map_or(width, |block| block.d_out);
+        let blocks = sizes.into_iter().enumerate();
+        let blocks = blocks.map(|(index, sizes)| PackedResidual::new(index, sizes, weights));
         Ok(Self {
-            stem: Patches::new(
-                stem.dims[2],
-                stem.stride,
-                stem.dims[1],
-                &stem.bias,
-                |o, i, y, x| stem.at(o, i, y, x),
-            ),
+            stem,
             blocks: blocks.collect::<Result<_>>()?,
-            head: Conv::of(&inverted.conv_head)?.pointwise(),
+            head: weights.linear(&conv_name("conv_head"), last, d_model)?,
         })
     }
 

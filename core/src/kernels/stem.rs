@@ -1,15 +1,18 @@
 //! Stages of convolutions with standardised kernels, on the kernels.
 
-use super::activation::Activation;
-use super::depthwise::Sides;
-use super::patches::{Padding, Patches};
-use super::weights::values;
-use crate::error::Result;
-use crate::nn::ConvStem;
-use crate::nn::conv::Conv;
+use espalier_kernels::{Activation, Padding, Patches, RGB, Sides};
 
-/// The convolutions of an image encoder with packed weights; computes what [`ConvStem::forward`]
-/// does, for one image.
+use super::weights::KernelWeights;
+use crate::error::Result;
+use crate::nn::StageConfig;
+
+/// Side of the kernels.
+const KERNEL: usize = 3;
+/// Added to the norm of a kernel, so that it is never 0.
+const STANDARD_EPS: f64 = 1e-5;
+
+/// The convolutions of an image encoder with packed weights; computes what the
+/// stages of an image encoder do, for one image.
 #[derive(Clone, Debug)]
 pub(super) struct PackedStem {
     stages: Vec<PackedStage>,
@@ -22,17 +25,38 @@ struct PackedStage {
     blocks: Vec<[Patches; 2]>,
 }
 
-/// Packs a convolution, its weights and bias multiplied by `gain`.
-fn patches(conv: &Conv, gain: f32) -> Result<Patches> {
-    let kernels = conv.kernels();
-    let [_, inputs, kernel, _] = kernels.dims();
-    let kernels = values(kernels)?;
-    let bias: Vec<f32> = values(conv.bias.val())?;
-    let bias: Vec<f32> = bias.iter().map(|b| b * gain).collect();
+/// Standardises the kernels of each output to mean 0 and norm 1, and multiplies them by its gain.
+fn standardise(kernels: &mut [f32], gains: &[f32]) {
+    let length = (kernels.len() / gains.len().max(1)).max(1);
+    for (row, gain) in kernels.chunks_mut(length).zip(gains) {
+        let sum: f64 = row.iter().map(|x| f64::from(*x)).sum();
+        let mean = sum / length as f64;
+        let squares: f64 = row.iter().map(|x| (f64::from(*x) - mean).powi(2)).sum();
+        let scale = f64::from(*gain) / (squares.sqrt() + STANDARD_EPS);
+        for x in row {
+            *x = ((f64::from(*x) - mean) * scale) as f32;
+        }
+    }
+}
+
+/// Takes a convolution and packs it, weights and bias multiplied by `gain`.
+fn patches(
+    name: &str,
+    [inputs, outputs, stride]: [usize; 3],
+    gain: f32,
+    weights: &mut KernelWeights,
+) -> Result<Patches> {
+    let shape = [outputs, inputs, KERNEL, KERNEL];
+    let mut kernels = weights.floats(&format!("{name}.weight"), &shape)?;
+    let gains = weights.floats(&format!("{name}.gain"), &[outputs])?;
+    let mut bias = weights.floats(&format!("{name}.bias"), &[outputs])?;
+    standardise(&mut kernels, &gains);
+    let both = kernels.iter_mut().chain(&mut bias);
+    both.for_each(|x| *x *= gain);
     let weight = |o: usize, i: usize, y: usize, x: usize| {
-        kernels[((o * inputs + i) * kernel + y) * kernel + x] * gain
+        kernels[((o * inputs + i) * KERNEL + y) * KERNEL + x]
     };
-    let packed = Patches::new(kernel, conv.stride(), inputs, &bias, weight);
+    let packed = Patches::new(KERNEL, stride, inputs, &bias, weight);
     Ok(packed.with_padding(Padding::Half))
 }
 
@@ -55,24 +79,33 @@ fn relu(x: &[f32]) -> Vec<f32> {
 }
 
 impl PackedStem {
-    /// Packs the weights of all stages.
+    /// Takes the weights of all stages and packs them.
     ///
     /// # Errors
-    /// [`crate::CoreError::Device`] when the weights cannot be read.
-    pub(super) fn new(stem: &ConvStem) -> Result<Self> {
-        let stages = stem.stages.iter().map(|stage| {
-            let blocks = stage.blocks.iter().map(|block| {
-                let gain = values(block.gain.val())?[0];
-                Ok([patches(&block.conv1, 1.0)?, patches(&block.conv2, gain)?])
+    /// As [`KernelWeights`]: a tensor is missing or has another shape.
+    pub(super) fn new(config: &[StageConfig], weights: &mut KernelWeights) -> Result<Self> {
+        let mut stages = Vec::with_capacity(config.len());
+        let mut inputs = RGB;
+        for (index, stage) in config.iter().enumerate() {
+            let (width, name) = (stage.width, format!("visual.stem.stages.{index}"));
+            let down = format!("{name}.down");
+            let down = patches(&down, [inputs, width, 2], 1.0, weights)?;
+            let blocks = (0..stage.blocks).map(|block| {
+                let name = format!("{name}.blocks.{block}");
+                let gain = weights.floats(&format!("{name}.gain"), &[1])?[0];
+                let sizes = [width, width, 1];
+                Ok([
+                    patches(&format!("{name}.conv1"), sizes, 1.0, weights)?,
+                    patches(&format!("{name}.conv2"), sizes, gain, weights)?,
+                ])
             });
-            Ok(PackedStage {
-                down: patches(&stage.down, 1.0)?,
+            stages.push(PackedStage {
+                down,
                 blocks: blocks.collect::<Result<_>>()?,
-            })
-        });
-        Ok(Self {
-            stages: stages.collect::<Result<_>>()?,
-        })
+            });
+            inputs = width;
+        }
+        Ok(Self { stages })
     }
 
     /// Computes the tokens of normalised pixels, row by row.

@@ -1,20 +1,21 @@
 //! A text encoder on the kernels.
 
-use super::activation::Activation;
-use super::layer_norm::RowNorm;
-use super::product::PackedWeights;
-use super::transformer::PackedBlock;
-use super::weights::{packed, row_norm, values};
-use crate::error::Result;
-use crate::input::TokenBatch;
-use crate::model::{TextEncoder, end_position};
+use espalier_kernels::{Activation, Heads, PackedWeights, RowNorm};
 
-/// A text encoder with packed weights. It computes what [`TextEncoder::forward`] does, up to
-/// rounding.
+use super::transformer::{BlockSizes, PackedBlock};
+use super::weights::{KernelWeights, LinearName, Table};
+use crate::error::Result;
+use crate::input::{TokenBatch, end_position};
+use crate::model::DualConfig;
+use crate::nn::layer_config::LAYER_NORM_EPS;
+use crate::weights::names::text_block_name;
+
+/// A text encoder with packed weights. It computes what the text encoder of the same
+/// configuration does, up to rounding.
 #[derive(Clone, Debug)]
 pub struct TextKernels {
     /// `[vocabulary, width]`
-    tokens: Vec<f32>,
+    tokens: Table,
     /// `[context, width]`
     positions: Vec<f32>,
     blocks: Vec<PackedBlock>,
@@ -23,19 +24,40 @@ pub struct TextKernels {
 }
 
 impl TextKernels {
-    /// Packs the weights of an encoder.
+    /// Takes the weights of the text encoder and packs them.
     ///
     /// # Errors
-    /// [`crate::CoreError::Device`] when the weights cannot be read.
-    pub fn new(encoder: &TextEncoder) -> Result<Self> {
-        let backbone = &encoder.textual;
-        let blocks = backbone.resblocks.iter().map(PackedBlock::new);
+    /// [`CoreError::TensorNames`](crate::CoreError::TensorNames) naming a missing tensor,
+    /// [`CoreError::TensorShape`](crate::CoreError::TensorShape) for one of another shape.
+    pub fn new(config: &DualConfig, weights: &mut KernelWeights) -> Result<Self> {
+        let text = &config.text;
+        let width = text.d_model;
+        let norm_eps = text.norm_eps.unwrap_or(LAYER_NORM_EPS);
+        let sizes = BlockSizes {
+            width,
+            hidden: text.hidden(),
+            heads: Heads {
+                count: text.n_heads,
+                causal: true,
+            },
+            activation: text.activation,
+            norm_eps,
+        };
+        let blocks = (0..text.n_layers).map(|index| {
+            let name = |part: &str| text_block_name(&format!("textual.resblocks.{index}.{part}"));
+            PackedBlock::new(sizes, weights, name)
+        });
+        let blocks = blocks.collect::<Result<_>>()?;
+        let projection = LinearName {
+            weight: "textual_proj.weight".into(),
+            bias: None,
+        };
         Ok(Self {
-            tokens: values(backbone.token_embed.weight.val())?,
-            positions: values(backbone.posit_embed.val())?,
-            blocks: blocks.collect::<Result<_>>()?,
-            norm: row_norm(&backbone.ln_final, backbone.norm_eps())?,
-            projection: packed(&encoder.textual_proj)?,
+            blocks,
+            tokens: weights.table("textual.token_embed.weight", [text.vocab_size, width])?,
+            positions: weights.floats("textual.posit_embed", &[text.context, width])?,
+            norm: weights.row_norm("textual.ln_final", width, norm_eps)?,
+            projection: weights.linear(&projection, width, config.d_embed)?,
         })
     }
 
@@ -47,9 +69,9 @@ impl TextKernels {
     /// # Panics
     /// If a token is not in the vocabulary, or a text is longer than `context`.
     #[must_use]
-    pub fn forward(&self, batch: &TokenBatch) -> Vec<f32> {
+    pub fn forward(&self, batch: &TokenBatch) -> Vec<Vec<f32>> {
         let texts = batch.ids.chunks_exact(batch.len.max(1));
-        texts.flat_map(|ids| self.feature(ids)).collect()
+        texts.map(|ids| self.feature(ids)).collect()
     }
 
     fn feature(&self, ids: &[u32]) -> Vec<f32> {
@@ -59,7 +81,7 @@ impl TextKernels {
         let ids = &ids[..=end];
         let mut x = Vec::with_capacity(ids.len() * width);
         for (id, position) in ids.iter().zip(self.positions.chunks_exact(width)) {
-            let token = &self.tokens[*id as usize * width..][..width];
+            let token = self.tokens.row(*id as usize);
             x.extend(token.iter().zip(position).map(|(token, p)| token + p));
         }
         assert_eq!(

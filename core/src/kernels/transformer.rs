@@ -1,16 +1,14 @@
 //! Pre-norm transformer blocks on the kernels.
 
-use super::activation::Activation;
-use super::attention::{Heads, Projections};
-use super::gelu::Gelu;
-use super::layer_norm::RowNorm;
-use super::product::PackedWeights;
-use super::weights::{packed, row_norm};
-use crate::error::Result;
-use crate::nn::{self, Block};
+use espalier_kernels::Activation::None as Linear;
+use espalier_kernels::{Gelu, Heads, PackedWeights, Projections, RowNorm};
 
-/// A transformer block with packed weights; computes what [`Block::forward`] does, for one image or
-/// text.
+use super::weights::{KernelWeights, LinearName};
+use crate::error::Result;
+use crate::nn::Activation;
+
+/// A transformer block with packed weights; computes `x += attn(norm1(x)); x += mlp(norm2(x))` for
+/// one image or text.
 #[derive(Clone, Debug)]
 pub(super) struct PackedBlock {
     norm1: RowNorm,
@@ -27,31 +25,52 @@ pub(super) struct PackedBlock {
 fn product(weights: &PackedWeights, input: &[f32], skip: Option<&[f32]>) -> Vec<f32> {
     let rows = input.len() / weights.inputs().max(1);
     let mut output = vec![0.0; rows * weights.outputs()];
-    weights.apply(input, skip, Activation::None, &mut output);
+    weights.apply(input, skip, Linear, &mut output);
     output
 }
 
+/// Sizes of a transformer block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlockSizes {
+    pub width: usize,
+    pub hidden: usize,
+    pub heads: Heads,
+    pub activation: Activation,
+    pub norm_eps: f64,
+}
+
 impl PackedBlock {
-    /// Packs the weights of a block.
+    /// Takes the weights of a block and packs them. `name` makes the public name of a parameter
+    /// from its name within an image encoder's block, for example `norm1.weight`.
     ///
     /// # Errors
-    /// [`crate::CoreError::Device`] when the weights cannot be read.
-    pub(super) fn new(block: &Block) -> Result<Self> {
+    /// As [`KernelWeights`]: a tensor is missing or has another shape.
+    pub(super) fn new(
+        sizes: BlockSizes,
+        weights: &mut KernelWeights,
+        name: impl Fn(&str) -> String,
+    ) -> Result<Self> {
+        let BlockSizes { width, hidden, .. } = sizes;
+        let linear = |layer: &str| LinearName {
+            weight: name(&format!("{layer}.weight")),
+            bias: Some(name(&format!("{layer}.bias"))),
+        };
+        let norm = |layer: &str| {
+            let weight = name(&format!("{layer}.weight"));
+            weight.trim_end_matches(".weight").to_owned()
+        };
         Ok(Self {
-            norm1: row_norm(&block.norm1, block.norm_eps())?,
-            qkv: packed(&block.attn.qkv)?,
-            heads: Heads {
-                count: block.attn.heads(),
-                causal: block.attn.is_causal(),
+            norm1: weights.row_norm(&norm("norm1"), width, sizes.norm_eps)?,
+            qkv: weights.linear(&linear("attn.qkv"), width, 3 * width)?,
+            heads: sizes.heads,
+            proj: weights.linear(&linear("attn.proj"), width, width)?,
+            norm2: weights.row_norm(&norm("norm2"), width, sizes.norm_eps)?,
+            fc1: weights.linear(&linear("mlp.fc1"), width, hidden)?,
+            gelu: match sizes.activation {
+                Activation::Gelu => Gelu::Exact,
+                Activation::QuickGelu => Gelu::Quick,
             },
-            proj: packed(&block.attn.proj)?,
-            norm2: row_norm(&block.norm2, block.norm_eps())?,
-            fc1: packed(&block.mlp.fc1)?,
-            gelu: match block.mlp.activation() {
-                nn::Activation::Gelu => Gelu::Exact,
-                nn::Activation::QuickGelu => Gelu::Quick,
-            },
-            fc2: packed(&block.mlp.fc2)?,
+            fc2: weights.linear(&linear("mlp.fc2"), hidden, width)?,
         })
     }
 

@@ -1,35 +1,157 @@
-//! Weights of layers, read from their tensors.
+//! Weights of layers, taken from named tensors and packed.
 
-use burn::nn::{LayerNorm, Linear};
-use burn::tensor::Tensor;
+use espalier_kernels::{PackedWeights, RowNorm};
 
-use super::layer_norm::RowNorm;
-use super::product::PackedWeights;
+use std::collections::BTreeMap;
+
 use crate::error::{CoreError, Result};
+use crate::weights::{StoredTensor, StoredTensors, StoredValues};
 
-/// Reads the values of a tensor.
-pub(super) fn values<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>> {
-    let data = tensor.into_data().convert::<f32>();
-    let values = data.try_into_vec();
-    values.map_err(|e| CoreError::Device(format!("a weight has another type: {e:?}")))
+/// Matrices with more weights than this stay integers in memory if they are stored as integers, and
+/// are unpacked for every product. In `f32` a large encoder would take four times the memory of its
+/// file; small layers are faster if they are unpacked once.
+const MOST_UNPACKED: usize = 1 << 19;
+
+/// Named tensors, each of which is taken once, so that its memory is free as soon as it is packed.
+#[derive(Debug)]
+pub struct KernelWeights {
+    tensors: BTreeMap<String, StoredTensor>,
 }
 
-/// Packs a linear layer.
-pub(super) fn packed(linear: &Linear) -> Result<PackedWeights> {
-    let weight = linear.weight.val();
-    let [inputs, outputs] = weight.dims();
-    let weight = values(weight)?;
-    let bias = linear.bias.as_ref().map(|bias| values(bias.val()));
-    let bias = bias.transpose()?.unwrap_or_else(|| vec![0.0; outputs]);
-    Ok(PackedWeights::new(inputs, &bias, |output, input| {
-        weight[input * outputs + output]
-    }))
+impl From<StoredTensors> for KernelWeights {
+    fn from(stored: StoredTensors) -> Self {
+        Self {
+            tensors: stored.tensors,
+        }
+    }
 }
 
-/// Reads a layer norm, which does not give its `eps` back.
-pub(super) fn row_norm(norm: &LayerNorm, eps: f64) -> Result<RowNorm> {
-    let gamma = values(norm.gamma.val())?;
-    let beta = norm.beta.as_ref().map(|beta| values(beta.val()));
-    let beta = beta.transpose()?.unwrap_or_else(|| vec![0.0; gamma.len()]);
-    Ok(RowNorm::new(gamma, beta, eps as f32))
+impl KernelWeights {
+    /// Checks that every tensor was taken.
+    ///
+    /// # Errors
+    /// [`CoreError::TensorNames`] listing the others.
+    pub fn finish(self) -> Result<()> {
+        if self.tensors.is_empty() {
+            return Ok(());
+        }
+        Err(CoreError::TensorNames {
+            missing: Vec::new(),
+            unknown: self.tensors.into_keys().collect(),
+        })
+    }
+
+    /// Takes the values of a tensor. Dimensions of size 1 may be omitted in files.
+    fn take(&mut self, name: &str, shape: &[usize]) -> Result<StoredValues> {
+        let tensor = self
+            .tensors
+            .remove(name)
+            .ok_or_else(|| CoreError::TensorNames {
+                missing: vec![name.to_owned()],
+                unknown: Vec::new(),
+            })?;
+        let long = |shape: &[usize]| -> Vec<usize> {
+            shape.iter().copied().filter(|size| *size != 1).collect()
+        };
+        if long(shape) != long(&tensor.shape) {
+            return Err(CoreError::TensorShape {
+                tensor: name.to_owned(),
+                expected: shape.to_vec(),
+                found: tensor.shape,
+            });
+        }
+        Ok(tensor.values)
+    }
+
+    /// Takes a tensor in `f32`.
+    pub(super) fn floats(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
+        let values = self.take(name, shape)?;
+        let shape = shape.to_vec();
+        Ok(StoredTensor { shape, values }.into_f32().data)
+    }
+
+    /// Takes a table of rows.
+    pub(super) fn table(&mut self, name: &str, [rows, width]: [usize; 2]) -> Result<Table> {
+        let values = self.take(name, &[rows, width])?;
+        Ok(Table { values, width })
+    }
+
+    /// Takes the weight of a map to `bias.len()` outputs and packs it. `place(output, input)` is
+    /// the position of a weight in the tensor.
+    pub(super) fn packed(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        bias: &[f32],
+        place: impl Fn(usize, usize) -> usize,
+    ) -> Result<PackedWeights> {
+        let inputs = shape.iter().skip(1).product();
+        Ok(match self.take(name, shape)? {
+            StoredValues::F32(values) => {
+                PackedWeights::new(inputs, bias, |output, input| values[place(output, input)])
+            }
+            StoredValues::Int8 { values, scales } if values.len() > MOST_UNPACKED => {
+                let value = |output, input| values[place(output, input)];
+                PackedWeights::of_integers(inputs, bias, &scales, value)
+            }
+            StoredValues::Int8 { values, scales } => {
+                PackedWeights::new(inputs, bias, |output, input| {
+                    f32::from(values[place(output, input)]) * scales[output]
+                })
+            }
+        })
+    }
+
+    /// Takes a linear layer `name` with its bias and packs it.
+    pub(super) fn linear(
+        &mut self,
+        name: &LinearName,
+        inputs: usize,
+        outputs: usize,
+    ) -> Result<PackedWeights> {
+        let bias = match &name.bias {
+            Some(bias) => self.floats(bias, &[outputs])?,
+            None => vec![0.0; outputs],
+        };
+        self.packed(&name.weight, &[outputs, inputs], &bias, |output, input| {
+            output * inputs + input
+        })
+    }
+
+    /// Takes a layer norm.
+    pub(super) fn row_norm(&mut self, name: &str, width: usize, eps: f64) -> Result<RowNorm> {
+        let gamma = self.floats(&format!("{name}.weight"), &[width])?;
+        let beta = self.floats(&format!("{name}.bias"), &[width])?;
+        Ok(RowNorm::new(gamma, beta, eps as f32))
+    }
+}
+
+/// Names of the tensors of a linear layer.
+pub(super) struct LinearName {
+    pub weight: String,
+    pub bias: Option<String>,
+}
+
+/// Rows of the same width, of which one at a time is read.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    values: StoredValues,
+    width: usize,
+}
+
+impl Table {
+    /// Returns a row.
+    ///
+    /// # Panics
+    /// If the table has fewer rows.
+    pub(super) fn row(&self, index: usize) -> Vec<f32> {
+        let range = index * self.width..(index + 1) * self.width;
+        match &self.values {
+            StoredValues::F32(values) => values[range].to_vec(),
+            StoredValues::Int8 { values, scales } => {
+                let row = values[range].iter();
+                row.map(|v| f32::from(*v) * scales[index]).collect()
+            }
+        }
+    }
 }

@@ -4,7 +4,7 @@ use burn::tensor::Tensor;
 
 use super::hycoclip::{HycoclipPoints, HycoclipWeights, compose};
 use super::terms::LossTerms;
-use crate::geometry::product::{self, DistanceReduction};
+use crate::geometry::{DistanceReduction, product};
 
 /// Computes [`hycoclip`](super::hycoclip()) with the combined distance of the factors and with each
 /// entailment averaged over the factors.

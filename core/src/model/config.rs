@@ -1,12 +1,15 @@
 //! Configuration of a model. Written into every checkpoint and every bundle.
 
-use burn::config::Config;
+use derive_new::new;
+use derive_setters::Setters;
+use serde::{Deserialize, Serialize};
 
 use crate::geometry::DistanceReduction;
-use crate::nn::{Activation, InvertedConfig, Norms, StageConfig, conv_stem};
+use crate::nn::layer_config::stage_parameters;
+use crate::nn::{Activation, InvertedConfig, Norms, StageConfig};
 
 /// Kind of the positions of image tokens.
-#[derive(Config, Debug, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Positions {
     /// Fixed two-dimensional sine-cosine (MERU family).
     Sincos,
@@ -15,7 +18,7 @@ pub enum Positions {
 }
 
 /// How an image encoder pools its tokens into one feature.
-#[derive(Config, Debug, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Pool {
     /// The class token (published models).
     Class,
@@ -37,7 +40,7 @@ impl Pool {
 }
 
 /// Space that features are lifted into.
-#[derive(Config, Debug, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LiftKind {
     /// Unit sphere (CLIP).
     Sphere,
@@ -66,7 +69,8 @@ impl LiftKind {
 /// Image encoder: a vision transformer (notation 3.1, 3.5), whose tokens may come from convolutions
 /// instead of patches. With convolutions it may have no transformer block at all; then it accepts
 /// images of any side that is a multiple of `patch`.
-#[derive(Config, Debug, PartialEq)]
+#[derive(new, Setters, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[setters(prefix = "with_")]
 pub struct VitConfig {
     /// Side of the input image in pixels.
     pub image_size: usize,
@@ -81,29 +85,33 @@ pub struct VitConfig {
     /// Number of attention heads.
     pub n_heads: usize,
     /// Non-linearity.
-    #[config(default = "Activation::Gelu")]
+    #[new(value = "Activation::Gelu")]
     pub activation: Activation,
     /// Kind of positions.
-    #[config(default = "Positions::Sincos")]
+    #[new(value = "Positions::Sincos")]
     pub positions: Positions,
     /// Kind of pooling.
-    #[config(default = "Pool::Class")]
+    #[new(value = "Pool::Class")]
     pub pool: Pool,
     /// Whether the patch projection has a bias.
-    #[config(default = true)]
+    #[new(value = "true")]
     pub patch_bias: bool,
     /// Whether there is a layer norm before the first block (CLIP).
-    #[config(default = false)]
+    #[new(value = "false")]
     pub pre_norm: bool,
     /// Width of the feed-forward layers; `4 d_model` if absent.
+    #[new(default)]
     pub d_hidden: Option<usize>,
     /// `eps` of the layer norms; 1e-5 if absent (notation trap 26).
+    #[new(default)]
     pub norm_eps: Option<f64>,
     /// Stages of convolutions instead of the patch projection, the last of width `d_model`.
+    #[new(default)]
     pub stem: Option<Vec<StageConfig>>,
     /// Inverted residuals instead of patches, stem and transformer, with a last convolution to
     /// `d_model` channels. The feature is the mean over positions, without a layer norm. Images may
     /// have any size.
+    #[new(default)]
     pub inverted: Option<InvertedConfig>,
 }
 
@@ -112,6 +120,13 @@ impl VitConfig {
     #[must_use]
     pub fn hidden(&self) -> usize {
         self.d_hidden.unwrap_or(self.d_model.saturating_mul(4))
+    }
+
+    /// Returns the number of patches of an image, or of positions of the last feature map where the
+    /// tokens come from convolutions.
+    #[must_use]
+    pub fn patches(&self) -> usize {
+        self.image_size.div_ceil(self.patch).pow(2)
     }
 
     /// Returns whether tokens get positions: convolutions without a transformer need none.
@@ -140,7 +155,8 @@ impl VitConfig {
 }
 
 /// Causal text transformer (notation 3.2, 3.5).
-#[derive(Config, Debug, PartialEq)]
+#[derive(new, Setters, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[setters(prefix = "with_")]
 pub struct TextConfig {
     /// Number of token ids; the last two are the start and the end token.
     pub vocab_size: usize,
@@ -153,11 +169,13 @@ pub struct TextConfig {
     /// Number of attention heads.
     pub n_heads: usize,
     /// Non-linearity.
-    #[config(default = "Activation::Gelu")]
+    #[new(value = "Activation::Gelu")]
     pub activation: Activation,
     /// Width of the feed-forward layers; `4 d_model` if absent.
+    #[new(default)]
     pub d_hidden: Option<usize>,
     /// `eps` of the layer norms; 1e-5 if absent.
+    #[new(default)]
     pub norm_eps: Option<f64>,
 }
 
@@ -170,7 +188,8 @@ impl TextConfig {
 }
 
 /// An image encoder, a text encoder and their shared space.
-#[derive(Config, Debug, PartialEq)]
+#[derive(new, Setters, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[setters(prefix = "with_")]
 pub struct DualConfig {
     /// Image encoder.
     pub vision: VitConfig,
@@ -179,13 +198,13 @@ pub struct DualConfig {
     /// Width of the embeddings.
     pub d_embed: usize,
     /// Space of the embeddings.
-    #[config(default = "LiftKind::Lorentz")]
+    #[new(value = "LiftKind::Lorentz")]
     pub lift: LiftKind,
     /// Mean that the model subtracts from pixels in `[0, 1]`.
-    #[config(default = "[0.485, 0.456, 0.406]")]
+    #[new(value = "[0.485, 0.456, 0.406]")]
     pub pixel_mean: [f32; 3],
     /// Standard deviation that the model divides pixels by.
-    #[config(default = "[0.229, 0.224, 0.225]")]
+    #[new(value = "[0.229, 0.224, 0.225]")]
     pub pixel_std: [f32; 3],
 }
 
@@ -198,7 +217,7 @@ impl DualConfig {
         let block = |d: usize, hidden: usize| 4 * d * d + 9 * d + 2 * d * hidden + hidden;
         let tokens = match (&v.inverted, &v.stem) {
             (Some(inverted), _) => inverted.parameters(v.d_model),
-            (None, Some(stages)) => conv_stem::parameters(stages),
+            (None, Some(stages)) => stage_parameters(stages),
             (None, None) => v.d_model * (3 * v.patch * v.patch + usize::from(v.patch_bias)),
         };
         let positions = if v.has_positions() { v.patches() } else { 0 };

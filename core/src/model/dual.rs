@@ -45,6 +45,26 @@ pub struct DualEncoder {
     pub logit_scale: LogScalar,
 }
 
+/// The part of a model that embeds images.
+#[derive(Module, Debug)]
+pub struct ImageModel {
+    /// Image encoder.
+    pub image: ImageEncoder,
+    /// Maps features to points.
+    pub lift: Lift,
+}
+
+/// The part of a model that embeds texts.
+#[derive(Module, Debug)]
+pub struct TextModel {
+    /// Text encoder.
+    pub text: TextEncoder,
+    /// Maps features to points.
+    pub lift: Lift,
+    /// Logit scale that the model was trained with.
+    pub logit_scale: LogScalar,
+}
+
 fn projection(d_in: usize, d_out: usize, device: &Device) -> Linear {
     let std = (d_in as f64).powf(-0.5);
     Linear {

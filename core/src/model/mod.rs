@@ -1,18 +1,30 @@
 //! The image and text encoders, and the lift of their features into the embedding space.
 
+#[cfg(feature = "burn")]
 pub mod classifier;
 pub mod config;
+#[cfg(feature = "burn")]
 pub mod dual;
+#[cfg(feature = "burn")]
 pub mod lift;
+pub mod point_lift;
 pub mod preset;
+#[cfg(feature = "burn")]
 pub mod text;
 mod validate;
+#[cfg(feature = "burn")]
 pub mod vision;
 
+#[cfg(feature = "burn")]
 pub use classifier::Classifier;
 pub use config::{DualConfig, LiftKind, Pool, Positions, TextConfig, VitConfig};
-pub use dual::{DualEncoder, ImageEncoder, TextEncoder};
+#[cfg(feature = "burn")]
+pub use dual::{DualEncoder, ImageEncoder, ImageModel, TextEncoder, TextModel};
+#[cfg(feature = "burn")]
 pub use lift::Lift;
+pub use point_lift::{Modality, PointLift};
 pub use preset::Preset;
-pub use text::{TextBackbone, Tokens, end_position};
+#[cfg(feature = "burn")]
+pub use text::{TextBackbone, Tokens};
+#[cfg(feature = "burn")]
 pub use vision::VisionBackbone;

@@ -5,22 +5,10 @@ use burn::nn::{Embedding, LayerNorm, LayerNormConfig};
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
 use super::config::TextConfig;
-use crate::input::TokenBatch;
+use crate::input::{TokenBatch, end_position};
 use crate::nn::attention::token_at;
-use crate::nn::block::LAYER_NORM_EPS;
+use crate::nn::layer_config::LAYER_NORM_EPS;
 use crate::nn::{AttentionConfig, Block, BlockConfig, MlpConfig};
-
-/// Returns the position of the end token of a text; 0 for a text without tokens.
-///
-/// It is the first position of the largest id: the end token has the largest id of the vocabulary,
-/// and padding may repeat it (notation 3.2, trap 28).
-#[must_use]
-pub fn end_position(ids: &[u32]) -> usize {
-    let largest = ids.iter().max();
-    ids.iter()
-        .position(|id| Some(id) == largest)
-        .unwrap_or_default()
-}
 
 /// Token ids of a batch of texts on a device, with the position of each end token.
 #[derive(Clone, Debug)]
@@ -81,9 +69,6 @@ pub struct TextBackbone {
     pub resblocks: Vec<Block>,
     /// Layer norm after the blocks.
     pub ln_final: LayerNorm,
-    /// `eps` of all layer norms.
-    #[module(skip)]
-    norm_eps: f64,
 }
 
 impl TextConfig {
@@ -112,17 +97,11 @@ impl TextConfig {
             posit_embed: normal(0.01).init([self.context, d], device),
             resblocks: (0..self.n_layers).map(|_| block.init(device)).collect(),
             ln_final: LayerNormConfig::new(d).with_epsilon(eps).init(device),
-            norm_eps: eps,
         }
     }
 }
 
 impl TextBackbone {
-    /// Returns `eps` of all layer norms.
-    pub(crate) fn norm_eps(&self) -> f64 {
-        self.norm_eps
-    }
-
     /// Computes the feature at the end token.
     ///
     /// # Shapes

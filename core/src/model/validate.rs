@@ -3,7 +3,7 @@
 use super::config::{DualConfig, LiftKind, Pool, VitConfig};
 use crate::error::{CoreError, Result};
 use crate::nn::InvertedConfig;
-use crate::nn::block::LAYER_NORM_EPS;
+use crate::nn::layer_config::LAYER_NORM_EPS;
 
 fn require(ok: bool, field: &str, expected: &str, found: impl std::fmt::Display) -> Result<()> {
     if ok {

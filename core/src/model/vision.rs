@@ -5,7 +5,7 @@ use burn::nn::{LayerNorm, LayerNormConfig};
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
 use super::config::{Pool, Positions, VitConfig};
-use crate::nn::block::LAYER_NORM_EPS;
+use crate::nn::layer_config::LAYER_NORM_EPS;
 use crate::nn::{
     AttentionConfig, Block, BlockConfig, ConvStem, InvertedResiduals, MlpConfig, PatchEmbed,
     PatchEmbedConfig, sincos_2d,
@@ -33,19 +33,9 @@ pub struct VisionBackbone {
     pub norm: Option<LayerNorm>,
     #[module(skip)]
     pool: Pool,
-    /// `eps` of all layer norms.
-    #[module(skip)]
-    norm_eps: f64,
 }
 
 impl VitConfig {
-    /// Returns the number of patches of an image, or of positions of the last feature map where the
-    /// tokens come from convolutions.
-    #[must_use]
-    pub fn patches(&self) -> usize {
-        self.image_size.div_ceil(self.patch).pow(2)
-    }
-
     /// Builds the encoder on a device, initialised as in notation 3.1.
     pub fn init(&self, device: &Device) -> VisionBackbone {
         let classes = usize::from(self.pool.has_class());
@@ -92,22 +82,11 @@ impl VitConfig {
             blocks: (0..self.n_layers).map(|_| block.init(device)).collect(),
             norm: self.has_last_norm().then(|| norm.init(device)),
             pool: self.pool,
-            norm_eps: eps,
         }
     }
 }
 
 impl VisionBackbone {
-    /// Returns how tokens become the feature.
-    pub(crate) fn pool(&self) -> Pool {
-        self.pool
-    }
-
-    /// Returns `eps` of all layer norms.
-    pub(crate) fn norm_eps(&self) -> f64 {
-        self.norm_eps
-    }
-
     /// Computes the feature of normalised images from all patches.
     ///
     /// # Shapes

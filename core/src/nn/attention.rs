@@ -49,16 +49,6 @@ impl AttentionConfig {
 }
 
 impl Attention {
-    /// Returns the number of heads.
-    pub(crate) fn heads(&self) -> usize {
-        self.n_heads
-    }
-
-    /// Returns whether a token attends only to itself and to the tokens before it.
-    pub(crate) fn is_causal(&self) -> bool {
-        self.causal
-    }
-
     /// # Shapes
     /// `[batch, tokens, d_model] -> [batch, tokens, d_model]`
     pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {

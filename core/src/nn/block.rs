@@ -6,10 +6,8 @@ use burn::nn::{LayerNorm, LayerNormConfig};
 use burn::tensor::{Device, Int, Tensor};
 
 use super::attention::token_at;
+use super::layer_config::LAYER_NORM_EPS;
 use super::{Attention, AttentionConfig, Mlp, MlpConfig};
-
-/// `eps` of every layer norm of the MERU family (notation trap 26).
-pub(crate) const LAYER_NORM_EPS: f64 = 1e-5;
 
 /// Configuration of [`Block`].
 #[derive(Config, Debug)]
@@ -34,9 +32,6 @@ pub struct Block {
     pub norm2: LayerNorm,
     /// Feed-forward.
     pub mlp: Mlp,
-    /// `eps` of both norms, which do not give it back.
-    #[module(skip)]
-    norm_eps: f64,
 }
 
 impl BlockConfig {
@@ -48,17 +43,11 @@ impl BlockConfig {
             attn: self.attn.init(device),
             norm2: norm.init(device),
             mlp: self.mlp.init(device),
-            norm_eps: self.norm_eps,
         }
     }
 }
 
 impl Block {
-    /// Returns `eps` of both norms.
-    pub(crate) fn norm_eps(&self) -> f64 {
-        self.norm_eps
-    }
-
     /// # Shapes
     /// `[batch, tokens, d_model] -> [batch, tokens, d_model]`
     pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {

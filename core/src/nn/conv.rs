@@ -74,11 +74,6 @@ impl ConvConfig {
 }
 
 impl Conv {
-    /// Returns the stride in pixels.
-    pub(crate) fn stride(&self) -> usize {
-        self.stride
-    }
-
     /// Returns the standardised kernels times their gains, `[d_out, d_in, 3, 3]`.
     pub(crate) fn kernels(&self) -> Tensor<4> {
         let shape = self.weight.dims();

@@ -1,20 +1,11 @@
 //! Images to tokens: stages of convolutions, each halving the side.
 
-use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 
 use super::conv::{Conv, ConvBlock, ConvConfig};
-
-/// One stage of a [`ConvStem`].
-#[derive(Config, Debug, Copy, PartialEq, Eq)]
-pub struct StageConfig {
-    /// Channels.
-    pub width: usize,
-    /// Residual blocks after the convolution that halves the side.
-    pub blocks: usize,
-}
+use super::layer_config::StageConfig;
 
 /// A convolution that halves the side, then residual blocks.
 #[derive(Module, Debug)]
@@ -68,15 +59,4 @@ impl ConvStem {
         let [batch, d, rows, cols] = x.dims();
         x.reshape([batch, d, rows * cols]).swap_dims(1, 2)
     }
-}
-
-/// Returns the number of parameters of the stages.
-pub(crate) fn parameters(stages: &[StageConfig]) -> usize {
-    let conv = |d_in: usize, d_out: usize| 9 * d_in * d_out + 2 * d_out;
-    let widths = stages.iter().map(|stage| stage.width);
-    let inputs = [3].into_iter().chain(widths);
-    let of = |(stage, d_in): (&StageConfig, usize)| {
-        conv(d_in, stage.width) + stage.blocks * (2 * conv(stage.width, stage.width) + 1)
-    };
-    stages.iter().zip(inputs).map(of).sum()
 }

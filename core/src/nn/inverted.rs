@@ -101,18 +101,12 @@ impl Maker<'_> {
             bn1,
             project_conv,
             bn2,
-            adds_input: sizes.stride == 1 && sizes.d_in == sizes.d_out,
+            adds_input: sizes.adds_input(),
         }
     }
 }
 
 impl InvertedResidual {
-    /// Returns whether the input is added to the output.
-    #[must_use]
-    pub fn adds_input(&self) -> bool {
-        self.adds_input
-    }
-
     /// # Shapes
     /// `[batch, d_in, h, w] -> [batch, d_out, ceil(h / stride), ceil(w / stride)]`
     pub fn forward(&self, input: Tensor<4>) -> Tensor<4> {

@@ -1,9 +1,11 @@
 //! Configuration of an encoder of inverted residuals.
 
-use burn::config::Config;
+use derive_new::new;
+use derive_setters::Setters;
+use serde::{Deserialize, Serialize};
 
 /// Kind of normalisation in an encoder of inverted residuals.
-#[derive(Config, Debug, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Norms {
     /// In training by the statistics of the batch, and the running statistics are updated;
     /// otherwise by the running statistics. A batch is computed in several parts (one per thread).
@@ -17,7 +19,7 @@ pub enum Norms {
 }
 
 /// Consecutive blocks of the same width.
-#[derive(Config, Debug, Copy, PartialEq, Eq)]
+#[derive(new, Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InvertedStage {
     /// Width inside a block divided by the width of its input; 1 for no expansion.
     pub expand: usize,
@@ -33,20 +35,21 @@ pub struct InvertedStage {
 
 /// An encoder of inverted residuals (Sandler et al. 2018, MobileNetV2; Tan and Le 2019,
 /// EfficientNet): a convolution that halves the side, blocks, and a 1x1 convolution to `d_model`.
-#[derive(Config, Debug, PartialEq)]
+#[derive(new, Setters, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[setters(prefix = "with_")]
 pub struct InvertedConfig {
     /// Channels of the first convolution.
     pub stem_width: usize,
     /// Stages, finest first.
     pub stages: Vec<InvertedStage>,
     /// Kind of normalisation.
-    #[config(default = "Norms::Batch")]
+    #[new(value = "Norms::Batch")]
     pub norms: Norms,
     /// Added to variances.
-    #[config(default = 1e-3)]
+    #[new(value = "1e-3")]
     pub norm_eps: f64,
     /// Weight of a batch in the running statistics, in `[0, 1]`.
-    #[config(default = 0.01)]
+    #[new(value = "0.01")]
     pub norm_momentum: f64,
 }
 
@@ -65,6 +68,14 @@ pub struct BlockSizes {
     pub kernel: usize,
     /// Stride of the depthwise convolution.
     pub stride: usize,
+}
+
+impl BlockSizes {
+    /// Returns whether the input is added to the output.
+    #[must_use]
+    pub fn adds_input(&self) -> bool {
+        self.stride == 1 && self.d_in == self.d_out
+    }
 }
 
 impl InvertedConfig {

@@ -6,16 +6,7 @@ use burn::nn::{Initializer, Linear};
 use burn::tensor::activation::{gelu, sigmoid};
 use burn::tensor::{Device, Tensor};
 
-/// Non-linearity of the feed-forward layers. Both kinds have the same shapes, so a wrong one gives
-/// wrong results without an error; the choice is therefore stored with the weights (notation trap
-/// 25).
-#[derive(Config, Debug, Copy, PartialEq, Eq)]
-pub enum Activation {
-    /// `x Phi(x)`, exact (MERU family, open_clip).
-    Gelu,
-    /// `x sigmoid(1.702 x)` (OpenAI CLIP).
-    QuickGelu,
-}
+use super::layer_config::Activation;
 
 impl Activation {
     /// Applies the function to every element.
@@ -75,11 +66,6 @@ impl MlpConfig {
 }
 
 impl Mlp {
-    /// Returns the non-linearity between the two layers.
-    pub(crate) fn activation(&self) -> Activation {
-        self.activation
-    }
-
     /// # Shapes
     /// `[.., d_model] -> [.., d_model]`
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {

@@ -1,24 +1,43 @@
 //! Layers of the encoders.
 
+#[cfg(feature = "burn")]
 pub mod attention;
+#[cfg(feature = "burn")]
 pub mod batch_norm;
+#[cfg(feature = "burn")]
 pub mod block;
+#[cfg(feature = "burn")]
 pub mod conv;
+#[cfg(feature = "burn")]
 pub mod conv_stem;
+#[cfg(feature = "burn")]
 pub mod inverted;
 pub mod inverted_config;
+pub(crate) mod layer_config;
+#[cfg(feature = "burn")]
 pub mod mlp;
+#[cfg(feature = "burn")]
 pub mod patch_embed;
 pub mod position;
+#[cfg(feature = "burn")]
 pub mod same_conv;
 
+#[cfg(feature = "burn")]
 pub use attention::{Attention, AttentionConfig};
+#[cfg(feature = "burn")]
 pub use batch_norm::BatchNorm;
+#[cfg(feature = "burn")]
 pub use block::{Block, BlockConfig};
-pub use conv_stem::{ConvStem, StageConfig};
+#[cfg(feature = "burn")]
+pub use conv_stem::ConvStem;
+#[cfg(feature = "burn")]
 pub use inverted::{InvertedResidual, InvertedResiduals};
 pub use inverted_config::{InvertedConfig, InvertedStage, Norms};
-pub use mlp::{Activation, Mlp, MlpConfig};
+pub use layer_config::{Activation, StageConfig};
+#[cfg(feature = "burn")]
+pub use mlp::{Mlp, MlpConfig};
+#[cfg(feature = "burn")]
 pub use patch_embed::{PatchEmbed, PatchEmbedConfig};
 pub use position::sincos_2d;
-pub use same_conv::{SameConv, same_padding};
+#[cfg(feature = "burn")]
+pub use same_conv::SameConv;

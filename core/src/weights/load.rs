@@ -9,8 +9,9 @@ use std::collections::BTreeSet;
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Tensor, TensorData};
 
+use super::host::HostTensor;
 use super::names::{Layout, public_name};
-use super::tensors::{HostTensor, Tensors};
+use super::tensors::Tensors;
 use crate::error::{CoreError, Result};
 
 struct Loader<'a> {

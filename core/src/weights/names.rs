@@ -47,7 +47,7 @@ pub fn public_name(path: &str, owner: &str) -> (String, Layout) {
 }
 
 /// Text blocks have the names of the original CLIP.
-fn text_block_name(name: &str) -> String {
+pub(crate) fn text_block_name(name: &str) -> String {
     [
         (".norm1.", ".ln_1."),
         (".norm2.", ".ln_2."),
@@ -65,7 +65,7 @@ fn text_block_name(name: &str) -> String {
 
 /// Names of the modules of inverted residuals begin with an underscore, as in the published
 /// EfficientNets.
-fn inverted_name(inner: &str) -> String {
+pub(crate) fn inverted_name(inner: &str) -> String {
     let parts: Vec<&str> = inner.split('.').collect();
     let last = parts.len().saturating_sub(1);
     let mut name = "visual".to_owned();

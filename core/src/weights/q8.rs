@@ -1,7 +1,7 @@
 //! Symmetric quantisation to integers with one scale per output channel (the first dimension),
 //! stored as one byte each.
 
-use super::tensors::HostTensor;
+use super::host::HostTensor;
 
 /// Suffix that makes the name of a tensor's scales from the name of the tensor.
 pub const SCALE_SUFFIX: &str = ".q8_scale";
@@ -18,9 +18,9 @@ pub const Q5: i8 = 15;
 /// Largest value of `q6`: 63 levels, which take a third fewer bytes than [`Q8`] after compression.
 pub const Q6: i8 = 31;
 
-fn rows(tensor: &HostTensor) -> (usize, usize) {
-    let n = tensor.shape.first().copied().unwrap_or(1).max(1);
-    (n, (tensor.data.len() / n).max(1))
+/// Returns the number of rows of a tensor, each of which has its scale.
+pub(super) fn rows(shape: &[usize]) -> usize {
+    shape.first().copied().unwrap_or(1).max(1)
 }
 
 /// Returns whether quantising a tensor saves a relevant number of bytes: true for matrices and
@@ -39,7 +39,7 @@ pub fn is_worth_quantising(name: &str, tensor: &HostTensor) -> bool {
 #[must_use]
 pub fn quantise(tensor: &HostTensor, max_level: i8) -> (Vec<i8>, Vec<f32>) {
     let max_level = f32::from(max_level.max(1));
-    let (_, width) = rows(tensor);
+    let width = (tensor.data.len() / rows(&tensor.shape)).max(1);
     let mut values = Vec::with_capacity(tensor.data.len());
     let mut scales = Vec::new();
     for row in tensor.data.chunks(width) {
@@ -58,19 +58,13 @@ pub fn quantise(tensor: &HostTensor, max_level: i8) -> (Vec<i8>, Vec<f32>) {
     (values, scales)
 }
 
-/// Multiplies each row by its scale, in place.
-///
-/// # Errors
-/// A message with the expected and the given number of scales.
-pub fn dequantise(tensor: &mut HostTensor, scale: &HostTensor) -> Result<(), String> {
-    let (n, width) = rows(tensor);
-    if scale.data.len() != n {
-        return Err(format!("expected {n} scales, found {}", scale.data.len()));
-    }
-    for (row, s) in tensor.data.chunks_mut(width).zip(&scale.data) {
-        row.iter_mut().for_each(|v| *v *= s);
-    }
-    Ok(())
+/// Multiplies each row of integers by its scale; there are as many rows as scales.
+#[must_use]
+pub fn dequantise(values: &[i8], scales: &[f32]) -> Vec<f32> {
+    let width = (values.len() / scales.len().max(1)).max(1);
+    let rows = values.chunks(width).zip(scales);
+    rows.flat_map(|(row, scale)| row.iter().map(move |v| f32::from(*v) * scale))
+        .collect()
 }
 
 #[cfg(test)]
@@ -90,31 +84,10 @@ mod tests {
             let tensor = HostTensor { shape: vec![4, 6], data: data.clone() };
             let (values, scales) = quantise(&tensor, max_level);
             prop_assert!(values.iter().all(|v| v.abs() <= max_level));
-            let scale = HostTensor { shape: vec![4], data: scales.clone() };
-            let mut back = HostTensor {
-                shape: vec![4, 6],
-                data: values.iter().map(|v| f32::from(*v)).collect(),
-            };
-            dequantise(&mut back, &scale).unwrap();
-            for (i, (a, b)) in data.iter().zip(&back.data).enumerate() {
+            let back = dequantise(&values, &scales);
+            for (i, (a, b)) in data.iter().zip(&back).enumerate() {
                 prop_assert!((a - b).abs() <= scales[i / 6] * 0.5001);
             }
         }
-    }
-
-    #[test]
-    fn a_wrong_number_of_scales_is_an_error() {
-        let mut t = HostTensor {
-            shape: vec![2, 2],
-            data: vec![1.0; 4],
-        };
-        let s = HostTensor {
-            shape: vec![3],
-            data: vec![1.0; 3],
-        };
-        assert_eq!(
-            dequantise(&mut t, &s).unwrap_err(),
-            "expected 2 scales, found 3"
-        );
     }
 }

@@ -3,8 +3,9 @@
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::Tensor;
 
+use super::host::HostTensor;
 use super::names::{Layout, public_name};
-use super::tensors::{HostTensor, Tensors};
+use super::tensors::Tensors;
 use crate::error::{CoreError, Result};
 
 struct Collector {

@@ -2,19 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use safetensors::{Dtype, tensor::TensorView};
 
+use super::host::HostTensor;
 use super::q8;
+use super::stored::StoredTensors;
 use crate::error::{CoreError, Result};
-
-/// One tensor on the host in `f32`, row major.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HostTensor {
-    /// Sizes of its dimensions; empty for a scalar.
-    pub shape: Vec<usize>,
-    /// Its elements.
-    pub data: Vec<f32>,
-}
 
 /// Named tensors and the metadata of their file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,29 +25,24 @@ fn invalid(tensor: &str, reason: impl Into<String>) -> CoreError {
     }
 }
 
-fn decode(name: &str, view: &TensorView<'_>) -> Result<HostTensor> {
-    let bytes = view.data();
-    let data = match view.dtype() {
-        Dtype::F32 => bytes
-            .chunks_exact(4)
-            .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-            .collect(),
-        Dtype::F64 => bytes
-            .chunks_exact(8)
-            .map(|b| f64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]) as f32)
-            .collect(),
-        Dtype::I8 => bytes.iter().map(|b| f32::from(*b as i8)).collect(),
-        other => {
-            return Err(invalid(
-                name,
-                format!("expected F32, F64 or I8, found {other:?}"),
-            ));
+impl From<StoredTensors> for Tensors {
+    fn from(stored: StoredTensors) -> Self {
+        let tensors = stored.tensors.into_iter();
+        Self {
+            tensors: tensors.map(|(name, t)| (name, t.into_f32())).collect(),
+            metadata: stored.metadata,
         }
-    };
-    Ok(HostTensor {
-        shape: view.shape().to_vec(),
-        data,
-    })
+    }
+}
+
+impl From<Tensors> for StoredTensors {
+    fn from(tensors: Tensors) -> Self {
+        let stored = tensors.tensors.into_iter();
+        Self {
+            tensors: stored.map(|(name, t)| (name, t.into())).collect(),
+            metadata: tensors.metadata,
+        }
+    }
 }
 
 impl Tensors {
@@ -64,31 +52,7 @@ impl Tensors {
     /// [`CoreError::Tensor`] when the file is not safetensors, is truncated, or has a dtype or
     /// scale that cannot be used.
     pub fn read(bytes: &[u8]) -> Result<Self> {
-        let unreadable = |e| invalid("*", format!("expected a complete safetensors file: {e}"));
-        let (_, header) = SafeTensors::read_metadata(bytes).map_err(unreadable)?;
-        let file = SafeTensors::deserialize(bytes).map_err(unreadable)?;
-        let mut tensors = BTreeMap::new();
-        let mut scales = BTreeMap::new();
-        for (name, view) in file.iter() {
-            let tensor = decode(name, &view)?;
-            match name.strip_suffix(q8::SCALE_SUFFIX) {
-                Some(base) => scales.insert(base.to_owned(), tensor),
-                None => tensors.insert(name.to_owned(), tensor),
-            };
-        }
-        for (name, scale) in scales {
-            let tensor = tensors
-                .get_mut(&name)
-                .ok_or_else(|| invalid(&name, "expected a tensor for its scale, found none"))?;
-            q8::dequantise(tensor, &scale).map_err(|reason| invalid(&name, reason))?;
-        }
-        let metadata = header
-            .metadata()
-            .clone()
-            .unwrap_or_default()
-            .into_iter()
-            .collect();
-        Ok(Self { tensors, metadata })
+        StoredTensors::read(bytes).map(Self::from)
     }
 
     /// Writes a safetensors file. A tensor for which `rounded` returns a largest value is stored as

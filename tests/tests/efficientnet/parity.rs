@@ -4,7 +4,7 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use espalier_core::input::to_planes;
 use espalier_core::kernels::ImageKernels;
-use espalier_core::model::{ImageEncoder, Preset};
+use espalier_core::model::{DualConfig, ImageEncoder, Preset};
 use espalier_core::nn::Norms;
 use espalier_core::weights::{collect, load};
 use image::{Rgb, RgbImage};
@@ -58,8 +58,13 @@ fn folded_norms_give_the_same_and_fit_the_folded_configuration() {
 }
 
 /// Compares the features of the kernels with those of the network on a photo of noise.
-fn compare_kernels(name: &str, encoder: &ImageEncoder, width: u32, height: u32) {
-    let kernels = ImageKernels::new(encoder).unwrap();
+fn compare_kernels(
+    name: &str,
+    config: &DualConfig,
+    encoder: &ImageEncoder,
+    (width, height): (u32, u32),
+) {
+    let kernels = ImageKernels::of(config, encoder).unwrap();
     let pixel = |x: u32, y: u32, c: u32| ((x * 31 + y * 17 + c * 101 + x * y) % 256) as u8;
     let photo = RgbImage::from_fn(width, height, |x, y| {
         Rgb([pixel(x, y, 0), pixel(x, y, 1), pixel(x, y, 2)])
@@ -78,7 +83,7 @@ fn the_kernels_give_the_features_of_the_network() {
     for norms in [Norms::Batch, Norms::Frozen] {
         let (encoder, _) = encoder(norms, &device);
         for (width, height) in [(45, 45), (33, 52), (7, 1), (1, 1), (64, 31)] {
-            compare_kernels("golden", &encoder, width, height);
+            compare_kernels("golden", &config(norms), &encoder, (width, height));
         }
     }
     for preset in [
@@ -86,8 +91,9 @@ fn the_kernels_give_the_features_of_the_network() {
         Preset::EfficientnetLite1,
         Preset::EfficientnetLite2,
     ] {
-        let encoder = preset.config().init_image(&device);
-        compare_kernels(&format!("{preset:?}"), &encoder, 96, 70);
+        let config = preset.config();
+        let encoder = config.init_image(&device);
+        compare_kernels(&format!("{preset:?}"), &config, &encoder, (96, 70));
     }
 }
 

@@ -16,8 +16,9 @@ use cargo_metadata::{Metadata, MetadataCommand};
 use imports::Imports;
 
 /// For each package of the workspace, the others that it may depend on, in tests too.
-const ARROWS: [(&str, &[&str]); 5] = [
-    ("espalier-core", &[]),
+const ARROWS: [(&str, &[&str]); 6] = [
+    ("espalier-kernels", &[]),
+    ("espalier-core", &["espalier-kernels"]),
     ("espalier-trainer", &["espalier-core"]),
     ("espalier-web", &["espalier-core"]),
     (
@@ -55,11 +56,9 @@ const KEPT_OUT: [&str; 22] = [
 ];
 
 /// Pairs of files that may import each other, since they implement one idea together.
-const PAIRS: [[&str; 2]; 2] = [
+const PAIRS: [[&str; 2]; 1] = [
     // A manifest lists files, and a file is checked against its line.
     ["bundle/files", "bundle/manifest"],
-    // Tensors are stored quantised, and what is quantised is a tensor.
-    ["weights/q8", "weights/tensors"],
 ];
 
 fn root() -> PathBuf {
@@ -80,9 +79,16 @@ fn workspace() -> Metadata {
 /// Returns every package on which `package` depends on `target`, tests and examples excluded, without
 /// features that only other packages of the workspace enable. `None` is the machine that runs the tests.
 fn reached(package: &str, target: Option<&str>) -> BTreeSet<String> {
+    reached_with(&["-p", package], target)
+}
+
+/// Like [`reached`], for the package and features that arguments of `cargo tree` select.
+fn reached_with(selection: &[&str], target: Option<&str>) -> BTreeSet<String> {
     let mut tree = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     tree.current_dir(root())
-        .args(["tree", "-p", package, "--edges", "normal,build"])
+        .arg("tree")
+        .args(selection)
+        .args(["--edges", "normal,build"])
         .args(["--prefix", "none", "--format", "{p}"]);
     if let Some(target) = target {
         tree.args(["--target", target]);
@@ -147,6 +153,15 @@ fn core_reaches_no_backend_command_line_page_or_runtime() {
     }
 }
 
+#[test]
+fn the_cpu_engine_of_the_page_needs_no_burn() {
+    let wasm = Some("wasm32-unknown-unknown");
+    let burn = |packages: &BTreeSet<String>| packages.iter().any(|p| p.starts_with("burn"));
+    let engine = |name| reached_with(&["-p", "espalier-web", "--features", name], wasm);
+    assert!(!burn(&engine("cpu")));
+    assert!(burn(&engine("webgpu")));
+}
+
 /// Shows that the check above detects a forbidden package.
 #[test]
 fn a_package_with_a_backend_is_recognised_as_such() {
@@ -163,7 +178,7 @@ fn files_and_folders_import_one_another_in_one_direction() {
         .iter()
         .map(|p| p.map(str::to_owned).to_vec())
         .collect();
-    for package in ["core", "trainer", "web", "xtask"] {
+    for package in ["core", "core/kernels", "trainer", "web", "xtask"] {
         let imports = Imports::of(&root().join(package));
         let circles = imports.circles();
         let new: Vec<_> = circles.iter().filter(|c| !pairs.contains(c)).collect();

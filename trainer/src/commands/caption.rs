@@ -13,7 +13,7 @@ use espalier_core::taxonomy::Lexicon;
 
 use super::export;
 use crate::cli::CaptionArgs;
-use crate::device::is_cpu;
+use crate::device::engine;
 use crate::exit::usage;
 use crate::export::{Bundle, Contents, ExportDtype, captions};
 use crate::model_file::{self, is_bundle, read_bundle};
@@ -40,7 +40,7 @@ pub fn captioner(
             }
         }
         let (manifest, _, files) = read_bundle(path, &PARTS)?;
-        return on_device(Captioner::open(&manifest, &files, device)?, device);
+        return Ok(Captioner::open(&manifest, &files, &engine(device))?);
     }
     let model = model_file::open(path, device)?;
     let taxonomy = export::taxonomy(taxonomy, &model)?;
@@ -59,17 +59,12 @@ pub fn captioner(
         version: model.card.step.to_string(),
     };
     let bundle = Bundle::build(contents, device)?;
-    let captioner = Captioner::open(&bundle.manifest_bytes()?, &bundle.checked()?, device)?;
-    on_device(captioner, device)
-}
-
-/// Uses the kernels on a CPU.
-pub(super) fn on_device(captioner: Captioner, device: &Device) -> anyhow::Result<Captioner> {
-    Ok(if is_cpu(device) {
-        captioner.with_kernels()?
-    } else {
-        captioner
-    })
+    let manifest = bundle.manifest_bytes()?;
+    Ok(Captioner::open(
+        &manifest,
+        &bundle.checked()?,
+        &engine(device),
+    )?)
 }
 
 /// Returns the milliseconds since the first call.

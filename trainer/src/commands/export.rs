@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::cli::ExportArgs;
 use crate::data::Dataset;
+use crate::device::engine;
 use crate::disk::write::write_atomic;
 use crate::eval::embed::{self, Reading};
 use crate::eval::zero_shot;
@@ -94,7 +95,7 @@ fn measure(
         Ok(Captioner::open(
             &b.manifest_bytes()?,
             &b.checked()?,
-            device,
+            &engine(device),
         )?)
     };
     let stored = model_file::from_bundle(bundle.manifest.clone(), &bundle.checked()?, device)?;

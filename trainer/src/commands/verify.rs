@@ -5,11 +5,12 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use espalier_core::bundle::{Manifest, sha256_hex};
-use espalier_core::caption::{CaptionResult, Receipt};
+use espalier_core::caption::{CaptionResult, Captioner, Receipt, Request};
 use serde::Serialize;
 
 use super::caption;
 use crate::cli::VerifyArgs;
+use crate::device::engine;
 use crate::exit::usage;
 use crate::model_file::{is_bundle, read_bundle};
 
@@ -155,9 +156,8 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<()> {
     )?;
 
     let device = args.common.backend.device()?;
-    let captioner = espalier_core::caption::Captioner::open(&bytes, &files, &device)?;
-    let captioner = caption::on_device(captioner, &device)?;
-    let request = espalier_core::caption::Request {
+    let captioner = Captioner::open(&bytes, &files, &engine(&device))?;
+    let request = Request {
         region: receipt.region,
         below: receipt.below.as_deref(),
     };

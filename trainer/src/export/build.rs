@@ -7,9 +7,10 @@ use std::path::Path;
 use anyhow::Context;
 use burn::tensor::Device;
 use espalier_core::bundle::{BundleFile, BundleFiles, FORMAT, Manifest, Part, pack, sha256_hex};
-use espalier_core::caption::{Calibration, CaptionEntry, EMBEDDINGS, ImageModel, TextModel, files};
+use espalier_core::caption::{Calibration, CaptionEntry, EMBEDDINGS, files};
 use espalier_core::geometry::Space;
 use espalier_core::input::merges_prefix;
+use espalier_core::model::{ImageModel, TextModel};
 use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use espalier_core::weights::{HostTensor, Tensors, collect};
 

@@ -1,27 +1,27 @@
-//! The device that a worker computes on.
+//! The engine that a worker computes with.
 
-use burn::tensor::Device;
+use espalier_core::caption::Engine;
 
 use crate::messages::protocol::Backend;
 use crate::ui_error::{Cause, UiError};
 
-/// Opens the device of `backend`. `lost` is called if the graphics device is lost later.
+/// Opens the engine of `backend`. `lost` is called if the graphics device is lost later.
 ///
 /// # Errors
 /// When this worker was built without that engine, or the browser provides no device.
-pub async fn open(backend: Backend, lost: fn(String)) -> Result<Device, UiError> {
+pub async fn open(backend: Backend, lost: fn(String)) -> Result<Engine, UiError> {
     match backend {
         #[cfg(feature = "cpu")]
         Backend::Cpu => {
             // The CPU cannot be lost.
             let _ = lost;
-            Ok(Device::flex())
+            Ok(Engine::Kernels)
         }
         #[cfg(feature = "webgpu")]
         Backend::WebGpu => {
             // Must happen asynchronously and before the first tensor; otherwise a browser provides
             // no device.
-            let (device, setup) = Device::wgpu_options()
+            let (device, setup) = burn::tensor::Device::wgpu_options()
                 .init_with_setup_async()
                 .await
                 .map_err(|error| {
@@ -37,7 +37,7 @@ pub async fn open(backend: Backend, lost: fn(String)) -> Result<Device, UiError>
                 .set_device_lost_callback(move |reason, message| {
                     lost(format!("{reason:?}: {message}"));
                 });
-            Ok(device)
+            Ok(Engine::Device(device))
         }
         #[allow(unreachable_patterns, reason = "depends on the engines built in")]
         other => {

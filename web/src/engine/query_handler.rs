@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use burn::tensor::Device;
 use espalier_core::caption::{
-    Calibration, Classifier, Question, TaxonomyResult, TextEmbedder, node_embeddings, place_text,
+    Calibration, Classifier, Engine, Question, TaxonomyResult, TextEmbedder, node_embeddings,
+    place_text,
 };
 use espalier_core::geometry::Space;
 use espalier_core::project::Disk;
@@ -15,7 +15,6 @@ use super::photo_store::PhotoStore;
 use crate::load::bundle::RemoteModel;
 use crate::load::text;
 use crate::messages::photo_id::PhotoId;
-use crate::messages::protocol::Backend;
 use crate::messages::query::{Query, QueryAnswer, TreeSource, WalkStep};
 use crate::ui_error::{Cause, UiError};
 
@@ -41,8 +40,7 @@ struct Tree {
 /// The data needed to answer queries, apart from the photos in the `PhotoStore`.
 pub struct QueryHandler {
     model: RemoteModel,
-    backend: Backend,
-    device: Device,
+    engine: Engine,
     text_embedder: Option<TextEmbedder>,
     visitor_tree: Option<Tree>,
     disks: HashMap<TreeSource, Disk>,
@@ -53,12 +51,11 @@ fn ui_error(error: espalier_core::CoreError) -> UiError {
 }
 
 impl QueryHandler {
-    /// Creates a query handler for a model on the device of a backend.
-    pub fn new(model: RemoteModel, backend: Backend, device: Device) -> Self {
+    /// Creates a query handler for a model on an engine.
+    pub fn new(model: RemoteModel, engine: Engine) -> Self {
         Self {
             model,
-            backend,
-            device,
+            engine,
             text_embedder: None,
             visitor_tree: None,
             disks: HashMap::new(),
@@ -147,12 +144,8 @@ impl QueryHandler {
     ) -> Result<&TextEmbedder, UiError> {
         if self.text_embedder.is_none() {
             let files = text::load(&self.model, report).await?;
-            let mut embedder =
-                TextEmbedder::open(&self.model.manifest, &files, &self.device).map_err(ui_error)?;
-            if self.backend == Backend::Cpu {
-                embedder = embedder.with_kernels().map_err(ui_error)?;
-            }
-            self.text_embedder = Some(embedder);
+            let embedder = TextEmbedder::open(&self.model.manifest, &files, &self.engine);
+            self.text_embedder = Some(embedder.map_err(ui_error)?);
         }
         self.text_embedder
             .as_ref()

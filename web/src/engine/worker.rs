@@ -188,8 +188,8 @@ async fn load(
     let ui_error = |error| UiError::from(&error);
     report_stage(Stage::Manifest);
     let remote = RemoteModel::at(manifest_url).await?;
-    let device = device::open(backend, report_lost).await?;
-    let mut bundle_loader = Some(BundleLoader::new(&remote.bytes, &device).map_err(ui_error)?);
+    let engine = device::open(backend, report_lost).await?;
+    let mut bundle_loader = Some(BundleLoader::new(&remote.bytes, &engine).map_err(ui_error)?);
     let report = |progress| post(&Response::Progress(progress));
     let on_file = |file: VerifiedFile| {
         if let Some(loader) = bundle_loader.take() {
@@ -202,10 +202,7 @@ async fn load(
     let Some(bundle_loader) = bundle_loader else {
         return Err(UiError::version_mismatch("a model that was never opened"));
     };
-    let mut captioner = bundle_loader.finish().map_err(ui_error)?;
-    if backend == Backend::Cpu {
-        captioner = captioner.with_kernels().map_err(ui_error)?;
-    }
+    let captioner = bundle_loader.finish().map_err(ui_error)?;
     let start = now();
     let cosine = captioner.self_test().await.map_err(ui_error)?;
     // A NaN fails too.
@@ -231,7 +228,7 @@ async fn load(
     };
     let open = LoadedModel {
         photo_store: PhotoStore::new(backend, remote.manifest.clone(), captioner),
-        query_handler: QueryHandler::new(remote.clone(), backend, device),
+        query_handler: QueryHandler::new(remote.clone(), engine),
     };
     Ok((remote, open, info))
 }

@@ -1,8 +1,9 @@
 //! Resampling as in Pillow: the filter window is widened when shrinking (anti-aliased).
 
 use ::image::RgbImage;
-use fast_image_resize::images::{Image, ImageRef};
-use fast_image_resize::{Filter, FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use fast_image_resize::images::{TypedImage, TypedImageRef};
+use fast_image_resize::pixels::U8x3;
+use fast_image_resize::{Filter, FilterType, ResizeAlg, ResizeOptions, Resizer};
 
 use super::raw::allocate;
 use crate::error::{CoreError, Result};
@@ -128,11 +129,12 @@ fn pass(
             "{img_width} x {img_height} pixels cannot be resized to {width} x {height}: {e}"
         ))
     };
-    let source = ImageRef::new(img_width, img_height, img.as_raw(), PixelType::U8x3)
+    // Typed, so that a program for the page carries the code of this kind of pixels only.
+    let source = TypedImageRef::<U8x3>::from_buffer(img_width, img_height, img.as_raw())
         .map_err(|e| fail(&e))?;
     let mut pixels = allocate(width as usize * height as usize * 3)?;
     let mut target =
-        Image::from_slice_u8(width, height, &mut pixels, PixelType::U8x3).map_err(|e| fail(&e))?;
+        TypedImage::<U8x3>::from_buffer(width, height, &mut pixels).map_err(|e| fail(&e))?;
     let Region { left, top, .. } = region;
     // Rounding errors may place the far edge slightly outside.
     let region_width = region.width.min(f64::from(img_width) - left);
@@ -142,7 +144,7 @@ fn pass(
         .crop(left, top, region_width, region_height)
         .use_alpha(false);
     Resizer::new()
-        .resize(&source, &mut target, &options)
+        .resize_typed(&source, &mut target, &options)
         .map_err(|e| fail(&e))?;
     RgbImage::from_raw(width, height, pixels).ok_or_else(|| fail(&"its pixels are incomplete"))
 }

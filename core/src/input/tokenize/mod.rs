@@ -22,6 +22,18 @@ use split::{Piece, pieces};
 /// Minimum number of ids of a text: start and end.
 const MIN_CONTEXT: usize = 2;
 
+/// Returns the position of the end token of a text; 0 for a text without tokens.
+///
+/// It is the first position of the largest id: the end token has the largest id of the vocabulary,
+/// and padding may repeat it (notation 3.2, trap 28).
+#[must_use]
+pub fn end_position(ids: &[u32]) -> usize {
+    let largest = ids.iter().max();
+    ids.iter()
+        .position(|id| Some(id) == largest)
+        .unwrap_or_default()
+}
+
 /// CLIP's tokenizer.
 ///
 /// ```

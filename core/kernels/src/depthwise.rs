@@ -2,9 +2,9 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::activation::Activation;
-use super::threads::for_pieces;
-use crate::nn::same_padding;
+use crate::activation::Activation;
+use crate::padding::same_padding;
+use crate::threads::for_pieces;
 
 /// A depthwise convolution with TensorFlow's SAME padding and a bias.
 #[derive(Clone, Debug)]

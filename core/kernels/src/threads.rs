@@ -12,7 +12,7 @@ const PIECES_PER_THREAD: usize = 2;
 /// `work` with the number of rows before each piece and the piece. `products` is the number of
 /// multiplications of all the work.
 #[cfg(not(target_arch = "wasm32"))]
-pub(super) fn for_pieces(
+pub(crate) fn for_pieces(
     output: &mut [f32],
     width: usize,
     tile: usize,
@@ -34,7 +34,7 @@ pub(super) fn for_pieces(
 
 /// Calls `work` with the whole output.
 #[cfg(target_arch = "wasm32")]
-pub(super) fn for_pieces(
+pub(crate) fn for_pieces(
     output: &mut [f32],
     _width: usize,
     _tile: usize,
@@ -46,7 +46,7 @@ pub(super) fn for_pieces(
 
 /// Applies a function to all items, in their order.
 #[cfg(not(target_arch = "wasm32"))]
-pub(super) fn map<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
+pub fn map<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
     use rayon::prelude::*;
 
     items.par_iter().map(f).collect()
@@ -54,7 +54,7 @@ pub(super) fn map<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Send + Sy
 
 /// Applies a function to all items, in their order.
 #[cfg(target_arch = "wasm32")]
-pub(super) fn map<T, R>(items: &[T], f: impl Fn(&T) -> R) -> Vec<R> {
+pub fn map<T, R>(items: &[T], f: impl Fn(&T) -> R) -> Vec<R> {
     items.iter().map(f).collect()
 }
 

@@ -1,8 +1,8 @@
 //! Multi-head attention over the tokens of one image or text.
 
-use super::activation::Activation;
-use super::exponential::softmax_rows;
-use super::product::PackedWeights;
+use crate::activation::Activation;
+use crate::exponential::softmax_rows;
+use crate::product::PackedWeights;
 
 /// Number of heads, and which tokens a token attends to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,8 +15,10 @@ pub struct Heads {
 
 /// Queries, keys and values of tokens: `[tokens, 3 width]`, in that order in each row.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Projections<'a> {
+pub struct Projections<'a> {
+    /// `[tokens, 3 width]`
     pub values: &'a [f32],
+    /// Width of a token.
     pub width: usize,
 }
 
@@ -33,7 +35,7 @@ impl Heads {
     ///
     /// # Shapes
     /// `projections [tokens, 3 width]`, `queries` in `0..tokens` `-> [queries, width]`
-    pub(super) fn attend(self, projections: Projections<'_>, queries: &[usize]) -> Vec<f32> {
+    pub fn attend(self, projections: Projections<'_>, queries: &[usize]) -> Vec<f32> {
         let width = projections.width;
         let tokens = projections.values.len() / (3 * width).max(1);
         let head = width / self.count.max(1);

@@ -3,10 +3,12 @@
 //! The weights are stored in panels of [`PANEL`] columns. A tile of [`ROWS`] rows times one panel
 //! is computed in registers: each weight is loaded once for all rows, each input once for a panel.
 
+use std::borrow::Cow;
+
 use pulp::{Arch, Simd, WithSimd};
 
-use super::activation::Activation;
-use super::threads::for_pieces;
+use crate::activation::Activation;
+use crate::threads::for_pieces;
 
 /// Columns of a panel.
 const PANEL: usize = 16;
@@ -16,13 +18,20 @@ const ROWS: usize = 6;
 /// One row of a panel.
 type PanelRow = [f32; PANEL];
 
+/// Panel after panel, `[inputs]` rows each; the last one is padded with zeros.
+#[derive(Clone, Debug)]
+enum Panels {
+    Floats(Vec<PanelRow>),
+    /// Integers, and a row of scales for each panel.
+    Integers(Vec<[i8; PANEL]>, Vec<PanelRow>),
+}
+
 /// Weights of a linear map, arranged for [`PackedWeights::apply`].
 #[derive(Clone, Debug)]
 pub struct PackedWeights {
     inputs: usize,
     outputs: usize,
-    /// Panel after panel, `[inputs]` rows each; the last one is padded with zeros.
-    panels: Vec<PanelRow>,
+    panels: Panels,
     /// One row for each panel.
     bias: Vec<PanelRow>,
 }
@@ -34,29 +43,54 @@ impl PackedWeights {
     /// `[inputs] -> [outputs]`, with `outputs` the length of `bias`
     #[must_use]
     pub fn new(inputs: usize, bias: &[f32], weight: impl Fn(usize, usize) -> f32) -> Self {
-        let outputs = bias.len();
-        let columns = |panel: usize| panel * PANEL..outputs.min((panel + 1) * PANEL);
-        let mut panels = Vec::with_capacity(outputs.div_ceil(PANEL) * inputs);
-        for panel in 0..outputs.div_ceil(PANEL) {
-            for input in 0..inputs {
-                let mut row = [0.0; PANEL];
-                for (slot, output) in row.iter_mut().zip(columns(panel)) {
-                    *slot = weight(output, input);
-                }
-                panels.push(row);
-            }
-        }
-        let padded = bias.chunks(PANEL).map(|values| {
-            let mut row = [0.0; PANEL];
-            row[..values.len()].copy_from_slice(values);
-            row
-        });
         Self {
             inputs,
-            outputs,
-            panels,
-            bias: padded.collect(),
+            outputs: bias.len(),
+            panels: Panels::Floats(arrange(inputs, bias.len(), weight)),
+            bias: padded(bias),
         }
+    }
+
+    /// Arranges integers `weight(output, input)`, which are multiplied by one scale for each
+    /// output. They take a quarter of the memory, and are unpacked for every product.
+    ///
+    /// # Shapes
+    /// `[inputs] -> [outputs]`, with `outputs` the length of `bias` and of `scales`
+    #[must_use]
+    pub fn of_integers(
+        inputs: usize,
+        bias: &[f32],
+        scales: &[f32],
+        weight: impl Fn(usize, usize) -> i8,
+    ) -> Self {
+        let integers = arrange(inputs, bias.len(), weight);
+        Self {
+            inputs,
+            outputs: bias.len(),
+            panels: Panels::Integers(integers, padded(scales)),
+            bias: padded(bias),
+        }
+    }
+
+    /// Returns the panels in `f32`.
+    fn floats(&self) -> Cow<'_, [PanelRow]> {
+        let (integers, scales) = match &self.panels {
+            Panels::Floats(panels) => return Cow::Borrowed(panels),
+            Panels::Integers(integers, scales) => (integers, scales),
+        };
+        let mut panels = vec![[0.0; PANEL]; integers.len()];
+        let width = self.inputs * PANEL;
+        let flat = panels.as_flattened_mut();
+        let count = flat.len();
+        for_pieces(flat, width, 1, count, |first, piece| {
+            let integers = integers.get(first * self.inputs..).unwrap_or_default();
+            Arch::new().dispatch(Unpack {
+                integers: integers.chunks(self.inputs.max(1)),
+                scales: scales.get(first..).unwrap_or_default(),
+                panels: piece.chunks_mut(width.max(1)),
+            });
+        });
+        Cow::Owned(panels)
     }
 
     /// Returns the length of an input row.
@@ -88,9 +122,11 @@ impl PackedWeights {
         }
         let rows = (input.len() / self.inputs).min(output.len() / self.outputs);
         let products = rows * self.inputs * self.outputs;
+        let panels = self.floats();
         for_pieces(output, self.outputs, ROWS, products, |first, output| {
             Arch::new().dispatch(Product {
                 weights: self,
+                panels: &panels,
                 input: input.get(first * self.inputs..).unwrap_or_default(),
                 skip: skip.and_then(|skip| skip.get(first * self.outputs..)),
                 activation,
@@ -100,9 +136,65 @@ impl PackedWeights {
     }
 }
 
+/// Arranges weights in panels.
+fn arrange<T: Copy + Default>(
+    inputs: usize,
+    outputs: usize,
+    weight: impl Fn(usize, usize) -> T,
+) -> Vec<[T; PANEL]> {
+    let mut panels = Vec::with_capacity(outputs.div_ceil(PANEL) * inputs);
+    for first in (0..outputs).step_by(PANEL) {
+        for input in 0..inputs {
+            let mut row = [T::default(); PANEL];
+            for (slot, output) in row.iter_mut().zip(first..outputs) {
+                *slot = weight(output, input);
+            }
+            panels.push(row);
+        }
+    }
+    panels
+}
+
+/// Splits values into rows of panels, the last one padded with zeros.
+fn padded(values: &[f32]) -> Vec<PanelRow> {
+    let rows = values.chunks(PANEL).map(|values| {
+        let mut row = [0.0; PANEL];
+        row[..values.len()].copy_from_slice(values);
+        row
+    });
+    rows.collect()
+}
+
+/// Multiplies integers by their scales, panel by panel.
+struct Unpack<'a, I, P> {
+    integers: I,
+    scales: &'a [PanelRow],
+    panels: P,
+}
+
+impl<'a, I, P> WithSimd for Unpack<'a, I, P>
+where
+    I: Iterator<Item = &'a [[i8; PANEL]]>,
+    P: Iterator<Item = &'a mut [f32]>,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) {
+        for ((panel, integers), scales) in self.panels.zip(self.integers).zip(self.scales) {
+            for (row, integers) in panel.as_chunks_mut::<PANEL>().0.iter_mut().zip(integers) {
+                for ((value, integer), scale) in row.iter_mut().zip(integers).zip(scales) {
+                    *value = f32::from(*integer) * scale;
+                }
+            }
+        }
+    }
+}
+
 /// The arguments of [`PackedWeights::apply`].
 struct Product<'a> {
     weights: &'a PackedWeights,
+    panels: &'a [PanelRow],
     input: &'a [f32],
     skip: Option<&'a [f32]>,
     activation: Activation,
@@ -117,8 +209,8 @@ impl WithSimd for Product<'_> {
         let PackedWeights {
             inputs,
             outputs,
-            ref panels,
             ref bias,
+            ..
         } = *self.weights;
         let mut columns = vec![[0.0_f32; ROWS]; inputs];
         let blocks = self.input.chunks(ROWS * inputs);
@@ -132,7 +224,7 @@ impl WithSimd for Product<'_> {
             let skip = self
                 .skip
                 .and_then(|skip| skip.get(block * ROWS * outputs..));
-            for (index, (panel, bias)) in panels.chunks_exact(inputs).zip(bias).enumerate() {
+            for (index, (panel, bias)) in self.panels.chunks_exact(inputs).zip(bias).enumerate() {
                 let tile = tile(simd, &columns, panel, bias, self.activation);
                 let from = index * PANEL;
                 let width = PANEL.min(outputs - from);
@@ -251,6 +343,31 @@ mod tests {
                 let expected = expected + if skips { f64::from(skip[at]) } else { 0.0 };
                 prop_assert!((f64::from(*found) - expected).abs() < 1e-4, "{found} {expected}");
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn integers_give_the_product_of_their_floats(
+            rows in 0_usize..9,
+            inputs in 1_usize..20,
+            outputs in 1_usize..40,
+        ) {
+            let integer = |o: usize, i: usize| (value(o * 41 + i) * 127.0) as i8;
+            let scales: Vec<f32> = (0..outputs).map(|o| 0.01 + value(o).abs()).collect();
+            let weight = |o: usize, i: usize| f32::from(integer(o, i)) * scales[o];
+            let bias: Vec<f32> = (0..outputs).map(|o| value(o + 5)).collect();
+            let input: Vec<f32> = (0..rows * inputs).map(value).collect();
+            let packed = [
+                PackedWeights::new(inputs, &bias, weight),
+                PackedWeights::of_integers(inputs, &bias, &scales, integer),
+            ];
+            let products = packed.map(|packed| {
+                let mut output = vec![f32::NAN; rows * outputs];
+                packed.apply(&input, None, Activation::None, &mut output);
+                output
+            });
+            prop_assert_eq!(&products[0], &products[1]);
         }
     }
 

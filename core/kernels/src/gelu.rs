@@ -2,7 +2,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::exponential::exp;
+use crate::exponential::exp;
 
 /// `1 / sqrt(2)`.
 const SQRT_HALF: f32 = std::f32::consts::FRAC_1_SQRT_2;

@@ -1,10 +1,10 @@
 //! Dense convolution as a product: each output pixel is a row of input values times the weights.
 
-use super::activation::Activation;
-use super::depthwise::Sides;
-use super::product::PackedWeights;
-use super::threads::for_pieces;
-use crate::nn::same_padding;
+use crate::activation::Activation;
+use crate::depthwise::Sides;
+use crate::padding::same_padding;
+use crate::product::PackedWeights;
+use crate::threads::for_pieces;
 
 /// Zeros around the input of a convolution. The output has `ceil(side / stride)` rows and columns
 /// either way.

@@ -16,7 +16,7 @@ pub enum Activation {
 impl Activation {
     /// Applies the function to every lane.
     #[inline(always)]
-    pub(super) fn apply<S: Simd>(self, simd: S, x: S::f32s) -> S::f32s {
+    pub(crate) fn apply<S: Simd>(self, simd: S, x: S::f32s) -> S::f32s {
         // Selections, because the minimum of NaN and a number differs between instruction sets.
         let relu = |x| {
             let zero = simd.splat_f32s(0.0);
@@ -34,7 +34,7 @@ impl Activation {
 
     /// Applies the function to one value.
     #[inline(always)]
-    pub(super) fn apply_one(self, x: f32) -> f32 {
+    pub fn apply_one(self, x: f32) -> f32 {
         self.apply(pulp::Scalar, x)
     }
 }

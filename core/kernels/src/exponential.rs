@@ -24,7 +24,7 @@ const SERIES: [f32; 8] = [
 /// Computes `e^x` with a relative error below 1e-6. The argument is clamped to [-87.3, 88.7]; NaN
 /// stays NaN.
 #[inline(always)]
-pub(super) fn exp<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+pub(crate) fn exp<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
     let [low, high] = LIMITS.map(|limit| simd.splat_f32s(limit));
     let x = simd.select_f32s(simd.less_than_f32s(x, low), low, x);
     let x = simd.select_f32s(simd.greater_than_f32s(x, high), high, x);
@@ -48,7 +48,7 @@ pub(super) fn exp<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
 
 /// Replaces each row of `width` values by its softmax. With `lengths`, only the first values of a
 /// row take part and the others become 0; every length is at least 1 and at most `width`.
-pub(super) fn softmax_rows(values: &mut [f32], width: usize, lengths: Option<&[usize]>) {
+pub(crate) fn softmax_rows(values: &mut [f32], width: usize, lengths: Option<&[usize]>) {
     if width > 0 {
         Arch::new().dispatch(SoftmaxRows {
             values,

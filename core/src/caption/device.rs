@@ -1,0 +1,100 @@
+//! Encoders on a device of Burn.
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor, TensorData};
+use image::RgbImage;
+
+use crate::error::{CoreError, Result};
+use crate::input::{TokenBatch, to_planes};
+use crate::model::{ImageEncoder, TextEncoder, Tokens};
+use crate::weights::{Loading, StoredTensors, Tensors};
+
+/// An encoder on a device, whose weights arrive in parts.
+#[derive(Debug)]
+pub(super) struct DeviceLoader<M> {
+    encoder: M,
+    loading: Loading,
+    device: Device,
+}
+
+/// An encoder on a device.
+#[derive(Debug)]
+pub(super) struct OnDevice<M> {
+    encoder: M,
+    device: Device,
+}
+
+impl<M: Module> DeviceLoader<M> {
+    pub(super) fn new(encoder: M, device: &Device) -> Self {
+        Self {
+            encoder,
+            loading: Loading::default(),
+            device: device.clone(),
+        }
+    }
+
+    /// Moves tensors to the device.
+    ///
+    /// # Errors
+    /// As [`Loading::take`].
+    pub(super) fn with(mut self, stored: StoredTensors) -> Result<Self> {
+        let tensors = Tensors::from(stored);
+        self.encoder = self.loading.take(self.encoder, tensors, |_| false)?;
+        Ok(self)
+    }
+
+    /// Completes the encoder.
+    ///
+    /// # Errors
+    /// As [`Loading::finish`].
+    pub(super) fn finish(self) -> Result<OnDevice<M>> {
+        self.loading.finish()?;
+        Ok(OnDevice {
+            encoder: self.encoder,
+            device: self.device,
+        })
+    }
+}
+
+impl OnDevice<ImageEncoder> {
+    /// Computes projected features of preprocessed images.
+    ///
+    /// # Errors
+    /// As [`rows`].
+    pub(super) async fn features(&self, images: &[RgbImage]) -> Result<Vec<Vec<f32>>> {
+        let (width, height) = images.first().map_or((0, 0), RgbImage::dimensions);
+        let shape = [images.len(), 3, height as usize, width as usize];
+        let planes = TensorData::new(to_planes(images), shape);
+        rows(
+            self.encoder
+                .forward(Tensor::from_data(planes, &self.device)),
+        )
+        .await
+    }
+}
+
+impl OnDevice<TextEncoder> {
+    /// Computes projected features of texts.
+    ///
+    /// # Errors
+    /// As [`rows`].
+    pub(super) async fn features(&self, batch: &TokenBatch) -> Result<Vec<Vec<f32>>> {
+        rows(self.encoder.forward(&Tokens::new(batch, &self.device))).await
+    }
+}
+
+/// Copies features to the host, one vector per row. Awaits the device, since a browser must not
+/// block.
+async fn rows(features: Tensor<2>) -> Result<Vec<Vec<f32>>> {
+    let [_, width] = features.dims();
+    let data = features.into_data_async().await.map_err(|e| {
+        CoreError::Device(format!(
+            "the features cannot be read from the device: {e:?}"
+        ))
+    })?;
+    let values: Vec<f32> = data
+        .convert::<f32>()
+        .try_into_vec()
+        .map_err(|e| CoreError::Device(format!("the features have another type: {e:?}")))?;
+    Ok(values.chunks(width).map(<[f32]>::to_vec).collect())
+}
