@@ -3,6 +3,7 @@
 import contextlib
 import json
 import logging
+import shutil
 import sys
 import warnings
 from pathlib import Path
@@ -49,6 +50,13 @@ class Inference:
                     input_names=["images"], output_names=["features"], external_data=False,
                 )  # fmt: skip
         return path
+
+    def export(self, folder):
+        """Writes what the browser's peer needs: the encoder for one image, the image, its features."""
+        shutil.copy(self.onnx(1), folder / "encoder-1.onnx")
+        (folder / "image.f32").write_bytes(self.images[:1].numpy().tobytes())
+        (folder / "features.f32").write_bytes(self.expected[:1].numpy().tobytes())
+        return {"side": self.images.shape[-1]}
 
     def session(self, batch, threads):
         key = (batch, threads)

@@ -13,14 +13,15 @@
 
 Reads one request per line from standard input, as JSON, and answers each with one line of JSON:
 
+    {"do": "probe", "threads": N, "seconds": S}
     {"do": "check", "folder": F, "engine": "torch" or "onnx", "batch": N}
     {"do": "infer", "folder": F, "engine": "torch" or "onnx", "batch": N, "threads": N, "seconds": S}
     {"do": "train", "folder": F, "engine": "torch" or "torch_channels_last", "batch": N,
      "threads": N, "seconds": S}
-    {"do": "export", "folder": F, "batch": N}
+    {"do": "export", "folder": F, "to": G}
 
-`check` answers with the largest difference from the features in F, and `export` with the path of the
-encoder as ONNX.
+`probe` measures many small operations, `check` answers with the largest difference from the features in F. `export` writes the encoder as
+ONNX, an image and its features into G.
 """
 
 import json
@@ -31,6 +32,7 @@ import onnxruntime
 import torch
 
 import hycoclip
+from clock import timed
 from inference import Inference
 from training import Training
 
@@ -38,6 +40,18 @@ from training import Training
 class Peer:
     def __init__(self):
         self.inferences, self.training = {}, (None, None)
+
+    def probe(self, threads, seconds):
+        torch.set_num_threads(threads)
+        layers, x = torch.nn.Linear(256, 256), torch.ones(256, 256)
+
+        @torch.inference_mode()
+        def work():
+            y = x
+            for _ in range(16):
+                y = torch.nn.functional.gelu(layers(y))
+
+        return timed(work, seconds, 1)
 
     def inference(self, folder):
         if folder not in self.inferences:
@@ -60,8 +74,8 @@ class Peer:
         torch.set_num_threads(threads)
         return self.training[1].measure(seconds)
 
-    def export(self, folder, batch):
-        return {"path": str(self.inference(folder).onnx(batch))}
+    def export(self, folder, to):
+        return self.inference(folder).export(Path(to))
 
 
 def main():
@@ -70,7 +84,7 @@ def main():
     torch_version, onnx_version = torch.__version__, onnxruntime.__version__
     versions = f"PyTorch {torch_version}, ONNX Runtime {onnx_version}"
     print(json.dumps({"engine": versions}), flush=True)
-    peer, work = Peer(), {"check", "infer", "train", "export"}
+    peer, work = Peer(), {"probe", "check", "infer", "train", "export"}
     for line in sys.stdin:
         request = json.loads(line)
         do = request.pop("do")

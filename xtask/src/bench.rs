@@ -4,13 +4,16 @@
 //! All programs do the same work on the same shapes, in alternating rounds. Only ratios within one
 //! run are meaningful: absolute numbers depend on the machine and its load.
 
+mod browser;
 mod inference;
 mod measure;
+mod ort_web;
 mod parts;
 mod program;
 mod programs;
 mod retrieval;
 mod rounds;
+mod site;
 mod training;
 
 use std::path::Path;
@@ -38,38 +41,47 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         }
         Ok::<_, anyhow::Error>(())
     };
-    if is_selected(Work::Inference) || is_selected(Work::Training) {
-        let mut programs = Programs::start(root, options)?;
-        for (work, name) in [(Work::Inference, "inference"), (Work::Training, "training")] {
-            if !is_selected(work) {
-                continue;
-            }
-            let settings = settings(root, options, name, &programs.versions());
-            let tables = match work {
-                Work::Inference => inference::run(&mut programs, options)?,
-                _ => training::run(&mut programs, options)?,
-            };
-            report(
-                &format!("bench --only {name}"),
-                format!("{settings}\n{tables}"),
-            )?;
-        }
-    }
     if is_selected(Work::Retrieval) {
         report("bench --only retrieval", retrieval::run(root, options)?)?;
+    }
+    let with_peers = [
+        (Work::Inference, "inference"),
+        (Work::Training, "training"),
+        (Work::Browser, "browser"),
+    ];
+    let with_peers = with_peers
+        .into_iter()
+        .filter(|(work, _)| is_selected(*work));
+    let mut programs = None;
+    for (work, name) in with_peers {
+        let programs = match &mut programs {
+            Some(programs) => programs,
+            none => none.insert(Programs::start(root, options)?),
+        };
+        let (load, versions) = (load_average(), programs.versions());
+        let (versions, tables) = match work {
+            Work::Browser => browser::run(root, programs, options)?,
+            Work::Training => (versions, training::run(programs, options)?),
+            _ => (versions, inference::run(programs, options)?),
+        };
+        let settings = settings(root, options, name, &load, &versions);
+        report(
+            &format!("bench --only {name}"),
+            format!("{settings}\n{tables}"),
+        )?;
     }
     Ok(())
 }
 
-/// Machine, source and command of a measurement that begins now.
-fn settings(root: &Path, options: &Options, name: &str, versions: &str) -> String {
+/// Machine, source and command of a measurement.
+fn settings(root: &Path, options: &Options, name: &str, load: &str, versions: &str) -> String {
     format!(
-        "- Machine: {}; load average at the start: {}\n\
+        "- Machine: {}; load average before: {}\n\
          - Source: {}\n\
          - Programs: {versions}\n\
          - Command: `cargo xtask bench --only {name} --rounds {} --seconds {} --threads {}`\n",
         document::machine(),
-        load_average(),
+        load,
         document::source(root, DOCUMENT),
         options.rounds,
         options.seconds,
