@@ -1,6 +1,7 @@
 //! Inference of image encoders on the kernels.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use anyhow::{Context, Result, ensure};
 use espalier_core::kernels::ImageKernels;
@@ -31,26 +32,31 @@ impl Inference {
         (batch, threads): (usize, usize),
         seconds: f64,
     ) -> Result<Value> {
-        if !self.encoders.contains_key(name) {
-            let (config, encoder) = models.image_encoder(name)?;
-            let images = random_images(config.vision.image_size, CHECKED);
-            let kernels = ImageKernels::new(&encoder)?;
-            self.encoders.insert(name.clone(), (kernels, images));
-        }
-        if !self.pools.contains_key(&threads) {
-            self.pools.insert(threads, pool(threads)?);
-        }
-        let (kernels, images) = &self.encoders[name];
+        let (kernels, images) = match self.encoders.entry(name.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(Self::encoder(models, name)?),
+        };
+        let pool = match self.pools.entry(threads) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(pool(threads)?),
+        };
         let images = images
             .get(..batch)
             .with_context(|| format!("expected a batch of at most {CHECKED}, found {batch}"))?;
-        self.pools[&threads].install(|| {
+        pool.install(|| {
             timed(seconds, batch, || {
                 let features = kernels.forward_all(images);
                 ensure!(features.iter().all(|x| x.is_finite()), "not finite");
                 Ok(())
             })
         })
+    }
+
+    /// Packs an encoder and makes the images that it gets.
+    fn encoder(models: &Models, name: &ModelName) -> Result<(ImageKernels, Vec<RgbImage>)> {
+        let (config, encoder) = models.image_encoder(name)?;
+        let images = random_images(config.vision.image_size, CHECKED);
+        Ok((ImageKernels::new(&encoder)?, images))
     }
 }
 
