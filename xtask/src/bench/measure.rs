@@ -15,11 +15,14 @@ pub(super) const DOCUMENT: &str = "docs/bench.md";
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Work {
-    /// Training and inference
-    #[value(name = "towers")]
-    Encoders,
-    /// Ranking of embeddings
+    /// Image encoders, beside ONNX Runtime and PyTorch
+    Inference,
+    /// Training steps, beside PyTorch
+    Training,
+    /// Ranking of embeddings, beside NumPy and FAISS
     Retrieval,
+    /// The engine of the page in Chromium, beside ONNX Runtime Web
+    Browser,
 }
 
 /// How much to measure.
@@ -28,6 +31,15 @@ pub struct Options {
     /// Measure only this
     #[arg(long, value_enum)]
     pub(super) only: Option<Work>,
+    /// Rounds; each runs all programs once, in alternating order
+    #[arg(long, default_value_t = 3)]
+    pub(super) rounds: usize,
+    /// Seconds of each program in each round; a training step may take longer
+    #[arg(long, default_value_t = 2.0)]
+    pub(super) seconds: f64,
+    /// Threads of each program; inference is measured with one, too
+    #[arg(long, default_value_t = 2)]
+    pub(super) threads: usize,
     /// Texts of the retrieval
     #[arg(long, default_value_t = 200_000)]
     pub(super) texts: usize,
@@ -37,18 +49,6 @@ pub struct Options {
     /// Width of the retrieval's embeddings
     #[arg(long, default_value_t = 512)]
     pub(super) width: usize,
-    /// Rounds; each runs all programs once, in alternating order
-    #[arg(long, default_value_t = 3)]
-    pub(super) rounds: usize,
-    /// Threads of each program
-    #[arg(long, default_value_t = 2)]
-    pub(super) threads: usize,
-    /// Timed training steps of a round
-    #[arg(long, default_value_t = 8)]
-    pub(super) train_steps: usize,
-    /// Timed batches of inference of a round
-    #[arg(long, default_value_t = 20)]
-    pub(super) infer_batches: usize,
     /// A Python with the peers; if omitted, one is installed below the cache folder
     #[arg(long)]
     pub(super) python: Option<PathBuf>,
@@ -72,5 +72,28 @@ pub(super) fn median(values: &[f64]) -> f64 {
     match (sorted.get(low), sorted.get(high)) {
         (Some(low), Some(high)) => f64::midpoint(*low, *high),
         _ => f64::NAN,
+    }
+}
+
+/// Load average of the last minute.
+pub(super) fn load_average() -> String {
+    let loads = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    loads
+        .split(' ')
+        .next()
+        .filter(|load| !load.is_empty())
+        .unwrap_or("unknown")
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between_the_two_in_the_middle() {
+        assert_eq!(median(&[4.0, 1.0, 2.0, 9.0]), 3.0);
+        assert_eq!(median(&[5.0]), 5.0);
+        assert!(median(&[]).is_nan());
     }
 }

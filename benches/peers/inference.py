@@ -1,0 +1,89 @@
+"""The image encoder in PyTorch and in ONNX Runtime, with the weights that Espalier wrote."""
+
+import contextlib
+import json
+import logging
+import shutil
+import sys
+import warnings
+from pathlib import Path
+
+import onnxruntime as ort
+import torch
+from safetensors.numpy import load_file
+
+from clock import timed
+from networks import ImageEncoder
+
+
+class Inference:
+    """One image encoder, from the files `config.json`, `encoder.safetensors` and
+    `check.safetensors` of a folder."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        config = json.loads((self.folder / "config.json").read_text())
+        self.encoder = ImageEncoder(config).eval()
+        tensors = load_file(self.folder / "encoder.safetensors")
+        state = {name: torch.from_numpy(value) for name, value in tensors.items()}
+        own = self.encoder.state_dict()
+        state = {name: v.view_as(own[name]) if name in own else v for name, v in state.items()}
+        counters = {name: v for name, v in own.items() if name.endswith("num_batches_tracked")}
+        self.encoder.load_state_dict({**counters, **state})
+        check = load_file(self.folder / "check.safetensors")
+        # The peers get normalised pixels in the layout that they prefer.
+        planes = torch.from_numpy(check["images"])
+        self.images = self.encoder.normalised(planes).contiguous()
+        self.expected = torch.from_numpy(check["features"])
+        self.sessions = {}
+
+    def onnx(self, batch):
+        """Returns the exported file of one batch size, which is written if missing."""
+        path = self.folder / f"encoder-{batch}.onnx"
+        if not path.exists():
+            logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+            # Standard output is for answers; the exporter reports its progress there.
+            with warnings.catch_warnings(), contextlib.redirect_stdout(sys.stderr):
+                warnings.simplefilter("ignore")
+                torch.onnx.export(
+                    self.encoder, (self.images[:batch],), path, dynamo=True, verbose=False,
+                    input_names=["images"], output_names=["features"], external_data=False,
+                )  # fmt: skip
+        return path
+
+    def export(self, folder):
+        """Writes what the browser's peer needs: the encoder for one image, the image, its features."""
+        shutil.copy(self.onnx(1), folder / "encoder-1.onnx")
+        (folder / "image.f32").write_bytes(self.images[:1].numpy().tobytes())
+        (folder / "features.f32").write_bytes(self.expected[:1].numpy().tobytes())
+        return {"side": self.images.shape[-1]}
+
+    def session(self, batch, threads):
+        key = (batch, threads)
+        if key not in self.sessions:
+            options = ort.SessionOptions()
+            options.intra_op_num_threads = threads
+            options.inter_op_num_threads = 1
+            options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+            self.sessions[key] = ort.InferenceSession(
+                self.onnx(batch), options, providers=["CPUExecutionProvider"]
+            )
+        return self.sessions[key]
+
+    def runner(self, engine, batch, threads):
+        """Returns a function that computes the features of the first images."""
+        images = self.images[:batch].contiguous()
+        if engine == "torch":
+            torch.set_num_threads(threads)
+            return torch.inference_mode()(lambda: self.encoder(images))
+        session, given = self.session(batch, threads), {"images": images.numpy()}
+        return lambda: session.run(None, given)[0]
+
+    def difference(self, engine, batch):
+        """Returns the largest difference from our features, relative to the largest feature."""
+        found = torch.as_tensor(self.runner(engine, batch, 1)())
+        expected = self.expected[:batch]
+        return ((found - expected).abs().max() / expected.abs().max()).item()
+
+    def measure(self, engine, batch, threads, seconds):
+        return timed(self.runner(engine, batch, threads), seconds, batch)

@@ -1,0 +1,75 @@
+//! Inference of image encoders on the kernels.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use anyhow::{Context, Result, ensure};
+use espalier_core::kernels::ImageKernels;
+use espalier_trainer::data::records::random::{Purpose, Random};
+use image::RgbImage;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use serde_json::Value;
+
+use super::clock::timed;
+use super::models::{ModelName, Models};
+
+/// Number of images whose features are compared with the peer's; the largest batch.
+pub const CHECKED: usize = 8;
+
+/// The models and threads that were used so far.
+#[derive(Default)]
+pub struct Inference {
+    encoders: HashMap<ModelName, (ImageKernels, Vec<RgbImage>)>,
+    pools: HashMap<usize, ThreadPool>,
+}
+
+impl Inference {
+    /// Measures the features of a batch with a number of threads.
+    pub fn measure(
+        &mut self,
+        models: &Models,
+        name: &ModelName,
+        (batch, threads): (usize, usize),
+        seconds: f64,
+    ) -> Result<Value> {
+        let (kernels, images) = match self.encoders.entry(name.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(Self::encoder(models, name)?),
+        };
+        let pool = match self.pools.entry(threads) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(pool(threads)?),
+        };
+        let images = images
+            .get(..batch)
+            .with_context(|| format!("expected a batch of at most {CHECKED}, found {batch}"))?;
+        pool.install(|| {
+            timed(seconds, batch, || {
+                let features = kernels.forward_all(images);
+                ensure!(features.iter().all(|x| x.is_finite()), "not finite");
+                Ok(())
+            })
+        })
+    }
+
+    /// Packs an encoder and makes the images that it gets.
+    fn encoder(models: &Models, name: &ModelName) -> Result<(ImageKernels, Vec<RgbImage>)> {
+        let (config, encoder) = models.image_encoder(name)?;
+        let images = random_images(config.vision.image_size, CHECKED);
+        Ok((ImageKernels::new(&encoder)?, images))
+    }
+}
+
+/// A pool of this many threads.
+pub fn pool(threads: usize) -> Result<ThreadPool> {
+    Ok(ThreadPoolBuilder::new().num_threads(threads).build()?)
+}
+
+/// Images of random pixels, always the same ones.
+pub fn random_images(side: usize, count: usize) -> Vec<RgbImage> {
+    let mut random = Random::new(0, Purpose::Synthetic, 0, 0);
+    let mut pixel = |_: u32, _: u32| image::Rgb([0; 3].map(|_: u8| random.below(256) as u8));
+    (0..count)
+        .map(|_| RgbImage::from_fn(side as u32, side as u32, &mut pixel))
+        .collect()
+}
