@@ -14,6 +14,8 @@ mod attention;
 mod depthwise;
 mod exponential;
 mod gelu;
+#[cfg(feature = "flex-ops")]
+pub mod grad;
 mod image_encoder;
 mod inverted;
 mod layer_norm;

@@ -10,6 +10,7 @@ use crate::nn::{
     AttentionConfig, Block, BlockConfig, ConvStem, InvertedResiduals, MlpConfig, PatchEmbed,
     PatchEmbedConfig, sincos_2d,
 };
+use crate::ops::layer_norm;
 
 /// Image encoder whose feature is its class token, or the mean of its patch tokens.
 #[derive(Module, Debug)]
@@ -146,14 +147,14 @@ impl VisionBackbone {
             x = Tensor::cat(vec![class, x], 1);
         }
         if let Some(norm) = &self.norm_pre {
-            x = norm.forward(x);
+            x = layer_norm(norm, self.norm_eps, x);
         }
         for block in &self.blocks {
             x = block.forward(x);
         }
         let tokens = x.dims()[1];
         let norm = |x: Tensor<3>| match &self.norm {
-            Some(norm) => norm.forward(x),
+            Some(norm) => layer_norm(norm, self.norm_eps, x),
             None => x,
         };
         let feature = match self.pool {

@@ -7,6 +7,7 @@ use burn::tensor::{Device, Int, Tensor};
 
 use super::attention::token_at;
 use super::{Attention, AttentionConfig, Mlp, MlpConfig};
+use crate::ops::layer_norm;
 
 /// `eps` of every layer norm of the MERU family (notation trap 26).
 pub(crate) const LAYER_NORM_EPS: f64 = 1e-5;
@@ -62,8 +63,8 @@ impl Block {
     /// # Shapes
     /// `[batch, tokens, d_model] -> [batch, tokens, d_model]`
     pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
-        let x = x.clone() + self.attn.forward(self.norm1.forward(x));
-        x.clone() + self.mlp.forward(self.norm2.forward(x))
+        let normed = layer_norm(&self.norm1, self.norm_eps, x.clone());
+        self.with_mlp(x + self.attn.forward(normed))
     }
 
     /// Computes the output at one token of each row only. This is enough in the last block of an
@@ -74,7 +75,13 @@ impl Block {
     /// `x [batch, tokens, d_model]`, `at [batch]` in `0..tokens` `-> [batch, d_model]`
     pub fn forward_at(&self, x: Tensor<3>, at: Tensor<1, Int>) -> Tensor<2> {
         let token = token_at(x.clone(), at.clone()).squeeze_dim::<2>(1);
-        let x = token + self.attn.forward_at(self.norm1.forward(x), at);
-        x.clone() + self.mlp.forward(self.norm2.forward(x))
+        let normed = layer_norm(&self.norm1, self.norm_eps, x);
+        self.with_mlp(token + self.attn.forward_at(normed, at))
+    }
+
+    /// Computes `x + mlp(norm2(x))`.
+    fn with_mlp<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
+        let normed = layer_norm(&self.norm2, self.norm_eps, x.clone());
+        x + self.mlp.forward(normed)
     }
 }

@@ -8,9 +8,10 @@
 use burn::config::Config;
 use burn::module::{Initializer, Module, Param};
 use burn::tensor::activation::relu;
-use burn::tensor::module::{conv2d, linear};
-use burn::tensor::ops::ConvOptions;
+use burn::tensor::module::linear;
 use burn::tensor::{Device, Int, Tensor, TensorData};
+
+use crate::ops::{self, ConvSizes};
 
 /// Side of the kernels.
 const KERNEL: usize = 3;
@@ -97,12 +98,16 @@ impl Conv {
     /// `[batch, d_in, h, w] -> [batch, d_out, ceil(h / stride), ceil(w / stride)]`
     pub fn forward(&self, x: Tensor<4>) -> Tensor<4> {
         let [_, _, h, w] = x.dims();
-        if h.div_ceil(self.stride) * w.div_ceil(self.stride) <= FEW_PLACES {
+        let places = h.div_ceil(self.stride) * w.div_ceil(self.stride);
+        if places <= FEW_PLACES && !ops::are_own(&x) {
             return self.forward_few(x);
         }
-        let stride = [self.stride; 2];
-        let options = ConvOptions::new(stride, [KERNEL / 2; 2], [1, 1], 1);
-        conv2d(x, self.kernels(), Some(self.bias.val()), options)
+        let sizes = ConvSizes {
+            stride: self.stride,
+            padding: [(KERNEL / 2, KERNEL / 2); 2],
+            groups: 1,
+        };
+        ops::conv2d(x, self.kernels(), Some(self.bias.val()), sizes)
     }
 
     /// Computes the same as one matrix product: the 3 x 3 neighbourhoods of all positions times the

@@ -3,8 +3,10 @@
 use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::nn::{Initializer, Linear};
-use burn::tensor::activation::{gelu, sigmoid};
+use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor};
+
+use crate::ops;
 
 /// Non-linearity of the feed-forward layers. Both kinds have the same shapes, so a wrong one gives
 /// wrong results without an error; the choice is therefore stored with the weights (notation trap
@@ -21,7 +23,7 @@ impl Activation {
     /// Applies the function to every element.
     pub fn forward<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
         match self {
-            Self::Gelu => gelu(x),
+            Self::Gelu => ops::gelu(x),
             Self::QuickGelu => x.clone() * sigmoid(x * 1.702),
         }
     }
@@ -83,7 +85,7 @@ impl Mlp {
     /// # Shapes
     /// `[.., d_model] -> [.., d_model]`
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
-        self.fc2
-            .forward(self.activation.forward(self.fc1.forward(x)))
+        let inner = self.activation.forward(ops::linear(&self.fc1, x));
+        ops::linear(&self.fc2, inner)
     }
 }
