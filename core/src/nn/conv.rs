@@ -7,11 +7,10 @@
 
 use burn::config::Config;
 use burn::module::{Initializer, Module, Param};
-use burn::tensor::activation::relu;
 use burn::tensor::module::linear;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
-use crate::ops::{self, ConvSizes};
+use crate::ops::{self, ConvSizes, add_scaled, relu};
 
 /// Side of the kernels.
 const KERNEL: usize = 3;
@@ -82,16 +81,7 @@ impl Conv {
 
     /// Returns the standardised kernels times their gains, `[d_out, d_in, 3, 3]`.
     pub(crate) fn kernels(&self) -> Tensor<4> {
-        let shape = self.weight.dims();
-        let [d_out, ..] = shape;
-        let rows = self
-            .weight
-            .val()
-            .reshape([d_out, shape[1..].iter().product()]);
-        let centred = rows.clone() - rows.mean_dim(1);
-        let norm = (centred.clone() * centred.clone()).sum_dim(1).sqrt() + EPS;
-        let gain = self.gain.val().unsqueeze_dim(1) / norm;
-        (centred * gain).reshape(shape)
+        ops::standardised(self.weight.val(), self.gain.val(), EPS)
     }
 
     /// # Shapes
@@ -181,6 +171,6 @@ impl ConvBlock {
     pub fn forward(&self, x: Tensor<4>) -> Tensor<4> {
         let inner = self.conv1.forward(relu(x.clone()));
         let inner = self.conv2.forward(relu(inner));
-        x + inner * self.gain.val().unsqueeze()
+        add_scaled(x, inner, self.gain.val())
     }
 }

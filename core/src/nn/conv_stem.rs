@@ -2,10 +2,10 @@
 
 use burn::config::Config;
 use burn::module::Module;
-use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 
 use super::conv::{Conv, ConvBlock, ConvConfig};
+use crate::ops::relu;
 
 /// One stage of a [`ConvStem`].
 #[derive(Config, Debug, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@
 mod flex;
 
 use burn::nn::{LayerNorm, Linear};
-use burn::tensor::module::{attention as burn_attention, conv2d as burn_conv2d};
+use burn::tensor::module::{attention as burn_attention, batch_norm_train, conv2d as burn_conv2d};
 use burn::tensor::ops::{AttentionModuleOptions, ConvOptions};
 use burn::tensor::{Tensor, activation};
 
@@ -119,4 +119,81 @@ pub fn conv2d(
     let stride = [sizes.stride; 2];
     let options = ConvOptions::new_with_padding(stride, sizes.padding, [1, 1], sizes.groups);
     burn_conv2d(x, weight, bias, options)
+}
+
+/// Computes `max(x, 0)` of every value.
+pub fn relu<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    #[cfg(feature = "flex-ops")]
+    if let Some(output) = flex::relu(&x) {
+        return output;
+    }
+    activation::relu(x)
+}
+
+/// Computes `min(max(x, 0), 6)` of every value.
+pub fn relu6<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    #[cfg(feature = "flex-ops")]
+    if let Some(output) = flex::relu6(&x) {
+        return output;
+    }
+    // On a CPU two clamps with one bound each are faster than one with both.
+    x.clamp_min(0.0).clamp_max(6.0)
+}
+
+/// Computes `x + gain branch`.
+///
+/// # Shapes
+/// `x [batch, d, h, w]`, `branch [batch, d, h, w]`, `gain [1] -> [batch, d, h, w]`
+pub fn add_scaled(x: Tensor<4>, branch: Tensor<4>, gain: Tensor<1>) -> Tensor<4> {
+    #[cfg(feature = "flex-ops")]
+    if let Some(output) = flex::add_scaled(&x, &branch, &gain) {
+        return output;
+    }
+    x + branch * gain.unsqueeze()
+}
+
+/// Shifts each kernel to mean 0 and divides it by its norm plus `eps`, then multiplies it by its
+/// gain.
+///
+/// # Shapes
+/// `weight [d_out, d_in, rows, columns]`, `gain [d_out] -> [d_out, d_in, rows, columns]`
+pub fn standardised(weight: Tensor<4>, gain: Tensor<1>, eps: f64) -> Tensor<4> {
+    #[cfg(feature = "flex-ops")]
+    if let Some(output) = flex::standardised(&weight, &gain, eps) {
+        return output;
+    }
+    let shape = weight.dims();
+    let [d_out, ..] = shape;
+    let rows = weight.reshape([d_out, shape[1..].iter().product()]);
+    let centred = rows.clone() - rows.mean_dim(1);
+    let norm = (centred.clone() * centred.clone()).sum_dim(1).sqrt() + eps;
+    let gain = gain.unsqueeze_dim(1) / norm;
+    (centred * gain).reshape(shape)
+}
+
+/// What [`batch_norm`] returns.
+pub struct Normed {
+    /// Normalised values, `[batch, channels, h, w]`.
+    pub output: Tensor<4>,
+    /// Mean of each channel, `[channels]`, without a graph.
+    pub mean: Tensor<1>,
+    /// Population variance of each channel, `[channels]`, without a graph.
+    pub variance: Tensor<1>,
+}
+
+/// Normalises each channel of a tensor with a graph by the statistics of the batch.
+///
+/// # Shapes
+/// `x [batch, channels, h, w]`, `gamma [channels]`, `beta [channels]`
+pub fn batch_norm(x: Tensor<4>, gamma: Tensor<1>, beta: Tensor<1>, eps: f64) -> Normed {
+    #[cfg(feature = "flex-ops")]
+    if let Some(normed) = flex::batch_norm(&x, [&gamma, &beta], eps) {
+        return normed;
+    }
+    let normed = batch_norm_train(x, gamma, beta, eps);
+    Normed {
+        output: normed.output,
+        mean: normed.mean.inner(),
+        variance: normed.variance.inner(),
+    }
 }

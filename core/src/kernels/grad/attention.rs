@@ -60,15 +60,19 @@ impl Attention {
     pub fn backward(self, qkv: &[f32], grad: &[f32]) -> Vec<f32> {
         let mut output = vec![0.0; qkv.len()];
         let visible = self.visible();
-        pieces::for_each(&mut output, 3 * self.tokens * self.width, |index, output| {
-            let (qkv, grad) = (self.of_image(qkv, index, 3), self.of_image(grad, index, 1));
-            let mut shares = vec![0.0; self.tokens * self.tokens];
-            let mut slopes = vec![0.0; self.tokens * self.tokens];
-            for head in 0..self.heads {
-                self.shares(qkv, head, visible.as_deref(), &mut shares);
-                self.backward_head((qkv, grad), head, &shares, &mut slopes, output);
-            }
-        });
+        pieces::for_each(
+            &mut output,
+            3 * self.tokens * self.width,
+            |index, output| {
+                let (qkv, grad) = (self.of_image(qkv, index, 3), self.of_image(grad, index, 1));
+                let mut shares = vec![0.0; self.tokens * self.tokens];
+                let mut slopes = vec![0.0; self.tokens * self.tokens];
+                for head in 0..self.heads {
+                    self.shares(qkv, head, visible.as_deref(), &mut shares);
+                    self.backward_head((qkv, grad), head, &shares, &mut slopes, output);
+                }
+            },
+        );
         output
     }
 
@@ -83,24 +87,62 @@ impl Attention {
         output: &mut [f32],
     ) {
         let (tokens, width) = (self.tokens, self.width);
-        let grad = Matrix::new(&grad[head * self.head_width()..], tokens, self.head_width(), width);
+        let grad = Matrix::new(
+            &grad[head * self.head_width()..],
+            tokens,
+            self.head_width(),
+            width,
+        );
         let into = |part: Part| self.offset(head, part);
         let mixing = Matrix::new(shares, tokens, tokens, tokens).transposed();
-        multiply(mixing, grad, 1.0, &mut output[into(Part::Value)..], 3 * width);
+        multiply(
+            mixing,
+            grad,
+            1.0,
+            &mut output[into(Part::Value)..],
+            3 * width,
+        );
         let values = self.part(qkv, head, Part::Value).transposed();
         multiply(grad, values, 1.0, slopes, tokens);
-        Arch::new().dispatch(|| softmax_backward(shares, slopes, tokens));
+        Arch::new().dispatch(
+            #[inline(always)]
+            || softmax_backward(shares, slopes, tokens),
+        );
         let slopes = Matrix::new(slopes, tokens, tokens, tokens);
-        let (keys, queries) = (self.part(qkv, head, Part::Key), self.part(qkv, head, Part::Query));
+        let (keys, queries) = (
+            self.part(qkv, head, Part::Key),
+            self.part(qkv, head, Part::Query),
+        );
         let scale = self.scale();
-        multiply(slopes, keys, scale, &mut output[into(Part::Query)..], 3 * width);
-        multiply(slopes.transposed(), queries, scale, &mut output[into(Part::Key)..], 3 * width);
+        multiply(
+            slopes,
+            keys,
+            scale,
+            &mut output[into(Part::Query)..],
+            3 * width,
+        );
+        multiply(
+            slopes.transposed(),
+            queries,
+            scale,
+            &mut output[into(Part::Key)..],
+            3 * width,
+        );
     }
 
     /// Computes the share of each token in the output of each token, `[tokens, tokens]`.
     fn shares(self, qkv: &[f32], head: usize, visible: Option<&[usize]>, shares: &mut [f32]) {
-        let (queries, keys) = (self.part(qkv, head, Part::Query), self.part(qkv, head, Part::Key));
-        multiply(queries, keys.transposed(), self.scale(), shares, self.tokens);
+        let (queries, keys) = (
+            self.part(qkv, head, Part::Query),
+            self.part(qkv, head, Part::Key),
+        );
+        multiply(
+            queries,
+            keys.transposed(),
+            self.scale(),
+            shares,
+            self.tokens,
+        );
         softmax_rows(shares, self.tokens, visible);
     }
 
@@ -173,7 +215,12 @@ mod tests {
 
     /// The sum of `grad` times the attention, in double precision.
     fn weighted(sizes: Attention, qkv: &[f64], grad: &[f32]) -> f64 {
-        let Attention { tokens, width, heads, causal } = sizes;
+        let Attention {
+            tokens,
+            width,
+            heads,
+            causal,
+        } = sizes;
         let head = width / heads;
         let mut sum = 0.0;
         for (image, qkv) in qkv.chunks(3 * tokens * width).enumerate() {
@@ -200,16 +247,28 @@ mod tests {
 
     #[test]
     fn gradients_are_those_of_differences() {
-        for (batch, tokens, heads, head, causal) in
-            [(1, 1, 1, 1, false), (2, 3, 2, 2, false), (2, 4, 1, 3, true), (1, 9, 2, 1, true)]
-        {
+        for (batch, tokens, heads, head, causal) in [
+            (1, 1, 1, 1, false),
+            (2, 3, 2, 2, false),
+            (2, 4, 1, 3, true),
+            (1, 9, 2, 1, true),
+        ] {
             let width = heads * head;
-            let sizes = Attention { tokens, width, heads, causal };
+            let sizes = Attention {
+                tokens,
+                width,
+                heads,
+                causal,
+            };
             let qkv: Vec<f32> = (0..batch * tokens * 3 * width).map(value).collect();
             let grad: Vec<f32> = (0..batch * tokens * width).map(|i| value(i + 5)).collect();
             let start: Vec<f64> = qkv.iter().map(|x| f64::from(*x)).collect();
             let output = sizes.forward(&qkv);
-            let sum: f64 = output.iter().zip(&grad).map(|(a, b)| f64::from(a * b)).sum();
+            let sum: f64 = output
+                .iter()
+                .zip(&grad)
+                .map(|(a, b)| f64::from(a * b))
+                .sum();
             assert!((sum - weighted(sizes, &start, &grad)).abs() < 1e-5);
             for (i, found) in sizes.backward(&qkv, &grad).iter().enumerate() {
                 let at = |step: f64| {
@@ -218,14 +277,22 @@ mod tests {
                     weighted(sizes, &moved, &grad)
                 };
                 let expected = (at(1e-6) - at(-1e-6)) / 2e-6;
-                assert!((f64::from(*found) - expected).abs() < 1e-5, "{found} {expected}");
+                assert!(
+                    (f64::from(*found) - expected).abs() < 1e-5,
+                    "{found} {expected}"
+                );
             }
         }
     }
 
     #[test]
     fn no_image_is_needed() {
-        let sizes = Attention { tokens: 3, width: 4, heads: 2, causal: true };
+        let sizes = Attention {
+            tokens: 3,
+            width: 4,
+            heads: 2,
+            causal: true,
+        };
         assert!(sizes.forward(&[]).is_empty());
         assert!(sizes.backward(&[], &[]).is_empty());
     }

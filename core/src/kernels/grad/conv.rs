@@ -69,7 +69,15 @@ impl Conv {
                 let kernels = Matrix::new(weight, self.outputs, self.depth(), self.depth());
                 let columns = Matrix::new(&columns, self.depth(), places, places);
                 let before = Before::Overwrite;
-                product(kernels, columns, 1.0, &mut result, places, before, Threads::One);
+                product(
+                    kernels,
+                    columns,
+                    1.0,
+                    &mut result,
+                    places,
+                    before,
+                    Threads::One,
+                );
                 self.put(&result, bias, &block, first, output);
             }
         });
@@ -127,12 +135,28 @@ impl Conv {
                 let slopes = Matrix::new(&slopes, self.outputs, places, places);
                 let transposed = Matrix::new(&columns, depth, places, places).transposed();
                 let before = Before::Add;
-                product(slopes, transposed, 1.0, of_weight, depth, before, Threads::One);
+                product(
+                    slopes,
+                    transposed,
+                    1.0,
+                    of_weight,
+                    depth,
+                    before,
+                    Threads::One,
+                );
                 if let Some(output) = output.as_deref_mut() {
                     spread.resize(depth * places, 0.0);
                     let kernels = Matrix::new(weight, self.outputs, depth, depth).transposed();
                     let before = Before::Overwrite;
-                    product(kernels, slopes, 1.0, &mut spread, places, before, Threads::One);
+                    product(
+                        kernels,
+                        slopes,
+                        1.0,
+                        &mut spread,
+                        places,
+                        before,
+                        Threads::One,
+                    );
                     self.scatter(&spread, &block, first, output);
                 }
             }
@@ -290,7 +314,12 @@ mod tests {
 
     /// Calls `with` with the places in output, input and weight of every multiplication.
     fn every(conv: Conv, mut with: impl FnMut(usize, usize, usize)) {
-        let Conv { batch, inputs, outputs, window } = conv;
+        let Conv {
+            batch,
+            inputs,
+            outputs,
+            window,
+        } = conv;
         let ([h, w], [kh, kw], [rows, columns]) = (window.input, window.kernel, window.output);
         for image in 0..batch {
             for o in 0..outputs {
@@ -331,7 +360,12 @@ mod tests {
             (0, 2, 2, [4, 4], 3, 1, (1, 1)),
         ] {
             let window = Window::new(side, [kernel; 2], stride, [padding; 2]);
-            let conv = Conv { batch, inputs, outputs, window };
+            let conv = Conv {
+                batch,
+                inputs,
+                outputs,
+                window,
+            };
             let x: Vec<f32> = (0..batch * inputs * window.pixels()).map(value).collect();
             let taps = outputs * inputs * window.taps();
             let weight: Vec<f32> = (0..taps).map(|i| value(i + 3)).collect();

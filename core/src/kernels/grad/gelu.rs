@@ -62,14 +62,13 @@ impl WithSimd for Forward<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let of = |x| simd.mul_f32s(x, distribution(simd, x).0);
         let (vectors, rest) = S::as_mut_simd_f32s(self.values);
         for x in vectors {
-            *x = of(*x);
+            *x = gelu(simd, *x);
         }
         if !rest.is_empty() {
             let x = simd.partial_load_f32s(rest);
-            simd.partial_store_f32s(rest, of(x));
+            simd.partial_store_f32s(rest, gelu(simd, x));
         }
     }
 }
@@ -85,20 +84,29 @@ impl WithSimd for Backward<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let of = |x, grad| {
-            let (phi, density) = distribution(simd, x);
-            simd.mul_f32s(grad, simd.mul_add_e_f32s(x, density, phi))
-        };
         let (grads, last) = S::as_mut_simd_f32s(self.values);
         let (xs, last_x) = S::as_simd_f32s(self.x);
         for (x, grad) in xs.iter().zip(grads) {
-            *grad = of(*x, *grad);
+            *grad = slope(simd, *x, *grad);
         }
         if !last.is_empty() {
             let (x, grad) = (simd.partial_load_f32s(last_x), simd.partial_load_f32s(last));
-            simd.partial_store_f32s(last, of(x, grad));
+            simd.partial_store_f32s(last, slope(simd, x, grad));
         }
     }
+}
+
+#[inline(always)]
+fn gelu<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+    simd.mul_f32s(x, distribution(simd, x).0)
+}
+
+/// Computes the gradient of the input. A function, not a closure: only what is inlined into the
+/// caller is compiled for its instruction set.
+#[inline(always)]
+fn slope<S: Simd>(simd: S, x: S::f32s, grad: S::f32s) -> S::f32s {
+    let (phi, density) = distribution(simd, x);
+    simd.mul_f32s(grad, simd.mul_add_e_f32s(x, density, phi))
 }
 
 /// Computes the distribution function and the density of the standard normal distribution.

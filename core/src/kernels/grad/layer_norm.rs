@@ -20,14 +20,17 @@ pub fn forward(x: &[f32], gamma: &[f32], beta: &[f32], eps: f32) -> Vec<f32> {
     }
     let size = pieces::rows_of_a_piece(width) * width;
     pieces::for_each(&mut output, size, |_, rows| {
-        Arch::new().dispatch(|| {
-            for row in rows.chunks_exact_mut(width) {
-                normalise(row, eps);
-                for ((x, gamma), beta) in row.iter_mut().zip(gamma).zip(beta) {
-                    *x = *x * gamma + beta;
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for row in rows.chunks_exact_mut(width) {
+                    normalise(row, eps);
+                    for ((x, gamma), beta) in row.iter_mut().zip(gamma).zip(beta) {
+                        *x = *x * gamma + beta;
+                    }
                 }
-            }
-        });
+            },
+        );
     });
     output
 }
@@ -52,7 +55,11 @@ pub fn backward(x: &[f32], gamma: &[f32], eps: f32, grad: &[f32]) -> Grads {
     let mut output = x.to_vec();
     if width == 0 {
         let (gamma, beta) = (Vec::new(), Vec::new());
-        return Grads { x: output, gamma, beta };
+        return Grads {
+            x: output,
+            gamma,
+            beta,
+        };
     }
     let size = pieces::rows_of_a_piece(width) * width;
     let sums = pieces::map(&mut output, size, |index, rows| {
@@ -60,16 +67,23 @@ pub fn backward(x: &[f32], gamma: &[f32], eps: f32, grad: &[f32]) -> Grads {
         // The sums of `grad xhat`, then those of `grad`.
         let mut sums = vec![0.0; 2 * width];
         let (of_gamma, of_beta) = sums.split_at_mut(width);
-        Arch::new().dispatch(|| {
-            for (row, grad) in rows.chunks_exact_mut(width).zip(grad.chunks_exact(width)) {
-                backward_row(row, grad, gamma, eps, (&mut *of_gamma, &mut *of_beta));
-            }
-        });
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for (row, grad) in rows.chunks_exact_mut(width).zip(grad.chunks_exact(width)) {
+                    backward_row(row, grad, gamma, eps, (&mut *of_gamma, &mut *of_beta));
+                }
+            },
+        );
         sums
     });
     let mut gamma = pieces::sum(sums, 2 * width);
     let beta = gamma.split_off(width);
-    Grads { x: output, gamma, beta }
+    Grads {
+        x: output,
+        gamma,
+        beta,
+    }
 }
 
 /// Shifts and scales a row to mean 0 and variance 1; returns the scale.
@@ -156,7 +170,8 @@ mod tests {
             let mean = x.iter().sum::<f64>() / width as f64;
             let variance = x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / width as f64;
             let scale = 1.0 / (variance + 1e-5).sqrt();
-            let value = |i: usize| f64::from(grad[i]) * ((x[i] - mean) * scale * gamma[i] + beta[i]);
+            let value =
+                |i: usize| f64::from(grad[i]) * ((x[i] - mean) * scale * gamma[i] + beta[i]);
             (0..width).map(value).sum::<f64>()
         };
         x.chunks(width).zip(grad.chunks(width)).map(row).sum()

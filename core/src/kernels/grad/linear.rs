@@ -48,7 +48,15 @@ impl Linear {
         let grad = Matrix::new(grad, self.rows, self.outputs, self.outputs);
         let weight = Matrix::new(weight, self.inputs, self.outputs, self.outputs).transposed();
         let before = Before::Overwrite;
-        product(grad, weight, 1.0, &mut output, self.inputs, before, Threads::All);
+        product(
+            grad,
+            weight,
+            1.0,
+            &mut output,
+            self.inputs,
+            before,
+            Threads::All,
+        );
         output
     }
 
@@ -62,7 +70,15 @@ impl Linear {
         let x = Matrix::new(x, self.rows, self.inputs, self.inputs).transposed();
         let grad = Matrix::new(grad, self.rows, self.outputs, self.outputs);
         let before = Before::Overwrite;
-        product(x, grad, 1.0, &mut output, self.outputs, before, Threads::All);
+        product(
+            x,
+            grad,
+            1.0,
+            &mut output,
+            self.outputs,
+            before,
+            Threads::All,
+        );
         output
     }
 
@@ -97,7 +113,11 @@ mod tests {
     #[test]
     fn gradients_are_those_of_plain_loops() {
         for (rows, inputs, outputs) in [(1, 1, 1), (5, 3, 7), (40, 20, 9), (0, 2, 3)] {
-            let sizes = Linear { rows, inputs, outputs };
+            let sizes = Linear {
+                rows,
+                inputs,
+                outputs,
+            };
             let x: Vec<f32> = (0..rows * inputs).map(value).collect();
             let weight: Vec<f32> = (0..inputs * outputs).map(|i| value(i + 7)).collect();
             let bias: Vec<f32> = (0..outputs).map(|i| value(i + 11)).collect();
@@ -119,7 +139,10 @@ mod tests {
                 let dot = (0..outputs).map(|o| grad[r * outputs + o] * weight[i * outputs + o]);
                 dot.sum()
             };
-            close(&sizes.input_grad(&weight, &grad), places(rows, inputs).map(input).collect());
+            close(
+                &sizes.input_grad(&weight, &grad),
+                places(rows, inputs).map(input).collect(),
+            );
             let of_weight = |(i, o)| {
                 let dot = (0..rows).map(|r| x[r * inputs + i] * grad[r * outputs + o]);
                 dot.sum()

@@ -4,12 +4,15 @@
 //! so results do not depend on the number of threads.
 
 pub mod attention;
-
+pub mod batch_norm;
 pub mod conv;
-
+pub mod depthwise;
 pub mod gelu;
 pub mod layer_norm;
 pub mod linear;
 mod matrix;
 mod pieces;
+pub mod rectify;
+pub mod residual;
+pub mod standardise;
 pub mod window;

@@ -68,3 +68,20 @@ pub(super) fn map_shared<R: Send>(
     }
     input.par_chunks(size).map(work).collect()
 }
+
+/// Calls `work` with the index of each piece of `size` values of two slices of equal length and the
+/// pieces; returns the results in the order of the pieces.
+pub(super) fn map_pairs<R: Send>(
+    a: &[f32],
+    b: &[f32],
+    size: usize,
+    work: impl Fn(usize, &[f32], &[f32]) -> R + Send + Sync,
+) -> Vec<R> {
+    let size = size.max(1);
+    if a.len() <= size || rayon::current_num_threads() == 1 {
+        let pieces = a.chunks(size).zip(b.chunks(size)).enumerate();
+        return pieces.map(|(index, (a, b))| work(index, a, b)).collect();
+    }
+    let pieces = a.par_chunks(size).zip(b.par_chunks(size)).enumerate();
+    pieces.map(|(index, (a, b))| work(index, a, b)).collect()
+}

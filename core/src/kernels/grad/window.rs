@@ -76,7 +76,9 @@ impl Window {
     pub(super) fn columns(&self, tap: usize) -> (std::ops::Range<usize>, usize) {
         let (stride, before) = (self.stride.max(1), self.before[1]);
         let first = before.saturating_sub(tap).div_ceil(stride);
-        let end = (self.input[1] + before).saturating_sub(tap).div_ceil(stride);
+        let end = (self.input[1] + before)
+            .saturating_sub(tap)
+            .div_ceil(stride);
         let end = end.min(self.output[1]);
         if first >= end {
             return (0..0, 0);
@@ -93,7 +95,9 @@ mod tests {
     fn rows_and_columns_are_those_of_a_search() {
         for input in 1..7 {
             for kernel in 1..5 {
-                for (stride, before, after) in [(1, 0, 0), (1, 1, 1), (2, 0, 1), (2, 1, 1), (3, 2, 0)] {
+                for (stride, before, after) in
+                    [(1, 0, 0), (1, 1, 1), (2, 0, 1), (2, 1, 1), (3, 2, 0)]
+                {
                     let padding = [(before, after); 2];
                     let window = Window::new([input; 2], [kernel; 2], stride, padding);
                     for tap in 0..kernel {

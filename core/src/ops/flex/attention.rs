@@ -20,7 +20,12 @@ impl Operation<1> for Attention {
         Array::new(self.0.forward(qkv.values), &shape)
     }
 
-    fn backward(&self, [qkv]: [View<'_>; 1], grad: View<'_>, [wanted]: [bool; 1]) -> [Option<Array>; 1] {
+    fn backward(
+        &self,
+        [qkv]: [View<'_>; 1],
+        grad: View<'_>,
+        [wanted]: [bool; 1],
+    ) -> [Option<Array>; 1] {
         [wanted.then(|| Array::new(self.0.backward(qkv.values, grad.values), qkv.shape))]
     }
 }

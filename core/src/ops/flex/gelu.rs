@@ -16,7 +16,12 @@ impl Operation<1> for Gelu {
         Array::new(loops::forward(x.values), x.shape)
     }
 
-    fn backward(&self, [x]: [View<'_>; 1], grad: View<'_>, [wanted]: [bool; 1]) -> [Option<Array>; 1] {
+    fn backward(
+        &self,
+        [x]: [View<'_>; 1],
+        grad: View<'_>,
+        [wanted]: [bool; 1],
+    ) -> [Option<Array>; 1] {
         [wanted.then(|| Array::new(loops::backward(x.values, grad.values), x.shape))]
     }
 }

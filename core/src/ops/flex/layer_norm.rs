@@ -20,7 +20,12 @@ impl Operation<3> for Norm {
         Array::new(output, x.shape)
     }
 
-    fn backward(&self, [x, gamma, beta]: [View<'_>; 3], grad: View<'_>, wanted: [bool; 3]) -> [Option<Array>; 3] {
+    fn backward(
+        &self,
+        [x, gamma, beta]: [View<'_>; 3],
+        grad: View<'_>,
+        wanted: [bool; 3],
+    ) -> [Option<Array>; 3] {
         let grads = loops::backward(x.values, gamma.values, self.eps, grad.values);
         [
             wanted[0].then(|| Array::new(grads.x, x.shape)),

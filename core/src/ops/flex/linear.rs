@@ -29,11 +29,7 @@ fn forward(x: View<'_>, weight: View<'_>, bias: Option<&[f32]>) -> Array {
 }
 
 /// Returns the gradients of the input and of the weights.
-fn backward(
-    [x, weight]: [View<'_>; 2],
-    grad: View<'_>,
-    wanted: [bool; 2],
-) -> [Option<Array>; 2] {
+fn backward([x, weight]: [View<'_>; 2], grad: View<'_>, wanted: [bool; 2]) -> [Option<Array>; 2] {
     let sizes = sizes(x, weight);
     let of_x = || Array::new(sizes.input_grad(weight.values, grad.values), x.shape);
     let of_weight = || Array::new(sizes.weight_grad(x.values, grad.values), weight.shape);
@@ -48,7 +44,12 @@ impl Operation<2> for Linear {
         forward(x, weight, None)
     }
 
-    fn backward(&self, inputs: [View<'_>; 2], grad: View<'_>, wanted: [bool; 2]) -> [Option<Array>; 2] {
+    fn backward(
+        &self,
+        inputs: [View<'_>; 2],
+        grad: View<'_>,
+        wanted: [bool; 2],
+    ) -> [Option<Array>; 2] {
         backward(inputs, grad, wanted)
     }
 }
@@ -61,7 +62,12 @@ impl Operation<3> for Linear {
         forward(x, weight, Some(bias.values))
     }
 
-    fn backward(&self, [x, weight, bias]: [View<'_>; 3], grad: View<'_>, wanted: [bool; 3]) -> [Option<Array>; 3] {
+    fn backward(
+        &self,
+        [x, weight, bias]: [View<'_>; 3],
+        grad: View<'_>,
+        wanted: [bool; 3],
+    ) -> [Option<Array>; 3] {
         let [of_x, of_weight] = backward([x, weight], grad, [wanted[0], wanted[1]]);
         let sizes = sizes(x, weight);
         let of_bias = || Array::new(sizes.bias_grad(grad.values), bias.shape);

@@ -4,19 +4,27 @@
 
 mod array;
 mod attention;
+mod batch_norm;
 mod convolution;
 mod gelu;
 mod layer_norm;
 mod linear;
 mod node;
+mod rectify;
+mod residual;
+mod standardise;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use attention::attention;
+pub use batch_norm::batch_norm;
 pub use convolution::conv2d;
 pub use gelu::gelu;
 pub use layer_norm::layer_norm;
 pub use linear::linear;
+pub use rectify::{relu, relu6};
+pub use residual::add_scaled;
+pub use standardise::standardised;
 
 use burn::tensor::Tensor;
 

@@ -28,7 +28,12 @@ pub trait Operation<const N: usize>: Clone + std::fmt::Debug + Send + Sync + 'st
     fn forward(&self, inputs: [View<'_>; N]) -> Array;
 
     /// Computes the gradients of the wanted inputs from that of the output.
-    fn backward(&self, inputs: [View<'_>; N], grad: View<'_>, wanted: [bool; N]) -> [Option<Array>; N];
+    fn backward(
+        &self,
+        inputs: [View<'_>; N],
+        grad: View<'_>,
+        wanted: [bool; N],
+    ) -> [Option<Array>; N];
 }
 
 /// Applies an operation; `None` if an input is not a tensor of 32 bits of the CPU backend.
@@ -62,12 +67,32 @@ pub fn is_own(tensor: &DispatchTensor) -> bool {
     let is_flex = match &tensor.kind {
         DispatchTensorKind::Flex(tensor) => matches!(tensor, BackendTensor::Float(_)),
         DispatchTensorKind::Autodiff(inner) => {
-            matches!(**inner, DispatchTensorKind::Flex(BackendTensor::Autodiff(_)))
+            matches!(
+                **inner,
+                DispatchTensorKind::Flex(BackendTensor::Autodiff(_))
+            )
         }
         #[allow(unreachable_patterns)]
         _ => false,
     };
     is_flex && tensor.dtype() == DType::F32
+}
+
+/// Returns the values of a tensor; `None` if it is not one of 32 bits of the CPU backend.
+pub fn packed(tensor: &DispatchTensor) -> Option<Packed> {
+    if !super::in_use() || !is_own(tensor) {
+        return None;
+    }
+    let kind = match &tensor.kind {
+        DispatchTensorKind::Autodiff(inner) => &**inner,
+        kind => kind,
+    };
+    let tensor = match kind {
+        DispatchTensorKind::Flex(BackendTensor::Float(tensor)) => tensor.clone(),
+        DispatchTensorKind::Flex(BackendTensor::Autodiff(tensor)) => tensor.primitive().clone(),
+        _ => return None,
+    };
+    Some(Packed::new(tensor))
 }
 
 /// Takes the tensor of a backend out of a tensor of any backend.
@@ -90,7 +115,9 @@ fn all<T, R, const N: usize>(items: [T; N], of: impl Fn(T) -> Option<R>) -> Opti
 
 fn computed<O: Operation<N>, const N: usize>(operation: &O, inputs: [FlexTensor; N]) -> FlexTensor {
     let inputs = inputs.map(Packed::new);
-    operation.forward(inputs.each_ref().map(Packed::view)).into_tensor()
+    operation
+        .forward(inputs.each_ref().map(Packed::view))
+        .into_tensor()
 }
 
 /// Applies an operation without a graph.
@@ -127,7 +154,10 @@ where
             operation: operation.clone(),
             inputs: inputs.each_ref().map(|x| x.id()),
         };
-        prepared.memory_bound().retro_forward(again).parents(&inputs)
+        prepared
+            .memory_bound()
+            .retro_forward(again)
+            .parents(&inputs)
     } else {
         prepared.compute_bound()
     };
@@ -139,7 +169,9 @@ where
         OpsKind::UnTracked(prepared) => prepared.finish(output),
     };
     let output = BackendTensor::<Autodiff<Flex, C>>::Float(output);
-    Some(<DispatchTensor as DispatchKindConversion<Autodiff<Flex, C>>>::from_backend(output))
+    Some(<DispatchTensor as DispatchKindConversion<
+        Autodiff<Flex, C>,
+    >>::from_backend(output))
 }
 
 /// The backward pass of an operation; its state names the inputs.
@@ -155,7 +187,9 @@ impl<O: Operation<N>, const N: usize> Backward<Flex, N> for Node<O> {
         grads: &mut Gradients,
         checkpointer: &mut Checkpointer,
     ) {
-        let inputs = ops.state.map(|id| checkpointer.retrieve_node_output::<FlexTensor>(id));
+        let inputs = ops
+            .state
+            .map(|id| checkpointer.retrieve_node_output::<FlexTensor>(id));
         let inputs = inputs.map(Packed::new);
         let grad = Packed::new(grads.consume::<Flex>(&ops.node));
         let wanted = ops.parents.each_ref().map(Option::is_some);
@@ -178,7 +212,10 @@ struct Again<O, const N: usize> {
 
 impl<O: Operation<N>, const N: usize> RetroForward for Again<O, N> {
     fn forward(&self, states: &mut BackwardStates, out_node: NodeId) {
-        let inputs = self.inputs.each_ref().map(|id| states.get_state::<FlexTensor>(id));
+        let inputs = self
+            .inputs
+            .each_ref()
+            .map(|id| states.get_state::<FlexTensor>(id));
         let output = computed(&self.operation, inputs);
         states.save(out_node, output);
     }
