@@ -72,6 +72,8 @@ pub mod loss;
 pub mod math;
 pub mod model;
 pub mod nn;
+#[cfg(feature = "burn")]
+pub mod ops;
 pub mod project;
 pub mod taxonomy;
 pub mod weights;

@@ -1,4 +1,5 @@
-//! Layers of neural networks on plain slices, for inference on a CPU.
+//! Layers of neural networks on plain slices, for inference on a CPU; with the feature `grad` also
+//! their forward and backward passes in training.
 //!
 //! A backend evaluates a network operation by operation. Here a linear map or convolution is
 //! computed together with its bias, its non-linearity and the residual after it, on pixels that are
@@ -8,13 +9,16 @@
 //!
 //! The package is separate from core, so that a page can build it for speed and all else for size.
 
-#![forbid(unsafe_code)]
+// One file of `grad` calls a matrix product, which takes pointers.
+#![cfg_attr(not(feature = "grad"), forbid(unsafe_code))]
 
 mod activation;
 mod attention;
 mod depthwise;
 mod exponential;
 mod gelu;
+#[cfg(feature = "grad")]
+pub mod grad;
 mod layer_norm;
 mod padding;
 mod patches;

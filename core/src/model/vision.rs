@@ -10,6 +10,7 @@ use crate::nn::{
     AttentionConfig, Block, BlockConfig, ConvStem, InvertedResiduals, MlpConfig, PatchEmbed,
     PatchEmbedConfig, sincos_2d,
 };
+use crate::ops::layer_norm;
 
 /// Image encoder whose feature is its class token, or the mean of its patch tokens.
 #[derive(Module, Debug)]
@@ -33,6 +34,9 @@ pub struct VisionBackbone {
     pub norm: Option<LayerNorm>,
     #[module(skip)]
     pool: Pool,
+    /// `eps` of all layer norms.
+    #[module(skip)]
+    norm_eps: f64,
 }
 
 impl VitConfig {
@@ -82,6 +86,7 @@ impl VitConfig {
             blocks: (0..self.n_layers).map(|_| block.init(device)).collect(),
             norm: self.has_last_norm().then(|| norm.init(device)),
             pool: self.pool,
+            norm_eps: eps,
         }
     }
 }
@@ -125,14 +130,14 @@ impl VisionBackbone {
             x = Tensor::cat(vec![class, x], 1);
         }
         if let Some(norm) = &self.norm_pre {
-            x = norm.forward(x);
+            x = layer_norm(norm, self.norm_eps, x);
         }
         for block in &self.blocks {
             x = block.forward(x);
         }
         let tokens = x.dims()[1];
         let norm = |x: Tensor<3>| match &self.norm {
-            Some(norm) => norm.forward(x),
+            Some(norm) => layer_norm(norm, self.norm_eps, x),
             None => x,
         };
         let feature = match self.pool {

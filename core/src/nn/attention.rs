@@ -7,6 +7,8 @@ use burn::tensor::module::{attention, linear};
 use burn::tensor::ops::AttentionModuleOptions;
 use burn::tensor::{Device, Int, Tensor};
 
+use crate::ops;
+
 /// Configuration of [`Attention`].
 #[derive(Config, Debug)]
 pub struct AttentionConfig {
@@ -52,22 +54,9 @@ impl Attention {
     /// # Shapes
     /// `[batch, tokens, d_model] -> [batch, tokens, d_model]`
     pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
-        let [batch, tokens, d_model] = x.dims();
-        let head = d_model / self.n_heads;
-        let qkv = self.qkv.forward(x);
-        let part = |i: usize| {
-            qkv.clone()
-                .narrow(2, i * d_model, d_model)
-                .reshape([batch, tokens, self.n_heads, head])
-                .swap_dims(1, 2) // [batch, heads, tokens, head]
-        };
-        let options = AttentionModuleOptions {
-            is_causal: self.causal,
-            ..Default::default()
-        };
-        let out = attention(part(0), part(1), part(2), None, None, options);
-        self.proj
-            .forward(out.swap_dims(1, 2).reshape([batch, tokens, d_model]))
+        let qkv = ops::linear(&self.qkv, x);
+        let out = ops::attention(qkv, self.n_heads, self.causal);
+        ops::linear(&self.proj, out)
     }
 
     /// Computes the output at one token of each row only; the queries of the other tokens are not

@@ -9,8 +9,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use burn::module::{Initializer, Module, Param};
-use burn::tensor::module::batch_norm_train;
 use burn::tensor::{Device, Tensor, TensorData};
+
+use crate::ops;
 
 /// Statistics of one forward pass in training.
 #[derive(Clone, Debug)]
@@ -103,11 +104,11 @@ impl BatchNorm {
     /// `[batch, channels, h, w] -> [batch, channels, h, w]`
     pub fn forward_batch(&self, x: Tensor<4>) -> Tensor<4> {
         let [batch, _, h, w] = x.dims();
-        let normed = batch_norm_train(x, self.weight.val(), self.bias.val(), self.eps);
+        let normed = ops::batch_norm(x, self.weight.val(), self.bias.val(), self.eps);
         self.records.push(Record {
             count: batch * h * w,
-            mean: normed.mean.inner(),
-            variance: normed.variance.inner(),
+            mean: normed.mean,
+            variance: normed.variance,
         });
         normed.output
     }

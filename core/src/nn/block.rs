@@ -8,6 +8,7 @@ use burn::tensor::{Device, Int, Tensor};
 use super::attention::token_at;
 use super::layer_config::LAYER_NORM_EPS;
 use super::{Attention, AttentionConfig, Mlp, MlpConfig};
+use crate::ops::layer_norm;
 
 /// Configuration of [`Block`].
 #[derive(Config, Debug)]
@@ -32,6 +33,9 @@ pub struct Block {
     pub norm2: LayerNorm,
     /// Feed-forward.
     pub mlp: Mlp,
+    /// `eps` of both norms, which do not give it back.
+    #[module(skip)]
+    norm_eps: f64,
 }
 
 impl BlockConfig {
@@ -43,6 +47,7 @@ impl BlockConfig {
             attn: self.attn.init(device),
             norm2: norm.init(device),
             mlp: self.mlp.init(device),
+            norm_eps: self.norm_eps,
         }
     }
 }
@@ -51,8 +56,8 @@ impl Block {
     /// # Shapes
     /// `[batch, tokens, d_model] -> [batch, tokens, d_model]`
     pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
-        let x = x.clone() + self.attn.forward(self.norm1.forward(x));
-        x.clone() + self.mlp.forward(self.norm2.forward(x))
+        let normed = layer_norm(&self.norm1, self.norm_eps, x.clone());
+        self.with_mlp(x + self.attn.forward(normed))
     }
 
     /// Computes the output at one token of each row only. This is enough in the last block of an
@@ -63,7 +68,13 @@ impl Block {
     /// `x [batch, tokens, d_model]`, `at [batch]` in `0..tokens` `-> [batch, d_model]`
     pub fn forward_at(&self, x: Tensor<3>, at: Tensor<1, Int>) -> Tensor<2> {
         let token = token_at(x.clone(), at.clone()).squeeze_dim::<2>(1);
-        let x = token + self.attn.forward_at(self.norm1.forward(x), at);
-        x.clone() + self.mlp.forward(self.norm2.forward(x))
+        let normed = layer_norm(&self.norm1, self.norm_eps, x);
+        self.with_mlp(token + self.attn.forward_at(normed, at))
+    }
+
+    /// Computes `x + mlp(norm2(x))`.
+    fn with_mlp<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
+        let normed = layer_norm(&self.norm2, self.norm_eps, x.clone());
+        x + self.mlp.forward(normed)
     }
 }

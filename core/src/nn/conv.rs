@@ -7,10 +7,10 @@
 
 use burn::config::Config;
 use burn::module::{Initializer, Module, Param};
-use burn::tensor::activation::relu;
-use burn::tensor::module::{conv2d, linear};
-use burn::tensor::ops::ConvOptions;
+use burn::tensor::module::linear;
 use burn::tensor::{Device, Int, Tensor, TensorData};
+
+use crate::ops::{self, ConvSizes, add_scaled, relu};
 
 /// Side of the kernels.
 const KERNEL: usize = 3;
@@ -76,28 +76,23 @@ impl ConvConfig {
 impl Conv {
     /// Returns the standardised kernels times their gains, `[d_out, d_in, 3, 3]`.
     pub(crate) fn kernels(&self) -> Tensor<4> {
-        let shape = self.weight.dims();
-        let [d_out, ..] = shape;
-        let rows = self
-            .weight
-            .val()
-            .reshape([d_out, shape[1..].iter().product()]);
-        let centred = rows.clone() - rows.mean_dim(1);
-        let norm = (centred.clone() * centred.clone()).sum_dim(1).sqrt() + EPS;
-        let gain = self.gain.val().unsqueeze_dim(1) / norm;
-        (centred * gain).reshape(shape)
+        ops::standardised(self.weight.val(), self.gain.val(), EPS)
     }
 
     /// # Shapes
     /// `[batch, d_in, h, w] -> [batch, d_out, ceil(h / stride), ceil(w / stride)]`
     pub fn forward(&self, x: Tensor<4>) -> Tensor<4> {
         let [_, _, h, w] = x.dims();
-        if h.div_ceil(self.stride) * w.div_ceil(self.stride) <= FEW_PLACES {
+        let places = h.div_ceil(self.stride) * w.div_ceil(self.stride);
+        if places <= FEW_PLACES && !ops::are_own(&x) {
             return self.forward_few(x);
         }
-        let stride = [self.stride; 2];
-        let options = ConvOptions::new(stride, [KERNEL / 2; 2], [1, 1], 1);
-        conv2d(x, self.kernels(), Some(self.bias.val()), options)
+        let sizes = ConvSizes {
+            stride: self.stride,
+            padding: [(KERNEL / 2, KERNEL / 2); 2],
+            groups: 1,
+        };
+        ops::conv2d(x, self.kernels(), Some(self.bias.val()), sizes)
     }
 
     /// Computes the same as one matrix product: the 3 x 3 neighbourhoods of all positions times the
@@ -171,6 +166,6 @@ impl ConvBlock {
     pub fn forward(&self, x: Tensor<4>) -> Tensor<4> {
         let inner = self.conv1.forward(relu(x.clone()));
         let inner = self.conv2.forward(relu(inner));
-        x + inner * self.gain.val().unsqueeze()
+        add_scaled(x, inner, self.gain.val())
     }
 }

@@ -1,11 +1,11 @@
 //! Images to tokens: stages of convolutions, each halving the side.
 
 use burn::module::Module;
-use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 
 use super::conv::{Conv, ConvBlock, ConvConfig};
 use super::layer_config::StageConfig;
+use crate::ops::relu;
 
 /// A convolution that halves the side, then residual blocks.
 #[derive(Module, Debug)]

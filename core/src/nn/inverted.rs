@@ -6,12 +6,7 @@ use burn::tensor::{Device, Tensor};
 use super::batch_norm::BatchNorm;
 use super::inverted_config::{BlockSizes, InvertedConfig, Norms};
 use super::same_conv::{SameConv, SameConvSizes};
-
-/// Returns `min(max(x, 0), 6)`. Two clamps with one bound each are faster on a CPU than one with
-/// both.
-fn relu6<const D: usize>(x: Tensor<D>) -> Tensor<D> {
-    x.clamp_min(0.0).clamp_max(6.0)
-}
+use crate::ops::relu6;
 
 /// One inverted residual. Fields have the names of the published files without the leading `_`.
 #[derive(Module, Debug)]

@@ -3,16 +3,17 @@
 use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::nn::{Initializer, Linear};
-use burn::tensor::activation::{gelu, sigmoid};
+use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor};
 
 use super::layer_config::Activation;
+use crate::ops;
 
 impl Activation {
     /// Applies the function to every element.
     pub fn forward<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
         match self {
-            Self::Gelu => gelu(x),
+            Self::Gelu => ops::gelu(x),
             Self::QuickGelu => x.clone() * sigmoid(x * 1.702),
         }
     }
@@ -69,7 +70,7 @@ impl Mlp {
     /// # Shapes
     /// `[.., d_model] -> [.., d_model]`
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
-        self.fc2
-            .forward(self.activation.forward(self.fc1.forward(x)))
+        let inner = self.activation.forward(ops::linear(&self.fc1, x));
+        ops::linear(&self.fc2, inner)
     }
 }

@@ -2,12 +2,11 @@
 //! padding is odd, the additional row and column are at the bottom and on the right.
 
 use burn::module::{Initializer, Module, Param};
-use burn::tensor::module::conv2d;
-use burn::tensor::ops::ConvOptions;
 use burn::tensor::{Device, Tensor};
 use espalier_kernels::same_padding;
 
 use super::batch_norm::BatchNorm;
+use crate::ops::{self, ConvSizes};
 
 /// Sizes of a [`SameConv`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +105,8 @@ impl SameConv {
 
     fn apply(&self, x: Tensor<4>, weight: Tensor<4>, bias: Option<Tensor<1>>) -> Tensor<4> {
         let ([batch, d_in, h, w], [d_out, _, rows, cols]) = (x.dims(), weight.dims());
-        if (rows, cols, self.stride, self.groups) == (1, 1, 1, 1) {
+        let is_product = (rows, cols, self.stride, self.groups) == (1, 1, 1, 1);
+        if is_product && !ops::are_own(&x) {
             // One matrix product per image is faster than a 1x1 convolution.
             let places = x.reshape([batch, d_in, h * w]);
             let out = weight.reshape([1, d_out, d_in]).matmul(places);
@@ -120,7 +120,11 @@ impl SameConv {
             same_padding(h, rows, self.stride),
             same_padding(w, cols, self.stride),
         ];
-        let options = ConvOptions::new_with_padding([self.stride; 2], padding, [1, 1], self.groups);
-        conv2d(x, weight, bias, options)
+        let sizes = ConvSizes {
+            stride: self.stride,
+            padding,
+            groups: self.groups,
+        };
+        ops::conv2d(x, weight, bias, sizes)
     }
 }

@@ -202,6 +202,6 @@ mod tests {
     #[test]
     fn a_wrong_number_of_scales_is_an_error() {
         let message = StoredTensors::read(&file(3)).unwrap_err().to_string();
-        assert_eq!(message, "tensor w: expected 2 scales, found 3");
+        assert_eq!(message, "tensor `w`: expected 2 scales, found 3");
     }
 }

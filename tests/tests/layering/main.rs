@@ -19,7 +19,7 @@ use imports::Imports;
 const ARROWS: [(&str, &[&str]); 6] = [
     ("espalier-kernels", &[]),
     ("espalier-core", &["espalier-kernels"]),
-    ("espalier-trainer", &["espalier-core"]),
+    ("espalier-trainer", &["espalier-core", "espalier-kernels"]),
     ("espalier-web", &["espalier-core"]),
     (
         "espalier-tests",

@@ -19,7 +19,7 @@ pub fn write(models: &Models, name: &ModelName, folder: &Path) -> Result<Value> 
     let (config, encoder) = models.image_encoder(name)?;
     let side = config.vision.image_size;
     let images = random_images(side, CHECKED);
-    let kernels = ImageKernels::new(&encoder)?;
+    let kernels = ImageKernels::of(&config, &encoder)?;
     let tensor = |shape: Vec<usize>, data: Vec<f32>| HostTensor { shape, data };
     let check = Tensors {
         tensors: BTreeMap::from([
@@ -29,7 +29,10 @@ pub fn write(models: &Models, name: &ModelName, folder: &Path) -> Result<Value> 
             ),
             (
                 "features".to_owned(),
-                tensor(vec![CHECKED, config.d_embed], kernels.forward_all(&images)),
+                tensor(
+                    vec![CHECKED, config.d_embed],
+                    kernels.forward_all(&images).concat(),
+                ),
             ),
         ]),
         metadata: BTreeMap::new(),

@@ -46,7 +46,10 @@ impl Inference {
         pool.install(|| {
             timed(seconds, batch, || {
                 let features = kernels.forward_all(images);
-                ensure!(features.iter().all(|x| x.is_finite()), "not finite");
+                ensure!(
+                    features.iter().flatten().all(|x| x.is_finite()),
+                    "not finite"
+                );
                 Ok(())
             })
         })
@@ -56,7 +59,7 @@ impl Inference {
     fn encoder(models: &Models, name: &ModelName) -> Result<(ImageKernels, Vec<RgbImage>)> {
         let (config, encoder) = models.image_encoder(name)?;
         let images = random_images(config.vision.image_size, CHECKED);
-        Ok((ImageKernels::new(&encoder)?, images))
+        Ok((ImageKernels::of(&config, &encoder)?, images))
     }
 }
 

@@ -6,9 +6,9 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use espalier_core::kernels::{Activation, Depthwise, PackedWeights, Patches, Sides};
 use espalier_core::nn::InvertedConfig;
 use espalier_core::nn::inverted_config::BlockSizes;
+use espalier_kernels::{Activation, Depthwise, PackedWeights, Patches, Sides};
 use serde_json::{Value, json};
 
 use super::clock::median;

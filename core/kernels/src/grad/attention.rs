@@ -1,0 +1,299 @@
+//! Multi-head self-attention of the tokens of each image or text.
+
+use pulp::Arch;
+
+use super::matrix::{Before, Matrix, Threads, product};
+use super::pieces;
+use crate::exponential::softmax_rows;
+
+/// Sizes of an attention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attention {
+    /// Number of tokens of each image or text.
+    pub tokens: usize,
+    /// Width of the tokens, a multiple of `heads`.
+    pub width: usize,
+    /// Number of heads.
+    pub heads: usize,
+    /// Whether a token attends only to itself and to the tokens before it.
+    pub causal: bool,
+}
+
+/// Queries, keys or values of one head: `[tokens, head width]`.
+#[derive(Clone, Copy)]
+enum Part {
+    Query,
+    Key,
+    Value,
+}
+
+impl Attention {
+    /// Computes `softmax(q k^T / sqrt(head width)) v` of each head.
+    ///
+    /// # Shapes
+    /// `qkv [batch, tokens, 3 width] -> [batch, tokens, width]`; a row of the input holds the
+    /// query, the key and the value of a token
+    #[must_use]
+    pub fn forward(self, qkv: &[f32]) -> Vec<f32> {
+        let mut output = vec![0.0; qkv.len() / 3];
+        let visible = self.visible();
+        pieces::for_each(&mut output, self.tokens * self.width, |index, output| {
+            let qkv = self.of_image(qkv, index, 3);
+            let mut shares = vec![0.0; self.tokens * self.tokens];
+            for head in 0..self.heads {
+                self.shares(qkv, head, visible.as_deref(), &mut shares);
+                let shares = Matrix::new(&shares, self.tokens, self.tokens, self.tokens);
+                let values = self.part(qkv, head, Part::Value);
+                let output = &mut output[head * self.head_width()..];
+                multiply(shares, values, 1.0, output, self.width);
+            }
+        });
+        output
+    }
+
+    /// Computes the gradient of the input from that of the output. The shares of the tokens are
+    /// computed again, so that nothing of size `tokens^2` is kept for a whole batch.
+    ///
+    /// # Shapes
+    /// `qkv [batch, tokens, 3 width]`, `grad [batch, tokens, width] -> [batch, tokens, 3 width]`
+    #[must_use]
+    pub fn backward(self, qkv: &[f32], grad: &[f32]) -> Vec<f32> {
+        let mut output = vec![0.0; qkv.len()];
+        let visible = self.visible();
+        pieces::for_each(
+            &mut output,
+            3 * self.tokens * self.width,
+            |index, output| {
+                let (qkv, grad) = (self.of_image(qkv, index, 3), self.of_image(grad, index, 1));
+                let mut shares = vec![0.0; self.tokens * self.tokens];
+                let mut slopes = vec![0.0; self.tokens * self.tokens];
+                for head in 0..self.heads {
+                    self.shares(qkv, head, visible.as_deref(), &mut shares);
+                    self.backward_head((qkv, grad), head, &shares, &mut slopes, output);
+                }
+            },
+        );
+        output
+    }
+
+    /// Computes the gradient of one head; `shares` and `slopes` are `[tokens, tokens]`, the latter
+    /// is only a buffer.
+    fn backward_head(
+        self,
+        (qkv, grad): (&[f32], &[f32]),
+        head: usize,
+        shares: &[f32],
+        slopes: &mut [f32],
+        output: &mut [f32],
+    ) {
+        let (tokens, width) = (self.tokens, self.width);
+        let grad = Matrix::new(
+            &grad[head * self.head_width()..],
+            tokens,
+            self.head_width(),
+            width,
+        );
+        let into = |part: Part| self.offset(head, part);
+        let mixing = Matrix::new(shares, tokens, tokens, tokens).transposed();
+        multiply(
+            mixing,
+            grad,
+            1.0,
+            &mut output[into(Part::Value)..],
+            3 * width,
+        );
+        let values = self.part(qkv, head, Part::Value).transposed();
+        multiply(grad, values, 1.0, slopes, tokens);
+        Arch::new().dispatch(
+            #[inline(always)]
+            || softmax_backward(shares, slopes, tokens),
+        );
+        let slopes = Matrix::new(slopes, tokens, tokens, tokens);
+        let (keys, queries) = (
+            self.part(qkv, head, Part::Key),
+            self.part(qkv, head, Part::Query),
+        );
+        let scale = self.scale();
+        multiply(
+            slopes,
+            keys,
+            scale,
+            &mut output[into(Part::Query)..],
+            3 * width,
+        );
+        multiply(
+            slopes.transposed(),
+            queries,
+            scale,
+            &mut output[into(Part::Key)..],
+            3 * width,
+        );
+    }
+
+    /// Computes the share of each token in the output of each token, `[tokens, tokens]`.
+    fn shares(self, qkv: &[f32], head: usize, visible: Option<&[usize]>, shares: &mut [f32]) {
+        let (queries, keys) = (
+            self.part(qkv, head, Part::Query),
+            self.part(qkv, head, Part::Key),
+        );
+        multiply(
+            queries,
+            keys.transposed(),
+            self.scale(),
+            shares,
+            self.tokens,
+        );
+        softmax_rows(shares, self.tokens, visible);
+    }
+
+    fn head_width(self) -> usize {
+        self.width / self.heads.max(1)
+    }
+
+    fn scale(self) -> f32 {
+        1.0 / (self.head_width() as f32).sqrt()
+    }
+
+    /// Returns the number of tokens that each token attends to; `None` if it is all.
+    fn visible(self) -> Option<Vec<usize>> {
+        self.causal.then(|| (1..=self.tokens).collect())
+    }
+
+    /// Returns the rows of one image, `parts width` values each.
+    fn of_image(self, values: &[f32], index: usize, parts: usize) -> &[f32] {
+        let size = parts * self.tokens * self.width;
+        &values[index * size..(index + 1) * size]
+    }
+
+    fn offset(self, head: usize, part: Part) -> usize {
+        let part = match part {
+            Part::Query => 0,
+            Part::Key => 1,
+            Part::Value => 2,
+        };
+        part * self.width + head * self.head_width()
+    }
+
+    fn part(self, qkv: &[f32], head: usize, part: Part) -> Matrix<'_> {
+        let from = self.offset(head, part);
+        Matrix::new(&qkv[from..], self.tokens, self.head_width(), 3 * self.width)
+    }
+}
+
+/// Computes `scale a b` into `output` on this thread.
+fn multiply(a: Matrix<'_>, b: Matrix<'_>, scale: f32, output: &mut [f32], stride: usize) {
+    product(a, b, scale, output, stride, Before::Overwrite, Threads::One);
+}
+
+/// Replaces the gradient of softmax's output by that of its input, for rows of `width` values:
+/// `share (slope - sum(share slope))`.
+#[inline(always)]
+fn softmax_backward(shares: &[f32], slopes: &mut [f32], width: usize) {
+    let rows = shares.chunks_exact(width.max(1));
+    for (shares, slopes) in rows.zip(slopes.chunks_exact_mut(width.max(1))) {
+        let mut sums = [0.0; 8];
+        let chunks = shares.chunks(8).zip(slopes.chunks(8));
+        for (shares, slopes) in chunks {
+            for ((sum, share), slope) in sums.iter_mut().zip(shares).zip(slopes) {
+                *sum += share * slope;
+            }
+        }
+        let sum: f32 = sums.iter().sum();
+        for (share, slope) in shares.iter().zip(slopes) {
+            *slope = share * (*slope - sum);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(index: usize) -> f32 {
+        ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
+    }
+
+    /// The sum of `grad` times the attention, in double precision.
+    fn weighted(sizes: Attention, qkv: &[f64], grad: &[f32]) -> f64 {
+        let Attention {
+            tokens,
+            width,
+            heads,
+            causal,
+        } = sizes;
+        let head = width / heads;
+        let mut sum = 0.0;
+        for (image, qkv) in qkv.chunks(3 * tokens * width).enumerate() {
+            let part = |token: usize, part: usize, i: usize| qkv[(token * 3 + part) * width + i];
+            for token in 0..tokens {
+                let visible = if causal { token + 1 } else { tokens };
+                for from in (0..heads).map(|h| h * head) {
+                    let score = |other: usize| {
+                        let at = from..from + head;
+                        let dot: f64 = at.map(|i| part(token, 0, i) * part(other, 1, i)).sum();
+                        (dot / (head as f64).sqrt()).exp()
+                    };
+                    let total: f64 = (0..visible).map(score).sum();
+                    for i in from..from + head {
+                        let mixed = (0..visible).map(|o| score(o) * part(o, 2, i)).sum::<f64>();
+                        let at = (image * tokens + token) * width + i;
+                        sum += mixed / total * f64::from(grad[at]);
+                    }
+                }
+            }
+        }
+        sum
+    }
+
+    #[test]
+    fn gradients_are_those_of_differences() {
+        for (batch, tokens, heads, head, causal) in [
+            (1, 1, 1, 1, false),
+            (2, 3, 2, 2, false),
+            (2, 4, 1, 3, true),
+            (1, 9, 2, 1, true),
+        ] {
+            let width = heads * head;
+            let sizes = Attention {
+                tokens,
+                width,
+                heads,
+                causal,
+            };
+            let qkv: Vec<f32> = (0..batch * tokens * 3 * width).map(value).collect();
+            let grad: Vec<f32> = (0..batch * tokens * width).map(|i| value(i + 5)).collect();
+            let start: Vec<f64> = qkv.iter().map(|x| f64::from(*x)).collect();
+            let output = sizes.forward(&qkv);
+            let sum: f64 = output
+                .iter()
+                .zip(&grad)
+                .map(|(a, b)| f64::from(a * b))
+                .sum();
+            assert!((sum - weighted(sizes, &start, &grad)).abs() < 1e-5);
+            for (i, found) in sizes.backward(&qkv, &grad).iter().enumerate() {
+                let at = |step: f64| {
+                    let mut moved = start.clone();
+                    moved[i] += step;
+                    weighted(sizes, &moved, &grad)
+                };
+                let expected = (at(1e-6) - at(-1e-6)) / 2e-6;
+                assert!(
+                    (f64::from(*found) - expected).abs() < 1e-5,
+                    "{found} {expected}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn no_image_is_needed() {
+        let sizes = Attention {
+            tokens: 3,
+            width: 4,
+            heads: 2,
+            causal: true,
+        };
+        assert!(sizes.forward(&[]).is_empty());
+        assert!(sizes.backward(&[], &[]).is_empty());
+    }
+}

@@ -1,0 +1,163 @@
+//! Products of matrices that lie in slices, possibly transposed or with gaps between their rows.
+
+/// Minimum number of multiplications for which a product is worth several threads.
+const THREADED: usize = 1 << 23;
+
+/// A matrix in a slice.
+#[derive(Clone, Copy)]
+pub(super) struct Matrix<'a> {
+    values: &'a [f32],
+    rows: usize,
+    columns: usize,
+    row_stride: usize,
+    column_stride: usize,
+}
+
+impl<'a> Matrix<'a> {
+    /// Creates a matrix of `rows` rows of `columns` values; rows start `stride` values apart.
+    pub fn new(values: &'a [f32], rows: usize, columns: usize, stride: usize) -> Self {
+        Self {
+            values,
+            rows,
+            columns,
+            row_stride: stride,
+            column_stride: 1,
+        }
+    }
+
+    /// Returns the transposed matrix.
+    pub fn transposed(self) -> Self {
+        Self {
+            rows: self.columns,
+            columns: self.rows,
+            row_stride: self.column_stride,
+            column_stride: self.row_stride,
+            ..self
+        }
+    }
+
+    /// Returns whether all elements lie inside the slice.
+    fn fits(&self) -> bool {
+        let last = |count: usize, stride: usize| (count - 1) * stride;
+        self.rows == 0
+            || self.columns == 0
+            || last(self.rows, self.row_stride) + last(self.columns, self.column_stride)
+                < self.values.len()
+    }
+}
+
+/// What a product does with the values that the output has before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Before {
+    /// It overwrites them.
+    Overwrite,
+    /// It adds to them.
+    Add,
+}
+
+/// Who computes a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Threads {
+    /// The calling thread.
+    One,
+    /// All threads of the current pool, if the product is large enough.
+    All,
+}
+
+/// Computes `scale a b` into `output`, rows of `b`'s number of columns that start `stride` apart.
+///
+/// # Panics
+/// If the sizes do not match or a matrix does not fit into its slice.
+pub(super) fn product(
+    a: Matrix<'_>,
+    b: Matrix<'_>,
+    scale: f32,
+    output: &mut [f32],
+    stride: usize,
+    before: Before,
+    threads: Threads,
+) {
+    let (m, n, k) = (a.rows, b.columns, a.columns);
+    assert_eq!(k, b.rows, "the inner sizes are equal");
+    assert!(a.fits() && b.fits(), "the factors lie inside their slices");
+    if m == 0 || n == 0 {
+        return;
+    }
+    assert!(n <= stride, "rows of the output do not overlap");
+    assert!((m - 1) * stride + n <= output.len(), "the output fits");
+    let parallelism = match threads {
+        Threads::All if m * n * k >= THREADED => gemm::Parallelism::Rayon(0),
+        _ => gemm::Parallelism::None,
+    };
+    #[expect(unsafe_code, reason = "the matrix product takes pointers and strides")]
+    // SAFETY: it was checked that the last element of each factor, and so every element, lies
+    // inside its slice; the same holds for the output, whose rows do not overlap. The output is
+    // borrowed exclusively, so it overlaps neither factor, and all of it is initialised.
+    unsafe {
+        gemm::gemm(
+            m,
+            n,
+            k,
+            output.as_mut_ptr(),
+            1,
+            stride as isize,
+            before == Before::Add,
+            a.values.as_ptr(),
+            a.column_stride as isize,
+            a.row_stride as isize,
+            b.values.as_ptr(),
+            b.column_stride as isize,
+            b.row_stride as isize,
+            1.0,
+            scale,
+            false,
+            false,
+            false,
+            parallelism,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(index: usize) -> f32 {
+        ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
+    }
+
+    #[test]
+    fn products_are_those_of_plain_loops() {
+        for (m, n, k) in [(1, 1, 1), (3, 5, 7), (17, 33, 20), (2, 3, 0), (0, 2, 3)] {
+            let (gap_a, gap_b, stride) = (k + 2, k + 1, n + 3);
+            let a: Vec<f32> = (0..m * gap_a).map(value).collect();
+            let b: Vec<f32> = (0..n * gap_b).map(|i| value(i + 31)).collect();
+            for before in [Before::Overwrite, Before::Add] {
+                let mut found = vec![0.5; m * stride];
+                let left = Matrix::new(&a, m, k, gap_a);
+                let right = Matrix::new(&b, n, k, gap_b).transposed();
+                product(left, right, 2.0, &mut found, stride, before, Threads::All);
+                for (row, i) in found.chunks(stride).zip(0..m) {
+                    for (j, found) in row.iter().enumerate() {
+                        let dot = |p: usize| f64::from(a[i * gap_a + p] * b[j * gap_b + p]);
+                        let start = if before == Before::Add { 0.5 } else { 0.0 };
+                        let expected = match j < n {
+                            true => start + 2.0 * (0..k).map(dot).sum::<f64>(),
+                            false => 0.5,
+                        };
+                        assert!((f64::from(*found) - expected).abs() < 1e-4, "{m} {n} {k}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "inside their slices")]
+    fn a_matrix_that_is_too_large_is_refused() {
+        let a = Matrix::new(&[1.0; 5], 2, 3, 3);
+        let mut output = [0.0; 4];
+        let before = Before::Overwrite;
+        product(a, a.transposed(), 1.0, &mut output, 2, before, Threads::One);
+    }
+}

@@ -1,0 +1,75 @@
+//! Batch norm by the statistics of the batch as a node.
+
+use burn::tensor::Tensor;
+
+use super::array::{Array, View};
+use super::node::{Operation, apply, packed};
+use crate::ops::types::Normed;
+use espalier_kernels::grad::batch_norm::{Sizes, Statistics};
+
+/// The statistics were computed from the same input before.
+#[derive(Clone, Debug)]
+struct Norm {
+    sizes: Sizes,
+    statistics: Statistics,
+    eps: f32,
+}
+
+impl Operation<3> for Norm {
+    const IS_CHEAP: bool = false;
+
+    fn forward(&self, [x, gamma, beta]: [View<'_>; 3]) -> Array {
+        let line = [gamma.values, beta.values];
+        let output = self
+            .sizes
+            .forward(x.values, line, &self.statistics, self.eps);
+        Array::new(output, x.shape)
+    }
+
+    fn backward(
+        &self,
+        [x, gamma, beta]: [View<'_>; 3],
+        grad: View<'_>,
+        wanted: [bool; 3],
+    ) -> [Option<Array>; 3] {
+        let (statistics, eps) = (&self.statistics, self.eps);
+        let grads = self
+            .sizes
+            .backward(x.values, gamma.values, statistics, eps, grad.values);
+        [
+            wanted[0].then(|| Array::new(grads.x, x.shape)),
+            wanted[1].then(|| Array::new(grads.gamma, gamma.shape)),
+            wanted[2].then(|| Array::new(grads.beta, beta.shape)),
+        ]
+    }
+}
+
+/// See [`batch_norm`](crate::ops::batch_norm).
+pub fn batch_norm(x: &Tensor<4>, [gamma, beta]: [&Tensor<1>; 2], eps: f64) -> Option<Normed> {
+    let [_, channels, rows, columns] = x.dims();
+    if gamma.dims() != [channels] || beta.dims() != [channels] {
+        return None;
+    }
+    let sizes = Sizes {
+        channels,
+        places: rows * columns,
+    };
+    let statistics = sizes.statistics(packed(&x.clone().into_dispatch())?.view().values);
+    let norm = Norm {
+        sizes,
+        statistics: statistics.clone(),
+        eps: eps as f32,
+    };
+    let inputs = [
+        x.clone().into_dispatch(),
+        gamma.clone().into_dispatch(),
+        beta.clone().into_dispatch(),
+    ];
+    let output = Tensor::from_dispatch(apply(&norm, inputs)?);
+    let device = x.device().inner();
+    Some(Normed {
+        output,
+        mean: Tensor::from_floats(&statistics.mean[..], &device),
+        variance: Tensor::from_floats(&statistics.variance[..], &device),
+    })
+}
