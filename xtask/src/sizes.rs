@@ -13,7 +13,7 @@ use flate2::{Compression, write::GzEncoder};
 /// suitable graphics card also the WebGPU engine.
 const BUDGETS: [(&str, u64); 3] = [
     ("espalier-web", 470),
-    ("worker_cpu", 1300),
+    ("worker_cpu", 650),
     ("worker_gpu", 4200),
 ];
 
