@@ -4,7 +4,7 @@
 ///
 /// A training step allocates and frees the same tensors again and again. By default glibc requests
 /// each large block from the system and returns it, so every step causes new page faults.
-/// `examples/throughput.rs` measures a step with this setting and, with `--give-back`, without it.
+/// `examples/throughput/main.rs` measures a step with this setting and, with `--give-back`, without it.
 /// On systems without glibc this does nothing.
 pub fn keep_freed_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -116,8 +116,8 @@ impl Captioner {
     /// Awaits the device, since a browser must not block.
     ///
     /// # Errors
-    /// [`CoreError::Image`] for an image without pixels, [`CoreError::Device`] when the device
-    /// fails.
+    /// [`crate::CoreError::Image`] for an image without pixels, [`crate::CoreError::Device`] when the
+    /// device fails.
     pub async fn embed(&self, photos: &[RgbImage]) -> Result<Vec<Vec<f32>>> {
         let inputs: Vec<RgbImage> = photos
             .iter()

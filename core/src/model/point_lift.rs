@@ -2,11 +2,6 @@
 //!
 //! Training lifts tensors; tests compare both.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "f64 with arguments clamped to the domain"
-)]
-
 use super::config::LiftKind;
 use crate::error::{CoreError, Result};
 use crate::geometry::{EPS, MAX_TANGENT};

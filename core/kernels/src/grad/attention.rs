@@ -2,7 +2,7 @@
 
 use pulp::Arch;
 
-use super::matrix::{Before, Matrix, Threads, product};
+use super::matrix::{Matrix, Target, Threads, product};
 use super::pieces;
 use crate::exponential::softmax_rows;
 
@@ -182,7 +182,7 @@ impl Attention {
 
 /// Computes `scale a b` into `output` on this thread.
 fn multiply(a: Matrix<'_>, b: Matrix<'_>, scale: f32, output: &mut [f32], stride: usize) {
-    product(a, b, scale, output, stride, Before::Overwrite, Threads::One);
+    product(a, b, scale, Target::overwrite(output, stride), Threads::One);
 }
 
 /// Replaces the gradient of softmax's output by that of its input, for rows of `width` values:

@@ -4,7 +4,7 @@
 //! the cache of a core (Chellapilla et al. 2006, "High performance convolutional neural networks for
 //! document processing").
 
-use super::matrix::{Before, Matrix, Threads, product};
+use super::matrix::{Matrix, Target, Threads, product};
 use super::pieces;
 use super::window::Window;
 
@@ -68,14 +68,11 @@ impl Conv {
                 result.resize(self.outputs * places, 0.0);
                 let kernels = Matrix::new(weight, self.outputs, self.depth(), self.depth());
                 let columns = Matrix::new(&columns, self.depth(), places, places);
-                let before = Before::Overwrite;
                 product(
                     kernels,
                     columns,
                     1.0,
-                    &mut result,
-                    places,
-                    before,
+                    Target::overwrite(&mut result, places),
                     Threads::One,
                 );
                 self.put(&result, bias, &block, first, output);
@@ -134,27 +131,21 @@ impl Conv {
                 }
                 let slopes = Matrix::new(&slopes, self.outputs, places, places);
                 let transposed = Matrix::new(&columns, depth, places, places).transposed();
-                let before = Before::Add;
                 product(
                     slopes,
                     transposed,
                     1.0,
-                    of_weight,
-                    depth,
-                    before,
+                    Target::add(of_weight, depth),
                     Threads::One,
                 );
                 if let Some(output) = output.as_deref_mut() {
                     spread.resize(depth * places, 0.0);
                     let kernels = Matrix::new(weight, self.outputs, depth, depth).transposed();
-                    let before = Before::Overwrite;
                     product(
                         kernels,
                         slopes,
                         1.0,
-                        &mut spread,
-                        places,
-                        before,
+                        Target::overwrite(&mut spread, places),
                         Threads::One,
                     );
                     self.scatter(&spread, &block, first, output);

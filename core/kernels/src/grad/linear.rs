@@ -1,6 +1,6 @@
 //! A linear map of rows.
 
-use super::matrix::{Before, Matrix, Threads, product};
+use super::matrix::{Matrix, Target, Threads, product};
 use super::pieces;
 
 /// Sizes of a linear map.
@@ -21,20 +21,18 @@ impl Linear {
     /// `x [rows, inputs]`, `weight [inputs, outputs]`, `bias [outputs] -> [rows, outputs]`
     #[must_use]
     pub fn forward(self, x: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
-        let (mut output, before) = match bias {
-            None => (vec![0.0; self.rows * self.outputs], Before::Overwrite),
-            Some(bias) => {
-                let mut output = Vec::with_capacity(self.rows * self.outputs);
-                for _ in 0..self.rows {
-                    output.extend_from_slice(bias);
-                }
-                (output, Before::Add)
-            }
-        };
         let x = Matrix::new(x, self.rows, self.inputs, self.inputs);
         let weight = Matrix::new(weight, self.inputs, self.outputs, self.outputs);
-        let stride = self.outputs;
-        product(x, weight, 1.0, &mut output, stride, before, Threads::All);
+        let (mut output, stride) = (vec![0.0; self.rows * self.outputs], self.outputs);
+        let target = match bias {
+            None => Target::overwrite(&mut output, stride),
+            Some(bias) => {
+                let rows = output.chunks_exact_mut(stride.max(1));
+                rows.for_each(|row| row.copy_from_slice(bias));
+                Target::add(&mut output, stride)
+            }
+        };
+        product(x, weight, 1.0, target, Threads::All);
         output
     }
 
@@ -47,14 +45,11 @@ impl Linear {
         let mut output = vec![0.0; self.rows * self.inputs];
         let grad = Matrix::new(grad, self.rows, self.outputs, self.outputs);
         let weight = Matrix::new(weight, self.inputs, self.outputs, self.outputs).transposed();
-        let before = Before::Overwrite;
         product(
             grad,
             weight,
             1.0,
-            &mut output,
-            self.inputs,
-            before,
+            Target::overwrite(&mut output, self.inputs),
             Threads::All,
         );
         output
@@ -69,14 +64,11 @@ impl Linear {
         let mut output = vec![0.0; self.inputs * self.outputs];
         let x = Matrix::new(x, self.rows, self.inputs, self.inputs).transposed();
         let grad = Matrix::new(grad, self.rows, self.outputs, self.outputs);
-        let before = Before::Overwrite;
         product(
             x,
             grad,
             1.0,
-            &mut output,
-            self.outputs,
-            before,
+            Target::overwrite(&mut output, self.outputs),
             Threads::All,
         );
         output

@@ -48,11 +48,38 @@ impl<'a> Matrix<'a> {
 
 /// What a product does with the values that the output has before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Before {
+enum Before {
     /// It overwrites them.
     Overwrite,
     /// It adds to them.
     Add,
+}
+
+/// Where the result of a product goes.
+pub(super) struct Target<'a> {
+    values: &'a mut [f32],
+    stride: usize,
+    before: Before,
+}
+
+impl<'a> Target<'a> {
+    /// Overwrites rows that start `stride` values apart.
+    pub fn overwrite(values: &'a mut [f32], stride: usize) -> Self {
+        Self {
+            values,
+            stride,
+            before: Before::Overwrite,
+        }
+    }
+
+    /// Adds to rows that start `stride` values apart.
+    pub fn add(values: &'a mut [f32], stride: usize) -> Self {
+        Self {
+            values,
+            stride,
+            before: Before::Add,
+        }
+    }
 }
 
 /// Who computes a product.
@@ -64,7 +91,7 @@ pub(super) enum Threads {
     All,
 }
 
-/// Computes `scale a b` into `output`, rows of `b`'s number of columns that start `stride` apart.
+/// Computes `scale a b` into the rows of a target, which have `b`'s number of columns.
 ///
 /// # Panics
 /// If the sizes do not match or a matrix does not fit into its slice.
@@ -72,11 +99,14 @@ pub(super) fn product(
     a: Matrix<'_>,
     b: Matrix<'_>,
     scale: f32,
-    output: &mut [f32],
-    stride: usize,
-    before: Before,
+    target: Target<'_>,
     threads: Threads,
 ) {
+    let Target {
+        values: output,
+        stride,
+        before,
+    } = target;
     let (m, n, k) = (a.rows, b.columns, a.columns);
     assert_eq!(k, b.rows, "the inner sizes are equal");
     assert!(a.fits() && b.fits(), "the factors lie inside their slices");
@@ -136,7 +166,11 @@ mod tests {
                 let mut found = vec![0.5; m * stride];
                 let left = Matrix::new(&a, m, k, gap_a);
                 let right = Matrix::new(&b, n, k, gap_b).transposed();
-                product(left, right, 2.0, &mut found, stride, before, Threads::All);
+                let target = match before {
+                    Before::Overwrite => Target::overwrite(&mut found, stride),
+                    Before::Add => Target::add(&mut found, stride),
+                };
+                product(left, right, 2.0, target, Threads::All);
                 for (row, i) in found.chunks(stride).zip(0..m) {
                     for (j, found) in row.iter().enumerate() {
                         let dot = |p: usize| f64::from(a[i * gap_a + p] * b[j * gap_b + p]);
@@ -157,7 +191,12 @@ mod tests {
     fn a_matrix_that_is_too_large_is_refused() {
         let a = Matrix::new(&[1.0; 5], 2, 3, 3);
         let mut output = [0.0; 4];
-        let before = Before::Overwrite;
-        product(a, a.transposed(), 1.0, &mut output, 2, before, Threads::One);
+        product(
+            a,
+            a.transposed(),
+            1.0,
+            Target::overwrite(&mut output, 2),
+            Threads::One,
+        );
     }
 }

@@ -131,6 +131,10 @@ fn plain<O: Operation<N>, const N: usize>(
 }
 
 /// Applies an operation whose output is a node of the graph; inputs without a graph are constants.
+#[expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the type of these tensors has no public path"
+)]
 fn tracked<C, O, const N: usize>(
     operation: &O,
     inputs: [DispatchTensor; N],
