@@ -20,7 +20,7 @@ const D: usize = 64;
 const K: usize = 8;
 const SCALE: f64 = 1.0 / 0.07;
 
-/// Counterpart of `numbers` in the generator.
+/// Returns the counterpart of `numbers` in the generator.
 fn numbers(seed: usize, count: usize) -> Vec<f64> {
     (0..count)
         .map(|at| {

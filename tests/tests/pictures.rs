@@ -131,8 +131,8 @@ fn what_is_no_picture_is_told_in_words() {
     );
 }
 
-/// A black PNG of any size: its pixels and filter bytes are all zero, so the compressed data is one
-/// zero and a run of repetitions of it.
+/// Returns a black PNG of any size: its pixels and filter bytes are all zero, so the compressed
+/// data is one zero and a run of repetitions of it.
 fn black_png(width: u32, height: u32, depth: u8, colour: u8, channels: u64) -> Vec<u8> {
     let row = 1 + (u64::from(width) * channels * u64::from(depth)).div_ceil(8);
     let zeros = row * u64::from(height);

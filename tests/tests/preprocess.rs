@@ -8,7 +8,7 @@ use espalier_core::input::image::{Preprocess, ResizeMode, RgbImage, decode};
 
 const GOLDEN: &str = include_str!("../golden/preprocess.tsv");
 
-/// Counterpart of `source` in the generator: slopes, edges and noise.
+/// Returns the counterpart of `source` in the generator: slopes, edges and noise.
 fn source(width: u32, height: u32) -> RgbImage {
     RgbImage::from_fn(width, height, |x, y| {
         let level = |c: u32| {

@@ -51,7 +51,8 @@ impl ModuleVisitor for Collect<'_> {
     }
 }
 
-/// The features, then the gradient of each parameter, for a fixed weighting of the features.
+/// Returns the features, then the gradient of each parameter, for a fixed weighting of the
+/// features.
 fn passes<M: Module>(module: &M, features: Tensor<2>) -> Vec<Vec<f32>> {
     let device = features.device();
     device.seed(11);

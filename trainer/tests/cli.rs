@@ -11,7 +11,7 @@ fn trainer(args: &[&str]) -> Output {
         .unwrap()
 }
 
-/// Exit code and what was said on standard error.
+/// Returns the exit code and what was said on standard error.
 fn fails(args: &[&str]) -> (i32, String) {
     let out = trainer(args);
     let said = String::from_utf8_lossy(&out.stderr).into_owned();

@@ -73,7 +73,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Machine, source and command of a measurement.
+/// Returns the machine, source and command of a measurement.
 fn settings(root: &Path, options: &Options, name: &str, load: &str, versions: &str) -> String {
     format!(
         "- Machine: {}; load average before: {}\n\

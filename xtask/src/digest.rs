@@ -6,7 +6,8 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256, Sha384};
 
-/// The first 16 hexadecimal digits of the SHA-256 of some files, enough to distinguish builds.
+/// Returns the first 16 hexadecimal digits of the SHA-256 of some files, enough to distinguish
+/// builds.
 #[must_use]
 pub fn short(contents: &[Vec<u8>]) -> String {
     let mut hash = Sha256::new();
@@ -23,7 +24,7 @@ pub fn short(contents: &[Vec<u8>]) -> String {
         })
 }
 
-/// The value of an `integrity` attribute.
+/// Returns the value of an `integrity` attribute.
 #[must_use]
 pub fn integrity(content: &[u8]) -> String {
     format!("sha384-{}", BASE64_STANDARD.encode(Sha384::digest(content)))

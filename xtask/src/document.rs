@@ -8,12 +8,12 @@ use crate::process::{capture, command};
 
 const END: &str = "<!-- to here -->";
 
-/// The marker line that precedes the tables of `cargo xtask NAME --write`.
+/// Returns the marker line that precedes the tables of `cargo xtask NAME --write`.
 fn begin(name: &str) -> String {
     format!("<!-- written by `cargo xtask {name} --write` from here -->")
 }
 
-/// Processor and number of cores.
+/// Returns the processor and number of cores.
 #[must_use]
 pub fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -30,7 +30,7 @@ pub fn machine() -> String {
     format!("{name}{avx}, {cores} cores")
 }
 
-/// The commit, and whether files other than `document` differ from it.
+/// Returns the commit, and whether files other than `document` differ from it.
 #[must_use]
 pub fn source(root: &Path, document: &str) -> String {
     let git = |args: &[&str]| capture(command("git").args(args).current_dir(root));

@@ -75,7 +75,7 @@ fn generators(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(scripts)
 }
 
-/// Files directly in a folder, sorted by name.
+/// Returns the files directly in a folder, sorted by name.
 fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries =
         std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
@@ -85,7 +85,7 @@ fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Files below a folder, without Python's own files.
+/// Returns the files below a folder, without Python's own files.
 fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = files_in(folder)?;
     for entry in std::fs::read_dir(folder)? {
@@ -112,7 +112,7 @@ fn generate(script: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// A command that runs a script like `script`; the caller adds the path of the script.
+/// Returns a command that runs a script like `script`; the caller adds the path of the script.
 ///
 /// # Errors
 /// Fails if the script has no header, or its dependencies cannot be installed.
@@ -127,7 +127,7 @@ pub(crate) fn python_for(script: &Path) -> Result<Command> {
     Ok(command(environment(&dependencies)?))
 }
 
-/// The dependencies in a script's header: a TOML document in comments between two marks.
+/// Returns the dependencies in a script's header: a TOML document in comments between two marks.
 fn dependencies(script: &str) -> Result<Vec<String>> {
     let mut lines = script
         .lines()
@@ -156,8 +156,8 @@ fn dependencies(script: &str) -> Result<Vec<String>> {
         .collect())
 }
 
-/// A Python with these packages: the system's if no package is needed, otherwise that of a virtual
-/// environment, which is created if missing.
+/// Returns a Python with these packages: the system's if no package is needed, otherwise that of a
+/// virtual environment, which is created if missing.
 fn environment(dependencies: &[String]) -> Result<PathBuf> {
     if dependencies.is_empty() {
         return on_path("python3").context("the generators need `uv` or python3");
@@ -180,7 +180,7 @@ fn environment(dependencies: &[String]) -> Result<PathBuf> {
     Ok(python)
 }
 
-/// The first difference between a generated and a stored file; `None` if they agree.
+/// Returns the first difference between a generated and a stored file; `None` if they agree.
 fn compare_files(new: &Path, stored: &Path) -> Result<Option<String>> {
     let Ok(old) = std::fs::read(stored) else {
         return Ok(Some(format!("{} is not stored", stored.display())));
@@ -203,7 +203,7 @@ fn compare_files(new: &Path, stored: &Path) -> Result<Option<String>> {
     Ok(difference.map(|text| format!("{}{text}", stored.display())))
 }
 
-/// The first line that differs. Comments are ignored, because they name library versions.
+/// Returns the first line that differs. Comments are ignored, because they name library versions.
 fn line_difference(new: &str, stored: &str) -> Option<String> {
     let lines = |text: &str| -> Vec<(usize, String)> {
         let numbered = text
@@ -224,7 +224,7 @@ fn line_difference(new: &str, stored: &str) -> Option<String> {
     Some(format!(":{}: the line differs", differing.1.0))
 }
 
-/// The first place where two documents differ by more than [`TOLERANCE`].
+/// Returns the first place where two documents differ by more than [`TOLERANCE`].
 fn difference(new: &Value, stored: &Value, path: &str) -> Option<String> {
     match (new, stored) {
         (Value::Object(a), Value::Object(b)) => {

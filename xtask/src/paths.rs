@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// The root of the repository: the nearest ancestor folder whose `Cargo.toml` has a `[workspace]`.
+/// Returns the root of the repository: the nearest ancestor folder whose `Cargo.toml` has a
+/// `[workspace]`.
 ///
 /// # Errors
 /// Fails outside of the repository.
@@ -32,13 +33,13 @@ fn find_root(start: &Path) -> Option<PathBuf> {
         .map(Path::to_path_buf)
 }
 
-/// The folder into which the page is built.
+/// Returns the folder into which the page is built.
 #[must_use]
 pub fn dist(root: &Path) -> PathBuf {
     root.join("dist")
 }
 
-/// The folder in which cargo puts optimised programs.
+/// Returns the folder in which cargo puts optimised programs.
 #[must_use]
 pub fn release(root: &Path) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
@@ -46,7 +47,8 @@ pub fn release(root: &Path) -> PathBuf {
         .join("release")
 }
 
-/// The cache folder, which outlives a clone: `$XDG_CACHE_HOME/espalier` or `~/.cache/espalier`.
+/// Returns the cache folder, which outlives a clone: `$XDG_CACHE_HOME/espalier` or
+/// `~/.cache/espalier`.
 #[must_use]
 pub fn cache() -> PathBuf {
     std::env::var_os("XDG_CACHE_HOME")
@@ -57,7 +59,7 @@ pub fn cache() -> PathBuf {
         .join("espalier")
 }
 
-/// The folder in which `cargo install` puts programs by default.
+/// Returns the folder in which `cargo install` puts programs by default.
 #[must_use]
 pub fn cargo_bin() -> PathBuf {
     let root = std::env::var_os("CARGO_INSTALL_ROOT").or_else(|| std::env::var_os("CARGO_HOME"));

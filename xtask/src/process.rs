@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-/// A command without standard input.
+/// Returns a command without standard input.
 #[must_use]
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
@@ -19,7 +19,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// The command line as a user would type it, for messages.
+/// Returns the command line as a user would type it, for messages.
 #[must_use]
 pub fn shown(command: &Command) -> String {
     let mut words = vec![command.get_program().to_string_lossy().into_owned()];
@@ -62,7 +62,7 @@ pub fn capture(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Whether the command can be started and ends with status 0; its output is discarded.
+/// Returns whether the command can be started and ends with status 0; its output is discarded.
 #[must_use]
 pub fn succeeds(command: &mut Command) -> bool {
     command
@@ -132,7 +132,7 @@ pub fn candidates(program: &str, path: &OsStr, extra: &[PathBuf]) -> Vec<PathBuf
         .collect()
 }
 
-/// The first file called `program` on the user's search path.
+/// Returns the first file called `program` on the user's search path.
 #[must_use]
 pub fn on_path(program: &str) -> Option<PathBuf> {
     candidates(program, &std::env::var_os("PATH").unwrap_or_default(), &[])

@@ -65,13 +65,13 @@ impl Server {
         })
     }
 
-    /// Address and port that the server listens on.
+    /// Returns the address and port that the server listens on.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// Address of the page, with a trailing slash.
+    /// Returns the address of the page, with a trailing slash.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/", self.addr)
@@ -150,7 +150,7 @@ mod tests {
 
     use super::*;
 
-    /// A served folder with a file outside it.
+    /// Returns a served folder with a file outside it.
     fn site() -> (tempfile::TempDir, Server) {
         let outer = tempfile::tempdir().unwrap();
         let dist = outer.path().join("dist");
@@ -163,7 +163,7 @@ mod tests {
         (outer, server)
     }
 
-    /// Head and body of one response.
+    /// Returns the head and body of one response.
     fn get(server: &Server, path: &str, extra: &str) -> (String, Vec<u8>) {
         let mut socket = TcpStream::connect(server.addr()).unwrap();
         socket

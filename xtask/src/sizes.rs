@@ -140,7 +140,7 @@ mod tests {
         }
     }
 
-    /// All programs, each `over` bytes above its budget.
+    /// Returns all programs, each `over` bytes above its budget.
     fn all(over: u64) -> Vec<Program> {
         let file =
             |(start, kb): (&str, u64)| program(&format!("{start}-0123_bg.wasm"), kb * 1000 + over);

@@ -22,7 +22,7 @@ const SOURCES: [&str; 9] = [
 /// Hidden, so that neither our server nor a host of static pages serves it.
 const FILE: &str = ".stamp";
 
-/// Whether `dist` is the unchanged result of a build with the same sources and `settings`.
+/// Returns whether `dist` is the unchanged result of a build with the same sources and `settings`.
 #[must_use]
 pub fn is_fresh(root: &Path, dist: &Path, settings: &str) -> bool {
     std::fs::read_to_string(dist.join(FILE))
@@ -38,8 +38,8 @@ pub fn write(root: &Path, dist: &Path, settings: &str) -> Result<()> {
         .with_context(|| format!("cannot write to {}", dist.display()))
 }
 
-/// One hash of sources and settings, and one of the result. The result is included so that a file
-/// deleted from `dist` triggers a rebuild.
+/// Returns one hash of sources and settings, and one of the result. The result is included so that
+/// a file deleted from `dist` triggers a rebuild.
 fn stamp(root: &Path, dist: &Path, settings: &str) -> Result<String> {
     let mut sources = DefaultHasher::new();
     settings.hash(&mut sources);

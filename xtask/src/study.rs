@@ -170,7 +170,8 @@ fn fit(root: &Path, options: &Options, method: &str, seed: u64, name: &str) -> C
     fit
 }
 
-/// The metrics of a run, one JSON object per task: as stored next to the run, or measured now.
+/// Returns the metrics of a run, one JSON object per task: as stored next to the run, or measured
+/// now.
 fn metrics(root: &Path, options: &Options, name: &str) -> Result<String> {
     let run = options.logs.join(name);
     let last = fs::read_to_string(run.join("last_checkpoint.txt"))
@@ -226,7 +227,7 @@ fn without_folders(pair: &str) -> String {
     }
 }
 
-/// The settings of the study, for the document.
+/// Returns the settings of the study, for the document.
 fn settings(root: &Path, options: &Options) -> String {
     let start = options.init.as_ref().map_or("", |_| "--init … ");
     let more = if options.pairs.is_empty() {

@@ -40,7 +40,7 @@ const TRAINER: &str = "ESPALIER_TRAINER";
 /// Variable with the path of axe-core, for the accessibility tests.
 const AXE: &str = "ESPALIER_AXE";
 
-/// All tests that need no browser, with one set of features and hence one compilation.
+/// Returns all tests that need no browser, with one set of features and hence one compilation.
 fn native(root: &Path) -> Command {
     let mut cargo = command("cargo");
     // Optimised: the tests train and embed, and the trainer that they call is built along with

@@ -32,7 +32,7 @@ impl Totals {
         })
     }
 
-    /// Number of tests that ran.
+    /// Returns the number of tests that ran.
     #[must_use]
     pub fn ran(&self) -> usize {
         self.passed + self.failed

@@ -32,7 +32,7 @@ pub fn build(root: &Path, tools: &WasmTools, release: bool) -> Result<()> {
     wire::check(&dist, release)
 }
 
-/// Everything besides the sources that determines the result.
+/// Returns everything besides the sources that determines the result.
 fn settings(root: &Path, tools: &WasmTools, release: bool) -> Result<String> {
     let compiler = capture(tools.command("rustc").arg("-V").current_dir(root))?;
     let optimiser = capture(tools.command("wasm-opt").arg("--version"))?;

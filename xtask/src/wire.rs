@@ -88,7 +88,7 @@ fn compressed_size(path: &Path) -> Result<u64> {
     Ok(encoder.finish()?.len() as u64)
 }
 
-/// Transfer size of a file in bytes.
+/// Returns the transfer size of a file in bytes.
 ///
 /// # Errors
 /// Fails if the file cannot be read.
@@ -111,8 +111,8 @@ fn json(path: &Path) -> Result<Value> {
     Ok(serde_json::from_slice(&bytes)?)
 }
 
-/// Transfer size of the page itself: all visible files at the top level of the folder, which
-/// excludes the demo and the widget.
+/// Returns the transfer size of the page itself: all visible files at the top level of the folder,
+/// which excludes the demo and the widget.
 fn page(dist: &Path) -> Result<u64> {
     let mut sum = 0;
     for entry in fs::read_dir(dist)? {
@@ -144,7 +144,8 @@ fn engine(dist: &Path, name: &str) -> Result<u64> {
     .sum()
 }
 
-/// Transfer size of the model files of one part: of the first shard, or with `later` of the others.
+/// Returns the transfer size of the model files of one part: of the first shard, or with `later` of
+/// the others.
 fn part(dist: &Path, part: &str, later: bool) -> Result<u64> {
     let folder = dist.join("models/default");
     let manifest = json(&folder.join("manifest.json"))?;
@@ -192,7 +193,7 @@ fn all(dist: &Path) -> Result<Vec<Row>> {
 mod tests {
     use super::*;
 
-    /// A built page with an image encoder of the given number of bytes.
+    /// Returns a built page with an image encoder of the given number of bytes.
     fn dist(encoder_bytes: usize) -> tempfile::TempDir {
         let dist = tempfile::tempdir().unwrap();
         let write = |name: &str, bytes: &[u8]| {

@@ -71,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    /// Attention of one query, by its formula.
+    /// Returns the attention of one query, by its formula.
     fn naive(heads: Heads, rows: &[Vec<f64>], width: usize, query: usize) -> Vec<f64> {
         let head = width / heads.count;
         let tokens = if heads.causal { query + 1 } else { rows.len() };

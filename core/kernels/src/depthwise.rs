@@ -1,9 +1,12 @@
 //! Depthwise convolution: each channel has its own kernel.
 
+use std::ops::Range;
+
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::activation::Activation;
 use crate::padding::same_padding;
+use crate::taps::{NEIGHBOURS, Taps};
 use crate::threads::for_pieces;
 
 /// A depthwise convolution with TensorFlow's SAME padding and a bias.
@@ -63,6 +66,21 @@ impl Depthwise {
         }
     }
 
+    /// Returns the sides of the output.
+    #[must_use]
+    pub fn after(&self, sides: Sides) -> Sides {
+        sides.after(self.stride)
+    }
+
+    /// Returns the rows of the input that some rows of the output are computed from.
+    #[must_use]
+    pub fn input_rows(&self, sides: Sides, rows: Range<usize>) -> Range<usize> {
+        let top = same_padding(sides.height, self.kernel, self.stride).0;
+        let clip = |y: usize| Span::clipped(y * self.stride, top, self.kernel, sides.height);
+        let last = clip(rows.end.saturating_sub(1));
+        clip(rows.start).pixel..last.pixel + last.count
+    }
+
     /// Computes the convolution and the activation of an image.
     ///
     /// # Shapes
@@ -72,34 +90,52 @@ impl Depthwise {
     /// # Panics
     /// If a slice is shorter than its shape.
     pub fn apply(&self, input: &[f32], sides: Sides, activation: Activation, output: &mut [f32]) {
+        let (out, channels) = (self.after(sides), self.bias.len());
+        let products = out.pixels() * self.weight.len();
+        let line = out.width * channels;
+        for_pieces(output, line, 1, products, |first, output| {
+            self.apply_rows(input, 0, sides, first, activation, output);
+        });
+    }
+
+    /// Computes rows of the output, from `first` on, in one thread. `input` begins after `above`
+    /// rows of the image, and has at least the [`input_rows`](Self::input_rows).
+    ///
+    /// # Shapes
+    /// `input [rows, width, channels]`, `output [rows, ceil(width / stride), channels]`
+    ///
+    /// # Panics
+    /// If the input has too few rows.
+    pub fn apply_rows(
+        &self,
+        input: &[f32],
+        above: usize,
+        sides: Sides,
+        first: usize,
+        activation: Activation,
+        output: &mut [f32],
+    ) {
         if self.bias.is_empty() {
             return;
         }
-        let (out, channels) = (sides.after(self.stride), self.bias.len());
-        let products = out.pixels() * self.weight.len();
-        for_pieces(
+        Arch::new().dispatch(Filter {
+            layer: self,
+            input,
+            above,
+            sides,
+            first,
+            activation,
             output,
-            out.width * channels,
-            1,
-            products,
-            |first, output| {
-                Arch::new().dispatch(Filter {
-                    layer: self,
-                    input,
-                    sides,
-                    first,
-                    activation,
-                    output,
-                });
-            },
-        );
+        });
     }
 }
 
-/// The arguments of [`Depthwise::apply`].
+/// The arguments of [`Depthwise::apply_rows`].
 struct Filter<'a> {
     layer: &'a Depthwise,
     input: &'a [f32],
+    /// Rows of the image before the input.
+    above: usize,
     sides: Sides,
     /// Row of the output that `output` begins with.
     first: usize,
@@ -112,123 +148,90 @@ impl WithSimd for Filter<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        // A constant size lets the compiler unroll the loops over the kernel.
-        match self.layer.kernel {
-            3 => self.filter::<S, 3>(simd, 3),
-            5 => self.filter::<S, 5>(simd, 5),
-            kernel => self.filter::<S, 0>(simd, kernel),
+        match (self.layer.kernel, self.layer.stride) {
+            (3, 1) => self.filter::<S, 3, 1>(simd),
+            (3, 2) => self.filter::<S, 3, 2>(simd),
+            (5, 1) => self.filter::<S, 5, 1>(simd),
+            (5, 2) => self.filter::<S, 5, 2>(simd),
+            _ => self.filter::<S, 0, 0>(simd),
         }
     }
 }
 
 impl Filter<'_> {
-    /// `K` is the side of the kernel if it is known at compile time, else 0.
+    /// `K` is the side of the kernel and `STRIDE` the stride if neighbouring pixels can be computed
+    /// together, else both are 0.
     #[inline(always)]
-    fn filter<S: Simd, const K: usize>(self, simd: S, kernel: usize) {
-        let kernel = if K == 0 { kernel } else { K };
-        let (channels, stride) = (self.layer.bias.len(), self.layer.stride);
+    fn filter<S: Simd, const K: usize, const STRIDE: usize>(self, simd: S) {
+        let Depthwise { kernel, stride, .. } = *self.layer;
+        let channels = self.layer.bias.len();
         let Sides { height, width } = self.sides;
         let top = same_padding(height, kernel, stride).0;
         let left = same_padding(width, kernel, stride).0;
         let out = self.sides.after(stride);
-        let rows = self.output.chunks_exact_mut(out.width * channels);
-        for (y, row) in (self.first..out.height).zip(rows) {
-            for (x, pixel) in row.chunks_exact_mut(channels).enumerate() {
-                let window = Window {
-                    rows: clipped(y * stride, top, kernel, height),
-                    columns: clipped(x * stride, left, kernel, width),
-                };
-                if window.is_full(kernel) {
-                    let from = (window.rows.1 * width + window.columns.1) * channels;
-                    let source = &self.input[from..];
-                    full::<S, K>(simd, self.layer, source, width, self.activation, pixel);
-                } else {
-                    partial(self.layer, self.input, width, window, pixel);
-                    let values = pixel.iter_mut();
-                    values.for_each(|v| *v = self.activation.apply_one(*v));
+        let lines = self.output.chunks_exact_mut(out.width * channels);
+        for (y, line) in (self.first..out.height).zip(lines) {
+            for sums in line.chunks_exact_mut(channels) {
+                sums.copy_from_slice(&self.layer.bias);
+            }
+            // SAME padding leaves at least one row and one column of each window inside the image.
+            let rows = Span::clipped(y * stride, top, kernel, height);
+            for row in 0..rows.count {
+                let source = &self.input[(rows.pixel + row - self.above) * width * channels..];
+                let weights = &self.layer.weight[(rows.tap + row) * kernel * channels..];
+                let is_last = row + 1 == rows.count;
+                let mut x = 0;
+                while x < out.width {
+                    let columns = Span::clipped(x * stride, left, kernel, width);
+                    let taps = Taps {
+                        source: &source[columns.pixel * channels..],
+                        weights: &weights[columns.tap * channels..],
+                        channels,
+                        activation: is_last.then_some(self.activation),
+                    };
+                    let sums = &mut line[x * channels..];
+                    let fits = |neighbours: usize| {
+                        let end = (x + neighbours - 1) * stride + kernel;
+                        end <= left + width && x + neighbours <= out.width
+                    };
+                    let is_whole = K > 0 && columns.count == kernel;
+                    if is_whole && fits(NEIGHBOURS) {
+                        taps.add::<S, K, STRIDE, NEIGHBOURS>(simd, sums);
+                        x += NEIGHBOURS;
+                    } else if is_whole && fits(2) {
+                        taps.add::<S, K, STRIDE, 2>(simd, sums);
+                        x += 2;
+                    } else {
+                        taps.add_to_one(simd, columns.count, sums);
+                        x += 1;
+                    }
                 }
             }
         }
     }
 }
 
-/// Part of a kernel that lies inside the image, by rows and columns: first tap, first pixel, number
-/// of taps.
+/// The taps of a kernel, along one axis, that lie inside the image.
 #[derive(Clone, Copy)]
-struct Window {
-    rows: (usize, usize, usize),
-    columns: (usize, usize, usize),
+struct Span {
+    /// First tap.
+    tap: usize,
+    /// Pixel under the first tap.
+    pixel: usize,
+    /// Number of taps.
+    count: usize,
 }
 
-impl Window {
-    fn is_full(self, kernel: usize) -> bool {
-        self.rows.2 == kernel && self.columns.2 == kernel
-    }
-}
-
-/// Clips the taps `[start - padding, start - padding + kernel)` to `[0, side)`.
-#[inline(always)]
-fn clipped(start: usize, padding: usize, kernel: usize, side: usize) -> (usize, usize, usize) {
-    let skipped = padding.saturating_sub(start);
-    let first = (start + skipped).saturating_sub(padding);
-    let taps = (kernel - skipped.min(kernel)).min(side.saturating_sub(first));
-    (skipped, first, taps)
-}
-
-/// A pixel whose window lies inside the image; `source` starts at the first pixel of the window.
-#[inline(always)]
-fn full<S: Simd, const K: usize>(
-    simd: S,
-    layer: &Depthwise,
-    source: &[f32],
-    width: usize,
-    activation: Activation,
-    pixel: &mut [f32],
-) {
-    let kernel = if K == 0 { layer.kernel } else { K };
-    let channels = pixel.len();
-    let (targets, rest) = S::as_mut_simd_f32s(pixel);
-    let whole = channels - rest.len();
-    let biases = S::as_simd_f32s(&layer.bias).0;
-    for (index, (target, bias)) in targets.iter_mut().zip(biases).enumerate() {
-        let channel = index * S::F32_LANES;
-        let mut sum = *bias;
-        for ky in 0..kernel {
-            for kx in 0..kernel {
-                let x = &source[(ky * width + kx) * channels + channel..][..S::F32_LANES];
-                let w = &layer.weight[(ky * kernel + kx) * channels + channel..][..S::F32_LANES];
-                let (x, w) = (S::as_simd_f32s(x).0[0], S::as_simd_f32s(w).0[0]);
-                sum = simd.mul_add_e_f32s(x, w, sum);
-            }
-        }
-        *target = activation.apply(simd, sum);
-    }
-    for (target, channel) in rest.iter_mut().zip(whole..) {
-        let mut sum = layer.bias[channel];
-        for ky in 0..kernel {
-            for kx in 0..kernel {
-                let tap = (ky * kernel + kx) * channels + channel;
-                sum += source[(ky * width + kx) * channels + channel] * layer.weight[tap];
-            }
-        }
-        *target = activation.apply_one(sum);
-    }
-}
-
-/// A pixel whose window reaches over an edge.
-fn partial(layer: &Depthwise, input: &[f32], width: usize, window: Window, pixel: &mut [f32]) {
-    let channels = pixel.len();
-    pixel.copy_from_slice(&layer.bias);
-    let (first_row, y, rows) = window.rows;
-    let (first_column, x, columns) = window.columns;
-    for ky in 0..rows {
-        for kx in 0..columns {
-            let tap = (first_row + ky) * layer.kernel + first_column + kx;
-            let source = &input[((y + ky) * width + x + kx) * channels..][..channels];
-            let weight = &layer.weight[tap * channels..][..channels];
-            for ((sum, x), w) in pixel.iter_mut().zip(source).zip(weight) {
-                *sum += x * w;
-            }
+impl Span {
+    /// Clips the taps `[start - padding, start - padding + kernel)` to `[0, side)`.
+    #[inline(always)]
+    fn clipped(start: usize, padding: usize, kernel: usize, side: usize) -> Self {
+        let tap = padding.saturating_sub(start).min(kernel);
+        let pixel = (start + tap).saturating_sub(padding);
+        Self {
+            tap,
+            pixel,
+            count: (kernel - tap).min(side.saturating_sub(pixel)),
         }
     }
 }
@@ -239,12 +242,12 @@ mod tests {
 
     use super::*;
 
-    /// A fixed value between -1 and 1 for a position.
+    /// Returns a fixed value between -1 and 1 for a position.
     fn value(index: usize) -> f32 {
         ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
     }
 
-    /// The sum of one output by its definition.
+    /// Returns the sum of one output by its definition.
     fn naive(
         layer: &Depthwise,
         input: &[f32],

@@ -4,7 +4,8 @@
 //! A backend evaluates a network operation by operation. Here a linear map or convolution is
 //! computed together with its bias, its non-linearity and the residual after it, on pixels that are
 //! stored channel by channel (height, width, channels), with weights that were arranged once. The
-//! instruction set is chosen at run time by [`pulp`]: AVX2 with fused multiply-add, NEON,
+//! instruction set is chosen at run time by [`pulp`]: AVX-512, AVX2 with fused
+//! multiply-add, NEON,
 //! WebAssembly SIMD, or scalar code.
 //!
 //! The package is separate from core, so that a page can build it for speed and all else for size.
@@ -19,17 +20,21 @@ mod exponential;
 mod gelu;
 #[cfg(feature = "grad")]
 pub mod grad;
+mod inverted;
 mod layer_norm;
 mod padding;
 mod patches;
 mod pixels;
 mod product;
+mod taps;
 mod threads;
+mod vectors;
 
 pub use activation::Activation;
 pub use attention::{Heads, Projections};
 pub use depthwise::{Depthwise, Sides};
 pub use gelu::Gelu;
+pub use inverted::InvertedResidual;
 pub use layer_norm::RowNorm;
 pub use padding::same_padding;
 pub use patches::{Padding, Patches};

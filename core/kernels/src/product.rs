@@ -1,7 +1,8 @@
 //! Product of a matrix with packed weights; a 1x1 convolution is one.
 //!
-//! The weights are stored in panels of [`PANEL`] columns. A tile of [`ROWS`] rows times one panel
-//! is computed in registers: each weight is loaded once for all rows, each input once for a panel.
+//! The weights are stored in panels of [`PANEL`] columns. A tile, [`ROWS`] rows times two vectors of
+//! columns, is computed in registers: each weight is loaded once for all rows, each input once for
+//! both vectors.
 
 use std::borrow::Cow;
 
@@ -9,9 +10,10 @@ use pulp::{Arch, Simd, WithSimd};
 
 use crate::activation::Activation;
 use crate::threads::for_pieces;
+use crate::vectors;
 
-/// Columns of a panel.
-const PANEL: usize = 16;
+/// Columns of a panel: two vectors of AVX-512, or more of other instruction sets.
+const PANEL: usize = 32;
 /// Rows of a tile.
 const ROWS: usize = 6;
 
@@ -121,6 +123,8 @@ impl PackedWeights {
             return;
         }
         let rows = (input.len() / self.inputs).min(output.len() / self.outputs);
+        let rows = skip.map_or(rows, |skip| rows.min(skip.len() / self.outputs));
+        let output = &mut output[..rows * self.outputs];
         let products = rows * self.inputs * self.outputs;
         let panels = self.floats();
         for_pieces(output, self.outputs, ROWS, products, |first, output| {
@@ -128,7 +132,7 @@ impl PackedWeights {
                 weights: self,
                 panels: &panels,
                 input: input.get(first * self.inputs..).unwrap_or_default(),
-                skip: skip.and_then(|skip| skip.get(first * self.outputs..)),
+                skip: skip.map(|skip| &skip[first * self.outputs..]),
                 activation,
                 output,
             });
@@ -206,85 +210,113 @@ impl WithSimd for Product<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let PackedWeights {
-            inputs,
-            outputs,
-            ref bias,
-            ..
-        } = *self.weights;
-        let mut columns = vec![[0.0_f32; ROWS]; inputs];
+        let (inputs, outputs) = (self.weights.inputs, self.weights.outputs);
         let blocks = self.input.chunks(ROWS * inputs);
         let blocks = blocks.zip(self.output.chunks_mut(ROWS * outputs));
-        for (block, (rows, out)) in blocks.enumerate() {
-            for (index, row) in rows.chunks_exact(inputs).enumerate() {
-                for (x, column) in row.iter().zip(&mut columns) {
-                    column[index] = *x;
-                }
-            }
-            let skip = self
-                .skip
-                .and_then(|skip| skip.get(block * ROWS * outputs..));
-            for (index, (panel, bias)) in self.panels.chunks_exact(inputs).zip(bias).enumerate() {
-                let tile = tile(simd, &columns, panel, bias, self.activation);
-                let from = index * PANEL;
-                let width = PANEL.min(outputs - from);
-                for (row, values) in tile.iter().enumerate().take(rows.len() / inputs) {
-                    let place = row * outputs + from;
-                    if let Some(target) = out.get_mut(place..place + width) {
-                        store(values, skip.and_then(|s| s.get(place..)), target);
-                    }
-                }
+        for (index, (input, output)) in blocks.enumerate() {
+            let mut block = Block {
+                // A row that is missing in the last block is the first one again, and not stored.
+                rows: std::array::from_fn(|row| {
+                    let row = input.chunks_exact(inputs).nth(row);
+                    row.unwrap_or(&input[..inputs])
+                }),
+                skip: self.skip.map(|skip| &skip[index * ROWS * outputs..]),
+                activation: self.activation,
+                output,
+                outputs,
+            };
+            let panels = self.panels.chunks_exact(inputs).zip(&self.weights.bias);
+            for (index, (panel, bias)) in panels.enumerate() {
+                block.panel(simd, panel, bias, index * PANEL);
             }
         }
     }
 }
 
-/// Writes values, plus those of `skip` if given.
-#[inline(always)]
-fn store(values: &PanelRow, skip: Option<&[f32]>, target: &mut [f32]) {
-    match skip {
-        None => target.copy_from_slice(&values[..target.len()]),
-        Some(skip) => {
-            for ((target, value), skip) in target.iter_mut().zip(values).zip(skip) {
-                *target = value + skip;
-            }
-        }
-    }
-}
-
-/// Computes one tile. `columns [inputs]` holds the rows of the input, transposed.
-#[inline(always)]
-fn tile<S: Simd>(
-    simd: S,
-    columns: &[[f32; ROWS]],
-    panel: &[PanelRow],
-    bias: &PanelRow,
+/// A block of rows of a product.
+struct Block<'a> {
+    rows: [&'a [f32]; ROWS],
+    skip: Option<&'a [f32]>,
     activation: Activation,
-) -> [PanelRow; ROWS] {
-    let per_row = PANEL / S::F32_LANES;
-    let weights = S::as_simd_f32s(panel.as_flattened()).0;
-    let bias = S::as_simd_f32s(bias).0;
-    let mut tile = [[0.0; PANEL]; ROWS];
-    // Two vectors of each row at a time: more sums than these do not fit into the registers of AVX2
-    // and WebAssembly.
-    for first in (0..per_row).step_by(2) {
-        let second = (first + 1).min(per_row - 1);
-        let mut sums = [[bias[first], bias[second]]; ROWS];
-        for (row, column) in weights.chunks_exact(per_row).zip(columns) {
-            let (left, right) = (row[first], row[second]);
-            for (sum, x) in sums.iter_mut().zip(column) {
-                let x = simd.splat_f32s(*x);
-                sum[0] = simd.mul_add_e_f32s(x, left, sum[0]);
-                sum[1] = simd.mul_add_e_f32s(x, right, sum[1]);
+    /// `[rows, outputs]`, with at most [`ROWS`] rows.
+    output: &'a mut [f32],
+    outputs: usize,
+}
+
+impl Block<'_> {
+    /// Computes the columns of a panel; `column` is its first.
+    #[inline(always)]
+    fn panel<S: Simd>(&mut self, simd: S, panel: &[PanelRow], bias: &PanelRow, column: usize) {
+        let bias = S::as_simd_f32s(bias).0;
+        let used = PANEL.min(self.outputs - column).div_ceil(S::F32_LANES);
+        // More sums than two vectors of each row do not fit into the registers of AVX2 and
+        // WebAssembly.
+        for first in (0..used).step_by(2) {
+            let column = column + first * S::F32_LANES;
+            if first + 1 < used {
+                let sums = tile(
+                    simd,
+                    self.rows,
+                    panel,
+                    first,
+                    [bias[first], bias[first + 1]],
+                );
+                self.store(simd, sums, column);
+            } else {
+                let sums = tile(simd, self.rows, panel, first, [bias[first]]);
+                self.store(simd, sums, column);
             }
         }
-        for (row, [left, right]) in tile.iter_mut().zip(sums) {
-            let row = S::as_mut_simd_f32s(row).0;
-            row[first] = activation.apply(simd, left);
-            row[second] = activation.apply(simd, right);
+    }
+
+    /// Writes the vectors of a tile that begins at a column.
+    #[inline(always)]
+    fn store<S: Simd, const N: usize>(
+        &mut self,
+        simd: S,
+        sums: [[S::f32s; N]; ROWS],
+        column: usize,
+    ) {
+        let lanes = S::F32_LANES;
+        let rows = self.output.chunks_exact_mut(self.outputs).zip(sums);
+        for (index, (row, sums)) in rows.enumerate() {
+            let skip = self.skip.map(|skip| &skip[index * self.outputs..]);
+            for (part, sum) in sums.into_iter().enumerate() {
+                let from = column + part * lanes;
+                let to = (from + lanes).min(self.outputs);
+                let mut value = self.activation.apply(simd, sum);
+                if let Some(skip) = skip {
+                    value = simd.add_f32s(value, vectors::load(simd, &skip[from..to]));
+                }
+                vectors::store(simd, &mut row[from..to], value);
+            }
         }
     }
-    tile
+}
+/// Computes a tile of `N` vectors of columns: the products of the rows with a panel, from its vector
+/// `first` on, plus the bias.
+#[inline(always)]
+fn tile<S: Simd, const N: usize>(
+    simd: S,
+    rows: [&[f32]; ROWS],
+    panel: &[PanelRow],
+    first: usize,
+    bias: [S::f32s; N],
+) -> [[S::f32s; N]; ROWS] {
+    let mut sums = [bias; ROWS];
+    let inputs = panel.len();
+    // Slices of a known length need no check in the loop.
+    let rows = rows.map(|row| &row[..inputs]);
+    for (input, weights) in panel.iter().enumerate() {
+        let weights = &S::as_simd_f32s(weights).0[first..first + N];
+        for (row, sums) in rows.iter().zip(&mut sums) {
+            let x = simd.splat_f32s(row[input]);
+            for (sum, weight) in sums.iter_mut().zip(weights) {
+                *sum = simd.mul_add_e_f32s(x, *weight, *sum);
+            }
+        }
+    }
+    sums
 }
 
 #[cfg(test)]
@@ -316,7 +348,7 @@ mod tests {
         input.chunks_exact(inputs).flat_map(row).collect()
     }
 
-    /// A fixed value between -1 and 1 for a position.
+    /// Returns a fixed value between -1 and 1 for a position.
     fn value(index: usize) -> f32 {
         ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
     }

@@ -39,7 +39,7 @@ impl BundleLoader {
         })
     }
 
-    /// The manifest.
+    /// Returns the manifest.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest

@@ -33,7 +33,8 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// One scale for all depths, and a stop at the deepest node with a probability of at least 0.5.
+    /// Returns one scale for all depths, and a stop at the deepest node with a probability of at
+    /// least 0.5.
     #[must_use]
     pub fn of_scale(scale: f64) -> Self {
         Self {
@@ -57,7 +58,7 @@ impl Calibration {
         })
     }
 
-    /// Description of the first invalid value, if any.
+    /// Returns the description of the first invalid value, if any.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
         let positive = |v: &f64| v.is_finite() && *v > 0.0;
@@ -92,7 +93,8 @@ impl Calibration {
         ))
     }
 
-    /// Probability of a node at some depth, from the share of the softmax at or below it.
+    /// Returns the probability of a node at some depth, from the share of the softmax at or below
+    /// it.
     #[must_use]
     pub fn at_depth(&self, depth: u32, share: f32) -> f32 {
         let Some(slope) = self.levels.get(depth as usize) else {
@@ -101,7 +103,7 @@ impl Calibration {
         sharpen(f64::from(share), *slope) as f32
     }
 
-    /// Factor on the confidence of an image with this radius, in `[0, 1]`.
+    /// Returns the factor on the confidence of an image with this radius, in `[0, 1]`.
     #[must_use]
     pub fn known(&self, radius: f64) -> f32 {
         let share = |[least, ordinary]: [f64; 2]| (radius - least) / (ordinary - least);

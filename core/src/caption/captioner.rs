@@ -81,37 +81,37 @@ impl Captioner {
         self.index.grow(manifest, shard, bundle, &self.space)
     }
 
-    /// Preprocessing of a photo for the image encoder.
+    /// Returns the preprocessing of a photo for the image encoder.
     #[must_use]
     pub fn preprocessing(&self) -> Preprocess {
         self.preprocess
     }
 
-    /// Name, version and hash of the bundle.
+    /// Returns the name, version and hash of the bundle.
     #[must_use]
     pub fn info(&self) -> &ModelInfo {
         &self.info
     }
 
-    /// Space of the embeddings.
+    /// Returns the space of the embeddings.
     #[must_use]
     pub fn space(&self) -> &Space {
         &self.space
     }
 
-    /// Caption index.
+    /// Returns the caption index.
     #[must_use]
     pub fn index(&self) -> &CaptionIndex {
         &self.index
     }
 
-    /// Zero-shot classifier of the bundle.
+    /// Returns the zero-shot classifier of the bundle.
     #[must_use]
     pub fn classifier(&self) -> &Classifier {
         &self.classifier
     }
 
-    /// Embeddings of photos, `[n, d_embed]` row by row.
+    /// Returns the embeddings of photos, `[n, d_embed]` row by row.
     ///
     /// Awaits the device, since a browser must not block.
     ///
@@ -126,8 +126,9 @@ impl Captioner {
         self.image_part.embed(&inputs).await
     }
 
-    /// Cosine between the stored and the computed embedding of the bundle's test image; 1 for a
-    /// bundle without one. A value below 0.995 means that this engine computes wrong results.
+    /// Returns the cosine between the stored and the computed embedding of the bundle's test image;
+    /// 1 for a bundle without one. A value below 0.995 means that this engine computes wrong
+    /// results.
     ///
     /// # Errors
     /// As [`embed`](Self::embed).
@@ -144,7 +145,7 @@ impl Captioner {
                 .max(1e-20))
     }
 
-    /// Ladder and taxonomy path of an embedding.
+    /// Returns the ladder and taxonomy path of an embedding.
     #[must_use]
     pub fn rank(&self, embedding: &[f32]) -> Caption {
         self.ranked(embedding, self.classifier.path(&self.space, embedding))
@@ -169,7 +170,7 @@ impl Captioner {
         }
     }
 
-    /// Path from the root to a node, with the photo's probability of each step.
+    /// Returns the path from the root to a node, with the photo's probability of each step.
     ///
     /// # Errors
     /// [`crate::CoreError::Taxonomy`] for a node that the taxonomy lacks.
@@ -202,7 +203,7 @@ impl PathStep {
 }
 
 impl TaxonomyResult {
-    /// A path with the ids and names of its nodes.
+    /// Returns a path with the ids and names of its nodes.
     #[must_use]
     pub fn of(taxonomy: &Taxonomy, path: &TaxonomyPath) -> Self {
         let step = |(ix, p): &(NodeIx, f32)| PathStep::of(taxonomy, *ix, *p);

@@ -45,11 +45,11 @@ pub struct ImageEvidence {
 }
 
 impl Evidence {
-    /// Inputs of the model for a node: the log-odds of the softmax share at or below it; 1; the
-    /// open bits (`log2` of the number of labels at or below the node, divided by 10); and both
-    /// values of `seen`, standardised. Then the open bits times the log-odds, times themselves, and
-    /// times each value of `seen`: if even the nearest label is far, this is stronger evidence
-    /// against that label than against the nodes above it.
+    /// Returns the inputs of the model for a node: the log-odds of the softmax share at or below
+    /// it; 1; the open bits (`log2` of the number of labels at or below the node, divided by 10);
+    /// and both values of `seen`, standardised. Then the open bits times the log-odds, times
+    /// themselves, and times each value of `seen`: if even the nearest label is far, this is
+    /// stronger evidence against that label than against the nodes above it.
     #[must_use]
     pub fn inputs(&self, share: f64, labels_below: usize, seen: ImageEvidence) -> [f64; INPUTS] {
         let share = share.clamp(LEAST_SHARE, 1.0 - LEAST_SHARE);
@@ -71,7 +71,7 @@ impl Evidence {
         ]
     }
 
-    /// Probability that a photo of some label shows a node; in `(0, 1)`.
+    /// Returns the probability that a photo of some label shows a node; in `(0, 1)`.
     #[must_use]
     pub fn probability(&self, share: f64, labels_below: usize, seen: ImageEvidence) -> f64 {
         logistic(&self.inputs(share, labels_below, seen), &self.weights)
@@ -85,7 +85,7 @@ impl Evidence {
         logistic(&self.inputs(share, labels_below, seen), weights)
     }
 
-    /// Description of an invalid value, if any.
+    /// Returns the description of an invalid value, if any.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
         let sound = |weights: &Vec<f64>| {

@@ -33,7 +33,8 @@ pub struct CaptionIndex {
     width: usize,
 }
 
-/// Rows of the tensor [`EMBEDDINGS`] of a file, after a check of their number and width.
+/// Returns the rows of the tensor [`EMBEDDINGS`] of a file, after a check of their number and
+/// width.
 ///
 /// # Errors
 /// [`CoreError::TensorNames`] or [`CoreError::TensorShape`] when the file holds something else.
@@ -160,19 +161,19 @@ impl CaptionIndex {
         Ok(())
     }
 
-    /// The texts.
+    /// Returns the texts.
     #[must_use]
     pub fn entries(&self) -> &[CaptionEntry] {
         &self.entries
     }
 
-    /// Distance of each text to the root.
+    /// Returns the distance of each text to the root.
     #[must_use]
     pub fn radii(&self) -> &[f64] {
         &self.radii
     }
 
-    /// Point of a text, by its index in [`entries`](Self::entries).
+    /// Returns the point of a text, by its index in [`entries`](Self::entries).
     ///
     /// # Panics
     /// If the index is out of range.
@@ -181,7 +182,7 @@ impl CaptionIndex {
         &self.embeddings[index * self.width..(index + 1) * self.width]
     }
 
-    /// Score of every text for an image's embedding; larger is closer.
+    /// Returns the score of every text for an image's embedding; larger is closer.
     #[must_use]
     pub fn scores(&self, space: &Space, image: &[f32]) -> Vec<f64> {
         self.embeddings

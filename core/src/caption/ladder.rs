@@ -53,8 +53,8 @@ pub fn build(
         .collect()
 }
 
-/// The nodes of a path that can get a rung: nameable nodes with captions. Of nodes with the same
-/// labels below them, only the most specific is kept.
+/// Returns the nodes of a path that can get a rung: nameable nodes with captions. Of nodes with the
+/// same labels below them, only the most specific is kept.
 fn captioned_nodes(taxonomy: &Taxonomy, path: &TaxonomyPath, index: &CaptionIndex) -> Vec<NodeIx> {
     let captioned: BTreeSet<&str> = index
         .entries()
@@ -78,8 +78,8 @@ fn captioned_nodes(taxonomy: &Taxonomy, path: &TaxonomyPath, index: &CaptionInde
     nodes
 }
 
-/// Candidates for each rung, general to specific: the name captions of each node, then the
-/// best-scoring caption of the last node for each level of detail.
+/// Returns the candidates for each rung, general to specific: the name captions of each node, then
+/// the best-scoring caption of the last node for each level of detail.
 fn levels(
     index: &CaptionIndex,
     scores: &[f64],
@@ -107,7 +107,7 @@ fn levels(
     levels
 }
 
-/// The longest chain that takes at most one candidate per level, begins in one of the first
+/// Returns the longest chain that takes at most one candidate per level, begins in one of the first
 /// `starts` levels, never decreases in radius and repeats no text. Of the longest chains, the one
 /// with the largest sum of scores.
 fn longest_chain(
@@ -159,7 +159,8 @@ fn longest_chain(
     chain
 }
 
-/// The best-scoring text within each of 50 growing radii, without repetition (notation 6.4).
+/// Returns the best-scoring text within each of 50 growing radii, without repetition (notation
+/// 6.4).
 ///
 /// Radii and scores never decrease along the result: a text replaces the previous one only if it
 /// scores higher and was outside the previous radius.

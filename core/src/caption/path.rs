@@ -83,13 +83,13 @@ impl Classifier {
         Self::new(taxonomy, labels, width, calibration)
     }
 
-    /// The taxonomy.
+    /// Returns the taxonomy.
     #[must_use]
     pub fn taxonomy(&self) -> &Taxonomy {
         &self.taxonomy
     }
 
-    /// Logit of every label, in the order of [`Taxonomy::labelled`], before scaling.
+    /// Returns the logit of every label, in the order of [`Taxonomy::labelled`], before scaling.
     #[must_use]
     pub fn logits(&self, space: &Space, image: &[f32]) -> Vec<f64> {
         self.labels
@@ -110,9 +110,10 @@ impl Classifier {
         self.taxonomy.find(id).ok_or_else(unknown)
     }
 
-    /// Probability that a photo shows each node, in the order of [`Taxonomy::nodes`]; never larger
-    /// than the probability of an ancestor. With `below`, the photo is known to show something at
-    /// or below that node: only its labels take part, and the radius does not lower the confidence.
+    /// Returns the probability that a photo shows each node, in the order of [`Taxonomy::nodes`];
+    /// never larger than the probability of an ancestor. With `below`, the photo is known to show
+    /// something at or below that node: only its labels take part, and the radius does not lower
+    /// the confidence.
     #[must_use]
     pub fn probabilities(&self, space: &Space, image: &[f32], below: Option<NodeIx>) -> Vec<f32> {
         self.score_nodes(space, image, below).p
@@ -144,13 +145,13 @@ impl Classifier {
         nodes.evaluate(shares)
     }
 
-    /// The path of a photo.
+    /// Returns the path of a photo.
     #[must_use]
     pub fn path(&self, space: &Space, image: &[f32]) -> TaxonomyPath {
         self.place(space, image, None).path
     }
 
-    /// The path of a photo that is known to show something at or below a node.
+    /// Returns the path of a photo that is known to show something at or below a node.
     ///
     /// # Errors
     /// [`CoreError::Taxonomy`] when the taxonomy lacks the node or has no label at or below it.
@@ -165,7 +166,7 @@ impl Classifier {
         Ok(self.place(space, image, Some(known)).path)
     }
 
-    /// The path of a photo and the [`probabilities`](Self::probabilities) of all nodes.
+    /// Returns the path of a photo and the [`probabilities`](Self::probabilities) of all nodes.
     #[must_use]
     pub fn place(&self, space: &Space, image: &[f32], below: Option<NodeIx>) -> Placement {
         let NodeScores { shares, p, support } = self.score_nodes(space, image, below);
@@ -180,7 +181,7 @@ impl Classifier {
         }
     }
 
-    /// Smallest support with which a path may stop at a node.
+    /// Returns the smallest support with which a path may stop at a node.
     fn threshold_of(&self, node: NodeIx) -> f64 {
         let taxonomy = &self.taxonomy;
         let parent = taxonomy.node(node).parents.first();
@@ -190,7 +191,7 @@ impl Classifier {
         first.unwrap_or(self.calibration.threshold)
     }
 
-    /// The label whose point is nearest to a phrase's.
+    /// Returns the label whose point is nearest to a phrase's.
     #[must_use]
     pub fn nearest(&self, space: &Space, phrase: &[f32]) -> NodeIx {
         let logits = self.logits(space, phrase);
@@ -199,13 +200,13 @@ impl Classifier {
             .unwrap_or(self.taxonomy.root())
     }
 
-    /// Points of the labels, `[labelled, width]` row by row, in the order of
+    /// Returns the points of the labels, `[labelled, width]` row by row, in the order of
     /// [`Taxonomy::labelled`].
     pub fn labels(&self) -> impl Iterator<Item = &[f32]> {
         self.labels.chunks(self.width)
     }
 
-    /// The same classifier without some of its labels. Their nodes stay in the taxonomy.
+    /// Returns the same classifier without some of its labels. Their nodes stay in the taxonomy.
     ///
     /// # Errors
     /// [`CoreError::Bundle`] when no label is left.
@@ -225,7 +226,7 @@ impl Classifier {
         &self.calibration
     }
 
-    /// The same classifier with another calibration.
+    /// Returns the same classifier with another calibration.
     ///
     /// # Errors
     /// [`CoreError::Bundle`] when it is invalid.
@@ -234,7 +235,7 @@ impl Classifier {
     }
 }
 
-/// Softmax of `scale * logits`, without overflow.
+/// Returns the softmax of `scale * logits`, without overflow.
 #[must_use]
 pub fn softmax(logits: &[f64], scale: f64) -> Vec<f32> {
     let top = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -52,7 +52,7 @@ mod tests {
 
     use super::*;
 
-    /// A photo of 600 x 400 pixels in which every second pixel is white.
+    /// Returns a photo of 600 x 400 pixels in which every second pixel is white.
     fn checkerboard() -> Vec<u8> {
         let image = RgbImage::from_fn(600, 400, |x, y| {
             Rgb([if (x + y) % 2 == 0 { 255 } else { 0 }; 3])

@@ -30,7 +30,7 @@ pub enum PlacedBy {
     Embedding,
 }
 
-/// The node that a text belongs to; the root if no node has an embedding.
+/// Returns the node that a text belongs to; the root if no node has an embedding.
 ///
 /// `lexicon` lists nouns that are not names of nodes. `embedding` is the text's. `nodes` holds the
 /// embeddings of [`Taxonomy::nodes`] in their order, `None` for nodes without one.
@@ -55,8 +55,8 @@ pub fn place_text(
     TextPlace { node, by }
 }
 
-/// The node whose embedding has the largest [logit](Space::logit) with a text's embedding: the
-/// similarity that the model was trained with. The first one on ties; `None` if no node has an
+/// Returns the node whose embedding has the largest [logit](Space::logit) with a text's embedding:
+/// the similarity that the model was trained with. The first one on ties; `None` if no node has an
 /// embedding.
 #[must_use]
 pub fn nearest_node(space: &Space, text: &[f32], nodes: &[Option<Vec<f32>>]) -> Option<NodeIx> {
@@ -71,9 +71,9 @@ pub fn nearest_node(space: &Space, text: &[f32], nodes: &[Option<Vec<f32>>]) -> 
     best.map(|(ix, _)| ix)
 }
 
-/// Embeddings of a bundle's taxonomy nodes, in the order of [`Taxonomy::nodes`]. A label has the
-/// embedding of the classifier, another node that of its first caption that is a name alone, or `None` if it
-/// has no such caption.
+/// Returns the embeddings of a bundle's taxonomy nodes, in the order of [`Taxonomy::nodes`]. A
+/// label has the embedding of the classifier, another node that of its first caption that is a name
+/// alone, or `None` if it has no such caption.
 #[must_use]
 pub fn node_embeddings(classifier: &Classifier, index: &CaptionIndex) -> Vec<Option<Vec<f32>>> {
     let taxonomy = classifier.taxonomy();

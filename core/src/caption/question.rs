@@ -29,7 +29,7 @@ pub struct ConeTest {
 }
 
 impl ConeTest {
-    /// Whether the photo lies within the cone.
+    /// Returns whether the photo lies within the cone.
     #[must_use]
     pub fn holds(self) -> bool {
         self.angle <= self.aperture

@@ -22,7 +22,7 @@ pub struct TextEmbedder {
     lexicon: Lexicon,
 }
 
-/// Nouns that a bundle assigns to nodes; empty if it has no such file.
+/// Returns the nouns that a bundle assigns to nodes; empty if it has no such file.
 ///
 /// # Errors
 /// [`crate::CoreError::Bundle`] naming the file and the line that cannot be read.
@@ -33,7 +33,7 @@ pub fn lexicon(manifest: &Manifest, bundle: &BundleFiles) -> Result<Lexicon> {
     }
 }
 
-/// The files of the text encoder's weights.
+/// Returns the files of the text encoder's weights.
 pub fn text_weight_files(manifest: &Manifest) -> impl Iterator<Item = &BundleFile> {
     let others = [files::VOCABULARY, files::NOUNS];
     let files = manifest.files_of(&[Part::Text]);
@@ -63,13 +63,13 @@ impl TextEmbedder {
         })
     }
 
-    /// Nouns that are assigned to nodes.
+    /// Returns the nouns that are assigned to nodes.
     #[must_use]
     pub fn lexicon(&self) -> &Lexicon {
         &self.lexicon
     }
 
-    /// Embeddings of texts, `[n, d_embed]` row by row.
+    /// Returns the embeddings of texts, `[n, d_embed]` row by row.
     ///
     /// # Errors
     /// [`crate::CoreError::Device`] when the device fails.
@@ -82,8 +82,8 @@ impl TextEmbedder {
         Ok(embeddings)
     }
 
-    /// Embeddings of concepts by name: the mean over the prompts of [`PATTERNS`], as in bundles
-    /// (notation 6.1). `[n, d_embed]` row by row.
+    /// Returns the embeddings of concepts by name: the mean over the prompts of [`PATTERNS`], as in
+    /// bundles (notation 6.1). `[n, d_embed]` row by row.
     ///
     /// # Errors
     /// [`crate::CoreError::Device`] when the device fails.

@@ -36,19 +36,21 @@ pub struct LogScalar {
 pub type Curvature = LogScalar;
 
 impl LogScalarConfig {
-    /// Curvature of MERU and HyCoCLIP: 1 at the start, within `[0.1, 10]`.
+    /// Returns the curvature of MERU and HyCoCLIP: 1 at the start, within `[0.1, 10]`.
     #[must_use]
     pub fn curvature() -> Self {
         Self::new(1.0).with_min(0.1).with_max(10.0)
     }
 
-    /// Feature scale before the lift: `d_embed^-0.5` at the start, at most 1 (notation 2.0).
+    /// Returns the feature scale before the lift: `d_embed^-0.5` at the start, at most 1 (notation
+    /// 2.0).
     #[must_use]
     pub fn alpha(d_embed: usize) -> Self {
         Self::new((d_embed as f64).powf(-0.5)).with_max(1.0)
     }
 
-    /// Logit scale `s`: `1/0.07` at the start, at most 100 (stored logarithm at most 4.6052).
+    /// Returns the logit scale `s`: `1/0.07` at the start, at most 100 (stored logarithm at most
+    /// 4.6052).
     #[must_use]
     pub fn logit_scale() -> Self {
         Self::new(1.0 / 0.07).with_max(4.6052_f64.exp())

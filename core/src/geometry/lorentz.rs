@@ -14,7 +14,7 @@ pub fn time<const D: usize>(x: Tensor<D>, c: Tensor<D>) -> Tensor<D> {
     (c.recip() + dot(x.clone(), x)).sqrt()
 }
 
-/// Exponential map at the origin: maps a tangent vector to a point at distance `|v|`.
+/// Returns the exponential map at the origin: maps a tangent vector to a point at distance `|v|`.
 ///
 /// `r = sqrt(c) |v|`, `exp0(v) = sinh(clamp(r, eps, asinh(2^15))) v / max(r, eps)`.
 ///
@@ -31,7 +31,7 @@ pub fn exp_map0<const D: usize>(v: Tensor<D>, c: Tensor<D>) -> Tensor<D> {
     direction * (r.sinh() / root_c)
 }
 
-/// Logarithmic map at the origin, the inverse of [`exp_map0`] below its clamp.
+/// Returns the logarithmic map at the origin, the inverse of [`exp_map0`] below its clamp.
 ///
 /// # Shapes
 /// `x [.., d]`, `c [.., 1] -> [.., d]`

@@ -71,8 +71,8 @@ pub fn busemann(ideal: &[f64], p: &[f64]) -> f64 {
     (square / (1.0 - dot(p, p))).ln()
 }
 
-/// Exponential map at the origin: the result `tanh(|v| / 2) v / |v|` has distance `|v|` to the
-/// origin.
+/// Returns the exponential map at the origin: the result `tanh(|v| / 2) v / |v|` has distance `|v|`
+/// to the origin.
 #[must_use]
 pub fn exp0(v: &[f64]) -> Vec<f64> {
     let norm = dot(v, v).sqrt();
@@ -84,7 +84,7 @@ pub fn exp0(v: &[f64]) -> Vec<f64> {
     inside(v.iter().map(|a| a * scale).collect())
 }
 
-/// Logarithmic map at the origin, the inverse of [`exp0`].
+/// Returns the logarithmic map at the origin, the inverse of [`exp0`].
 #[must_use]
 pub fn log0(p: &[f64]) -> Vec<f64> {
     let norm = dot(p, p).sqrt();

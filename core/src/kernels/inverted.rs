@@ -1,7 +1,7 @@
 //! Inverted residuals on the kernels.
 
-use espalier_kernels::Activation::{None as Linear, Relu6};
-use espalier_kernels::{Depthwise, PackedWeights, Patches, RGB, Sides};
+use espalier_kernels::Activation::Relu6;
+use espalier_kernels::{Depthwise, InvertedResidual, PackedWeights, Patches, RGB, Sides};
 
 use super::weights::{KernelWeights, LinearName};
 use crate::error::{CoreError, Result};
@@ -16,18 +16,8 @@ const STEM_KERNEL: usize = 3;
 #[derive(Clone, Debug)]
 pub(super) struct InvertedStages {
     stem: Patches,
-    blocks: Vec<PackedResidual>,
+    blocks: Vec<InvertedResidual>,
     head: PackedWeights,
-}
-
-/// One inverted residual.
-#[derive(Clone, Debug)]
-struct PackedResidual {
-    expand: Option<PackedWeights>,
-    depthwise: Depthwise,
-    stride: usize,
-    project: PackedWeights,
-    adds_input: bool,
 }
 
 /// Returns the names of a convolution with a folded norm.
@@ -38,52 +28,37 @@ fn conv_name(inner: &str) -> LinearName {
     }
 }
 
-impl PackedResidual {
-    fn new(index: usize, sizes: BlockSizes, weights: &mut KernelWeights) -> Result<Self> {
-        let BlockSizes {
-            d_in,
-            d_inner,
-            d_out,
-            kernel,
-            stride,
-            ..
-        } = sizes;
-        let name = |conv: &str| format!("blocks.{index}.{conv}");
-        let expand = conv_name(&name("expand_conv"));
-        let expand = sizes
-            .expands
-            .then(|| weights.linear(&expand, d_in, d_inner));
-        let filter = inverted_name(&name("depthwise_conv.weight"));
-        let filter = weights.floats(&filter, &[d_inner, 1, kernel, kernel])?;
-        let bias = inverted_name(&name("depthwise_conv.bias"));
-        let bias = weights.floats(&bias, &[d_inner])?;
-        Ok(Self {
-            expand: expand.transpose()?,
-            depthwise: Depthwise::new(kernel, stride, &bias, |c, y, x| {
-                filter[(c * kernel + y) * kernel + x]
-            }),
-            stride,
-            project: weights.linear(&conv_name(&name("project_conv")), d_inner, d_out)?,
-            adds_input: sizes.adds_input(),
-        })
-    }
-
-    /// Computes the block; returns the output and its sides.
-    fn apply(&self, input: &[f32], sides: Sides) -> (Vec<f32>, Sides) {
-        let wide = self.expand.as_ref().map(|expand| {
-            let mut wide = vec![0.0; sides.pixels() * expand.outputs()];
-            expand.apply(input, None, Relu6, &mut wide);
-            wide
-        });
-        let after = sides.after(self.stride);
-        let mut filtered = vec![0.0; after.pixels() * self.project.inputs()];
-        let wide = wide.as_deref().unwrap_or(input);
-        self.depthwise.apply(wide, sides, Relu6, &mut filtered);
-        let mut output = vec![0.0; after.pixels() * self.project.outputs()];
-        let skip = self.adds_input.then_some(input);
-        self.project.apply(&filtered, skip, Linear, &mut output);
-        (output, after)
-    }
+/// Packs the weights of a block.
+fn packed(
+    index: usize,
+    sizes: BlockSizes,
+    weights: &mut KernelWeights,
+) -> Result<InvertedResidual> {
+    let BlockSizes {
+        d_in,
+        d_inner,
+        d_out,
+        kernel,
+        stride,
+        ..
+    } = sizes;
+    let name = |conv: &str| format!("blocks.{index}.{conv}");
+    let expand = conv_name(&name("expand_conv"));
+    let expand = sizes
+        .expands
+        .then(|| weights.linear(&expand, d_in, d_inner));
+    let filter = inverted_name(&name("depthwise_conv.weight"));
+    let filter = weights.floats(&filter, &[d_inner, 1, kernel, kernel])?;
+    let bias = inverted_name(&name("depthwise_conv.bias"));
+    let bias = weights.floats(&bias, &[d_inner])?;
+    Ok(InvertedResidual {
+        expand: expand.transpose()?,
+        depthwise: Depthwise::new(kernel, stride, &bias, |c, y, x| {
+            filter[(c * kernel + y) * kernel + x]
+        }),
+        project: weights.linear(&conv_name(&name("project_conv")), d_inner, d_out)?,
+        adds_input: sizes.adds_input(),
+    })
 }
 
 impl InvertedStages {
@@ -115,7 +90,7 @@ impl InvertedStages {
         let sizes = config.blocks();
         let last = sizes.last().map_or(width, |block| block.d_out);
         let blocks = sizes.into_iter().enumerate();
-        let blocks = blocks.map(|(index, sizes)| PackedResidual::new(index, sizes, weights));
+        let blocks = blocks.map(|(index, sizes)| packed(index, sizes, weights));
         Ok(Self {
             stem,
             blocks: blocks.collect::<Result<_>>()?,

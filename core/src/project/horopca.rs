@@ -247,8 +247,9 @@ mod tests {
         }
     }
 
-    /// Distance to the geodesic between two orthonormal ideal points: to the Minkowski-orthogonal
-    /// projection `(u2 (1, p1) + u1 (1, p2)) / sqrt(2 u1 u2)` onto their span, as published.
+    /// Returns the distance to the geodesic between two orthonormal ideal points: to the
+    /// Minkowski-orthogonal projection `(u2 (1, p1) + u1 (1, p2)) / sqrt(2 u1 u2)` onto their span,
+    /// as published.
     fn to_spine(p: &[f64], ideals: [&[f64]; 2]) -> f64 {
         let (x, x0) = to_lorentz(p);
         let [u1, u2] = ideals.map(|q| x0 - dot(&x, q));

@@ -104,7 +104,7 @@ mod tests {
         }
     }
 
-    /// Positions of a concept as (node, distance).
+    /// Returns the positions of a concept as (node, distance).
     fn places(rows: &Rows, id: &str) -> Vec<(String, usize)> {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let concept = rows.0.iter().position(|row| row.0 == id).unwrap();

@@ -120,7 +120,7 @@ mod tests {
         Taxonomy::from_tsv(TSV).unwrap()
     }
 
-    /// A walk with probabilities that are not calibrated.
+    /// Returns a walk with probabilities that are not calibrated.
     fn walk(tax: &Taxonomy, p: &[f32], threshold: f32) -> Descent {
         descend(tax, p, p, |ix| {
             p.get(ix.index()).is_some_and(|p| *p >= threshold)
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(roll_up(&tax, &[]), [0.0; 7]);
     }
 
-    /// A graph in which node `i` has parents among the nodes before it.
+    /// Returns a graph in which node `i` has parents among the nodes before it.
     fn any_taxonomy() -> impl Strategy<Value = Taxonomy> {
         let node = (
             proptest::collection::vec(any::<prop::sample::Index>(), 1..3),

@@ -169,7 +169,7 @@ mod tests {
 
     use super::*;
 
-    /// A file with an int8 tensor `[2, 2]` named `w` and this many scales.
+    /// Returns a file with an int8 tensor `[2, 2]` named `w` and this many scales.
     fn file(scales: usize) -> Vec<u8> {
         let values = [1_i8, -2, 3, 4].map(|v| v as u8);
         let scales: Vec<u8> = [0.5_f32; 3][..scales]

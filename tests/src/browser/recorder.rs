@@ -22,7 +22,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Whether the request only reads and carries no data beyond its address and headers.
+    /// Returns whether the request only reads and carries no data beyond its address and headers.
     #[must_use]
     pub fn only_reads(&self) -> bool {
         self.method == "GET" && self.body.is_none()

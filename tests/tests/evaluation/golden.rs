@@ -21,7 +21,7 @@ fn golden() -> BTreeMap<String, f64> {
         .collect()
 }
 
-/// Counterpart of `numbers` in the generator.
+/// Returns the counterpart of `numbers` in the generator.
 fn numbers(seed: usize, count: usize) -> Vec<f64> {
     let one = |at: usize| {
         let wave = (at as f64 * 12.9898 + seed as f64 * 78.233).sin() * 437.585453;
@@ -35,7 +35,7 @@ fn unit(row: &[f64]) -> Vec<f64> {
     row.iter().map(|v| v / norm).collect()
 }
 
-/// Counterpart of `cloud` in the generator, before rounding.
+/// Returns the counterpart of `cloud` in the generator, before rounding.
 fn cloud(seed: usize, n: usize, width: usize, on_sphere: bool) -> Vec<Vec<f64>> {
     let all = numbers(seed, n * width);
     let rows = all.chunks(width);
@@ -48,7 +48,7 @@ fn points(rows: &[Vec<f64>]) -> Points {
     Points::from_rows(&rows.iter().map(narrow).collect::<Vec<_>>())
 }
 
-/// Rounded to `f32` and back, as the generator's clouds are.
+/// Returns the value rounded to `f32` and back, as the generator's clouds are.
 fn rounded(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let round = |row: &Vec<f64>| row.iter().map(|v| f64::from(*v as f32)).collect();
     rows.iter().map(round).collect()

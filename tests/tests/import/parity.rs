@@ -29,7 +29,7 @@ fn expected(name: &str) -> Expected {
     serde_json::from_slice(&text).unwrap()
 }
 
-/// Pictures as `[n, 3, side, side]` in `[0, 1]`.
+/// Returns pictures as `[n, 3, side, side]` in `[0, 1]`.
 fn pictures(rows: &[Vec<u8>], side: usize, device: &Device) -> Tensor<4> {
     let mut planes = Vec::new();
     for row in rows {

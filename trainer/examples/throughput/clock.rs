@@ -25,7 +25,7 @@ pub fn timed(seconds: f64, count: usize, mut work: impl FnMut() -> Result<()>) -
     }))
 }
 
-/// The median; NaN for an empty list.
+/// Returns the median; NaN for an empty list.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

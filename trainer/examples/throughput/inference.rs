@@ -63,12 +63,12 @@ impl Inference {
     }
 }
 
-/// A pool of this many threads.
+/// Returns a pool of this many threads.
 pub fn pool(threads: usize) -> Result<ThreadPool> {
     Ok(ThreadPoolBuilder::new().num_threads(threads).build()?)
 }
 
-/// Images of random pixels, always the same ones.
+/// Returns images of random pixels, always the same ones.
 pub fn random_images(side: usize, count: usize) -> Vec<RgbImage> {
     let mut random = Random::new(0, Purpose::Synthetic, 0, 0);
     let mut pixel = |_: u32, _: u32| image::Rgb([0; 3].map(|_: u8| random.below(256) as u8));

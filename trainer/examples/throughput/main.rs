@@ -132,7 +132,8 @@ impl Server {
         }
     }
 
-    /// The training of a model, which replaces that of another one.
+    /// Returns the training of a model. Only the latest one is kept, to bound the
+    /// memory.
     fn training(&mut self, model: &ModelName, batch: usize) -> Result<&mut Training> {
         if self
             .training

@@ -24,7 +24,7 @@ pub struct Models {
 }
 
 impl Models {
-    /// The architecture of a model.
+    /// Returns the architecture of a model.
     pub fn config(&self, name: &ModelName) -> Result<DualConfig> {
         let mut config = match Preset::from_str(&name.model) {
             Ok(preset) => preset.config(),
@@ -34,7 +34,7 @@ impl Models {
         Ok(config.with_lift(LiftKind::Lorentz))
     }
 
-    /// The image encoder of a model and its architecture.
+    /// Returns the image encoder of a model and its architecture.
     pub fn image_encoder(&self, name: &ModelName) -> Result<(DualConfig, ImageEncoder)> {
         if Preset::from_str(&name.model).is_err() && name.side.is_none() {
             let model = self.bundle(name)?;

@@ -50,7 +50,7 @@ impl Operation {
     }
 }
 
-/// A weight between `-scale` and `scale` that depends on its place.
+/// Returns a weight between `-scale` and `scale` that depends on its place.
 fn weight(scale: f32, place: usize) -> f32 {
     scale * ((place * 7919 % 2003) as f32 / 1001.0 - 1.0)
 }
@@ -111,7 +111,7 @@ fn stem(width: usize, sides: Sides) -> Operation {
     }
 }
 
-/// All operations for images of a side, in their order.
+/// Returns all operations for images of a side, in their order.
 fn operations(config: &InvertedConfig, side: usize, head: usize) -> Vec<Operation> {
     let mut sides = Sides {
         height: side,

@@ -23,7 +23,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// A part ends here; the next one begins.
+    /// Ends a part and begins the next one.
     fn end(&mut self, name: &'static str) {
         let seconds = self.since.elapsed().as_secs_f64();
         match self.found.iter_mut().find(|(known, _)| *known == name) {
@@ -34,9 +34,9 @@ impl Parts {
     }
 }
 
-/// Median milliseconds of the parts of a step, in their order, as [`Learner::step`] and the HyCoCLIP
-/// method put them together, but without micro-batches. This backend computes at once, so each part
-/// waits for its own work.
+/// Returns the median milliseconds of the parts of a step, in their order, as [`Learner::step`] and
+/// the HyCoCLIP method put them together, but without micro-batches. This backend computes at once,
+/// so each part waits for its own work.
 pub fn measure(training: Training, seconds: f64) -> Result<Value> {
     let mut learner = training.learner.context("no learner before a step")?;
     let mut parts = Parts {
@@ -81,7 +81,7 @@ fn step(mut learner: Learner, batch: &Batch, samples: usize, parts: &mut Parts) 
     learner
 }
 
-/// Points of the images, crops and texts.
+/// Returns the points of the images, crops and texts.
 fn embed(
     model: &DualEncoder,
     inputs: &StepInputs,

@@ -45,7 +45,7 @@ impl Training {
         })
     }
 
-    /// Whether it trains this model with this batch size.
+    /// Returns whether this trains this model with this batch size.
     pub fn is_of(&self, name: &ModelName, samples: usize) -> bool {
         (&self.name, self.samples) == (name, samples)
     }
@@ -68,7 +68,7 @@ impl Training {
     }
 }
 
-/// Random pictures, boxes and texts of the shapes that a real batch has.
+/// Returns random pictures, boxes and texts of the shapes that a real batch has.
 fn random_batch(architecture: &DualConfig, samples: usize) -> Batch {
     let (size, vocabulary) = (
         architecture.vision.image_size,
@@ -118,7 +118,7 @@ fn random_batch(architecture: &DualConfig, samples: usize) -> Batch {
     }
 }
 
-/// A learner as `trainer fit` creates it, with its default optimiser.
+/// Returns a learner as `trainer fit` creates it, with its default optimiser.
 fn new_learner(architecture: &DualConfig, pieces: usize) -> anyhow::Result<Learner> {
     let defaults = TrainConfig::resolve(None, toml::Table::new(), &[])?;
     let device = Device::flex().autodiff();
@@ -146,7 +146,7 @@ fn new_learner(architecture: &DualConfig, pieces: usize) -> anyhow::Result<Learn
     })
 }
 
-/// Number of parameters that are learned.
+/// Returns the number of parameters that are learned.
 fn learned(model: &DualEncoder) -> usize {
     struct Count(usize);
     impl ModuleVisitor for Count {

@@ -25,7 +25,7 @@ pub struct Cache {
     folder: Option<PathBuf>,
 }
 
-/// SHA-256 of the parts in hex; each part is preceded by its length.
+/// Returns the SHA-256 of the parts in hex; each part is preceded by its length.
 #[must_use]
 pub fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
@@ -36,8 +36,8 @@ pub fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// Fingerprint of files: names, sizes and modification times of the files that the paths and globs
-/// match, and of all files below matched folders. Does not read file contents.
+/// Returns the fingerprint of files: names, sizes and modification times of the files that the
+/// paths and globs match, and of all files below matched folders. Does not read file contents.
 #[must_use]
 pub fn stamp(paths: &[PathBuf]) -> String {
     let mut pending: Vec<PathBuf> = paths.to_vec();
@@ -73,7 +73,7 @@ pub fn stamp(paths: &[PathBuf]) -> String {
 }
 
 impl Cache {
-    /// A cache in a folder, created on the first write; `None` disables the cache.
+    /// Returns a cache in a folder, created on the first write; `None` disables the cache.
     #[must_use]
     pub fn new(folder: Option<PathBuf>) -> Self {
         Self { folder }

@@ -6,8 +6,8 @@ use espalier_core::caption::path::softmax;
 /// Search interval for the scale of the logits, as natural logarithms.
 const SCALES: (f64, f64) = (-2.0, 7.0);
 
-/// Minimiser of `cost(exp(x))` for a cost with a single minimum, by golden-section search over `x`.
-/// Returns `exp(x)`.
+/// Returns the value that minimises a cost with a single minimum, by golden-section search over its
+/// logarithm, which lies in the given interval.
 fn minimise_log((mut lo, mut hi): (f64, f64), cost: impl Fn(f64) -> f64) -> f64 {
     let golden = (5.0_f64.sqrt() - 1.0) / 2.0;
     let cost = |log: f64| cost(log.exp());
@@ -27,7 +27,7 @@ fn minimise_log((mut lo, mut hi): (f64, f64), cost: impl Fn(f64) -> f64) -> f64 
     f64::midpoint(lo, hi).exp()
 }
 
-/// Scale that maximises the likelihood of the true labels (temperature scaling).
+/// Returns the scale that maximises the likelihood of the true labels (temperature scaling).
 #[must_use]
 pub fn fit_scale(logits: &[Vec<f64>], truth: &[usize]) -> f64 {
     minimise_log(SCALES, |scale| {
@@ -55,8 +55,8 @@ const RIDGE: f64 = 1e-3;
 /// Newton steps; the loss is convex and few are needed.
 const NEWTON_STEPS: usize = 50;
 
-/// Maximum-likelihood weights of a logistic model, by Newton's method with a weak ridge penalty
-/// toward `start`.
+/// Returns the maximum-likelihood weights of a logistic model, by Newton's method with a weak ridge
+/// penalty toward `start`.
 #[must_use]
 pub fn fit_logistic(cases: &[Case], start: [f64; INPUTS]) -> [f64; INPUTS] {
     let total: f64 = cases.iter().map(|case| case.weight).sum();

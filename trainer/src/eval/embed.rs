@@ -19,7 +19,7 @@ const TEXTS: usize = 256;
 /// Number of classes whose prompts are encoded at a time.
 const CLASSES: usize = 512;
 
-/// Rows of a matrix on the host.
+/// Returns the rows of a matrix on the host.
 ///
 /// # Errors
 /// When the data cannot be read back from the device.
@@ -30,7 +30,7 @@ pub fn rows(t: Tensor<2>) -> anyhow::Result<Vec<Vec<f32>>> {
     Ok(data.chunks(width).map(<[f32]>::to_vec).collect())
 }
 
-/// Projected features of texts, before the lift.
+/// Returns the projected features of texts, before the lift.
 ///
 /// # Errors
 /// When the device fails.
@@ -56,7 +56,7 @@ fn matrix(rows: &[Vec<f32>], device: &Device) -> Tensor<2> {
     Tensor::from_data(TensorData::new(rows.concat(), [rows.len(), width]), device)
 }
 
-/// Points of texts.
+/// Returns the points of texts.
 ///
 /// # Errors
 /// When the device fails.
@@ -68,8 +68,9 @@ pub fn texts(model: &Model, texts: &[String], device: &Device) -> anyhow::Result
     rows(model.encoder.lift.text(matrix(&features, device)))
 }
 
-/// Points of classes by name: the mean over the prompts of a set (notation 6.1). Hyperbolic models
-/// average features and lift the mean; CLIP averages unit vectors and normalises the mean.
+/// Returns the points of classes by name: the mean over the prompts of a set (notation 6.1).
+/// Hyperbolic models average features and lift the mean; CLIP averages unit vectors and normalises
+/// the mean.
 ///
 /// # Errors
 /// Bad usage for an unknown prompt set, or when the device fails.
@@ -103,7 +104,7 @@ pub fn named(
     Ok(out)
 }
 
-/// Points of taxonomy nodes by their first names; see [`named`].
+/// Returns the points of taxonomy nodes by their first names; see [`named`].
 ///
 /// # Errors
 /// Bad usage for an unknown prompt set, or when the device fails.
@@ -121,7 +122,7 @@ pub fn classes(
     named(model, &names, set, device)
 }
 
-/// Space of a model's embeddings.
+/// Returns the space of a model's embeddings.
 ///
 /// # Errors
 /// When the device fails.
@@ -162,7 +163,7 @@ pub struct Labelled {
     pub broken: u64,
 }
 
-/// The first labels of all readable records.
+/// Returns the first labels of all readable records.
 #[must_use]
 pub fn labels_of(data: &dyn Dataset) -> BTreeSet<String> {
     let mut labels = BTreeSet::new();

@@ -75,13 +75,13 @@ pub struct EmbeddedFiles {
 }
 
 impl EmbeddedFiles {
-    /// Points of the images that could be read.
+    /// Returns the points of the images that could be read.
     #[must_use]
     pub fn points(&self) -> &Points {
         &self.found.points
     }
 
-    /// The point of a file of the list, if it could be read.
+    /// Returns the point of a file of the list, if it could be read.
     #[must_use]
     pub fn point(&self, file: usize) -> Option<&[f32]> {
         let row = self.row_of.get(file).copied().flatten()?;

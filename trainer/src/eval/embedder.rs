@@ -44,7 +44,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// Prefix of the cache keys.
+    /// Returns the prefix of the cache keys.
     fn prefix(self) -> &'static str {
         match self {
             Self::Point => "pictures",
@@ -66,7 +66,7 @@ pub struct Embedder<'a> {
 }
 
 impl<'a> Embedder<'a> {
-    /// An embedder without any embeddings yet.
+    /// Returns an embedder without any embeddings yet.
     #[must_use]
     pub fn new(model: &'a Model, device: &'a Device, reading: Reading) -> Self {
         Self {
@@ -88,13 +88,13 @@ impl<'a> Embedder<'a> {
         self
     }
 
-    /// The labels of the classifier in class order, if there is one.
+    /// Returns the labels of the classifier in class order, if there is one.
     #[must_use]
     pub fn classifier_labels(&self) -> Option<&[String]> {
         self.classifier.as_ref().map(|c| c.labels.as_slice())
     }
 
-    /// The space of the embeddings.
+    /// Returns the space of the embeddings.
     ///
     /// # Errors
     /// When the device fails.
@@ -106,7 +106,7 @@ impl<'a> Embedder<'a> {
         Ok(self.space.get_or_init(|| space))
     }
 
-    /// Factor by which the model multiplies its logits.
+    /// Returns the factor by which the model multiplies its logits.
     #[must_use]
     pub fn logit_scale(&self) -> f64 {
         let scale = self.model.encoder.logit_scale.value();
@@ -137,7 +137,7 @@ impl<'a> Embedder<'a> {
         Ok(points)
     }
 
-    /// Points of texts, row by row; a repeated text is embedded once.
+    /// Returns the points of texts, row by row; a repeated text is embedded once.
     ///
     /// # Errors
     /// When the device fails, or an embedding is not finite.
@@ -158,7 +158,7 @@ impl<'a> Embedder<'a> {
         Ok(points.select(&rows))
     }
 
-    /// Points of classes with a prompt set (notation 6.1).
+    /// Returns the points of classes with a prompt set (notation 6.1).
     ///
     /// # Errors
     /// Bad usage for an unknown set, or when the device fails.
@@ -171,7 +171,7 @@ impl<'a> Embedder<'a> {
         self.points(&parts, || embed::named(self.model, names, set, self.device))
     }
 
-    /// Preprocessing with this resize mode; `None` uses the model's own.
+    /// Returns the preprocessing with this resize mode; `None` uses the model's own.
     #[must_use]
     pub fn preprocess(&self, resize: Option<ResizeMode>) -> Preprocess {
         let preprocess = self.model.preprocess;
@@ -197,8 +197,9 @@ impl<'a> Embedder<'a> {
         self.pictures(data, &[&stamp, &fingerprint], view.into(), Kind::Point)
     }
 
-    /// The classifier's logits of every readable image of a dataset that is stored in `paths`: one
-    /// row per image, in the order of [`dataset`](Self::dataset), one column per class.
+    /// Returns the classifier's logits of every readable image of a dataset that is stored in
+    /// `paths`: one row per image, in the order of [`dataset`](Self::dataset), one column per
+    /// class.
     ///
     /// # Errors
     /// As for [`dataset`](Self::dataset), and bad usage without a classifier.
@@ -317,7 +318,7 @@ impl<'a> Embedder<'a> {
         Ok(())
     }
 
-    /// Points of pooled features.
+    /// Returns the points of pooled features.
     fn lift_pooled(&self, pooled: &Embedded) -> anyhow::Result<Embedded> {
         let encoder = &self.model.encoder;
         let lift = |features| encoder.lift.image(encoder.image.project(features));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use espalier_core::taxonomy::{NodeIx, Taxonomy, metrics};
 
-/// Mean tree scores of the top-1 answers.
+/// Returns the mean tree scores of the top-1 answers.
 #[must_use]
 pub fn scores(
     taxonomy: &Taxonomy,

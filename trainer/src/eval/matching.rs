@@ -22,8 +22,8 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// The published walk for a space: radii per image from the origin in hyperbolic spaces, over
-    /// the global range of radii on the sphere; 50 radii, including the first.
+    /// Returns the published walk for a space: radii per image from the origin in hyperbolic
+    /// spaces, over the global range of radii on the sphere; 50 radii, including the first.
     #[must_use]
     pub fn published(space: &Space) -> Self {
         let radii = match space {
@@ -49,7 +49,7 @@ pub struct Chains<'a> {
     pub of_picture: &'a [Vec<usize>],
 }
 
-/// Texts named by each image's walk, in order, without repeated neighbours.
+/// Returns the texts named by each image's walk, in order, without repeated neighbours.
 #[must_use]
 pub fn walks(space: &Space, pictures: &Points, chains: Chains<'_>, walk: Walk) -> Vec<Vec<usize>> {
     let radii = chains.points.rows().map(|p| space.radius(p)).collect();

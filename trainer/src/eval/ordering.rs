@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use espalier_core::geometry::Space;
 
-/// Kendall's tau between radii and their order, in `[-1, 1]`: concordant minus discordant pairs,
-/// over all pairs. Ties count as neither.
+/// Returns Kendall's tau between radii and their order, in `[-1, 1]`: concordant minus discordant
+/// pairs, over all pairs. Ties count as neither.
 ///
 /// Without ties this is the published statistic, which compares an argsort with `1 .. n`.
 #[must_use]

@@ -8,7 +8,7 @@ pub struct Points {
 }
 
 impl Points {
-    /// Points from concatenated rows; an incomplete last row is dropped.
+    /// Returns the points from concatenated rows; an incomplete last row is dropped.
     #[must_use]
     pub fn new(width: usize, mut data: Vec<f32>) -> Self {
         let complete = data.len().checked_div(width).unwrap_or(0) * width;
@@ -16,37 +16,37 @@ impl Points {
         Self { width, data }
     }
 
-    /// Points from separate rows of one width.
+    /// Returns the points from separate rows of one width.
     #[must_use]
     pub fn from_rows(rows: &[Vec<f32>]) -> Self {
         Self::new(rows.first().map_or(0, Vec::len), rows.concat())
     }
 
-    /// Number of points.
+    /// Returns the number of points.
     #[must_use]
     pub fn len(&self) -> usize {
         self.data.len().checked_div(self.width).unwrap_or(0)
     }
 
-    /// Whether there is no point.
+    /// Returns whether there is no point.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Number of coordinates of a point.
+    /// Returns the number of coordinates of a point.
     #[must_use]
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// All coordinates, row by row.
+    /// Returns all coordinates, row by row.
     #[must_use]
     pub fn data(&self) -> &[f32] {
         &self.data
     }
 
-    /// A point.
+    /// Returns a point.
     ///
     /// # Panics
     /// When there is no such row.
@@ -55,13 +55,13 @@ impl Points {
         &self.data[index * self.width..(index + 1) * self.width]
     }
 
-    /// All points in order.
+    /// Returns all points in order.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f32]> {
         // Width 0 implies that there is no data.
         self.data.chunks_exact(self.width.max(1))
     }
 
-    /// The points at the given indices, in that order; an index may repeat.
+    /// Returns the points at the given indices, in that order; an index may repeat.
     #[must_use]
     pub fn select(&self, indices: &[usize]) -> Self {
         let data = indices.iter().flat_map(|index| self.row(*index)).copied();
@@ -71,7 +71,7 @@ impl Points {
         }
     }
 
-    /// Index of the first row with a value that is not finite.
+    /// Returns the index of the first row with a value that is not finite.
     #[must_use]
     pub fn first_not_finite(&self) -> Option<usize> {
         let index = self.data.iter().position(|v| !v.is_finite())?;

@@ -141,7 +141,7 @@ fn expand(pattern: &str) -> Vec<String> {
     all
 }
 
-/// Names of all sets.
+/// Returns the names of all sets.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
     SETS.iter().map(|(name, _, _)| *name).collect()
@@ -159,7 +159,7 @@ pub fn resolve<'a>(set: &'a str, dataset: Option<&str>) -> &'a str {
     default.map_or(SIMPLE, |(name, _, _)| name)
 }
 
-/// The prompts of a set with their placeholders.
+/// Returns the prompts of a set with their placeholders.
 ///
 /// # Errors
 /// Bad usage for an unknown set; the message lists the known sets.
@@ -176,7 +176,7 @@ pub fn templates(set: &str) -> anyhow::Result<Vec<String>> {
         .collect())
 }
 
-/// The prompts of a set for one class name.
+/// Returns the prompts of a set for one class name.
 ///
 /// # Errors
 /// Bad usage for an unknown set; the message lists the known sets.

@@ -176,7 +176,7 @@ pub static BENCHMARKS: [BenchmarkData; ALL.len()] = {
 };
 
 impl Protocol {
-    /// The benchmark with a name.
+    /// Returns the benchmark with a name.
     #[must_use]
     pub fn named(dataset: &str) -> Option<&'static Self> {
         ALL.iter().find(|p| p.data.dataset == dataset)

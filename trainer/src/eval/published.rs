@@ -6,7 +6,7 @@ use super::record::{Compared, Record};
 /// the paper does not specify it), metric, value, source.
 const TABLE: &str = include_str!("published.tsv");
 
-/// Published values of a record's task, benchmark, method and architecture.
+/// Returns the published values of a record's task, benchmark, method and architecture.
 #[must_use]
 pub fn matching(record: &Record) -> Vec<Compared> {
     let Some(benchmark) = record.benchmark.as_deref() else {

@@ -34,7 +34,7 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// The path of a point whose photo shows `truth`.
+    /// Returns the path of a point whose photo shows `truth`.
     #[must_use]
     pub fn new(classifier: &Classifier, space: &Space, point: &[f32], truth: NodeIx) -> Self {
         let taxonomy = classifier.taxonomy();
@@ -85,7 +85,7 @@ pub struct Picture<'a> {
 }
 
 impl<'a> Picture<'a> {
-    /// A photo as it is.
+    /// Returns a photo as it is.
     #[must_use]
     pub fn new(point: &'a [f32], truth: NodeIx, photo: usize) -> Self {
         Self {
@@ -101,7 +101,7 @@ impl<'a> Picture<'a> {
     }
 }
 
-/// Paths of images with a true node.
+/// Returns the paths of images with a true node.
 #[must_use]
 pub fn walks(classifier: &Classifier, space: &Space, pictures: &[Picture<'_>]) -> Vec<Walk> {
     let one = |picture: &Picture<'_>| {
@@ -120,8 +120,8 @@ fn share(steps: &[Step], of: impl Fn(&Step) -> bool) -> f64 {
     mean(steps.iter().map(|s| f64::from(u8::from(of(s)))))
 }
 
-/// Expected calibration error: mean distance between the reported probability and the accuracy,
-/// over ten equal bins weighted by their size.
+/// Returns the expected calibration error: mean distance between the reported probability and the
+/// accuracy, over ten equal bins weighted by their size.
 fn calibration_error(steps: &[Step]) -> f64 {
     let mut bins = [0.0_f64; 10];
     for step in steps {
@@ -151,7 +151,7 @@ fn risks(leaves: &[Step], metrics: &mut BTreeMap<String, f64>) {
     metrics.insert("risk_mean".to_owned(), mean(curve.into_iter()));
 }
 
-/// Metrics of photos with known labels.
+/// Returns the metrics of photos with known labels.
 #[must_use]
 pub fn known(walks: &[Walk]) -> BTreeMap<String, f64> {
     let stops: Vec<Step> = walks.iter().map(Walk::stopped).collect();
@@ -179,9 +179,9 @@ pub fn known(walks: &[Walk]) -> BTreeMap<String, f64> {
     metrics
 }
 
-/// Metrics of photos whose label is not among the choices; `threshold` is that of the stop.
-/// Compares the path with its stop, one that always goes to a label, and one that names a label or
-/// nothing.
+/// Returns the metrics of photos whose label is not among the choices; `threshold` is that of the
+/// stop. Compares the path with its stop, one that always goes to a label, and one that names a
+/// label or nothing.
 #[must_use]
 pub fn unknown(walks: &[Walk], threshold: f64) -> BTreeMap<String, f64> {
     let stops: Vec<Step> = walks.iter().map(Walk::stopped).collect();

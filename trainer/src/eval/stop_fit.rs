@@ -26,8 +26,8 @@ const FEW: usize = 50;
 /// Weight of a photo whose label is held out, in the fit of the stops.
 const UNKNOWN_WEIGHT: f64 = 2.0;
 
-/// Weight of an image in the fit of the reported probabilities. Nearly all photos are ordinary, so
-/// the others count little.
+/// Returns the weight of an image in the fit of the reported probabilities. Nearly all photos are
+/// ordinary, so the others count little.
 const fn report_weight(kind: Kind) -> f64 {
     match kind {
         Kind::Plain => 1.0,
@@ -35,7 +35,8 @@ const fn report_weight(kind: Kind) -> f64 {
     }
 }
 
-/// Weight of an image in the fit of the stops. Outliers are few, and a path must stop early on them.
+/// Returns the weight of an image in the fit of the stops. Outliers are few, and a path must stop
+/// early on them.
 const fn stop_weight(kind: Kind) -> f64 {
     match kind {
         Kind::Plain => 1.0,
@@ -125,7 +126,7 @@ fn with_evidence(
     Ok(Some(calibration))
 }
 
-/// The model of the evidence without weights: statistics of plain photos.
+/// Returns the model of the evidence without weights: statistics of plain photos.
 fn standards(scaled: &Classifier, space: &Space, pictures: &[Picture<'_>]) -> Option<Evidence> {
     let plain = pictures.iter().filter(|picture| picture.is_plain());
     let all: Vec<ImageEvidence> = plain.map(|p| seen(scaled, space, p)).collect();
@@ -148,7 +149,7 @@ fn fitted(mut cases: Vec<Case>) -> Vec<f64> {
     fit_logistic(&cases, start).to_vec()
 }
 
-/// Evidence of an image that does not depend on the node.
+/// Returns the evidence of an image that does not depend on the node.
 fn seen(classifier: &Classifier, space: &Space, picture: &Picture<'_>) -> ImageEvidence {
     let logits = classifier.logits(space, picture.point).into_iter();
     ImageEvidence {
@@ -173,7 +174,8 @@ impl Judgement {
     }
 }
 
-/// The nodes of an image's path below the root; `model` holds the statistics of ordinary photos.
+/// Returns the nodes of an image's path below the root; `model` holds the statistics of ordinary
+/// photos.
 fn judgements(
     model: &Evidence,
     scaled: &Classifier,
@@ -214,16 +216,16 @@ fn held_out(
     Ok(found)
 }
 
-/// Mean and standard deviation; `None` if the values do not differ.
+/// Returns the mean and standard deviation; `None` if the values do not differ.
 fn spread(values: impl Iterator<Item = f64> + Clone) -> Option<[f64; 2]> {
     let mean_of = mean(values.clone());
     let deviation = mean(values.map(|v| (v - mean_of).powi(2))).sqrt();
     (deviation > 1e-9).then_some([mean_of, deviation])
 }
 
-/// Two-fold cross-fitting: each half of the photos is evaluated with the calibration of the other
-/// half. Returns the paths of the images with a true node, with their kinds, and the calibration
-/// fitted on all images.
+/// Returns the result of two-fold cross-fitting: each half of the photos is evaluated with the
+/// calibration of the other half. Returns the paths of the images with a true node, with their
+/// kinds, and the calibration fitted on all images.
 ///
 /// # Errors
 /// Those of `classifier`.

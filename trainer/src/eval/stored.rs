@@ -81,7 +81,7 @@ impl Stored {
         })
     }
 
-    /// The row of each name; for repeated names, the first.
+    /// Returns the row of each name; for repeated names, the first.
     #[must_use]
     pub fn by_name(&self) -> HashMap<&str, usize> {
         let mut rows = HashMap::new();
@@ -92,7 +92,7 @@ impl Stored {
     }
 }
 
-/// The space that two files share; cosine of the stored coordinates if neither records one.
+/// Returns the space that two files share; cosine of the stored coordinates if neither records one.
 ///
 /// # Errors
 /// Bad usage when widths, weights or spaces differ.

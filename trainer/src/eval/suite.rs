@@ -24,7 +24,8 @@ pub struct Planned {
     pub path: PathBuf,
 }
 
-/// Tasks on benchmarks below `folder`: those whose data is available, and those whose data is not.
+/// Returns the tasks on benchmarks below `folder`: those whose data is available, and those whose
+/// data is not.
 #[must_use]
 pub fn plan(folder: &Path) -> (Vec<Planned>, Vec<Planned>) {
     let all = tasks::ALL

@@ -26,16 +26,16 @@ pub struct BenchmarkData {
 
 /// One task: its input, its run and its report.
 pub trait Task: Sync {
-    /// Name on the command line and in results.
+    /// Returns the name on the command line and in results.
     fn name(&self) -> &'static str;
 
     /// Its metrics, in a line.
     fn about(&self) -> &'static str;
 
-    /// The expected `--data`, in a sentence.
+    /// Returns the expected `--data`, in a sentence.
     fn needs(&self) -> &'static str;
 
-    /// Benchmarks that the papers' suite runs it on.
+    /// Returns the benchmarks that the papers' suite runs it on.
     fn benchmarks(&self) -> &'static [BenchmarkData];
 
     /// Runs it.
@@ -58,7 +58,7 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// The model.
+    /// Returns the model.
     ///
     /// # Errors
     /// Bad usage without a model.
@@ -67,7 +67,7 @@ impl Context<'_> {
             .ok_or_else(|| usage("expected --checkpoint, found none"))
     }
 
-    /// The one path of the data.
+    /// Returns the one path of the data.
     ///
     /// # Errors
     /// Bad usage if there are none or several.
@@ -81,8 +81,8 @@ impl Context<'_> {
         }
     }
 
-    /// Resize mode of images: the requested one, else that of the papers of the MERU family for
-    /// this task (notation 6.0), else the model's own.
+    /// Returns the resize mode of images: the requested one, else that of the papers of the MERU
+    /// family for this task (notation 6.0), else the model's own.
     #[must_use]
     pub fn resize(&self, published: ResizeMode) -> Option<ResizeMode> {
         match self.options.resize {
@@ -102,12 +102,12 @@ impl Context<'_> {
         }
     }
 
-    /// The model's own resize mode.
+    /// Returns the model's own resize mode.
     fn model_resize(&self) -> Option<ResizeMode> {
         self.embedder.map(|e| e.preprocess(None).resize)
     }
 
-    /// The setting of [`Self::resize`] for the record.
+    /// Returns the setting of [`Self::resize`] for the record.
     #[must_use]
     pub fn resize_name(&self, published: ResizeMode) -> String {
         match self.resize(published).or(self.model_resize()) {
@@ -163,12 +163,12 @@ pub struct TaskResult {
     pub confusions: Vec<Confusion>,
 }
 
-/// A map of settings from pairs.
+/// Returns a map of settings from pairs.
 pub fn settings<const N: usize>(pairs: [(&str, String); N]) -> BTreeMap<String, String> {
     pairs.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
-/// Name of a value on the command line.
+/// Returns the name of a value on the command line.
 pub fn value_name(value: &impl clap::ValueEnum) -> String {
     let value = value.to_possible_value();
     value.map_or_else(String::new, |v| v.get_name().to_owned())

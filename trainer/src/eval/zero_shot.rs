@@ -9,14 +9,15 @@ use super::Points;
 use super::embed::Labelled;
 use super::search::{Ranked, top_k};
 
-/// Ranking of the classes for each image: indices into `classes`, best first, at most five.
+/// Returns the ranking of the classes for each image: indices into `classes`, best first, at most
+/// five.
 #[must_use]
 pub fn rank(space: &Space, pictures: &[Vec<f32>], classes: &[Vec<f32>]) -> Vec<Vec<usize>> {
     let (pictures, classes) = (Points::from_rows(pictures), Points::from_rows(classes));
     answers(&top_k(space, &pictures, &classes, 5))
 }
 
-/// The ranked classes of each image.
+/// Returns the ranked classes of each image.
 #[must_use]
 pub fn answers(ranked: &Ranked) -> Vec<Vec<usize>> {
     let answer = |i: usize| ranked.items(i).iter().map(|c| *c as usize).collect();
@@ -65,7 +66,7 @@ pub fn metrics(ranked: &[Vec<usize>], truth: &[usize], classes: usize) -> BTreeM
     ])
 }
 
-/// The classes that occur among labelled images, ascending.
+/// Returns the classes that occur among labelled images, ascending.
 #[must_use]
 pub fn classes_of(pictures: &Labelled) -> Vec<NodeIx> {
     let mut classes = pictures.labels.clone();

@@ -28,7 +28,7 @@ pub const PROMPTS: &str = "simple-1";
 const OWN_WEIGHTS: &str = "MIT OR Apache-2.0, within the terms of the data they were trained on \
     (see provenance)";
 
-/// Terms of use of a bundle's contents. Imported weights keep their own.
+/// Returns the terms of use of a bundle's contents. Imported weights keep their own.
 fn licence(model: &Model) -> String {
     let weights = match &model.card.origin {
         None => OWN_WEIGHTS.to_owned(),
@@ -70,7 +70,7 @@ pub struct Bundle {
     files: Vec<(String, Vec<u8>)>,
 }
 
-/// The one tensor [`EMBEDDINGS`].
+/// Returns the one tensor [`EMBEDDINGS`].
 fn embeddings(points: &[Vec<f32>]) -> Tensors {
     let width = points.first().map_or(0, Vec::len);
     let tensor = HostTensor {
@@ -305,7 +305,7 @@ impl Bundle {
         Ok(())
     }
 
-    /// The manifest as written to disk.
+    /// Returns the manifest as written to disk.
     ///
     /// # Errors
     /// When it cannot be written as JSON.
@@ -315,7 +315,7 @@ impl Bundle {
         Ok(bytes)
     }
 
-    /// The files as a reader receives them.
+    /// Returns the files as a reader receives them.
     ///
     /// # Errors
     /// Never for a bundle built by this type.

@@ -72,9 +72,9 @@ fn outliers(model: &Model, device: &Device) -> anyhow::Result<Embedded> {
     })
 }
 
-/// Calibration of a bundle with its two-fold cross-fitted metrics: each half of the photos is
-/// evaluated with the calibration of the other half. Besides the metrics of plain photos, returns
-/// `stop_right_KIND` and `stop_said_KIND` for each kind of corruption.
+/// Returns the calibration of a bundle with its two-fold cross-fitted metrics: each half of the
+/// photos is evaluated with the calibration of the other half. Besides the metrics of plain photos,
+/// returns `stop_right_KIND` and `stop_said_KIND` for each kind of corruption.
 ///
 /// # Errors
 /// When a photo or the device fails.

@@ -19,8 +19,8 @@ const PLACES: [&str; 7] = [
     "in the distance",
 ];
 
-/// The name that reads best after an article: the first, unless another one adds the kind of the
-/// object, as "placental mammal" does for "placental".
+/// Returns the name that reads best after an article: the first, unless another one adds the kind
+/// of the object, as "placental mammal" does for "placental".
 fn readable_name(taxonomy: &Taxonomy, ix: NodeIx) -> &str {
     let (first, node) = (taxonomy.name(ix), taxonomy.node(ix));
     let is_kind = |last: &str| {
@@ -34,9 +34,9 @@ fn readable_name(taxonomy: &Taxonomy, ix: NodeIx) -> &str {
     node.names.iter().find(adds_kind).map_or(first, |name| name)
 }
 
-/// Captions of every node of a taxonomy that a person would name. Each node has one name, so that a
-/// ladder and the tree use the same words. `with_places` adds captions with positions in the image
-/// for labels.
+/// Returns the captions of every node of a taxonomy that a person would name. Each node has one
+/// name, so that a ladder and the tree use the same words. `with_places` adds captions with
+/// positions in the image for labels.
 #[must_use]
 pub fn of_taxonomy(taxonomy: &Taxonomy, with_places: bool) -> Vec<CaptionEntry> {
     let mut out = Vec::new();
@@ -64,7 +64,8 @@ pub fn of_taxonomy(taxonomy: &Taxonomy, with_places: bool) -> Vec<CaptionEntry> 
     out
 }
 
-/// Captions from a file: JSON lines with `text`, `node`, `detail`, or one plain caption per line.
+/// Returns the captions from a file: JSON lines with `text`, `node`, `detail`, or one plain caption
+/// per line.
 ///
 /// # Errors
 /// Bad usage for a line that cannot be read (the message names it), or a node that the taxonomy

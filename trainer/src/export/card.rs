@@ -71,7 +71,7 @@ pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
     out
 }
 
-/// The measurements on the probe.
+/// Returns the measurements on the probe.
 fn quality(metrics: &BTreeMap<String, f64>, facts: &Facts<'_>) -> String {
     let Some(gate) = facts.gate else {
         return "Not measured: there were no labelled images.\n\n".to_owned();
@@ -121,7 +121,7 @@ fn describe_encoder(vision: &VitConfig) -> String {
     }
 }
 
-/// Accuracy of paths at their stops, and the risk of labels by coverage.
+/// Returns the accuracy of paths at their stops, and the risk of labels by coverage.
 fn stops(metrics: &BTreeMap<String, f64>) -> String {
     let get = |name: &str| metrics.get(name).copied();
     let (Some(right), Some(reported), Some(depth)) =
@@ -147,7 +147,7 @@ fn stops(metrics: &BTreeMap<String, f64>) -> String {
     out
 }
 
-/// The same for corrupted copies of the images, if the metrics have them.
+/// Returns the same for corrupted copies of the images, if the metrics have them.
 fn corrupted(metrics: &BTreeMap<String, f64>) -> String {
     let mut rows = String::new();
     for (name, right) in metrics {

@@ -30,7 +30,7 @@ pub(super) struct Stored {
 }
 
 impl Stored {
-    /// A file that is stored uncompressed.
+    /// Returns a file that is stored uncompressed.
     pub(super) fn plain(dtype: &'static str, bytes: Vec<u8>) -> Self {
         Self {
             bytes,
@@ -46,7 +46,8 @@ const SMALL: usize = 1 << 15;
 /// cancel out in a cosine. Narrower ones keep 8 bits.
 const WIDE: usize = 256;
 
-/// Largest quantised value of a kernel of inverted residuals for `q6`; `None` for other tensors.
+/// Returns the largest quantised value of a kernel of inverted residuals for `q6`; `None` for other
+/// tensors.
 ///
 /// The sensitivity of each layer was measured on EfficientNet-Lite0, layer by layer, as the
 /// divergence of the classifier's probabilities from those of 32-bit floats. Depthwise and small
@@ -113,7 +114,7 @@ impl ExportDtype {
         }
     }
 
-    /// The files of an encoder.
+    /// Returns the files of an encoder.
     pub(super) fn encoder(self, tensors: Tensors) -> anyhow::Result<Vec<Stored>> {
         let most = self.levels().1;
         let chosen: BTreeMap<String, i8> = tensors

@@ -142,7 +142,7 @@ impl Gate {
         })
     }
 
-    /// The table as Markdown.
+    /// Returns the table as Markdown.
     #[must_use]
     pub fn table(&self) -> String {
         let mut out = String::from("| on the probe | f32 | bundle |\n|---|---|---|\n");

@@ -18,7 +18,8 @@ const FIRST: usize = 256;
 /// Maximum number of captions in each later shard.
 const LATER: usize = 8192;
 
-/// Name of piece `number` of the file `first`: itself, then `image-1.safetensors` and so on.
+/// Returns the name of piece `number` of the file `first`: itself, then `image-1.safetensors` and
+/// so on.
 #[must_use]
 pub fn name(first: &str, number: usize) -> String {
     match (number, first.rsplit_once('.')) {
@@ -55,8 +56,8 @@ pub fn of_tensors(
     pieces
 }
 
-/// Captions in shards, the general ones first: by detail beyond a name, then by the depth of their
-/// node in the taxonomy. The first shard holds only names, if there are any.
+/// Returns the captions in shards, the general ones first: by detail beyond a name, then by the
+/// depth of their node in the taxonomy. The first shard holds only names, if there are any.
 #[must_use]
 pub fn of_captions(mut captions: Vec<CaptionEntry>, taxonomy: &Taxonomy) -> Vec<Vec<CaptionEntry>> {
     let depth = |caption: &CaptionEntry| {

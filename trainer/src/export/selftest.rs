@@ -5,8 +5,8 @@ use std::io::Cursor;
 use anyhow::Context;
 use image::{ImageFormat, Rgb, RgbImage};
 
-/// A drawn image, 96 x 72: sky, ground, a disc and a striped block. Colour gradients, edges and an
-/// aspect ratio other than 1 exercise the whole path from decoding to the encoder.
+/// Returns a drawn image, 96 x 72: sky, ground, a disc and a striped block. Colour gradients, edges
+/// and an aspect ratio other than 1 exercise the whole path from decoding to the encoder.
 #[must_use]
 pub fn picture() -> RgbImage {
     RgbImage::from_fn(96, 72, |x, y| {
@@ -23,7 +23,7 @@ pub fn picture() -> RgbImage {
     })
 }
 
-/// The image as a PNG file.
+/// Returns the image as a PNG file.
 ///
 /// # Errors
 /// When it cannot be encoded.

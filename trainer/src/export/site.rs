@@ -157,7 +157,7 @@ fn is_page(folder: &Path) -> bool {
     PAGE_FILES.iter().all(|name| folder.join(name).is_file())
 }
 
-/// The built page of this program: `page/` in an installation, `dist/` in the repository.
+/// Returns the built page of this program: `page/` in an installation, `dist/` in the repository.
 fn find_page() -> Option<PathBuf> {
     let program = std::env::current_exe().ok();
     let above = program.iter().flat_map(|path| path.ancestors().skip(1));

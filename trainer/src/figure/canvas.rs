@@ -22,7 +22,7 @@ pub struct Canvas {
 }
 
 impl Canvas {
-    /// An empty figure; `title` is its description for screen readers.
+    /// Returns an empty figure; `title` is its description for screen readers.
     #[must_use]
     pub fn new(width: f64, height: f64, theme: Theme, title: &str) -> Self {
         let mut canvas = Self {
@@ -37,7 +37,7 @@ impl Canvas {
         canvas
     }
 
-    /// Width and height.
+    /// Returns the width and height.
     #[must_use]
     pub fn size(&self) -> [f64; 2] {
         [self.width, self.height]
@@ -49,7 +49,7 @@ impl Canvas {
         self.theme
     }
 
-    /// All characters drawn so far.
+    /// Returns all characters drawn so far.
     #[must_use]
     pub fn texts(&self) -> &str {
         &self.texts
@@ -164,7 +164,7 @@ impl Canvas {
         self.texts.push_str(&text.text);
     }
 
-    /// The figure as an SVG document.
+    /// Returns the figure as an SVG document.
     #[must_use]
     pub fn svg(&self) -> String {
         let [width, height] = self.size().map(number);
@@ -176,7 +176,7 @@ impl Canvas {
     }
 }
 
-/// Width of a text of the canvas' body size.
+/// Returns the width of a text of the canvas' body size.
 #[must_use]
 pub fn body_width(text: &str) -> f64 {
     font::width(text, BODY, Weight::Regular)

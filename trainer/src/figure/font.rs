@@ -57,7 +57,7 @@ fn widths(weight: Weight) -> &'static Widths {
     &WIDTHS[usize::from(weight == Weight::Bold)]
 }
 
-/// Width of a text at a size, in the unit of the size.
+/// Returns the width of a text at a size, in the unit of the size.
 #[must_use]
 pub fn width(text: &str, size: f64, weight: Weight) -> f64 {
     let widths = widths(weight);
@@ -65,7 +65,7 @@ pub fn width(text: &str, size: f64, weight: Weight) -> f64 {
     size * text.chars().map(of).sum::<f64>()
 }
 
-/// Whether the embedded font draws every character of a text.
+/// Returns whether the embedded font draws every character of a text.
 #[must_use]
 pub fn covers(text: &str) -> bool {
     let known = &widths(Weight::Regular).known;
@@ -73,7 +73,7 @@ pub fn covers(text: &str) -> bool {
         .all(|c| known.contains_key(&c) || c.is_control())
 }
 
-/// The text, truncated with an ellipsis if it does not fit.
+/// Returns the text, truncated with an ellipsis if it does not fit.
 #[must_use]
 pub fn fit(text: &str, size: f64, weight: Weight, room: f64) -> String {
     if width(text, size, weight) <= room {
@@ -113,8 +113,8 @@ pub fn wrap(text: &str, size: f64, weight: Weight, room: f64, most: usize) -> Ve
     lines.iter().map(cut).collect()
 }
 
-/// The fonts for rendering texts: the embedded ones, and the system's fonts only if a text needs
-/// them.
+/// Returns the fonts for rendering texts: the embedded ones, and the system's fonts only if a text
+/// needs them.
 #[must_use]
 pub fn database(text: &str) -> fontdb::Database {
     let mut fonts = fontdb::Database::new();

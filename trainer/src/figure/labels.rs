@@ -77,7 +77,7 @@ fn within(a: [f64; 4], frame: [f64; 4]) -> bool {
 
 type Segment = [[f64; 2]; 2];
 
-/// Whether two segments cross.
+/// Returns whether two segments cross.
 fn cross([a, b]: Segment, [c, d]: Segment) -> bool {
     let side = |p: [f64; 2], q: [f64; 2], r: [f64; 2]| {
         (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0])
@@ -85,7 +85,7 @@ fn cross([a, b]: Segment, [c, d]: Segment) -> bool {
     side(a, b, c) * side(a, b, d) < 0.0 && side(c, d, a) * side(c, d, b) < 0.0
 }
 
-/// Whether a segment intersects an area.
+/// Returns whether a segment intersects an area.
 fn meets([a, b]: Segment, area: [f64; 4]) -> bool {
     let [left, top, right, bottom] = area;
     let inside = |p: [f64; 2]| p[0] > left && p[0] < right && p[1] > top && p[1] < bottom;
@@ -160,7 +160,7 @@ fn touches(area: [f64; 4], p: [f64; 2], r: f64) -> bool {
     (p[0] - nearest[0]).hypot(p[1] - nearest[1]) < r
 }
 
-/// The point on a label's edge that is nearest to its point.
+/// Returns the point on a label's edge that is nearest to its point.
 fn end(area: [f64; 4], p: [f64; 2]) -> [f64; 2] {
     [p[0].clamp(area[0], area[2]), p[1].clamp(area[1], area[3])]
 }

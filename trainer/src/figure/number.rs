@@ -1,6 +1,6 @@
 //! Number formatting for SVG.
 
-/// At most two decimals; a value that is not finite cannot be drawn and becomes 0.
+/// Returns at most two decimals; a value that is not finite cannot be drawn and becomes 0.
 pub(super) fn number(v: f64) -> String {
     if !v.is_finite() {
         return "0".into();

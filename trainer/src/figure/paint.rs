@@ -24,13 +24,13 @@ impl Paint {
         dash: None,
     };
 
-    /// A filled shape.
+    /// Returns a filled shape.
     #[must_use]
     pub fn fill(fill: Colour) -> Self {
         Self { fill, ..Self::NONE }
     }
 
-    /// A line.
+    /// Returns a line.
     #[must_use]
     pub fn stroke(stroke: Colour, width: f64) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl Paint {
         self
     }
 
-    /// A dashed line.
+    /// Returns a dashed line.
     #[must_use]
     pub fn dashed(mut self, dash: &'static str) -> Self {
         self.dash = Some(dash);

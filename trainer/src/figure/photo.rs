@@ -23,7 +23,7 @@ pub struct Thumbnail {
 }
 
 impl Thumbnail {
-    /// A thumbnail of a photo, never larger than the photo.
+    /// Returns a thumbnail of a photo, never larger than the photo.
     ///
     /// # Errors
     /// When the encoder fails, as it does for an image without pixels.
@@ -46,19 +46,19 @@ impl Thumbnail {
         })
     }
 
-    /// Name of the photo.
+    /// Returns the name of the photo.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Width over height.
+    /// Returns the width over height.
     #[must_use]
     pub fn aspect(&self) -> f64 {
         f64::from(self.width) / f64::from(self.height.max(1))
     }
 
-    /// Width and height that fit into a box, keeping the aspect ratio.
+    /// Returns the width and height that fit into a box, keeping the aspect ratio.
     #[must_use]
     pub fn within(&self, width: f64, height: f64) -> [f64; 2] {
         if self.aspect() * height > width {
@@ -68,7 +68,7 @@ impl Thumbnail {
         }
     }
 
-    /// The file as a `data:` URL.
+    /// Returns the file as a `data:` URL.
     #[must_use]
     pub fn data_uri(&self) -> String {
         format!(

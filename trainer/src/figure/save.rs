@@ -29,7 +29,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// An output file by its extension; a PNG has `scale` pixels per unit of the SVG.
+    /// Returns an output file by its extension; a PNG has `scale` pixels per unit of the SVG.
     ///
     /// # Errors
     /// Bad usage for another extension, a missing folder, or an invalid scale.
@@ -71,7 +71,7 @@ impl Output {
         })
     }
 
-    /// The file.
+    /// Returns the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

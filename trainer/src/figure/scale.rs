@@ -19,26 +19,27 @@ impl Scale {
         Self { from, to }
     }
 
-    /// Position of a value.
+    /// Returns the position of a value.
     #[must_use]
     pub fn at(&self, value: f64) -> f64 {
         let share = (value - self.from[0]) / (self.from[1] - self.from[0]);
         self.to[0] + share * (self.to[1] - self.to[0])
     }
 
-    /// The values' interval.
+    /// Returns the values' interval.
     #[must_use]
     pub fn domain(&self) -> [f64; 2] {
         self.from
     }
 
-    /// The positions' interval.
+    /// Returns the positions' interval.
     #[must_use]
     pub fn range(&self) -> [f64; 2] {
         self.to
     }
 
-    /// About `count` round values within the interval, with the number of decimals they need.
+    /// Returns about `count` round values within the interval, with the number of decimals they
+    /// need.
     #[must_use]
     pub fn ticks(&self, count: usize) -> Vec<(f64, String)> {
         let [low, high] = self.from;
@@ -52,8 +53,8 @@ impl Scale {
     }
 }
 
-/// The smallest of 1, 2, 2.5, 5 and 10 times a power of ten that is not below `raw`; 2.5 only from
-/// 25 on, where it needs no decimal.
+/// Returns the smallest of 1, 2, 2.5, 5 and 10 times a power of ten that is not below `raw`; 2.5
+/// only from 25 on, where it needs no decimal.
 fn round_step(raw: f64) -> f64 {
     if !(raw.is_finite() && raw > 0.0) {
         return 1.0;
@@ -68,7 +69,7 @@ fn round_step(raw: f64) -> f64 {
     found.unwrap_or(&10.0) * power
 }
 
-/// Smallest and largest of the finite values; `None` if there are none.
+/// Returns the smallest and largest of the finite values; `None` if there are none.
 #[must_use]
 pub fn bounds(values: impl IntoIterator<Item = f64>) -> Option<[f64; 2]> {
     values

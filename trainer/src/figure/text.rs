@@ -30,7 +30,7 @@ pub struct Text {
 }
 
 impl Text {
-    /// A left-aligned text at a position, in the theme's ink.
+    /// Returns a left-aligned text at a position, in the theme's ink.
     #[must_use]
     pub fn new(at: [f64; 2], text: impl Into<String>) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl Text {
         }
     }
 
-    /// Size of the font.
+    /// Returns the size of the font.
     #[must_use]
     pub fn size(mut self, size: f64) -> Self {
         self.size = size;

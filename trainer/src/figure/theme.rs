@@ -27,7 +27,7 @@ const ON_DARK: [Colour; 6] = [
 ];
 
 impl Theme {
-    /// Background.
+    /// Returns the background.
     #[must_use]
     pub fn paper(self) -> Colour {
         match self {
@@ -63,7 +63,7 @@ impl Theme {
         }
     }
 
-    /// Colour of a series; the colours repeat after six.
+    /// Returns the colour of a series; the colours repeat after six.
     #[must_use]
     pub fn series(self, at: usize) -> Colour {
         let colours = match self {
@@ -78,7 +78,7 @@ impl Theme {
 mod tests {
     use super::*;
 
-    /// Relative luminance of WCAG 2.
+    /// Returns the relative luminance of WCAG 2.
     fn luminance(colour: Colour) -> f64 {
         let channel = |at: usize| {
             let level = u8::from_str_radix(&colour[at..at + 2], 16).unwrap();

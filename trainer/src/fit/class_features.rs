@@ -218,7 +218,7 @@ impl ClassFeatures {
     }
 }
 
-/// Standard normal numbers (Box and Muller 1958).
+/// Returns standard normal numbers (Box and Muller 1958).
 fn normal(count: usize, random: &mut Random) -> Vec<f32> {
     let mut values = Vec::with_capacity(count + 1);
     while values.len() < count {

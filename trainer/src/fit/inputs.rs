@@ -23,7 +23,7 @@ pub enum ImageTensor {
 }
 
 impl ImageTensor {
-    /// Number of images.
+    /// Returns the number of images.
     #[must_use]
     pub fn rows(&self) -> usize {
         match self {
@@ -136,8 +136,8 @@ pub struct NounInputs {
     pub generality: Tensor<2>,
 }
 
-/// Target shares of all nodes for nouns, then for the names of nodes, whose share is all on their
-/// own node.
+/// Returns the target shares of all nodes for nouns, then for the names of nodes, whose share is
+/// all on their own node.
 fn targets_over_all_anchors(batch: &NounBatch, nodes: usize) -> Vec<f32> {
     let columns = batch.nodes.rows;
     let mut targets = vec![0.0; (batch.nouns.rows + columns) * nodes];
@@ -196,7 +196,7 @@ pub struct SceneInputs {
     pub relations: Relations,
 }
 
-/// A matrix that is true at the given positions.
+/// Returns a matrix that is true at the given positions.
 fn mask(cells: &[(usize, usize)], rows: usize, columns: usize, device: &Device) -> Tensor<2, Bool> {
     let mut values = vec![false; rows * columns];
     for (row, column) in cells {

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::config::{DecayGroups, OptimConfig};
 
-/// Parameters without weight decay, as a pattern for the end of their path.
+/// Returns the parameters without weight decay, as a pattern for the end of their path.
 fn without_decay(groups: DecayGroups) -> &'static str {
     match groups {
         DecayGroups::Code => r"(^|\.)(logit_scale|curv|visual_alpha|textual_alpha)\.log$",

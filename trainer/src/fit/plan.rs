@@ -52,7 +52,7 @@ pub struct FitOutcome {
 }
 
 impl Run {
-    /// Architecture: the preset with the embedding space of the method.
+    /// Returns the architecture: the preset with the embedding space of the method.
     pub(super) fn architecture(&self) -> DualConfig {
         let preset = self.config.model.architecture();
         let lift = self.method().lift(preset.d_embed);
@@ -63,7 +63,7 @@ impl Run {
         self.config.train.method.build(&self.config.loss)
     }
 
-    /// Trained parts: what the method trains, except locked encoders.
+    /// Returns the trained parts: what the method trains, except locked encoders.
     pub(super) fn trainable(&self) -> Trainable {
         let (t, method) = (&self.config.train, self.config.train.method.trainable());
         Trainable {
@@ -74,7 +74,7 @@ impl Run {
         }
     }
 
-    /// How batches are made.
+    /// Returns how batches are made.
     pub(super) fn spec(&self, architecture: &DualConfig) -> BatchSpec {
         let (d, t) = (&self.config.dataset, &self.config.train);
         let size = architecture.vision.image_size as u32;
@@ -110,7 +110,7 @@ impl Run {
         (records / self.config.samples_of_step() as u64).max(1) * t.epochs
     }
 
-    /// Tokens of the root's text.
+    /// Returns the tokens of the root's text.
     pub(super) fn root_tokens(
         &self,
         tokenizer: &Tokenizer,
@@ -120,7 +120,8 @@ impl Run {
         tokenizer.encode_batch(&[text], architecture.text.context)
     }
 
-    /// Steps between checkpoints: as configured, otherwise a tenth of the run, clamped to 20..=500.
+    /// Returns the steps between checkpoints: as configured, otherwise a tenth of the run, clamped
+    /// to 20..=500.
     pub(super) fn save_interval(&self, total: u64) -> u64 {
         match self.config.train.save_frequency {
             0 => (total / 10).clamp(20, 500),
@@ -133,7 +134,7 @@ impl Run {
         self.config.train.entail_ramp.min(total / 2)
     }
 
-    /// How a batch is split for the encoders.
+    /// Returns how a batch is split for the encoders.
     pub(super) fn micro_batching(&self) -> MicroBatching {
         let t = &self.config.train;
         MicroBatching {

@@ -97,7 +97,7 @@ impl Source {
     }
 }
 
-/// The dataset of some paths.
+/// Returns the dataset of some paths.
 fn dataset(
     config: &TrainConfig,
     paths: &[PathBuf],

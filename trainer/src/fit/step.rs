@@ -55,13 +55,13 @@ pub struct StepReport {
 }
 
 impl StepReport {
-    /// A value by its name.
+    /// Returns a value by its name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<f64> {
         self.values.iter().find(|(n, _)| n == name).map(|(_, v)| *v)
     }
 
-    /// Names of the values that are not finite.
+    /// Returns the names of the values that are not finite.
     #[must_use]
     pub fn not_finite(&self) -> Vec<&str> {
         self.values
@@ -77,7 +77,7 @@ fn scalar(tensor: Tensor<1>) -> f64 {
 }
 
 impl Learner {
-    /// Patches that a step uses, ascending; `None` when it uses all.
+    /// Returns the patches that a step uses, ascending; `None` when it uses all.
     fn patches_at(&self, step: u64) -> Option<Vec<i32>> {
         let count = ((self.patches as f64 * self.patch_keep).round() as usize).max(1);
         if count >= self.patches {
@@ -156,7 +156,7 @@ impl Learner {
         (loss.total, values)
     }
 
-    /// The learned scalars by name.
+    /// Returns the learned scalars by name.
     pub fn scalars(&self) -> Vec<(&'static str, f64)> {
         // The mean over the factors of a product space.
         let value = |s: &LogScalar| scalar(s.value().inner().mean());

@@ -95,7 +95,8 @@ struct Call {
     micro_batches: Vec<Option<Tensor<2>>>,
 }
 
-/// Start and number of rows of micro-batch `index` of `count`; the sizes differ by at most one.
+/// Returns the start and number of rows of micro-batch `index` of `count`; the sizes differ by at
+/// most one.
 fn micro_batch_range(rows: usize, index: usize, count: usize) -> (usize, usize) {
     let from = rows * index / count;
     (from, rows * (index + 1) / count - from)
@@ -135,7 +136,7 @@ impl<'a> StepEncoders<'a> {
         }
     }
 
-    /// Features of images.
+    /// Returns the features of images.
     ///
     /// # Shapes
     /// `[n, 3, s, s]` or pooled features `[n, d_model] -> [n, d_embed]`; `keep [k]` as in
@@ -154,8 +155,8 @@ impl<'a> StepEncoders<'a> {
         }
     }
 
-    /// Pooled features by the locked encoder in evaluation mode: no part of it is trained or
-    /// changes.
+    /// Returns the pooled features by the locked encoder in evaluation mode: no part of it is
+    /// trained or changes.
     fn pooled(&self, images: Tensor<4>, keep: Option<Tensor<1, Int>>) -> Tensor<2> {
         let precision = self.batching.precision;
         let locked = self.locked.get_or_init(|| {
@@ -180,7 +181,7 @@ impl<'a> StepEncoders<'a> {
         Tensor::cat(micro_batches.into_iter().flatten().collect(), 0)
     }
 
-    /// Features of texts.
+    /// Returns the features of texts.
     ///
     /// # Shapes
     /// `[n]` texts `-> [n, d_embed]`

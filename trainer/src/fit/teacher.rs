@@ -40,7 +40,7 @@ fn to_vec(tensor: Tensor<2>) -> anyhow::Result<Vec<f32>> {
     data.map_err(|e| anyhow::anyhow!("values cannot be read back from the device: {e:?}"))
 }
 
-/// Largest probability of each row of logits, averaged over rows.
+/// Returns the largest probability of each row of logits, averaged over rows.
 fn mean_confidence(logits: &[f32], classes: usize) -> f64 {
     let confidence = |row: &[f32]| {
         let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -94,7 +94,7 @@ impl Teacher {
         Ok(TeacherOutputs { logits, drawn })
     }
 
-    /// Target directions for the texts of nodes, where the loss uses them.
+    /// Returns the target directions for the texts of nodes, where the loss uses them.
     pub(super) fn anchors(&self) -> Option<&Anchors> {
         self.anchors.as_ref()
     }

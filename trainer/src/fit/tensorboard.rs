@@ -68,7 +68,8 @@ impl Message {
     }
 }
 
-/// Checksum of the format, rotated so that a checksum of checksums differs from its parts.
+/// Returns the checksum of the format, rotated so that a checksum of checksums differs from its
+/// parts.
 fn masked(bytes: &[u8]) -> [u8; 4] {
     crc32c::crc32c(bytes)
         .rotate_right(15)

@@ -70,7 +70,7 @@ impl Choices {
     }
 }
 
-/// Bad usage that lists the missing choices.
+/// Returns a usage error that lists the missing choices.
 pub(super) fn missing_choices(layout: Layout, missing: &[String]) -> anyhow::Error {
     usage(format!(
         "{} weights: neither the weights file nor a file next to it states\n  {}",

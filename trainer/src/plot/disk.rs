@@ -75,7 +75,8 @@ pub struct Disk {
     pub photos: Vec<Dot>,
 }
 
-/// The broadest nodes with a label at or below them, at most `most`, in the order of the taxonomy.
+/// Returns the broadest nodes with a label at or below them, at most `most`, in the order of the
+/// taxonomy.
 #[must_use]
 pub fn broadest(taxonomy: &Taxonomy, most: usize) -> Vec<NodeIx> {
     let below = |ix: &NodeIx| taxonomy.labelled_below(*ix).len();
@@ -95,8 +96,9 @@ const BROAD: f64 = 0.03;
 /// Minimum share of a node's labels that its broad children must hold for the node to be split.
 const COVERED: f64 = 0.8;
 
-/// Nodes that divide a taxonomy into at most six branches, broadest first. Starts with the root and
-/// repeatedly splits the broadest node whose broad children fit and hold nearly all its labels.
+/// Returns the nodes that divide a taxonomy into at most six branches, broadest first. Starts with
+/// the root and repeatedly splits the broadest node whose broad children fit and hold nearly all
+/// its labels.
 #[must_use]
 pub fn branches(taxonomy: &Taxonomy) -> Vec<NodeIx> {
     let below = |ix: &NodeIx| taxonomy.labelled_below(*ix).len();
@@ -127,7 +129,7 @@ pub fn branches(taxonomy: &Taxonomy) -> Vec<NodeIx> {
     }
 }
 
-/// The branch of a node: the first branch that equals the node or is its ancestor.
+/// Returns the branch of a node: the first branch that equals the node or is its ancestor.
 #[must_use]
 pub fn branch_of(taxonomy: &Taxonomy, branches: &[NodeIx], node: NodeIx) -> Option<usize> {
     branches
@@ -247,7 +249,7 @@ pub fn disk(
     }
 }
 
-/// The nearest ancestor along first parents that is shown.
+/// Returns the nearest ancestor along first parents that is shown.
 fn nearest_shown(
     taxonomy: &Taxonomy,
     index: &BTreeMap<NodeIx, usize>,
@@ -258,7 +260,7 @@ fn nearest_shown(
     above.filter_map(|ix| index.get(ix).copied()).next()
 }
 
-/// Distance of a point of the ball to its middle.
+/// Returns the distance of a point of the ball to its middle.
 #[must_use]
 pub fn radius(p: &[f64]) -> f64 {
     let norm = p.iter().map(|v| v * v).sum::<f64>().sqrt();

@@ -41,7 +41,7 @@ fn activation(text: &str, curvatures: &[f64], point: &[f32]) -> Activation {
     }
 }
 
-/// Pearson's correlation.
+/// Returns Pearson's correlation.
 fn correlation(a: &[f64], b: &[f64]) -> Option<f64> {
     let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len().max(1) as f64;
     let (ma, mb) = (mean(a), mean(b));

@@ -6,7 +6,7 @@ const MOST_BINS: usize = 80;
 /// Number of samples of a smooth curve.
 const CURVE: usize = 160;
 
-/// Quantile of sorted values, with linear interpolation.
+/// Returns the quantile of sorted values, with linear interpolation.
 #[must_use]
 pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else {
@@ -17,7 +17,7 @@ pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     below + (above - below) * at.fract()
 }
 
-/// Bin width for one series, NumPy's `auto`: the smaller of the Freedman-Diaconis width
+/// Returns the bin width for one series, NumPy's `auto`: the smaller of the Freedman-Diaconis width
 /// `2 IQR n^(-1/3)` and the Sturges width `range / (log2 n + 1)`; only the latter if the former is
 /// zero.
 fn auto_width(sorted: &[f64]) -> f64 {
@@ -32,8 +32,8 @@ fn auto_width(sorted: &[f64]) -> f64 {
     }
 }
 
-/// Common bin edges for several series: uses the narrowest of their automatic widths, so that no
-/// series loses detail next to a broader one.
+/// Returns the common bin edges for several series: uses the narrowest of their automatic widths,
+/// so that no series loses detail next to a broader one.
 ///
 /// Each series must be sorted and not empty; equal values get one bin around them.
 #[must_use]
@@ -53,7 +53,7 @@ pub fn edges(series: &[Vec<f64>]) -> Vec<f64> {
         .collect()
 }
 
-/// Percentage of the values in each bin; the last bin includes its right edge.
+/// Returns the percentage of the values in each bin; the last bin includes its right edge.
 #[must_use]
 pub fn percents(values: &[f64], edges: &[f64]) -> Vec<f64> {
     let bins = edges.len().saturating_sub(1);
@@ -68,8 +68,8 @@ pub fn percents(values: &[f64], edges: &[f64]) -> Vec<f64> {
     out
 }
 
-/// A Gaussian kernel density with Scott's bandwidth `sd n^(-1/5)`, as percentages for a bin of
-/// width `bin`: positions and values, up to three bandwidths beyond the values but within the
+/// Returns a Gaussian kernel density with Scott's bandwidth `sd n^(-1/5)`, as percentages for a bin
+/// of width `bin`: positions and values, up to three bandwidths beyond the values but within the
 /// bounds. Empty if all values are equal.
 #[must_use]
 pub fn smooth(sorted: &[f64], bin: f64, bounds: [f64; 2]) -> Vec<[f64; 2]> {

@@ -19,8 +19,8 @@ pub struct Ladder {
 }
 
 impl Ladder {
-    /// The part of the path that is drawn: of neighbours with equal probability in percent only the
-    /// last, unless the path stops there.
+    /// Returns the part of the path that is drawn: of neighbours with equal probability in percent
+    /// only the last, unless the path stops there.
     #[must_use]
     pub fn informative_path(&self) -> Vec<&PathStep> {
         let path = &self.taxonomy.path;

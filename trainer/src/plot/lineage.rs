@@ -35,8 +35,8 @@ pub struct Umap {
     pub items: Vec<Item>,
 }
 
-/// The nodes of a lineage and their siblings, without positions: every node of the path from the
-/// root, and the other children of its parent.
+/// Returns the nodes of a lineage and their siblings, without positions: every node of the path
+/// from the root, and the other children of its parent.
 #[must_use]
 pub fn items(taxonomy: &Taxonomy, label: NodeIx, text: RankText) -> Vec<Item> {
     let path = taxonomy.path_to(label);
@@ -72,8 +72,8 @@ pub fn items(taxonomy: &Taxonomy, label: NodeIx, text: RankText) -> Vec<Item> {
     lineage
 }
 
-/// Distance for UMAP: the chord on the sphere, as in Euclidean UMAP of unit vectors; otherwise the
-/// distance that the model was trained with.
+/// Returns the distance for UMAP: the chord on the sphere, as in Euclidean UMAP of unit vectors;
+/// otherwise the distance that the model was trained with.
 fn distance(space: &Space, x: &[f32], y: &[f32]) -> f64 {
     match space {
         Space::Sphere { .. } => {

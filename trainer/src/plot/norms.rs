@@ -19,7 +19,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// The measure of a space.
+    /// Returns the measure of a space.
     #[must_use]
     pub fn of(space: &Space) -> Self {
         match space {
@@ -47,14 +47,14 @@ impl Measure {
     }
 }
 
-/// Euclidean norm.
+/// Returns the Euclidean norm.
 #[must_use]
 pub fn norm(x: &[f32]) -> f64 {
     let square: f64 = x.iter().map(|v| f64::from(*v).powi(2)).sum();
     square.sqrt()
 }
 
-/// The factors of a point of a product, each with its negated curvature.
+/// Returns the factors of a point of a product, each with its negated curvature.
 pub fn factors<'a>(
     curvatures: &'a [f64],
     point: &'a [f32],

@@ -81,7 +81,8 @@ fn thumbnail(
     requested.then(|| Thumbnail::new(name, picture)).transpose()
 }
 
-/// Points of a group of images, of all their boxes and of all their texts, in three forward passes.
+/// Returns the points of a group of images, of all their boxes and of all their texts, in three
+/// forward passes.
 fn embed(
     subject: &Subject,
     images: Vec<cropped_images::CroppedImage>,

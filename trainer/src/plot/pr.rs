@@ -83,7 +83,7 @@ fn labels(scene: &PhotoParts) -> BTreeSet<&str> {
     scene.boxes.iter().map(|b| b.label.as_str()).collect()
 }
 
-/// All pairs of an image and a box: score and relevance.
+/// Returns all pairs of an image and a box: score and relevance.
 fn pairs(score: Score, space: &Space, scenes: &[PhotoParts]) -> Vec<(f64, bool)> {
     let mut out = Vec::new();
     for query in scenes.iter().filter(|s| !s.boxes.is_empty()) {
@@ -96,8 +96,8 @@ fn pairs(score: Score, space: &Space, scenes: &[PhotoParts]) -> Vec<(f64, bool)>
     out
 }
 
-/// All points of the curve and the area under it: the sum of precision times the increase in
-/// recall. Pairs of equal score are retrieved together.
+/// Returns all points of the curve and the area under it: the sum of precision times the increase
+/// in recall. Pairs of equal score are retrieved together.
 fn sweep(mut pairs: Vec<(f64, bool)>, least: f64) -> (Vec<Point>, f64) {
     let right = pairs.iter().filter(|p| p.1).count() as f64;
     pairs.retain(|p| p.0 >= least);
@@ -122,7 +122,7 @@ fn sweep(mut pairs: Vec<(f64, bool)>, least: f64) -> (Vec<Point>, f64) {
     (points, area)
 }
 
-/// At most [`POINTS`] points of a curve, evenly spread over recall, including both ends.
+/// Returns at most [`POINTS`] points of a curve, evenly spread over recall, including both ends.
 fn thinned(points: Vec<Point>) -> Vec<Point> {
     let last = points.len().saturating_sub(1);
     let mut next = 0.0;
@@ -135,7 +135,7 @@ fn thinned(points: Vec<Point>) -> Vec<Point> {
     points.into_iter().enumerate().filter_map(keep).collect()
 }
 
-/// The curve of one model over scenes with boxes.
+/// Returns the curve of one model over scenes with boxes.
 #[must_use]
 pub fn curve(model: &str, space: &Space, scenes: &[PhotoParts]) -> Curve {
     let score = Score::of_space(space);
@@ -148,7 +148,7 @@ pub fn curve(model: &str, space: &Space, scenes: &[PhotoParts]) -> Curve {
     }
 }
 
-/// The figure for results of `trainer eval --task parts`, one curve each.
+/// Returns the figure for results of `trainer eval --task parts`, one curve each.
 ///
 /// # Errors
 /// Bad usage for a file that cannot be read or holds no curve; the message names it.
@@ -199,7 +199,7 @@ pub fn curves_of_results(files: &[PathBuf]) -> anyhow::Result<Pr> {
     Ok(out)
 }
 
-/// The number of queries, of candidates, and the share of relevant pairs.
+/// Returns the number of queries, of candidates, and the share of relevant pairs.
 #[must_use]
 pub fn size(scenes: &[PhotoParts]) -> (usize, usize, f64) {
     let queries = || scenes.iter().filter(|s| !s.boxes.is_empty());

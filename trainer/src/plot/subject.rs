@@ -73,13 +73,13 @@ impl Subject {
         })
     }
 
-    /// The device of the model.
+    /// Returns the device of the model.
     #[must_use]
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Points of texts.
+    /// Returns the points of texts.
     ///
     /// # Errors
     /// When the device fails.
@@ -87,7 +87,7 @@ impl Subject {
         finite(embed::texts(&self.model, texts, &self.device)?)
     }
 
-    /// Points of preprocessed images.
+    /// Returns the points of preprocessed images.
     ///
     /// # Errors
     /// When the device fails.
@@ -103,7 +103,7 @@ impl Subject {
         finite(out)
     }
 
-    /// A photo and its point.
+    /// Returns a photo and its point.
     ///
     /// # Errors
     /// Bad usage for a file that cannot be read or is no photo, naming it.
@@ -125,7 +125,7 @@ pub fn read_photo(path: &Path) -> anyhow::Result<RgbImage> {
     decode(&bytes).map_err(|e| usage(format!("{}: {e}", path.display())))
 }
 
-/// Non-blank lines of a file of texts.
+/// Returns the non-blank lines of a file of texts.
 ///
 /// # Errors
 /// Bad usage for a file that cannot be read or has none.

@@ -72,7 +72,7 @@ pub struct Traversal {
 /// Name of the root.
 pub const ROOT: &str = "[root]";
 
-/// The point of the root.
+/// Returns the point of the root.
 fn root(space: &Space, width: usize) -> Vec<f32> {
     match space {
         Space::Sphere { root } => root.clone(),

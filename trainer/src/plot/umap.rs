@@ -34,7 +34,7 @@ struct Edge {
     weight: f64,
 }
 
-/// Indices of the `k` nearest other points, nearest first.
+/// Returns the indices of the `k` nearest other points, nearest first.
 fn nearest(row: &[f64], own: usize, k: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..row.len()).filter(|j| *j != own).collect();
     order.sort_by(|a, b| row[*a].total_cmp(&row[*b]));
@@ -42,8 +42,8 @@ fn nearest(row: &[f64], own: usize, k: usize) -> Vec<usize> {
     order
 }
 
-/// Memberships `exp(-max(0, d - rho) / sigma)` of the neighbours, `rho` the nearest distance above
-/// zero, `sigma` such that they sum to `log2(k)`.
+/// Returns the memberships `exp(-max(0, d - rho) / sigma)` of the neighbours, `rho` the nearest
+/// distance above zero, `sigma` such that they sum to `log2(k)`.
 fn memberships(distances: &[f64]) -> Vec<f64> {
     let rho = distances.iter().copied().find(|d| *d > 0.0).unwrap_or(0.0);
     // The reference counts the point itself as a neighbour.
@@ -71,7 +71,7 @@ fn memberships(distances: &[f64]) -> Vec<f64> {
     of(sigma.max(1e-3 * mean).max(f64::MIN_POSITIVE)).collect()
 }
 
-/// The graph of neighbourhoods, symmetrised by `a + b - a b`.
+/// Returns the graph of neighbourhoods, symmetrised by `a + b - a b`.
 fn graph(distances: &[Vec<f64>]) -> Vec<Edge> {
     let n = distances.len();
     let k = (NEIGHBOURS - 1).min(n - 1);
@@ -99,8 +99,8 @@ fn graph(distances: &[Vec<f64>]) -> Vec<Edge> {
     edges
 }
 
-/// Initial positions: two eigenvectors of the graph's normalised Laplacian, scaled to a square,
-/// with a little noise so that no two points coincide.
+/// Returns the initial positions: two eigenvectors of the graph's normalised Laplacian, scaled to a
+/// square, with a little noise so that no two points coincide.
 fn spectral(edges: &[Edge], n: usize, random: &mut Random) -> Vec<[f64; 2]> {
     let mut degree = vec![1e-12; n];
     for edge in edges {
@@ -156,8 +156,8 @@ fn without(v: &mut [f64], direction: &[f64]) {
     v.iter_mut().for_each(|v| *v /= norm);
 }
 
-/// Positions of points in the plane, from a symmetric matrix of at least [`MIN_NODES`] rows of
-/// their distances.
+/// Returns the positions of points in the plane, from a symmetric matrix of at least [`MIN_NODES`]
+/// rows of their distances.
 #[must_use]
 pub fn umap(distances: &[Vec<f64>], seed: u64) -> Vec<[f64; 2]> {
     let n = distances.len();
@@ -191,7 +191,7 @@ pub fn umap(distances: &[Vec<f64>], seed: u64) -> Vec<[f64; 2]> {
     places
 }
 
-/// Vector from the second point to the first, and the square of its length.
+/// Returns the vector from the second point to the first, and the square of its length.
 fn between(places: &[[f64; 2]], i: usize, j: usize) -> ([f64; 2], f64) {
     let ([a, b], [c, d]) = (places[i], places[j]);
     let away = [a - c, b - d];
@@ -224,7 +224,7 @@ fn repel(places: &mut [[f64; 2]], i: usize, j: usize, rate: f64) {
 mod tests {
     use super::*;
 
-    /// Three groups of ten on a line, far from one another.
+    /// Returns three groups of ten on a line, far from one another.
     fn groups() -> Vec<Vec<f64>> {
         let at: Vec<f64> = (0..30)
             .map(|i| 20.0 * f64::from(i / 10) + (1.7 * f64::from(i)).sin())

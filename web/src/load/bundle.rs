@@ -1,6 +1,9 @@
 //! Loads a model's files from the cache or else from the server, and verifies them in either case.
 
+use std::cell::{Cell, RefCell};
+
 use espalier_core::bundle::{BundleFile, Manifest, VerifiedFile};
+use futures::stream::{self, StreamExt, TryStreamExt};
 use web_sys::RequestCache;
 
 use super::PARTS;
@@ -9,6 +12,9 @@ use super::fetch::{FileRequest, fetch_file};
 use super::lock::Lock;
 use crate::messages::protocol::{Progress, Stage};
 use crate::ui_error::UiError;
+
+/// Number of files that are fetched at the same time: the one that is awaited, and the next.
+const AT_ONCE: usize = 2;
 
 /// A model whose manifest has been read; its files are loaded one by one.
 #[derive(Clone, Debug)]
@@ -46,36 +52,45 @@ impl RemoteModel {
         })
     }
 
-    /// Passes every file needed for a first answer to `on_file`, one after the other. `report`
-    /// receives the progress.
+    /// Passes every file needed for a first answer to `on_file`, one after the other. The next file
+    /// arrives while one is processed. `report` receives the progress.
     ///
     /// # Errors
     /// When a file is missing, truncated or damaged (named in the error), when the connection
     /// breaks, or when `on_file` fails.
     pub async fn first_files(
         &self,
-        mut report: impl FnMut(Progress),
+        report: impl FnMut(Progress),
         mut on_file: impl FnMut(VerifiedFile) -> Result<(), UiError>,
     ) -> Result<(), UiError> {
+        let files: Vec<_> = self.manifest.first_files_of(&PARTS).collect();
         let total = self.manifest.first_bytes_of(&PARTS);
-        let mut before = 0;
-        for file in self.manifest.first_files_of(&PARTS) {
-            let mut step = |loaded| {
-                report(Progress {
-                    stage: Stage::Model,
-                    loaded,
-                    total,
-                    file: Some(file.path.clone()),
-                });
-            };
-            step(before);
-            // A file that is too long is rejected later; the bar must not exceed its share.
-            let checked = self
-                .file(file, |received| step(before + received.min(file.bytes)))
-                .await?;
-            on_file(checked)?;
-            before += file.bytes;
-            step(before);
+        let (loaded, report) = (Cell::new(0), RefCell::new(report));
+        let fetch = |file: &BundleFile| {
+            let (loaded, report) = (&loaded, &report);
+            let (file, mut before) = (file.clone(), 0);
+            async move {
+                // A file that is too long is rejected later; the bar must not exceed its share.
+                let mut arrived = |received: u64| {
+                    let received = received.min(file.bytes);
+                    loaded.set(loaded.get() + received.saturating_sub(before));
+                    before = before.max(received);
+                    (report.borrow_mut())(Progress {
+                        stage: Stage::Model,
+                        loaded: loaded.get(),
+                        total,
+                        file: Some(file.path.clone()),
+                    });
+                };
+                arrived(0);
+                let checked = self.file(&file, &mut arrived).await?;
+                arrived(file.bytes);
+                Ok::<_, UiError>(checked)
+            }
+        };
+        let mut fetched = stream::iter(files.into_iter().map(fetch)).buffered(AT_ONCE);
+        while let Some(file) = fetched.try_next().await? {
+            on_file(file)?;
         }
         Ok(())
     }

@@ -167,7 +167,7 @@ fn comparison(result: &Value) -> Result<Comparison> {
     })
 }
 
-/// The stages of the engine's start, as a Markdown table.
+/// Returns the stages of the engine's start, as a Markdown table.
 fn start(stages: &Value) -> String {
     let mut table = String::from("| start of the engine | milliseconds |\n|---|--:|\n");
     let mut before = 0.0;
@@ -181,7 +181,7 @@ fn start(stages: &Value) -> String {
     table
 }
 
-/// The stages of a photo, the first time and later, as a Markdown table.
+/// Returns the stages of a photo, the first time and later, as a Markdown table.
 fn photo(photo: &Value) -> String {
     let mut table = String::from("| a photo, milliseconds | first | warm |\n|---|--:|--:|\n");
     for (key, title) in PHOTO_STAGES {

@@ -57,14 +57,14 @@ pub struct Options {
     pub(super) write: bool,
 }
 
-/// The JSON object in the last line of what a program prints.
+/// Returns the JSON object in the last line of what a program prints.
 pub(super) fn json_output(program: &mut Command) -> Result<Value> {
     let output = capture(program)?;
     let line = output.lines().last().unwrap_or_default();
     serde_json::from_str(line).with_context(|| format!("expected a JSON object, found `{line}`"))
 }
 
-/// The median; the mean of the two middle values for an even count, NaN for an empty list.
+/// Returns the median; the mean of the two middle values for an even count, NaN for an empty list.
 pub(super) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -75,7 +75,7 @@ pub(super) fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// Load average of the last minute.
+/// Returns the load average of the last minute.
 pub(super) fn load_average() -> String {
     let loads = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     loads

@@ -19,7 +19,7 @@ const INTEGRITY: &str = "sha512-q0y+JrrtukXSzsBWEMccVfqX25LRmosXHF+CaRJmg8pZClzc
 /// The WebAssembly backend: JavaScript, and the one program that it starts.
 const FILES: [&str; 2] = ["ort.wasm.bundle.min.mjs", "ort-wasm-simd-threaded.wasm"];
 
-/// The folder with both files, which are fetched if missing.
+/// Returns the folder with both files, which are fetched if missing.
 ///
 /// # Errors
 /// Says what to install if there is no npm, or that the package has another hash.
@@ -77,7 +77,7 @@ fn unpack(package: &Path, folder: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// A package with these files below `package/dist`.
+    /// Returns a package with these files below `package/dist`.
     fn package(folder: &Path, files: &[&str]) -> PathBuf {
         let dist = folder.join("package/dist");
         std::fs::create_dir_all(&dist).unwrap();

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// Milliseconds and shares of the parts, as a Markdown table; where multiplications are known, also
-/// their number per second.
+/// Returns the milliseconds and shares of the parts, as a Markdown table; where multiplications are
+/// known, also their number per second.
 pub(super) fn table(title: &str, parts: &Value) -> String {
     let rows: Vec<(&str, f64, Option<f64>)> = parts
         .as_array()

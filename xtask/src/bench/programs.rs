@@ -34,7 +34,7 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// A request about this model for our program.
+    /// Returns a request about this model for our program.
     pub(super) fn request(&self, mut request: Value) -> Value {
         request["model"] = json!(self.name);
         request["side"] = json!(self.side);
@@ -99,7 +99,7 @@ impl Programs {
         Ok(folder)
     }
 
-    /// Names and versions.
+    /// Returns their names and versions.
     pub(super) fn versions(&self) -> String {
         format!(
             "{}, {} (OMP_WAIT_POLICY: {})",

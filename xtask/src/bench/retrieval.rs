@@ -53,13 +53,13 @@ pub(super) fn run(root: &Path, options: &Options) -> Result<String> {
     ))
 }
 
-/// The values of one key in every round of a program.
+/// Returns the values of one key in every round of a program.
 fn each(results: &Value, program: &str, key: &str) -> Vec<f64> {
     let rounds = results[program].as_array().into_iter().flatten();
     rounds.filter_map(|round| round[key].as_f64()).collect()
 }
 
-/// The peers compared with ours, as a Markdown table; `None` if our values are missing.
+/// Returns the peers compared with ours, as a Markdown table; `None` if our values are missing.
 fn table(results: &Value) -> Option<String> {
     let (seconds, memory) = (
         each(results, "ours", "seconds"),

@@ -59,8 +59,8 @@ impl Comparison {
     }
 }
 
-/// The comparisons as a Markdown table: a line for each peer. A ratio above 1 means that Espalier
-/// is faster.
+/// Returns the comparisons as a Markdown table: a line for each peer. A ratio above 1 means that
+/// Espalier is faster.
 pub(super) fn table(comparisons: &[Comparison]) -> String {
     let mut table = String::from(
         "| work | Espalier, ms an image | peer, ms an image | times as fast (rounds) | \

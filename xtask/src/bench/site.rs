@@ -56,7 +56,7 @@ impl Site {
         })
     }
 
-    /// Address of the page, with a trailing slash.
+    /// Returns the address of the page, with a trailing slash.
     pub(super) fn url(&self) -> String {
         format!("http://{}/", self.addr)
     }

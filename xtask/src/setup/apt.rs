@@ -25,7 +25,7 @@ pub fn ensure(packages: &[&str]) -> Result<()> {
     })
 }
 
-/// A command that runs as root.
+/// Returns a command that runs as root.
 ///
 /// # Errors
 /// Fails if the user is not root and there is no sudo.

@@ -22,7 +22,7 @@ fn installed_path() -> PathBuf {
         .join(FILE)
 }
 
-/// Path of axe-core, which is fetched if missing.
+/// Returns the path of axe-core, which is fetched if missing.
 ///
 /// # Errors
 /// The error says what to install if there is no npm, or that the registry returned nothing.

@@ -49,7 +49,8 @@ impl CargoTool {
         }
     }
 
-    /// The bundler. Without its `update_check` feature it never looks for a newer version online.
+    /// Returns the bundler. Without its `update_check` feature it never looks for a newer version
+    /// online.
     #[must_use]
     pub fn trunk() -> Self {
         Self {
@@ -62,7 +63,7 @@ impl CargoTool {
         }
     }
 
-    /// The spelling checker used by `ci`.
+    /// Returns the spelling checker used by `ci`.
     #[must_use]
     pub fn typos() -> Self {
         Self {
@@ -75,7 +76,7 @@ impl CargoTool {
         }
     }
 
-    /// The checker of licences, sources and advisories used by `ci`.
+    /// Returns the checker of licences, sources and advisories used by `ci`.
     #[must_use]
     pub fn deny() -> Self {
         Self {
@@ -88,7 +89,7 @@ impl CargoTool {
         }
     }
 
-    /// The WebDriver server of Firefox.
+    /// Returns the WebDriver server of Firefox.
     #[must_use]
     pub fn geckodriver() -> Self {
         Self {
@@ -101,7 +102,7 @@ impl CargoTool {
         }
     }
 
-    /// The program at the required version: found, or installed from crates.io.
+    /// Returns the program at the required version: found, or installed from crates.io.
     ///
     /// # Errors
     /// The error names the command that failed.
@@ -122,7 +123,7 @@ impl CargoTool {
         })
     }
 
-    /// The program, if a matching version is installed.
+    /// Returns the program, if a matching version is installed.
     #[must_use]
     pub fn find(&self) -> Option<PathBuf> {
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -137,7 +138,7 @@ impl CargoTool {
         })
     }
 
-    /// Whether the output of `--version` names a matching version.
+    /// Returns whether the output of `--version` names a matching version.
     fn matches(&self, output: &str) -> bool {
         let Some(version) = output.split_whitespace().nth(1) else {
             return false;
@@ -199,13 +200,14 @@ impl CargoTool {
         cmd
     }
 
-    /// Whether the user has another version of the program where `cargo install` would put ours.
+    /// Returns whether the user has another version of the program where `cargo install` would put
+    /// ours.
     fn would_replace_another(&self) -> bool {
         paths::cargo_bin().join(self.program).exists()
     }
 }
 
-/// Install folder for our programs when the user has other versions of them.
+/// Returns the install folder for our programs when the user has other versions of them.
 fn separate_root() -> PathBuf {
     paths::cache().join("tools")
 }

@@ -91,8 +91,8 @@ fn build_std(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(libraries)
 }
 
-/// The packaged sources of the dependencies of `std`; the folder name contains the compiler's
-/// version.
+/// Returns the packaged sources of the dependencies of `std`; the folder name contains the
+/// compiler's version.
 fn vendor_folder() -> Result<PathBuf> {
     let output = capture(command(Path::new(PREFIX).join("bin/rustc")).arg("-V"))?;
     let version = output
@@ -130,7 +130,7 @@ fn cargo_build_std(folder: &Path, offline: bool) -> Result<()> {
     run(&mut cargo)
 }
 
-/// The built libraries, without the empty crate that only depends on them.
+/// Returns the built libraries, without the empty crate that only depends on them.
 fn libraries_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut libraries = Vec::new();
     for entry in

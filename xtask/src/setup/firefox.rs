@@ -38,7 +38,7 @@ pub fn ensure(root: &Path) -> Result<Firefox> {
     })
 }
 
-/// The first name that starts: on Ubuntu `firefox` may only ask to install a snap.
+/// Returns the first name that starts: on Ubuntu `firefox` may only ask to install a snap.
 fn find() -> Option<PathBuf> {
     let starts = |program: &PathBuf| succeeds(command(program).arg("--version"));
     FIREFOX.iter().filter_map(|name| on_path(name)).find(starts)

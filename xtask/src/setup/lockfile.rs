@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::process::{capture, command};
 
-/// The locked version of `package`; writes `Cargo.lock` first if there is none.
+/// Returns the locked version of `package`; writes `Cargo.lock` first if there is none.
 ///
 /// # Errors
 /// Fails if the lock file cannot be written or read, or does not list `package` exactly once.

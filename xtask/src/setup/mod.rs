@@ -33,7 +33,7 @@ pub struct WasmTools {
 }
 
 impl WasmTools {
-    /// A command that uses these tools and this toolchain.
+    /// Returns a command that uses these tools and this toolchain.
     ///
     /// `RUSTFLAGS` would replace the wasm flags of `.cargo/config.toml`, `CARGO` would name the
     /// native toolchain's cargo, and trunk rejects the usual values of `NO_COLOR`.
@@ -51,7 +51,7 @@ impl WasmTools {
     }
 }
 
-/// The wasm32 target, wasm-bindgen, trunk and wasm-opt.
+/// Returns the wasm32 target, wasm-bindgen, trunk and wasm-opt.
 ///
 /// # Errors
 /// The error says what could not be installed and how to install it by hand.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use super::apt;
 use crate::process::{command, on_path, succeeds};
 
-/// The `wasm-opt` on the search path; installs Debian's `binaryen` if there is none.
+/// Returns the `wasm-opt` on the search path; installs Debian's `binaryen` if there is none.
 ///
 /// # Errors
 /// Says what to install by hand.

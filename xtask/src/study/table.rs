@@ -35,7 +35,8 @@ pub(super) fn collect(results: &mut Results, method: &str, lines: &str) -> Resul
     Ok(())
 }
 
-/// Mean and sample standard deviation; `None` for the latter if there is only one value.
+/// Returns the mean and sample standard deviation; `None` for the latter if there is only one
+/// value.
 fn mean_and_spread(values: &[f64]) -> (f64, Option<f64>) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -46,7 +47,7 @@ fn mean_and_spread(values: &[f64]) -> (f64, Option<f64>) {
     )
 }
 
-/// A table with metrics as rows and `methods` as columns; `cell` formats a method's values.
+/// Returns a table with metrics as rows and `methods` as columns; `cell` formats a method's values.
 fn grid<'a>(
     results: &Results,
     methods: impl Iterator<Item = &'a String> + Clone,
@@ -72,7 +73,7 @@ fn grid<'a>(
     table
 }
 
-/// One row per metric, one column per method: mean ± standard deviation.
+/// Returns one row per metric, one column per method: mean ± standard deviation.
 pub(super) fn values(results: &Results, methods: &[String]) -> String {
     grid(results, methods.iter(), |values, method| {
         Some(match mean_and_spread(values.get(method)?) {
@@ -82,9 +83,9 @@ pub(super) fn values(results: &Results, methods: &[String]) -> String {
     })
 }
 
-/// The difference of each method from the first one, paired by seed: mean ± standard error. Seeds
-/// share their start and their data, so common variation cancels. Empty if there is nothing to
-/// compare.
+/// Returns the difference of each method from the first one, paired by seed: mean ± standard error.
+/// Seeds share their start and their data, so common variation cancels. Empty if there is nothing
+/// to compare.
 pub(super) fn differences(results: &Results, methods: &[String]) -> String {
     let Some((first, others)) = methods
         .split_first()

@@ -213,7 +213,7 @@ mod tests {
         ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
     }
 
-    /// The sum of `grad` times the attention, in double precision.
+    /// Returns the sum of `grad` times the attention, in double precision.
     fn weighted(sizes: Attention, qkv: &[f64], grad: &[f32]) -> f64 {
         let Attention {
             tokens,

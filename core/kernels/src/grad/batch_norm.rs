@@ -27,11 +27,11 @@ pub struct Sizes {
 
 /// Gradients of [`Sizes::forward`].
 pub struct Grads {
-    /// Of the input, `[batch, channels, places]`.
+    /// Gradient of the input, `[batch, channels, places]`.
     pub x: Vec<f32>,
-    /// Of the scale, `[channels]`.
+    /// Gradient of the scale, `[channels]`.
     pub gamma: Vec<f32>,
-    /// Of the shift, `[channels]`.
+    /// Gradient of the shift, `[channels]`.
     pub beta: Vec<f32>,
 }
 
@@ -223,7 +223,7 @@ mod tests {
         ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
     }
 
-    /// The sum of `grad` times the norm, in double precision.
+    /// Returns the sum of `grad` times the norm, in double precision.
     fn weighted(sizes: Sizes, [x, gamma, beta]: &[Vec<f64>; 3], grad: &[f32]) -> f64 {
         let channel = |i: usize| i / sizes.places % sizes.channels;
         let mut sum = 0.0;

@@ -23,11 +23,11 @@ pub struct Depthwise {
 
 /// Gradients of [`Depthwise::forward`].
 pub struct Grads {
-    /// Of the input, `[batch, channels, h, w]`.
+    /// Gradient of the input, `[batch, channels, h, w]`.
     pub x: Vec<f32>,
-    /// Of the kernels, `[channels, rows, columns]`.
+    /// Gradient of the kernels, `[channels, rows, columns]`.
     pub weight: Vec<f32>,
-    /// Of the bias, `[channels]`.
+    /// Gradient of the bias, `[channels]`.
     pub bias: Vec<f32>,
 }
 

@@ -3,35 +3,15 @@
 use pulp::{Arch, Simd, WithSimd};
 
 use super::pieces;
-use crate::exponential::exp;
-
-/// `1 / sqrt(2)`.
-const SQRT_HALF: f32 = std::f32::consts::FRAC_1_SQRT_2;
-/// `1 / sqrt(2 pi)`.
-const DENSITY: f32 = 0.398_942_3;
-/// With `t = 1 / (1 + STEEPNESS z)`, `erfc(z) = t e^(-z^2) P(t)` for `z >= 0`, where the polynomial
-/// `P` has the coefficients [`SERIES`], constant first. It interpolates at the Chebyshev nodes of
-/// `t` for `z` in [0, 10]; the relative error is below 2e-7.
-const STEEPNESS: f32 = 0.4;
-/// Coefficients of `P`.
-const SERIES: [f32; 9] = [
-    0.225_621_7,
-    0.226_673_26,
-    0.200_125_26,
-    0.200_742_54,
-    0.061_465_688,
-    0.115_858_614,
-    0.058_450_89,
-    -0.127_446_43,
-    0.038_508_51,
-];
+use crate::gelu::{Gelu, normal};
+use crate::vectors;
 
 /// Computes the function of every value.
 #[must_use]
 pub fn forward(x: &[f32]) -> Vec<f32> {
     let mut output = x.to_vec();
     pieces::for_each(&mut output, pieces::MIN_VALUES, |_, values| {
-        Arch::new().dispatch(Forward { values });
+        Gelu::Exact.apply(values);
     });
     output
 }
@@ -52,27 +32,6 @@ pub fn backward(x: &[f32], grad: &[f32]) -> Vec<f32> {
     output
 }
 
-/// The arguments of a piece of [`forward`].
-struct Forward<'a> {
-    values: &'a mut [f32],
-}
-
-impl WithSimd for Forward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let (vectors, rest) = S::as_mut_simd_f32s(self.values);
-        for x in vectors {
-            *x = gelu(simd, *x);
-        }
-        if !rest.is_empty() {
-            let x = simd.partial_load_f32s(rest);
-            simd.partial_store_f32s(rest, gelu(simd, x));
-        }
-    }
-}
-
 /// The arguments of a piece of [`backward`]; `values` holds the gradient of the output.
 struct Backward<'a> {
     x: &'a [f32],
@@ -90,41 +49,18 @@ impl WithSimd for Backward<'_> {
             *grad = slope(simd, *x, *grad);
         }
         if !last.is_empty() {
-            let (x, grad) = (simd.partial_load_f32s(last_x), simd.partial_load_f32s(last));
-            simd.partial_store_f32s(last, slope(simd, x, grad));
+            let (x, grad) = (vectors::load(simd, last_x), vectors::load(simd, last));
+            vectors::store(simd, last, slope(simd, x, grad));
         }
     }
-}
-
-#[inline(always)]
-fn gelu<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
-    simd.mul_f32s(x, distribution(simd, x).0)
 }
 
 /// Computes the gradient of the input. A function, not a closure: only what is inlined into the
 /// caller is compiled for its instruction set.
 #[inline(always)]
 fn slope<S: Simd>(simd: S, x: S::f32s, grad: S::f32s) -> S::f32s {
-    let (phi, density) = distribution(simd, x);
+    let (phi, density) = normal(simd, x);
     simd.mul_f32s(grad, simd.mul_add_e_f32s(x, density, phi))
-}
-
-/// Computes the distribution function and the density of the standard normal distribution.
-#[inline(always)]
-fn distribution<S: Simd>(simd: S, x: S::f32s) -> (S::f32s, S::f32s) {
-    let (half, one) = (simd.splat_f32s(0.5), simd.splat_f32s(1.0));
-    let z = simd.mul_f32s(simd.abs_f32s(x), simd.splat_f32s(SQRT_HALF));
-    let t = simd.div_f32s(one, simd.mul_add_e_f32s(z, simd.splat_f32s(STEEPNESS), one));
-    let mut sum = simd.splat_f32s(SERIES[SERIES.len() - 1]);
-    for coefficient in SERIES[..SERIES.len() - 1].iter().rev() {
-        sum = simd.mul_add_e_f32s(sum, t, simd.splat_f32s(*coefficient));
-    }
-    let square = simd.mul_f32s(x, x);
-    let power = exp(simd, simd.mul_f32s(square, simd.splat_f32s(-0.5)));
-    let tail = simd.mul_f32s(simd.mul_f32s(half, simd.mul_f32s(sum, t)), power);
-    let is_negative = simd.less_than_f32s(x, simd.splat_f32s(0.0));
-    let phi = simd.select_f32s(is_negative, tail, simd.sub_f32s(one, tail));
-    (phi, simd.mul_f32s(power, simd.splat_f32s(DENSITY)))
 }
 
 #[cfg(test)]

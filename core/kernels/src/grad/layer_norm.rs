@@ -37,11 +37,11 @@ pub fn forward(x: &[f32], gamma: &[f32], beta: &[f32], eps: f32) -> Vec<f32> {
 
 /// Gradients of [`forward`].
 pub struct Grads {
-    /// Of the input, `[n, width]`.
+    /// Gradient of the input, `[n, width]`.
     pub x: Vec<f32>,
-    /// Of the scale, `[width]`.
+    /// Gradient of the scale, `[width]`.
     pub gamma: Vec<f32>,
-    /// Of the shift, `[width]`.
+    /// Gradient of the shift, `[width]`.
     pub beta: Vec<f32>,
 }
 
@@ -163,7 +163,7 @@ mod tests {
         ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
     }
 
-    /// The sum of `grad` times the norm, in double precision.
+    /// Returns the sum of `grad` times the norm, in double precision.
     fn weighted(x: &[f64], gamma: &[f64], beta: &[f64], grad: &[f32]) -> f64 {
         let width = gamma.len();
         let row = |(x, grad): (&[f64], &[f32])| {

@@ -15,9 +15,9 @@ pub struct Standardise {
 
 /// Gradients of [`Standardise::forward`].
 pub struct Grads {
-    /// Of the kernels, `[n, width]`.
+    /// Gradient of the kernels, `[n, width]`.
     pub weight: Vec<f32>,
-    /// Of the gains, `[n]`.
+    /// Gradient of the gains, `[n]`.
     pub gain: Vec<f32>,
 }
 

@@ -27,7 +27,7 @@ pub(super) fn apply(image: RgbImage, orientation: Orientation) -> RgbImage {
 mod tests {
     use super::*;
 
-    /// A minimal EXIF block: little-endian TIFF with this one tag.
+    /// Returns a minimal EXIF block: little-endian TIFF with this one tag.
     fn exif(flag: u16) -> Vec<u8> {
         let mut block = b"II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0".to_vec();
         block.extend(flag.to_le_bytes());

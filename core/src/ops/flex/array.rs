@@ -26,6 +26,19 @@ impl Array {
     }
 }
 
+/// Puts the wanted gradients into their shapes.
+pub fn wanted_of<const N: usize>(
+    grads: [Vec<f32>; N],
+    shapes: [&[usize]; N],
+    wanted: [bool; N],
+) -> [Option<Array>; N] {
+    let mut shapes = shapes.into_iter().zip(wanted);
+    grads.map(|values| match shapes.next() {
+        Some((shape, true)) => Some(Array::new(values, shape)),
+        _ => None,
+    })
+}
+
 /// Values that an operation reads.
 #[derive(Clone, Copy)]
 pub struct View<'a> {

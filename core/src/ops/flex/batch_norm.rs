@@ -2,7 +2,7 @@
 
 use burn::tensor::Tensor;
 
-use super::array::{Array, View};
+use super::array::{Array, View, wanted_of};
 use super::node::{Operation, apply, packed};
 use crate::ops::types::Normed;
 use espalier_kernels::grad::batch_norm::{Sizes, Statistics};
@@ -36,11 +36,8 @@ impl Operation<3> for Norm {
         let grads = self
             .sizes
             .backward(x.values, gamma.values, statistics, eps, grad.values);
-        [
-            wanted[0].then(|| Array::new(grads.x, x.shape)),
-            wanted[1].then(|| Array::new(grads.gamma, gamma.shape)),
-            wanted[2].then(|| Array::new(grads.beta, beta.shape)),
-        ]
+        let shapes = [x.shape, gamma.shape, beta.shape];
+        wanted_of([grads.x, grads.gamma, grads.beta], shapes, wanted)
     }
 }
 

@@ -2,154 +2,57 @@
 
 use burn::tensor::Tensor;
 
-use super::array::{Array, View};
-use super::node::{Operation, apply};
+use super::affine::{Affine, apply_affine};
+use super::array::{Array, View, wanted_of};
 use crate::ops::types::ConvSizes;
 use espalier_kernels::grad::conv::Conv;
-use espalier_kernels::grad::depthwise;
+use espalier_kernels::grad::depthwise::Depthwise;
 use espalier_kernels::grad::window::Window;
 
 /// A dense convolution.
-#[derive(Clone, Debug)]
-struct Dense(Conv);
-
-impl Dense {
-    fn run(&self, x: View<'_>, weight: View<'_>, bias: Option<&[f32]>) -> Array {
-        let [rows, columns] = self.0.window.output;
-        let shape = [self.0.batch, self.0.outputs, rows, columns];
-        Array::new(self.0.forward(x.values, weight.values, bias), &shape)
+impl Affine for Conv {
+    fn forward(&self, x: View<'_>, weight: View<'_>, bias: Option<&[f32]>) -> Array {
+        let [rows, columns] = self.window.output;
+        let shape = [self.batch, self.outputs, rows, columns];
+        Array::new(Conv::forward(*self, x.values, weight.values, bias), &shape)
     }
 
-    fn grads(
+    fn backward(
         &self,
-        [x, weight]: [View<'_>; 2],
+        x: View<'_>,
+        weight: View<'_>,
         grad: View<'_>,
         wanted: [bool; 3],
     ) -> [Option<Array>; 3] {
-        let found = self
-            .0
-            .backward(x.values, weight.values, grad.values, wanted[0]);
+        let found = Conv::backward(*self, x.values, weight.values, grad.values, wanted[0]);
         [
             found.x.map(|values| Array::new(values, x.shape)),
             wanted[1].then(|| Array::new(found.weight, weight.shape)),
-            wanted[2].then(|| Array::new(found.bias, &[self.0.outputs])),
+            wanted[2].then(|| Array::new(found.bias, &[self.outputs])),
         ]
-    }
-}
-
-/// Without a bias.
-impl Operation<2> for Dense {
-    const IS_CHEAP: bool = false;
-
-    fn forward(&self, [x, weight]: [View<'_>; 2]) -> Array {
-        self.run(x, weight, None)
-    }
-
-    fn backward(
-        &self,
-        inputs: [View<'_>; 2],
-        grad: View<'_>,
-        [x, weight]: [bool; 2],
-    ) -> [Option<Array>; 2] {
-        let [x, weight, _] = self.grads(inputs, grad, [x, weight, false]);
-        [x, weight]
-    }
-}
-
-/// With a bias.
-impl Operation<3> for Dense {
-    const IS_CHEAP: bool = false;
-
-    fn forward(&self, [x, weight, bias]: [View<'_>; 3]) -> Array {
-        self.run(x, weight, Some(bias.values))
-    }
-
-    fn backward(
-        &self,
-        [x, weight, _]: [View<'_>; 3],
-        grad: View<'_>,
-        wanted: [bool; 3],
-    ) -> [Option<Array>; 3] {
-        self.grads([x, weight], grad, wanted)
     }
 }
 
 /// A convolution with one kernel per channel.
-#[derive(Clone, Debug)]
-struct Depthwise(depthwise::Depthwise);
-
-impl Depthwise {
-    fn run(&self, x: View<'_>, weight: View<'_>, bias: Option<&[f32]>) -> Array {
-        let [rows, columns] = self.0.window.output;
-        let shape = [x.shape[0], self.0.channels, rows, columns];
-        Array::new(self.0.forward(x.values, weight.values, bias), &shape)
-    }
-
-    fn grads(
-        &self,
-        [x, weight]: [View<'_>; 2],
-        grad: View<'_>,
-        wanted: [bool; 3],
-    ) -> [Option<Array>; 3] {
-        let found = self.0.backward(x.values, weight.values, grad.values);
-        [
-            wanted[0].then(|| Array::new(found.x, x.shape)),
-            wanted[1].then(|| Array::new(found.weight, weight.shape)),
-            wanted[2].then(|| Array::new(found.bias, &[self.0.channels])),
-        ]
-    }
-}
-
-/// Without a bias.
-impl Operation<2> for Depthwise {
-    const IS_CHEAP: bool = false;
-
-    fn forward(&self, [x, weight]: [View<'_>; 2]) -> Array {
-        self.run(x, weight, None)
+impl Affine for Depthwise {
+    fn forward(&self, x: View<'_>, weight: View<'_>, bias: Option<&[f32]>) -> Array {
+        let [rows, columns] = self.window.output;
+        let shape = [x.shape[0], self.channels, rows, columns];
+        let output = Depthwise::forward(*self, x.values, weight.values, bias);
+        Array::new(output, &shape)
     }
 
     fn backward(
         &self,
-        inputs: [View<'_>; 2],
-        grad: View<'_>,
-        [x, weight]: [bool; 2],
-    ) -> [Option<Array>; 2] {
-        let [x, weight, _] = self.grads(inputs, grad, [x, weight, false]);
-        [x, weight]
-    }
-}
-
-/// With a bias.
-impl Operation<3> for Depthwise {
-    const IS_CHEAP: bool = false;
-
-    fn forward(&self, [x, weight, bias]: [View<'_>; 3]) -> Array {
-        self.run(x, weight, Some(bias.values))
-    }
-
-    fn backward(
-        &self,
-        [x, weight, _]: [View<'_>; 3],
+        x: View<'_>,
+        weight: View<'_>,
         grad: View<'_>,
         wanted: [bool; 3],
     ) -> [Option<Array>; 3] {
-        self.grads([x, weight], grad, wanted)
+        let found = Depthwise::backward(*self, x.values, weight.values, grad.values);
+        let shapes = [x.shape, weight.shape, &[self.channels]];
+        wanted_of([found.x, found.weight, found.bias], shapes, wanted)
     }
-}
-
-/// Applies a convolution with or without a bias.
-fn applied<O: Operation<2> + Operation<3>>(
-    operation: &O,
-    x: &Tensor<4>,
-    weight: &Tensor<4>,
-    bias: Option<&Tensor<1>>,
-) -> Option<Tensor<4>> {
-    let (x, weight) = (x.clone().into_dispatch(), weight.clone().into_dispatch());
-    let output = match bias {
-        None => apply(operation, [x, weight]),
-        Some(bias) => apply(operation, [x, weight, bias.clone().into_dispatch()]),
-    };
-    output.map(Tensor::from_dispatch)
 }
 
 /// See [`conv2d`](crate::ops::conv2d).
@@ -171,14 +74,14 @@ pub fn conv2d(
             outputs,
             window,
         };
-        return applied(&Dense(conv), x, weight, bias);
+        return apply_affine(conv, x, weight, bias);
     }
     if sizes.groups == inputs && outputs == inputs && depth == 1 {
-        let conv = depthwise::Depthwise {
+        let conv = Depthwise {
             channels: inputs,
             window,
         };
-        return applied(&Depthwise(conv), x, weight, bias);
+        return apply_affine(conv, x, weight, bias);
     }
     None
 }

@@ -3,7 +3,7 @@
 use burn::nn::LayerNorm;
 use burn::tensor::Tensor;
 
-use super::array::{Array, View};
+use super::array::{Array, View, wanted_of};
 use super::node::{Operation, apply};
 use espalier_kernels::grad::layer_norm as loops;
 
@@ -27,11 +27,8 @@ impl Operation<3> for Norm {
         wanted: [bool; 3],
     ) -> [Option<Array>; 3] {
         let grads = loops::backward(x.values, gamma.values, self.eps, grad.values);
-        [
-            wanted[0].then(|| Array::new(grads.x, x.shape)),
-            wanted[1].then(|| Array::new(grads.gamma, gamma.shape)),
-            wanted[2].then(|| Array::new(grads.beta, beta.shape)),
-        ]
+        let shapes = [x.shape, gamma.shape, beta.shape];
+        wanted_of([grads.x, grads.gamma, grads.beta], shapes, wanted)
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Each function returns `None` for tensors of another backend or type.
 
+mod affine;
 mod array;
 mod attention;
 mod batch_norm;

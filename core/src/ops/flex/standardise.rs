@@ -2,7 +2,7 @@
 
 use burn::tensor::Tensor;
 
-use super::array::{Array, View};
+use super::array::{Array, View, wanted_of};
 use super::node::{Operation, apply};
 use espalier_kernels::grad::standardise::Standardise;
 
@@ -20,10 +20,11 @@ impl Operation<2> for Standardise {
         wanted: [bool; 2],
     ) -> [Option<Array>; 2] {
         let grads = (*self).backward(weight.values, gain.values, grad.values);
-        [
-            wanted[0].then(|| Array::new(grads.weight, weight.shape)),
-            wanted[1].then(|| Array::new(grads.gain, gain.shape)),
-        ]
+        wanted_of(
+            [grads.weight, grads.gain],
+            [weight.shape, gain.shape],
+            wanted,
+        )
     }
 }
 

@@ -46,8 +46,8 @@ pub struct Distill {
     max_labels: usize,
 }
 
-/// Softmax of selected logits of a row at a temperature: the distribution over all classes,
-/// renormalised over the selected ones.
+/// Returns the softmax of selected logits of a row at a temperature: the distribution over all
+/// classes, renormalised over the selected ones.
 fn softmax(row: &[f32], classes: &[usize], temperature: f32) -> Vec<f32> {
     let logits = classes.iter().map(|class| row[*class] / temperature);
     let largest = logits.clone().fold(f32::NEG_INFINITY, f32::max);

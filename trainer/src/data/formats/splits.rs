@@ -198,7 +198,7 @@ mod tests {
     use super::*;
     use crate::data::records::source::Dataset;
 
-    /// Labels of the split in order, and `missing NAME` for missing images.
+    /// Returns the labels of the split in order, and `missing NAME` for missing images.
     fn labels(files: &[(&str, &str)], split: &str) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
         for (name, content) in files {

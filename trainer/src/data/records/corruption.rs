@@ -159,7 +159,7 @@ mod tests {
         corruption.apply(picture(), 1.0).unwrap().decode().unwrap()
     }
 
-    /// Mean difference of horizontally adjacent pixels.
+    /// Returns the mean difference of horizontally adjacent pixels.
     fn edges(picture: &RgbImage) -> f64 {
         let row = |y| (1..picture.width()).map(move |x| (x, y));
         let all = (0..picture.height()).flat_map(row);

@@ -22,7 +22,7 @@ pub struct Unit {
 
 /// A dataset with known units whose records have not been read yet.
 pub trait Dataset: Send + Sync {
-    /// All units, in file order.
+    /// Returns all units, in file order.
     fn units(&self) -> &[Unit];
 
     /// Returns the name of a shard for reports, as the user gave it.

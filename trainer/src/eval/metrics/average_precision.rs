@@ -3,9 +3,9 @@
 /// Number of recall levels at which precision is sampled.
 const RECALLS: usize = 101;
 
-/// Mean of the interpolated precisions at recall 0, 0.01, .., 1. The interpolated precision is the
-/// highest precision at any rank that reaches the recall, 0 if none does. Items of equal score keep
-/// their order.
+/// Returns the mean of the interpolated precisions at recall 0, 0.01, .., 1. The interpolated
+/// precision is the highest precision at any rank that reaches the recall, 0 if none does. Items of
+/// equal score keep their order.
 ///
 /// `None` if no item is relevant.
 #[must_use]

@@ -1,6 +1,6 @@
 //! Correlation of two lists of numbers.
 
-/// Pearson's correlation, in `[-1, 1]`; `None` for fewer than two pairs or a constant list.
+/// Returns Pearson's correlation, in `[-1, 1]`; `None` for fewer than two pairs or a constant list.
 #[must_use]
 pub fn pearson(x: &[f64], y: &[f64]) -> Option<f64> {
     let n = x.len().min(y.len());
@@ -36,7 +36,8 @@ pub fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Spearman's correlation: Pearson's of the ranks (notation 6.5). `None` as for [`pearson`].
+/// Returns Spearman's correlation: Pearson's of the ranks (notation 6.5). `None` as for
+/// [`pearson`].
 #[must_use]
 pub fn spearman(x: &[f64], y: &[f64]) -> Option<f64> {
     pearson(&ranks(x), &ranks(y))

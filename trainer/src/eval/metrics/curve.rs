@@ -23,7 +23,7 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// A grid of `steps` intervals from `from` to `to`.
+    /// Returns a grid of `steps` intervals from `from` to `to`.
     #[must_use]
     pub fn new(from: f64, to: f64, steps: usize) -> Self {
         Self {
@@ -60,8 +60,8 @@ impl Sweep {
         self
     }
 
-    /// The curve, from the highest threshold that retrieves anything to the lowest. Of thresholds
-    /// that retrieve the same items, only the highest is kept.
+    /// Returns the curve, from the highest threshold that retrieves anything to the lowest. Of
+    /// thresholds that retrieve the same items, only the highest is kept.
     #[must_use]
     pub fn curve(&self) -> Vec<Point> {
         let all: u64 = self.right.iter().sum();
@@ -84,7 +84,8 @@ impl Sweep {
         points
     }
 
-    /// Area under the curve as average precision: precision weighted by the increase in recall.
+    /// Returns the area under the curve as average precision: precision weighted by the increase in
+    /// recall.
     #[must_use]
     pub fn average_precision(&self) -> f64 {
         let mut before = 0.0;

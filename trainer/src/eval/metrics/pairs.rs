@@ -42,8 +42,8 @@ impl Pairs {
         pairs
     }
 
-    /// Number of pairs that score higher than the pair `gold`, for each weight; 0 means that `gold`
-    /// is first. A pair with an equal score counts if it comes earlier.
+    /// Returns the number of pairs that score higher than the pair `gold`, for each weight; 0 means
+    /// that `gold` is first. A pair with an equal score counts if it comes earlier.
     ///
     /// `similarities` holds the image's similarity to every label.
     #[must_use]
@@ -62,9 +62,9 @@ impl Pairs {
     }
 }
 
-/// Recall at `k` over two folds: each fold is evaluated with the weight that is best on the other
-/// (the first of equally good ones), then both are averaged. Also returns the indices of the two
-/// weights.
+/// Returns the recall at `k` over two folds: each fold is evaluated with the weight that is best on
+/// the other (the first of equally good ones), then both are averaged. Also returns the indices of
+/// the two weights.
 ///
 /// `ranks[image][weight]`; an image without a rank (its gold pair is in the wrong order) is a
 /// miss. Fold 0 holds the images at even indices.

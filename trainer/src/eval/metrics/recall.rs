@@ -12,7 +12,7 @@ pub struct Recall {
     pub ties: u64,
 }
 
-/// Recall at `k`; queries without a relevant item do not count.
+/// Returns the recall at `k`; queries without a relevant item do not count.
 ///
 /// `relevant` holds the relevant items of each query. `ranked` should hold at least `k + 1` items
 /// per query, or ties at rank `k` are not detected.

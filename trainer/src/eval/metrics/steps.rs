@@ -37,7 +37,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A pool of texts with these radii.
+    /// Returns a pool of texts with these radii.
     #[must_use]
     pub fn new(radii: Vec<f64>) -> Self {
         let mut order: Vec<usize> = (0..radii.len()).collect();
@@ -45,14 +45,14 @@ impl Pool {
         Self { radii, order }
     }
 
-    /// Smallest and largest radius; `None` for an empty pool.
+    /// Returns the smallest and largest radius; `None` for an empty pool.
     #[must_use]
     pub fn range(&self) -> Option<(f64, f64)> {
         let (first, last) = (self.order.first()?, self.order.last()?);
         Some((self.radii[*first], self.radii[*last]))
     }
 
-    /// Radii of one image's walk, ascending.
+    /// Returns the radii of one image's walk, ascending.
     #[must_use]
     pub fn thresholds(&self, scores: &[f32], radii: Radii, steps: usize) -> Vec<f64> {
         match (radii, self.range()) {
@@ -68,7 +68,8 @@ impl Pool {
         }
     }
 
-    /// The best-scoring text within each threshold; thresholds without a text inside add nothing.
+    /// Returns the best-scoring text within each threshold; thresholds without a text inside add
+    /// nothing.
     ///
     /// `thresholds` must be ascending. Of equal scores, the text nearer to the root is taken, then
     /// the earlier one.
@@ -124,7 +125,7 @@ pub fn compare(predicted: &BTreeSet<&str>, references: &[&[String]], tiers: usiz
     }
 }
 
-/// Harmonic mean; 0 where both are 0.
+/// Returns the harmonic mean; 0 where both are 0.
 #[must_use]
 pub fn f1(precision: f64, recall: f64) -> f64 {
     if precision + recall > 0.0 {

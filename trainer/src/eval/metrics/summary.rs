@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// Mean, standard deviation (of the population), extremes and quartiles, each named with a prefix;
-/// empty for an empty list.
+/// Returns the mean, standard deviation (of the population), extremes and quartiles, each named
+/// with a prefix; empty for an empty list.
 ///
 /// Quantiles interpolate linearly, as NumPy does by default.
 #[must_use]

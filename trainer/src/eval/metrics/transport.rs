@@ -17,8 +17,9 @@ pub fn on_indices(h: &[f64], r: &[f64]) -> f64 {
     each.take(h.len().saturating_sub(1)).sum()
 }
 
-/// Distance between the *values* of two vectors of one length, each value a sample of weight
-/// `1 / n`: the result of a library's `W1` of two arguments. Ignores which label holds the mass.
+/// Returns the distance between the *values* of two vectors of one length, each value a sample of
+/// weight `1 / n`: the result of a library's `W1` of two arguments. Ignores which label holds the
+/// mass.
 #[must_use]
 pub fn of_values(h: &[f64], r: &[f64]) -> f64 {
     let sorted = |v: &[f64]| {

@@ -32,7 +32,7 @@ fn escape(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// The page.
+/// Returns the page.
 #[must_use]
 pub fn page(sections: &[Section<'_>]) -> String {
     let mut out = String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use crate::eval::Record;
 
-/// A result as text: a heading, then one metric per line with the paper's value next to ours.
+/// Returns a result as text: a heading, then one metric per line with the paper's value next to
+/// ours.
 #[must_use]
 pub fn table(record: &Record) -> String {
     let mut out = String::new();
@@ -41,7 +42,7 @@ pub fn table(record: &Record) -> String {
     out
 }
 
-/// Heading of a result: task, benchmark, number of items, classes and prompts.
+/// Returns the heading of a result: task, benchmark, number of items, classes and prompts.
 #[must_use]
 pub fn heading(record: &Record) -> String {
     let benchmark = record

@@ -41,7 +41,7 @@ fn angle(along: f64, across: f64) -> f64 {
     }
 }
 
-/// The exterior angle at `x` toward `y` from their dot product.
+/// Returns the exterior angle at `x` toward `y` from their dot product.
 fn from_dot(space: &Space, x: PointScalars, y: PointScalars, dot: f64) -> f64 {
     match space {
         Space::Lorentz { curvature: c } => {

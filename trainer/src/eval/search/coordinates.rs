@@ -19,7 +19,7 @@ pub enum Side {
     Gallery,
 }
 
-/// Number of time coordinates of a point in a space.
+/// Returns the number of time coordinates of a point in a space.
 pub fn times(space: &Space) -> usize {
     match space {
         Space::Sphere { .. } => 0,
@@ -56,7 +56,7 @@ pub fn append(space: &Space, side: Side, rows: &[f32], width: usize, out: &mut V
     }
 }
 
-/// Coordinates of a whole gallery; without time coordinates, the points themselves.
+/// Returns the coordinates of a whole gallery; without time coordinates, the points themselves.
 pub fn gallery<'a>(space: &Space, points: &'a Points) -> Cow<'a, Points> {
     if times(space) == 0 {
         return Cow::Borrowed(points);

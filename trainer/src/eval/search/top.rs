@@ -26,13 +26,14 @@ pub struct Ranked {
 }
 
 impl Ranked {
-    /// Number of items per query: the requested `k`, or the size of the gallery if that is smaller.
+    /// Returns the number of items per query: the requested `k`, or the size of the gallery if that
+    /// is smaller.
     #[must_use]
     pub fn k(&self) -> usize {
         self.k
     }
 
-    /// Items of a query, best first; of equal scores, the earlier item first.
+    /// Returns the items of a query, best first; of equal scores, the earlier item first.
     #[must_use]
     pub fn items(&self, query: usize) -> &[u32] {
         &self.items[query * self.k..(query + 1) * self.k]
@@ -44,13 +45,13 @@ impl Ranked {
         &self.scores[query * self.k..(query + 1) * self.k]
     }
 
-    /// Number of queries.
+    /// Returns the number of queries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.items.len().checked_div(self.k).unwrap_or(0)
     }
 
-    /// Whether there is no query, or no item to rank.
+    /// Returns whether there is no query, or no item to rank.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -104,7 +105,7 @@ impl Top {
     }
 }
 
-/// The `k` best items of `gallery` for each of `queries` by [`Space::score`].
+/// Returns the `k` best items of `gallery` for each of `queries` by [`Space::score`].
 ///
 /// Memory: the gallery's coordinates once, `k` items per query and a few mebibytes per thread; both
 /// sides may have any number of rows. Points must be finite.
@@ -141,7 +142,7 @@ pub fn top_k(space: &Space, queries: &Points, gallery: &Points, k: usize) -> Ran
     out
 }
 
-/// Candidates for a tile of queries, by `f32` products.
+/// Returns the candidates for a tile of queries, by `f32` products.
 fn candidates(
     space: &Space,
     rows: &[f32],
@@ -167,7 +168,7 @@ fn candidates(
     tops
 }
 
-/// The best `k` candidates of each query, ordered by scores in `f64`.
+/// Returns the best `k` candidates of each query, ordered by scores in `f64`.
 fn exact_best(
     space: &Space,
     rows: &[f32],
@@ -198,14 +199,14 @@ mod tests {
 
     use super::*;
 
-    /// Reproducible points.
+    /// Returns reproducible points.
     fn cloud(n: usize, width: usize, seed: f32) -> Points {
         let wave = |i: usize| (seed + i as f32 * 12.9898).sin() * 43.7585;
         let data = (0..n * width).map(|i| wave(i) - wave(i).floor() - 0.5);
         Points::new(width, data.collect())
     }
 
-    /// Reference: scores everything in `f64` and sorts.
+    /// Returns the reference ranking, by sorting all scores in `f64`.
     fn brute_force(space: &Space, queries: &Points, gallery: &Points, k: usize) -> Vec<Vec<u32>> {
         let best = |query: &[f32]| {
             let scores: Vec<f64> = gallery.rows().map(|g| space.score(query, g)).collect();

@@ -102,7 +102,7 @@ fn stem(path: &Path) -> String {
         .into_owned()
 }
 
-/// The label lists at a path.
+/// Returns the label lists at a path.
 fn label_lists(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if path.is_file() {
         return Ok(vec![path.to_owned()]);
@@ -140,7 +140,7 @@ fn pairs(space: &Space, labels: &Points) -> Pairs {
     })
 }
 
-/// The folder with the images of a subset.
+/// Returns the folder with the images of a subset.
 fn images(cx: &Context<'_>, list: &Path) -> anyhow::Result<PathBuf> {
     let next_to_list = list.with_extension("");
     let folder = cx.options.images.clone().unwrap_or(next_to_list);

@@ -54,13 +54,13 @@ fn read_names(path: &Path, present: &BTreeSet<String>) -> anyhow::Result<BTreeMa
     Ok(present.iter().cloned().zip(names).collect())
 }
 
-/// Whether the names of a taxonomy equal its ids, as in an edge list.
+/// Returns whether the names of a taxonomy equal its ids, as in an edge list.
 fn has_only_ids(taxonomy: &Taxonomy, nodes: &[NodeIx]) -> bool {
     let same = |ix: &NodeIx| taxonomy.node(*ix).id == taxonomy.name(*ix);
     !nodes.is_empty() && nodes.iter().all(same)
 }
 
-/// The classes to choose from for images with these labels.
+/// Returns the classes to choose from for images with these labels.
 ///
 /// # Errors
 /// Bad usage for a file of names that does not match, or a taxonomy without names.

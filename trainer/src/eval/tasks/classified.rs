@@ -79,7 +79,7 @@ pub fn classified(
     })
 }
 
-/// Metrics of the classifier, prefixed with `classifier_`.
+/// Returns the metrics of the classifier, prefixed with `classifier_`.
 pub fn with_prefix(metrics: BTreeMap<String, f64>) -> impl Iterator<Item = (String, f64)> {
     let metrics = metrics.into_iter().filter(|(name, _)| name != "chance");
     metrics.map(|(name, value)| (format!("classifier_{name}"), value))

@@ -7,8 +7,8 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use super::answers::Answers;
 use crate::eval::task::Confusion;
 
-/// The most frequent wrong answers, at most `most`; those with the shallowest common ancestor
-/// first.
+/// Returns the most frequent wrong answers, at most `most`; those with the shallowest common
+/// ancestor first.
 #[must_use]
 pub fn confusions(answers: &Answers, taxonomy: &Taxonomy, most: usize) -> Vec<Confusion> {
     let mut pairs: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
@@ -51,7 +51,7 @@ pub fn confusions(answers: &Answers, taxonomy: &Taxonomy, most: usize) -> Vec<Co
     found
 }
 
-/// The deepest common ancestor of two nodes (or one of the nodes itself).
+/// Returns the deepest common ancestor of two nodes (or one of the nodes itself).
 fn nearest_common_ancestor(taxonomy: &Taxonomy, a: NodeIx, b: NodeIx) -> Option<NodeIx> {
     let up = |ix: NodeIx| -> BTreeSet<NodeIx> {
         taxonomy.ancestors(ix).iter().copied().chain([ix]).collect()

@@ -92,7 +92,7 @@ impl Task for Detection {
     }
 }
 
-/// The most frequent entry; of equally frequent ones the first, which is the nearest.
+/// Returns the most frequent entry; of equally frequent ones the first, which is the nearest.
 fn majority(votes: &[usize]) -> usize {
     let count = |v: usize| votes.iter().filter(|w| **w == v).count();
     let best = votes.iter().map(|v| count(*v)).max().unwrap_or(0);

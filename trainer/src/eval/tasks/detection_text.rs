@@ -26,8 +26,8 @@ struct Logits {
 }
 
 impl Logits {
-    /// Mean average precision over `labels` if the answers are chosen from `choices`, on the boxes
-    /// whose label is one of the choices; `None` if no box has a label of `labels`.
+    /// Returns the mean average precision over `labels` if the answers are chosen from `choices`,
+    /// on the boxes whose label is one of the choices; `None` if no box has a label of `labels`.
     fn mean_precision(&self, labels: &[usize], choices: &[usize]) -> Option<f64> {
         let evaluated: Vec<usize> = (0..self.truth.len())
             .filter(|i| choices.contains(&self.truth[*i]))
@@ -46,7 +46,7 @@ impl Logits {
         (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
     }
 
-    /// The labels of each box, best first.
+    /// Returns the labels of each box, best first.
     fn ranked(&self) -> Vec<Vec<usize>> {
         let rank = |row: &Vec<f64>| {
             let mut order: Vec<usize> = (0..row.len()).collect();
@@ -65,19 +65,19 @@ fn softmax(logits: impl Iterator<Item = f64>) -> Vec<f64> {
     each.into_iter().map(|e| e / sum).collect()
 }
 
-/// Indices of names in a sorted list; absent names are skipped.
+/// Returns the indices of names in a sorted list; absent names are skipped.
 fn indices(names: &[&str], sorted: &[String]) -> Vec<usize> {
     let index = |name: &&str| sorted.binary_search_by(|l| l.as_str().cmp(name)).ok();
     names.iter().filter_map(index).collect()
 }
 
-/// Whether the data is COCO's, so that COCO's split applies.
+/// Returns whether the data is COCO's, so that COCO's split applies.
 fn has_split(cx: &Context<'_>) -> bool {
     cx.data.len() == 1 && coco_boxes::matches(&cx.data[0])
 }
 
-/// The labels to choose from, ascending: all of the split, with or without a box, or those that the
-/// boxes in `rows` have.
+/// Returns the labels to choose from, ascending: all of the split, with or without a box, or those
+/// that the boxes in `rows` have.
 fn choices(names: &[String], rows: &[usize], split: bool) -> Vec<String> {
     if split {
         let all: BTreeSet<&str> = BASE.into_iter().chain(NOVEL).collect();
@@ -87,7 +87,7 @@ fn choices(names: &[String], rows: &[usize], split: bool) -> Vec<String> {
     labels.into_iter().cloned().collect()
 }
 
-/// Accuracy and mean average precision; with a split also the precision of its parts.
+/// Returns the accuracy and mean average precision; with a split also the precision of its parts.
 fn metrics(logits: &Logits, labels: &[String], split: bool) -> BTreeMap<String, f64> {
     let mut metrics = zero_shot::metrics(&logits.ranked(), &logits.truth, labels.len());
     let all: Vec<usize> = (0..labels.len()).collect();

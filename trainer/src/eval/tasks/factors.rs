@@ -88,14 +88,14 @@ impl Task for Factors {
     }
 }
 
-/// Euclidean norm of each factor's coordinates.
+/// Returns the Euclidean norm of each factor's coordinates.
 fn activations(x: &[f32], factors: usize) -> Vec<f64> {
     let width = (x.len() / factors.max(1)).max(1);
     let norm = |f: &[f32]| f.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt();
     x.chunks(width).map(norm).collect()
 }
 
-/// The embedding that takes each factor from the point with the larger norm in it.
+/// Returns the embedding that takes each factor from the point with the larger norm in it.
 fn maximum(x: &[f32], y: &[f32], factors: usize) -> Vec<f32> {
     let width = (x.len() / factors.max(1)).max(1);
     let (a, b) = (activations(x, factors), activations(y, factors));

@@ -13,7 +13,7 @@ use crate::exit::usage;
 /// Precision, recall and order on HierarCaps' test set.
 pub struct Hierarcaps;
 
-/// The walk set by the options, with the published defaults of a space.
+/// Returns the walk set by the options, with the published defaults of a space.
 pub fn walk(cx: &Context<'_>, space: &Space) -> anyhow::Result<Walk> {
     let published = Walk::published(space);
     if cx.options.walk_steps == 0 {

@@ -216,13 +216,14 @@ fn note_unusual(
 }
 
 impl Answers {
-    /// The ranked classes of each evaluated image.
+    /// Returns the ranked classes of each evaluated image.
     #[must_use]
     pub fn answers(&self) -> Vec<Vec<usize>> {
         crate::eval::zero_shot::answers(&self.ranked)
     }
 
-    /// The result of a task with these metrics; `evaluated` is the number of answers evaluated.
+    /// Returns the result of a task with these metrics; `evaluated` is the number of answers
+    /// evaluated.
     #[must_use]
     pub fn outcome(
         self,

@@ -53,13 +53,13 @@ pub const ALL: &[&dyn Task] = &[
     &factors::Factors,
 ];
 
-/// Names of all tasks.
+/// Returns the names of all tasks.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
     ALL.iter().map(|task| task.name()).collect()
 }
 
-/// The task with a name.
+/// Returns the task with a name.
 ///
 /// # Errors
 /// Bad usage for an unknown name; the message lists the known tasks.

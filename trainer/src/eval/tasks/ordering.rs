@@ -49,8 +49,8 @@ impl Task for Ordering {
     }
 }
 
-/// Chains and the coverage of their file. Chains are the rows of HierarCaps or the labels of a
-/// taxonomy, either all labels or those of the images.
+/// Returns the chains and the coverage of their file. Chains are the rows of HierarCaps or the
+/// labels of a taxonomy, either all labels or those of the images.
 fn chains(cx: &Context<'_>) -> anyhow::Result<(Vec<Vec<String>>, Coverage)> {
     let is_csv = |name: &str| name.ends_with(".csv") || name.ends_with(".csv.gz");
     let csv = cx.data.iter().all(|p| is_csv(&p.to_string_lossy()));

@@ -85,13 +85,13 @@ impl Task for Parts {
     }
 }
 
-/// Whether pairs are compared by cosine: CLIP has no angle at an origin.
+/// Returns whether pairs are compared by cosine: CLIP has no angle at an origin.
 fn uses_cosine(space: &Space) -> bool {
     matches!(space, Space::Sphere { .. })
 }
 
-/// Similarities of each query to the whole gallery: cosine, or `of_angle` of the angle at the
-/// query; larger is closer.
+/// Returns the similarities of each query to the whole gallery: cosine, or `of_angle` of the angle
+/// at the query; larger is closer.
 fn similarities<T: Send>(
     space: &Space,
     queries: &Points,
@@ -115,7 +115,7 @@ fn first_points(points: &Points, most: usize) -> Points {
     points.select(&(0..points.len().min(most)).collect::<Vec<_>>())
 }
 
-/// Column means of rows.
+/// Returns the column means of rows.
 fn means(rows: &[Vec<f64>]) -> Vec<f64> {
     let width = rows.first().map_or(0, Vec::len);
     let n = rows.len().max(1) as f64;

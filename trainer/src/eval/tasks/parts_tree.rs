@@ -20,7 +20,7 @@ pub(super) struct Labels {
 }
 
 impl Labels {
-    /// The labels of scenes by number, in the order of their names.
+    /// Returns the labels of scenes by number, in the order of their names.
     pub(super) fn of(scenes: &Scenes) -> Self {
         let names: BTreeSet<&String> = scenes.boxes.labels.iter().collect();
         let names: Vec<&String> = names.into_iter().collect();
@@ -44,14 +44,14 @@ impl Labels {
         }
     }
 
-    /// Whether an image shows a label.
+    /// Returns whether an image shows a label.
     pub(super) fn shows(&self, image: usize, label: usize) -> bool {
         self.of_image[image].binary_search(&label).is_ok()
     }
 }
 
-/// Indices of the largest values in descending order, at most `most`; of equal values, the earlier
-/// first.
+/// Returns the indices of the largest values in descending order, at most `most`; of equal values,
+/// the earlier first.
 pub(super) fn best(values: &[f64], most: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     let by = |a: &usize, b: &usize| values[*b].total_cmp(&values[*a]).then(a.cmp(b));
@@ -63,7 +63,7 @@ pub(super) fn best(values: &[f64], most: usize) -> Vec<usize> {
     order
 }
 
-/// Share of relevant items among the first `k`, for each of [`KS`].
+/// Returns the share of relevant items among the first `k`, for each of [`KS`].
 pub(super) fn shares(right: &[bool]) -> Vec<f64> {
     let share = |k: &usize| {
         let count = right.len().min(*k);

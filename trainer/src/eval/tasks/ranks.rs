@@ -98,7 +98,7 @@ impl Lineages {
         })
     }
 
-    /// Names of the ranks.
+    /// Returns the names of the ranks.
     #[must_use]
     pub fn ranks(&self) -> Vec<String> {
         match self.names.first().map_or(0, Vec::len) {
@@ -108,7 +108,7 @@ impl Lineages {
     }
 }
 
-/// The text of a rank of a lineage.
+/// Returns the text of a rank of a lineage.
 #[must_use]
 pub fn text(names: &[String], rank: usize, how: RankText) -> String {
     match how {
@@ -117,7 +117,7 @@ pub fn text(names: &[String], rank: usize, how: RankText) -> String {
     }
 }
 
-/// The space with the root of all life as its root; a hyperbolic space keeps the origin.
+/// Returns the space with the root of all life as its root; a hyperbolic space keeps the origin.
 ///
 /// # Errors
 /// When the device fails.

@@ -85,7 +85,7 @@ impl Task for Retrieval {
     }
 }
 
-/// The ranks to measure at, ascending.
+/// Returns the ranks to measure at, ascending.
 fn ranks(requested: &[usize]) -> anyhow::Result<Vec<usize>> {
     let mut ks = requested.to_vec();
     ks.sort_unstable();
@@ -202,7 +202,7 @@ fn repeated(texts: &[String], coverage: &mut Coverage) {
     coverage.note("caption given again", count, example);
 }
 
-/// Precomputed embeddings, paired by the names of a benchmark, or row by row.
+/// Returns the precomputed embeddings, paired by the names of a benchmark, or row by row.
 fn precomputed<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
     let (Some(images), Some(texts)) = (&cx.options.image_embeddings, &cx.options.text_embeddings)
     else {
@@ -248,7 +248,7 @@ fn precomputed<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
     })
 }
 
-/// The embedding of each image of a benchmark by its name, or by its name without folders.
+/// Returns the embedding of each image of a benchmark by its name, or by its name without folders.
 fn rows_by_name(
     names: &[String],
     by_image: &HashMap<&str, usize>,
@@ -271,7 +271,7 @@ fn rows_by_name(
         .collect()
 }
 
-/// The embedding of each caption whose image has a row, with that row.
+/// Returns the embedding of each caption whose image has a row, with that row.
 fn pairs_by_name(
     data: &Captioned,
     rows: &[Option<usize>],
@@ -292,7 +292,7 @@ fn pairs_by_name(
     (picks, picture_of)
 }
 
-/// Recall both ways.
+/// Returns the recall both ways.
 fn recalls(cx: &Context<'_>, mut pool: Pool<'_>, ks: &[usize]) -> TaskResult {
     let most = ks.last().copied().unwrap_or(1) + 1;
     let mut of_picture = vec![Vec::new(); pool.pictures.len()];

@@ -19,7 +19,7 @@ use crate::exit::usage;
 /// Probabilities of paths, and where they stop for known and unknown labels.
 pub struct Stop;
 
-/// The taxonomy without a share of its labels, spread evenly over its file.
+/// Returns the taxonomy without a share of its labels, spread evenly over its file.
 fn hold_out(taxonomy: Taxonomy, share: f64) -> Taxonomy {
     let labels = taxonomy.labelled().to_vec();
     let is_held_out = |at: usize| ((at + 1) as f64 * share).floor() > (at as f64 * share).floor();

@@ -126,12 +126,13 @@ fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The family of a corpus: `vg` of `vg_obj` and `vg_subj`, `swig` of all of SWiG's.
+/// Returns the family of a corpus: `vg` of `vg_obj` and `vg_subj`, `swig` of all of SWiG's.
 fn family(corpus: &str) -> &str {
     corpus.split('_').next().unwrap_or(corpus)
 }
 
-/// Mean over corpora within a family, then over families; location, size and their mean.
+/// Returns the mean over corpora within a family, then over families; location, size and their
+/// mean.
 fn means(found: &BTreeMap<String, BTreeMap<String, f64>>) -> BTreeMap<String, f64> {
     let mut metrics = BTreeMap::new();
     for (kind, corpora) in found {

@@ -77,7 +77,7 @@ impl Task for Words {
     }
 }
 
-/// The nodes that a text can be placed at: those with a name that people use.
+/// Returns the nodes that a text can be placed at: those with a name that people use.
 fn candidates(taxonomy: &Taxonomy) -> Vec<NodeIx> {
     let all = (0..).map(NodeIx).take(taxonomy.nodes().len());
     all.filter(|ix| taxonomy.is_nameable(*ix)).collect()

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::layout::Layout;
 use crate::model_file::ModelCard;
 
-/// A card with front matter, in the convention of model cards.
+/// Returns a card with front matter, in the convention of model cards.
 pub(super) fn write(card: &ModelCard, layout: Layout, name: &str, notes: &str) -> String {
     let c = &card.config;
     let (v, t) = (&c.vision, &c.text);
@@ -53,7 +53,7 @@ pub(super) fn write(card: &ModelCard, layout: Layout, name: &str, notes: &str) -
     out
 }
 
-/// The front matter: what hosts of models read.
+/// Returns the front matter: what hosts of models read.
 fn front_matter(card: &ModelCard, layout: Layout) -> String {
     let library = layout.library();
     let origin = card.origin.as_ref();

@@ -65,7 +65,7 @@ impl Requirements {
     }
 }
 
-/// Pixel statistics of a checkpoint, read from the tensors that the model uses.
+/// Returns the pixel statistics of a checkpoint, read from the tensors that the model uses.
 pub(super) fn pixels(checkpoint: &Checkpoint) -> anyhow::Result<[[f64; 3]; 2]> {
     let read = |name: &str| {
         let tensor = checkpoint.tensors.tensors.get(name);
@@ -79,7 +79,7 @@ pub(super) fn pixels(checkpoint: &Checkpoint) -> anyhow::Result<[[f64; 3]; 2]> {
     Ok([read("pixel_mean")?, read("pixel_std")?])
 }
 
-/// The shortest decimal number that parses to the same float.
+/// Returns the shortest decimal number that parses to the same float.
 fn shortest_decimal(value: f32) -> f64 {
     let short: f64 = value.to_string().parse().unwrap_or(f64::from(value));
     if short as f32 == value {

@@ -65,7 +65,7 @@ fn preprocessor(checkpoint: &Checkpoint) -> anyhow::Result<Value> {
     }))
 }
 
-/// Vocabulary, merges and their configuration, as CLIPTokenizer reads them.
+/// Returns the vocabulary, the merges and their configuration, as CLIPTokenizer reads them.
 fn tokenizer(vocab: usize, context: usize) -> anyhow::Result<Vec<(&'static str, String)>> {
     let listed = symbols(MERGES, vocab)?.into_iter().zip(0_u64..);
     let ids: Map<String, Value> = listed.map(|(s, id)| (s, id.into())).collect();

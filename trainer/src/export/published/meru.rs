@@ -12,8 +12,8 @@ use crate::disk::weights_file::Stored;
 use crate::layout::{Layout, causal_mask};
 use crate::model_file::PUBLISHED_CARD;
 
-/// Initial values of MERU's scalars: curvature 1, feature scales `d^-0.5`, as logarithms (notation
-/// 2.0).
+/// Returns the initial values of MERU's scalars: curvature 1, feature scales `d^-0.5`, as
+/// logarithms (notation 2.0).
 fn initial(name: &str, d_embed: usize) -> f32 {
     match name {
         "curv" => 0.0,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::checkpoint::{Checkpoint, Requirements, Written, pixels, pretty, require_clip, resize};
 
-/// The ratio by which open_clip multiplies the width before truncating to an integer.
+/// Returns the ratio by which open_clip multiplies the width before truncating to an integer.
 fn ratio(hidden: usize, width: usize) -> f64 {
     let exact = hidden as f64 / width as f64;
     if (width as f64 * exact) as usize == hidden {

@@ -21,7 +21,7 @@ const ANCHOR_SCALE: f32 = 20.0;
 /// changes logits by as much as a change of 0.003 in a cosine.
 const RADIUS_VARIANCE_WEIGHT: f64 = 30.0;
 
-/// Name and chance level of the contrastive term for such pairs.
+/// Returns the name and chance level of the contrastive term for such pairs.
 pub(super) fn chance_level_of_pairs(
     options: &LossConfig,
     batch_size: usize,
@@ -31,7 +31,7 @@ pub(super) fn chance_level_of_pairs(
 }
 
 impl StepContext<'_> {
-    /// Minus the curvature, `[1, 1]`.
+    /// Returns minus the curvature, `[1, 1]`.
     pub(super) fn curvature(&self) -> Tensor<2> {
         match &self.model.lift {
             Lift::Lorentz(lift) => lift.curv.row(),
@@ -39,18 +39,18 @@ impl StepContext<'_> {
         }
     }
 
-    /// Features of images, from the patches of this step, `[n, d]`.
+    /// Returns the features of images, from the patches of this step, `[n, d]`.
     pub(super) fn features(&self, images: ImageTensor) -> Tensor<2> {
         self.encoders.images(images, self.inputs.keep.clone())
     }
 
-    /// Points of texts, `[n, d]`.
+    /// Returns the points of texts, `[n, d]`.
     fn text_points(&self, tokens: &Tokens) -> Tensor<2> {
         self.model.lift.text(self.encoders.texts(tokens))
     }
 
-    /// Points of images and captions. Where a batch has boxes, the boxes and their phrases are
-    /// further pairs ("with boxes", notation 2.3).
+    /// Returns the points of images and captions. Where a batch has boxes, the boxes and their
+    /// phrases are further pairs ("with boxes", notation 2.3).
     pub(super) fn pairs(&self) -> (Tensor<2>, Tensor<2>) {
         if self.inputs.phrases.is_some() {
             let p = self.hycoclip_points();
@@ -64,7 +64,7 @@ impl StepContext<'_> {
         (self.model.lift.image(features), texts)
     }
 
-    /// Points of images, captions, boxes and phrases.
+    /// Returns the points of images, captions, boxes and phrases.
     pub(super) fn hycoclip_points(&self) -> HycoclipPoints<2> {
         let (Some(box_images), Some(phrases)) = (&self.inputs.box_images, &self.inputs.phrases)
         else {
@@ -272,7 +272,7 @@ impl StepContext<'_> {
         terms.plus("order", weight, term)
     }
 
-    /// The chains of the batch.
+    /// Returns the chains of the batch.
     pub(super) fn chains(&self) -> &ChainInputs {
         let Some(chains) = &self.inputs.chains else {
             unreachable!("batches of a method that needs chains have them")
@@ -280,13 +280,13 @@ impl StepContext<'_> {
         chains
     }
 
-    /// Unit vectors of the chains' texts.
+    /// Returns the unit vectors of the chains' texts.
     pub(super) fn chain_points(&self) -> ChainPoints {
         let chains = self.chains();
         ChainPoints::split(self.encoders.texts(&chains.texts), chains.tiers)
     }
 
-    /// The same points by the frozen text encoder, where the method needs it.
+    /// Returns the same points by the frozen text encoder, where the method needs it.
     pub(super) fn frozen_chain_points(&self) -> Option<ChainPoints> {
         let chains = self.chains();
         let features = self.frozen?.forward(&chains.texts.clone().inner());
@@ -321,7 +321,7 @@ impl ChainPoints {
         }
     }
 
-    /// Positives, then negatives, `[2 b tiers, d]`.
+    /// Returns the positives, then the negatives, `[2 b tiers, d]`.
     pub(super) fn rows(self) -> Tensor<2> {
         let [b, tiers, d] = self.positives.dims();
         Tensor::cat(vec![self.positives, self.negatives], 0).reshape([2 * b * tiers, d])

@@ -24,7 +24,7 @@ pub struct StepContext<'a> {
 
 /// A training method.
 pub trait Method: Send + Sync {
-    /// What the negatives of chains contradict.
+    /// Returns what the negatives of chains contradict.
     fn negatives(&self) -> NegativeKind {
         NegativeKind::SameTier
     }
@@ -34,20 +34,20 @@ pub trait Method: Send + Sync {
         None
     }
 
-    /// Whether the method regularises toward the frozen text encoder from before training.
+    /// Returns whether the method regularises toward the frozen text encoder from before training.
     fn needs_frozen_text(&self) -> bool {
         false
     }
 
-    /// Space of embeddings of width `d_embed`.
+    /// Returns the space of embeddings of width `d_embed`.
     fn lift(&self, d_embed: usize) -> LiftKind;
 
-    /// Loss on one batch, which has what [`MethodName::needs`](crate::config::MethodName::needs)
-    /// lists.
+    /// Returns the loss on one batch, which has what
+    /// [`MethodName::needs`](crate::config::MethodName::needs) lists.
     fn loss(&self, step: &StepContext<'_>) -> LossTerms;
 
-    /// Name of a term and its value for an untrained model (chance level); `None` where there is no
-    /// such value.
+    /// Returns the name of a term and its value for an untrained model (chance level); `None` where
+    /// there is no such value.
     fn chance_level(&self, batch_size: usize) -> Option<(&'static str, f64)> {
         Some(("contrastive", (batch_size as f64).ln()))
     }

@@ -12,7 +12,7 @@ pub(super) struct Hycoclip {
     pub(super) options: LossConfig,
 }
 
-/// Weights of HyCoCLIP and PHyCLIP at a step.
+/// Returns the weights of HyCoCLIP and PHyCLIP at a step.
 pub(super) fn weights(options: &LossConfig, ramp: f64) -> HycoclipWeights {
     HycoclipWeights {
         eta_inter: options.eta_inter,

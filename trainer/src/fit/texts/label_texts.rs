@@ -183,7 +183,8 @@ impl LabelTexts {
         prompt(&self.prompts[draw_below(self.prompts.len())], &names[name])
     }
 
-    /// Target shares for a label: 1 less the smoothing, which is spread over near labels.
+    /// Returns the target shares for a label: 1 less the smoothing, which is spread over near
+    /// labels.
     fn shares(&self, truth: usize) -> &[f32] {
         self.shares[truth].get_or_init(|| {
             let labels = self.taxonomy.labelled();
@@ -212,7 +213,7 @@ mod tests {
     use crate::data::{BatchSpec, BatchStream, Position, Synthetic};
     use crate::model_file::MERGES;
 
-    /// A tree of `count` labels, with a parent for every pair.
+    /// Returns a tree of `count` labels, with a parent for every pair.
     fn taxonomy(count: usize) -> Taxonomy {
         let pair = |i: usize| {
             let parent = i / 2;

@@ -231,7 +231,7 @@ impl NounTexts {
         }
     }
 
-    /// Index of a target among all: the nodes, then the concepts.
+    /// Returns the index of a target among all: the nodes, then the concepts.
     fn index(&self, target: Target) -> usize {
         match target {
             Target::Node(ix) => ix.index(),
@@ -310,9 +310,9 @@ fn node_names(taxonomy: &Taxonomy, generality: &[f32]) -> Vec<Entry> {
         .collect()
 }
 
-/// Targets that a name belongs to, over all its senses; shares sum to 1. A node without a common
-/// name is replaced by its nearest ancestor with one. A concept nearer than the node takes the
-/// share [`CONCEPT`], and all of it without such a node; senses without either are left out.
+/// Returns the targets that a name belongs to, over all its senses; shares sum to 1. A node without
+/// a common name is replaced by its nearest ancestor with one. A concept nearer than the node takes
+/// the share [`CONCEPT`], and all of it without such a node; senses without either are left out.
 fn places(
     taxonomy: &Taxonomy,
     nouns: &Nouns,

@@ -51,7 +51,7 @@ fn colour(theme: Theme, dot: &Dot) -> Colour {
     dot.branch.map_or(theme.muted(), |b| theme.series(b))
 }
 
-/// Size of a node by its number of labels.
+/// Returns the size of a node by its number of labels.
 fn size(dot: &Dot) -> f64 {
     1.5 + 0.55 * (dot.labels.max(1) as f64).ln()
 }
@@ -154,9 +154,9 @@ fn edges(canvas: &mut Canvas, data: &Disk, view: &View) {
     }
 }
 
-/// Radius of the circle through two points that is orthogonal to the unit circle, and whether the
-/// arc from the first to the second turns right on a canvas whose y points downward; `None` if the
-/// arc is almost straight.
+/// Returns the radius of the circle through two points that is orthogonal to the unit circle, and
+/// whether the arc from the first to the second turns right on a canvas whose y points downward;
+/// `None` if the arc is almost straight.
 fn geodesic(p: [f64; 2], q: [f64; 2]) -> Option<(f64, bool)> {
     // The centre m satisfies 2 <m, p> = 1 + |p|^2, and the same for q.
     let cross = p[0] * q[1] - p[1] * q[0];
@@ -197,8 +197,8 @@ fn dots(canvas: &mut Canvas, data: &Disk, view: &View) {
     );
 }
 
-/// The broadest nodes, broadest first. Of nodes with the same labels below them, only the most
-/// specific is informative.
+/// Returns the broadest nodes, broadest first. Of nodes with the same labels below them, only the
+/// most specific is informative.
 fn named(data: &Disk) -> Vec<&Dot> {
     let repeated = |i: usize, node: &Dot| {
         let same = |d: &Dot| d.parent == Some(i) && d.labels == node.labels;

@@ -58,7 +58,8 @@ pub fn ladder(data: &Ladder, photo: &Thumbnail, theme: Theme) -> Canvas {
     canvas
 }
 
-/// Radii from below the first rung to the last; the photo's own is much larger and is not drawn.
+/// Returns the radii from below the first rung to the last; the photo's own is much larger and is
+/// not drawn.
 fn scale(data: &Ladder) -> Scale {
     let [low, high] = bounds(data.rungs.iter().map(|r| r.radius)).unwrap_or([0.0, 1.0]);
     let pad = 0.06 * (high - low).max(1e-3);
@@ -89,7 +90,7 @@ impl Word<'_> {
         format!("{:.0} %", 100.0 * self.step.p)
     }
 
-    /// Offsets from its left end to the probability, to the mark and to the next word.
+    /// Returns the offsets from its left end to the probability, to the mark and to the next word.
     fn stops(&self) -> [f64; 3] {
         let percent = text_width(&self.step.name, BODY, self.weight()) + SPACE;
         let mark = percent + text_width(&self.percent(), SMALL, Weight::Regular) + 1.5 * SPACE;
@@ -97,7 +98,7 @@ impl Word<'_> {
     }
 }
 
-/// The path broken into lines; nodes beyond the stop are not supported by the evidence.
+/// Returns the path broken into lines; nodes beyond the stop are not supported by the evidence.
 fn path_words(data: &Ladder) -> Vec<Word<'_>> {
     let mut words: Vec<Word<'_>> = Vec::new();
     let (mut x, mut line, mut supported) = (8.0, 0.0, true);

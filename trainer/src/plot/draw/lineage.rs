@@ -61,7 +61,7 @@ pub fn lineage(data: &Umap, theme: Theme) -> Canvas {
     canvas
 }
 
-/// Positions on the canvas, with the same scale in both directions.
+/// Returns the positions on the canvas, with the same scale in both directions.
 fn places(data: &Umap) -> Vec<[f64; 2]> {
     let of = |k: usize| bounds(data.items.iter().map(|i| i.at[k])).unwrap_or([0.0, 1.0]);
     let (x, y) = (of(0), of(1));

@@ -143,7 +143,7 @@ fn leader(canvas: &mut Canvas, from: f64, to: f64) {
     canvas.polyline(&places, paint);
 }
 
-/// Number of decimals of the radii, enough to distinguish those of a walk.
+/// Returns the number of decimals of the radii, enough to distinguish those of a walk.
 fn digits(data: &Traversal) -> usize {
     let [low, high] = bounds(data.stops.iter().map(|s| s.radius)).unwrap_or([0.0, 1.0]);
     let spread = (high - low).max(1e-4);
