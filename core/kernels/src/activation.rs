@@ -17,17 +17,16 @@ impl Activation {
     /// Applies the function to every lane.
     #[inline(always)]
     pub(crate) fn apply<S: Simd>(self, simd: S, x: S::f32s) -> S::f32s {
-        // Selections, because the minimum of NaN and a number differs between instruction sets.
-        let relu = |x| {
-            let zero = simd.splat_f32s(0.0);
-            simd.select_f32s(simd.less_than_f32s(x, zero), zero, x)
-        };
         match self {
             Self::None => x,
-            Self::Relu => relu(x),
+            Self::Relu => at_least_zero(simd, x),
             Self::Relu6 => {
-                let (x, six) = (relu(x), simd.splat_f32s(6.0));
-                simd.select_f32s(simd.greater_than_f32s(x, six), six, x)
+                let (x, six) = (at_least_zero(simd, x), simd.splat_f32s(6.0));
+                if has_wide_vectors::<S>() {
+                    simd.min_f32s(six, x)
+                } else {
+                    simd.select_f32s(simd.greater_than_f32s(x, six), six, x)
+                }
             }
         }
     }
@@ -39,9 +38,44 @@ impl Activation {
     }
 }
 
+/// Computes `max(x, 0)`.
+#[inline(always)]
+fn at_least_zero<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+    let zero = simd.splat_f32s(0.0);
+    if has_wide_vectors::<S>() {
+        simd.max_f32s(zero, x)
+    } else {
+        simd.select_f32s(simd.less_than_f32s(x, zero), zero, x)
+    }
+}
+
+/// Returns whether the vectors are those of AVX or AVX-512, whose minimum and maximum return their
+/// second argument if one is NaN. On other processors they differ, so values are selected by a
+/// comparison there.
+#[inline(always)]
+const fn has_wide_vectors<S: Simd>() -> bool {
+    S::F32_LANES >= 8
+}
+
 #[cfg(test)]
 mod tests {
+    use pulp::{Arch, WithSimd};
+
     use super::*;
+
+    /// An activation and values that it replaces.
+    struct Applied<'a>(Activation, &'a mut [f32]);
+
+    impl WithSimd for Applied<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) {
+            for x in S::as_mut_simd_f32s(self.1).0 {
+                *x = self.0.apply(simd, *x);
+            }
+        }
+    }
 
     #[test]
     fn rectified_values_keep_their_limits_and_nan_stays() {
@@ -51,6 +85,9 @@ mod tests {
         assert_eq!(relu, [0.0, 0.0, 7.0, f32::INFINITY]);
         for activation in [Activation::None, Activation::Relu, Activation::Relu6] {
             assert!(activation.apply_one(f32::NAN).is_nan());
+            let mut values = [f32::NAN; 40];
+            Arch::new().dispatch(Applied(activation, &mut values));
+            assert!(values.iter().all(|x| x.is_nan()), "{activation:?}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::activation::Activation;
-use crate::padding::same_padding;
+use crate::padding::{Span, same_padding};
 use crate::taps::{NEIGHBOURS, Taps};
 use crate::threads::for_pieces;
 
@@ -207,31 +207,6 @@ impl Filter<'_> {
                     }
                 }
             }
-        }
-    }
-}
-
-/// The taps of a kernel, along one axis, that lie inside the image.
-#[derive(Clone, Copy)]
-struct Span {
-    /// First tap.
-    tap: usize,
-    /// Pixel under the first tap.
-    pixel: usize,
-    /// Number of taps.
-    count: usize,
-}
-
-impl Span {
-    /// Clips the taps `[start - padding, start - padding + kernel)` to `[0, side)`.
-    #[inline(always)]
-    fn clipped(start: usize, padding: usize, kernel: usize, side: usize) -> Self {
-        let tap = padding.saturating_sub(start).min(kernel);
-        let pixel = (start + tap).saturating_sub(padding);
-        Self {
-            tap,
-            pixel,
-            count: (kernel - tap).min(side.saturating_sub(pixel)),
         }
     }
 }

@@ -98,6 +98,7 @@ impl InvertedResidual {
 #[derive(Default)]
 struct Expanded {
     rows: Range<usize>,
+    /// The rows, and values of former ones.
     values: Vec<f32>,
 }
 
@@ -106,11 +107,14 @@ impl Expanded {
     fn compute(&mut self, expand: &PackedWeights, input: &[f32], width: usize, rows: Range<usize>) {
         let line = width * expand.outputs();
         let dropped = rows.start.min(self.rows.end) - self.rows.start;
-        self.values.drain(..dropped * line);
-        self.values.resize(rows.len() * line, 0.0);
+        self.values
+            .copy_within(dropped * line..self.rows.len() * line, 0);
+        if self.values.len() < rows.len() * line {
+            self.values.resize(rows.len() * line, 0.0);
+        }
         let known = self.rows.end.clamp(rows.start, rows.end);
         let input = &input[known * width * expand.inputs()..rows.end * width * expand.inputs()];
-        let target = &mut self.values[(known - rows.start) * line..];
+        let target = &mut self.values[(known - rows.start) * line..rows.len() * line];
         expand.apply(input, None, Activation::Relu6, target);
         self.rows = rows;
     }

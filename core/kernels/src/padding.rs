@@ -9,6 +9,31 @@ pub fn same_padding(side: usize, kernel: usize, stride: usize) -> (usize, usize)
     (padding / 2, padding - padding / 2)
 }
 
+/// The taps of a kernel, along one axis, that lie inside the image.
+#[derive(Clone, Copy)]
+pub(crate) struct Span {
+    /// First tap.
+    pub tap: usize,
+    /// Pixel under the first tap.
+    pub pixel: usize,
+    /// Number of taps.
+    pub count: usize,
+}
+
+impl Span {
+    /// Clips the taps `[start - padding, start - padding + kernel)` to `[0, side)`.
+    #[inline(always)]
+    pub fn clipped(start: usize, padding: usize, kernel: usize, side: usize) -> Self {
+        let tap = padding.saturating_sub(start).min(kernel);
+        let pixel = (start + tap).saturating_sub(padding);
+        Self {
+            tap,
+            pixel,
+            count: (kernel - tap).min(side.saturating_sub(pixel)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::same_padding;

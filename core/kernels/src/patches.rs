@@ -2,7 +2,7 @@
 
 use crate::activation::Activation;
 use crate::depthwise::Sides;
-use crate::padding::same_padding;
+use crate::padding::{Span, same_padding};
 use crate::product::PackedWeights;
 use crate::threads::for_pieces;
 
@@ -114,20 +114,23 @@ impl Patches {
         let (kernel, channels) = (self.kernel, self.channels);
         let top = self.padding.before(sides.height, kernel, self.stride);
         let left = self.padding.before(sides.width, kernel, self.stride);
-        for (x, row) in rows
-            .chunks_exact_mut(self.weights.inputs().max(1))
-            .enumerate()
-        {
-            for (tap, values) in row.chunks_exact_mut(channels.max(1)).enumerate() {
-                let line = (y * self.stride + tap / kernel).checked_sub(top);
-                let column = (x * self.stride + tap % kernel).checked_sub(left);
-                match (line, column) {
-                    (Some(line), Some(column)) if line < sides.height && column < sides.width => {
-                        let from = (line * sides.width + column) * channels;
-                        values.copy_from_slice(&input[from..from + channels]);
-                    }
-                    _ => values.fill(0.0),
+        let lines = Span::clipped(y * self.stride, top, kernel, sides.height);
+        let inside = lines.tap..lines.tap + lines.count;
+        let size = kernel * channels;
+        let pixels = rows.chunks_exact_mut((kernel * size).max(1));
+        for (x, row) in pixels.enumerate() {
+            let columns = Span::clipped(x * self.stride, left, kernel, sides.width);
+            let (start, length) = (columns.tap * channels, columns.count * channels);
+            for (tap, values) in row.chunks_exact_mut(size.max(1)).enumerate() {
+                if !inside.contains(&tap) {
+                    values.fill(0.0);
+                    continue;
                 }
+                let line = lines.pixel + tap - lines.tap;
+                let from = (line * sides.width + columns.pixel) * channels;
+                values[..start].fill(0.0);
+                values[start..start + length].copy_from_slice(&input[from..from + length]);
+                values[start + length..].fill(0.0);
             }
         }
     }

@@ -277,22 +277,32 @@ impl Block<'_> {
         sums: [[S::f32s; N]; ROWS],
         column: usize,
     ) {
-        let lanes = S::F32_LANES;
-        let rows = self.output.chunks_exact_mut(self.outputs).zip(sums);
+        let (outputs, end) = (self.outputs, column + N * S::F32_LANES);
+        let rows = self.output.chunks_exact_mut(outputs).zip(sums);
         for (index, (row, sums)) in rows.enumerate() {
-            let skip = self.skip.map(|skip| &skip[index * self.outputs..]);
-            for (part, sum) in sums.into_iter().enumerate() {
-                let from = column + part * lanes;
-                let to = (from + lanes).min(self.outputs);
-                let mut value = self.activation.apply(simd, sum);
-                if let Some(skip) = skip {
-                    value = simd.add_f32s(value, vectors::load(simd, &skip[from..to]));
+            let skip = self.skip.map(|skip| &skip[index * outputs..][..outputs]);
+            if end <= outputs {
+                let skip = skip.map(|skip| S::as_simd_f32s(&skip[column..end]).0);
+                let targets = S::as_mut_simd_f32s(&mut row[column..end]).0;
+                for (part, (target, sum)) in targets.iter_mut().zip(sums).enumerate() {
+                    let value = self.activation.apply(simd, sum);
+                    *target = skip.map_or(value, |skip| simd.add_f32s(value, skip[part]));
                 }
-                vectors::store(simd, &mut row[from..to], value);
+            } else {
+                for (part, sum) in sums.into_iter().enumerate() {
+                    let from = column + part * S::F32_LANES;
+                    let to = (from + S::F32_LANES).min(outputs);
+                    let mut value = self.activation.apply(simd, sum);
+                    if let Some(skip) = skip {
+                        value = simd.add_f32s(value, vectors::load(simd, &skip[from..to]));
+                    }
+                    vectors::store(simd, &mut row[from..to], value);
+                }
             }
         }
     }
 }
+
 /// Computes a tile of `N` vectors of columns: the products of the rows with a panel, from its vector
 /// `first` on, plus the bias.
 #[inline(always)]
