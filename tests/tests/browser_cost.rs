@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use espalier_core::bundle::{Manifest, Part};
 use espalier_tests::browser::processes::{self, Process};
-use espalier_tests::browser::{Answer, Browser, DEFAULT, Gpu, PARTS, Site, wanted};
+use espalier_tests::browser::{Answer, Browser, DEFAULT, Gpu, PARTS, Site, sample, wanted};
 use espalier_tests::photos::{jpeg, keep, landscape};
 
 /// Longest time in milliseconds for which a task may block the page's thread. The goal is 50; the
@@ -41,7 +41,8 @@ fn a_bundle_is_loaded_within_bounds_and_the_page_stays_responsive() {
             "expected tasks below {RESPONSIVE} ms, found one of {longest} ms"
         );
     }
-    // The weights in memory have 32 bits; the rest is for the files while they load and the engine.
+    // The weights in memory have up to 32 bits; the rest is for the files while they load and for the
+    // engine.
     let image = cost.manifest.bytes_of(&[Part::Image]);
     let bound = 200e6 + 5.5 * image as f64;
     let more = cost.after.saturating_sub(cost.before);
@@ -70,6 +71,38 @@ fn firefox_loads_a_bundle_and_reads_a_photo() {
         "no process of Firefox was measured"
     );
     assert!(!cost.answer.rungs.is_empty());
+}
+
+#[test]
+#[ignore = "needs Chromium, Firefox, geckodriver and the built page: cargo xtask page-cost"]
+fn firefox_gives_the_ladders_of_chromium() {
+    if !wanted() || std::env::var_os("GECKODRIVER").is_none() {
+        eprintln!("skipped: GECKODRIVER does not name geckodriver");
+        return;
+    }
+    let chromium = answers(&Browser::start(Gpu::None));
+    let firefox = answers(&Browser::start_firefox());
+    for ((name, chromium), firefox) in SAMPLES.iter().zip(chromium).zip(firefox) {
+        assert_eq!(firefox.rungs, chromium.rungs, "{name}");
+        let [firefox, chromium] = [firefox, chromium].map(|answer| answer.result.taxonomy);
+        assert_eq!(firefox.stop, chromium.stop, "{name}");
+        for (found, expected) in firefox.path.iter().zip(&chromium.path) {
+            assert_eq!(found.id, expected.id, "{name}");
+            let difference = (found.p - expected.p).abs();
+            assert!(difference < 1e-5, "{name}, {}: {difference}", found.id);
+        }
+    }
+}
+
+/// Photos that both browsers read.
+const SAMPLES: [&str; 4] = ["cat", "car", "cello", "galaxies"];
+
+/// Returns the page's answers to the samples, on the CPU engine.
+fn answers(browser: &Browser) -> Vec<Answer> {
+    let site = Site::copy();
+    browser.open(&site, "?backend=cpu");
+    let read = |name: &&str| browser.give(&sample(name)).answer();
+    SAMPLES.iter().map(read).collect()
 }
 
 /// Cost of one load and one photo.

@@ -71,6 +71,7 @@ fn three_elements_in_a_sub_folder_under_a_strict_policy_share_one_download() {
         assert_eq!(browser.asked(part), 1, "expected one request for {part}");
     }
     assert_eq!(browser.evaluate("return refused"), json!([]));
+    assert_eq!(browser.evaluate("return thrown"), json!([]));
     assert_eq!(
         browser.evaluate("return shifts"),
         json!(0),
@@ -215,6 +216,7 @@ fn methods_events_and_attributes_do_what_the_docs_say() {
         browser.evaluate("return a.shadowRoot.activeElement?.textContent"),
         json!("Read this photo")
     );
+    assert_eq!(browser.evaluate("return thrown"), json!([]));
     assert_eq!(browser.evaluate("return refused"), json!([]));
 }
 

@@ -2,7 +2,7 @@
 // messages of web/src/messages/protocol.rs; the tests there read this file. The worker also turns
 // results into text, with the code of the page of Espalier.
 
-import { makeError } from "./espalier-ladder.js";
+import { makeError } from "./fault.js";
 
 const PAGE_URL = new URL("../", import.meta.url);
 // An image encoder with more bytes than this runs on WebGPU if there is a graphics processor,

@@ -56,7 +56,7 @@ button.quiet, .button.quiet { border-color: color-mix(in srgb, var(--_fg) 45%, t
 `);
 
 /** `make("p", { class: "note" }, "words")`: an element with attributes and children. */
-export function make(tag, attributes = {}, ...children) {
+function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") element.addEventListener(name, value);
@@ -67,13 +67,14 @@ export function make(tag, attributes = {}, ...children) {
 }
 
 /** `1234567` as `1.2 MB`, in the units of file managers. */
-export const megabytes = (bytes) =>
-  bytes < 1e6 ? `${Math.generation(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+const megabytes = (bytes) =>
+  bytes < 1e6 ? `${Math.round(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 
-/** An error in the form of all events and messages: its cause, what happened and what to do. */
-export const makeError = (cause, what, todo, detail) => ({ cause, what, todo, detail: detail ? String(detail.message ?? detail) : null });
+/** Any error in the form of `makeError` in fault.js, which is fetched later than this file. */
 const asError = (error) =>
-  error?.what ? error : makeError("engine", "The ladder could not be created.", "Reload the page to try again.", error);
+  error?.what
+    ? error
+    : { cause: "engine", what: "The ladder could not be created.", todo: "Reload the page to try again.", detail: error ? String(error.message ?? error) : null };
 
 /** Sets or removes the crash marker. Without storage there is no marker and nothing else changes. */
 function markLoading(loading) {
@@ -421,6 +422,7 @@ class EspalierLadder extends HTMLElement {
     this.#view?.remove();
     this.#view = draw({
       ...answer,
+      make,
       src: this.#input ? null : this.getAttribute("src"),
       alt: this.#input ? "Your photo" : (this.getAttribute("alt") ?? ""),
       level: this.getAttribute("level"),

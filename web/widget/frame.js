@@ -1,7 +1,7 @@
 // Shows the element in a frame, for pages whose policy allows no worker of Espalier. frame.html has
 // Espalier's origin and policy, contains the same element and exchanges messages with this one.
 
-import { makeError } from "./espalier-ladder.js";
+import { makeError } from "./fault.js";
 
 // Attributes that are passed on. The outer element decides what is loaded and shown, and when.
 const PASSED_ON = ["model", "taxonomy", "level", "theme", "alt"];

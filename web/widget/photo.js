@@ -1,6 +1,6 @@
 // The bytes of a photo that a page shows.
 
-import { makeError } from "./espalier-ladder.js";
+import { makeError } from "./fault.js";
 
 // Longest side in pixels: enough for every model, since photos are resized before they are read.
 const MAX_SIDE = 2048;

@@ -1,8 +1,6 @@
 // Draws an answer: the photo, one sentence, the ladder and the path in the taxonomy. The texts come
 // from the engine; this file only arranges them.
 
-import { make } from "./espalier-ladder.js";
-
 export const style = new CSSStyleSheet();
 style.replaceSync(`
 .answer { position: absolute; inset: 0; display: grid; background: var(--_bg); grid-template: minmax(7rem, 34%) minmax(0, 1fr) / minmax(0, 1fr); }
@@ -45,7 +43,7 @@ h2 { font: 500 1.375rem/1.25 var(--_serif); letter-spacing: -.01em; text-wrap: b
 `);
 
 /** The photo: an image element if it has an address, otherwise a canvas, which every policy allows. */
-function photoBox({ src, photo, alt }) {
+function photoBox({ make, src, photo, alt }) {
   const frame = make("div", { class: "photo", part: "photo" });
   if (src) {
     frame.append(make("img", { src, alt }));
@@ -65,9 +63,9 @@ function photoBox({ src, photo, alt }) {
 
 const clamp = (value, max) => Math.min(Math.max(value, 0), max);
 
-/** Draws an answer and returns its view. */
+/** Draws an answer and returns its view; `answer.make` creates its elements. */
 export function draw(answer) {
-  const { result, narration, select, choose, leave } = answer;
+  const { make, result, narration, select, choose, leave } = answer;
   const { path } = result.taxonomy;
   const sentence = make("h2", { tabindex: -1, part: "sentence" });
   const guess = make("p", { class: "guess" });

@@ -57,8 +57,8 @@ impl Host {
     }
 
     /// Writes a page with the content security policy `policy` and the body `body`. It records the
-    /// events of the elements in `window.heard` and the browser's policy violations in
-    /// `window.refused`. Its `page.js` and `page.css` are separate files, since a strict policy
+    /// events of the elements in `window.heard`, the browser's policy violations in `window.refused`
+    /// and errors that no script handles in `window.thrown`. Its `page.js` and `page.css` are separate files, since a strict policy
     /// allows nothing inline.
     pub fn page(&self, path: &str, policy: &str, head: &str, body: &str) {
         let folder = Path::new(path).parent().map_or(String::new(), |folder| {
@@ -91,6 +91,9 @@ impl Default for Host {
 const SCRIPT: &str = r#"
 window.heard = [];
 window.refused = [];
+window.thrown = [];
+addEventListener("error", ({ message }) => thrown.push(message));
+addEventListener("unhandledrejection", ({ reason }) => thrown.push(String(reason)));
 window.shifts = 0;
 document.addEventListener("securitypolicyviolation", (e) => refused.push(`${e.effectiveDirective} ${e.blockedURI}`));
 for (const name of ["progress", "ready", "result", "select", "fallback", "error"]) {
