@@ -65,29 +65,17 @@ impl Conv {
             for block in self.blocks(first, self.batch.min(first + group)) {
                 self.gather(x, &block, &mut columns);
                 let places = self.places(&block);
+                result.resize(self.outputs * places, 0.0);
                 let kernels = Matrix::new(weight, self.outputs, self.depth(), self.depth());
                 let columns = Matrix::new(&columns, self.depth(), places, places);
-                if block.images == 1 {
-                    // The rows of the product lie in the output, one channel after the other.
-                    let all = self.window.places();
-                    let output = &mut output[block.row * self.window.output[1]..];
-                    for (row, shift) in output
-                        .chunks_mut(all.max(1))
-                        .zip(bias.into_iter().flatten())
-                    {
-                        row[..places].fill(*shift);
-                    }
-                    let target = match bias {
-                        Some(_) => Target::add(output, all),
-                        None => Target::overwrite(output, all),
-                    };
-                    product(kernels, columns, 1.0, target, Threads::One);
-                } else {
-                    result.resize(self.outputs * places, 0.0);
-                    let target = Target::overwrite(&mut result, places);
-                    product(kernels, columns, 1.0, target, Threads::One);
-                    self.put(&result, bias, &block, first, output);
-                }
+                product(
+                    kernels,
+                    columns,
+                    1.0,
+                    Target::overwrite(&mut result, places),
+                    Threads::One,
+                );
+                self.put(&result, bias, &block, first, output);
             }
         });
         output
@@ -136,11 +124,12 @@ impl Conv {
             for block in self.blocks(start, images.end.min(start + group)) {
                 let places = self.places(&block);
                 self.gather(x, &block, &mut columns);
-                let slopes = self.slopes(grad, &block, &mut slopes);
+                self.take(grad, &block, &mut slopes);
                 let (of_weight, of_bias) = sums.split_at_mut(self.outputs * depth);
-                for (sum, row) in of_bias.iter_mut().zip(slopes.whole_rows()) {
+                for (sum, row) in of_bias.iter_mut().zip(slopes.chunks_exact(places.max(1))) {
                     *sum += row.iter().sum::<f32>();
                 }
+                let slopes = Matrix::new(&slopes, self.outputs, places, places);
                 let transposed = Matrix::new(&columns, depth, places, places).transposed();
                 product(
                     slopes,
@@ -198,25 +187,19 @@ impl Conv {
     /// Gathers the neighbourhoods of a block, `[depth, places]`.
     fn gather(self, x: &[f32], block: &Block, columns: &mut Vec<f32>) {
         let (window, places) = (self.window, self.places(block));
+        columns.clear();
         columns.resize(self.depth() * places, 0.0);
         self.for_rows(block, |channel, tap, row, at| {
-            let target = &mut columns[at..at + window.output[1]];
             let (range, first) = window.columns(tap[1]);
-            let source = row.and_then(|row| {
-                x[channel * window.pixels() + row * window.input[1]..].get(first..)
-            });
-            let Some(source) = source else {
-                target.fill(0.0);
-                return;
-            };
-            target[..range.start].fill(0.0);
-            target[range.end..].fill(0.0);
-            let target = &mut target[range];
-            if window.stride == 1 {
-                target.copy_from_slice(&source[..target.len()]);
-            } else {
-                for (value, x) in target.iter_mut().zip(source.iter().step_by(window.stride)) {
-                    *value = *x;
+            let source = &x[channel * window.pixels() + row * window.input[1]..];
+            let target = &mut columns[at + range.start..at + range.end];
+            match (window.stride, source.get(first..)) {
+                (_, None) => {}
+                (1, Some(source)) => target.copy_from_slice(&source[..range.len()]),
+                (stride, Some(source)) => {
+                    for (value, x) in target.iter_mut().zip(source.iter().step_by(stride)) {
+                        *value = *x;
+                    }
                 }
             }
         });
@@ -227,9 +210,6 @@ impl Conv {
     fn scatter(self, columns: &[f32], block: &Block, first: usize, output: &mut [f32]) {
         let window = self.window;
         self.for_rows(block, |channel, tap, row, at| {
-            let Some(row) = row else {
-                return;
-            };
             let (range, from) = window.columns(tap[1]);
             let channel = channel - first * self.inputs;
             let target = &mut output[channel * window.pixels() + row * window.input[1]..];
@@ -247,14 +227,10 @@ impl Conv {
         });
     }
 
-    /// Calls `work` for each output row of a block and each kernel position, with the channel (counted
-    /// over all images), the kernel position, the input row that it reads there (`None` for padding)
-    /// and the place of the output row in `[depth, places]`.
-    fn for_rows(
-        self,
-        block: &Block,
-        mut work: impl FnMut(usize, [usize; 2], Option<usize>, usize),
-    ) {
+    /// Calls `work` with the channel (counted over all images), the kernel position, the input row,
+    /// and the place in `[depth, places]` of each output row of a block that this kernel position
+    /// does not read as padding.
+    fn for_rows(self, block: &Block, mut work: impl FnMut(usize, [usize; 2], usize, usize)) {
         let (window, width) = (self.window, self.window.output[1]);
         let places = self.places(block);
         let [rows, columns] = window.kernel;
@@ -264,9 +240,10 @@ impl Conv {
                 for image in 0..block.images {
                     let place = (block.image + image) * self.inputs + channel;
                     for row in 0..block.rows {
-                        let input = window.input_row(block.row + row, tap[0]);
-                        let at = depth * places + (image * block.rows + row) * width;
-                        work(place, tap, input, at);
+                        if let Some(input) = window.input_row(block.row + row, tap[0]) {
+                            let at = depth * places + (image * block.rows + row) * width;
+                            work(place, tap, input, at);
+                        }
                     }
                 }
             }
@@ -294,19 +271,12 @@ impl Conv {
         });
     }
 
-    /// Returns the values of a block in the gradient of the output, `[outputs, places]`. Those of
-    /// several images are copied, channel by channel.
-    fn slopes<'a>(self, grad: &'a [f32], block: &Block, copy: &'a mut Vec<f32>) -> Matrix<'a> {
-        let (places, all) = (self.places(block), self.window.places());
-        if block.images == 1 {
-            let first = block.image * self.outputs * all + block.row * self.window.output[1];
-            return Matrix::new(&grad[first..], self.outputs, places, all);
-        }
-        copy.resize(self.outputs * places, 0.0);
+    /// Takes the values of a block from the gradient of the output, `[outputs, places]`.
+    fn take(self, grad: &[f32], block: &Block, slopes: &mut Vec<f32>) {
+        slopes.resize(self.outputs * self.places(block), 0.0);
         self.for_channels(block, |_, place, at, length| {
-            copy[at..at + length].copy_from_slice(&grad[place..place + length]);
+            slopes[at..at + length].copy_from_slice(&grad[place..place + length]);
         });
-        Matrix::new(copy, self.outputs, places, places)
     }
 
     /// Calls `work` with the channel, the place in the output, the place in `[outputs, places]` and

@@ -25,12 +25,6 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// Returns the rows of a matrix that is not transposed.
-    pub fn whole_rows(self) -> impl Iterator<Item = &'a [f32]> {
-        let rows = self.values.chunks(self.row_stride.max(1)).take(self.rows);
-        rows.map(move |row| &row[..self.columns])
-    }
-
     /// Returns the transposed matrix.
     pub fn transposed(self) -> Self {
         Self {
