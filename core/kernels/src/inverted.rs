@@ -5,11 +5,14 @@ use std::ops::Range;
 use crate::activation::Activation;
 use crate::depthwise::{Depthwise, Sides};
 use crate::product::PackedWeights;
-use crate::threads::for_pieces;
+use crate::threads::{for_pieces, threads};
 
 /// Number of expanded values that are computed before they are filtered: they stay in the cache of
 /// a core, and the whole expanded image, often the largest of the network, is never stored.
 const STRIP: usize = 1 << 16;
+
+/// Number of expanded values up to which several threads compute one layer after the other.
+const SMALL: usize = 1 << 18;
 
 /// A block of MobileNetV2 and EfficientNet, with folded norms and ReLU6.
 #[derive(Clone, Debug)]
@@ -34,6 +37,11 @@ impl InvertedResidual {
     /// If the input is shorter than its shape.
     #[must_use]
     pub fn apply(&self, input: &[f32], sides: Sides) -> (Vec<f32>, Sides) {
+        // Each strip begins with rows that the strip before it has too. Threads would compute many
+        // rows of a small image twice.
+        if threads() > 1 && sides.pixels() * self.project.inputs() <= SMALL {
+            return self.apply_layers(input, sides);
+        }
         let after = self.depthwise.after(sides);
         let line = after.width * self.project.outputs();
         let mut output = vec![0.0; after.height * line];
@@ -43,6 +51,25 @@ impl InvertedResidual {
         for_pieces(&mut output, line, 1, products, |first, output| {
             self.apply_rows(input, sides, first, output);
         });
+        (output, after)
+    }
+
+    /// Computes one layer after the other.
+    fn apply_layers(&self, input: &[f32], sides: Sides) -> (Vec<f32>, Sides) {
+        let wide = self.expand.as_ref().map(|expand| {
+            let mut wide = vec![0.0; sides.pixels() * expand.outputs()];
+            expand.apply(input, None, Activation::Relu6, &mut wide);
+            wide
+        });
+        let wide = wide.as_deref().unwrap_or(input);
+        let after = self.depthwise.after(sides);
+        let mut filtered = vec![0.0; after.pixels() * self.project.inputs()];
+        self.depthwise
+            .apply(wide, sides, Activation::Relu6, &mut filtered);
+        let mut output = vec![0.0; after.pixels() * self.project.outputs()];
+        let skip = self.adds_input.then_some(input);
+        self.project
+            .apply(&filtered, skip, Activation::None, &mut output);
         (output, after)
     }
 
@@ -136,25 +163,6 @@ mod tests {
         PackedWeights::new(inputs, &bias, |o, i| value(o * 41 + i))
     }
 
-    /// Computes the three layers one after the other.
-    fn layer_by_layer(block: &InvertedResidual, input: &[f32], sides: Sides) -> Vec<f32> {
-        let wide = block.expand.as_ref().map(|expand| {
-            let mut wide = vec![0.0; sides.pixels() * expand.outputs()];
-            expand.apply(input, None, Activation::Relu6, &mut wide);
-            wide
-        });
-        let after = block.depthwise.after(sides);
-        let mut filtered = vec![0.0; after.pixels() * block.project.inputs()];
-        let wide = wide.as_deref().unwrap_or(input);
-        let depthwise = &block.depthwise;
-        depthwise.apply(wide, sides, Activation::Relu6, &mut filtered);
-        let mut output = vec![0.0; after.pixels() * block.project.outputs()];
-        let skip = block.adds_input.then_some(input);
-        let project = &block.project;
-        project.apply(&filtered, skip, Activation::None, &mut output);
-        output
-    }
-
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
@@ -178,9 +186,16 @@ mod tests {
                 adds_input: stride == 1,
             };
             let input: Vec<f32> = (0..sides.pixels() * channels).map(value).collect();
-            let (found, after) = block.apply(&input, sides);
+            let (expected, after) = block.apply_layers(&input, sides);
             prop_assert_eq!(after, sides.after(stride));
-            prop_assert_eq!(found, layer_by_layer(&block, &input, sides));
+            prop_assert_eq!(&block.apply(&input, sides).0, &expected);
+            // In one piece, and the lower half of the rows alone.
+            let line = after.width * channels;
+            for first in [0, after.height / 2] {
+                let mut rows = vec![f32::NAN; (after.height - first) * line];
+                block.apply_rows(&input, sides, first, &mut rows);
+                prop_assert_eq!(&rows[..], &expected[first * line..]);
+            }
         }
     }
 }

@@ -21,8 +21,11 @@ pub(crate) fn for_pieces(
 ) {
     use rayon::prelude::*;
 
-    let most = PIECES_PER_THREAD * rayon::current_num_threads();
-    let pieces = (products / MIN_PRODUCTS).clamp(1, most.max(1));
+    let most = match threads() {
+        1 => 1,
+        threads => PIECES_PER_THREAD * threads,
+    };
+    let pieces = (products / MIN_PRODUCTS).clamp(1, most);
     if pieces == 1 {
         return work(0, output);
     }
@@ -44,12 +47,51 @@ pub(crate) fn for_pieces(
     work(0, output);
 }
 
-/// Applies a function to all items, in their order.
+#[cfg(not(target_arch = "wasm32"))]
+thread_local! {
+    /// Whether all threads have other work, so that this one does not share its own.
+    static IS_ALONE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Returns the number of threads that share the work of the caller.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn threads() -> usize {
+    if IS_ALONE.get() {
+        1
+    } else {
+        rayon::current_num_threads()
+    }
+}
+
+/// Returns the number of threads.
+#[cfg(target_arch = "wasm32")]
+pub(crate) const fn threads() -> usize {
+    1
+}
+
+/// Applies a function to all items, in their order. If there are as many items as threads, each
+/// thread computes its items alone.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn map<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
     use rayon::prelude::*;
 
-    items.par_iter().map(f).collect()
+    /// Restores the flag, also after a panic.
+    struct Restore(bool);
+
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            IS_ALONE.set(self.0);
+        }
+    }
+
+    let alone = items.len() >= threads();
+    let apply = |item| {
+        let before = IS_ALONE.get();
+        let _restore = Restore(before);
+        IS_ALONE.set(alone || before);
+        f(item)
+    };
+    items.par_iter().map(apply).collect()
 }
 
 /// Applies a function to all items, in their order.
@@ -77,6 +119,17 @@ mod tests {
                 assert_eq!(output, expected, "{rows} rows, {products} products");
             }
         }
+    }
+
+    #[test]
+    fn many_items_are_computed_by_one_thread_each() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+        let of_items = |count: usize| {
+            let items = vec![(); count];
+            map(&items, |()| threads())
+        };
+        let found = pool.map(|pool| pool.install(|| [of_items(1), of_items(2), vec![threads()]]));
+        assert_eq!(found.ok(), Some([vec![2], vec![1; 2], vec![2]]));
     }
 
     #[test]
