@@ -37,8 +37,8 @@ impl InvertedResidual {
     /// If the input is shorter than its shape.
     #[must_use]
     pub fn apply(&self, input: &[f32], sides: Sides) -> (Vec<f32>, Sides) {
-        // Each strip begins with rows that the strip before it has too. Threads would compute many
-        // rows of a small image twice.
+        // Two threads with neighbouring strips both expand the rows in between. In a small image
+        // these are too many.
         if threads() > 1 && sides.pixels() * self.project.inputs() <= SMALL {
             return self.apply_layers(input, sides);
         }
