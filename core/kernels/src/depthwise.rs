@@ -45,6 +45,17 @@ impl Sides {
     }
 }
 
+/// Rows of an image.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ImageRows<'a> {
+    /// `[rows, width, channels]`
+    pub values: &'a [f32],
+    /// Number of rows of the image before the first one.
+    pub above: usize,
+    /// Sides of the whole image.
+    pub sides: Sides,
+}
+
 impl Depthwise {
     /// Arranges `weight(channel, row, column)` and a bias with one value for each channel. The
     /// stride is at least 1.
@@ -93,24 +104,27 @@ impl Depthwise {
         let (out, channels) = (self.after(sides), self.bias.len());
         let products = out.pixels() * self.weight.len();
         let line = out.width * channels;
+        let input = ImageRows {
+            values: input,
+            above: 0,
+            sides,
+        };
         for_pieces(output, line, 1, products, |first, output| {
-            self.apply_rows(input, 0, sides, first, activation, output);
+            self.apply_rows(input, first, activation, output);
         });
     }
 
-    /// Computes rows of the output, from `first` on, in one thread. `input` begins after `above`
-    /// rows of the image, and has at least the [`input_rows`](Self::input_rows).
+    /// Computes rows of the output, from `first` on, in one thread. The input has at least the
+    /// [`input_rows`](Self::input_rows).
     ///
     /// # Shapes
-    /// `input [rows, width, channels]`, `output [rows, ceil(width / stride), channels]`
+    /// `output [rows, ceil(width / stride), channels]`
     ///
     /// # Panics
     /// If the input has too few rows.
-    pub fn apply_rows(
+    pub(crate) fn apply_rows(
         &self,
-        input: &[f32],
-        above: usize,
-        sides: Sides,
+        input: ImageRows<'_>,
         first: usize,
         activation: Activation,
         output: &mut [f32],
@@ -121,8 +135,6 @@ impl Depthwise {
         Arch::new().dispatch(Filter {
             layer: self,
             input,
-            above,
-            sides,
             first,
             activation,
             output,
@@ -133,10 +145,7 @@ impl Depthwise {
 /// The arguments of [`Depthwise::apply_rows`].
 struct Filter<'a> {
     layer: &'a Depthwise,
-    input: &'a [f32],
-    /// Rows of the image before the input.
-    above: usize,
-    sides: Sides,
+    input: ImageRows<'a>,
     /// Row of the output that `output` begins with.
     first: usize,
     activation: Activation,
@@ -165,10 +174,15 @@ impl Filter<'_> {
     fn filter<S: Simd, const K: usize, const STRIDE: usize>(self, simd: S) {
         let Depthwise { kernel, stride, .. } = *self.layer;
         let channels = self.layer.bias.len();
-        let Sides { height, width } = self.sides;
+        let ImageRows {
+            values,
+            above,
+            sides,
+        } = self.input;
+        let Sides { height, width } = sides;
         let top = same_padding(height, kernel, stride).0;
         let left = same_padding(width, kernel, stride).0;
-        let out = self.sides.after(stride);
+        let out = sides.after(stride);
         let lines = self.output.chunks_exact_mut(out.width * channels);
         for (y, line) in (self.first..out.height).zip(lines) {
             for sums in line.chunks_exact_mut(channels) {
@@ -177,7 +191,7 @@ impl Filter<'_> {
             // SAME padding leaves at least one row and one column of each window inside the image.
             let rows = Span::clipped(y * stride, top, kernel, height);
             for row in 0..rows.count {
-                let source = &self.input[(rows.pixel + row - self.above) * width * channels..];
+                let source = &values[(rows.pixel + row - above) * width * channels..];
                 let weights = &self.layer.weight[(rows.tap + row) * kernel * channels..];
                 let is_last = row + 1 == rows.count;
                 let mut x = 0;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::activation::Activation;
-use crate::depthwise::{Depthwise, Sides};
+use crate::depthwise::{Depthwise, ImageRows, Sides};
 use crate::product::PackedWeights;
 use crate::threads::{for_pieces, threads};
 
@@ -85,26 +85,21 @@ impl InvertedResidual {
             let start = first + index * rows;
             let rows = start..start + output.len() / line;
             let filtered = &mut filtered[..rows.len() * after.width * inner];
-            match &self.expand {
-                None => {
-                    self.depthwise
-                        .apply_rows(input, 0, sides, start, Activation::Relu6, filtered)
-                }
+            let (above, values) = match &self.expand {
+                None => (0, input),
                 Some(expand) => {
                     let needed = self.depthwise.input_rows(sides, rows);
                     wide.compute(expand, input, sides.width, needed);
-                    let above = wide.rows.start;
-                    let wide = &wide.values;
-                    self.depthwise.apply_rows(
-                        wide,
-                        above,
-                        sides,
-                        start,
-                        Activation::Relu6,
-                        filtered,
-                    );
+                    (wide.rows.start, &wide.values[..])
                 }
-            }
+            };
+            let expanded = ImageRows {
+                values,
+                above,
+                sides,
+            };
+            self.depthwise
+                .apply_rows(expanded, start, Activation::Relu6, filtered);
             let skip = self.adds_input.then(|| &input[start * line..]);
             self.project.apply(filtered, skip, Activation::None, output);
         }
