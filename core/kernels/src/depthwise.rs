@@ -77,6 +77,11 @@ impl Depthwise {
         }
     }
 
+    /// Returns the stride, at least 1.
+    pub(crate) fn stride(&self) -> usize {
+        self.stride
+    }
+
     /// Returns the sides of the output.
     #[must_use]
     pub fn after(&self, sides: Sides) -> Sides {

@@ -108,9 +108,7 @@ impl InvertedResidual {
     /// Returns the number of rows of the output in a strip, of `rows` in all.
     fn rows_of_a_strip(&self, sides: Sides, rows: usize) -> usize {
         let line = (sides.width * self.project.inputs()).max(1);
-        let after = self.depthwise.after(sides);
-        let stride = sides.height.div_ceil(after.height.max(1)).max(1);
-        let most = (STRIP / line / stride).max(1);
+        let most = (STRIP / line / self.depthwise.stride()).max(1);
         // Strips of similar sizes.
         rows.div_ceil(rows.div_ceil(most).max(1)).max(1)
     }
