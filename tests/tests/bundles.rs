@@ -8,7 +8,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
-use espalier_core::caption::{BundleLoader, Captioner, Engine, Rung};
+use espalier_core::caption::{BundleLoader, Captioner, Engine, Request, Rung};
 use espalier_tests::browser::PARTS;
 use espalier_tests::models::{shipped, tiny};
 use espalier_tests::photos::{landscape, noise};
@@ -70,6 +70,39 @@ fn the_kernels_embed_photos_as_the_backend_does() {
         let worst = worst.fold(0.0, f32::max);
         assert!(worst < 1e-5 * length, "{worst} of {length}");
     }
+}
+
+/// Reads a photo with both engines and asserts that ladder, path and stop are the same.
+fn same_reading([backend, kernels]: [&Captioner; 2], photo: &Path) {
+    let bytes = fs::read(photo).unwrap();
+    let read = |captioner: &Captioner| {
+        let request = captioner.read(&bytes, Request::default(), || 0.0);
+        finished(request).unwrap().result(captioner, "")
+    };
+    let (expected, found) = (read(backend), read(kernels));
+    let photo = photo.display();
+    assert_eq!(texts(&found.ladder), texts(&expected.ladder), "{photo}");
+    assert_eq!(found.taxonomy.stop, expected.taxonomy.stop, "{photo}");
+    for (found, expected) in found.taxonomy.path.iter().zip(&expected.taxonomy.path) {
+        assert_eq!(found.id, expected.id, "{photo}");
+        assert!((found.p - expected.p).abs() < 1e-4, "{photo}, {}", found.id);
+    }
+}
+
+#[test]
+fn the_kernels_read_photos_as_the_backend_does() {
+    let backend = opened(&shipped(), &Engine::Device(Device::flex()));
+    let kernels = whole(&shipped());
+    let samples = espalier_tests::browser::sample("cat");
+    let mut read = 0;
+    for file in fs::read_dir(samples.parent().unwrap()).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "jpg") {
+            same_reading([&backend, &kernels], &path);
+            read += 1;
+        }
+    }
+    assert!(read >= 8, "{read} photos");
 }
 
 fn texts(ladder: &[Rung]) -> Vec<&str> {
