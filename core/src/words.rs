@@ -182,9 +182,136 @@ pub fn singulars(name: &str) -> Vec<String> {
     names
 }
 
+/// Last words of names that look like plurals but are said of one thing: `sunglasses`, `a lens`.
+const NO_PLURALS: [&str; 37] = [
+    "athletics",
+    "bars",
+    "bedclothes",
+    "binoculars",
+    "clothes",
+    "drygoods",
+    "durables",
+    "earphones",
+    "electronics",
+    "glasses",
+    "goods",
+    "groceries",
+    "headphones",
+    "jeans",
+    "lens",
+    "longlegs",
+    "molasses",
+    "news",
+    "pajamas",
+    "pants",
+    "patas",
+    "pliers",
+    "scissors",
+    "series",
+    "shorts",
+    "spectacles",
+    "stairs",
+    "starches",
+    "stockings",
+    "sunglasses",
+    "sweets",
+    "tights",
+    "tongs",
+    "triceratops",
+    "trousers",
+    "trunks",
+    "tweezers",
+];
+
+/// Of `NO_PLURALS`, the words that take an article.
+const SINGULAR_S: [&str; 5] = ["lens", "longlegs", "patas", "series", "triceratops"];
+
+/// Names one thing of a kind, as a sentence does: `a bird` for both `bird` and `birds`, but
+/// `sunglasses` and `a lens`. Names of classes in a visitor's tree are often plurals.
+#[must_use]
+pub fn one_of(name: &str) -> String {
+    let begin = name.rfind([' ', '-']).map_or(0, |at| at + 1);
+    let (before, last) = name.split_at(begin);
+    let lower = last.to_lowercase();
+    if SINGULAR_S.contains(&lower.as_str()) {
+        let article = with_article(before);
+        return if before.is_empty() {
+            format!("a {last}")
+        } else {
+            format!("{} {last}", article.trim_end())
+        };
+    }
+    // The head of `chest of drawers` is not its last word.
+    let is_head = !name.contains(" of ") && !name.contains(" or ");
+    match singular_of(&lower).filter(|_| is_head && !NO_PLURALS.contains(&lower.as_str())) {
+        Some(singular) => with_article(&format!("{before}{singular}")),
+        None => with_article(name),
+    }
+}
+
+/// Returns the singular of a word in lower case that has the form of a plural.
+fn singular_of(word: &str) -> Option<String> {
+    let irregular = IRREGULAR.iter().find(|(singular, plural)| {
+        singular != plural && word.strip_suffix(plural).is_some_and(str::is_empty)
+    });
+    if let Some((singular, _)) = irregular {
+        return Some((*singular).to_owned());
+    }
+    let ends = |endings: &[&str]| endings.iter().any(|ending| word.ends_with(ending));
+    if !ends(&["s"]) || ends(&["ss", "us", "is"]) || word.len() < 4 {
+        return None;
+    }
+    let keeps_e = ["shoes", "canoes", "toes", "aches"];
+    Some(if let Some(stem) = word.strip_suffix("ies") {
+        format!("{stem}y")
+    } else if ends(&["sses", "xes", "zzes", "ches", "shes", "oes"]) && !ends(&keeps_e) {
+        word[..word.len() - 2].to_owned()
+    } else {
+        word[..word.len() - 1].to_owned()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_thing_of_a_kind_is_named_in_the_singular() {
+        let phrases = [
+            "birds",
+            "bird",
+            "Wild boxes",
+            "sunglasses",
+            "lens",
+            "camera lens",
+            "mice",
+            "sheep",
+            "berries",
+            "horses",
+            "chest of drawers",
+            "socks or stockings",
+            "furniture",
+            "octopus",
+        ]
+        .map(one_of);
+        let expected = [
+            "a bird",
+            "a bird",
+            "a Wild box",
+            "sunglasses",
+            "a lens",
+            "a camera lens",
+            "a mouse",
+            "a sheep",
+            "a berry",
+            "a horse",
+            "a chest of drawers",
+            "socks or stockings",
+            "furniture",
+            "an octopus",
+        ];
+        assert_eq!(phrases, expected);
+    }
 
     #[test]
     fn the_article_follows_the_sound() {

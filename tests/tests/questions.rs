@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used)]
 
 use espalier_core::bundle::{BundleFiles, Manifest};
-use espalier_core::caption::{Captioner, Engine, PlacedBy, Question, TextEmbedder, TextPlace};
+use espalier_core::caption::{
+    Captioner, Engine, PlacedBy, Question, Reading, Request, TextEmbedder, TextPlace, shown_rungs,
+};
 use espalier_core::project::Disk;
 use espalier_tests::models::tiny;
-use espalier_tests::photos::landscape;
+use espalier_tests::photos::{jpeg, landscape, noise};
 
 struct Model {
     captioner: Captioner,
@@ -102,6 +104,7 @@ fn a_phrase_is_weighed_by_similarity_cone_and_common_ancestor() {
                     node,
                     by: PlacedBy::Name,
                 },
+                nodes: &[],
             },
         )
     };
@@ -134,26 +137,35 @@ fn a_phrase_is_weighed_by_similarity_cone_and_common_ancestor() {
     assert!(apart.common_p >= apart.p);
 }
 
+fn reading(captioner: &Captioner, picture: &image::RgbImage) -> Reading {
+    let request = captioner.read(&jpeg(picture, 1), Request::default(), || 0.0);
+    pollster::block_on(request).unwrap()
+}
+
 #[test]
-fn a_walk_to_the_root_ends_there_and_its_radii_fall() {
+fn a_walk_begins_where_the_ladder_ends_and_becomes_general() {
     let Model { captioner, .. } = model();
-    let photo = photo(&captioner);
-    let walk = captioner.traverse(&photo, None, 11);
-    assert_eq!(walk.len(), 11);
-    assert!((walk[0].radius - captioner.space().radius(&photo)).abs() < 1e-4);
+    let read = reading(&captioner, &landscape(200, 160));
+    let shown = shown_rungs(&read.caption.ladder, &read.caption.taxonomy);
+    let walk = captioner.walk(&read, None, 41);
+    assert_eq!(walk.len(), 41);
+    let last = shown.last().map(|rung| rung.text.clone());
+    assert_eq!(walk[0].text, last);
     assert!(walk.windows(2).all(|w| w[1].radius <= w[0].radius + 1e-6));
-    assert!(
-        walk[10].radius < 1e-3 && walk[10].text.is_none(),
-        "{:?}",
-        walk[10]
-    );
-    let scores = captioner.index().scores(captioner.space(), &photo);
-    let best = (0..scores.len())
-        .max_by(|a, b| scores[*a].total_cmp(&scores[*b]))
-        .unwrap();
-    if let Some(text) = &walk[0].text {
-        assert_eq!(*text, captioner.index().entries()[best].text);
-    }
+    assert!(walk[40].radius < 1e-3 && walk[40].text.is_none());
+    let position = |text: &String| shown.iter().position(|rung| rung.text == *text).unwrap();
+    let passed: Vec<usize> = walk
+        .iter()
+        .filter_map(|p| p.text.as_ref())
+        .map(position)
+        .collect();
+    assert!(passed.windows(2).all(|w| w[1] <= w[0]), "{passed:?}");
+
+    let other = reading(&captioner, &noise(90, 120));
+    let walk = captioner.walk(&read, Some(&other), 41);
+    let end = shown_rungs(&other.caption.ladder, &other.caption.taxonomy);
+    let end = end.last().map(|rung| rung.text.clone());
+    assert_eq!((walk[0].text.clone(), walk[40].text.clone()), (last, end));
 }
 
 #[test]

@@ -7,7 +7,8 @@ use wasm_bindgen::JsCast as _;
 use web_sys::HtmlElement;
 
 use crate::components::{
-    Folder, Outcome, PhotoDrop, SelectedPart, Status, StoragePanel, WorkspaceView, samples,
+    Folder, Outcome, PhotoDrop, SelectedPart, Status, StoragePanel, WorkspaceView, follow_photos,
+    samples,
 };
 use crate::controller::AppController;
 use crate::load::DEFAULT_MODEL;
@@ -75,6 +76,7 @@ fn App(
             body.remove_attribute("data-given")
         };
     });
+    follow_photos(controller);
     let foot = document().get_element_by_id("kept");
     if let Some(sample) = sample {
         samples::read(controller, sample);

@@ -1,13 +1,14 @@
 //! Turns a result into text in one place; the widget has no text of its own.
 
 use espalier_core::bundle::Manifest;
-use espalier_core::caption::{CaptionResult, Lineage, Receipt, TaxonomyResult};
+use espalier_core::caption::{
+    CaptionResult, Lineage, Receipt, Standing, TaxonomyResult, standings,
+};
 use espalier_core::taxonomy::Taxonomy;
-use espalier_core::words::with_article;
 
 use crate::messages::narration::{Narration, StopText};
 use crate::state::dial::Dial;
-use crate::words::{beyond_evidence, guess_sentence, how_sure, sentence};
+use crate::words::{guess_sentence, how_sure, how_sure_of, sentence};
 
 /// Turns a result into text, with a receipt for the bundle's manifest. `tree` is the taxonomy of
 /// the result.
@@ -18,13 +19,16 @@ pub fn narrate(result: &CaptionResult, manifest: &Manifest, tree: Option<&Taxono
         let mut stopped = result.clone();
         stopped.taxonomy.stop.clone_from(&step.id);
         let dial = Dial::of(&stopped.taxonomy, tree);
+        let standings = standings(&stopped.ladder, &stopped.taxonomy);
+        let each = |is: fn(Standing) -> bool| standings.iter().map(|s| is(*s)).collect();
         StopText {
             index,
             stop: step.id.clone(),
             certainty: how_sure(step.p).to_owned(),
             sentence: sentence(&stopped.taxonomy, &dial, None),
             guess: guess_sentence(&stopped.taxonomy, &dial),
-            beyond: beyond_evidence(&stopped),
+            beyond: each(|standing| standing != Standing::Known),
+            hidden: each(|standing| standing == Standing::Unlikely),
         }
     });
     let receipt = Receipt::new(result.clone(), manifest);
@@ -41,13 +45,13 @@ pub fn narrate(result: &CaptionResult, manifest: &Manifest, tree: Option<&Taxono
 #[must_use]
 pub fn place_sentence(place: &Lineage, taxonomy: &TaxonomyResult) -> String {
     let p = place.path.last().map_or(0.0, |step| step.p);
-    let statement = format!("It is {} {}", how_sure(p), with_article(&place.name));
+    let statement = format!("This is {}", how_sure_of(&place.name, p));
     if taxonomy.path.iter().any(|step| step.id == place.id) {
         return format!("{statement}.");
     }
     let shared = place.path.iter().find(|step| step.id == place.shared);
     match shared {
-        Some(shared) => format!("{statement}: the two ways part below “{}”.", shared.name),
+        Some(shared) => format!("{statement}. Both are kinds of “{}”.", shared.name),
         None => format!("{statement}."),
     }
 }
@@ -98,13 +102,14 @@ mod tests {
         assert_eq!(
             sentences,
             [
-                "I cannot tell what this is.",
-                "It is quite surely a bird; I cannot tell which.",
-                "It is quite surely a bird, perhaps a thrush."
+                "I can't tell what this is.",
+                "Very likely a bird. I can't tell what kind.",
+                "Very likely a bird, possibly a thrush."
             ]
         );
         assert_eq!(narration.stop_texts[1].beyond, [false, true]);
         assert_eq!(narration.stop_texts[2].beyond, [false, false]);
+        assert_eq!(narration.stop_texts[1].hidden, [false, false]);
         let receipt = Receipt::parse(&narration.receipt, &manifest()).unwrap();
         assert_eq!(receipt.result, result());
         assert_eq!(receipt.prompts.as_deref(), Some("simple-1"));
@@ -120,7 +125,7 @@ mod tests {
         };
         assert_eq!(
             place_sentence(&place, &result().taxonomy),
-            "It is hardly a robin: the two ways part below “bird”."
+            "This is unlikely to be a robin. Both are kinds of “bird”."
         );
         let on_path = Lineage {
             id: "bird".into(),
@@ -130,7 +135,7 @@ mod tests {
         };
         assert_eq!(
             place_sentence(&on_path, &result().taxonomy),
-            "It is quite surely a bird."
+            "This is very likely a bird."
         );
     }
 }

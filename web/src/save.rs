@@ -66,6 +66,21 @@ pub fn stored(key: &str) -> Option<String> {
     storage()?.get_item(key).ok().flatten()
 }
 
+/// Prefix of all keys under which the page stores texts.
+const KEY_PREFIX: &str = "espalier-";
+
+/// Removes every text that the page has stored in this browser.
+pub fn forget_all() {
+    let Some(storage) = storage() else { return };
+    let count = storage.length().unwrap_or(0);
+    let keys: Vec<String> = (0..count)
+        .filter_map(|i| storage.key(i).ok().flatten())
+        .collect();
+    for key in keys.iter().filter(|key| key.starts_with(KEY_PREFIX)) {
+        let _ = storage.remove_item(key);
+    }
+}
+
 /// Stores a text under a key in this browser, or removes it. Ignores failures (no space or no
 /// permission).
 pub fn store(key: &str, text: Option<&str>) {

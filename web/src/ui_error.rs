@@ -119,7 +119,7 @@ impl UiError {
         Self::new(
             Cause::Photo,
             "The engine was restarted and does not know your tree yet.",
-            "Send your tree again.",
+            "Press “Use this tree” again.",
         )
     }
 
@@ -138,8 +138,8 @@ impl UiError {
     pub fn bad_tree(reason: &str) -> Self {
         Self::new(
             Cause::Photo,
-            format!("This cannot be read as a tree: {reason}."),
-            "Write one name a line and indent what belongs below it, or use CSV with one lineage a line, or Newick.",
+            format!("This can't be read as a tree: {reason}."),
+            "Write one name per line and indent what belongs below it, or use CSV with one lineage per line, or Newick.",
         )
     }
 
@@ -159,7 +159,7 @@ impl UiError {
     pub fn silent(seconds: u64) -> Self {
         Self::new(
             Cause::Engine,
-            format!("The engine gave no sign of life for {seconds} seconds."),
+            format!("The engine has not answered for {seconds} seconds."),
             "Try once more. If it happens again, close other pages or use another device.",
         )
     }
@@ -191,7 +191,7 @@ impl UiError {
         Self::new(
             Cause::Engine,
             "The engine could not be started.",
-            "Reload the page. If it stays so, use a newer browser.",
+            "Reload the page. If that does not help, use a newer browser.",
         )
         .with_detail(detail)
     }
@@ -247,7 +247,7 @@ impl UiError {
         Self::new(
             Cause::Engine,
             "The engine computed a wrong result for an image whose result is known.",
-            "Its results cannot be trusted on this device; use another device or browser.",
+            "Its results can't be trusted on this device. Use another device or browser.",
         )
         .with_detail(format!(
             "self-test: cosine {cosine:.4}, at least {needed} needed"
@@ -259,10 +259,26 @@ impl UiError {
 const OTHER_PHOTO: &str = "Choose another photo, or open this one in a photo program and save it \
                            as JPEG.";
 
+/// Advice for a file that ends too early.
+const INCOMPLETE_PHOTO: &str = "The file is incomplete, most likely because it was not copied or \
+                                downloaded to its end. Copy or download it again, or choose \
+                                another photo.";
+
 /// Advice for HEIC, the most frequent unsupported format of phone photos.
 const HEIC: &str = "On an iPhone or iPad, choose the photo from the library rather than from Files \
                     and it is handed over as JPEG; for new photos set Camera › Formats to “Most \
                     Compatible”. Elsewhere, open it in a photo program and save it as JPEG.";
+
+/// Returns the advice for a photo that cannot be read for this reason.
+fn advice_for(reason: &str) -> &'static str {
+    if reason.contains("HEIC") {
+        HEIC
+    } else if reason.contains("is empty") || reason.contains("truncated") {
+        INCOMPLETE_PHOTO
+    } else {
+        OTHER_PHOTO
+    }
+}
 
 /// Converts an error of core, with its causes and advice for the visitor.
 impl From<&CoreError> for UiError {
@@ -271,12 +287,8 @@ impl From<&CoreError> for UiError {
         match error {
             CoreError::Image(reason) => Self::new(
                 Cause::Photo,
-                format!("This file cannot be read as a photo: {reason}."),
-                if reason.contains("HEIC") {
-                    HEIC
-                } else {
-                    OTHER_PHOTO
-                },
+                format!("This file can't be read as a photo: {reason}."),
+                advice_for(reason),
             ),
             CoreError::Region(_) => Self::empty_region(),
             CoreError::Bundle { file, reason } => Self::in_file(file, reason),

@@ -1,21 +1,31 @@
 //! Turns numbers into text, which the page shows before any number.
 
-use espalier_core::caption::{CaptionResult, ConeTest, PlacedBy, TaxonomyResult, Verdict};
-use espalier_core::words::with_article;
+use espalier_core::caption::{MIN_GUESS, PlacedBy, TaxonomyResult, Verdict};
+use espalier_core::words::one_of;
 
 use crate::state::dial::Dial;
 
-/// Returns the adverb for a calibrated probability.
+/// Returns the words for a calibrated probability.
 ///
 /// The thresholds follow everyday speech: "probably" is true more often than not.
 #[must_use]
 pub fn how_sure(p: f64) -> &'static str {
     match p {
         p if p >= 0.95 => "almost certainly",
-        p if p >= 0.8 => "quite surely",
+        p if p >= 0.8 => "very likely",
         p if p >= 0.5 => "probably",
-        p if p >= 0.25 => "perhaps",
-        _ => "hardly",
+        p if p >= MIN_GUESS => "possibly",
+        _ => "unlikely",
+    }
+}
+
+/// Names a concept with its probability: "very likely a bird", "unlikely to be a robin".
+#[must_use]
+pub fn how_sure_of(name: &str, p: f64) -> String {
+    let name = one_of(name);
+    match how_sure(p) {
+        "unlikely" => format!("unlikely to be {name}"),
+        sure => format!("{sure} {name}"),
     }
 }
 
@@ -27,7 +37,7 @@ const MAX_NAMED_STEPS: usize = 3;
 
 /// Returns the sentence for the dial at `level`; `None` means the level where the evidence stops.
 ///
-/// "It is an animal, a bird, probably a thrush; I cannot tell which."
+/// "An animal, a bird, probably a thrush. I can't tell what kind."
 #[must_use]
 pub fn sentence(taxonomy: &TaxonomyResult, dial: &Dial, level: Option<usize>) -> String {
     let path = &taxonomy.path;
@@ -44,24 +54,32 @@ pub fn sentence(taxonomy: &TaxonomyResult, dial: &Dial, level: Option<usize>) ->
     };
     let steps = |indices: &[usize]| -> Vec<(String, f64)> {
         let all = indices.iter().filter_map(|index| path.get(*index));
-        let all: Vec<_> = all.map(|s| (with_article(&s.name), s.p)).collect();
+        let all: Vec<_> = all.map(|s| (one_of(&s.name), s.p)).collect();
         all[all.len().saturating_sub(MAX_NAMED_STEPS)..].to_vec()
     };
     let sure = steps(dial.path_indices(supported));
     let guesses: Vec<usize> = beyond.filter_map(|level| dial.path_index(level)).collect();
     let guesses = steps(&guesses);
     let last = shown.is_some_and(|shown| shown + 1 >= dial.len());
+    let known = capitalised(&join_with_adverbs(&sure));
     match (sure.is_empty(), guesses.is_empty()) {
-        (true, true) => "I cannot tell what this is.".to_owned(),
-        (false, true) if last => format!("It is {}.", join_with_adverbs(&sure)),
-        (false, true) => format!("It is {}; I cannot tell which.", join_with_adverbs(&sure)),
-        (true, false) => format!("I cannot tell; a guess is: {}.", join_names(&guesses)),
-        (false, false) => format!(
-            "It is {}; a guess is: {}.",
-            join_with_adverbs(&sure),
+        (true, true) => "I can't tell what this is.".to_owned(),
+        (false, true) if last => format!("{known}."),
+        (false, true) => format!("{known}. I can't tell what kind."),
+        (true, false) => format!(
+            "I can't tell what this is. My guess: {}.",
             join_names(&guesses)
         ),
+        (false, false) => format!("{known}. My guess: {}.", join_names(&guesses)),
     }
+}
+
+/// Returns a sentence with its first letter in upper case.
+fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
 }
 
 /// Joins names without adverbs: a guess is marked as such and needs none.
@@ -75,19 +93,17 @@ fn join_with_adverbs(steps: &[(String, f64)]) -> String {
     let mut previous = "";
     let named = steps.iter().map(|(name, p)| {
         let adverb = if *p >= CERTAIN { "" } else { how_sure(*p) };
-        let words = if adverb.is_empty() || adverb == previous {
-            name.clone()
-        } else {
-            format!("{adverb} {name}")
+        let words = match adverb {
+            "" => name.clone(),
+            _ if adverb == previous => name.clone(),
+            "unlikely" => format!("unlikely to be {name}"),
+            _ => format!("{adverb} {name}"),
         };
         previous = adverb;
         words
     });
     named.collect::<Vec<_>>().join(", ")
 }
-
-/// Minimum probability at which a step below the stop is mentioned as a guess.
-const MIN_GUESS: f64 = 0.25;
 
 /// Returns a sentence with the most specific level of the dial beyond the evidence that is likely
 /// enough to mention, if any.
@@ -99,107 +115,83 @@ pub fn guess_sentence(taxonomy: &TaxonomyResult, dial: &Dial) -> Option<String> 
         .filter_map(|level| taxonomy.path.get(dial.path_index(level)?))
         .find(|step| step.p >= MIN_GUESS)?;
     Some(format!(
-        "Perhaps {}, but the evidence does not carry that far.",
-        with_article(&guess.name)
+        "It might be {}, but I'm not sure enough.",
+        one_of(&guess.name)
     ))
 }
 
-/// Returns, for each rung of the ladder, whether it is more specific than the evidence supports. A
-/// rung that names no node of the path is more specific than the one before it, so it is beyond the
-/// evidence if that one is.
-#[must_use]
-pub fn beyond_evidence(result: &CaptionResult) -> Vec<bool> {
-    let path = &result.taxonomy.path;
-    let index_of = |id: &str| path.iter().position(|step| step.id == id);
-    let stop = index_of(&result.taxonomy.stop);
-    let mut beyond = false;
-    let rungs = result.ladder.iter().map(|rung| {
-        let node = rung.node.as_deref().and_then(index_of);
-        beyond |= node.is_some_and(|node| stop.is_none_or(|stop| node > stop));
-        beyond
-    });
-    rungs.collect()
-}
-
-/// Describes the relation of a phrase to a photo: how close they are, whether the phrase's cone
-/// contains the photo, and where their paths diverge. `concept` and `common` are names of nodes;
-/// `common` is `None` if its name is uninformative.
+/// Describes the relation of a phrase to a photo by the probabilities of the photo's path, the same
+/// that the answer is made of. `concept` and `common` are names of nodes; `common` is `None` if its
+/// name is uninformative.
 #[must_use]
 pub fn verdict_sentences(
     phrase: &str,
     verdict: &Verdict,
     (concept, common): (&str, Option<&str>),
 ) -> Vec<String> {
-    let mut sentences = vec![closeness_sentence(phrase, verdict)];
-    sentences.extend(verdict.cone.map(|cone| cone_sentence(phrase, cone)));
-    sentences.extend(placement_sentence(verdict.by, concept));
-    sentences.push(path_sentence(verdict, concept, common));
+    if !verdict.understood {
+        return vec![
+            format!("I don't know what “{phrase}” means, so I can't say whether it fits."),
+            "I know the names of things, such as “dog” or “sofa”.".to_owned(),
+        ];
+    }
+    let mut sentences = vec![path_sentence(verdict, concept, common)];
+    sentences.extend(placement_sentence(phrase, verdict.by, concept));
+    sentences.push(closeness_sentence(phrase, verdict));
     sentences
 }
 
 /// Says how many captions are closer to the photo than the phrase.
 fn closeness_sentence(phrase: &str, verdict: &Verdict) -> String {
-    match verdict.closer {
-        0 => format!("“{phrase}” is closer to this photo than every caption I know."),
-        1 => format!(
-            "One of the {} captions I know is closer to this photo than “{phrase}”.",
-            verdict.captions
+    match (verdict.closer, verdict.captions) {
+        (0, _) => format!("“{phrase}” fits the photo better than every caption I know."),
+        (closer, captions) if 2 * closer > captions => {
+            format!("Most captions I know fit the photo better than “{phrase}”.")
+        }
+        (1, captions) => {
+            format!("Of the {captions} captions I know, one fits the photo better than “{phrase}”.")
+        }
+        (closer, captions) => format!(
+            "Of the {captions} captions I know, {closer} fit the photo better than “{phrase}”."
         ),
-        closer => format!(
-            "{closer} of the {} captions I know are closer to this photo than “{phrase}”.",
-            verdict.captions
-        ),
-    }
-}
-
-/// Says whether the phrase's cone contains the photo, and if not, how far outside the photo lies.
-fn cone_sentence(phrase: &str, cone: ConeTest) -> String {
-    if cone.holds() {
-        format!("The photo lies within the cone of “{phrase}”: the phrase may well hold for it.")
-    } else {
-        let degrees = (cone.angle - cone.aperture).to_degrees().max(0.5);
-        format!(
-            "The photo lies {degrees:.0} degrees outside of the cone of “{phrase}”: nothing says \
-             that the phrase holds for it."
-        )
     }
 }
 
 /// Says which concept stands for a phrase that names no node; `None` if the phrase names one.
-fn placement_sentence(by: PlacedBy, concept: &str) -> Option<String> {
-    let how = match by {
-        PlacedBy::Name => return None,
-        PlacedBy::Noun => "it belongs to",
-        PlacedBy::Embedding => "the nearest in it is",
-    };
-    let concept = with_article(concept);
-    Some(format!("The tree has no such name; {how} {concept}."))
+fn placement_sentence(phrase: &str, by: PlacedBy, concept: &str) -> Option<String> {
+    let concept = one_of(concept);
+    match by {
+        PlacedBy::Name => None,
+        PlacedBy::Noun => Some(format!(
+            "The tree has no entry for “{phrase}”; I count it as {concept}."
+        )),
+        PlacedBy::Embedding => Some(format!(
+            "The tree has no entry for “{phrase}”; the closest one is {concept}."
+        )),
+    }
 }
 
-/// Says where the path to the phrase's concept leaves the photo's path, and how probable both nodes
-/// are.
+/// Says whether the photo shows the phrase's concept, and where the ways to both part.
 fn path_sentence(verdict: &Verdict, concept: &str, common: Option<&str>) -> String {
+    let name = one_of(concept);
     if verdict.concept == verdict.common {
-        format!(
-            "My path leads through {}: it is {} one.",
-            with_article(concept),
-            how_sure(verdict.p)
-        )
-    } else if let Some(common) = common {
-        format!(
-            "The way to {} leaves my path at “{common}”: it is {} {}, and {} {}.",
-            with_article(concept),
-            how_sure(verdict.common_p),
-            with_article(common),
-            how_sure(verdict.p),
-            with_article(concept),
-        )
-    } else {
-        format!(
-            "The way to {} leaves my path before that tells anything: it is {} one.",
-            with_article(concept),
-            how_sure(verdict.p)
-        )
+        return match verdict.p {
+            p if p >= 0.5 => format!("It fits: this is {}.", how_sure_of(concept, p)),
+            p if p >= MIN_GUESS => format!("This might be {name}, but I'm not sure enough."),
+            _ => format!("This is unlikely to be {name}."),
+        };
+    }
+    match common {
+        Some(common) if verdict.common_p >= MIN_GUESS => format!(
+            "This is {}{} {}.",
+            how_sure_of(common, verdict.common_p),
+            if verdict.p < MIN_GUESS { ", but" } else { "," },
+            how_sure_of(concept, verdict.p),
+        ),
+        _ if verdict.p < MIN_GUESS => {
+            format!("They have almost nothing in common; probably not {name}.")
+        }
+        _ => format!("This is {}.", how_sure_of(concept, verdict.p)),
     }
 }
 
@@ -255,16 +247,16 @@ mod tests {
         let five = [&THRUSH[..], &[("song thrush", 0.3)]].concat();
         assert_eq!(
             sentence_at(&five, 3, None),
-            "It is an animal, a bird, probably a thrush; I cannot tell which."
+            "An animal, a bird, probably a thrush. I can't tell what kind."
         );
         assert_eq!(
             sentence_at(&THRUSH, 3, None),
-            "It is an animal, a bird, probably a thrush."
+            "An animal, a bird, probably a thrush."
         );
         let unsure = [("entity", 1.0), ("animal", 0.97), ("bird", 0.96)];
         assert_eq!(
             sentence_at(&unsure, 2, None),
-            "It is almost certainly an animal, a bird."
+            "Almost certainly an animal, a bird."
         );
     }
 
@@ -272,16 +264,16 @@ mod tests {
     fn a_lower_dial_names_fewer_steps_and_a_higher_dial_marks_guesses() {
         assert_eq!(
             sentence_at(&THRUSH, 3, Some(0)),
-            "It is an animal; I cannot tell which."
+            "An animal. I can't tell what kind."
         );
         assert_eq!(
             sentence_at(&THRUSH, 1, Some(2)),
-            "It is an animal; a guess is: a bird, a thrush."
+            "An animal. My guess: a bird, a thrush."
         );
-        assert_eq!(sentence_at(&THRUSH, 0, None), "I cannot tell what this is.");
+        assert_eq!(sentence_at(&THRUSH, 0, None), "I can't tell what this is.");
         assert_eq!(
             sentence_at(&THRUSH, 0, Some(0)),
-            "I cannot tell; a guess is: an animal."
+            "I can't tell what this is. My guess: an animal."
         );
         let nowhere = TaxonomyResult {
             path: Vec::new(),
@@ -290,7 +282,7 @@ mod tests {
         let dial = Dial::of(&nowhere, None);
         assert_eq!(
             sentence(&nowhere, &dial, None),
-            "I cannot tell what this is."
+            "I can't tell what this is."
         );
     }
 
@@ -300,7 +292,7 @@ mod tests {
         let steps: Vec<(&str, f64)> = steps.iter().map(|(n, p)| (n.as_str(), *p)).collect();
         assert_eq!(
             sentence_at(&steps, 8, None),
-            "It is a thing 6, a thing 7, a thing 8."
+            "A thing 6, a thing 7, a thing 8."
         );
     }
 
@@ -319,7 +311,7 @@ mod tests {
         let guess = guessed(&steps, 1);
         assert_eq!(
             guess.as_deref(),
-            Some("Perhaps a thrush, but the evidence does not carry that far.")
+            Some("It might be a thrush, but I'm not sure enough.")
         );
         assert_eq!(
             guessed(&steps[..2], 0).map(|g| g.contains("a bird")),
@@ -346,7 +338,7 @@ mod tests {
         let guess = guess_sentence(&result, &Dial::of(&result, Some(&tree)));
         assert_eq!(
             guess.as_deref(),
-            Some("Perhaps an artifact, but the evidence does not carry that far.")
+            Some("It might be an artifact, but I'm not sure enough.")
         );
     }
 
@@ -360,77 +352,78 @@ mod tests {
         assert_eq!(how_sure(0.5), "probably");
     }
 
-    #[test]
-    fn rungs_below_the_stop_are_beyond_the_evidence_and_so_is_all_that_follows() {
-        let mut result = sample::result(
-            vec![
-                sample::rung("an animal", Some("n1")),
-                sample::rung("a bird", Some("n2")),
-                sample::rung("a thrush", Some("n3")),
-                sample::rung("a thrush on a wall", None),
-            ],
-            path(
-                &[("e", 1.0), ("animal", 0.9), ("bird", 0.6), ("thrush", 0.2)],
-                2,
-            ),
-        );
-        assert_eq!(beyond_evidence(&result), [false, false, true, true]);
-        result.taxonomy.stop = "n3".into();
-        assert_eq!(beyond_evidence(&result), [false; 4]);
-    }
-
-    #[test]
-    fn a_verdict_states_closeness_cone_test_and_where_the_paths_diverge() {
-        let mut verdict = Verdict {
+    fn verdict(p: f64) -> Verdict {
+        Verdict {
             similarity: -2.0,
             closer: 12,
             captions: 400,
             radius: 0.4,
-            cone: Some(espalier_core::caption::ConeTest {
-                angle: 1.0,
-                aperture: 0.5,
-            }),
+            cone: None,
             concept: "r".into(),
             by: PlacedBy::Name,
-            p: 0.1,
+            understood: true,
+            p,
             common: "b".into(),
             common_p: 0.9,
+        }
+    }
+
+    #[test]
+    fn a_verdict_follows_the_probabilities_of_the_answer() {
+        let off_path = |p, common| verdict_sentences("a robin", &verdict(p), ("robin", common));
+        assert_eq!(
+            off_path(0.1, Some("bird")),
+            [
+                "This is very likely a bird, but unlikely to be a robin.",
+                "Of the 400 captions I know, 12 fit the photo better than “a robin”.",
+            ]
+        );
+        assert_eq!(
+            off_path(0.3, Some("bird"))[0],
+            "This is very likely a bird, possibly a robin."
+        );
+        assert_eq!(
+            off_path(0.1, None)[0],
+            "They have almost nothing in common; probably not a robin."
+        );
+        let on_path = |p| {
+            let mut verdict = verdict(p);
+            verdict.common = "r".into();
+            verdict_sentences("a robin", &verdict, ("robin", Some("robin"))).swap_remove(0)
         };
-        let sentences = verdict_sentences("a robin", &verdict, ("robin", Some("bird")));
+        assert_eq!(on_path(0.6), "It fits: this is probably a robin.");
         assert_eq!(
-            sentences,
-            [
-                "12 of the 400 captions I know are closer to this photo than “a robin”.",
-                "The photo lies 29 degrees outside of the cone of “a robin”: nothing says that the \
-                 phrase holds for it.",
-                "The way to a robin leaves my path at “bird”: it is quite surely a bird, and hardly \
-                 a robin."
-            ]
+            on_path(0.3),
+            "This might be a robin, but I'm not sure enough."
         );
-        let sentences = verdict_sentences("a robin", &verdict, ("robin", None));
-        let last =
-            "The way to a robin leaves my path before that tells anything: it is hardly one.";
-        assert_eq!(sentences[2], last);
-        verdict.by = PlacedBy::Embedding;
-        verdict.common = "r".into();
-        verdict.cone = None;
-        verdict.closer = 0;
-        verdict.p = 0.6;
-        let sentences = verdict_sentences("redbreast", &verdict, ("robin", Some("robin")));
-        assert_eq!(
-            sentences,
-            [
-                "“redbreast” is closer to this photo than every caption I know.",
-                "The tree has no such name; the nearest in it is a robin.",
-                "My path leads through a robin: it is probably one."
-            ]
-        );
+        assert_eq!(on_path(0.1), "This is unlikely to be a robin.");
+    }
+
+    #[test]
+    fn a_phrase_that_names_no_node_is_placed_or_not_understood() {
+        let mut verdict = verdict(0.1);
+        verdict.closer = 300;
         verdict.by = PlacedBy::Noun;
-        let sentences = verdict_sentences("redbreast", &verdict, ("robin", Some("robin")));
+        let sentences = verdict_sentences("redbreast", &verdict, ("robin", Some("bird")));
         assert_eq!(
-            sentences[1],
-            "The tree has no such name; it belongs to a robin."
+            sentences[1..],
+            [
+                "The tree has no entry for “redbreast”; I count it as a robin.",
+                "Most captions I know fit the photo better than “redbreast”.",
+            ]
         );
+        verdict.by = PlacedBy::Embedding;
+        verdict.understood = false;
+        verdict.cone = Some(espalier_core::caption::ConeTest {
+            angle: 0.1,
+            aperture: 0.5,
+        });
+        let sentences = verdict_sentences("asdfgh", &verdict, ("robin", Some("bird")));
+        assert_eq!(
+            sentences[0],
+            "I don't know what “asdfgh” means, so I can't say whether it fits."
+        );
+        assert!(sentences.iter().all(|sentence| !sentence.contains("robin")));
     }
 
     #[test]

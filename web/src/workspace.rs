@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use espalier_core::caption::{CaptionResult, TaxonomyResult};
-use espalier_core::taxonomy::Taxonomy;
+use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
@@ -49,6 +49,8 @@ pub struct SeenPhoto {
 pub struct Workspace {
     /// The controller that it belongs to.
     pub controller: AppController,
+    /// Nouns that name no node of the model's tree; empty until [`load_nouns`](Self::load_nouns).
+    pub nouns: RwSignal<Arc<Lexicon>>,
     /// The model's tree, or the error of its load; `None` before the load ends.
     pub tree: RwSignal<Option<Result<Arc<Taxonomy>, UiError>>>,
     /// The visitor's tree.
@@ -82,6 +84,7 @@ impl Workspace {
     pub fn new(controller: AppController, link: Link) -> Self {
         let workspace = Self {
             controller,
+            nouns: RwSignal::default(),
             tree: RwSignal::new(None),
             visitor_tree: RwSignal::new(None),
             tree_source: RwSignal::new(TreeSource::Bundle),
@@ -113,6 +116,27 @@ impl Workspace {
         self.tree.with(|tree| {
             let tree = tree.as_ref().and_then(|tree| tree.as_ref().ok());
             Dial::of(taxonomy, tree.map(Arc::as_ref))
+        })
+    }
+
+    /// Returns the dial of a path in the shown tree.
+    #[must_use]
+    pub fn shown_dial(self, path: &TaxonomyResult) -> Dial {
+        Dial::of(path, self.shown().as_deref())
+    }
+
+    /// Returns the path of an answer in the shown tree. It differs from that of the result if the
+    /// visitor's tree is shown, or only some concepts are considered.
+    #[must_use]
+    pub fn shown_path(self, answer: &Answer) -> TaxonomyResult {
+        let source = self.tree_source.get();
+        self.placed.with(|placed| {
+            let placed = placed.as_ref();
+            let placed = placed.filter(|p| p.photo == answer.photo && p.tree == source);
+            placed.map_or_else(
+                || answer.result.taxonomy.clone(),
+                |placed| placed.path.clone(),
+            )
         })
     }
 
@@ -162,6 +186,19 @@ impl Workspace {
             self.tree.set(Some(loaded));
             if let Some(id) = self.selected.get_untracked() {
                 self.select(&id);
+            }
+        });
+    }
+
+    /// Fetches the nouns, unless they are already loaded. Without them the search finds fewer words.
+    pub fn load_nouns(self) {
+        if !self.nouns.with_untracked(|nouns| nouns.is_empty()) {
+            return;
+        }
+        let (_, manifest) = self.controller.addresses();
+        spawn_local(async move {
+            if let Ok(nouns) = tree::load_nouns(&manifest).await {
+                self.nouns.set(Arc::new(nouns));
             }
         });
     }

@@ -13,9 +13,9 @@ const PARTS = ["image", "captions", "taxonomy", "selftest"];
 const TIMEOUT_SECONDS = { cpu: 180, webgpu: 90 };
 const ENGINES = { cpu: "worker_cpu", webgpu: "worker_gpu" };
 const STAGE_TEXTS = {
-  engine: "Fetching the engine…",
-  manifest: "Fetching the model…",
-  model: "Fetching the model…",
+  engine: "Downloading the engine…",
+  manifest: "Downloading the model…",
+  model: "Downloading the model…",
   self_test: "Testing the engine on a known image…",
   warm_up: "Warming up…",
 };
@@ -55,7 +55,10 @@ const readLists = (manifest) => {
   return lists.get(manifest);
 };
 
-/** The bytes to fetch before a first answer, read from lists of a few kilobytes. */
+/**
+ * The bytes to fetch before a first answer, as they are sent, read from lists of a few kilobytes.
+ * `unpacked` is the size of the engine as it arrives in the worker, which counts these bytes.
+ */
 export async function sizes(manifest) {
   const [engines, { files }] = await readLists(manifest);
   const first = files.filter(({ part, shard }) => PARTS.includes(part) && !shard);
@@ -63,8 +66,8 @@ export async function sizes(manifest) {
   const encoder = sum(files.filter(({ part }) => part === "image"));
   const backend = encoder > LARGE_ENCODER && (await hasGpu()) ? "webgpu" : "cpu";
   const model = sum(first);
-  const engine = engines[ENGINES[backend]].bytes;
-  return { backend, folder: new URL(engines.folder, PAGE_URL), engine, cpu: engines.worker_cpu.bytes, model, total: engine + model };
+  const { wire: engine, bytes: unpacked } = engines[ENGINES[backend]];
+  return { backend, folder: new URL(engines.folder, PAGE_URL), engine, unpacked, cpu: engines.worker_cpu, model, total: engine + model };
 }
 
 /** Whether there is a hardware adapter; a software adapter is slower than the CPU engine. */
@@ -142,7 +145,7 @@ class Engine {
   async #start(gpuFailed = false) {
     try {
       this.#plan = await sizes(this.#manifest);
-      if (gpuFailed) this.#plan = { ...this.#plan, backend: "cpu", engine: this.#plan.cpu };
+      if (gpuFailed) this.#plan = { ...this.#plan, backend: "cpu", engine: this.#plan.cpu.wire, unpacked: this.#plan.cpu.bytes };
       this.#run();
     } catch (error) {
       this.#end(error);
@@ -189,8 +192,9 @@ class Engine {
   }
 
   #progress(stage, loaded, total, file) {
-    const { engine, model } = this.#plan;
-    if (stage === "engine") this.#loaded.engine = Math.max(this.#loaded.engine, Math.min(loaded, engine));
+    const { engine, unpacked, model } = this.#plan;
+    const sent = Math.round((Math.min(loaded, unpacked) / unpacked) * engine);
+    if (stage === "engine") this.#loaded.engine = Math.max(this.#loaded.engine, sent);
     else this.#loaded.engine = engine;
     if (stage === "model") this.#loaded.model = Math.max(this.#loaded.model, Math.min(loaded, model));
     else if (stage !== "engine" && stage !== "manifest") this.#loaded.model = model;

@@ -100,6 +100,7 @@ class EspalierLadder extends HTMLElement {
   #view = null;
   #answer = null; // { id, result, narration } of the shown photo
   #input = null; // a photo from classify() or from the visitor
+  #copied = null; // why the photo is a copy of the shown image instead of its file, or null
   #generation = 0; // increases with every photo and every close; results of earlier ones are dropped
   #observer = null;
 
@@ -108,9 +109,12 @@ class EspalierLadder extends HTMLElement {
     return this.#answer?.result ?? null;
   }
 
-  /** The result with everything that `trainer verify` needs to compute it again, or null. */
+  /**
+   * The result with everything that `trainer verify` needs to compute it again, or null. A photo
+   * whose file could not be fetched has no receipt, because no file has the bytes that were read.
+   */
   get receipt() {
-    return this.#answer?.narration.receipt ? JSON.parse(this.#answer.narration.receipt) : null;
+    return !this.#copied && this.#answer?.narration.receipt ? JSON.parse(this.#answer.narration.receipt) : null;
   }
 
   toJSON() {
@@ -122,10 +126,14 @@ class EspalierLadder extends HTMLElement {
     return this.#read({ show: true });
   }
 
-  /** Reads a photo (a Blob), shows the result and returns it. */
-  async classify(blob) {
+  /**
+   * Reads a photo (a Blob), shows the result and returns it. `why` says why it is a copy of an image
+   * and not its file, if so.
+   */
+  async classify(blob, why = null) {
     if (!(blob instanceof Blob)) throw new TypeError("classify: expected a Blob or File");
     this.#input = blob;
+    this.#copied = why;
     return this.#read({ show: true, again: true });
   }
 
@@ -178,7 +186,7 @@ class EspalierLadder extends HTMLElement {
     if (!this.#parts || before === now) return;
     if (name === "level") this.#view?.setLevel(now);
     else if (name === "src") {
-      this.#input = null;
+      this.#input = this.#copied = null;
       if (this.#state === "shown") this.#read({ show: true, again: true }).catch(() => {});
       else this.#draw();
     } else if (name === "taxonomy" && this.#state === "shown") this.#read({ show: true, again: true }).catch(() => {});
@@ -295,7 +303,7 @@ class EspalierLadder extends HTMLElement {
     try {
       const { sizes } = await import("./engine.js");
       const { total } = await sizes(this.#manifest);
-      this.#sizeText = `Fetches ${megabytes(total)} once. The photo stays on this device.`;
+      this.#sizeText = `Downloads ${megabytes(total)} once. The photo stays on this device.`;
     } catch {
       return; // The error is shown when the visitor requests an answer.
     }
@@ -351,20 +359,14 @@ class EspalierLadder extends HTMLElement {
   async #read({ show, again = false }) {
     if (this.#state === "shown" && !again) return this.result;
     if (this.#loading && !again) {
-      if (show && this.#state === "poster") {
-        this.#state = "loading";
-        this.#draw("Loading…");
-      }
+      if (show && this.#state === "poster") this.#startLoading();
       const answer = await this.#loading;
       if (show && answer) this.#show(answer);
       return answer?.result ?? null;
     }
     const generation = ++this.#generation;
     const previous = this.#state;
-    if (show && previous !== "shown") {
-      this.#state = "loading";
-      this.#draw("Loading…");
-    }
+    if (show && previous !== "shown") this.#startLoading();
     loads += 1;
     markLoading(true);
     this.#loading = this.#openAndRead(generation);
@@ -376,7 +378,7 @@ class EspalierLadder extends HTMLElement {
       else if (show) {
         // The engine is ready, but there is no photo yet.
         this.#state = "poster";
-        this.#draw("Ready: choose a photo, or drop one here.");
+        this.#draw("Ready. Choose a photo, or drop one here.");
       }
       return answer?.result ?? this.result;
     } catch (error) {
@@ -388,8 +390,10 @@ class EspalierLadder extends HTMLElement {
         this.#reader?.leave(this);
         this.#reader = null;
       }
+      const focused = this.shadowRoot.activeElement !== null;
       this.#state = "failed";
       this.#draw(`${shown.what} ${shown.todo}`);
+      if (focused && !this.#parts.button.hidden) this.#parts.button.focus();
       this.#announce(`${shown.what} ${shown.todo}`);
       this.#emit("error", shown);
       throw shown;
@@ -399,12 +403,26 @@ class EspalierLadder extends HTMLElement {
     }
   }
 
+  /** Shows the bar. The focus of a button that goes moves to the one that stays. */
+  #startLoading() {
+    const focused = this.shadowRoot.activeElement;
+    this.#state = "loading";
+    this.#draw("Loading…");
+    if (focused && !this.#parts.stop.hidden) this.#parts.stop.focus();
+  }
+
   /** Opens the engine if necessary, then reads the photo; null if there is none. */
   async #openAndRead(generation) {
     if (!this.#reader) await this.#open();
     if (this.#reader.element) return this.#reader.read(this.#input);
     const { photoOf } = await import("./photo.js");
-    const photo = this.#input ?? (this.hasAttribute("src") ? await photoOf(new URL(this.getAttribute("src"), document.baseURI), SCRIPT_FOLDER) : null);
+    let photo = this.#input;
+    if (!photo && this.hasAttribute("src")) {
+      const file = await photoOf(new URL(this.getAttribute("src"), document.baseURI), SCRIPT_FOLDER);
+      if (generation !== this.#generation) return null;
+      photo = file.photo;
+      this.#copied = file.why;
+    }
     if (!photo || generation !== this.#generation) return null;
     const answer = await this.#reader.read(photo, this.getAttribute("taxonomy"));
     answer.photo = photo;
@@ -424,6 +442,7 @@ class EspalierLadder extends HTMLElement {
       ...answer,
       make,
       src: this.#input ? null : this.getAttribute("src"),
+      why: this.#copied,
       alt: this.#input ? "Your photo" : (this.getAttribute("alt") ?? ""),
       level: this.getAttribute("level"),
       select: (id) => this.select(id),
@@ -455,7 +474,7 @@ class EspalierLadder extends HTMLElement {
       this.#reader?.leave(this);
       this.#reader = this.#loading = null;
     }
-    if (this.#input) this.#input = this.#loading = null;
+    if (this.#input) this.#input = this.#copied = this.#loading = null;
     this.#draw();
     if (focus) (this.#parts.button.hidden ? this.#parts.fileInput : this.#parts.button).focus();
   }

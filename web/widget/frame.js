@@ -64,8 +64,8 @@ export class Frame {
     const host = this.element.getRootNode().host;
     const { photoOf } = await import("./photo.js");
     const src = host.getAttribute("src");
-    const input = photo ?? (src ? await photoOf(new URL(src, document.baseURI), this.#here) : null);
-    const result = input ? await this.#call("classify", input) : null;
+    const file = photo ? { photo, why: null } : src ? await photoOf(new URL(src, document.baseURI), this.#here, { framed: true }) : null;
+    const result = file ? await this.#call("classify", file.photo, file.why) : null;
     return result ? { id: 0, result, narration: {} } : null;
   }
 

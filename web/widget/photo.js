@@ -6,21 +6,25 @@ import { makeError } from "./fault.js";
 const MAX_SIDE = 2048;
 
 /**
- * The file of the photo if this page may fetch it, which is certain only for files from Espalier's
- * own origin; otherwise the image as the browser shows it. Other files are not fetched, because the
- * browser would report a forbidden fetch to the owner of the page.
+ * The photo at an address, as `{ photo, why }`. Its bytes are those of the file if the file can be
+ * fetched; `why` is then null. Otherwise the photo is a copy of the image as the browser shows it,
+ * and `why` says so: a copy may get a slightly different ladder, and its receipt cannot be verified.
+ *
+ * In a frame (`framed`), the page has a policy of its own. Files of the page are then not fetched,
+ * because the browser would report each forbidden fetch to the owner of the page.
  */
-export async function photoOf(url, home) {
-  const isFetchable = url.origin === home.origin || ["data:", "blob:"].includes(url.protocol);
-  if (isFetchable) {
+export async function photoOf(url, home, { framed = false } = {}) {
+  const isPages = url.origin === location.origin && url.origin !== home.origin;
+  if (!(framed && isPages)) {
     try {
       const response = await fetch(url);
-      if (response.ok) return await response.blob();
+      if (response.ok) return { photo: await response.blob(), why: null };
     } catch {
       // A policy may list folders instead of origins, and may allow images but no fetch.
     }
   }
-  return toPng(await loadImage(url));
+  const photo = await toPng(await loadImage(url));
+  return { photo, why: "This page does not let the file of the photo be fetched, so a copy of the shown image was read. The answer may differ slightly from that for the file." };
 }
 
 async function loadImage(url) {

@@ -22,8 +22,10 @@ h2 { font: 500 1.375rem/1.25 var(--_serif); letter-spacing: -.01em; text-wrap: b
 .rung::after { content: ""; position: absolute; left: calc(.3125rem + var(--step) * .625rem); top: .8em; width: .625rem; height: .625rem;
   border: 2px solid var(--_accent); border-radius: 100% 0 100% 0; background: var(--_accent); transform: translate(-15%, -25%) rotate(45deg); }
 .rung i { position: absolute; left: .4375rem; top: 50%; width: calc(var(--step) * .625rem); border-top: 2px solid var(--_line); }
-.rung.beyond { color: var(--_soft); }
-.rung.beyond::after { background: var(--_bg); }
+.rung { font-weight: 500; }
+.rung.beyond { padding-block: .0625rem; color: var(--_soft); font-size: .9375rem; font-weight: 400; }
+.rung.beyond::after { top: .5em; width: .5rem; height: .5rem; border-width: 1.5px; background: var(--_bg); }
+.rung small { font: .8125rem/1.4 var(--espalier-font, system-ui, sans-serif); }
 .dial { display: flex; align-items: center; gap: .75rem; max-width: 24rem; margin-top: .5rem; color: var(--_soft); font-size: .875rem; }
 .dial input { flex: 1; min-width: 0; min-height: 2rem; accent-color: var(--_accent); }
 .path { list-style: none; display: flex; flex-wrap: wrap; gap: .25rem; margin: .75rem 0 0; }
@@ -88,7 +90,7 @@ export function draw(answer) {
     input: () => answer.setLevel(dial.value),
   });
   const fileInput = make("input", { type: "file", accept: "image/*", class: "unseen", change: () => choose(fileInput.files) });
-  const note = `Read in ${Math.round(result.timing_ms.total ?? 0)} ms on the ${result.backend === "webgpu" ? "graphics processor" : "processor"}. The photo was not sent anywhere.`;
+  const note = `${answer.why ? `${answer.why} ` : ""}Read in ${Math.round(result.timing_ms.total ?? 0)} ms on the ${result.backend === "webgpu" ? "graphics processor" : "processor"}. The photo was not sent anywhere.`;
   const element = make(
     "div",
     { class: "answer", part: "answer" },
@@ -130,15 +132,17 @@ export function draw(answer) {
       guess.hidden = !stop.guess;
       rungs.forEach((row, i) => {
         row.classList.toggle("beyond", stop.beyond[i]);
-        row.querySelector(".unseen")?.remove();
-        if (stop.beyond[i]) row.append(make("span", { class: "unseen" }, " (a guess)"));
+        row.hidden = stop.hidden[i];
+        row.querySelector("small")?.remove();
+        if (stop.beyond[i]) row.append(make("small", {}, " a guess"));
       });
       steps.forEach((step, i) => {
         step.className = i === index ? "stop" : i > index ? "below" : "";
         if (i === index) step.setAttribute("aria-current", "step");
         else step.removeAttribute("aria-current");
       });
-      view.words = `${sentence.textContent} From general to specific: ${result.ladder.map(({ text }) => text).join("; ")}.`;
+      const shown = result.ladder.filter((_, i) => !stop.hidden[i]).map(({ text }) => text);
+      view.words = `${sentence.textContent}${shown.length ? ` From general to specific: ${shown.join("; ")}.` : ""}`;
     },
     /** Marks a node if it is on the path, and shows the sentence about its place. */
     select(place) {

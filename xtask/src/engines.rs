@@ -10,7 +10,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 
-use crate::digest;
+use crate::{digest, wire};
 
 /// Name of the list in the built page.
 pub const FILE: &str = "engines.json";
@@ -54,10 +54,11 @@ pub fn arrange(dist: &Path) -> Result<()> {
     list.insert("folder".to_owned(), json!(format!("{folder}/")));
     for engine in ENGINES {
         let program = dist.join(&folder).join(format!("{engine}_bg.wasm"));
-        list.insert(
-            engine.to_owned(),
-            json!({ "bytes": fs::metadata(program)?.len() }),
-        );
+        let size = json!({
+            "bytes": fs::metadata(&program)?.len(),
+            "wire": wire::transfer_size(&program)?,
+        });
+        list.insert(engine.to_owned(), size);
     }
     let text = format!("{:#}\n", Value::Object(list));
     fs::write(dist.join(FILE), text).with_context(|| format!("cannot write to {}", dist.display()))

@@ -71,6 +71,40 @@ pub fn nearest_node(space: &Space, text: &[f32], nodes: &[Option<Vec<f32>>]) -> 
     best.map(|(ix, _)| ix)
 }
 
+/// Number of nodes that [`is_near`] compares with all others.
+const SAMPLED_NODES: usize = 64;
+
+/// One node in this many lies as near to another node as a text has to lie to a node.
+const NEAR_SHARE: usize = 10;
+
+/// Returns whether a text's embedding lies so near to a node that it can stand for it: nearer than
+/// nine of ten nodes lie to their nearest neighbour. A text that the encoder does not understand
+/// has a nearest node too, but a distant one. `nodes` is as in [`place_text`].
+#[must_use]
+pub fn is_near(space: &Space, text: &[f32], node: NodeIx, nodes: &[Option<Vec<f32>>]) -> bool {
+    let Some(Some(found)) = nodes.get(node.index()) else {
+        return false;
+    };
+    let known: Vec<&Vec<f32>> = nodes.iter().flatten().collect();
+    let step = known.len().div_ceil(SAMPLED_NODES).max(1);
+    let nearest = |(i, node): (usize, &&Vec<f32>)| {
+        let others = known.iter().enumerate().filter(|(j, _)| i != *j);
+        let logits = others.map(|(_, other)| space.logit(other, node));
+        logits.fold(f64::NEG_INFINITY, f64::max)
+    };
+    let mut neighbours: Vec<f64> = known
+        .iter()
+        .enumerate()
+        .step_by(step)
+        .map(nearest)
+        .collect();
+    neighbours.sort_by(|a, b| b.total_cmp(a));
+    let logit = space.logit(found, text);
+    neighbours
+        .get(neighbours.len() / NEAR_SHARE)
+        .is_some_and(|limit| logit >= *limit)
+}
+
 /// Returns the embeddings of a bundle's taxonomy nodes, in the order of [`Taxonomy::nodes`]. A
 /// label has the embedding of the classifier, another node that of its first caption that is a name
 /// alone, or `None` if it has no such caption.
@@ -152,6 +186,20 @@ mod tests {
             }
         );
         assert_eq!(nearest_node(&sphere(), &[1.0, 0.0], &[]), None);
+    }
+
+    #[test]
+    fn a_text_stands_for_a_node_only_if_it_is_nearer_than_most_neighbours() {
+        let at = |angle: f32| vec![angle.cos(), angle.sin()];
+        // Neighbours are 0.1 apart, but for one pair at 0.02.
+        let mut angles: Vec<f32> = (0..20).map(|i| 0.1 * i as f32).collect();
+        angles[1] = 0.02;
+        let nodes: Vec<_> = angles.iter().map(|angle| Some(at(*angle))).collect();
+        let near = |angle: f32, node: u32| is_near(&sphere(), &at(angle), NodeIx(node), &nodes);
+        assert!(near(0.51, 5));
+        assert!(!near(0.64, 6) || nodes.len() < 10);
+        assert!(!near(-1.0, 0));
+        assert!(!is_near(&sphere(), &at(0.0), NodeIx(0), &[None]));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::captioner::Captioner;
 use super::path::Classifier;
-use super::placing::{PlacedBy, TextPlace};
+use super::placing::{PlacedBy, TextPlace, is_near};
 use crate::geometry::Space;
 use crate::taxonomy::NodeIx;
 
@@ -17,6 +17,8 @@ pub struct Question<'a> {
     pub photo: &'a [f32],
     /// Place of the phrase in the taxonomy, see [`place_text`](super::place_text).
     pub place: TextPlace,
+    /// Embeddings of the nodes of the taxonomy, as for [`place_text`](super::place_text).
+    pub nodes: &'a [Option<Vec<f32>>],
 }
 
 /// Test whether the photo lies in the cone of a phrase; angles in radians.
@@ -53,6 +55,10 @@ pub struct Verdict {
     pub concept: String,
     /// How that node was found.
     pub by: PlacedBy,
+    /// Whether the node stands for the phrase: it was found by name, or the phrase is
+    /// [near](super::is_near) to it. Otherwise the phrase was not understood, and the other values
+    /// say nothing about it.
+    pub understood: bool,
     /// Probability that the photo shows the concept.
     pub p: f64,
     /// Id of the lowest nameable node above both the concept and the end of the photo's path; the
@@ -70,6 +76,7 @@ impl Captioner {
             phrase,
             photo,
             place: TextPlace { node: concept, by },
+            nodes,
         } = question;
         let space = self.space();
         let taxonomy = classifier.taxonomy();
@@ -95,6 +102,7 @@ impl Captioner {
             }),
             concept: taxonomy.node(concept).id.clone(),
             by,
+            understood: by != PlacedBy::Embedding || is_near(space, phrase, concept, nodes),
             p: p(concept),
             common: taxonomy.node(common).id.clone(),
             common_p: p(common),

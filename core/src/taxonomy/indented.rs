@@ -16,21 +16,29 @@ use crate::error::Result;
 /// Reads the lines into lineages.
 pub(super) fn read(text: &str) -> Result<Vec<Lineage>> {
     // Indentation and name of every node above the current line.
-    let mut above: Vec<(usize, String)> = Vec::new();
+    let mut above: Vec<(&str, String)> = Vec::new();
     let mut lineages = Vec::new();
     for (line, row) in (1..).zip(text.lines()) {
         let name = row.trim().trim_start_matches(['-', '*', '+', '•']).trim();
         if name.is_empty() {
             continue;
         }
-        let blank = |c: &char| c.is_whitespace();
-        let indent = row.chars().take_while(blank).count();
-        above.retain(|(other, _)| *other < indent);
-        if above.is_empty() && indent > 0 && !lineages.is_empty() {
+        let indent = &row[..row.len() - row.trim_start().len()];
+        let is_above = |other: &str| other.len() < indent.len() && indent.starts_with(other);
+        let mut sibling = None;
+        while above.last().is_some_and(|(other, _)| !is_above(other)) {
+            sibling = above.pop();
+        }
+        if let Some((other, sibling)) = sibling.filter(|(other, _)| *other != indent)
+            && !indent.is_empty()
+        {
             return fail(
                 line,
                 format!(
-                    "`{name}` is indented less than the lines above it; expected no indentation"
+                    "`{name}` is indented by {}; expected {} as for `{sibling}` above it, or the \
+                     indentation of another line above it",
+                    in_words(indent),
+                    in_words(other)
                 ),
             );
         }
@@ -41,6 +49,23 @@ pub(super) fn read(text: &str) -> Result<Vec<Lineage>> {
         });
     }
     Ok(lineages)
+}
+
+/// Describes an indentation: `2 blanks`, `1 tab`, `1 tab and 2 blanks`.
+fn in_words(indent: &str) -> String {
+    let tabs = indent.chars().filter(|c| *c == '\t').count();
+    let count = |n: usize, what: &str| match n {
+        0 => None,
+        1 => Some(format!("1 {what}")),
+        n => Some(format!("{n} {what}s")),
+    };
+    let blanks = indent.chars().count() - tabs;
+    let parts = [count(tabs, "tab"), count(blanks, "blank")];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() {
+        return "nothing".to_owned();
+    }
+    parts.join(" and ")
 }
 
 #[cfg(test)]
@@ -79,11 +104,17 @@ mod tests {
 
     #[test]
     fn a_line_between_two_levels_of_nothing_is_named() {
-        let error = Taxonomy::from_text("    animal\n  bird\n").unwrap_err();
+        let fault = |text| Taxonomy::from_text(text).unwrap_err().to_string();
+        let error = fault("    animal\n  bird\n");
         assert!(
-            error
-                .to_string()
-                .contains("line 2: `bird` is indented less"),
+            error.contains("line 2: `bird` is indented by 2 blanks; expected 4 blanks"),
+            "{error}"
+        );
+        let error = fault("animal\n    dog\n    cat\n  bird\n");
+        assert!(error.contains("line 4: `bird`"), "{error}");
+        let error = fault("animal\n\tdog\n  cat\n");
+        assert!(
+            error.contains("line 3: `cat` is indented by 2 blanks; expected 1 tab as for `dog`"),
             "{error}"
         );
     }

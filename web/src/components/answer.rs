@@ -12,6 +12,7 @@ use super::path::Path;
 use super::region::SelectedPart;
 use super::sent_bytes::SentBytes;
 use crate::controller::use_controller;
+use crate::messages::query::TreeSource;
 use crate::state::session::Answer;
 use crate::ui_error::UiError;
 use crate::words::{format_duration, guess_sentence, sentence};
@@ -24,14 +25,19 @@ pub fn AnswerView(
     answer: Arc<Answer>,
 ) -> impl IntoView {
     let numbers = use_controller().numbers;
+    let workspace = use_workspace();
     let result = &answer.result;
+    let path = {
+        let answer = Arc::clone(&answer);
+        Memo::new(move |_| workspace.shown_path(&answer))
+    };
     let duration = result
         .timing_ms
         .get("total")
         .map(|total| format!("Read in {}. ", format_duration(*total)));
     view! {
         <article class="answer" data-testid="answer">
-            <Head taxonomy=result.taxonomy.clone() sha256=result.model.sha256.clone() />
+            <Head path sha256=result.model.sha256.clone() />
 
             <section aria-labelledby="ladder-title">
                 <div class="section-head">
@@ -47,7 +53,7 @@ pub fn AnswerView(
                 <div class="section-head">
                     <h2 id="path-title">"Where it belongs"</h2>
                 </div>
-                <Path taxonomy=result.taxonomy.clone() />
+                {move || view! { <Path taxonomy=path.get() /> }}
             </section>
 
             <footer class="answer-foot">
@@ -60,25 +66,29 @@ pub fn AnswerView(
 /// The sentence, the guess below it and the dial.
 #[component]
 fn Head(
-    /// Path and stop.
-    taxonomy: TaxonomyResult,
+    /// Path and stop in the shown tree.
+    path: Memo<TaxonomyResult>,
     /// SHA-256 of the model that made the answer.
     sha256: String,
 ) -> impl IntoView {
     let workspace = use_workspace();
-    let result = taxonomy.clone();
-    let answer = move || sentence(&result, &workspace.dial(&result), workspace.level.get());
-    let result = taxonomy.clone();
-    let guess = move || guess_sentence(&result, &workspace.dial(&result));
+    let answer = move || {
+        path.with(|path| sentence(path, &workspace.shown_dial(path), workspace.level.get()))
+    };
+    let guess = move || path.with(|path| guess_sentence(path, &workspace.shown_dial(path)));
+    let is_own = move || workspace.tree_source.get() == TreeSource::Own;
     view! {
         <header class="answer-head">
             <p class="answer-sentence" data-testid="stop-sentence">{answer}</p>
             {move || {
-                let guess = workspace.level.get().is_none().then(&guess).flatten();
+                let guess = workspace.level.get().is_none().then(guess).flatten();
                 guess.map(|guess| view! { <p class="answer-guess">{guess}</p> })
             }}
+            <Show when=is_own>
+                <p class="note">"This is the answer in your own tree."</p>
+            </Show>
             {other_model_note(workspace, sha256)}
-            <DialView taxonomy />
+            {move || view! { <DialView taxonomy=path.get() /> }}
         </header>
     }
 }
@@ -87,13 +97,15 @@ fn Head(
 fn other_model_note(workspace: Workspace, sha256: String) -> impl IntoView {
     move || {
         let made_with = workspace.link.with_value(|link| link.made_with.clone());
-        made_with.filter(|digits| !sha256.starts_with(digits.as_str())).map(|_| {
-            view! {
-                <p class="note" data-testid="other-model">
-                    "The link that led here was made with another model; it may say something else."
-                </p>
-            }
-        })
+        made_with
+            .filter(|digits| !sha256.starts_with(digits.as_str()))
+            .map(|_| {
+                view! {
+                    <p class="note" data-testid="other-model">
+                        "This link was made with another model, so the answer may differ."
+                    </p>
+                }
+            })
     }
 }
 
@@ -131,7 +143,7 @@ fn Ladders(
             </div>
             <Show when=has_part>
                 <div class="ladder-of" data-testid="part">
-                    <h3 class="ladder-title">"The part in the box"</h3>
+                    <h3 class="ladder-title">"The selected area"</h3>
                     <PartAnswer selected_part />
                 </div>
             </Show>
@@ -147,7 +159,7 @@ fn PartAnswer(
 ) -> impl IntoView {
     let workspace = use_workspace();
     move || match selected_part.answer.get() {
-        None => view! { <p class="note" role="status">"Reading the part…"</p> }.into_any(),
+        None => view! { <p class="note" role="status">"Reading the area…"</p> }.into_any(),
         Some(Err(UiError { what, todo, .. })) => {
             view! { <p class="note is-error" role="status">{what} " " {todo}</p> }.into_any()
         }

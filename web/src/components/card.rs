@@ -1,11 +1,10 @@
 //! Draws a card to share: the photo, the sentence and the ladder in one image.
 
-use espalier_core::caption::CaptionResult;
+use espalier_core::caption::{CaptionResult, Standing, standings};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, CanvasRenderingContext2d, HtmlImageElement};
 
 use crate::photo::{Photo, canvas, context, png};
-use crate::words::beyond_evidence;
 
 /// Width and height of the card in pixels, the usual size of link previews.
 const SIZE: (f64, f64) = (1200.0, 630.0);
@@ -83,7 +82,7 @@ fn cover(pen: &CanvasRenderingContext2d, image: &HtmlImageElement) {
 fn ladder(pen: &CanvasRenderingContext2d, result: &CaptionResult, at: (f64, f64), width: f64) {
     const STEP: f64 = 46.0;
     let (x, top) = at;
-    let beyond = beyond_evidence(result);
+    let standings = standings(&result.ladder, &result.taxonomy);
     let fitting = ((SIZE.1 - 84.0 - top) / STEP).floor().max(1.0);
     #[expect(
         clippy::cast_possible_truncation,
@@ -91,8 +90,10 @@ fn ladder(pen: &CanvasRenderingContext2d, result: &CaptionResult, at: (f64, f64)
         reason = "a few rungs"
     )]
     let count = MAX_RUNGS.min(fitting as usize);
-    let rungs: Vec<_> = result.ladder.iter().zip(beyond).take(count).collect();
-    for (index, (rung, beyond)) in (0_u32..).zip(&rungs) {
+    let rungs = result.ladder.iter().zip(standings);
+    let shown = rungs.filter(|(_, standing)| *standing != Standing::Unlikely);
+    for (index, (rung, standing)) in (0_u32..).zip(shown.take(count)) {
+        let is_guess = standing == Standing::Guess;
         let y = top + STEP * f64::from(index);
         let branch_end = x + 22.0 + 16.0 * f64::from(index);
         pen.set_stroke_style_str(WOOD);
@@ -114,13 +115,14 @@ fn ladder(pen: &CanvasRenderingContext2d, result: &CaptionResult, at: (f64, f64)
             0.0,
             std::f64::consts::TAU,
         );
-        pen.set_fill_style_str(if *beyond { BACKGROUND } else { LEAF });
+        pen.set_fill_style_str(if is_guess { BACKGROUND } else { LEAF });
         pen.fill();
         pen.set_stroke_style_str(LEAF);
         pen.set_line_width(2.0);
         pen.stroke();
-        pen.set_fill_style_str(if *beyond { SOFT } else { INK });
-        pen.set_font(&format!("400 26px {SERIF}"));
+        pen.set_fill_style_str(if is_guess { SOFT } else { INK });
+        let size = if is_guess { 21 } else { 27 };
+        pen.set_font(&format!("400 {size}px {SERIF}"));
         let text = branch_end + 28.0;
         let _ = pen.fill_text_with_max_width(&rung.text, text, y + STEP - 5.0, x + width - text);
     }

@@ -42,7 +42,7 @@ pub fn DialView(
                     disabled=move || slider.is_at_evidence()
                     on:click=move |_| slider.chosen.set(None)
                 >
-                    "Back to the evidence"
+                    "Back to what is sure"
                 </button>
             </div>
         </Show>
@@ -64,7 +64,7 @@ impl Slider {
         let path = StoredValue::new(taxonomy);
         Self {
             path,
-            dial: Memo::new(move |_| path.with_value(|taxonomy| workspace.dial(taxonomy))),
+            dial: Memo::new(move |_| path.with_value(|taxonomy| workspace.shown_dial(taxonomy))),
             chosen: workspace.level,
         }
     }

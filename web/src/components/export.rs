@@ -26,7 +26,9 @@ impl ExportOutcome {
         match self {
             Self::Nothing => String::new(),
             Self::Copied(what) => format!("{what} copied."),
-            Self::Refused => "The browser did not allow it; copy by hand below.".to_owned(),
+            Self::Refused => {
+                "The browser did not allow it. You can copy it by hand below.".to_owned()
+            }
             Self::Saved(what) => format!("{what} saved."),
         }
     }
@@ -48,7 +50,7 @@ fn Export(
     view! {
         <section class="sheet" aria-labelledby="take-title" data-testid="take-panel">
             <div class="sheet-head">
-                <h2 id="take-title">"Take it along"</h2>
+                <h2 id="take-title">"Save or share"</h2>
             </div>
             {buttons(exports)}
             <p class="note" role="status" data-testid="take-said">
@@ -73,7 +75,7 @@ fn buttons(exports: Exports) -> impl IntoView {
     view! {
         <div class="take">
             <button class="button" type="button" data-testid="card" on:click=move |_| exports.save_card()>
-                "A card to share (PNG)"
+                "Save a card to share (PNG)"
             </button>
             <button
                 class="button is-quiet"
@@ -149,9 +151,9 @@ impl Exports {
             .photo
             .with(|p| p.as_ref().is_some_and(|p| p.sample.is_some()));
         if sample {
-            "The link opens this sample, node and dial."
+            "The link opens this sample with the same settings."
         } else {
-            "The link carries node and dial, and never your photo."
+            "Your photo is not in the link. Whoever opens it needs a photo of their own."
         }
     }
 
@@ -176,9 +178,10 @@ impl Exports {
             return;
         };
         let answer = self.answer.get_value();
-        let taxonomy = &answer.result.taxonomy;
-        let answer_sentence =
-            untrack(|| sentence(taxonomy, &workspace.dial(taxonomy), workspace.level.get()));
+        let answer_sentence = untrack(|| {
+            let path = workspace.shown_path(&answer);
+            sentence(&path, &workspace.shown_dial(&path), workspace.level.get())
+        });
         spawn_local(async move {
             if let Some(blob) = card(&photo, &answer.result, &answer_sentence).await {
                 save(&blob, "espalier.png");

@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use js_sys::Intl::Collator;
+use js_sys::{Array, Object, Reflect};
 use leptos::prelude::*;
+use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::File;
 
@@ -12,9 +15,10 @@ use crate::messages::photo_id::PhotoId;
 use crate::messages::query::{Query, QueryAnswer};
 use crate::photo::bytes_of;
 use crate::save::save_text;
-use crate::state::batch::{Batch, Item, ItemStatus};
+use crate::state::batch::{Batch, Item, ItemStatus, MAX_PHOTOS};
 use crate::state::session::Event;
 use crate::ui_error::UiError;
+use crate::words::how_sure;
 use crate::workspace::{Workspace, result_of, use_workspace};
 
 /// The photos and their files; cheap to copy.
@@ -50,8 +54,17 @@ impl Folder {
         self.workspace.controller
     }
 
-    /// Starts with new photos and drops the previous ones.
+    /// Starts with new photos, sorted by name as a person would (2 before 10), and drops the
+    /// previous ones.
     pub fn begin(self, files: Vec<File>) {
+        let mut files = files;
+        let collator = Collator::new(&Array::new(), &numeric());
+        let compare = collator.compare();
+        files.sort_by(|a, b| {
+            let order = compare.call2(&JsValue::NULL, &a.name().into(), &b.name().into());
+            let order = order.ok().and_then(|order| order.as_f64());
+            order.unwrap_or(0.0).total_cmp(&0.0)
+        });
         let named: Vec<(PhotoId, File)> = files
             .into_iter()
             .map(|file| (self.controller().next_id(), file))
@@ -107,6 +120,14 @@ impl Folder {
     }
 }
 
+/// Returns the options of a collator that compares numbers in names by their value.
+fn numeric() -> Object {
+    let options = Object::new();
+    // Cannot fail on a new object.
+    let _ = Reflect::set(&options, &"numeric".into(), &JsValue::TRUE);
+    options
+}
+
 /// The table.
 #[component]
 pub fn FolderTable() -> impl IntoView {
@@ -116,7 +137,9 @@ pub fn FolderTable() -> impl IntoView {
     let has_photos = move || progress.get().1 > 0;
     let skipped = move || match folder.batch.with(|batch| batch.skipped) {
         0 => None,
-        n => Some(format!("{n} more photos were skipped.")),
+        n => Some(format!(
+            "{n} more photos were left out: at most {MAX_PHOTOS} are read at once."
+        )),
     };
     let ids = Memo::new(move |_| {
         folder
@@ -133,7 +156,8 @@ pub fn FolderTable() -> impl IntoView {
                         <thead>
                             <tr>
                                 <th scope="col">"Photo"</th>
-                                <th scope="col">"It is"</th>
+                                <th scope="col">"What it shows"</th>
+                                <th scope="col">"Certainty"</th>
                                 <th scope="col">"Path"</th>
                                 <th scope="col" class="is-number">"Radius"</th>
                             </tr>
@@ -212,6 +236,7 @@ fn Line(
                 </button>
             </th>
             <td>{move || of(stop_words)}</td>
+            <td>{move || of(certainty)}</td>
             <td class="is-path">{move || of(|item| last_names(&item.path_names()))}</td>
             <td class="is-number">{move || of(radius_words)}</td>
         </tr>
@@ -220,11 +245,16 @@ fn Line(
 
 fn stop_words(item: &Item) -> String {
     match &item.status {
-        ItemStatus::Waiting => "waits".to_owned(),
-        ItemStatus::Reading => "is being read…".to_owned(),
+        ItemStatus::Waiting => "waiting".to_owned(),
+        ItemStatus::Reading => "reading…".to_owned(),
         ItemStatus::Failed(reason) => reason.clone(),
         ItemStatus::Read { .. } => item.stop_name().unwrap_or_default().to_owned(),
     }
+}
+
+fn certainty(item: &Item) -> String {
+    item.stop_p()
+        .map_or_else(String::new, |p| how_sure(p).to_owned())
 }
 
 fn radius_words(item: &Item) -> String {

@@ -1,15 +1,15 @@
 //! The ladder: captions from general to specific, drawn as branches of an espaliered tree.
 
-use espalier_core::caption::{CaptionResult, Rung};
+use espalier_core::caption::{CaptionResult, Rung, Standing, standings};
 use leptos::prelude::*;
 
 use crate::controller::use_controller;
-use crate::words::beyond_evidence;
+use crate::messages::query::TreeSource;
 use crate::workspace::use_workspace;
 
 /// The rungs as an ordered list. The length of a rung's branch grows with the radius of its
-/// caption; its leaf is hollow if it is more specific than the evidence supports. The dial hides
-/// rungs that are more specific than its level.
+/// caption. A rung that is more specific than the evidence supports is smaller and marked as a
+/// guess, and hidden if it is unlikely. The dial, once moved, decides alone which rungs are shown.
 #[component]
 pub fn Ladder(
     /// The result.
@@ -19,26 +19,33 @@ pub fn Ladder(
     part: bool,
 ) -> impl IntoView {
     let workspace = use_workspace();
-    let beyond = beyond_evidence(&result);
-    let any_beyond = beyond.contains(&true);
+    let standings = standings(&result.ladder, &result.taxonomy);
     let lengths = branch_lengths(&result.ladder);
     let rungs = result.ladder.clone();
+    let likely: Vec<bool> = standings.iter().map(|s| *s != Standing::Unlikely).collect();
+    // The dial belongs to the shown tree, the captions to the model's.
+    let is_moved = move || {
+        !part
+            && workspace.tree_source.get() == TreeSource::Bundle
+            && workspace.level.get().is_some()
+    };
     let shows = Memo::new(move |_| match workspace.level.get() {
-        Some(level) if !part => workspace.dial(&result.taxonomy).shows(&result, level),
-        _ => vec![true; result.ladder.len()],
+        Some(level) if is_moved() => workspace.dial(&result.taxonomy).shows(&result, level),
+        _ => likely.clone(),
     });
     let hidden = move || shows.with(|shows| shows.iter().filter(|shown| !**shown).count());
+    let all_hidden = move || shows.with(|shows| !shows.contains(&true));
     let rows = rungs
         .into_iter()
         .zip(lengths)
-        .zip(beyond)
+        .zip(standings)
         .enumerate()
-        .map(|(index, ((rung, length), beyond))| {
+        .map(|(index, ((rung, length), standing))| {
             let branch = Branch {
                 index,
                 rung,
                 length,
-                beyond,
+                beyond: standing != Standing::Known,
             };
             row(branch, part, shows)
         })
@@ -56,7 +63,13 @@ pub fn Ladder(
         >
             {rows}
         </ol>
-        <p class="ladder-key">{move || legend(hidden(), any_beyond)}</p>
+        <p class="ladder-key">
+            {move || match (all_hidden(), is_moved()) {
+                (true, _) => Some("No caption is likely enough to show.".to_owned()),
+                (false, true) => hidden_words(hidden()),
+                (false, false) => None,
+            }}
+        </p>
     }
 }
 
@@ -90,6 +103,7 @@ fn row(branch: Branch, part: bool, shows: Memo<Vec<bool>>) -> impl IntoView {
         ("rung-text", "rung")
     };
     let hidden = move || !shows.with(|shows| shows.get(index).copied().unwrap_or(true));
+    let text = rung.text.clone();
     view! {
         <li
             class="rung"
@@ -103,33 +117,29 @@ fn row(branch: Branch, part: bool, shows: Memo<Vec<bool>>) -> impl IntoView {
             style=("--place", index.to_string())
         >
             <span class="rung-text" data-testid=text_id>{rung.text}</span>
-            {beyond.then(|| view! { <span class="visually-hidden">" (a guess)"</span> })}
+            {beyond.then(|| view! { <span class="rung-guess">" a guess"</span> })}
             <Show when=move || controller.numbers.get()>
                 <span class="rung-numbers">{numbers.clone()}</span>
             </Show>
-            {rung.node.filter(|_| !part).map(tree_button)}
+            {rung.node.filter(|_| !part).map(|node| tree_button(node, &text))}
         </li>
     }
 }
 
-/// The button that shows the node of a rung in the tree.
-fn tree_button(node: String) -> impl IntoView {
+/// The button that shows the node of a rung in the tree; `text` is the rung's.
+fn tree_button(node: String, text: &str) -> impl IntoView + use<> {
     let workspace = use_workspace();
     view! {
         <button class="rung-place" type="button" on:click=move |_| workspace.show(&node)>
-            <span class="visually-hidden">"Show in the tree"</span>
-            <span aria-hidden="true">"in the tree"</span>
+            <span class="visually-hidden">{format!("Show {text} ")}</span>
+            "in the tree"
         </button>
     }
 }
 
-/// Explains the ladder: the number of rungs that the dial hides, or else what hollow leaves mean.
-fn legend(hidden: usize, any_beyond: bool) -> Option<String> {
+/// Says how many rungs the dial hides.
+fn hidden_words(hidden: usize) -> Option<String> {
     match hidden {
-        0 if any_beyond => Some(
-            "Hollow leaves are guesses: they are more specific than the evidence supports."
-                .to_owned(),
-        ),
         0 => None,
         1 => Some("One more specific caption is hidden.".to_owned()),
         n => Some(format!("{n} more specific captions are hidden.")),

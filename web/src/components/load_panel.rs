@@ -7,7 +7,7 @@ use super::engine_line::EngineLine;
 use crate::controller::use_controller;
 use crate::load::progress::{Bar, format_bytes};
 use crate::messages::protocol::{Backend, Stage};
-use crate::state::session::{Engine, Event};
+use crate::state::session::{Engine, Event, Session};
 
 /// The panel. Its height is the same in every state.
 #[component]
@@ -31,10 +31,10 @@ pub fn LoadPanel() -> impl IntoView {
 #[component]
 fn LoadButton() -> impl IntoView {
     let controller = use_controller();
-    let size = Memo::new(move |_| controller.session.with(|session| session.sizes.model));
+    let size = Memo::new(move |_| controller.session.with(Session::likely_download));
     let label = move || match size.get() {
-        0 => "Load the model".to_owned(),
-        bytes => format!("Load the model ({})", format_bytes(bytes)),
+        None => "Load the model".to_owned(),
+        Some(bytes) => format!("Load the model ({} at most)", format_bytes(bytes)),
     };
     view! {
         <button
@@ -45,7 +45,7 @@ fn LoadButton() -> impl IntoView {
         >
             {label}
         </button>
-        <p class="panel-note">"A photo loads it by itself. It is fetched once and kept."</p>
+        <p class="panel-note">"Choosing a photo loads it, too. It is downloaded once and stored."</p>
     }
 }
 
@@ -103,8 +103,8 @@ fn stage_words(backend: Backend, bar: &Bar) -> String {
         Backend::WebGpu => "WebGPU",
     };
     match bar.stage() {
-        Stage::Engine => format!("Fetching the {engine} engine…"),
-        Stage::Manifest | Stage::Model => "Fetching the model…".to_owned(),
+        Stage::Engine => format!("Downloading the {engine} engine…"),
+        Stage::Manifest | Stage::Model => "Downloading the model…".to_owned(),
         Stage::SelfTest => format!("Testing the {engine} engine on a known image…"),
         Stage::WarmUp => "Warming up…".to_owned(),
     }

@@ -11,6 +11,7 @@ mod engine_line;
 mod error_card;
 mod export;
 mod folder;
+mod in_view;
 mod ladder;
 mod load_panel;
 mod node;
@@ -34,6 +35,7 @@ mod why_not;
 mod workspace;
 
 pub use folder::Folder;
+pub use in_view::follow_photos;
 pub use outcome::Outcome;
 pub use photo_drop::PhotoDrop;
 pub use region::SelectedPart;

@@ -51,7 +51,7 @@ fn below_button(workspace: Workspace, node: NodeDetails) -> impl IntoView {
                     move |_| workspace.below.set(Some(id.clone()))
                 }
             >
-                "Ask below this only"
+                "Only look below this"
             </button>
         </Show>
     }
@@ -125,9 +125,9 @@ impl NodeDetails {
 
     fn labels_words(&self) -> String {
         match self.labels {
-            0 => "Nothing below it is recognised.".to_owned(),
-            1 => "One label at or below it. ".to_owned(),
-            n => format!("{n} labels at or below it. "),
+            0 => "The model recognises nothing below it. ".to_owned(),
+            1 => "The model recognises one kind of it. ".to_owned(),
+            n => format!("The model recognises {n} kinds of it. "),
         }
     }
 }

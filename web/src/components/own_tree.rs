@@ -32,11 +32,11 @@ pub fn OwnTree() -> impl IntoView {
     let form = Form::new(use_workspace());
     view! {
         <details class="fold" data-testid="own-tree">
-            <summary>"Bring your own tree"</summary>
+            <summary>"Use your own tree"</summary>
             <div class="fold-body">
                 <p class="note" id="own-tree-help">
-                    "One name a line, what belongs below it indented; or lineages as CSV; or Newick. \
-                     It is read and embedded here, and kept in this browser only."
+                    "Write one name per line and indent what belongs below it. CSV with one lineage per line \
+                     and Newick work too. Your tree stays in this browser."
                 </p>
                 {text_field(form.text)}
                 <div class="node-actions">{send_button(form)} {other_actions(form)}</div>
@@ -45,7 +45,7 @@ pub fn OwnTree() -> impl IntoView {
                         form.progress()
                             .or_else(|| {
                                 (!form.is_ready())
-                                    .then(|| "Load the model or give a photo first.".to_owned())
+                                    .then(|| "Choose a photo or load the model first.".to_owned())
                             })
                     }}
                 </p>
@@ -96,8 +96,8 @@ fn send_button(form: Form) -> impl IntoView {
             on:click=move |_| form.send()
         >
             {move || match size() {
-                0 => "Plant it".to_owned(),
-                bytes => format!("Plant it (fetches {} once)", format_bytes(bytes)),
+                0 => "Use this tree".to_owned(),
+                bytes => format!("Use this tree (downloads {} once)", format_bytes(bytes)),
             }}
         </button>
     }
@@ -113,17 +113,17 @@ fn other_actions(form: Form) -> impl IntoView {
                 accept=".txt,.csv,.tsv,.nwk,.newick,.tree,text/*"
                 on:change=move |event| form.read_file(&event)
             />
-            <span>"From a file"</span>
+            <span>"Open a file"</span>
         </label>
         <button
             class="button is-quiet is-small"
             type="button"
             on:click=move |_| form.text.set(EXAMPLE.to_owned())
         >
-            "An example"
+            "Show an example"
         </button>
         <button class="button is-quiet is-small" type="button" on:click=move |_| form.forget()>
-            "Forget it"
+            "Remove it"
         </button>
     }
 }

@@ -102,7 +102,7 @@ fn row(step: PathStep, style: StepStyle) -> impl IntoView {
             <span class="step-sure">{label}</span>
             {style
                 .is_stop
-                .then(|| view! { <span class="step-note">"the evidence carries to here"</span> })}
+                .then(|| view! { <span class="step-note">"sure up to here"</span> })}
         </li>
     }
 }

@@ -94,7 +94,7 @@ pub fn PhotoDrop() -> impl IntoView {
                     <PartButton />
                     <MoreInputs handler />
                 </div>
-                <p class="frame-over" aria-hidden="true">"Let go to read it"</p>
+                <p class="frame-over" aria-hidden="true">"Drop it here"</p>
             </div>
             <LoadPanel />
         </section>
@@ -126,7 +126,7 @@ fn MoreInputs(
             data-testid="more-ways"
             on:click=move |_| open.update(|open| *open = !*open)
         >
-            "Other ways"
+            "More ways to add a photo"
         </button>
         <div class="more-ways" id="more-ways" hidden=move || !open.get()>
             <form class="field-row" on:submit=submit>

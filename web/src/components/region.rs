@@ -67,7 +67,7 @@ pub fn PartButton() -> impl IntoView {
                     if is_on() { selected_part.clear() } else { selected_part.region.set(Some(Region::default())) }
                 }
             >
-                {move || if is_on() { "The whole photo" } else { "A part of it" }}
+                {move || if is_on() { "The whole photo" } else { "Select an area" }}
             </button>
         </Show>
     }
@@ -167,7 +167,7 @@ pub fn PhotoView(
             <Show
                 when=move || !broken.get()
                 fallback=|| {
-                    view! { <p class="photo-broken">"Your browser cannot show this file."</p> }
+                    view! { <p class="photo-broken">"Your browser can't show this file."</p> }
                 }
             >
                 <div class="photo-sheet" style=("--ratio", move || format!("{:.5}", ratio.get()))>
@@ -220,7 +220,7 @@ fn PartBox(
                 node_ref=handle
                 tabindex="0"
                 role="group"
-                aria-roledescription="part of the photo"
+                aria-roledescription="area of the photo"
                 aria-label=move || {
                     format!(
                         "{}. Arrow keys move it, with shift they resize it, Escape ends it.",

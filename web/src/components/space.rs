@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use espalier_core::taxonomy::NodeIx;
 use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
@@ -57,7 +58,7 @@ pub fn SpacePanel() -> impl IntoView {
             >
                 <DiskView scene />
                 <p class="note">{explanation}</p>
-                <NearestConcepts scene />
+                <LikelyConcepts />
                 <Factors />
                 <WalkView scene />
             </Show>
@@ -118,46 +119,38 @@ fn follow_walk(workspace: Workspace, scene: Scene, subject: Subject) {
 /// Says how much of the space two dimensions keep.
 fn explained_words(explained: f64) -> String {
     format!(
-        "Distances to the centre are true. Directions are two out of many and keep {:.0} percent of what tells concepts apart.",
+        "A flat sketch: distance from the centre is exact, directions are approximate ({:.0} percent of the differences).",
         explained * 100.0
     )
 }
 
-/// Number of nearest concepts shown.
-const MAX_NEAREST: usize = 6;
+/// Maximum number of likely concepts shown, and the minimum probability of one.
+const MAX_LIKELY: usize = 6;
+const MIN_LIKELY: f32 = 0.02;
 
-/// The disk as text: the concepts nearest to the photo.
+/// The most specific concepts that the photo may show, the most likely first. They come from the
+/// same probabilities as the answer; nearness in the flat disk would say little.
 #[component]
-fn NearestConcepts(
-    /// The scene to describe.
-    scene: Scene,
-) -> impl IntoView {
+fn LikelyConcepts() -> impl IntoView {
     let workspace = use_workspace();
-    let near = Memo::new(move |_| {
-        let (positions, tree) = (scene.positions.get(), workspace.shown());
-        let (Some(positions), Some(tree)) = (positions, tree) else {
+    let likely = Memo::new(move |_| {
+        let (Some(placed), Some(tree)) = (workspace.placed.get(), workspace.shown()) else {
             return Vec::new();
         };
-        let Some(photo) = positions.photo else {
-            return Vec::new();
-        };
-        let view = View::default().centred(photo);
-        let mut all: Vec<(f64, String, String)> = (tree.nodes().iter().zip(&positions.nodes))
-            .filter_map(|(node, position)| {
-                let [x, y] = view.to_view((*position)?);
-                Some((x.hypot(y), node.names[0].clone(), node.id.clone()))
-            })
-            .collect();
-        all.sort_by(|a, b| a.0.total_cmp(&b.0));
-        all.truncate(MAX_NEAREST);
-        all.into_iter()
-            .map(|(_, name, id)| (name, id))
-            .collect::<Vec<_>>()
+        let p = |ix: &NodeIx| placed.p.get(ix.index()).copied().unwrap_or(0.0);
+        let mut labels: Vec<NodeIx> = tree.labelled().to_vec();
+        labels.retain(|ix| p(ix) >= MIN_LIKELY);
+        labels.sort_by(|a, b| p(b).total_cmp(&p(a)));
+        labels.truncate(MAX_LIKELY);
+        let named = labels
+            .iter()
+            .map(|ix| (tree.name(*ix).to_owned(), tree.node(*ix).id.clone()));
+        named.collect::<Vec<_>>()
     });
     view! {
-        <p class="near" data-testid="near">
-            <span>"Nearest to the photo in the disk: "</span>
-            <For each=move || near.get() key=|(_, id)| id.clone() let((name, id))>
+        <p class="near" data-testid="near" hidden=move || likely.with(Vec::is_empty)>
+            <span>"Most likely for this photo: "</span>
+            <For each=move || likely.get() key=|(_, id)| id.clone() let((name, id))>
                 <button class="chip" type="button" on:click=move |_| workspace.select(&id)>{name}</button>
             </For>
         </p>

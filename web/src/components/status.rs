@@ -1,5 +1,6 @@
 //! Status for screen readers: one sentence per change.
 
+use espalier_core::caption::shown_rungs;
 use leptos::prelude::*;
 
 use crate::controller::use_controller;
@@ -28,17 +29,16 @@ fn status_text(session: &Session, workspace: Workspace) -> String {
     match (&session.work, &session.engine) {
         (Work::Done(answer), _) => {
             let taxonomy = &answer.result.taxonomy;
-            let rungs: Vec<&str> = answer
-                .result
-                .ladder
-                .iter()
-                .map(|rung| rung.text.as_str())
-                .collect();
-            format!(
-                "{} From general to specific: {}.",
-                untrack(|| sentence(taxonomy, &workspace.dial(taxonomy), None)),
-                rungs.join("; ")
-            )
+            let sentence = untrack(|| {
+                let path = workspace.shown_path(answer);
+                sentence(&path, &workspace.shown_dial(&path), None)
+            });
+            let rungs = shown_rungs(&answer.result.ladder, taxonomy).into_iter();
+            let rungs: Vec<&str> = rungs.map(|rung| rung.text.as_str()).collect();
+            match rungs.join("; ") {
+                none if none.is_empty() => sentence,
+                rungs => format!("{sentence} From general to specific: {rungs}."),
+            }
         }
         (Work::Failed { error, .. }, _) | (_, Engine::Failed(error)) => {
             format!("{} {}", error.what, error.todo)
@@ -47,7 +47,7 @@ fn status_text(session: &Session, workspace: Workspace) -> String {
         (_, Engine::Probing) => "Loading the model.".to_owned(),
         (_, Engine::Loading { bar, .. }) => match bar.stage() {
             Stage::Engine | Stage::Manifest | Stage::Model => "Loading the model.".to_owned(),
-            Stage::SelfTest | Stage::WarmUp => "The model has arrived and is tested.".to_owned(),
+            Stage::SelfTest | Stage::WarmUp => "The model has arrived. Testing it.".to_owned(),
         },
         (_, Engine::Ready(info)) => format!("Ready. Runs on {}.", info.backend.in_words()),
         (_, Engine::Off) => String::new(),

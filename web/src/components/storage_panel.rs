@@ -6,6 +6,7 @@ use wasm_bindgen_futures::spawn_local;
 use crate::controller::AppController;
 use crate::load::progress::format_bytes;
 use crate::load::storage::{self, StoredData};
+use crate::save::forget_all;
 use crate::state::session::Engine;
 
 /// The panel. It is at the foot of the page, where photos change nothing.
@@ -15,6 +16,7 @@ pub fn StoragePanel(
     controller: AppController,
 ) -> impl IntoView {
     let data = RwSignal::new(StoredData::default());
+    let outcome = RwSignal::new("");
     Effect::new(move |_| {
         let ready = controller
             .session
@@ -28,20 +30,20 @@ pub fn StoragePanel(
     });
     view! {
         <details class="kept" data-testid="kept" on:toggle=move |_| refresh(data)>
-            <summary>"What this browser keeps"</summary>
+            <summary>"What this browser stores"</summary>
             <div class="kept-body">
-                <p data-testid="kept-sum" role="status">{move || data.with(summary)}</p>
+                <p data-testid="kept-sum" role="status">{outcome} " " {move || data.with(summary)}</p>
                 <ul>
                     {move || data.with(model_lines)}
                     {move || {
                         data
                             .with(|data| data.program)
                             .then(|| {
-                                view! { <li>"The page itself, which so opens without a network"</li> }
+                                view! { <li>"The page itself, so that it opens without a network"</li> }
                             })
                     }}
                 </ul>
-                {buttons(data)}
+                {buttons(data, outcome)}
             </div>
         </details>
     }
@@ -75,8 +77,25 @@ fn model_lines(data: &StoredData) -> impl IntoView + use<> {
         .collect_view()
 }
 
-/// The buttons that delete the models or everything.
-fn buttons(data: RwSignal<StoredData>) -> impl IntoView {
+/// The buttons that delete the models or everything; `outcome` says what was done.
+fn buttons(data: RwSignal<StoredData>, outcome: RwSignal<&'static str>) -> impl IntoView {
+    let delete_models = move |_| {
+        outcome.set("");
+        let delete = move || async move {
+            storage::delete_models().await;
+            outcome.set("The models were deleted.");
+        };
+        change_then_refresh(delete, data);
+    };
+    let delete_all = move |_| {
+        outcome.set("");
+        let delete = move || async move {
+            storage::delete_all().await;
+            forget_all();
+            outcome.set("Everything was deleted.");
+        };
+        change_then_refresh(delete, data);
+    };
     let empty = move || data.with(|data| data.models.is_empty() && !data.program);
     view! {
         <div class="kept-actions">
@@ -85,7 +104,7 @@ fn buttons(data: RwSignal<StoredData>) -> impl IntoView {
                 type="button"
                 data-testid="delete-models"
                 prop:disabled=move || data.with(|data| data.models.is_empty())
-                on:click=move |_| change_then_refresh(storage::delete_models, data)
+                on:click=delete_models
             >
                 "Delete the models"
             </button>
@@ -94,7 +113,7 @@ fn buttons(data: RwSignal<StoredData>) -> impl IntoView {
                 type="button"
                 data-testid="delete-all"
                 prop:disabled=empty
-                on:click=move |_| change_then_refresh(storage::delete_all, data)
+                on:click=delete_all
             >
                 "Delete everything"
             </button>
@@ -105,16 +124,16 @@ fn buttons(data: RwSignal<StoredData>) -> impl IntoView {
 /// Summarises the stored data in a few sentences.
 fn summary(data: &StoredData) -> String {
     if data.models.is_empty() && !data.program {
-        return "Nothing is kept. No photo ever is.".to_owned();
+        return "Nothing is stored here. Photos never are.".to_owned();
     }
     let used = data.used.map_or_else(
-        || "Espalier is kept here.".to_owned(),
+        || "Espalier is stored here.".to_owned(),
         |bytes| format!("{} in all.", format_bytes(bytes)),
     );
     let persistence = if data.persistent {
         " The browser keeps it until you delete it."
     } else {
-        " The browser may clear it when space runs short; it is then fetched again."
+        " The browser may clear it when space runs short. It is then downloaded again."
     };
-    format!("{used}{persistence} No photo is ever kept.")
+    format!("{used}{persistence} Photos are never stored.")
 }

@@ -71,9 +71,9 @@ fn Restriction() -> impl IntoView {
         name().map(|name| {
             view! {
                 <p class="narrowed" role="status" data-testid="narrowed">
-                    <span>"Asked below “" <b>{name}</b> "” only."</span>
+                    <span>"Only concepts below “" <b>{name}</b> "” are considered."</span>
                     <button class="linkish" type="button" on:click=move |_| workspace.below.set(None)>
-                        "Ask the whole tree"
+                        "Consider all concepts"
                     </button>
                 </p>
             }

@@ -258,7 +258,7 @@ fn columns(name: String, state: RowState, workspace: Workspace) -> impl IntoView
             is_stop
                 .get()
                 .then(|| {
-                    view! { <span class="visually-hidden">", the evidence carries to here"</span> }
+                    view! { <span class="visually-hidden">", sure up to here"</span> }
                 })
         }}
     }

@@ -13,6 +13,8 @@ pub fn switch_tree(workspace: Workspace, source: TreeSource) {
     }
     workspace.below.set(None);
     workspace.selected.set(None);
+    // The levels of one tree mean nothing in the other.
+    workspace.level.set(None);
     workspace.placed.set(None);
     workspace.tree_source.set(source);
     if let Some(tree) = untrack(|| workspace.shown()) {

@@ -104,7 +104,7 @@ fn caption(scene: Scene) -> String {
             .get(scene.step.get())
             .map_or_else(String::new, |step| {
                 let text = step.point.text.as_deref();
-                text.unwrap_or("the root: everything, and nothing in particular")
+                text.unwrap_or("the root, which stands for everything")
                     .to_owned()
             })
     })

@@ -66,7 +66,7 @@ fn phrase_field(form: PhraseForm) -> impl IntoView {
     view! {
         <form class="field-row" on:submit=submit>
             <label class="field">
-                <span class="field-name">"A word or a phrase that you expected"</span>
+                <span class="field-name">"What did you expect?"</span>
                 <input
                     class="input"
                     type="text"
@@ -92,10 +92,10 @@ fn phrase_field(form: PhraseForm) -> impl IntoView {
 /// Says what is done while the answer is pending.
 fn progress_words(loaded: u64, total: u64) -> String {
     if total == 0 {
-        "PendingQueries…".to_owned()
+        "Working…".to_owned()
     } else {
         format!(
-            "Fetching the part that reads words: {} of {}",
+            "Downloading the part that reads words: {} of {}",
             format_bytes(loaded),
             format_bytes(total),
         )
@@ -135,7 +135,7 @@ impl PhraseForm {
         let size = || session.with(|session| session.sizes.text);
         match (self.fetched.get(), size()) {
             (true, _) | (_, 0) => "Ask".to_owned(),
-            (false, bytes) => format!("Ask (fetches {} once)", format_bytes(bytes)),
+            (false, bytes) => format!("Ask (downloads {} once)", format_bytes(bytes)),
         }
     }
 

@@ -87,7 +87,15 @@ impl PhotoStore {
     /// # Errors
     /// When the photo is no longer stored.
     pub fn point(&self, id: PhotoId) -> Result<&[f32], UiError> {
-        Ok(&self.photos[self.find(id)?].reading.embedding)
+        Ok(&self.reading(id)?.embedding)
+    }
+
+    /// Returns what was read from a recent photo.
+    ///
+    /// # Errors
+    /// When the photo is no longer stored.
+    pub fn reading(&self, id: PhotoId) -> Result<&Reading, UiError> {
+        Ok(&self.photos[self.find(id)?].reading)
     }
 
     /// Ranks a recently read photo again, at or below a node if one is given.

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use espalier_core::CoreError;
 use espalier_core::caption::{
     Calibration, Classifier, Engine, Question, TaxonomyResult, TextEmbedder, node_embeddings,
     place_text,
@@ -46,7 +47,7 @@ pub struct QueryHandler {
     disks: HashMap<TreeSource, Disk>,
 }
 
-fn ui_error(error: espalier_core::CoreError) -> UiError {
+fn ui_error(error: CoreError) -> UiError {
     UiError::from(&error)
 }
 
@@ -174,6 +175,7 @@ impl QueryHandler {
             phrase: &point,
             photo: photo_store.point(photo)?,
             place: place_text(taxonomy, space, lexicon, &phrase, &point, &nodes),
+            nodes: &nodes,
         };
         let verdict = photo_store.captioner().explain(classifier, question);
         Ok(QueryAnswer::WhyNot { phrase, verdict })
@@ -185,7 +187,7 @@ impl QueryHandler {
         text: &str,
         mut report: impl FnMut(u64, u64),
     ) -> Result<QueryAnswer, UiError> {
-        let taxonomy = Taxonomy::from_text(text).map_err(|e| UiError::bad_tree(&e.to_string()))?;
+        let taxonomy = Taxonomy::from_text(text).map_err(|e| UiError::bad_tree(&tree_fault(&e)))?;
         let count = taxonomy.nodes().len();
         if count > MAX_NAMES {
             return Err(UiError::bad_tree(&format!(
@@ -274,9 +276,9 @@ impl QueryHandler {
         tree: TreeSource,
     ) -> Result<QueryAnswer, UiError> {
         let disk = self.disk(photo_store, tree)?;
-        let from = photo_store.point(from)?;
-        let to = to.map(|to| photo_store.point(to)).transpose()?;
-        let steps = photo_store.captioner().traverse(from, to, WALK_STEPS);
+        let from = photo_store.reading(from)?;
+        let to = to.map(|to| photo_store.reading(to)).transpose()?;
+        let steps = photo_store.captioner().walk(from, to, WALK_STEPS);
         let place = |point: espalier_core::caption::TraversalPoint| WalkStep {
             position: disk.project(photo_store.captioner().space(), &point.point),
             point,
@@ -284,6 +286,15 @@ impl QueryHandler {
         Ok(QueryAnswer::Walk {
             steps: steps.into_iter().map(place).collect(),
         })
+    }
+}
+
+/// Describes why a visitor's text is no tree, with the line.
+fn tree_fault(error: &CoreError) -> String {
+    match error {
+        CoreError::Taxonomy { line: 0, reason } => reason.clone(),
+        CoreError::Taxonomy { line, reason } => format!("line {line}: {reason}"),
+        other => other.to_string(),
     }
 }
 

@@ -5,13 +5,42 @@
 
 use crate::messages::protocol::{Progress, Stage};
 
+/// Bytes of an engine's wasm; 0 where unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EngineSizes {
+    /// As sent, compressed.
+    pub wire: u64,
+    /// As it arrives in the worker, which counts these.
+    pub unpacked: u64,
+}
+
+impl EngineSizes {
+    /// The size before it has been read.
+    pub const UNKNOWN: Self = Self {
+        wire: 0,
+        unpacked: 0,
+    };
+}
+
 /// Sizes that are known before anything heavy is fetched; 0 where unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
-    /// Bytes of the engine's wasm.
-    pub engine: u64,
+    /// The engine.
+    pub engine: EngineSizes,
     /// Bytes of the model's files that the page needs.
     pub model: u64,
+}
+
+impl Sizes {
+    /// Returns the bytes that are sent; `None` while the model's size is unknown.
+    #[must_use]
+    pub const fn total(self) -> Option<u64> {
+        if self.model == 0 {
+            None
+        } else {
+            Some(self.engine.wire + self.model)
+        }
+    }
 }
 
 /// The bar of one load.
@@ -41,11 +70,14 @@ impl Bar {
     pub fn advance(&mut self, progress: &Progress) {
         match progress.stage {
             Stage::Engine => {
-                self.engine = self.engine.max(progress.loaded).min(self.sizes.engine);
+                let EngineSizes { wire, unpacked } = self.sizes.engine;
+                // The share that has arrived, in bytes as they are sent.
+                let arrived = progress.loaded.min(unpacked) * wire / unpacked.max(1);
+                self.engine = self.engine.max(arrived);
             }
             stage => {
                 // Later stages imply that the engine has arrived completely.
-                self.engine = self.sizes.engine;
+                self.engine = self.sizes.engine.wire;
                 if stage == Stage::Model && self.sizes.model == 0 {
                     self.sizes.model = progress.total;
                 }
@@ -83,11 +115,7 @@ impl Bar {
     /// Returns the total number of bytes; `None` until the model's size is known.
     #[must_use]
     pub const fn total(&self) -> Option<u64> {
-        if self.sizes.model == 0 {
-            None
-        } else {
-            Some(self.sizes.engine + self.sizes.model)
-        }
+        self.sizes.total()
     }
 
     /// Returns the fraction that has arrived, in [0, 1]; `None` until the total is known.
@@ -123,7 +151,10 @@ mod tests {
     use super::*;
 
     const SIZES: Sizes = Sizes {
-        engine: 400,
+        engine: EngineSizes {
+            wire: 400,
+            unpacked: 800,
+        },
         model: 1_000,
     };
 
@@ -140,7 +171,7 @@ mod tests {
     fn the_bar_counts_engine_and_model_together() {
         let mut bar = Bar::new(SIZES);
         assert_eq!((bar.loaded(), bar.total()), (0, Some(1_400)));
-        bar.advance(&report(Stage::Engine, 300));
+        bar.advance(&report(Stage::Engine, 600));
         assert_eq!(bar.loaded(), 300);
         bar.advance(&report(Stage::Manifest, 0));
         assert_eq!(bar.loaded(), 400);

@@ -5,14 +5,31 @@ use espalier_core::bundle::{Manifest, Part};
 use gloo_net::http::Request;
 use serde::Deserialize;
 
+use super::progress::EngineSizes;
 use super::sizes::DownloadSizes;
 use super::{ENGINES, PARTS};
 
 /// One engine in the list that the build writes.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct EngineFile {
-    /// Bytes of its wasm, before any transfer compression.
+    /// Bytes of its wasm.
     pub bytes: u64,
+    /// The same as sent by a host that compresses programs.
+    #[serde(default)]
+    pub wire: u64,
+}
+
+impl EngineFile {
+    fn sizes(&self) -> EngineSizes {
+        EngineSizes {
+            wire: if self.wire == 0 {
+                self.bytes
+            } else {
+                self.wire
+            },
+            unpacked: self.bytes,
+        }
+    }
 }
 
 /// The list that the build writes.
@@ -39,8 +56,8 @@ pub async fn read(base: &str, manifest_url: &str) -> (DownloadSizes, Engines) {
         None => None,
     };
     let sizes = DownloadSizes {
-        cpu: engines.worker_cpu.bytes,
-        gpu: engines.worker_gpu.bytes,
+        cpu: engines.worker_cpu.sizes(),
+        gpu: engines.worker_gpu.sizes(),
         model: manifest.as_ref().map_or(0, |m| m.first_bytes_of(&PARTS)),
         text: manifest.as_ref().map_or(0, |m| m.bytes_of(&[Part::Text])),
     };

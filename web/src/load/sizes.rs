@@ -1,15 +1,15 @@
 //! Download sizes.
 
-use super::progress::Sizes;
+use super::progress::{EngineSizes, Sizes};
 use crate::messages::protocol::Backend;
 
 /// Sizes of both engines and of the model; 0 where unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DownloadSizes {
-    /// Bytes of the CPU engine's wasm.
-    pub cpu: u64,
-    /// Bytes of the WebGPU engine's wasm.
-    pub gpu: u64,
+    /// The CPU engine.
+    pub cpu: EngineSizes,
+    /// The WebGPU engine.
+    pub gpu: EngineSizes,
     /// Bytes of the model's files.
     pub model: u64,
     /// Bytes of the model's text encoder, which is fetched only when a visitor types.

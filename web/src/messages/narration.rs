@@ -19,6 +19,8 @@ pub struct StopText {
     pub guess: Option<String>,
     /// For each rung, whether it is more specific than the node.
     pub beyond: Vec<bool>,
+    /// For each rung, whether it is too unlikely to show.
+    pub hidden: Vec<bool>,
 }
 
 /// A result as text.

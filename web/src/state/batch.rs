@@ -57,6 +57,14 @@ impl Item {
         stop.map(|step| step.name.as_str())
     }
 
+    /// Returns the probability of the node where the evidence stops.
+    #[must_use]
+    pub fn stop_p(&self) -> Option<f64> {
+        let taxonomy = &self.result()?.taxonomy;
+        let stop = taxonomy.path.iter().find(|step| step.id == taxonomy.stop);
+        stop.map(|step| step.p)
+    }
+
     /// Returns the names on the path from the root down to the stop.
     #[must_use]
     pub fn path_names(&self) -> Vec<&str> {

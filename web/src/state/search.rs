@@ -1,9 +1,14 @@
-//! Searches concepts by name, synonym or id.
+//! Searches concepts by name, synonym or id, and finds the closest names if there is no match.
 
-use espalier_core::taxonomy::{NodeIx, Taxonomy};
+use espalier_core::taxonomy::{Lexicon, NodeIx, Taxonomy};
+use espalier_core::words::singulars;
+use strsim::normalized_damerau_levenshtein;
 
 /// Maximum number of results.
 pub const MAX_HITS: usize = 12;
+
+/// Number of closest names that are offered if nothing matches.
+pub const MAX_CLOSEST: usize = 5;
 
 /// A concept that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +34,47 @@ fn rank(text: &str, query: &str) -> Option<u8> {
     } else {
         None
     }
+}
+
+/// Returns the concept that a word of everyday language belongs to, by a lexicon of nouns: `kitty`
+/// finds the cat. The lexicon also knows plurals.
+#[must_use]
+pub fn find_noun(tree: &Taxonomy, nouns: &Lexicon, query: &str) -> Vec<Hit> {
+    let query = query.trim().to_lowercase();
+    let names = std::iter::once(query.clone()).chain(singulars(&query));
+    let found = names.filter_map(|name| nouns.find(tree, &name)).next();
+    let hit = |node| Hit { node, by: query };
+    found.map(hit).into_iter().collect()
+}
+
+/// Returns the concepts with a name closest to the query, at most [`MAX_CLOSEST`], the closest
+/// first. Each word of a name counts as a name, too.
+#[must_use]
+pub fn closest(tree: &Taxonomy, query: &str) -> Vec<Hit> {
+    let query = query.trim().to_lowercase();
+    let similarity = |name: &String| {
+        let name = name.to_lowercase();
+        let words = name.split(' ').chain(std::iter::once(name.as_str()));
+        let each = words.map(|word| normalized_damerau_levenshtein(word, &query));
+        each.fold(0.0, f64::max)
+    };
+    let mut ranked: Vec<(f64, Hit)> = Vec::new();
+    for (node, names) in (0..).map(NodeIx).zip(tree.nodes().iter().map(|n| &n.names)) {
+        let best = names.iter().map(|name| (similarity(name), name));
+        let best = best.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.len().cmp(&a.1.len())));
+        if let Some((similarity, name)) = best {
+            let by = name.clone();
+            ranked.push((similarity, Hit { node, by }));
+        }
+    }
+    ranked.sort_by(|(a, hit), (b, other)| {
+        let by_length = hit.by.len().cmp(&other.by.len());
+        b.total_cmp(a)
+            .then(by_length)
+            .then(hit.node.cmp(&other.node))
+    });
+    ranked.truncate(MAX_CLOSEST);
+    ranked.into_iter().map(|(_, hit)| hit).collect()
 }
 
 /// Returns the concepts that match best, at most [`MAX_HITS`]. Ranks exact matches before prefixes,
@@ -86,6 +132,32 @@ mod tests {
     fn synonyms_and_ids_are_found() {
         assert_eq!(found("throstle"), ["throstle"]);
         assert_eq!(found("n5"), ["n5"]);
+    }
+
+    #[test]
+    fn a_near_miss_finds_the_closest_names() {
+        let tree = Taxonomy::from_tsv(TREE).unwrap();
+        let by = |query| {
+            closest(&tree, query)
+                .into_iter()
+                .map(|hit| hit.by)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(by("trush")[..2], ["thrush", "song thrush"]);
+        assert_eq!(by("brid")[0], "bird");
+        assert_eq!(by("qqqq").len(), MAX_CLOSEST);
+    }
+
+    #[test]
+    fn a_word_of_everyday_language_finds_its_concept() {
+        let tree = Taxonomy::from_tsv(TREE).unwrap();
+        let nouns = Lexicon::new([("birdie".to_owned(), "n2".to_owned())]);
+        for query in ["birdie", "Birdies "] {
+            let hits = find_noun(&tree, &nouns, query);
+            assert_eq!(hits.len(), 1, "{query}");
+            assert_eq!(tree.name(hits[0].node), "bird");
+        }
+        assert!(find_noun(&tree, &nouns, "zebra").is_empty());
     }
 
     #[test]

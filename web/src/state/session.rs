@@ -11,7 +11,7 @@ use std::sync::Arc;
 use espalier_core::caption::CaptionResult;
 
 use super::choice::{FallbackReason, Preference, Probe, choose};
-use crate::load::progress::Bar;
+use crate::load::progress::{Bar, EngineSizes};
 use crate::load::sizes::DownloadSizes;
 use crate::messages::photo_id::PhotoId;
 use crate::messages::protocol::{Backend, EngineInfo, Progress, Response, Stage};
@@ -163,8 +163,8 @@ impl Session {
         Self {
             preference,
             sizes: DownloadSizes {
-                cpu: 0,
-                gpu: 0,
+                cpu: EngineSizes::UNKNOWN,
+                gpu: EngineSizes::UNKNOWN,
                 model: 0,
                 text: 0,
             },
@@ -174,6 +174,18 @@ impl Session {
             work: Work::None,
             turn: 0,
         }
+    }
+
+    /// Returns the bytes of a load, for the engine that is tried first as far as that is known;
+    /// `None` while the sizes are unknown.
+    #[must_use]
+    pub fn likely_download(&self) -> Option<u64> {
+        let backend = match (self.preference, &self.fallback_reason) {
+            (Preference::Cpu, _) | (_, Some(_)) => Backend::Cpu,
+            // Without a fast graphics adapter the CPU engine is used, which is smaller.
+            (Preference::WebGpu | Preference::Auto, None) => Backend::WebGpu,
+        };
+        self.sizes.for_backend(backend).total()
     }
 
     /// Applies one event and returns the commands to execute. Ignores events that do not fit the

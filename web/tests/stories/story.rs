@@ -1,6 +1,7 @@
 //! A session on its way, and what happens to it.
 
 use espalier_core::caption::{CaptionResult, PathStep, TaxonomyResult};
+use espalier_web::load::progress::EngineSizes;
 use espalier_web::load::sizes::DownloadSizes;
 use espalier_web::messages::photo_id::PhotoId;
 use espalier_web::messages::protocol::{Backend, EngineInfo, Progress, Response, Stage};
@@ -13,11 +14,18 @@ use super::sample;
 pub const A: PhotoId = PhotoId(1);
 pub const B: PhotoId = PhotoId(2);
 pub const SIZES: DownloadSizes = DownloadSizes {
-    cpu: 100,
-    gpu: 900,
+    cpu: engine(100),
+    gpu: engine(900),
     model: 1_000,
     text: 0,
 };
+
+const fn engine(wire: u64) -> EngineSizes {
+    EngineSizes {
+        wire,
+        unpacked: 2 * wire,
+    }
+}
 
 pub fn error(cause: Cause) -> UiError {
     UiError::new(cause, "what", "todo")
