@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use espalier_core::caption::CaptionResult;
+use espalier_core::caption::{CaptionResult, shown_rungs};
 use espalier_tests::browser::{Browser, Gpu, Site, natively, sample, started, started_on, wanted};
 use espalier_tests::photos::{jpeg, keep, landscape};
 
@@ -42,13 +42,12 @@ fn a_sample_is_read_as_the_command_line_reads_it_and_the_dial_cuts_its_path() {
             .as_u64()
             .unwrap()
     };
-    let all = shown();
+    let likely = shown_rungs(&page.ladder, &page.taxonomy).len() as u64;
+    assert_eq!(shown(), likely);
     let said = browser.text("stop-sentence");
-    assert!(
-        said.contains("cannot tell") || said.starts_with("It is"),
-        "{said}"
-    );
+    assert!(said.ends_with('.'), "{said}");
     browser.turn("[data-testid=dial]", 0);
+    let all = page.ladder.len() as u64;
     assert!(
         shown() < all,
         "the most general position of the dial hides no rung"
@@ -236,16 +235,20 @@ fn a_phrase_is_weighed_and_an_own_tree_is_planted() {
 
 /// Types a phrase, and asserts that the verdict has its three parts.
 fn weigh_a_phrase(browser: &Browser) {
-    browser.type_text("[data-testid=why-input]", "a steam locomotive");
+    browser.type_text("[data-testid=why-input]", "a vehicle");
     browser.press("[data-testid=why-ask]");
     browser.wait_for_id("verdict");
     let verdict = browser.text("verdict");
-    for word in ["captions I know", "cone", "My path|leaves my path|nearest"] {
-        assert!(
-            word.split('|').any(|w| verdict.contains(w)),
-            "{verdict}: {word}"
-        );
+    for word in ["captions I know", "a vehicle"] {
+        assert!(verdict.contains(word), "{verdict}: {word}");
     }
+    browser.type_text("[data-testid=why-input]", "asdfgh");
+    browser.press("[data-testid=why-ask]");
+    browser.wait_for(
+        "the word that is not understood",
+        "return document.querySelector('[data-testid=verdict]').innerText\
+            .includes('know what “asdfgh” means')",
+    );
 }
 
 /// Types a taxonomy, which replaces that of the bundle, and then one with a syntax error, which is
@@ -264,6 +267,17 @@ fn plant_a_tree(browser: &Browser) {
     browser.wait_for(
         "the photo's path in it",
         "return document.querySelectorAll('.tree-row.on-path').length >= 2",
+    );
+    browser.wait_for(
+        "the answer in it",
+        "const said = document.querySelector('[data-testid=answer]').innerText;\
+         return said.includes('in your own tree')",
+    );
+    browser.type_text("[data-testid=own-tree-text]", "animal\n    dog\n  cat\n");
+    browser.press("[data-testid=plant]");
+    browser.wait_for(
+        "the line with the wrong indentation",
+        "return document.querySelector('[data-testid=own-tree] [role=alert]')?.textContent.includes('line 3')",
     );
     browser.type_text("[data-testid=own-tree-text]", "(a,b");
     browser.press("[data-testid=plant]");
@@ -286,9 +300,9 @@ fn the_space_shows_the_photo_and_the_walk_ends_at_the_root() {
         const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;\
         let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n > 10000";
     browser.wait_for("a drawing in the disk", painted);
-    let near =
+    let likely =
         browser.evaluate("return document.querySelectorAll('[data-testid=near] button').length");
-    assert!(near.as_u64().unwrap() >= 3, "{near}");
+    assert!(likely.as_u64().unwrap() >= 1, "{likely}");
     browser.wait_for(
         "steps of the walk",
         "return Number(document.querySelector('[data-testid=walk-range]').max) > 10",

@@ -119,7 +119,7 @@ fn a_second_visit_fetches_no_model_and_what_is_kept_can_be_deleted() {
     visit.browser.press("[data-testid=delete-all]");
     visit.browser.wait_for(
         "the cache to be emptied",
-        "return document.querySelector('[data-testid=kept-sum]').innerText.startsWith('Nothing is kept')",
+        "return document.querySelector('[data-testid=kept-sum]').innerText.startsWith('Everything was deleted. Nothing is stored')",
     );
     assert_eq!(visit.browser.evaluate("return caches.keys()"), json!([]));
     let used = "return navigator.storage.estimate().then(({ usage }) => usage)";

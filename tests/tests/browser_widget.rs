@@ -256,7 +256,9 @@ fn without_room_for_a_worker_the_element_becomes_a_frame_by_itself() {
     assert_eq!(fallback[0]["detail"]["to"], "iframe");
     assert_eq!(browser.evaluate("return a.result"), result);
     assert_eq!(browser.evaluate("return a.toJSON()"), result);
-    // The page's policy forbids fetches from its own server, so the image was drawn, not fetched.
+    // The page's policy forbids fetches from its own server, so a copy of the image was read. No
+    // file has its bytes, so there is no receipt, and the element says why.
+    assert_eq!(browser.evaluate("return a.receipt"), Value::Null);
     let widget: CaptionResult = serde_json::from_value(result).unwrap();
     assert_eq!((widget.image.width, widget.image.height), (640, 480));
     assert_eq!(widget.taxonomy.stop, native.taxonomy.stop);

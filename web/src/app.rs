@@ -13,6 +13,7 @@ use crate::components::{
 use crate::controller::AppController;
 use crate::load::DEFAULT_MODEL;
 use crate::state::link::Link;
+use crate::taught::Taught;
 use crate::workspace::Workspace;
 
 /// Mounts the page in the element `app` of the HTML shell.
@@ -65,6 +66,7 @@ fn App(
     provide_context(workspace);
     provide_context(Folder::new(workspace));
     provide_context(SelectedPart::default());
+    provide_context(Taught::new(workspace));
     // The surrounding HTML makes room for the answer once there is a photo.
     Effect::new(move |_| {
         let Some(body) = document().body() else {

@@ -38,4 +38,6 @@ pub mod photo;
 #[cfg(target_arch = "wasm32")]
 pub mod save;
 #[cfg(target_arch = "wasm32")]
+pub mod taught;
+#[cfg(target_arch = "wasm32")]
 pub mod workspace;

@@ -45,7 +45,7 @@ pub fn narrate(result: &CaptionResult, manifest: &Manifest, tree: Option<&Taxono
 #[must_use]
 pub fn place_sentence(place: &Lineage, taxonomy: &TaxonomyResult) -> String {
     let p = place.path.last().map_or(0.0, |step| step.p);
-    let statement = format!("This is {}", how_sure_of(&place.name, p));
+    let statement = format!("This is {}", how_sure_of((&place.id, &place.name), p));
     if taxonomy.path.iter().any(|step| step.id == place.id) {
         return format!("{statement}.");
     }

@@ -143,6 +143,20 @@ impl UiError {
         )
     }
 
+    /// Taught names that cannot be used.
+    #[must_use]
+    pub fn bad_concepts(error: &CoreError) -> Self {
+        let reason = match error {
+            CoreError::Bundle { reason, .. } => reason.clone(),
+            other => other.to_string(),
+        };
+        Self::new(
+            Cause::Photo,
+            format!("These names can't be taught: {reason}."),
+            "Check the name and the place, or choose another file.",
+        )
+    }
+
     /// A link that leads to no readable image.
     #[must_use]
     pub fn link_refused(address: &str) -> Self {
@@ -319,6 +333,8 @@ mod tests {
         let error = UiError::from(&CoreError::Image("the file is empty (0 bytes)".into()));
         assert_eq!(error.cause, Cause::Photo);
         assert!(error.what.ends_with("the file is empty (0 bytes)."));
+        assert_eq!(error.todo, INCOMPLETE_PHOTO);
+        let error = UiError::from(&CoreError::Image("this is not an image".into()));
         assert_eq!(error.todo, OTHER_PHOTO);
     }
 

@@ -1,7 +1,6 @@
 //! Turns numbers into text, which the page shows before any number.
 
-use espalier_core::caption::{MIN_GUESS, PlacedBy, TaxonomyResult, Verdict};
-use espalier_core::words::one_of;
+use espalier_core::caption::{MIN_GUESS, PlacedBy, TaxonomyResult, Verdict, spoken_name};
 
 use crate::state::dial::Dial;
 
@@ -19,10 +18,11 @@ pub fn how_sure(p: f64) -> &'static str {
     }
 }
 
-/// Names a concept with its probability: "very likely a bird", "unlikely to be a robin".
+/// Names a concept, given by id and name, with its probability: "very likely a bird", "unlikely to be
+/// a robin".
 #[must_use]
-pub fn how_sure_of(name: &str, p: f64) -> String {
-    let name = one_of(name);
+pub fn how_sure_of((id, name): (&str, &str), p: f64) -> String {
+    let name = spoken_name(id, name);
     match how_sure(p) {
         "unlikely" => format!("unlikely to be {name}"),
         sure => format!("{sure} {name}"),
@@ -54,7 +54,7 @@ pub fn sentence(taxonomy: &TaxonomyResult, dial: &Dial, level: Option<usize>) ->
     };
     let steps = |indices: &[usize]| -> Vec<(String, f64)> {
         let all = indices.iter().filter_map(|index| path.get(*index));
-        let all: Vec<_> = all.map(|s| (one_of(&s.name), s.p)).collect();
+        let all: Vec<_> = all.map(|s| (spoken_name(&s.id, &s.name), s.p)).collect();
         all[all.len().saturating_sub(MAX_NAMED_STEPS)..].to_vec()
     };
     let sure = steps(dial.path_indices(supported));
@@ -116,7 +116,7 @@ pub fn guess_sentence(taxonomy: &TaxonomyResult, dial: &Dial) -> Option<String> 
         .find(|step| step.p >= MIN_GUESS)?;
     Some(format!(
         "It might be {}, but I'm not sure enough.",
-        one_of(&guess.name)
+        spoken_name(&guess.id, &guess.name)
     ))
 }
 
@@ -136,7 +136,8 @@ pub fn verdict_sentences(
         ];
     }
     let mut sentences = vec![path_sentence(verdict, concept, common)];
-    sentences.extend(placement_sentence(phrase, verdict.by, concept));
+    let spoken = spoken_name(&verdict.concept, concept);
+    sentences.extend(placement_sentence(phrase, verdict.by, &spoken));
     sentences.push(closeness_sentence(phrase, verdict));
     sentences
 }
@@ -159,7 +160,6 @@ fn closeness_sentence(phrase: &str, verdict: &Verdict) -> String {
 
 /// Says which concept stands for a phrase that names no node; `None` if the phrase names one.
 fn placement_sentence(phrase: &str, by: PlacedBy, concept: &str) -> Option<String> {
-    let concept = one_of(concept);
     match by {
         PlacedBy::Name => None,
         PlacedBy::Noun => Some(format!(
@@ -173,7 +173,8 @@ fn placement_sentence(phrase: &str, by: PlacedBy, concept: &str) -> Option<Strin
 
 /// Says whether the photo shows the phrase's concept, and where the ways to both part.
 fn path_sentence(verdict: &Verdict, concept: &str, common: Option<&str>) -> String {
-    let name = one_of(concept);
+    let name = spoken_name(&verdict.concept, concept);
+    let concept = (verdict.concept.as_str(), concept);
     if verdict.concept == verdict.common {
         return match verdict.p {
             p if p >= 0.5 => format!("It fits: this is {}.", how_sure_of(concept, p)),
@@ -184,7 +185,7 @@ fn path_sentence(verdict: &Verdict, concept: &str, common: Option<&str>) -> Stri
     match common {
         Some(common) if verdict.common_p >= MIN_GUESS => format!(
             "This is {}{} {}.",
-            how_sure_of(common, verdict.common_p),
+            how_sure_of((&verdict.common, common), verdict.common_p),
             if verdict.p < MIN_GUESS { ", but" } else { "," },
             how_sure_of(concept, verdict.p),
         ),
@@ -212,7 +213,6 @@ mod tests {
     use espalier_core::taxonomy::Taxonomy;
 
     use super::*;
-    use crate::sample;
 
     fn path(steps: &[(&str, f64)], stop: usize) -> TaxonomyResult {
         let path: Vec<PathStep> = steps

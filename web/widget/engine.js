@@ -9,6 +9,8 @@ const PAGE_URL = new URL("../", import.meta.url);
 // although that engine is a larger download.
 const LARGE_ENCODER = 16e6;
 const PARTS = ["image", "captions", "taxonomy", "selftest"];
+// Key under which the page of Espalier stores taught names.
+const TAUGHT_KEY = "espalier-taught";
 // Seconds without a message after which a worker counts as dead.
 const TIMEOUT_SECONDS = { cpu: 180, webgpu: 90 };
 const ENGINES = { cpu: "worker_cpu", webgpu: "worker_gpu" };
@@ -209,8 +211,19 @@ class Engine {
 
   #ready(info) {
     this.info = info;
+    this.#teach(info);
     this.#notifyAll("ready", info);
     this.#settle.resolve();
+  }
+
+  /** Teaches the names that were taught to this model on the page of Espalier in this browser. */
+  #teach({ sha256 }) {
+    try {
+      const { model, concepts } = JSON.parse(localStorage.getItem(TAUGHT_KEY));
+      if (model.sha256 === sha256) this.#send({ type: "query", id: 0, query: { teach: { concepts } } });
+    } catch {
+      // Nothing was taught, or storage is not allowed.
+    }
   }
 
   /** Handles a finer answer, from captions that arrived after the first one. */

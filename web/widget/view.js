@@ -6,7 +6,12 @@ style.replaceSync(`
 .answer { position: absolute; inset: 0; display: grid; background: var(--_bg); grid-template: minmax(7rem, 34%) minmax(0, 1fr) / minmax(0, 1fr); }
 .answer > .photo { position: relative; inset: auto; background: color-mix(in srgb, var(--_fg) 8%, var(--_bg)); min-height: 0; }
 .answer > .photo img, .answer > .photo canvas { position: absolute; inset: 0; }
-.words { min-height: 0; overflow: auto; padding: 1rem 1.25rem 1.25rem; overscroll-behavior: auto; }
+/* A shadow at an edge says that the words go on there; it moves away with the end of the words. */
+.words { min-height: 0; overflow: auto; padding: 1rem 1.25rem 1.25rem; overscroll-behavior: auto;
+  --_shade: color-mix(in srgb, var(--_fg) 22%, transparent);
+  background: linear-gradient(var(--_bg) 40%, transparent) top / 100% 2rem local, linear-gradient(transparent, var(--_bg) 60%) bottom / 100% 2rem local,
+    linear-gradient(var(--_shade), transparent) top / 100% .625rem scroll, linear-gradient(transparent, var(--_shade)) bottom / 100% .625rem scroll;
+  background-repeat: no-repeat; }
 @container (min-width: 38rem) {
   .answer { grid-template: minmax(0, 1fr) / minmax(0, 2fr) minmax(0, 3fr); }
   .words { padding: 1.25rem 1.75rem; }

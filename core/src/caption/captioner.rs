@@ -6,6 +6,7 @@ use super::encoders::ImagePart;
 use super::index::{CaptionIndex, embedding_rows};
 use super::path::{Classifier, TaxonomyPath};
 use super::result::{Lineage, ModelInfo, PathStep, Rung, TaxonomyResult};
+use super::taught::TaughtConcept;
 use super::{files, ladder};
 use crate::bundle::{BundleFiles, Manifest};
 use crate::error::Result;
@@ -31,6 +32,8 @@ pub struct Captioner {
     image_part: ImagePart,
     index: CaptionIndex,
     classifier: Classifier,
+    /// The bundle's classifier, once concepts have been taught.
+    untaught: Option<Classifier>,
     selftest: Option<(RgbImage, Vec<f32>)>,
 }
 
@@ -61,6 +64,7 @@ impl Captioner {
         Ok(Self {
             index: CaptionIndex::read(&manifest, bundle, &space)?,
             classifier: Classifier::read(bundle, width)?,
+            untaught: None,
             info: ModelInfo {
                 name: manifest.name,
                 version: manifest.version,
@@ -79,6 +83,26 @@ impl Captioner {
     /// As [`CaptionIndex::read`].
     pub fn grow(&mut self, manifest: &Manifest, shard: u32, bundle: &BundleFiles) -> Result<()> {
         self.index.grow(manifest, shard, bundle, &self.space)
+    }
+
+    /// Teaches concepts, which replace those that were taught before. Photos have to be ranked
+    /// again.
+    ///
+    /// # Errors
+    /// As [`Classifier::teach`]; the captioner is then unchanged.
+    pub fn teach(&mut self, concepts: &[TaughtConcept]) -> Result<()> {
+        let (classifier, captions) = self.untaught().teach(&self.space, concepts)?;
+        let bundled = std::mem::replace(&mut self.classifier, classifier);
+        self.untaught.get_or_insert(bundled);
+        self.index
+            .set_taught(captions, TaughtConcept::is_caption, &self.space);
+        Ok(())
+    }
+
+    /// Returns the bundle's classifier, without taught concepts.
+    #[must_use]
+    pub fn untaught(&self) -> &Classifier {
+        self.untaught.as_ref().unwrap_or(&self.classifier)
     }
 
     /// Returns the preprocessing of a photo for the image encoder.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::files::{self, EMBEDDINGS};
+use super::taught::TaughtCaptions;
 use crate::bundle::{BundleFile, BundleFiles, Manifest, Part};
 use crate::error::{CoreError, Result};
 use crate::geometry::Space;
@@ -159,6 +160,29 @@ impl CaptionIndex {
         self.embeddings.append(&mut more.embeddings);
         self.radii.append(&mut more.radii);
         Ok(())
+    }
+
+    /// Replaces the texts of taught concepts by others, which are given with their points.
+    pub(super) fn set_taught(
+        &mut self,
+        captions: TaughtCaptions,
+        is_taught: impl Fn(&CaptionEntry) -> bool,
+        space: &Space,
+    ) {
+        let keep: Vec<bool> = self.entries.iter().map(|entry| !is_taught(entry)).collect();
+        let kept = |index: usize| keep[index];
+        let mut index = 0..keep.len();
+        self.entries.retain(|_| index.next().is_some_and(kept));
+        let mut index = 0..keep.len();
+        self.radii.retain(|_| index.next().is_some_and(kept));
+        let rows = self.embeddings.chunks(self.width).zip(&keep);
+        let rows = rows.filter(|(_, keep)| **keep);
+        self.embeddings = rows.flat_map(|(row, _)| row.iter().copied()).collect();
+        for (entry, point) in captions {
+            self.radii.push(space.radius(&point));
+            self.embeddings.extend(point);
+            self.entries.push(entry);
+        }
     }
 
     /// Returns the texts.

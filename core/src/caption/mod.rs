@@ -21,6 +21,7 @@ pub mod reading;
 pub mod receipt;
 pub mod result;
 pub mod standing;
+pub mod taught;
 pub mod text_embedder;
 pub mod traversal;
 
@@ -39,5 +40,6 @@ pub use reading::{Reading, Request};
 pub use receipt::Receipt;
 pub use result::{CaptionResult, Lineage, ModelInfo, PathStep, PhotoInfo, Rung, TaxonomyResult};
 pub use standing::{MIN_GUESS, Standing, shown_rungs, standings};
+pub use taught::{TaughtCheck, TaughtConcept, TaughtFile, spoken_name};
 pub use text_embedder::{TextEmbedder, lexicon, text_weight_files};
 pub use traversal::TraversalPoint;

@@ -35,6 +35,8 @@ pub struct Classifier {
     labels: Vec<f32>,
     width: usize,
     calibration: Calibration,
+    /// What is added to the logit of each label; empty for nothing.
+    offsets: Vec<f64>,
 }
 
 impl Classifier {
@@ -68,7 +70,19 @@ impl Classifier {
             labels,
             width,
             calibration,
+            offsets: Vec::new(),
         })
+    }
+
+    /// Returns the same classifier with numbers that are added to the logits of its labels, in the
+    /// order of [`Taxonomy::labelled`].
+    pub(super) fn with_offsets(self, offsets: Vec<f64>) -> Self {
+        Self { offsets, ..self }
+    }
+
+    /// Returns the length of an embedding.
+    pub(super) fn width(&self) -> usize {
+        self.width
     }
 
     /// Reads the classifier of a bundle.
@@ -94,7 +108,8 @@ impl Classifier {
     pub fn logits(&self, space: &Space, image: &[f32]) -> Vec<f64> {
         self.labels
             .chunks(self.width)
-            .map(|label| space.logit(label, image))
+            .zip(self.offsets.iter().chain(std::iter::repeat(&0.0)))
+            .map(|(label, offset)| space.logit(label, image) + offset)
             .collect()
     }
 

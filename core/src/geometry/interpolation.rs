@@ -44,13 +44,13 @@ fn scaled(v: &[f64], by: impl Fn(f64) -> f64) -> Vec<f64> {
 
 /// Returns the logarithmic map at the origin: the length of the result is the distance to the
 /// origin (notation 1.1).
-fn log0(x: &[f64], c: f64) -> Vec<f64> {
+pub(super) fn log0(x: &[f64], c: f64) -> Vec<f64> {
     scaled(x, |norm| (c.sqrt() * norm).asinh() / c.sqrt())
 }
 
 /// Returns the exponential map at the origin, the inverse of [`log0`]. The length is not clamped:
 /// embeddings in a [`Space`] have far smaller distances than those that overflow.
-fn exp0(v: &[f64], c: f64) -> Vec<f32> {
+pub(super) fn exp0(v: &[f64], c: f64) -> Vec<f32> {
     let vector = scaled(v, |norm| (c.sqrt() * norm).sinh() / c.sqrt());
     vector.iter().map(|a| *a as f32).collect()
 }

@@ -41,6 +41,7 @@ pub mod lorentz;
 pub mod poincare;
 #[cfg(feature = "burn")]
 pub mod product;
+pub mod prototype;
 #[cfg(feature = "burn")]
 pub mod radial;
 mod reduction;

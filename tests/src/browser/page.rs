@@ -287,7 +287,12 @@ impl Browser {
 
     /// Chooses several files in the page's file input.
     pub fn give_all(&self, photos: &[PathBuf]) {
-        let input = self.driver.find("[data-testid=file-input]");
+        self.give_to("[data-testid=file-input]", photos);
+    }
+
+    /// Chooses several files in a file input.
+    pub fn give_to(&self, input: &str, photos: &[PathBuf]) {
+        let input = self.driver.find(input);
         let paths: Vec<String> = photos.iter().map(|p| p.display().to_string()).collect();
         self.driver.type_into(&input, &paths.join("\n"));
     }

@@ -23,6 +23,9 @@ pub struct CaptionArgs {
     /// Taxonomy node; the photo is known to show something at or below it.
     #[arg(long, value_name = "NODE")]
     pub below: Option<String>,
+    /// Concepts that were taught by photos on the page and saved there; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    pub extra: Option<Vec<PathBuf>>,
     /// Print receipts, which `trainer verify` can reproduce; needs a bundle.
     #[arg(long)]
     pub receipt: bool,

@@ -8,7 +8,9 @@ use std::time::Instant;
 use burn::tensor::Device;
 use espalier_core::CoreError;
 use espalier_core::bundle::{Manifest, Part};
-use espalier_core::caption::{CaptionResult, Captioner, Receipt, Request};
+use espalier_core::caption::{
+    CaptionResult, Captioner, Receipt, Request, TaughtConcept, TaughtFile,
+};
 use espalier_core::taxonomy::Lexicon;
 
 use super::export;
@@ -111,10 +113,32 @@ fn caption(
     read(captioner, path, &bytes, request, backend)
 }
 
+/// Teaches the concepts of the files of `--extra`.
+///
+/// # Errors
+/// Bad usage for a file that cannot be read, was made with another model, or names an unknown place.
+fn teach(captioner: &mut Captioner, files: Option<&[PathBuf]>) -> anyhow::Result<()> {
+    let mut concepts: Vec<TaughtConcept> = Vec::new();
+    for path in files.unwrap_or_default() {
+        let place =
+            |error: &dyn std::fmt::Display| usage(format!("--extra {}: {error}", path.display()));
+        let text = fs::read_to_string(path).map_err(|error| place(&error))?;
+        let file = TaughtFile::parse(&text, captioner.info()).map_err(|error| place(&error))?;
+        // Of several concepts with the same name, the last file's counts.
+        concepts.retain(|known| file.concepts.iter().all(|new| new.id() != known.id()));
+        concepts.extend(file.concepts);
+        captioner.teach(&concepts).map_err(|error| place(&error))?;
+    }
+    Ok(())
+}
+
 /// Returns the manifest for receipts, if receipts are requested.
 fn manifest_for_receipts(args: &CaptionArgs) -> anyhow::Result<Option<Manifest>> {
     match (args.receipt, is_bundle(&args.model)) {
         (false, _) => Ok(None),
+        (true, true) if args.extra.is_some() => Err(usage(
+            "--receipt: a receipt names no taught concepts, so it cannot be used with --extra",
+        )),
         (true, true) => Ok(Some(read_bundle(&args.model, &[])?.1)),
         (true, false) => Err(usage(format!(
             "--receipt: expected a bundle, found {}; a receipt names its bundle by hash, so export \
@@ -161,7 +185,8 @@ pub fn run(args: &CaptionArgs) -> anyhow::Result<()> {
     };
     let device = args.common.backend.device()?;
     let (captions, taxonomy) = (args.captions.as_ref(), args.taxonomy.as_ref());
-    let captioner = captioner(&args.model, captions, taxonomy, &device)?;
+    let mut captioner = captioner(&args.model, captions, taxonomy, &device)?;
+    teach(&mut captioner, args.extra.as_deref())?;
     let manifest = manifest_for_receipts(args)?;
     let backend = args.common.backend.resolve().name();
     let request = Request {

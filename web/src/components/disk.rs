@@ -48,7 +48,7 @@ pub fn DiskView(
                 node_ref=disk.canvas
                 tabindex="0"
                 role="application"
-                aria-label="The concepts in a disk, the root in the middle. Arrow keys move it, plus and minus enlarge it, zero puts it back. The list below says what lies nearest to the photo."
+                aria-label="The concepts in a disk, the root in the middle. Arrow keys move it, plus and minus zoom, zero resets it. The list below names what the photo most likely shows."
                 data-testid="disk"
                 on:pointerdown=move |event| disk.begin_drag(&event)
                 on:pointermove=move |event| disk.follow_pointer(&event)

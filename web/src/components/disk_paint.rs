@@ -113,15 +113,26 @@ pub fn paint(canvas: &HtmlCanvasElement, drawing: &Drawing, colours: &Colours) {
         drawing,
         colours,
     };
+    brush.clip();
     brush.ground();
     brush.edges();
     brush.nodes();
     brush.walk();
     brush.photo();
+    brush.pen.restore();
     brush.labels();
 }
 
 impl Brush<'_> {
+    /// Restricts drawing to a circle, so that the disk has a round edge however far it is enlarged.
+    fn clip(&self) {
+        self.pen.save();
+        self.pen.begin_path();
+        let [x, y] = self.half;
+        let _ = self.pen.arc(x, y, self.scale + 1.0, 0.0, TAU);
+        self.pen.clip();
+    }
+
     fn on_canvas(&self, point: Point) -> Point {
         let [x, y] = self.drawing.view.to_view(point);
         [self.half[0] + x * self.scale, self.half[1] - y * self.scale]

@@ -26,6 +26,7 @@ mod sent_bytes;
 mod space;
 mod status;
 mod storage_panel;
+mod teach;
 mod tree;
 mod tree_rows;
 mod tree_search;

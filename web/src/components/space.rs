@@ -34,12 +34,10 @@ pub fn SpacePanel() -> impl IntoView {
     });
     follow_positions(workspace, scene, subject);
     follow_walk(workspace, scene, subject);
-    let explanation = move || {
-        scene.positions.with(|positions| {
-            positions
-                .as_ref()
-                .map(|positions| explained_words(positions.explained))
-        })
+    let explained = move || {
+        let numbers = workspace.controller.numbers.get();
+        let positions = scene.positions.get().filter(|_| numbers);
+        positions.map(|positions| explained_words(positions.explained))
     };
     view! {
         <section class="sheet" aria-labelledby="space-title" data-testid="space-panel">
@@ -57,7 +55,10 @@ pub fn SpacePanel() -> impl IntoView {
                 }
             >
                 <DiskView scene />
-                <p class="note">{explanation}</p>
+                <p class="note">
+                    "A flat sketch: distance from the centre is exact, directions are approximate."
+                    {explained}
+                </p>
                 <LikelyConcepts />
                 <Factors />
                 <WalkView scene />
@@ -119,7 +120,7 @@ fn follow_walk(workspace: Workspace, scene: Scene, subject: Subject) {
 /// Says how much of the space two dimensions keep.
 fn explained_words(explained: f64) -> String {
     format!(
-        "A flat sketch: distance from the centre is exact, directions are approximate ({:.0} percent of the differences).",
+        " Its two axes keep {:.0} percent of the differences between concepts.",
         explained * 100.0
     )
 }

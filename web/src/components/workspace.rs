@@ -6,6 +6,7 @@ use super::compare::Compare;
 use super::export::ExportPanel;
 use super::folder::FolderTable;
 use super::space::SpacePanel;
+use super::teach::TeachPanel;
 use super::tree::TreePanel;
 use super::why_not::WhyNot;
 use crate::workspace::use_workspace;
@@ -28,6 +29,7 @@ pub fn WorkspaceView() -> impl IntoView {
                     <div class="bench-column">
                         <TreePanel />
                         <WhyNot />
+                        <TeachPanel />
                     </div>
                     <div class="bench-column">
                         <SpacePanel />

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use espalier_core::bundle::{BundleFiles, Manifest};
-use espalier_core::caption::{CaptionResult, Captioner, Reading, Receipt, Request};
+use espalier_core::caption::{CaptionResult, Captioner, Reading, Receipt, Request, TaughtConcept};
 use serde::Serialize;
 
 use super::clock::now;
@@ -157,10 +157,33 @@ impl PhotoStore {
         self.captioner
             .grow(&self.manifest, shard, files)
             .map_err(|error| UiError::from(&error))?;
+        self.rank_all()
+    }
+
+    /// Teaches concepts in place of those taught before, and returns new answers for the photos
+    /// whose answers change. Concepts whose place is no node of the bundle's taxonomy are left out.
+    ///
+    /// # Errors
+    /// When a concept is invalid.
+    pub fn teach(&mut self, concepts: &[TaughtConcept]) -> Result<Vec<Response>, UiError> {
+        let known = self.captioner.untaught().taxonomy();
+        let ours = concepts.iter().filter(|c| known.find(&c.below).is_some());
+        let ours: Vec<TaughtConcept> = ours.cloned().collect();
+        self.captioner
+            .teach(&ours)
+            .map_err(|error| UiError::bad_concepts(&error))?;
+        self.rank_all()
+    }
+
+    /// Ranks all photos again and returns the answers that changed.
+    fn rank_all(&mut self) -> Result<Vec<Response>, UiError> {
         let mut answers = Vec::new();
         for index in 0..self.photos.len() {
             let StoredPhoto { id, reading } = &mut self.photos[index];
             let (id, below) = (*id, reading.below.clone());
+            let tree = self.captioner.classifier().taxonomy();
+            // A taught node may have been removed.
+            let below = below.filter(|below| tree.find(below).is_some());
             if reading
                 .rank_again(&self.captioner, below)
                 .map_err(unknown_node)?

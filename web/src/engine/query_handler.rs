@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use espalier_core::CoreError;
 use espalier_core::caption::{
-    Calibration, Classifier, Engine, Question, TaxonomyResult, TextEmbedder, node_embeddings,
-    place_text,
+    Calibration, Classifier, Engine, Question, TaughtConcept, TaxonomyResult, TextEmbedder,
+    TraversalPoint, node_embeddings, place_text,
 };
 use espalier_core::geometry::Space;
 use espalier_core::project::Disk;
@@ -16,6 +16,7 @@ use super::photo_store::PhotoStore;
 use crate::load::bundle::RemoteModel;
 use crate::load::text;
 use crate::messages::photo_id::PhotoId;
+use crate::messages::protocol::Response;
 use crate::messages::query::{Query, QueryAnswer, TreeSource, WalkStep};
 use crate::ui_error::{Cause, UiError};
 
@@ -31,11 +32,42 @@ const MAX_NAMES: usize = 3_000;
 /// Number of names embedded per batch; progress is reported after each.
 const NAME_BATCH: usize = 8;
 
-/// A taxonomy with the embeddings of its nodes.
+/// A visitor's taxonomy with the embeddings of its nodes.
 struct Tree {
+    /// Without taught concepts.
+    untaught: Classifier,
+    /// Its embeddings, one per node.
+    untaught_points: Vec<Vec<f32>>,
     classifier: Classifier,
-    /// One embedding per node; `None` if no text describes the node.
+    /// The embeddings of all nodes.
     points: Vec<Option<Vec<f32>>>,
+}
+
+impl Tree {
+    fn new(untaught: Classifier, untaught_points: Vec<Vec<f32>>) -> Self {
+        Self {
+            classifier: untaught.clone(),
+            points: untaught_points.iter().cloned().map(Some).collect(),
+            untaught,
+            untaught_points,
+        }
+    }
+
+    /// Teaches those concepts whose place is a node of this tree.
+    fn teach(&mut self, space: &Space, concepts: &[TaughtConcept]) -> Result<(), UiError> {
+        let known = self.untaught.taxonomy();
+        let ours = concepts.iter().filter(|c| known.find(&c.below).is_some());
+        let ours: Vec<TaughtConcept> = ours.cloned().collect();
+        let (classifier, captions) = self
+            .untaught
+            .teach(space, &ours)
+            .map_err(|error| UiError::bad_concepts(&error))?;
+        let taught = captions.into_iter().map(|(_, point)| point);
+        let points = self.untaught_points.iter().cloned().chain(taught);
+        self.points = points.map(Some).collect();
+        self.classifier = classifier;
+        Ok(())
+    }
 }
 
 /// The data needed to answer queries, apart from the photos in the `PhotoStore`.
@@ -44,6 +76,9 @@ pub struct QueryHandler {
     engine: Engine,
     text_embedder: Option<TextEmbedder>,
     visitor_tree: Option<Tree>,
+    taught: Vec<TaughtConcept>,
+    /// Answers to earlier photos that the last query changed.
+    changed: Vec<Response>,
     disks: HashMap<TreeSource, Disk>,
 }
 
@@ -59,6 +94,8 @@ impl QueryHandler {
             engine,
             text_embedder: None,
             visitor_tree: None,
+            taught: Vec::new(),
+            changed: Vec::new(),
             disks: HashMap::new(),
         }
     }
@@ -97,9 +134,70 @@ impl QueryHandler {
                 phrase,
             } => self.why_not(photo_store, photo, tree, phrase, report).await,
             Query::EmbedTree { text } => self.embed_tree(photo_store, &text, report).await,
+            Query::Learn {
+                name,
+                below,
+                tree,
+                photos,
+            } => self.learn(photo_store, (name, below), tree, &photos),
+            Query::Teach { concepts } => self.teach(photo_store, concepts),
             Query::Disk { tree, photos } => self.disk_positions(photo_store, tree, &photos),
             Query::Walk { from, to, tree } => self.walk(photo_store, from, to, tree),
         }
+    }
+
+    /// Returns the answers to earlier photos that the last query changed, once.
+    pub fn take_changed(&mut self) -> Vec<Response> {
+        std::mem::take(&mut self.changed)
+    }
+
+    fn learn(
+        &self,
+        photo_store: &PhotoStore,
+        (name, below): (String, String),
+        tree: TreeSource,
+        photos: &[PhotoId],
+    ) -> Result<QueryAnswer, UiError> {
+        let photos: Result<Vec<_>, _> = photos
+            .iter()
+            .map(|id| photo_store.point(*id).map(<[f32]>::to_vec))
+            .collect();
+        let concept = TaughtConcept {
+            name: name.trim().to_owned(),
+            below,
+            photos: photos?,
+        };
+        let captioner = photo_store.captioner();
+        let untaught = match (tree, &self.visitor_tree) {
+            (TreeSource::Bundle, _) => captioner.untaught(),
+            (TreeSource::Own, Some(own)) => &own.untaught,
+            (TreeSource::Own, None) => return Err(UiError::forgotten_tree()),
+        };
+        // Finds out whether the concept is valid.
+        untaught
+            .teach(captioner.space(), std::slice::from_ref(&concept))
+            .map_err(|error| UiError::bad_concepts(&error))?;
+        let check = untaught.check_taught(captioner.space(), &concept);
+        Ok(QueryAnswer::Learned { concept, check })
+    }
+
+    fn teach(
+        &mut self,
+        photo_store: &mut PhotoStore,
+        concepts: Vec<TaughtConcept>,
+    ) -> Result<QueryAnswer, UiError> {
+        self.changed = photo_store.teach(&concepts)?;
+        let space = photo_store.captioner().space();
+        if let Some(own) = &mut self.visitor_tree {
+            own.teach(space, &concepts)?;
+        }
+        self.taught = concepts;
+        self.disks.clear();
+        let own = self.visitor_tree.as_ref();
+        Ok(QueryAnswer::Taught {
+            bundle: photo_store.captioner().classifier().taxonomy().to_tsv(),
+            own: own.map(|own| own.classifier.taxonomy().to_tsv()),
+        })
     }
 
     fn classifier<'a>(
@@ -213,10 +311,11 @@ impl QueryHandler {
             levels: Vec::new(),
             ..photo_store.captioner().classifier().calibration().clone()
         };
-        let tsv = taxonomy.to_tsv();
         let classifier = Classifier::new(taxonomy, labels, width, calibration).map_err(ui_error)?;
-        let points = points.into_iter().map(Some).collect();
-        self.visitor_tree = Some(Tree { classifier, points });
+        let mut tree = Tree::new(classifier, points);
+        tree.teach(photo_store.captioner().space(), &self.taught)?;
+        let tsv = tree.classifier.taxonomy().to_tsv();
+        self.visitor_tree = Some(tree);
         self.disks.remove(&TreeSource::Own);
         Ok(QueryAnswer::TreeEmbedded { tsv })
     }
@@ -246,6 +345,30 @@ impl QueryHandler {
         Ok(disk)
     }
 
+    /// Returns the direction in which a photo is drawn: that of the labels, weighted by their
+    /// probabilities. Two dimensions keep so little of the space that the photo's own projection
+    /// may lie among concepts that it certainly does not show.
+    fn direction(
+        &self,
+        photo_store: &PhotoStore,
+        tree: TreeSource,
+        disk: &Disk,
+        photo: &[f32],
+    ) -> Result<[f64; 2], UiError> {
+        let classifier = self.classifier(photo_store, tree)?;
+        let space = photo_store.captioner().space();
+        let p = classifier.probabilities(space, photo, None);
+        let labels = classifier.taxonomy().labelled().iter();
+        let mut sum = [0.0; 2];
+        for (ix, label) in labels.zip(classifier.labels()) {
+            let [x, y] = disk.project(space, label);
+            let weight = f64::from(p[ix.index()]) / x.hypot(y).max(1e-9);
+            sum[0] += weight * x;
+            sum[1] += weight * y;
+        }
+        Ok(sum)
+    }
+
     fn disk_positions(
         &mut self,
         photo_store: &PhotoStore,
@@ -262,7 +385,11 @@ impl QueryHandler {
                 .collect(),
             photos: photos
                 .iter()
-                .map(|id| photo_store.point(*id).ok().map(|x| disk.project(space, x)))
+                .map(|id| {
+                    let point = photo_store.point(*id).ok()?;
+                    let direction = self.direction(photo_store, tree, &disk, point).ok()?;
+                    Some(along(direction, disk.project(space, point)))
+                })
                 .collect(),
             explained: disk.explained,
         })
@@ -279,14 +406,32 @@ impl QueryHandler {
         let from = photo_store.reading(from)?;
         let to = to.map(|to| photo_store.reading(to)).transpose()?;
         let steps = photo_store.captioner().walk(from, to, WALK_STEPS);
-        let place = |point: espalier_core::caption::TraversalPoint| WalkStep {
-            position: disk.project(photo_store.captioner().space(), &point.point),
-            point,
+        let direction = |embedding: &[f32]| self.direction(photo_store, tree, &disk, embedding);
+        let start = direction(&from.embedding)?;
+        let end = to.map_or(Ok(start), |to| direction(&to.embedding))?;
+        let place = |point: TraversalPoint| {
+            let share = point.share;
+            let between = [0, 1].map(|axis| start[axis] * (1.0 - share) + end[axis] * share);
+            let projected = disk.project(photo_store.captioner().space(), &point.point);
+            WalkStep {
+                position: along(between, projected),
+                point,
+            }
         };
         Ok(QueryAnswer::Walk {
             steps: steps.into_iter().map(place).collect(),
         })
     }
+}
+
+/// Returns the position in a direction that has the distance of `position` to the centre;
+/// `position` itself if there is no direction.
+fn along([x, y]: [f64; 2], position: [f64; 2]) -> [f64; 2] {
+    let (length, distance) = (x.hypot(y), position[0].hypot(position[1]));
+    if length < 1e-9 {
+        return position;
+    }
+    [x / length * distance, y / length * distance]
 }
 
 /// Describes why a visitor's text is no tree, with the line.

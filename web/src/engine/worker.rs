@@ -154,14 +154,16 @@ async fn reply(model: Option<&mut LoadedModel>, id: QueryId, query: Query, photo
         let reply = Reply::Fetching { loaded, total };
         post(&Response::Reply { id, reply });
     };
+    let mut changed = Vec::new();
     let answer = match model {
         Some(LoadedModel {
             photo_store,
             query_handler,
         }) => {
-            query_handler
-                .answer(photo_store, query, photo, report)
-                .await
+            let answer = query_handler.answer(photo_store, query, photo, report);
+            let answer = answer.await;
+            changed = query_handler.take_changed();
+            answer
         }
         None => Err(not_loaded()),
     };
@@ -172,6 +174,7 @@ async fn reply(model: Option<&mut LoadedModel>, id: QueryId, query: Query, photo
         Err(error) => Reply::Failed { error },
     };
     post(&Response::Reply { id, reply });
+    changed.iter().for_each(post);
     fatal.iter().for_each(post);
 }
 

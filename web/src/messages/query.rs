@@ -4,7 +4,7 @@
 //! Every [`Query`] is answered by one [`Reply::Done`] or [`Reply::Failed`]; progress messages
 //! ([`Reply::Fetching`]) may precede it.
 
-use espalier_core::caption::{TaxonomyResult, TraversalPoint, Verdict};
+use espalier_core::caption::{TaughtCheck, TaughtConcept, TaxonomyResult, TraversalPoint, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::photo_id::PhotoId;
@@ -65,6 +65,23 @@ pub enum Query {
     EmbedTree {
         /// The tree in one of the formats that core reads.
         text: String,
+    },
+    /// Makes a concept of photos that were read, and tells how well it can be recognised. It is
+    /// not taught yet.
+    Learn {
+        /// Its name.
+        name: String,
+        /// Id of the node below which it lies.
+        below: String,
+        /// The taxonomy of that node.
+        tree: TreeSource,
+        /// Its photos.
+        photos: Vec<PhotoId>,
+    },
+    /// Teaches concepts, in place of all that were taught before.
+    Teach {
+        /// The concepts.
+        concepts: Vec<TaughtConcept>,
     },
     /// Computes the disk positions of all nodes of a taxonomy and of some photos.
     Disk {
@@ -132,6 +149,21 @@ pub enum QueryAnswer {
     TreeEmbedded {
         /// The tree in the format of a bundle's taxonomy.
         tsv: String,
+    },
+    /// Answer to [`Query::Learn`].
+    Learned {
+        /// The concept.
+        concept: TaughtConcept,
+        /// How well it can be recognised.
+        check: TaughtCheck,
+    },
+    /// Answer to [`Query::Teach`]: the trees with the taught concepts, in the format of a bundle's
+    /// taxonomy.
+    Taught {
+        /// The tree of the bundle.
+        bundle: String,
+        /// The visitor's tree, if there is one.
+        own: Option<String>,
     },
     /// Answer to [`Query::Disk`].
     Disk {
@@ -202,6 +234,19 @@ mod tests {
             },
             Query::EmbedTree {
                 text: "a\n b\n".into(),
+            },
+            Query::Learn {
+                name: "Bella".into(),
+                below: "dog".into(),
+                tree,
+                photos: vec![photo],
+            },
+            Query::Teach {
+                concepts: vec![TaughtConcept {
+                    name: "Bella".into(),
+                    below: "dog".into(),
+                    photos: vec![vec![0.5, 1.0]],
+                }],
             },
             Query::Disk {
                 tree: TreeSource::Bundle,

@@ -3,6 +3,7 @@
 pub mod batch;
 pub mod choice;
 pub mod dial;
+pub mod lesson;
 pub mod link;
 pub mod models;
 pub mod outline;

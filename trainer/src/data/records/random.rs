@@ -40,6 +40,8 @@ pub enum Purpose {
     SyntheticFeatures = 13,
     /// Nouns of a training step and their phrasing.
     Nouns = 14,
+    /// Labels that are held out and taught in a round of an evaluation, and their images.
+    Teach = 15,
 }
 
 /// A stream of random numbers.

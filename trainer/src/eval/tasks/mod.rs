@@ -24,6 +24,7 @@ mod retrieval;
 mod scenes;
 mod stop;
 mod sugar_crepe;
+mod teach;
 mod vl_checklist;
 mod words;
 mod zero_shot;
@@ -36,6 +37,7 @@ pub const ALL: &[&dyn Task] = &[
     &zero_shot::ZeroShot,
     &hierarchy::Hierarchy,
     &stop::Stop,
+    &teach::Teach,
     &ordering::Ordering,
     &retrieval::Retrieval,
     &hierarcaps::Hierarcaps,

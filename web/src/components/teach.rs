@@ -1,0 +1,347 @@
+//! "Teach it a name": a few photos, a name and a place in the tree, from then on part of every
+//! answer. What was taught is stored in this browser and can be saved as a file.
+
+use espalier_core::caption::TaughtConcept;
+use leptos::prelude::*;
+use wasm_bindgen::JsCast as _;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::{Event, HtmlInputElement};
+
+use crate::photo::image_files;
+use crate::save::save_text;
+use crate::state::lesson::check_words;
+use crate::taught::{Lesson, Taught};
+use crate::workspace::{Workspace, use_workspace};
+
+/// Name of the saved file.
+const FILE_NAME: &str = "espalier-names.json";
+
+/// The panel; shown only if there is an answer, or something was taught.
+#[component]
+pub fn TeachPanel() -> impl IntoView {
+    let workspace = use_workspace();
+    let taught = expect_context::<Taught>();
+    let shown = move || workspace.answer().is_some() || !taught.concepts.with(Vec::is_empty);
+    view! {
+        <Show when=shown>
+            <section class="sheet" aria-labelledby="teach-title" data-testid="teach-panel">
+                <div class="sheet-head">
+                    <h2 id="teach-title">"Teach it a name"</h2>
+                </div>
+                <p class="note">
+                    "Give it a few photos of something it does not know, such as your dog, and a name. \
+                     It then recognises it in other photos. Names and photos stay in this browser."
+                </p>
+                <Show when=move || workspace.answer().is_some()>
+                    <TeachForm />
+                </Show>
+                <TaughtList />
+            </section>
+        </Show>
+    }
+}
+
+/// The form for a new name.
+#[component]
+fn TeachForm() -> impl IntoView {
+    let form = Form::new(use_workspace(), expect_context::<Taught>());
+    let submit = move |event: leptos::ev::SubmitEvent| {
+        event.prevent_default();
+        form.send();
+    };
+    view! {
+        <form class="teach" on:submit=submit>
+            <label class="field">
+                <span class="field-name">"Name"</span>
+                <input
+                    class="input"
+                    type="text"
+                    maxlength="80"
+                    placeholder="my dog Bella"
+                    autocomplete="off"
+                    data-testid="teach-name"
+                    prop:value=form.name
+                    on:input:target=move |event| form.name.set(event.target().value())
+                />
+            </label>
+            {place_field(form)}
+            {photo_fields(form)}
+            <button class="button" type="submit" data-testid="teach-send" disabled=move || form.is_blocked()>
+                "Teach"
+            </button>
+            <p class="note" role="status" data-testid="teach-said" class:is-error=move || form.is_error.get()>
+                {form.said}
+            </p>
+        </form>
+    }
+}
+
+/// The choice of the node below which the concept lies.
+fn place_field(form: Form) -> impl IntoView {
+    view! {
+        <label class="field">
+            <span class="field-name">"It is a kind of"</span>
+            <select
+                class="input"
+                data-testid="teach-below"
+                on:change:target=move |event| form.below.set(Some(event.target().value()))
+            >
+                <For each=move || form.places() key=|place| place.clone() let((id, name))>
+                    <option
+                        value=id.clone()
+                        selected={
+                            let id = id.clone();
+                            move || form.place().as_ref() == Some(&id)
+                        }
+                    >
+                        {name}
+                    </option>
+                </For>
+            </select>
+        </label>
+    }
+}
+
+/// The photos: the one that is shown, and files.
+fn photo_fields(form: Form) -> impl IntoView {
+    let count = move || match form.files.with(Vec::len) {
+        0 => "Add photos".to_owned(),
+        1 => "1 more photo".to_owned(),
+        n => format!("{n} more photos"),
+    };
+    view! {
+        <div class="node-actions">
+            <label class="check">
+                <input
+                    type="checkbox"
+                    data-testid="teach-this"
+                    prop:checked=form.with_shown
+                    on:change:target=move |event| form.with_shown.set(event.target().checked())
+                />
+                <span>"The photo shown above"</span>
+            </label>
+            <label class="button is-quiet is-small">
+                <input
+                    class="visually-hidden"
+                    type="file"
+                    accept="image/*"
+                    multiple
+                    data-testid="teach-photos"
+                    on:change=move |event| form.choose(&event)
+                />
+                <span>{count}</span>
+            </label>
+        </div>
+    }
+}
+
+/// The fields and the outcome of the form; cheap to copy.
+#[derive(Clone, Copy)]
+struct Form {
+    workspace: Workspace,
+    taught: Taught,
+    name: RwSignal<String>,
+    /// The chosen place; `None` means the most specific step that is sure.
+    below: RwSignal<Option<String>>,
+    with_shown: RwSignal<bool>,
+    files: RwSignal<Vec<web_sys::File>, LocalStorage>,
+    busy: RwSignal<bool>,
+    said: RwSignal<String>,
+    is_error: RwSignal<bool>,
+}
+
+impl Form {
+    fn new(workspace: Workspace, taught: Taught) -> Self {
+        Self {
+            workspace,
+            taught,
+            name: RwSignal::new(String::new()),
+            below: RwSignal::new(None),
+            with_shown: RwSignal::new(true),
+            files: RwSignal::new_local(Vec::new()),
+            busy: RwSignal::new(false),
+            said: RwSignal::new(String::new()),
+            is_error: RwSignal::new(false),
+        }
+    }
+
+    /// Returns the nodes that can be chosen, with their names: the selected one, then those of the
+    /// photo's path from specific to general. Taught nodes have nothing below them.
+    fn places(self) -> Vec<(String, String)> {
+        let (Some(tree), Some(answer)) = (self.workspace.shown(), self.workspace.answer()) else {
+            return Vec::new();
+        };
+        let path = self.workspace.shown_path(&answer);
+        let selected = self.workspace.selected.get();
+        let ids = path.path.iter().rev().map(|step| step.id.clone());
+        let mut places: Vec<(String, String)> = Vec::new();
+        for id in selected.into_iter().chain(ids) {
+            let is_taught = self.taught.knows(&id);
+            if let Some(ix) = tree
+                .find(&id)
+                .filter(|ix| !is_taught && tree.is_nameable(*ix))
+                && places.iter().all(|(known, _)| *known != id)
+            {
+                places.push((id, tree.name(ix).to_owned()));
+            }
+        }
+        places
+    }
+
+    /// Returns the id of the place: the chosen one, else the deepest that is sure.
+    fn place(self) -> Option<String> {
+        let places = self.places();
+        let chosen = self.below.get();
+        let is_offered = |id: &String| places.iter().any(|(place, _)| place == id);
+        if let Some(chosen) = chosen.filter(is_offered) {
+            return Some(chosen);
+        }
+        let selected = self.workspace.selected.get().filter(is_offered);
+        let answer = self.workspace.answer()?;
+        let path = self.workspace.shown_path(&answer);
+        let stop = path.path.iter().position(|step| step.id == path.stop)?;
+        let sure = path.path[..=stop].iter().rev().map(|step| step.id.clone());
+        selected
+            .or_else(|| sure.into_iter().find(is_offered))
+            .or_else(|| {
+                let last = places.last();
+                last.map(|(id, _)| id.clone())
+            })
+    }
+
+    fn is_blocked(self) -> bool {
+        let no_photo = !self.with_shown.get() && self.files.with(Vec::is_empty);
+        self.busy.get() || no_photo || self.name.with(|name| name.trim().is_empty())
+    }
+
+    fn choose(self, event: &Event) {
+        let input = event
+            .target()
+            .and_then(|t| t.dyn_into::<HtmlInputElement>().ok());
+        if let Some(input) = input {
+            self.files.set(image_files(input.files()));
+        }
+    }
+
+    /// Reads the photos and teaches the concept.
+    fn send(self) {
+        if untrack(|| self.is_blocked()) {
+            return;
+        }
+        let (Some(below), Some(answer)) = (
+            untrack(|| self.place()),
+            untrack(|| self.workspace.answer()),
+        ) else {
+            return;
+        };
+        let lesson = Lesson {
+            name: self.name.get_untracked().trim().to_owned(),
+            below,
+            tree: self.workspace.tree_source.get_untracked(),
+            shown: self.with_shown.get_untracked().then_some(answer.photo),
+            files: self.files.get_untracked(),
+        };
+        self.busy.set(true);
+        self.is_error.set(false);
+        self.said.set("Reading the photos…".to_owned());
+        spawn_local(async move {
+            let name = lesson.name.clone();
+            let outcome = self.taught.learn(lesson).await;
+            self.busy.set(false);
+            match outcome {
+                Ok(check) => {
+                    self.said.set(check_words(&name, &check));
+                    self.name.set(String::new());
+                    self.files.set(Vec::new());
+                    self.below.set(None);
+                }
+                Err(error) => {
+                    self.is_error.set(true);
+                    self.said.set(format!("{} {}", error.what, error.todo));
+                }
+            }
+        });
+    }
+}
+
+/// What was taught, and the buttons that remove, save and open it.
+#[component]
+fn TaughtList() -> impl IntoView {
+    let taught = expect_context::<Taught>();
+    let is_empty = move || taught.concepts.with(Vec::is_empty);
+    let open = move |event: Event| {
+        let input = event
+            .target()
+            .and_then(|t| t.dyn_into::<HtmlInputElement>().ok());
+        let Some(input) = input else { return };
+        let file = input.files().and_then(|files| files.get(0));
+        // Allows the same file to be chosen again.
+        input.set_value("");
+        if let Some(file) = file {
+            spawn_local(async move {
+                if let Ok(text) = JsFuture::from(file.text()).await {
+                    taught.open(text.as_string().unwrap_or_default()).await;
+                }
+            });
+        }
+    };
+    view! {
+        <ul class="taught" hidden=is_empty data-testid="taught">
+            <For each=move || taught.concepts.get() key=TaughtConcept::id let(concept)>
+                {line(taught, concept)}
+            </For>
+        </ul>
+        <div class="node-actions">
+            <button
+                class="button is-quiet is-small"
+                type="button"
+                data-testid="teach-save"
+                hidden=is_empty
+                on:click=move |_| {
+                    if let Some(text) = taught.file() {
+                        save_text(&text, FILE_NAME, "application/json");
+                    }
+                }
+            >
+                "Save these names"
+            </button>
+            <label class="button is-quiet is-small">
+                <input
+                    class="visually-hidden"
+                    type="file"
+                    accept=".json,application/json"
+                    data-testid="teach-open"
+                    on:change=open
+                />
+                <span>"Open saved names"</span>
+            </label>
+        </div>
+        {move || {
+            taught
+                .error
+                .get()
+                .map(|error| view! { <p class="note is-error" role="alert">{error.what} " " {error.todo}</p> })
+        }}
+    }
+}
+
+/// One taught concept.
+fn line(taught: Taught, concept: TaughtConcept) -> impl IntoView {
+    let (id, photos) = (concept.id(), concept.photos.len());
+    let count = if photos == 1 {
+        "1 photo".to_owned()
+    } else {
+        format!("{photos} photos")
+    };
+    let name = concept.name;
+    view! {
+        <li data-testid="taught-name">
+            <span>{name.clone()}</span>
+            <span class="note">{count}</span>
+            <button class="linkish" type="button" on:click=move |_| taught.remove(&id)>
+                "Remove"
+                <span class="visually-hidden">{format!(" {name}")}</span>
+            </button>
+        </li>
+    }
+}

@@ -1,0 +1,190 @@
+//! The concepts that the visitor taught: kept in this browser, and sent to every engine that starts.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use espalier_core::caption::{ModelInfo, TaughtCheck, TaughtConcept, TaughtFile};
+use espalier_core::taxonomy::Taxonomy;
+use leptos::prelude::*;
+use wasm_bindgen_futures::spawn_local;
+use web_sys::File;
+
+use crate::messages::photo_id::PhotoId;
+use crate::messages::query::{Query, QueryAnswer, TreeSource};
+use crate::photo::bytes_of;
+use crate::save::{store, stored};
+use crate::state::session::Engine;
+use crate::ui_error::UiError;
+use crate::workspace::Workspace;
+
+/// Key of the concepts in the browser's storage. The widget reads it, too.
+pub const KEY: &str = "espalier-taught";
+
+/// A name to learn.
+pub struct Lesson {
+    /// The name.
+    pub name: String,
+    /// Id of the node below which it lies.
+    pub below: String,
+    /// The tree of that node.
+    pub tree: TreeSource,
+    /// The photo that is shown, if it belongs to the lesson.
+    pub shown: Option<PhotoId>,
+    /// Further photos.
+    pub files: Vec<File>,
+}
+
+/// The taught concepts; cheap to copy.
+#[derive(Clone, Copy)]
+pub struct Taught {
+    workspace: Workspace,
+    /// The concepts.
+    pub concepts: RwSignal<Vec<TaughtConcept>>,
+    /// The error of the last file or of the stored concepts.
+    pub error: RwSignal<Option<UiError>>,
+    /// The model that is loaded.
+    model: Memo<Option<ModelInfo>>,
+}
+
+impl Taught {
+    /// Creates the list, and teaches the stored concepts to every engine that becomes ready.
+    #[must_use]
+    pub fn new(workspace: Workspace) -> Self {
+        let session = workspace.controller.session;
+        let model = Memo::new(move |_| {
+            session.with(|session| match &session.engine {
+                Engine::Ready(info) => Some(ModelInfo {
+                    name: info.model.clone(),
+                    version: info.version.clone(),
+                    sha256: info.sha256.clone(),
+                }),
+                _ => None,
+            })
+        });
+        let taught = Self {
+            workspace,
+            concepts: RwSignal::new(Vec::new()),
+            error: RwSignal::new(None),
+            model,
+        };
+        Effect::new(move |_| {
+            let (Some(model), Some(text)) = (model.get(), stored(KEY)) else {
+                return;
+            };
+            // Names that were taught to another model are kept for the day it comes back.
+            if let Ok(file) = TaughtFile::parse(&text, &model) {
+                spawn_local(async move { taught.apply(file.concepts).await });
+            }
+        });
+        taught
+    }
+
+    /// Returns whether a node is a taught one.
+    #[must_use]
+    pub fn knows(self, id: &str) -> bool {
+        self.concepts
+            .with(|all| all.iter().any(|concept| concept.id() == id))
+    }
+
+    /// Returns the concepts as a file; `None` before a model is loaded.
+    #[must_use]
+    pub fn file(self) -> Option<String> {
+        let model = self.model.get_untracked()?;
+        let file = TaughtFile::new(model, self.concepts.get_untracked());
+        serde_json::to_string(&file).ok()
+    }
+
+    /// Reads the photos of a lesson and teaches its name, in place of an earlier one of this name.
+    ///
+    /// # Errors
+    /// When a photo cannot be read, or the name is invalid.
+    pub async fn learn(self, lesson: Lesson) -> Result<TaughtCheck, UiError> {
+        let controller = self.workspace.controller;
+        let mut photos: Vec<PhotoId> = lesson.shown.into_iter().collect();
+        for file in &lesson.files {
+            let photo = controller.next_id();
+            let query = Query::Read {
+                photo,
+                region: None,
+            };
+            let bytes = bytes_of(file).await?;
+            controller
+                .ask(query, Some(bytes), Rc::new(|_, _| ()))
+                .await?;
+            photos.push(photo);
+        }
+        let query = Query::Learn {
+            name: lesson.name,
+            below: lesson.below,
+            tree: lesson.tree,
+            photos,
+        };
+        let QueryAnswer::Learned { concept, check } = controller.ask_about(query).await? else {
+            return Err(UiError::version_mismatch(
+                "the answer does not fit the query",
+            ));
+        };
+        let mut all = self.concepts.get_untracked();
+        all.retain(|known| known.id() != concept.id());
+        all.push(concept);
+        self.teach(all).await?;
+        Ok(check)
+    }
+
+    /// Adds the concepts of a file, or shows why that is not possible.
+    pub async fn open(self, text: String) {
+        let Some(model) = self.model.get_untracked() else {
+            return;
+        };
+        let file = TaughtFile::parse(&text, &model);
+        match file.map_err(|error| UiError::bad_concepts(&error)) {
+            Err(error) => self.error.set(Some(error)),
+            Ok(file) => {
+                let mut all = self.concepts.get_untracked();
+                all.retain(|known| file.concepts.iter().all(|new| new.id() != known.id()));
+                all.extend(file.concepts);
+                self.apply(all).await;
+            }
+        }
+    }
+
+    /// Forgets a concept.
+    pub fn remove(self, id: &str) {
+        let mut all = self.concepts.get_untracked();
+        all.retain(|concept| concept.id() != id);
+        spawn_local(async move { self.apply(all).await });
+    }
+
+    /// Teaches these concepts instead of the present ones, or shows why that is not possible.
+    async fn apply(self, concepts: Vec<TaughtConcept>) {
+        let outcome = self.teach(concepts).await;
+        self.error.set(outcome.err());
+    }
+
+    /// Teaches these concepts instead of the present ones, and stores them.
+    async fn teach(self, concepts: Vec<TaughtConcept>) -> Result<(), UiError> {
+        let workspace = self.workspace;
+        let query = Query::Teach {
+            concepts: concepts.clone(),
+        };
+        let QueryAnswer::Taught { bundle, own } = workspace.controller.ask_about(query).await?
+        else {
+            return Err(UiError::version_mismatch(
+                "the answer does not fit the query",
+            ));
+        };
+        let tree = |tsv: &str| {
+            Taxonomy::from_tsv(tsv)
+                .map(Arc::new)
+                .map_err(|e| UiError::from(&e))
+        };
+        self.concepts.set(concepts);
+        let is_empty = self.concepts.with_untracked(Vec::is_empty);
+        store(KEY, self.file().filter(|_| !is_empty).as_deref());
+        if let Some(own) = own {
+            workspace.visitor_tree.set(Some(tree(&own)?));
+        }
+        workspace.tree.set(Some(Ok(tree(&bundle)?)));
+        Ok(())
+    }
+}
