@@ -138,8 +138,9 @@ fn a_phrase_is_weighed_by_similarity_cone_and_common_ancestor() {
 }
 
 fn reading(captioner: &Captioner, picture: &image::RgbImage) -> Reading {
-    let request = captioner.read(&jpeg(picture, 1), Request::default(), || 0.0);
-    pollster::block_on(request).unwrap()
+    let bytes = jpeg(picture, 1);
+    let reading = captioner.read(&bytes, Request::default(), || 0.0);
+    pollster::block_on(reading).unwrap()
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn every_event() -> Vec<Event> {
 fn every_state() -> Vec<Session> {
     let bar = || {
         Bar::new(Sizes {
-            engine: 100,
+            engine: SIZES.cpu,
             model: 1_000,
         })
     };
