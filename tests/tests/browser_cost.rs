@@ -94,6 +94,33 @@ fn firefox_gives_the_ladders_of_chromium() {
     }
 }
 
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask page-cost"]
+fn the_live_camera_gives_answers() {
+    const SECONDS: u64 = 5;
+    if !wanted() {
+        return;
+    }
+    let browser = Browser::start(Gpu::None);
+    let site = Site::copy();
+    browser.open(&site, "?backend=cpu");
+    browser.press("[data-testid=live-start]");
+    let count = "return Number(document.querySelector('[data-testid=live]')?.dataset.count ?? 0)";
+    browser.wait_for("the first answers", &format!("{count} >= 3"));
+    let count = || browser.evaluate(count).as_f64().unwrap();
+    let (begun, before) = (Instant::now(), count());
+    std::thread::sleep(Duration::from_secs(SECONDS));
+    let answers = count() - before;
+    println!(
+        "live camera               {:.1} answers a second",
+        answers / begun.elapsed().as_secs_f64()
+    );
+    assert!(
+        answers > 0.0,
+        "the camera gave no answer in {SECONDS} seconds"
+    );
+}
+
 /// Photos that both browsers read.
 const SAMPLES: [&str; 4] = ["cat", "car", "cello", "galaxies"];
 
@@ -196,7 +223,7 @@ impl Cost {
 fn fetched(browser: &Browser, site: &Site) -> u64 {
     let requests = browser.requests();
     let ours = requests.iter().filter_map(|seen| site.file_of(&seen.url));
-    ours.filter_map(|file| xtask::wire::transfer_size(&file).ok())
+    ours.filter_map(|file| xtask::transfer::transfer_size(&file).ok())
         .sum()
 }
 

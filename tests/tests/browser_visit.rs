@@ -347,3 +347,41 @@ fn a_taught_name_is_recognised_stays_after_a_reload_and_can_be_removed() {
         Value::Null
     );
 }
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn the_camera_is_read_live_and_the_shutter_keeps_a_picture() {
+    if !wanted() {
+        return;
+    }
+    let (browser, site) = (Browser::start(Gpu::None), Site::built());
+    browser.open(&site, "?model=tiny&backend=cpu");
+    browser.press("[data-testid=live-start]");
+    browser.wait_for(
+        "answers to the view",
+        "return Number(document.querySelector('[data-testid=live]')?.dataset.count) >= 5",
+    );
+    let said = browser.text("live-sentence");
+    assert!(said.ends_with('.') && !said.contains("camera"), "{said}");
+    assert!(
+        browser
+            .barriers()
+            .iter()
+            .all(|barrier| !barrier.is_serious())
+    );
+    browser.press("[data-testid=live-keep]");
+    browser.wait_for(
+        "the answer to the kept picture",
+        "return document.querySelector('[data-testid=live]') === null \
+         && document.querySelector('[data-testid=stop-sentence]') !== null \
+         && document.querySelector('.photo img')?.alt.includes('camera.jpg')",
+    );
+    // It can be stopped without a picture, too; the camera's light goes out.
+    browser.press("[data-testid=live-start]");
+    browser.wait_for_id("live-stop");
+    browser.press("[data-testid=live-stop]");
+    browser.wait_for(
+        "the photo that was kept",
+        "return document.querySelector('[data-testid=live]') === null && document.querySelector('.photo img') !== null",
+    );
+}

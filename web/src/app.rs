@@ -7,8 +7,8 @@ use wasm_bindgen::JsCast as _;
 use web_sys::HtmlElement;
 
 use crate::components::{
-    Folder, Outcome, PhotoDrop, SelectedPart, Status, StoragePanel, WorkspaceView, follow_photos,
-    samples,
+    Folder, Live, Outcome, PhotoDrop, SelectedPart, Status, StoragePanel, WorkspaceView,
+    follow_photos, samples,
 };
 use crate::controller::AppController;
 use crate::load::DEFAULT_MODEL;
@@ -48,6 +48,18 @@ fn folder(address: &str) -> String {
         .to_owned()
 }
 
+/// Sets or removes an attribute of the body, which the style sheets read.
+fn mark_body(attribute: &str, on: bool) {
+    let Some(body) = document().body() else {
+        return;
+    };
+    let _ = if on {
+        body.set_attribute(attribute, "")
+    } else {
+        body.remove_attribute(attribute)
+    };
+}
+
 /// The dynamic part of the page.
 #[component]
 fn App(
@@ -65,20 +77,18 @@ fn App(
     provide_context(controller);
     provide_context(workspace);
     provide_context(Folder::new(workspace));
+    let live = Live::default();
+    provide_context(live);
     provide_context(SelectedPart::default());
     provide_context(Taught::new(workspace));
     // The surrounding HTML makes room for the answer once there is a photo.
     Effect::new(move |_| {
-        let Some(body) = document().body() else {
-            return;
-        };
-        let _ = if controller.session.with(|session| session.work.is_some()) {
-            body.set_attribute("data-given", "")
-        } else {
-            body.remove_attribute("data-given")
-        };
+        let is_given = controller.session.with(|session| session.work.is_some());
+        mark_body("data-given", is_given);
     });
     follow_photos(controller);
+    // The answer to an earlier photo is hidden while the camera runs.
+    Effect::new(move |_| mark_body("data-live", live.is_on.get()));
     let foot = document().get_element_by_id("kept");
     if let Some(sample) = sample {
         samples::read(controller, sample);

@@ -216,11 +216,23 @@ pub fn context(canvas: &HtmlCanvasElement) -> Option<CanvasRenderingContext2d> {
 /// # Errors
 /// When the browser does not allow it to be read.
 pub async fn png(canvas: &HtmlCanvasElement) -> Result<Blob, JsValue> {
+    encoded(canvas, "image/png").await
+}
+
+/// Encodes a canvas as JPEG.
+///
+/// # Errors
+/// When the browser does not allow it to be read.
+pub async fn jpeg(canvas: &HtmlCanvasElement) -> Result<Blob, JsValue> {
+    encoded(canvas, "image/jpeg").await
+}
+
+async fn encoded(canvas: &HtmlCanvasElement, kind: &str) -> Result<Blob, JsValue> {
     let promise = Promise::new(&mut |resolve, reject| {
         let done = Closure::once_into_js(move |blob: JsValue| {
             let _ = resolve.call1(&JsValue::NULL, &blob);
         });
-        if let Err(error) = canvas.to_blob(done.unchecked_ref()) {
+        if let Err(error) = canvas.to_blob_with_type(done.unchecked_ref(), kind) {
             let _ = reject.call1(&JsValue::NULL, &error);
         }
     });

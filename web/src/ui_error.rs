@@ -157,6 +157,17 @@ impl UiError {
         )
     }
 
+    /// The camera cannot be used.
+    #[must_use]
+    pub fn no_camera(detail: impl Into<String>) -> Self {
+        Self::new(
+            Cause::Photo,
+            "The camera can't be used.",
+            "Allow this page to use it in the browser's settings, or choose a photo instead.",
+        )
+        .with_detail(detail)
+    }
+
     /// A link that leads to no readable image.
     #[must_use]
     pub fn link_refused(address: &str) -> Self {

@@ -10,7 +10,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 
-use crate::{digest, wire};
+use crate::digest;
+use crate::transfer::transfer_size;
 
 /// Name of the list in the built page.
 pub const FILE: &str = "engines.json";
@@ -56,7 +57,7 @@ pub fn arrange(dist: &Path) -> Result<()> {
         let program = dist.join(&folder).join(format!("{engine}_bg.wasm"));
         let size = json!({
             "bytes": fs::metadata(&program)?.len(),
-            "wire": wire::transfer_size(&program)?,
+            "wire": transfer_size(&program)?,
         });
         list.insert(engine.to_owned(), size);
     }

@@ -24,5 +24,6 @@ pub mod stamp;
 pub mod study;
 pub mod test_run;
 pub mod totals;
+pub mod transfer;
 pub mod web_build;
 pub mod wire;

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::files::{self, EMBEDDINGS};
-use super::taught::TaughtCaptions;
 use crate::bundle::{BundleFile, BundleFiles, Manifest, Part};
 use crate::error::{CoreError, Result};
 use crate::geometry::Space;
@@ -24,6 +23,9 @@ pub struct CaptionEntry {
     #[serde(default)]
     pub detail: u8,
 }
+
+/// Captions with their points.
+pub type PlacedCaptions = Vec<(CaptionEntry, Vec<f32>)>;
 
 /// Texts with their embeddings and radii, in the same order.
 #[derive(Clone, Debug)]
@@ -165,7 +167,7 @@ impl CaptionIndex {
     /// Replaces the texts of taught concepts by others, which are given with their points.
     pub(super) fn set_taught(
         &mut self,
-        captions: TaughtCaptions,
+        captions: PlacedCaptions,
         is_taught: impl Fn(&CaptionEntry) -> bool,
         space: &Space,
     ) {

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::index::CaptionEntry;
+use super::index::{CaptionEntry, PlacedCaptions};
 use super::path::Classifier;
 use super::result::ModelInfo;
 use crate::error::{CoreError, Result};
@@ -32,9 +32,6 @@ const FARTHER: f64 = 1.04;
 /// On the sphere, photos lie nearer to each other than to any text. There, a taught concept is as
 /// near to its own photos as the nearest label, and this much ahead of it in log-odds.
 const LEAD_ON_SPHERE: f64 = 2.0;
-
-/// The captions of taught concepts with their points.
-pub type TaughtCaptions = Vec<(CaptionEntry, Vec<f32>)>;
 
 /// A concept taught by photos.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -201,7 +198,7 @@ impl Classifier {
         &self,
         space: &Space,
         concepts: &[TaughtConcept],
-    ) -> Result<(Self, TaughtCaptions)> {
+    ) -> Result<(Self, PlacedCaptions)> {
         let mut tsv = self.taxonomy().to_tsv();
         let mut labels: Vec<f32> = self.labels().flatten().copied().collect();
         let mut offsets = vec![0.0; self.taxonomy().labelled().len()];

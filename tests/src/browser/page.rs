@@ -129,6 +129,9 @@ impl Browser {
             "--headless=new",
             "--hide-scrollbars",
             "--no-sandbox",
+            // A test picture instead of a camera, without a question.
+            "--use-fake-device-for-media-stream",
+            "--use-fake-ui-for-media-stream",
             "--disable-quic",
             "--no-first-run",
             "--disable-background-networking",

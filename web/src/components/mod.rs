@@ -13,6 +13,7 @@ mod export;
 mod folder;
 mod in_view;
 mod ladder;
+mod live;
 mod load_panel;
 mod node;
 mod outcome;
@@ -37,6 +38,7 @@ mod workspace;
 
 pub use folder::Folder;
 pub use in_view::follow_photos;
+pub use live::Live;
 pub use outcome::Outcome;
 pub use photo_drop::PhotoDrop;
 pub use region::SelectedPart;

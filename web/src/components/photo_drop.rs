@@ -8,6 +8,7 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::{Element, Event as DomEvent, EventTarget, HtmlElement, HtmlInputElement};
 
 use super::folder::Folder;
+use super::live::{Live, LiveButton, LiveView};
 use super::load_panel::LoadPanel;
 use super::region::{PartButton, PhotoView};
 use super::samples;
@@ -52,6 +53,7 @@ pub fn PhotoDrop() -> impl IntoView {
         folder: expect_context::<Folder>(),
     };
     let over = RwSignal::new(false);
+    let live = expect_context::<Live>();
     listen(handler, over);
     samples::listen(controller);
     let has_photo = move || controller.photo.with(Option::is_some);
@@ -59,6 +61,7 @@ pub fn PhotoDrop() -> impl IntoView {
         <section class="frame-column" aria-label="Photo">
             <div class="frame" class:is-over=over class:is-given=has_photo data-testid="drop-zone">
                 {move || match controller.photo.get() {
+                    _ if live.is_on.get() => view! { <LiveView /> }.into_any(),
                     Some(photo) => {
                         let sample = photo.sample.as_deref().and_then(samples::alt_of);
                         let alt = sample.unwrap_or_else(|| format!("Your photo, {}", photo.name()));
@@ -92,6 +95,7 @@ pub fn PhotoDrop() -> impl IntoView {
                         <span>"Take one"</span>
                     </label>
                     <PartButton />
+                    <LiveButton />
                     <MoreInputs handler />
                 </div>
                 <p class="frame-over" aria-hidden="true">"Drop it here"</p>

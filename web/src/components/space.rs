@@ -25,12 +25,11 @@ pub fn SpacePanel() -> impl IntoView {
         step: RwSignal::new(0),
         to: RwSignal::new(None),
     };
-    // Queried once the photo has its place in the tree, so that both refer to the same photo.
+    // Queried once the photo has its place in the tree, so that both refer to the same photo; and
+    // again when its answer changes, because finer captions came or a name was taught.
     let subject = Memo::new(move |_| {
-        workspace
-            .placed
-            .get()
-            .map(|placed| (placed.photo, placed.tree))
+        let (placed, answer) = (workspace.placed.get()?, workspace.answer()?);
+        Some((placed.photo, placed.tree, Arc::as_ptr(&answer) as usize))
     });
     follow_positions(workspace, scene, subject);
     follow_walk(workspace, scene, subject);
@@ -67,13 +66,13 @@ pub fn SpacePanel() -> impl IntoView {
     }
 }
 
-/// The photo and the tree that the scene is about.
-type Subject = Memo<Option<(PhotoId, TreeSource)>>;
+/// The photo and the tree that the scene is about, and a number that changes with the answer.
+type Subject = Memo<Option<(PhotoId, TreeSource, usize)>>;
 
 /// Asks for the positions of the nodes and the photo whenever photo or tree change.
 fn follow_positions(workspace: Workspace, scene: Scene, subject: Subject) {
     Effect::new(move |_| {
-        let Some((photo, tree)) = subject.get() else {
+        let Some(current @ (photo, tree, _)) = subject.get() else {
             return;
         };
         spawn_local(async move {
@@ -89,7 +88,7 @@ fn follow_positions(workspace: Workspace, scene: Scene, subject: Subject) {
             else {
                 return;
             };
-            if subject.get_untracked() == Some((photo, tree)) {
+            if subject.get_untracked() == Some(current) {
                 scene.positions.set(Some(Arc::new(DiskPositions {
                     tree,
                     nodes,
@@ -105,7 +104,9 @@ fn follow_positions(workspace: Workspace, scene: Scene, subject: Subject) {
 fn follow_walk(workspace: Workspace, scene: Scene, subject: Subject) {
     Effect::new(move |_| {
         let (current, to) = (subject.get(), scene.to.get());
-        let Some((from, tree)) = current else { return };
+        let Some((from, tree, _)) = current else {
+            return;
+        };
         spawn_local(async move {
             let to = to.filter(|to| *to != from);
             let query = Query::Walk { from, to, tree };
@@ -142,6 +143,9 @@ fn LikelyConcepts() -> impl IntoView {
         let mut labels: Vec<NodeIx> = tree.labelled().to_vec();
         labels.retain(|ix| p(ix) >= MIN_LIKELY);
         labels.sort_by(|a, b| p(b).total_cmp(&p(a)));
+        // Of a label and another one below it, only the more specific one is named.
+        let listed = labels.clone();
+        labels.retain(|ix| !listed.iter().any(|other| tree.is_ancestor(*ix, *other)));
         labels.truncate(MAX_LIKELY);
         let named = labels
             .iter()

@@ -11,4 +11,5 @@ pub mod region;
 pub mod search;
 pub mod session;
 pub mod sketch;
+pub mod steady;
 pub mod view;

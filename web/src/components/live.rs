@@ -1,0 +1,241 @@
+//! The live camera: the answer follows the view, and a shutter keeps a picture as a photo.
+
+use std::rc::Rc;
+
+use espalier_core::caption::CaptionResult;
+use gloo_timers::future::TimeoutFuture;
+use leptos::html::Video;
+use leptos::prelude::*;
+use wasm_bindgen_futures::spawn_local;
+
+use super::ladder::Ladder;
+use crate::camera::{Camera, LIVE_SIDE, is_offered, picture};
+use crate::messages::photo_id::PhotoId;
+use crate::messages::query::{Query, QueryAnswer};
+use crate::photo::bytes_of;
+use crate::state::session::Event;
+use crate::state::steady::Steady;
+use crate::ui_error::UiError;
+use crate::words::{guess_sentence, sentence};
+use crate::workspace::{Workspace, result_of, use_workspace};
+
+/// Pause between two pictures in milliseconds, in which the page draws.
+const PAUSE_MS: u32 = 30;
+
+/// Pause while the engine or the camera is not ready yet.
+const WAIT_MS: u32 = 150;
+
+/// Longest side of a picture that the shutter keeps.
+const KEPT_SIDE: f64 = 4096.0;
+
+/// Whether the camera runs, and what it shows; cheap to copy.
+#[derive(Clone, Copy)]
+pub struct Live {
+    /// Whether the visitor has switched it on.
+    pub is_on: RwSignal<bool>,
+    camera: RwSignal<Option<Rc<Camera>>, LocalStorage>,
+    result: RwSignal<Option<CaptionResult>>,
+    error: RwSignal<Option<UiError>>,
+    /// Number of pictures read so far.
+    count: RwSignal<u32>,
+}
+
+impl Default for Live {
+    fn default() -> Self {
+        Self {
+            is_on: RwSignal::new(false),
+            camera: RwSignal::new_local(None),
+            result: RwSignal::new(None),
+            error: RwSignal::new(None),
+            count: RwSignal::new(0),
+        }
+    }
+}
+
+impl Live {
+    fn start(self, workspace: Workspace) {
+        self.error.set(None);
+        self.result.set(None);
+        self.count.set(0);
+        self.is_on.set(true);
+        workspace.controller.dispatch(Event::LoadRequested);
+        spawn_local(async move {
+            match Camera::open().await {
+                Ok(camera) if self.is_on.get_untracked() => self.camera.set(Some(Rc::new(camera))),
+                Ok(_) => {}
+                Err(error) => {
+                    self.error.set(Some(error));
+                    self.stop();
+                }
+            }
+        });
+    }
+
+    /// Stops the camera.
+    pub fn stop(self) {
+        self.is_on.set(false);
+        self.camera.set(None);
+    }
+}
+
+/// The button that starts the camera, and the reason if that failed.
+#[component]
+pub fn LiveButton() -> impl IntoView {
+    let (workspace, live) = (use_workspace(), expect_context::<Live>());
+    view! {
+        <Show when=move || is_offered() && !live.is_on.get()>
+            <button
+                class="button is-quiet"
+                type="button"
+                data-testid="live-start"
+                on:click=move |_| live.start(workspace)
+            >
+                "Live camera"
+            </button>
+        </Show>
+        {move || {
+            live.error
+                .get()
+                .map(|error| {
+                    view! { <p class="note is-error" role="alert">{error.what} " " {error.todo}</p> }
+                })
+        }}
+    }
+}
+
+/// The camera's picture with its answer and the buttons.
+#[component]
+pub fn LiveView() -> impl IntoView {
+    let (workspace, live) = (use_workspace(), expect_context::<Live>());
+    let video = NodeRef::<Video>::new();
+    Effect::new(move |_| {
+        if let (Some(camera), Some(video)) = (live.camera.get(), video.get()) {
+            camera.show_in(&video);
+            spawn_local(follow(workspace, live, video));
+        }
+    });
+    // Another photo ends it, as does leaving the view.
+    let photo = workspace.controller.photo;
+    Effect::new(move |before: Option<Option<PhotoId>>| {
+        let now = photo.with(|photo| photo.as_ref().map(|photo| photo.id));
+        if before.is_some_and(|before| before != now) {
+            live.stop();
+        }
+        now
+    });
+    on_cleanup(move || {
+        live.camera.try_set(None);
+    });
+    let keep = move |_| {
+        let Some(video) = video.get_untracked() else {
+            return;
+        };
+        spawn_local(async move {
+            // The photo ends the live view.
+            if let Some(file) = picture(&video, KEPT_SIDE).await {
+                workspace.controller.set_photo(Ok((file, None)));
+            }
+        });
+    };
+    let answer = Memo::new(move |_| live.result.get());
+    let words = move || match answer.get() {
+        Some(result) => sentence(&result.taxonomy, &workspace.dial(&result.taxonomy), None),
+        None => "Starting the camera…".to_owned(),
+    };
+    let guess = move || {
+        let result = answer.get()?;
+        guess_sentence(&result.taxonomy, &workspace.dial(&result.taxonomy))
+    };
+    view! {
+        <div class="live" data-testid="live" data-count=move || live.count.get().to_string()>
+            <video
+                class="live-view"
+                node_ref=video
+                autoplay
+                playsinline
+                prop:muted=true
+                aria-label="The view of your camera"
+            ></video>
+            <div class="live-words">
+                <p class="part-sentence" role="status" data-testid="live-sentence">{words}</p>
+                <p class="answer-guess">{guess}</p>
+                {move || answer.get().map(|result| view! { <Ladder result part=true /> })}
+            </div>
+            <div class="live-keys">
+                <button
+                    class="button is-main"
+                    type="button"
+                    data-testid="live-keep"
+                    disabled=move || live.count.get() == 0
+                    on:click=keep
+                >
+                    "Keep this picture"
+                </button>
+                <button class="button is-quiet" type="button" data-testid="live-stop" on:click=move |_| live.stop()>
+                    "Stop the camera"
+                </button>
+            </div>
+        </div>
+    }
+}
+
+/// Reads pictures one after the other for as long as this camera runs.
+async fn follow(workspace: Workspace, live: Live, video: web_sys::HtmlVideoElement) {
+    let controller = workspace.controller;
+    // One number for all pictures: the engine keeps only the last of them.
+    let photo = controller.next_id();
+    let mut steady = Steady::default();
+    while live.is_on.try_get_untracked() == Some(true) {
+        let file = match untrack(|| controller.is_ready()) {
+            true => picture(&video, LIVE_SIDE).await,
+            false => None,
+        };
+        let Some(file) = file else {
+            TimeoutFuture::new(WAIT_MS).await;
+            continue;
+        };
+        let Ok(bytes) = bytes_of(&file).await else {
+            continue;
+        };
+        let query = Query::Read {
+            photo,
+            region: None,
+        };
+        let answer = controller.ask(query, Some(bytes), Rc::new(|_, _| ())).await;
+        let read = answer.and_then(|answer| match answer {
+            QueryAnswer::Read { json, .. } => result_of(&json),
+            _ => Err(UiError::version_mismatch(
+                "the answer does not fit the query",
+            )),
+        });
+        if live.is_on.try_get_untracked() != Some(true) {
+            return;
+        }
+        match read {
+            Ok(result) => {
+                live.count.update(|count| *count += 1);
+                if steady.shows(&result.taxonomy.stop) && changes(live, &result) {
+                    live.result.set(Some(result));
+                }
+            }
+            Err(error) => {
+                live.error.set(Some(error));
+                live.stop();
+                return;
+            }
+        }
+        TimeoutFuture::new(PAUSE_MS).await;
+    }
+}
+
+/// Returns whether a result reads otherwise than the one that is shown.
+fn changes(live: Live, result: &CaptionResult) -> bool {
+    live.result.with_untracked(|shown| {
+        let texts = |result: &CaptionResult| -> Vec<String> {
+            result.ladder.iter().map(|rung| rung.text.clone()).collect()
+        };
+        shown.as_ref().is_none_or(|shown| {
+            shown.taxonomy.stop != result.taxonomy.stop || texts(shown) != texts(result)
+        })
+    })
+}
