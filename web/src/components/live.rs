@@ -10,6 +10,7 @@ use wasm_bindgen_futures::spawn_local;
 
 use super::ladder::Ladder;
 use crate::camera::{Camera, LIVE_SIDE, is_offered, picture};
+use crate::controller::AppController;
 use crate::messages::photo_id::PhotoId;
 use crate::messages::query::{Query, QueryAnswer};
 use crate::photo::bytes_of;
@@ -24,6 +25,9 @@ const PAUSE_MS: u32 = 30;
 
 /// Pause while the engine or the camera is not ready yet.
 const WAIT_MS: u32 = 150;
+
+/// Number of pictures after which guesses and certainty are refreshed although the stop is the same.
+const REFRESH: u32 = 16;
 
 /// Longest side of a picture that the shutter keeps.
 const KEPT_SIDE: f64 = 4096.0;
@@ -59,6 +63,8 @@ impl Live {
         self.count.set(0);
         self.is_on.set(true);
         workspace.controller.dispatch(Event::LoadRequested);
+        // The sentence leaves out steps that say nothing, which it knows from the tree.
+        workspace.load_tree();
         spawn_local(async move {
             match Camera::open().await {
                 Ok(camera) if self.is_on.get_untracked() => self.camera.set(Some(Rc::new(camera))),
@@ -68,6 +74,18 @@ impl Live {
                     self.stop();
                 }
             }
+        });
+    }
+
+    /// Stops the camera whenever another photo is given, by its shutter or otherwise.
+    pub fn stop_at_photos(self, controller: AppController) {
+        let photo = controller.photo;
+        Effect::new(move |before: Option<Option<PhotoId>>| {
+            let now = photo.with(|photo| photo.as_ref().map(|photo| photo.id));
+            if before.is_some_and(|before| before != now) {
+                self.stop();
+            }
+            now
         });
     }
 
@@ -113,15 +131,6 @@ pub fn LiveView() -> impl IntoView {
             camera.show_in(&video);
             spawn_local(follow(workspace, live, video));
         }
-    });
-    // Another photo ends it, as does leaving the view.
-    let photo = workspace.controller.photo;
-    Effect::new(move |before: Option<Option<PhotoId>>| {
-        let now = photo.with(|photo| photo.as_ref().map(|photo| photo.id));
-        if before.is_some_and(|before| before != now) {
-            live.stop();
-        }
-        now
     });
     on_cleanup(move || {
         live.camera.try_set(None);
@@ -214,7 +223,7 @@ async fn follow(workspace: Workspace, live: Live, video: web_sys::HtmlVideoEleme
         match read {
             Ok(result) => {
                 live.count.update(|count| *count += 1);
-                if steady.shows(&result.taxonomy.stop) && changes(live, &result) {
+                if steady.shows(&result.taxonomy.stop) && replaces(live, &result) {
                     live.result.set(Some(result));
                 }
             }
@@ -228,14 +237,12 @@ async fn follow(workspace: Workspace, live: Live, video: web_sys::HtmlVideoEleme
     }
 }
 
-/// Returns whether a result reads otherwise than the one that is shown.
-fn changes(live: Live, result: &CaptionResult) -> bool {
+/// Returns whether a result replaces the one that is shown: at once if its path stops elsewhere, and
+/// now and then if only its guesses differ, so that the words stay readable.
+fn replaces(live: Live, result: &CaptionResult) -> bool {
+    let is_due = live.count.get_untracked().is_multiple_of(REFRESH);
     live.result.with_untracked(|shown| {
-        let texts = |result: &CaptionResult| -> Vec<String> {
-            result.ladder.iter().map(|rung| rung.text.clone()).collect()
-        };
-        shown.as_ref().is_none_or(|shown| {
-            shown.taxonomy.stop != result.taxonomy.stop || texts(shown) != texts(result)
-        })
+        let shown = shown.as_ref();
+        is_due || shown.is_none_or(|shown| shown.taxonomy.stop != result.taxonomy.stop)
     })
 }

@@ -1,6 +1,8 @@
 //! The photo and the ways to supply one: drop it anywhere, choose, take or paste it, enter its
 //! address, or supply several.
 
+use std::rc::Rc;
+
 use leptos::ev;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
@@ -12,8 +14,8 @@ use super::live::{Live, LiveButton, LiveView};
 use super::load_panel::LoadPanel;
 use super::region::{PartButton, PhotoView};
 use super::samples;
-use crate::controller::use_controller;
-use crate::photo::{PhotoInput, fetch_linked, image_files, input_of};
+use crate::controller::{AppController, use_controller};
+use crate::photo::{Photo, PhotoInput, fetch_linked, image_files, input_of};
 use crate::ui_error::UiError;
 
 /// Formats that core reads. Listed one by one, because phones then convert their photos to one of
@@ -54,19 +56,24 @@ pub fn PhotoDrop() -> impl IntoView {
     };
     let over = RwSignal::new(false);
     let live = expect_context::<Live>();
+    live.stop_at_photos(controller);
     listen(handler, over);
     samples::listen(controller);
     let has_photo = move || controller.photo.with(Option::is_some);
     view! {
         <section class="frame-column" aria-label="Photo">
             <div class="frame" class:is-over=over class:is-given=has_photo data-testid="drop-zone">
-                {move || match controller.photo.get() {
-                    _ if live.is_on.get() => view! { <LiveView /> }.into_any(),
+                // The live view must not be drawn anew when a photo is given.
+                <Show when=move || live.is_on.get()>
+                    <LiveView />
+                </Show>
+                {move || match shown_photo(controller, live) {
                     Some(photo) => {
                         let sample = photo.sample.as_deref().and_then(samples::alt_of);
                         let alt = sample.unwrap_or_else(|| format!("Your photo, {}", photo.name()));
                         view! { <PhotoView url=photo.url().to_owned() alt /> }.into_any()
                     }
+                    None if live.is_on.get() => ().into_any(),
                     None => view! { <Invitation /> }.into_any(),
                 }}
                 <div class="frame-actions">
@@ -103,6 +110,12 @@ pub fn PhotoDrop() -> impl IntoView {
             <LoadPanel />
         </section>
     }
+}
+
+/// Returns the photo to show; `None` while the camera is shown instead.
+fn shown_photo(controller: AppController, live: Live) -> Option<Rc<Photo>> {
+    let photo = controller.photo.get();
+    photo.filter(|_| !live.is_on.get())
 }
 
 /// Less common inputs: an address, a whole folder.
