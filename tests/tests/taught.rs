@@ -12,6 +12,7 @@ use espalier_core::caption::{
 use espalier_tests::browser::{PARTS, natively_by, sample};
 use espalier_tests::models::shipped;
 use espalier_tests::photos::{jpeg, keep};
+use espalier_tests::trainer;
 
 const NAME: &str = "Aunt Emma's barn";
 
@@ -118,4 +119,30 @@ fn names_can_be_taught_again_and_forgotten() {
     assert_eq!(captioner.index().entries().len(), captions + 1);
     captioner.teach(&[]).unwrap();
     assert_eq!(read(&captioner), before);
+}
+
+#[test]
+fn a_file_of_another_model_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let captioner = captioner();
+    let other = ModelInfo {
+        sha256: "0".repeat(64),
+        ..captioner.info().clone()
+    };
+    let extra = save(folder.path(), other, lesson(&captioner, folder.path()));
+    let (model, photo) = (shipped(), sample("cat"));
+    let output = trainer(&[
+        "caption",
+        "--model",
+        &model.to_string_lossy(),
+        &photo.to_string_lossy(),
+        "--extra",
+        &extra,
+    ]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains(&extra) && said.contains("teach the names again"),
+        "{said}"
+    );
 }

@@ -120,14 +120,17 @@ fn caption(
 fn teach(captioner: &mut Captioner, files: Option<&[PathBuf]>) -> anyhow::Result<()> {
     let mut concepts: Vec<TaughtConcept> = Vec::new();
     for path in files.unwrap_or_default() {
-        let place =
-            |error: &dyn std::fmt::Display| usage(format!("--extra {}: {error}", path.display()));
-        let text = fs::read_to_string(path).map_err(|error| place(&error))?;
-        let file = TaughtFile::parse(&text, captioner.info()).map_err(|error| place(&error))?;
+        let place = |reason: String| usage(format!("--extra {}: {reason}", path.display()));
+        let fault = |error: CoreError| match error {
+            CoreError::Bundle { reason, .. } => place(reason),
+            other => place(other.to_string()),
+        };
+        let text = fs::read_to_string(path).map_err(|error| place(error.to_string()))?;
+        let file = TaughtFile::parse(&text, captioner.info()).map_err(fault)?;
         // Of several concepts with the same name, the last file's counts.
         concepts.retain(|known| file.concepts.iter().all(|new| new.id() != known.id()));
         concepts.extend(file.concepts);
-        captioner.teach(&concepts).map_err(|error| place(&error))?;
+        captioner.teach(&concepts).map_err(fault)?;
     }
     Ok(())
 }
