@@ -223,7 +223,7 @@ const NO_PLURALS: [&str; 37] = [
     "tweezers",
 ];
 
-/// Of `NO_PLURALS`, the words that take an article.
+/// Words of `NO_PLURALS` that take an article.
 const SINGULAR_S: [&str; 5] = ["lens", "longlegs", "patas", "series", "triceratops"];
 
 /// Names one thing of a kind, as a sentence does: `a bird` for both `bird` and `birds`, but

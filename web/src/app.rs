@@ -8,7 +8,7 @@ use web_sys::HtmlElement;
 
 use crate::components::{
     Folder, Live, Outcome, PhotoDrop, SelectedPart, Status, StoragePanel, WorkspaceView,
-    follow_photos, samples,
+    follow_photos, mark_body, samples,
 };
 use crate::controller::AppController;
 use crate::load::DEFAULT_MODEL;
@@ -46,18 +46,6 @@ fn folder(address: &str) -> String {
     path.rfind('/')
         .map_or(path, |slash| &path[..=slash])
         .to_owned()
-}
-
-/// Sets or removes an attribute of the body, which the style sheets read.
-fn mark_body(attribute: &str, on: bool) {
-    let Some(body) = document().body() else {
-        return;
-    };
-    let _ = if on {
-        body.set_attribute(attribute, "")
-    } else {
-        body.remove_attribute(attribute)
-    };
 }
 
 /// The dynamic part of the page.

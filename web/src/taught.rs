@@ -17,8 +17,11 @@ use crate::state::session::Engine;
 use crate::ui_error::UiError;
 use crate::workspace::Workspace;
 
-/// Key of the concepts in the browser's storage. The widget reads it, too.
-pub const KEY: &str = "espalier-taught";
+/// Returns the key of a model's concepts in the browser's storage, which the widget reads, too. Each
+/// model has its own, so that names taught to one never replace those of another.
+fn key(model: &ModelInfo) -> String {
+    format!("espalier-taught-{}", model.sha256)
+}
 
 /// A name to learn.
 pub struct Lesson {
@@ -68,10 +71,10 @@ impl Taught {
             model,
         };
         Effect::new(move |_| {
-            let (Some(model), Some(text)) = (model.get(), stored(KEY)) else {
+            let Some(model) = model.get() else { return };
+            let Some(text) = stored(&key(&model)) else {
                 return;
             };
-            // Names that were taught to another model are kept for the day it comes back.
             if let Ok(file) = TaughtFile::parse(&text, &model) {
                 spawn_local(async move { taught.apply(file.concepts).await });
             }
@@ -180,7 +183,9 @@ impl Taught {
         };
         self.concepts.set(concepts);
         let is_empty = self.concepts.with_untracked(Vec::is_empty);
-        store(KEY, self.file().filter(|_| !is_empty).as_deref());
+        if let Some(model) = self.model.get_untracked() {
+            store(&key(&model), self.file().filter(|_| !is_empty).as_deref());
+        }
         if let Some(own) = own {
             workspace.visitor_tree.set(Some(tree(&own)?));
         }

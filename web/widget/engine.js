@@ -9,8 +9,8 @@ const PAGE_URL = new URL("../", import.meta.url);
 // although that engine is a larger download.
 const LARGE_ENCODER = 16e6;
 const PARTS = ["image", "captions", "taxonomy", "selftest"];
-// Key under which the page of Espalier stores taught names.
-const TAUGHT_KEY = "espalier-taught";
+// The page of Espalier stores the names taught to a model under this prefix and the model's hash.
+const TAUGHT_PREFIX = "espalier-taught-";
 // Seconds without a message after which a worker counts as dead.
 const TIMEOUT_SECONDS = { cpu: 180, webgpu: 90 };
 const ENGINES = { cpu: "worker_cpu", webgpu: "worker_gpu" };
@@ -219,8 +219,8 @@ class Engine {
   /** Teaches the names that were taught to this model on the page of Espalier in this browser. */
   #teach({ sha256 }) {
     try {
-      const { model, concepts } = JSON.parse(localStorage.getItem(TAUGHT_KEY));
-      if (model.sha256 === sha256) this.#send({ type: "query", id: 0, query: { teach: { concepts } } });
+      const { concepts } = JSON.parse(localStorage.getItem(TAUGHT_PREFIX + sha256));
+      this.#send({ type: "query", id: 0, query: { teach: { concepts } } });
     } catch {
       // Nothing was taught, or storage is not allowed.
     }

@@ -40,6 +40,6 @@ pub use reading::{Reading, Request};
 pub use receipt::Receipt;
 pub use result::{CaptionResult, Lineage, ModelInfo, PathStep, PhotoInfo, Rung, TaxonomyResult};
 pub use standing::{MIN_GUESS, Standing, shown_rungs, standings};
-pub use taught::{TaughtCheck, TaughtConcept, TaughtFile, spoken_name};
+pub use taught::{TaughtCheck, TaughtConcept, TaughtFile, placed_in, spoken_name};
 pub use text_embedder::{TextEmbedder, lexicon, text_weight_files};
 pub use traversal::TraversalPoint;

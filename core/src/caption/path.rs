@@ -35,7 +35,7 @@ pub struct Classifier {
     labels: Vec<f32>,
     width: usize,
     calibration: Calibration,
-    /// What is added to the logit of each label; empty for nothing.
+    /// Offset added to the logit of each label; empty if there is none.
     offsets: Vec<f64>,
 }
 

@@ -141,6 +141,15 @@ impl TaughtConcept {
     }
 }
 
+/// Returns the concepts whose place is a node of a taxonomy. Others belong to another tree.
+#[must_use]
+pub fn placed_in(taxonomy: &Taxonomy, concepts: &[TaughtConcept]) -> Vec<TaughtConcept> {
+    let placed = concepts
+        .iter()
+        .filter(|c| taxonomy.find(&c.below).is_some());
+    placed.cloned().collect()
+}
+
 impl TaughtFile {
     /// Creates the file of concepts that were taught to a model.
     #[must_use]

@@ -127,7 +127,7 @@ fn teach(captioner: &mut Captioner, files: Option<&[PathBuf]>) -> anyhow::Result
         };
         let text = fs::read_to_string(path).map_err(|error| place(error.to_string()))?;
         let file = TaughtFile::parse(&text, captioner.info()).map_err(fault)?;
-        // Of several concepts with the same name, the last file's counts.
+        // A later file replaces concepts of the same name.
         concepts.retain(|known| file.concepts.iter().all(|new| new.id() != known.id()));
         concepts.extend(file.concepts);
         captioner.teach(&concepts).map_err(fault)?;

@@ -10,10 +10,10 @@ use crate::controller::AppController;
 use crate::state::session::Work;
 
 /// How long after an answer the page still changes its height.
-const SETTLING: Duration = Duration::from_millis(900);
+const SETTLING_TIME: Duration = Duration::from_millis(900);
 
 /// Attribute of the body while a photo is read; the style sheet then switches scroll anchoring off.
-const SETTLING_ATTRIBUTE: &str = "data-settling";
+const SETTLING: &str = "data-settling";
 
 /// Part of the window's height within which an element has to begin to count as in view.
 const VISIBLE_PART: f64 = 0.62;
@@ -27,7 +27,7 @@ pub fn follow_photos(controller: AppController) {
     });
     Effect::new(move |_| {
         if photo.get().is_some() {
-            set_settling(true);
+            mark_body(SETTLING, true);
             request_animation_frame(|| bring_into_view(".frame-column"));
         }
     });
@@ -43,7 +43,7 @@ pub fn follow_photos(controller: AppController) {
         if ended.get().is_some() {
             // Two frames: one that draws the answer, one after its layout.
             request_animation_frame(|| request_animation_frame(show_answer));
-            set_timeout(|| set_settling(false), SETTLING);
+            set_timeout(|| mark_body(SETTLING, false), SETTLING_TIME);
         }
     });
 }
@@ -52,14 +52,15 @@ fn show_answer() {
     bring_into_view(".answer-head, [data-testid=error-card]");
 }
 
-fn set_settling(on: bool) {
+/// Sets or removes an attribute of the body, which the style sheets read.
+pub fn mark_body(attribute: &str, on: bool) {
     let Some(body) = document().body() else {
         return;
     };
     let _ = if on {
-        body.set_attribute(SETTLING_ATTRIBUTE, "")
+        body.set_attribute(attribute, "")
     } else {
-        body.remove_attribute(SETTLING_ATTRIBUTE)
+        body.remove_attribute(attribute)
     };
 }
 

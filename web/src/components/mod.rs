@@ -37,7 +37,7 @@ mod why_not;
 mod workspace;
 
 pub use folder::Folder;
-pub use in_view::follow_photos;
+pub use in_view::{follow_photos, mark_body};
 pub use live::Live;
 pub use outcome::Outcome;
 pub use photo_drop::PhotoDrop;

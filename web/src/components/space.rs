@@ -143,7 +143,7 @@ fn LikelyConcepts() -> impl IntoView {
         let mut labels: Vec<NodeIx> = tree.labelled().to_vec();
         labels.retain(|ix| p(ix) >= MIN_LIKELY);
         labels.sort_by(|a, b| p(b).total_cmp(&p(a)));
-        // Of a label and another one below it, only the more specific one is named.
+        // A label with a more specific one in the list is left out.
         let listed = labels.clone();
         labels.retain(|ix| !listed.iter().any(|other| tree.is_ancestor(*ix, *other)));
         labels.truncate(MAX_LIKELY);

@@ -264,7 +264,7 @@ impl Form {
     }
 }
 
-/// What was taught, and the buttons that remove, save and open it.
+/// The list of taught names, with buttons that remove, save and open them.
 #[component]
 fn TaughtList() -> impl IntoView {
     let taught = expect_context::<Taught>();

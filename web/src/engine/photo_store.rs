@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 
 use espalier_core::bundle::{BundleFiles, Manifest};
-use espalier_core::caption::{CaptionResult, Captioner, Reading, Receipt, Request, TaughtConcept};
+use espalier_core::caption::{
+    CaptionResult, Captioner, Reading, Receipt, Request, TaughtConcept, placed_in,
+};
 use serde::Serialize;
 
 use super::clock::now;
@@ -166,9 +168,7 @@ impl PhotoStore {
     /// # Errors
     /// When a concept is invalid.
     pub fn teach(&mut self, concepts: &[TaughtConcept]) -> Result<Vec<Response>, UiError> {
-        let known = self.captioner.untaught().taxonomy();
-        let ours = concepts.iter().filter(|c| known.find(&c.below).is_some());
-        let ours: Vec<TaughtConcept> = ours.cloned().collect();
+        let ours = placed_in(self.captioner.untaught().taxonomy(), concepts);
         self.captioner
             .teach(&ours)
             .map_err(|error| UiError::bad_concepts(&error))?;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use espalier_core::CoreError;
 use espalier_core::caption::{
     Calibration, Classifier, Engine, Question, TaughtConcept, TaxonomyResult, TextEmbedder,
-    TraversalPoint, node_embeddings, place_text,
+    TraversalPoint, node_embeddings, place_text, placed_in,
 };
 use espalier_core::geometry::Space;
 use espalier_core::project::Disk;
@@ -55,9 +55,7 @@ impl Tree {
 
     /// Teaches those concepts whose place is a node of this tree.
     fn teach(&mut self, space: &Space, concepts: &[TaughtConcept]) -> Result<(), UiError> {
-        let known = self.untaught.taxonomy();
-        let ours = concepts.iter().filter(|c| known.find(&c.below).is_some());
-        let ours: Vec<TaughtConcept> = ours.cloned().collect();
+        let ours = placed_in(self.untaught.taxonomy(), concepts);
         let (classifier, captions) = self
             .untaught
             .teach(space, &ours)
