@@ -7,8 +7,8 @@ use wasm_bindgen::JsCast as _;
 use web_sys::HtmlElement;
 
 use crate::components::{
-    Folder, Live, Outcome, PhotoDrop, SelectedPart, Status, StoragePanel, WorkspaceView,
-    follow_photos, mark_body, samples,
+    Folder, Heat, Live, Outcome, PhotoDrop, SelectedPart, Status, StoragePanel, Subjects,
+    WorkspaceView, follow_photos, mark_body, samples,
 };
 use crate::controller::AppController;
 use crate::load::DEFAULT_MODEL;
@@ -68,6 +68,8 @@ fn App(
     let live = Live::default();
     provide_context(live);
     provide_context(SelectedPart::default());
+    provide_context(Heat::default());
+    provide_context(Subjects::new(workspace));
     provide_context(Taught::new(workspace));
     // The surrounding HTML makes room for the answer once there is a photo.
     Effect::new(move |_| {

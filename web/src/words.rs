@@ -1,6 +1,6 @@
 //! Turns numbers into text, which the page shows before any number.
 
-use espalier_core::caption::{MIN_GUESS, PlacedBy, TaxonomyResult, Verdict, spoken_name};
+use espalier_core::caption::{MIN_GUESS, PlacedBy, Subject, TaxonomyResult, Verdict, spoken_name};
 
 use crate::state::dial::Dial;
 
@@ -27,6 +27,14 @@ pub fn how_sure_of((id, name): (&str, &str), p: f64) -> String {
         "unlikely" => format!("unlikely to be {name}"),
         sure => format!("{sure} {name}"),
     }
+}
+
+/// Returns the sentence for a photo of two subjects; `None` unless there are two.
+#[must_use]
+pub fn two_things(subjects: &[Subject]) -> Option<String> {
+    let [a, b] = subjects else { return None };
+    let [a, b] = [a, b].map(|subject| spoken_name(&subject.node, &subject.name));
+    Some(format!("It seems to show two things: {a} and {b}."))
 }
 
 /// Minimum probability at which a step is named without an adverb.

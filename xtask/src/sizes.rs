@@ -12,8 +12,8 @@ use flate2::{Compression, write::GzEncoder};
 /// The page itself must start at once; every visit fetches the CPU engine, and visits with a
 /// suitable graphics card also the WebGPU engine.
 const BUDGETS: [(&str, u64); 3] = [
-    ("espalier-web", 535),
-    ("worker_cpu", 650),
+    ("espalier-web", 575),
+    ("worker_cpu", 665),
     ("worker_gpu", 4200),
 ];
 

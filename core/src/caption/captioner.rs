@@ -123,6 +123,11 @@ impl Captioner {
         &self.space
     }
 
+    /// Returns the image encoder.
+    pub(super) fn image_part(&self) -> &ImagePart {
+        &self.image_part
+    }
+
     /// Returns the caption index.
     #[must_use]
     pub fn index(&self) -> &CaptionIndex {

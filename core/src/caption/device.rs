@@ -6,7 +6,7 @@ use image::RgbImage;
 
 use crate::error::{CoreError, Result};
 use crate::input::{TokenBatch, to_planes};
-use crate::model::{ImageEncoder, TextEncoder, Tokens};
+use crate::model::{FeatureMap, ImageEncoder, TextEncoder, Tokens};
 use crate::weights::{Loading, StoredTensors, Tensors};
 
 /// An encoder on a device, whose weights arrive in parts.
@@ -62,14 +62,32 @@ impl OnDevice<ImageEncoder> {
     /// # Errors
     /// As [`rows`].
     pub(super) async fn features(&self, images: &[RgbImage]) -> Result<Vec<Vec<f32>>> {
+        rows(self.encoder.forward(self.planes(images))).await
+    }
+
+    /// Computes the projected features of an image's places, see [`ImageEncoder::feature_map`].
+    ///
+    /// # Errors
+    /// As [`rows`].
+    pub(super) async fn feature_map(&self, image: &RgbImage) -> Result<Option<FeatureMap>> {
+        let images = self.planes(std::slice::from_ref(image));
+        let Some(map) = self.encoder.feature_map(images) else {
+            return Ok(None);
+        };
+        let [_, height, width, d] = map.dims();
+        Ok(Some(FeatureMap {
+            rows: height,
+            columns: width,
+            features: rows(map.reshape([height * width, d])).await?,
+        }))
+    }
+
+    /// Moves images to the device; `[batch, 3, height, width]`.
+    fn planes(&self, images: &[RgbImage]) -> Tensor<4> {
         let (width, height) = images.first().map_or((0, 0), RgbImage::dimensions);
         let shape = [images.len(), 3, height as usize, width as usize];
         let planes = TensorData::new(to_planes(images), shape);
-        rows(
-            self.encoder
-                .forward(Tensor::from_data(planes, &self.device)),
-        )
-        .await
+        Tensor::from_data(planes, &self.device)
     }
 }
 

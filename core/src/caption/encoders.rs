@@ -1,6 +1,6 @@
 //! The encoders of a bundle with the lift of their features, on any engine.
 
-use image::RgbImage;
+use image::{Rgb, RgbImage};
 
 #[cfg(feature = "burn")]
 use super::device::{DeviceLoader, OnDevice};
@@ -8,7 +8,7 @@ use super::engine::Engine;
 use crate::error::{CoreError, Result};
 use crate::input::TokenBatch;
 use crate::kernels::{ImageKernels, KernelWeights, TextKernels};
-use crate::model::{DualConfig, Modality, PointLift};
+use crate::model::{DualConfig, FeatureMap, Modality, PointLift};
 #[cfg(feature = "burn")]
 use crate::model::{ImageEncoder, TextEncoder};
 use crate::weights::{StoredTensor, StoredTensors};
@@ -39,6 +39,8 @@ enum ImageWeights {
 pub(super) struct ImagePart {
     encoder: ImageFeatures,
     lift: PointLift,
+    /// The mean colour of the images that the encoder was trained on.
+    mean_colour: Rgb<u8>,
 }
 
 #[derive(Debug)]
@@ -135,11 +137,44 @@ impl ImageLoader {
             #[cfg(feature = "burn")]
             ImageWeights::Device(loader) => ImageFeatures::Device(Box::new(loader.finish()?)),
         };
-        Ok(ImagePart { encoder, lift })
+        Ok(ImagePart {
+            encoder,
+            lift,
+            mean_colour: Rgb(self
+                .config
+                .pixel_mean
+                .map(|mean| (mean * 255.0).round() as u8)),
+        })
     }
 }
 
 impl ImagePart {
+    /// Returns the features of a preprocessed image's places; `None` for an encoder whose places
+    /// see all others.
+    ///
+    /// # Errors
+    /// [`CoreError::Device`] when the device fails.
+    pub(super) async fn feature_map(&self, image: &RgbImage) -> Result<Option<FeatureMap>> {
+        match &self.encoder {
+            ImageFeatures::Kernels(kernels) => Ok(kernels.feature_map(image)),
+            #[cfg(feature = "burn")]
+            ImageFeatures::Device(device) => device.feature_map(image).await,
+        }
+    }
+
+    /// Returns the points of features.
+    ///
+    /// # Errors
+    /// [`CoreError::Device`] when a point is not finite.
+    pub(super) fn lift(&self, features: &[Vec<f32>]) -> Result<Vec<Vec<f32>>> {
+        lifted(&self.lift, features)
+    }
+
+    /// Returns the mean colour of the images that the encoder was trained on.
+    pub(super) fn mean_colour(&self) -> Rgb<u8> {
+        self.mean_colour
+    }
+
     /// Returns the embeddings of preprocessed images.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use super::stem::PackedStem;
 use super::transformer::{BlockSizes, PackedBlock};
 use super::weights::{KernelWeights, LinearName};
 use crate::error::Result;
-use crate::model::{DualConfig, Pool, VitConfig};
+use crate::model::{DualConfig, FeatureMap, Pool, VitConfig};
 use crate::nn::layer_config::LAYER_NORM_EPS;
 
 /// An image encoder with packed weights. It computes what the image encoder of the
@@ -214,15 +214,40 @@ impl ImageKernels {
         }
     }
 
-    /// Returns the tokens with their positions, the class token first if there is one.
-    fn embedded(&self, image: &RgbImage) -> Vec<f32> {
-        let pixels = normalise(image.as_raw(), self.mean, self.std);
+    /// Computes the projected feature of each place of an image of any size; `None` for an encoder
+    /// whose places see all others, so that no feature belongs to one place.
+    #[must_use]
+    pub fn feature_map(&self, image: &RgbImage) -> Option<FeatureMap> {
+        let TokenSource::Inverted(stages) = &self.tokens else {
+            return None;
+        };
+        let (pixels, sides) = self.normalised(image);
+        let (map, sides) = stages.apply(&pixels, sides);
+        let mut features = vec![0.0; sides.pixels() * self.projection.outputs()];
+        self.projection
+            .apply(&map, None, Activation::None, &mut features);
+        let features = features.chunks(self.projection.outputs());
+        Some(FeatureMap {
+            rows: sides.height,
+            columns: sides.width,
+            features: features.map(<[f32]>::to_vec).collect(),
+        })
+    }
+
+    /// Returns the normalised pixels of an image, `[height, width, 3]`.
+    fn normalised(&self, image: &RgbImage) -> (Vec<f32>, Sides) {
         let sides = Sides {
             height: image.height() as usize,
             width: image.width() as usize,
         };
+        (normalise(image.as_raw(), self.mean, self.std), sides)
+    }
+
+    /// Returns the tokens with their positions, the class token first if there is one.
+    fn embedded(&self, image: &RgbImage) -> Vec<f32> {
+        let (pixels, sides) = self.normalised(image);
         let tokens = match &self.tokens {
-            TokenSource::Inverted(stages) => stages.apply(&pixels, sides),
+            TokenSource::Inverted(stages) => stages.apply(&pixels, sides).0,
             TokenSource::Stem(stem) => stem.apply(&pixels, sides),
             TokenSource::Patches(patches) => patches.apply(&pixels, sides),
         };

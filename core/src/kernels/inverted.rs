@@ -98,11 +98,11 @@ impl InvertedStages {
         })
     }
 
-    /// Computes the last map of normalised pixels.
+    /// Computes the last map of normalised pixels, and its sides.
     ///
     /// # Shapes
     /// `[height, width, 3] -> [rows, columns, d_model]`
-    pub(super) fn apply(&self, pixels: &[f32], sides: Sides) -> Vec<f32> {
+    pub(super) fn apply(&self, pixels: &[f32], sides: Sides) -> (Vec<f32>, Sides) {
         let after = self.stem.after(sides);
         let mut first = vec![0.0; after.pixels() * self.stem.outputs()];
         self.stem.apply(pixels, sides, None, Relu6, &mut first);
@@ -110,6 +110,6 @@ impl InvertedStages {
         let (last, sides) = blocks.fold((first, after), |(x, sides), block| block.apply(&x, sides));
         let mut map = vec![0.0; sides.pixels() * self.head.outputs()];
         self.head.apply(&last, None, Relu6, &mut map);
-        map
+        (map, sides)
     }
 }

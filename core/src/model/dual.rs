@@ -143,9 +143,22 @@ impl ImageEncoder {
     /// # Shapes
     /// `[batch, 3, image_size, image_size] -> [batch, d_model]`
     pub fn pooled_tokens(&self, images: Tensor<4>, keep: Option<Tensor<1, Int>>) -> Tensor<2> {
-        let images =
-            (images - self.pixel_mean.val().unsqueeze()) / self.pixel_std.val().unsqueeze();
-        self.visual.forward_tokens(images, keep)
+        self.visual.forward_tokens(self.normalised(images), keep)
+    }
+
+    /// Computes the projected feature of each place of images with values in `[0, 1]`, see
+    /// [`VisionBackbone::feature_map`].
+    ///
+    /// # Shapes
+    /// `[batch, 3, height, width] -> [batch, rows, columns, d_embed]`
+    #[must_use]
+    pub fn feature_map(&self, images: Tensor<4>) -> Option<Tensor<4>> {
+        let map = self.visual.feature_map(self.normalised(images))?;
+        Some(self.visual_proj.forward(map))
+    }
+
+    fn normalised(&self, images: Tensor<4>) -> Tensor<4> {
+        (images - self.pixel_mean.val().unsqueeze()) / self.pixel_std.val().unsqueeze()
     }
 
     /// Projects pooled features.

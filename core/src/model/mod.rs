@@ -5,6 +5,7 @@ pub mod classifier;
 pub mod config;
 #[cfg(feature = "burn")]
 pub mod dual;
+pub mod feature_map;
 #[cfg(feature = "burn")]
 pub mod lift;
 pub mod point_lift;
@@ -20,6 +21,7 @@ pub use classifier::Classifier;
 pub use config::{DualConfig, LiftKind, Pool, Positions, TextConfig, VitConfig};
 #[cfg(feature = "burn")]
 pub use dual::{DualEncoder, ImageEncoder, ImageModel, TextEncoder, TextModel};
+pub use feature_map::FeatureMap;
 #[cfg(feature = "burn")]
 pub use lift::Lift;
 pub use point_lift::{Modality, PointLift};

@@ -100,6 +100,17 @@ impl VisionBackbone {
         self.forward_tokens(images, None)
     }
 
+    /// Computes the feature of each place of normalised images of any size; `None` for an encoder
+    /// whose places see all others, so that no feature belongs to one place.
+    ///
+    /// # Shapes
+    /// `[batch, 3, height, width] -> [batch, rows, columns, d_model]`
+    #[must_use]
+    pub fn feature_map(&self, images: Tensor<4>) -> Option<Tensor<4>> {
+        let inverted = self.inverted.as_ref()?;
+        Some(inverted.forward(images).permute([0, 2, 3, 1]))
+    }
+
     /// Computes the feature from a subset of the patches, the same for every image of the batch.
     /// Training on `keep` patches takes `keep / patches` of the time.
     ///

@@ -11,11 +11,12 @@ use super::ladder::Ladder;
 use super::path::Path;
 use super::region::SelectedPart;
 use super::sent_bytes::SentBytes;
+use super::subjects::{Subjects, SubjectsView};
 use crate::controller::use_controller;
 use crate::messages::query::TreeSource;
 use crate::state::session::Answer;
 use crate::ui_error::UiError;
-use crate::words::{format_duration, guess_sentence, sentence};
+use crate::words::{format_duration, guess_sentence, sentence, two_things};
 use crate::workspace::{Workspace, use_workspace};
 
 /// Displays an answer.
@@ -56,6 +57,8 @@ pub fn AnswerView(
                 {move || view! { <Path taxonomy=path.get() /> }}
             </section>
 
+            <SubjectsView result=result.clone() />
+
             <footer class="answer-foot">
                 <p class="answer-time">{duration} <SentBytes /></p>
             </footer>
@@ -76,13 +79,17 @@ fn Head(
         path.with(|path| sentence(path, &workspace.shown_dial(path), workspace.level.get()))
     };
     let guess = move || path.with(|path| guess_sentence(path, &workspace.shown_dial(path)));
+    let subjects = expect_context::<Subjects>();
     let is_own = move || workspace.tree_source.get() == TreeSource::Own;
     view! {
         <header class="answer-head">
             <p class="answer-sentence" data-testid="stop-sentence">{answer}</p>
             {move || {
+                if let Some(two) = two_things(&subjects.shown(workspace)) {
+                    return Some(view! { <p class="answer-guess" data-testid="two-things">{two}</p> });
+                }
                 let guess = workspace.level.get().is_none().then(guess).flatten();
-                guess.map(|guess| view! { <p class="answer-guess">{guess}</p> })
+                guess.map(|guess| view! { <p class="answer-guess" data-testid="guess">{guess}</p> })
             }}
             <Show when=is_own>
                 <p class="note">"This is the answer in your own tree."</p>

@@ -10,9 +10,10 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::{Element, Event as DomEvent, EventTarget, HtmlElement, HtmlInputElement};
 
 use super::folder::Folder;
+use super::heat::{HeatButton, HeatPanel};
 use super::live::{Live, LiveButton, LiveView};
 use super::load_panel::LoadPanel;
-use super::region::{PartButton, PhotoView};
+use super::region::{PartButton, PhotoView, SelectedPart};
 use super::samples;
 use crate::controller::{AppController, use_controller};
 use crate::photo::{Photo, PhotoInput, fetch_linked, image_files, input_of};
@@ -55,6 +56,7 @@ pub fn PhotoDrop() -> impl IntoView {
         folder: expect_context::<Folder>(),
     };
     let over = RwSignal::new(false);
+    let selected_part = expect_context::<SelectedPart>();
     let live = expect_context::<Live>();
     live.stop_at_photos(controller);
     listen(handler, over);
@@ -102,11 +104,13 @@ pub fn PhotoDrop() -> impl IntoView {
                         <span>"Take one"</span>
                     </label>
                     <PartButton />
+                    <HeatButton on_open=move |()| selected_part.clear() />
                     <LiveButton />
                     <MoreInputs handler />
                 </div>
                 <p class="frame-over" aria-hidden="true">"Drop it here"</p>
             </div>
+            <HeatPanel />
             <LoadPanel />
         </section>
     }

@@ -9,6 +9,7 @@ use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{Element, HtmlImageElement, KeyboardEvent, PointerEvent};
 
+use super::heat::{Heat, HeatOverlay};
 use crate::controller::use_controller;
 use crate::messages::photo_id::PhotoId;
 use crate::messages::query::{Query, QueryAnswer};
@@ -42,7 +43,8 @@ impl Default for SelectedPart {
 }
 
 impl SelectedPart {
-    fn clear(self) {
+    /// Selects the whole photo.
+    pub fn clear(self) {
         self.region.set(None);
         self.answer.set(None);
         self.latest.set(None);
@@ -54,6 +56,7 @@ impl SelectedPart {
 pub fn PartButton() -> impl IntoView {
     let workspace = use_workspace();
     let selected_part = expect_context::<SelectedPart>();
+    let heat = expect_context::<Heat>();
     follow_selection(workspace, selected_part);
     let is_on = move || selected_part.region.with(Option::is_some);
     view! {
@@ -64,7 +67,12 @@ pub fn PartButton() -> impl IntoView {
                 aria-pressed=move || is_on().to_string()
                 data-testid="part-button"
                 on:click=move |_| {
-                    if is_on() { selected_part.clear() } else { selected_part.region.set(Some(Region::default())) }
+                    if is_on() {
+                        selected_part.clear();
+                    } else {
+                        heat.close();
+                        selected_part.region.set(Some(Region::default()));
+                    }
                 }
             >
                 {move || if is_on() { "The whole photo" } else { "Select an area" }}
@@ -178,6 +186,7 @@ pub fn PhotoView(
                         on:load=measured
                         on:error=move |_| broken.set(true)
                     />
+                    <HeatOverlay />
                     <Show when=move || selected_part.region.with(Option::is_some)>
                         <PartBox selected_part />
                     </Show>

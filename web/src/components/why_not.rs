@@ -6,6 +6,7 @@ use espalier_core::caption::Verdict;
 use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
+use super::heat::Heat;
 use crate::load::progress::format_bytes;
 use crate::messages::photo_id::PhotoId;
 use crate::messages::query::{Query, QueryAnswer};
@@ -187,6 +188,14 @@ impl PhraseForm {
     }
 }
 
+/// Shows where a phrase is seen in the photo, and scrolls to it.
+fn show_where(heat: Heat, phrase: &str) {
+    heat.show(phrase);
+    if let Ok(Some(photo)) = document().query_selector(".photo") {
+        photo.scroll_into_view();
+    }
+}
+
 /// The answer as sentences, with its numbers if they are switched on.
 #[component]
 fn Verdicts(
@@ -196,6 +205,8 @@ fn Verdicts(
     let workspace = use_workspace();
     let verdict = explanation.verdict.clone();
     let concept = verdict.concept.clone();
+    let heat = expect_context::<Heat>();
+    let phrase = explanation.phrase.clone();
     let cone = verdict
         .cone
         .map(|cone| format!(" · angle {:.3}, aperture {:.3}", cone.angle, cone.aperture));
@@ -216,8 +227,18 @@ fn Verdicts(
         <Show when=move || workspace.controller.numbers.get()>
             <p class="rung-numbers">{numbers.clone()}</p>
         </Show>
-        <button class="linkish" type="button" on:click=move |_| workspace.select(&concept)>
-            "Show it in the tree"
-        </button>
+        <div class="verdict-actions">
+            <button class="linkish" type="button" on:click=move |_| workspace.select(&concept)>
+                "Show it in the tree"
+            </button>
+            <button
+                class="linkish"
+                type="button"
+                data-testid="why-where"
+                on:click=move |_| show_where(heat, &phrase)
+            >
+                "Show where in the photo"
+            </button>
+        </div>
     }
 }

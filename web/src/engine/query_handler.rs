@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use espalier_core::CoreError;
 use espalier_core::caption::{
-    Calibration, Classifier, Engine, Question, TaughtConcept, TaxonomyResult, TextEmbedder,
-    TraversalPoint, node_embeddings, place_text, placed_in,
+    Calibration, Claim, Classifier, Engine, Photo, Places, Question, TaughtConcept, TaxonomyResult,
+    TextEmbedder, TraversalPoint, node_embeddings, place_text, placed_in,
 };
 use espalier_core::geometry::Space;
 use espalier_core::project::Disk;
@@ -78,6 +78,8 @@ pub struct QueryHandler {
     /// Answers to earlier photos that the last query changed.
     changed: Vec<Response>,
     disks: HashMap<TreeSource, Disk>,
+    /// The places of the photo of the last heat map.
+    places: Option<(PhotoId, Places)>,
 }
 
 fn ui_error(error: CoreError) -> UiError {
@@ -95,6 +97,7 @@ impl QueryHandler {
             taught: Vec::new(),
             changed: Vec::new(),
             disks: HashMap::new(),
+            places: None,
         }
     }
 
@@ -118,6 +121,18 @@ impl QueryHandler {
                     .space()
                     .radius(photo_store.point(id)?);
                 Ok(QueryAnswer::Read { json, radius })
+            }
+            Query::Heat { photo: id, caption } => {
+                self.heat(photo_store, (id, photo), &caption, report).await
+            }
+            Query::Subjects => {
+                let photo = Photo::open(photo).map_err(ui_error)?;
+                let subjects = photo_store
+                    .captioner()
+                    .subjects(&photo.pixels, report)
+                    .await;
+                let subjects = subjects.map_err(ui_error)?;
+                Ok(QueryAnswer::Subjects { subjects })
             }
             Query::Place { photo, tree, below } => {
                 self.place(photo_store, photo, tree, below.as_deref())
@@ -208,6 +223,49 @@ impl QueryHandler {
             (TreeSource::Own, Some(own)) => Ok(&own.classifier),
             (TreeSource::Own, None) => Err(UiError::forgotten_tree()),
         }
+    }
+
+    async fn heat(
+        &mut self,
+        photo_store: &PhotoStore,
+        (id, bytes): (PhotoId, &[u8]),
+        caption: &str,
+        mut report: impl FnMut(u64, u64),
+    ) -> Result<QueryAnswer, UiError> {
+        let captioner = photo_store.captioner();
+        let claim = match captioner.claim(caption) {
+            Some(claim) => claim,
+            None => {
+                self.claim_of_phrase(photo_store, caption, &mut report)
+                    .await?
+            }
+        };
+        let places = match self.places.take().filter(|(photo, _)| *photo == id) {
+            Some((_, places)) => places,
+            None => {
+                let photo = Photo::open(bytes).map_err(ui_error)?;
+                let places = captioner.places(&photo.pixels, report).await;
+                places.map_err(ui_error)?
+            }
+        };
+        let (classifier, space) = (captioner.classifier(), captioner.space());
+        let map = classifier.heat(space, &places, &claim);
+        self.places = Some((id, places));
+        Ok(QueryAnswer::Heat { map })
+    }
+
+    /// Returns what a visitor's phrase claims of a photo: its node if it names one.
+    async fn claim_of_phrase(
+        &mut self,
+        photo_store: &PhotoStore,
+        phrase: &str,
+        report: impl FnMut(u64, u64),
+    ) -> Result<Claim, UiError> {
+        let encoder = self.text_encoder(report).await?;
+        let point = encoder.embed(&[phrase]).await.map_err(ui_error)?.remove(0);
+        let classifier = photo_store.captioner().classifier();
+        let node = classifier.taxonomy().named(phrase);
+        Ok(node.map_or(Claim::Text(point), Claim::Node))
     }
 
     fn place(

@@ -4,7 +4,9 @@
 //! Every [`Query`] is answered by one [`Reply::Done`] or [`Reply::Failed`]; progress messages
 //! ([`Reply::Fetching`]) may precede it.
 
-use espalier_core::caption::{TaughtCheck, TaughtConcept, TaxonomyResult, TraversalPoint, Verdict};
+use espalier_core::caption::{
+    HeatMap, Subject, TaughtCheck, TaughtConcept, TaxonomyResult, TraversalPoint, Verdict,
+};
 use serde::{Deserialize, Serialize};
 
 use super::photo_id::PhotoId;
@@ -39,6 +41,16 @@ pub enum Query {
         /// the whole photo.
         region: Option<[f32; 4]>,
     },
+    /// Computes which places of a photo speak for a caption. The photo's bytes are transferred with
+    /// this message.
+    Heat {
+        /// The photo.
+        photo: PhotoId,
+        /// A caption of the model, as in the photo's ladder.
+        caption: String,
+    },
+    /// Finds out whether a photo shows two subjects. Its bytes are transferred with this message.
+    Subjects,
     /// Classifies a photo against all nodes of a taxonomy.
     Place {
         /// The photo.
@@ -122,6 +134,16 @@ pub enum QueryAnswer {
         json: String,
         /// Distance of the photo to the root.
         radius: f64,
+    },
+    /// Answer to [`Query::Heat`].
+    Heat {
+        /// The map.
+        map: HeatMap,
+    },
+    /// Answer to [`Query::Subjects`].
+    Subjects {
+        /// Two subjects, or none if the photo does not clearly show two.
+        subjects: Vec<Subject>,
     },
     /// Answer to [`Query::Place`].
     Place {
@@ -221,6 +243,11 @@ mod tests {
                 photo,
                 region: Some([0.0, 0.25, 0.5, 1.0]),
             },
+            Query::Heat {
+                photo,
+                caption: "a cat".into(),
+            },
+            Query::Subjects,
             Query::Place {
                 photo,
                 tree,

@@ -50,51 +50,75 @@ impl Preprocess {
         let size = self.size;
         check(img, size, size)?;
         match self.resize {
-            ResizeMode::CentreCrop => centre_crop(img, size),
-            ResizeMode::InnerCrop => inner_crop(img, size),
+            ResizeMode::CentreCrop => {
+                bicubic_region(img, centre_region(img.dimensions(), size), size, size)
+            }
+            ResizeMode::InnerCrop => {
+                bicubic_region(img, inner_region(img.dimensions(), size), size, size)
+            }
             ResizeMode::Squeeze => bicubic(img, size, size),
             ResizeMode::WhitePad => white_pad(img, size),
         }
     }
+
+    /// Returns which part of an image the square shows: left, top, right and bottom as fractions of
+    /// its sides. A square with padding shows more than the image: some edges are then below 0 and
+    /// above 1.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply).
+    pub fn visible(&self, img: &RgbImage) -> Result<[f32; 4]> {
+        check(img, self.size, self.size)?;
+        let (width, height) = img.dimensions();
+        let long = f64::from(width.max(height));
+        let (w, h) = (f64::from(width), f64::from(height));
+        let region = match self.resize {
+            ResizeMode::CentreCrop => centre_region((width, height), self.size),
+            ResizeMode::InnerCrop => inner_region((width, height), self.size),
+            ResizeMode::Squeeze => return Ok([0.0, 0.0, 1.0, 1.0]),
+            ResizeMode::WhitePad => Region {
+                left: (w - long) / 2.0,
+                top: (h - long) / 2.0,
+                width: long,
+                height: long,
+            },
+        };
+        let (right, bottom) = (region.left + region.width, region.top + region.height);
+        Ok([region.left / w, region.top / h, right / w, bottom / h].map(|edge| edge as f32))
+    }
 }
 
-fn centre_crop(img: &RgbImage, size: u32) -> Result<RgbImage> {
-    let short = img.width().min(img.height());
-    // Start and length, in source pixels, of the visible part of a side.
+/// Returns the part of an image that a centre crop keeps, in its pixels.
+fn centre_region((width, height): (u32, u32), size: u32) -> Region {
+    let short = width.min(height);
+    // Start and length of the visible part of a side.
     let visible = |side: u32| {
         let resized = u64::from(size) * u64::from(side) / u64::from(short);
         let offset = ((resized - u64::from(size)) as f64 / 2.0).round_ties_even();
         let scale = f64::from(side) / resized as f64;
         (offset * scale, f64::from(size) * scale)
     };
-    let (left, width) = visible(img.width());
-    let (top, height) = visible(img.height());
-    bicubic_region(
-        img,
-        Region {
-            left,
-            top,
-            width,
-            height,
-        },
-        size,
-        size,
-    )
+    let ((left, width), (top, height)) = (visible(width), visible(height));
+    Region {
+        left,
+        top,
+        width,
+        height,
+    }
 }
 
-fn inner_crop(img: &RgbImage, size: u32) -> Result<RgbImage> {
+/// Returns the part of an image that an inner crop keeps, in its pixels.
+fn inner_region((width, height): (u32, u32), size: u32) -> Region {
     /// Pixels lost in total along a side, if the shorter side of the image is `size + 32`.
     const MARGIN: f64 = 32.0;
-    let (width, height) = (f64::from(img.width()), f64::from(img.height()));
-    let size_f = f64::from(size);
-    let side = width.min(height) * size_f / (size_f + MARGIN);
-    let region = Region {
+    let (width, height, size) = (f64::from(width), f64::from(height), f64::from(size));
+    let side = width.min(height) * size / (size + MARGIN);
+    Region {
         left: (width - side) / 2.0,
         top: (height - side) / 2.0,
         width: side,
         height: side,
-    };
-    bicubic_region(img, region, size, size)
+    }
 }
 
 fn white_pad(img: &RgbImage, size: u32) -> Result<RgbImage> {
@@ -203,6 +227,26 @@ mod tests {
             assert!(out.get_pixel(0, 3)[0] > 250 && out.get_pixel(0, 3)[1] == 0);
             assert!(out.get_pixel(4, 5)[1] > 250 && out.get_pixel(4, 5)[0] == 0);
         }
+    }
+
+    #[test]
+    fn the_visible_part_is_what_the_square_shows() {
+        let visible = |resize, (width, height)| {
+            let img = RgbImage::new(width, height);
+            Preprocess { size: 32, resize }.visible(&img).unwrap()
+        };
+        let centre = visible(ResizeMode::CentreCrop, (90, 30));
+        assert!((centre[0] - 1.0 / 3.0).abs() < 0.02 && (centre[2] - 2.0 / 3.0).abs() < 0.02);
+        assert_eq!((centre[1], centre[3]), (0.0, 1.0));
+        assert_eq!(
+            visible(ResizeMode::InnerCrop, (100, 64)),
+            [0.34, 0.25, 0.66, 0.75]
+        );
+        assert_eq!(visible(ResizeMode::Squeeze, (9, 3)), [0.0, 0.0, 1.0, 1.0]);
+        assert_eq!(
+            visible(ResizeMode::WhitePad, (90, 30)),
+            [0.0, -1.0, 1.0, 2.0]
+        );
     }
 
     #[test]

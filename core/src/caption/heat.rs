@@ -1,0 +1,312 @@
+//! Heat maps: which places of a photo an answer rests on.
+//!
+//! Each place is left out in turn. Its heat is the amount by which the evidence for an answer falls
+//! without it (Zeiler and Fergus 2014, "Visualizing and Understanding Convolutional Networks"). An
+//! encoder that averages the features of its places needs no second pass for that: the average of
+//! the others is exact. For any other encoder, a cell of the photo is painted over.
+
+use image::{Rgb, RgbImage};
+use serde::{Deserialize, Serialize};
+
+use super::captioner::Captioner;
+use super::path::Classifier;
+use crate::error::Result;
+use crate::geometry::Space;
+use crate::taxonomy::NodeIx;
+
+/// Rows and columns of the cells that are painted over.
+const CELLS: u32 = 6;
+
+/// Number of photos with painted cells that are embedded at once.
+const BATCH: usize = 4;
+
+/// The points that a photo would have without each of its places.
+#[derive(Clone, Debug)]
+pub struct Places {
+    rows: usize,
+    columns: usize,
+    /// The part of the photo that the places cover, see
+    /// [`Preprocess::visible`](crate::input::Preprocess::visible).
+    area: [f32; 4],
+    /// The photo's own point.
+    whole: Vec<f32>,
+    /// Row by row.
+    without: Vec<Vec<f32>>,
+}
+
+/// What an answer says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Claim {
+    /// That the photo shows something at or below a node.
+    Node(NodeIx),
+    /// That a text with this point describes it.
+    Text(Vec<f32>),
+}
+
+/// How much each place of a photo contributes to an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeatMap {
+    /// Number of rows, from top to bottom.
+    pub rows: usize,
+    /// Number of columns, from left to right.
+    pub columns: usize,
+    /// Left, top, right and bottom of the map, as fractions of the photo's sides.
+    pub area: [f32; 4],
+    /// Heat in `[0, 1]`, row by row. The largest is 1, unless all are 0: no place speaks for the
+    /// answer.
+    pub values: Vec<f32>,
+}
+
+impl HeatMap {
+    /// Returns a map in which places are as hot as `falls`, and cold where those are negative.
+    fn of(places: &Places, falls: &[f64]) -> Self {
+        let top = falls.iter().copied().fold(0.0, f64::max);
+        let value = |fall: &f64| match top > 0.0 {
+            true => (fall.max(0.0) / top) as f32,
+            false => 0.0,
+        };
+        Self {
+            rows: places.rows,
+            columns: places.columns,
+            area: places.area,
+            values: falls.iter().map(value).collect(),
+        }
+    }
+
+    /// Returns the share of the heat inside a box: left, top, right and bottom as fractions of the
+    /// photo's sides. A place counts in proportion to its overlap with the box. `None` if the map
+    /// is cold.
+    #[must_use]
+    pub fn share_inside(&self, region: [f32; 4]) -> Option<f64> {
+        let [left, top, right, bottom] = self.area.map(f64::from);
+        let region = region.map(f64::from);
+        let (width, height) = (
+            (right - left) / self.columns as f64,
+            (bottom - top) / self.rows as f64,
+        );
+        let overlap = |start: f64, length: f64, from: f64, to: f64| {
+            ((start + length).min(to) - start.max(from)).max(0.0) / length
+        };
+        let (mut inside, mut all) = (0.0, 0.0);
+        for (index, value) in self.values.iter().enumerate() {
+            let (row, column) = (index / self.columns, index % self.columns);
+            let x = overlap(left + column as f64 * width, width, region[0], region[2]);
+            let y = overlap(top + row as f64 * height, height, region[1], region[3]);
+            inside += f64::from(*value) * x * y;
+            all += f64::from(*value);
+        }
+        (all > 0.0).then(|| inside / all)
+    }
+}
+
+/// Returns a photo whose cell at this row and column is painted over. The paint covers half of each
+/// neighbour too, so that an edge between cells does not show half of an object.
+fn painted(photo: &RgbImage, row: u32, column: u32, colour: Rgb<u8>) -> RgbImage {
+    let edges = |cell: u32, side: u32| {
+        let edge = |halves: u32| halves * side / (2 * CELLS);
+        (
+            edge((2 * cell).saturating_sub(1)),
+            edge((2 * cell + 3).min(2 * CELLS)),
+        )
+    };
+    let (left, right) = edges(column, photo.width());
+    let (top, bottom) = edges(row, photo.height());
+    let mut painted = photo.clone();
+    for y in top..bottom {
+        for x in left..right {
+            painted.put_pixel(x, y, colour);
+        }
+    }
+    painted
+}
+
+/// Returns the logarithm of a sum of exponentials.
+fn log_sum_exp(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let top = values.clone().fold(f64::NEG_INFINITY, f64::max);
+    if top == f64::NEG_INFINITY {
+        return top;
+    }
+    top + values.map(|value| (value - top).exp()).sum::<f64>().ln()
+}
+
+impl Classifier {
+    /// Returns how strongly a photo speaks for a claim, in log-odds of the labels' shares: the
+    /// labels that agree against all others. A text is one more label. If every label agrees, it is
+    /// the logarithm of their unnormalised shares.
+    #[must_use]
+    pub fn log_odds(&self, space: &Space, image: &[f32], claim: &Claim) -> f64 {
+        let scale = self.calibration().scale;
+        let logits = self.logits(space, image);
+        let scaled = logits.iter().map(|logit| scale * logit);
+        let (agreeing, others) = match claim {
+            Claim::Text(point) => (scale * space.logit(point, image), log_sum_exp(scaled)),
+            Claim::Node(node) => {
+                let below = self.taxonomy().labelled_below(*node);
+                let labels = self.taxonomy().labelled().iter();
+                let agrees = |label: &NodeIx| below.binary_search(label).is_ok();
+                let labels = scaled.zip(labels);
+                let of = |wanted: bool| {
+                    let labels = labels.clone().filter(move |(_, ix)| agrees(ix) == wanted);
+                    log_sum_exp(labels.map(|(logit, _)| logit))
+                };
+                (of(true), of(false))
+            }
+        };
+        if others == f64::NEG_INFINITY {
+            agreeing
+        } else {
+            agreeing - others
+        }
+    }
+
+    /// Computes the heat map of a claim.
+    #[must_use]
+    pub fn heat(&self, space: &Space, places: &Places, claim: &Claim) -> HeatMap {
+        let whole = self.log_odds(space, &places.whole, claim);
+        let fall = |point: &Vec<f32>| whole - self.log_odds(space, point, claim);
+        let falls: Vec<f64> = places.without.iter().map(fall).collect();
+        HeatMap::of(places, &falls)
+    }
+}
+
+impl Captioner {
+    /// Computes the points of a photo without each of its places. For an encoder whose places see
+    /// each other, `report` receives the number of encoded photos so far and the total.
+    ///
+    /// # Errors
+    /// As [`embed`](Self::embed).
+    pub async fn places(
+        &self,
+        photo: &RgbImage,
+        mut report: impl FnMut(u64, u64),
+    ) -> Result<Places> {
+        let area = self.preprocessing().visible(photo)?;
+        let input = self.preprocessing().apply(photo)?;
+        let encoder = self.image_part();
+        if let Some(map) = encoder.feature_map(&input).await? {
+            return Ok(Places {
+                rows: map.rows,
+                columns: map.columns,
+                area,
+                whole: encoder.lift(&[map.mean()])?.swap_remove(0),
+                without: encoder.lift(&map.without_each())?,
+            });
+        }
+        let colour = encoder.mean_colour();
+        let cells = (0..CELLS).flat_map(|row| (0..CELLS).map(move |column| (row, column)));
+        let cells: Vec<(u32, u32)> = cells.collect();
+        let whole = encoder.embed(std::slice::from_ref(&input)).await?;
+        let mut without = Vec::with_capacity(cells.len());
+        for batch in cells.chunks(BATCH) {
+            let paint = |(row, column): &(u32, u32)| painted(&input, *row, *column, colour);
+            let images: Vec<RgbImage> = batch.iter().map(paint).collect();
+            without.extend(encoder.embed(&images).await?);
+            report(without.len() as u64, cells.len() as u64);
+        }
+        Ok(Places {
+            rows: CELLS as usize,
+            columns: CELLS as usize,
+            area,
+            whole: whole.into_iter().next().unwrap_or_default(),
+            without,
+        })
+    }
+
+    /// Returns what a caption of the index claims: its node, or its text if it describes more than
+    /// a node. `None` for a text that is not in the index.
+    #[must_use]
+    pub fn claim(&self, caption: &str) -> Option<Claim> {
+        let entries = self.index().entries();
+        let index = entries.iter().position(|entry| entry.text == caption)?;
+        let node = entries[index].node.as_deref();
+        let node = node.filter(|_| entries[index].detail == 0);
+        let node = node.and_then(|id| self.classifier().taxonomy().find(id));
+        let point = || self.index().point(index).to_vec();
+        Some(node.map_or_else(|| Claim::Text(point()), Claim::Node))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::calibration::Calibration;
+    use super::*;
+    use crate::taxonomy::Taxonomy;
+
+    const TREE: &str = "synset\tnames\thypernyms\tlabelled\n\
+        r\tthing\t\t0\n\
+        a\tanimal\tr\t0\n\
+        c\tcat\ta\t1\n\
+        d\tdog\ta\t1\n\
+        t\ttable\tr\t1\n";
+
+    fn classifier() -> (Classifier, Space) {
+        let labels = vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let classifier = Classifier::new(taxonomy, labels, 3, Calibration::of_scale(4.0));
+        let space = Space::Sphere {
+            root: vec![-1.0, 0.0, 0.0],
+        };
+        (classifier.unwrap(), space)
+    }
+
+    /// A photo of a cat at the left and a table at the right; the middle shows nothing.
+    fn places() -> Places {
+        Places {
+            rows: 1,
+            columns: 3,
+            area: [0.0, 0.0, 1.0, 1.0],
+            whole: vec![0.6, 0.0, 0.6],
+            without: vec![
+                vec![0.1, 0.0, 0.9],
+                vec![0.7, 0.0, 0.7],
+                vec![0.9, 0.0, 0.1],
+            ],
+        }
+    }
+
+    #[test]
+    fn the_place_that_an_answer_rests_on_is_hot() {
+        let (classifier, space) = classifier();
+        let heat = |claim: &Claim| classifier.heat(&space, &places(), claim).values;
+        let node = |id: &str| Claim::Node(classifier.node(id).unwrap());
+        for claim in [node("c"), node("a"), Claim::Text(vec![0.9, 0.1, 0.0])] {
+            let heat = heat(&claim);
+            assert_eq!(heat[0], 1.0, "{claim:?}");
+            assert_eq!(heat[2], 0.0, "{claim:?}");
+        }
+        assert_eq!(heat(&node("t"))[2], 1.0);
+        assert!(heat(&node("r")).iter().all(|v| v.is_finite()));
+    }
+
+    #[test]
+    fn heat_inside_a_box_counts_by_overlap() {
+        let map = HeatMap {
+            rows: 1,
+            columns: 2,
+            area: [0.25, 0.0, 0.75, 1.0],
+            values: vec![1.0, 0.5],
+        };
+        let inside = |region| map.share_inside(region).unwrap();
+        assert!((inside([0.0, 0.0, 1.0, 1.0]) - 1.0).abs() < 1e-9);
+        assert!((inside([0.25, 0.0, 0.5, 1.0]) - 2.0 / 3.0).abs() < 1e-9);
+        assert!((inside([0.375, 0.0, 1.0, 0.5]) - 0.5 / 1.5).abs() < 1e-9);
+        let cold = HeatMap {
+            values: vec![0.0, 0.0],
+            ..map
+        };
+        assert_eq!(cold.share_inside([0.0, 0.0, 1.0, 1.0]), None);
+    }
+
+    #[test]
+    fn paint_covers_a_cell_and_half_of_its_neighbours() {
+        let photo = RgbImage::new(24, 24);
+        let white = Rgb([255; 3]);
+        let whites = |row, column| {
+            let painted = painted(&photo, row, column, white);
+            painted.pixels().filter(|pixel| **pixel == white).count()
+        };
+        assert_eq!(whites(2, 3), 64);
+        assert_eq!(whites(0, 5), 36);
+    }
+}
