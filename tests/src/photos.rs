@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use image::codecs::jpeg::JpegEncoder;
+use image::imageops::{FilterType, replace, resize};
 use image::{DynamicImage, ExtendedColorType, GrayImage, ImageEncoder, Rgb, RgbImage, RgbaImage};
 
 /// Draws a landscape of `width` x `height`: sky, sun, hills, a house with a red roof and a tree. No
@@ -95,6 +96,21 @@ pub fn noise(width: u32, height: u32) -> RgbImage {
         let [r, g, b, ..] = (seed >> 20).to_le_bytes();
         Rgb([r, g, b])
     })
+}
+
+/// Puts two photos side by side, both 288 pixels high.
+#[must_use]
+pub fn side_by_side(a: &RgbImage, b: &RgbImage) -> RgbImage {
+    const HEIGHT: u32 = 288;
+    let scaled = |photo: &RgbImage| {
+        let width = photo.width() * HEIGHT / photo.height().max(1);
+        resize(photo, width.max(1), HEIGHT, FilterType::Triangle)
+    };
+    let (a, b) = (scaled(a), scaled(b));
+    let mut both = RgbImage::new(a.width() + b.width(), HEIGHT);
+    replace(&mut both, &a, 0, 0);
+    replace(&mut both, &b, i64::from(a.width()), 0);
+    both
 }
 
 /// Writes bytes to a file in a folder.

@@ -5,12 +5,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use espalier_core::bundle::{BundleFiles, Manifest};
 use espalier_core::caption::{
     CaptionResult, Captioner, Engine, ModelInfo, Request, TaughtConcept, TaughtFile,
 };
-use espalier_tests::browser::{PARTS, natively_by, sample};
-use espalier_tests::models::shipped;
+use espalier_tests::browser::{natively_by, sample};
+use espalier_tests::models::{self, shipped};
 use espalier_tests::photos::{jpeg, keep};
 use espalier_tests::trainer;
 
@@ -28,16 +27,7 @@ fn part(folder: &Path, name: &str, [x, y, side]: [f32; 3]) -> PathBuf {
 }
 
 fn captioner() -> Captioner {
-    let bytes = fs::read(shipped().join("manifest.json")).unwrap();
-    let manifest = Manifest::parse(&bytes).unwrap();
-    let mut files = BundleFiles::default();
-    for file in manifest.files_of(&PARTS) {
-        let content = fs::read(shipped().join(&file.path)).unwrap();
-        files
-            .insert_checked(&manifest, &file.path, content)
-            .unwrap();
-    }
-    Captioner::open(&bytes, &files, &Engine::Kernels).unwrap()
+    models::captioner(&shipped(), &Engine::Kernels)
 }
 
 /// Teaches the barn by three parts of its photo.

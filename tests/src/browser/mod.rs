@@ -14,11 +14,12 @@ mod site;
 mod visitor;
 mod webdriver;
 
+pub use crate::models::PARTS;
 pub use native::{natively, natively_by, sample, started, started_on};
 pub use page::{Answer, Browser, ErrorCard, Gpu, Look, Outcome};
 pub use pages::Host;
 pub use recorder::{Recorder, Seen};
-pub use site::{DEFAULT, PARTS, Site, TINY};
+pub use site::{DEFAULT, Site, TINY};
 pub use visitor::Barrier;
 pub use webdriver::WebDriver;
 

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use espalier_core::bundle::{Manifest, Part};
+use espalier_core::bundle::Manifest;
 use tempfile::TempDir;
 use xtask::serve::Server;
 
@@ -12,9 +12,6 @@ use xtask::serve::Server;
 pub const TINY: &str = "tiny";
 /// The model that the page loads if its address names none.
 pub const DEFAULT: &str = "default";
-
-/// The parts that the page fetches for a photo.
-pub const PARTS: [Part; 4] = [Part::Image, Part::Captions, Part::Taxonomy, Part::Selftest];
 
 /// A served folder.
 pub struct Site {

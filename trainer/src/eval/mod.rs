@@ -5,7 +5,8 @@
 //!    options.
 //! 2. [`embedder`]: a model that embeds each input once, with a [`cache`] on disk; [`embedded`]:
 //!    its results; [`embed`]: forward passes of the encoders; [`prompts`]: named prompt sets for
-//!    classes; [`stored`]: precomputed embeddings; [`points`]: rows on the host.
+//!    classes; [`stored`]: precomputed embeddings; [`points`]: rows on the host; [`captioned`]:
+//!    photos read by a bundle's captioner, as the page reads them.
 //! 3. [`search`]: scores of many points against many; all ranking happens here.
 //! 4. [`metrics`]: mathematics of ranks, radii and histograms; [`matching`], [`zero_shot`],
 //!    [`hierarchy`], [`ordering`]: metrics that need a space or a taxonomy.
@@ -15,6 +16,7 @@
 
 pub mod cache;
 pub mod calibrate;
+pub mod captioned;
 pub mod embed;
 pub mod embedded;
 pub mod embedder;

@@ -119,7 +119,8 @@ pub struct Options {
         value_name = "K,.."
     )]
     pub top: Vec<usize>,
-    /// parts: maximum number of queries; 0 for all.
+    /// parts: maximum number of queries; heat-map, two-subjects: maximum number of images; 0 for
+    /// all.
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub most: usize,
     /// vl-checklist: normalise images twice, as for the published numbers of PHyCLIP.

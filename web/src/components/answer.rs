@@ -8,6 +8,7 @@ use leptos::prelude::*;
 
 use super::dial::DialView;
 use super::ladder::Ladder;
+use super::look_alikes::LookAlikesView;
 use super::path::Path;
 use super::region::SelectedPart;
 use super::sent_bytes::SentBytes;
@@ -55,6 +56,7 @@ pub fn AnswerView(
                     <h2 id="path-title">"Where it belongs"</h2>
                 </div>
                 {move || view! { <Path taxonomy=path.get() /> }}
+                <LookAlikesView />
             </section>
 
             <SubjectsView result=result.clone() />

@@ -16,6 +16,7 @@ mod in_view;
 mod ladder;
 mod live;
 mod load_panel;
+mod look_alikes;
 mod node;
 mod outcome;
 mod own_tree;

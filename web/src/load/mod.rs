@@ -7,6 +7,7 @@ pub mod cache;
 #[cfg(target_arch = "wasm32")]
 pub mod crash;
 #[cfg(target_arch = "wasm32")]
+pub mod examples;
 pub mod fetch;
 #[cfg(target_arch = "wasm32")]
 pub mod lock;

@@ -3,6 +3,7 @@
 pub mod batch;
 pub mod choice;
 pub mod dial;
+pub mod examples;
 pub mod heat;
 pub mod lesson;
 pub mod link;

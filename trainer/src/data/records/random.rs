@@ -42,6 +42,8 @@ pub enum Purpose {
     Nouns = 14,
     /// Labels that are held out and taught in a round of an evaluation, and their images.
     Teach = 15,
+    /// Images that an evaluation puts side by side.
+    Pairs = 16,
 }
 
 /// A stream of random numbers.

@@ -8,6 +8,7 @@ mod confusions;
 mod detection;
 mod detection_text;
 mod factors;
+mod heat_map;
 mod hierarcaps;
 mod hierarchy;
 mod hyperlex;
@@ -25,6 +26,7 @@ mod scenes;
 mod stop;
 mod sugar_crepe;
 mod teach;
+mod two_subjects;
 mod vl_checklist;
 mod words;
 mod zero_shot;
@@ -38,6 +40,8 @@ pub const ALL: &[&dyn Task] = &[
     &hierarchy::Hierarchy,
     &stop::Stop,
     &teach::Teach,
+    &heat_map::HeatMaps,
+    &two_subjects::TwoSubjects,
     &ordering::Ordering,
     &retrieval::Retrieval,
     &hierarcaps::Hierarcaps,
