@@ -5,12 +5,17 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy};
 /// Number of alternatives.
 const ALTERNATIVES: usize = 4;
 
+/// Smallest probability that puts an alternative first. Less probable ones follow by their place in
+/// the tree: the probabilities of most labels are too small to be compared.
+const MIN_P: f32 = 0.02;
+
 /// Labels whose example photos are shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Examples {
     /// The most probable label at or below the node where the answer stops.
     pub answer: Option<NodeIx>,
-    /// The most probable labels besides, most probable first.
+    /// Other labels: those that are probable enough, most probable first, then those nearest to the
+    /// answer in the tree.
     pub alternatives: Vec<NodeIx>,
 }
 
@@ -34,6 +39,10 @@ impl Examples {
             |ix: NodeIx| stop.is_some_and(|stop| stop == ix || tree.is_ancestor(stop, ix));
         let answer = labels.iter().copied().find(|ix| is_below(*ix));
         labels.retain(|ix| Some(*ix) != answer);
+        let best = answer.or(stop).unwrap_or(tree.root());
+        let common = |ix: &NodeIx| tree.depth(tree.common(*ix, best));
+        let few = labels.iter().take_while(|ix| of(ix) >= MIN_P).count();
+        labels[few..].sort_by_key(|ix| std::cmp::Reverse(common(ix)));
         labels.truncate(ALTERNATIVES);
         Self {
             answer,
@@ -56,7 +65,14 @@ mod tests {
         .unwrap();
         let node = |id: &str| tree.find(id).unwrap();
         let mut p = vec![0.0; tree.nodes().len()];
-        for (id, value) in [("r", 1.0), ("a", 0.6), ("c", 0.2), ("d", 0.4), ("t", 0.3)] {
+        for (id, value) in [
+            ("r", 1.0),
+            ("a", 0.6),
+            ("c", 0.01),
+            ("d", 0.4),
+            ("t", 0.3),
+            ("b", 0.015),
+        ] {
             p[node(id).index()] = value;
         }
         let all = Examples::choose(&tree, &p, "a", |_| true);
