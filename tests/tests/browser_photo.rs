@@ -40,10 +40,10 @@ fn a_heat_map_follows_the_caption_by_keyboard_and_is_told_in_words() {
     browser.press("[data-testid=heat-button]");
     let stop = words(&browser, "a domestic cat");
     assert!(stop.starts_with("It sees a domestic cat mostly "), "{stop}");
-    // One pixel of the map for each place.
+    // One pixel of the map for each place, and one around them.
     let size = "const map = document.querySelector('[data-testid=heat-map]');\
                 return map.width + ' x ' + map.height";
-    assert_eq!(browser.evaluate(size), "7 x 7");
+    assert_eq!(browser.evaluate(size), "9 x 9");
     no_serious_barrier(&browser);
     browser.keys("[data-testid=heat-option]:checked", &["ArrowUp"]);
     assert!(words(&browser, "a cat").contains("a cat"));

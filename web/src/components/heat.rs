@@ -286,8 +286,17 @@ pub fn HeatOverlay() -> impl IntoView {
             paint(&canvas, &map);
         }
     });
-    let edge = move |index: usize| map().map_or(0.0, |map| map.area[index]);
-    let share = move |v: f32| format!("{:.3}%", v * 100.0);
+    // Left, top, width and height of the canvas: the map with one dark cell around it.
+    let frame = Memo::new(move |_| {
+        let Some(map) = map() else {
+            return [0.0; 4];
+        };
+        let [left, top, right, bottom] = map.area;
+        let (width, height) = (right - left, bottom - top);
+        let (x, y) = (width / map.columns as f32, height / map.rows as f32);
+        [left - x, top - y, width + 2.0 * x, height + 2.0 * y]
+    });
+    let share = move |index: usize| format!("{:.3}%", frame.get()[index] * 100.0);
     view! {
         <Show when=move || map().is_some()>
             <div class="heat-sheet" aria-hidden="true">
@@ -295,27 +304,36 @@ pub fn HeatOverlay() -> impl IntoView {
                     class="heat-map"
                     node_ref=canvas
                     data-testid="heat-map"
-                    style:left=move || share(edge(0))
-                    style:top=move || share(edge(1))
-                    style:width=move || share(edge(2) - edge(0))
-                    style:height=move || share(edge(3) - edge(1))
+                    style:left=move || share(0)
+                    style:top=move || share(1)
+                    style:width=move || share(2)
+                    style:height=move || share(3)
                 ></canvas>
             </div>
         </Show>
     }
 }
 
-/// Paints one pixel for each place; the browser smooths between them.
+/// Paints one pixel for each place, and one around them so that the map fades out at its edges. The
+/// browser smooths between them.
 fn paint(canvas: &HtmlCanvasElement, map: &HeatMap) {
-    let size = |cells: usize| u32::try_from(cells).unwrap_or(1);
+    let size = |cells: usize| u32::try_from(cells + 2).unwrap_or(1);
     canvas.set_width(size(map.columns));
     canvas.set_height(size(map.rows));
     let Some(pen) = context(canvas) else { return };
+    let dim = |x: f64, y: f64, width: f64, height: f64, shade: f32| {
+        pen.set_fill_style_str(&format!("rgb(20 16 12 / {shade:.3})"));
+        pen.fill_rect(x, y, width, height);
+    };
+    let (columns, rows) = (map.columns as f64, map.rows as f64);
+    dim(0.0, 0.0, columns + 2.0, 1.0, SHADE);
+    dim(0.0, rows + 1.0, columns + 2.0, 1.0, SHADE);
+    dim(0.0, 1.0, 1.0, rows, SHADE);
+    dim(columns + 1.0, 1.0, 1.0, rows, SHADE);
     for (index, value) in map.values.iter().enumerate() {
         let (x, y) = (index % map.columns.max(1), index / map.columns.max(1));
         // The root makes places of middling heat visible.
         let shade = SHADE * (1.0 - value.clamp(0.0, 1.0).sqrt());
-        pen.set_fill_style_str(&format!("rgb(20 16 12 / {shade:.3})"));
-        pen.fill_rect(x as f64, y as f64, 1.0, 1.0);
+        dim(x as f64 + 1.0, y as f64 + 1.0, 1.0, 1.0, shade);
     }
 }
