@@ -14,7 +14,7 @@ use crate::controller::AppController;
 use crate::messages::photo_id::PhotoId;
 use crate::messages::query::{Query, QueryAnswer};
 use crate::photo::bytes_of;
-use crate::state::session::Event;
+use crate::state::session::{Engine, Event};
 use crate::state::steady::Steady;
 use crate::ui_error::UiError;
 use crate::words::{guess_sentence, sentence};
@@ -132,6 +132,20 @@ pub fn LiveView() -> impl IntoView {
             spawn_local(follow(workspace, live, video));
         }
     });
+    // Without an engine there is nothing to wait for.
+    Effect::new(move |_| {
+        let failed = workspace
+            .controller
+            .session
+            .with(|session| match &session.engine {
+                Engine::Failed(error) => Some(error.clone()),
+                _ => None,
+            });
+        if let Some(error) = failed {
+            live.error.set(Some(error));
+            live.stop();
+        }
+    });
     on_cleanup(move || {
         live.camera.try_set(None);
     });
@@ -149,7 +163,9 @@ pub fn LiveView() -> impl IntoView {
     let answer = Memo::new(move |_| live.result.get());
     let words = move || match answer.get() {
         Some(result) => sentence(&result.taxonomy, &workspace.dial(&result.taxonomy), None),
-        None => "Starting the camera…".to_owned(),
+        None if live.camera.with(Option::is_none) => "Starting the camera…".to_owned(),
+        None if !workspace.controller.is_ready() => "Loading the model…".to_owned(),
+        None => "Looking…".to_owned(),
     };
     let guess = move || {
         let result = answer.get()?;
