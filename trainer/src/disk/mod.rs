@@ -3,7 +3,10 @@
 
 pub mod cache;
 pub mod dtype;
+pub mod gzip;
+pub mod read;
 pub mod run_folder;
 pub mod safetensors_file;
+pub mod temporary;
 pub mod weights_file;
 pub mod write;

@@ -10,6 +10,9 @@ use espalier_core::weights::HostTensor;
 use safetensors::tensor::View;
 use safetensors::{Dtype, serialize_to_file};
 
+use super::temporary::Temporary;
+use super::write::temporary_name;
+
 /// A tensor to write.
 #[derive(Clone, Debug)]
 pub enum Stored {
@@ -64,12 +67,40 @@ pub fn write(
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
     }
-    let tmp = path.with_extension("tmp");
     let metadata: HashMap<String, String> = metadata.into_iter().collect();
     let metadata = (!metadata.is_empty()).then_some(metadata);
-    serialize_to_file(tensors.iter(), metadata, &tmp)
-        .map_err(anyhow::Error::from)
-        .and_then(|()| Ok(fs::File::open(&tmp)?.sync_all()?))
-        .and_then(|()| Ok(fs::rename(&tmp, path)?))
-        .with_context(|| format!("writing {}", path.display()))
+    let write = || -> anyhow::Result<()> {
+        let tmp = Temporary::new(temporary_name(path))?;
+        // The library writes a file that only its owner may read; a file created here has the mode
+        // of all others.
+        let permissions = fs::File::create(tmp.path())?.metadata()?.permissions();
+        serialize_to_file(tensors.iter(), metadata, tmp.path())?;
+        fs::set_permissions(tmp.path(), permissions)?;
+        fs::File::open(tmp.path())?.sync_all()?;
+        Ok(tmp.rename_to(path)?)
+    };
+    write().with_context(|| format!("writing {}", path.display()))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn weights_have_the_mode_of_other_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let (weights, other) = (dir.path().join("a.safetensors"), dir.path().join("b"));
+        let tensor = HostTensor {
+            shape: vec![2],
+            data: vec![1.0, 2.0],
+        };
+        let tensors = BTreeMap::from([("a".to_owned(), Stored::Floats(tensor))]);
+        write(&weights, &tensors, BTreeMap::new()).unwrap();
+        fs::write(&other, "x").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&weights), mode(&other));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
 }
