@@ -16,7 +16,17 @@ use image::{ImageFormat, RgbImage};
 struct Captioned {
     code: Option<i32>,
     results: Vec<CaptionResult>,
+    /// For each line its file, and whether it has an error.
+    files: Vec<(String, bool)>,
     said: String,
+}
+
+/// Returns the name of the file of a line, and whether it has an error.
+fn file_of(line: &str) -> (String, bool) {
+    let line: serde_json::Value = serde_json::from_str(line).unwrap();
+    let file = Path::new(line["file"].as_str().unwrap());
+    let name = file.file_name().unwrap().to_string_lossy().into_owned();
+    (name, line["error"].is_string())
 }
 
 fn caption(photos: &[PathBuf]) -> Captioned {
@@ -33,8 +43,10 @@ fn caption(photos: &[PathBuf]) -> Captioned {
         code: output.status.code(),
         results: lines
             .lines()
+            .filter(|line| !line.contains("\"error\":"))
             .map(|line| serde_json::from_str(line).unwrap())
             .collect(),
+        files: lines.lines().map(file_of).collect(),
         said: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
 }
@@ -263,6 +275,16 @@ fn a_photo_that_cannot_be_read_does_not_stop_the_others() {
     assert_eq!(found.code, Some(2), "{}", found.said);
     assert_eq!(found.results.len(), 2);
     assert_eq!(found.results[0].ladder, found.results[1].ladder);
+    let expected = [
+        ("bad.jpg", true),
+        ("good.jpg", false),
+        ("worse.jpg", true),
+        ("good.jpg", false),
+    ];
+    assert_eq!(
+        found.files,
+        expected.map(|(name, bad)| (name.to_owned(), bad))
+    );
     assert!(
         found.said.contains("bad.jpg") && found.said.contains("worse.jpg"),
         "{}",

@@ -1,15 +1,18 @@
 //! Exit codes: 0 success, 1 failure at run time, 2 bad usage, configuration or data, 3 refused by
-//! the quality gate.
+//! the quality gate; 130, 143 and 141 stopped by an interrupt, by SIGTERM or by a closed pipe.
 
 use espalier_core::CoreError;
 
 use crate::data::DataError;
-use crate::exit::{Refused, Usage};
+use crate::exit::{Refused, Stopped, Usage};
 
 /// Returns the exit code of an error: that of the first cause in its chain that has one, else 1.
 #[must_use]
 pub fn code(error: &anyhow::Error) -> u8 {
     for cause in error.chain() {
+        if let Some(stopped) = cause.downcast_ref::<Stopped>() {
+            return stopped.code;
+        }
         if cause.is::<Refused>() {
             return 3;
         }

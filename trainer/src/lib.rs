@@ -27,6 +27,7 @@ pub mod import;
 pub mod layout;
 pub mod memory;
 pub mod model_file;
+pub mod output;
 pub mod plot;
 pub mod tensors;
 pub mod words;
@@ -38,7 +39,10 @@ pub fn run() -> ExitCode {
     match commands::dispatch(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            let message = format!("{error:#}");
+            if !message.is_empty() {
+                output::note(format_args!("error: {message}"));
+            }
             ExitCode::from(exit_code::code(&error))
         }
     }

@@ -15,7 +15,7 @@ pub struct EmbedArgs {
     /// Run folder, checkpoint or bundle.
     #[arg(long, value_name = "C_OR_BUNDLE")]
     pub model: PathBuf,
-    /// Folder of images.
+    /// Folder of images, also in folders below it; names are relative to it.
     #[arg(long, value_name = "DIR", conflicts_with = "texts")]
     pub images: Option<PathBuf>,
     /// File with one text per line.

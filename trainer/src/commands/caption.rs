@@ -1,6 +1,5 @@
 //! `trainer caption`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Instant;
@@ -12,13 +11,16 @@ use espalier_core::caption::{
     CaptionResult, Captioner, Receipt, Request, TaughtConcept, TaughtFile,
 };
 use espalier_core::taxonomy::Lexicon;
+use serde::Serialize;
 
 use super::export;
 use crate::cli::CaptionArgs;
 use crate::device::engine;
+use crate::disk::read as read_file;
 use crate::exit::usage;
 use crate::export::{Bundle, Contents, ExportDtype, captions};
 use crate::model_file::{self, is_bundle, read_bundle};
+use crate::output::{line, note};
 
 /// Parts of a bundle that a caption needs.
 pub const PARTS: [Part; 4] = [Part::Captions, Part::Taxonomy, Part::Image, Part::Selftest];
@@ -109,7 +111,7 @@ fn caption(
     request: Request<'_>,
     backend: &str,
 ) -> anyhow::Result<CaptionResult> {
-    let bytes = fs::read(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
+    let bytes = read_file::bytes(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
     read(captioner, path, &bytes, request, backend)
 }
 
@@ -125,7 +127,7 @@ fn teach(captioner: &mut Captioner, files: Option<&[PathBuf]>) -> anyhow::Result
             CoreError::Bundle { reason, .. } => place(reason),
             other => place(other.to_string()),
         };
-        let text = fs::read_to_string(path).map_err(|error| place(error.to_string()))?;
+        let text = read_file::text(path).map_err(|error| place(error.to_string()))?;
         let file = TaughtFile::parse(&text, captioner.info()).map_err(fault)?;
         // A later file replaces concepts of the same name.
         concepts.retain(|known| file.concepts.iter().all(|new| new.id() != known.id()));
@@ -151,13 +153,13 @@ fn manifest_for_receipts(args: &CaptionArgs) -> anyhow::Result<Option<Manifest>>
     }
 }
 
-fn show(path: &Path, result: &CaptionResult) {
-    println!("{}", path.display());
+fn show(path: &Path, result: &CaptionResult) -> anyhow::Result<()> {
+    line(path.display())?;
     for rung in &result.ladder {
-        println!(
+        line(format_args!(
             "  {:5.2}  {:6.3}  {}",
             rung.radius, rung.similarity, rung.text
-        );
+        ))?;
     }
     let mut words = Vec::new();
     for step in &result.taxonomy.path {
@@ -168,10 +170,19 @@ fn show(path: &Path, result: &CaptionResult) {
         };
         words.push(format!("{} {:.0} %{stop}", step.name, 100.0 * step.p));
     }
-    println!("  {}", words.join(" > "));
+    line(format_args!("  {}", words.join(" > ")))
 }
 
-/// Captions photos one after another; a photo that cannot be read does not stop the others.
+/// A result with the photo that it belongs to.
+#[derive(Serialize)]
+struct OfFile<'a> {
+    file: &'a Path,
+    #[serde(flatten)]
+    result: CaptionResult,
+}
+
+/// Captions photos one after another. Each gives one line of JSON, also one that cannot be read,
+/// whose line has the error; a photo that cannot be read does not stop the others.
 ///
 /// # Errors
 /// Bad usage (exit code 2) for a bundle or a photo that cannot be read, after the other photos.
@@ -203,15 +214,19 @@ pub fn run(args: &CaptionArgs) -> anyhow::Result<()> {
                 let mut receipt = Receipt::new(result, manifest);
                 receipt.region = region;
                 receipt.below.clone_from(&args.below);
-                println!("{}", serde_json::to_string(&receipt)?);
+                line(serde_json::to_string(&receipt)?)?;
             }
             (Ok(result), None) if args.common.json => {
-                println!("{}", serde_json::to_string(&result)?);
+                line(serde_json::to_string(&OfFile { file: path, result })?)?;
             }
-            (Ok(result), None) => show(path, &result),
+            (Ok(result), None) => show(path, &result)?,
             (Err(e), _) => {
+                if args.common.json || args.receipt {
+                    let error = format!("{e:#}");
+                    line(serde_json::json!({ "file": path, "error": error }))?;
+                }
                 if let Some(before) = failed.replace(e) {
-                    eprintln!("error: {before:#}");
+                    note(format_args!("error: {before:#}"));
                 }
             }
         }

@@ -13,10 +13,12 @@ use burn::tensor::{Device, Tensor, TensorData};
 
 use crate::classifier_file;
 use crate::cli::{EmbedArgs, Feature};
-use crate::disk::write::write_atomic;
+use crate::disk::read;
+use crate::disk::write::{check_file, write_atomic};
 use crate::eval::{embed, stored};
 use crate::exit::usage;
 use crate::model_file::{self, Model};
+use crate::output::{line, note};
 
 /// Number of images encoded at a time.
 const BATCH: usize = 32;
@@ -49,38 +51,44 @@ impl ImageFeature {
     }
 }
 
+/// Lists all files of a folder and of the folders below it, except those that links lead to.
+fn files_below(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = entry.path();
+        if entry.file_type()?.is_dir() {
+            files_below(&path, files)?;
+        } else if path.is_file() {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
 fn embed_images(
     model: &Model,
     folder: &Path,
     feature: &ImageFeature,
     device: &Device,
 ) -> anyhow::Result<Embedded> {
-    let entries =
-        fs::read_dir(folder).map_err(|e| usage(format!("--images {}: {e}", folder.display())))?;
-    let mut files: Vec<PathBuf> = entries
-        .flatten()
-        .map(|e| e.path())
-        .filter(|p| p.is_file())
-        .collect();
+    let mut files = Vec::new();
+    files_below(folder, &mut files)
+        .map_err(|e| usage(format!("--images {}: {e}", folder.display())))?;
     files.sort();
     let side = model.preprocess.size as usize;
     let (mut names, mut points) = (Vec::new(), Vec::new());
     for chunk in files.chunks(BATCH) {
         let mut images = Vec::new();
         for path in chunk {
-            let bytes = fs::read(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
+            let bytes = read::bytes(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
             let image = decode(&bytes).and_then(|image| model.preprocess.apply(&image));
             match image {
                 Ok(image) => {
-                    names.push(
-                        path.file_name()
-                            .unwrap_or_default()
-                            .to_string_lossy()
-                            .into_owned(),
-                    );
+                    let name = path.strip_prefix(folder).unwrap_or(path);
+                    names.push(name.to_string_lossy().replace('\\', "/"));
                     images.push(image);
                 }
-                Err(e) => eprintln!("skipping {}: {e}", path.display()),
+                Err(e) => note(format_args!("skipping {}: {e}", path.display())),
             }
         }
         if images.is_empty() {
@@ -100,8 +108,7 @@ fn embed_images(
 }
 
 fn embed_texts(model: &Model, file: &Path, device: &Device) -> anyhow::Result<Embedded> {
-    let text =
-        fs::read_to_string(file).map_err(|e| usage(format!("--texts {}: {e}", file.display())))?;
+    let text = read::text(file).map_err(|e| usage(format!("--texts {}: {e}", file.display())))?;
     let lines: Vec<String> = text.lines().map(str::to_owned).collect();
     if lines.is_empty() {
         return Err(usage(format!(
@@ -128,6 +135,7 @@ pub fn run(args: &EmbedArgs) -> anyhow::Result<()> {
             "--out: expected a .safetensors file, found {found}"
         )));
     }
+    check_file("--out", &args.out)?;
     let device = args.common.backend.device()?;
     let model = model_file::open(&args.model, &device)?;
     let (names, points) = match (&args.images, &args.texts) {
@@ -158,14 +166,14 @@ pub fn run(args: &EmbedArgs) -> anyhow::Result<()> {
     };
     write_atomic(&args.out, &tensors.write(|_, _| None)?)?;
     if args.common.json {
-        println!("{}", serde_json::json!({ "out": args.out, "shape": shape }));
+        line(serde_json::json!({ "out": args.out, "shape": shape }))?;
     } else {
-        println!(
+        line(format_args!(
             "{} embeddings of width {} in {}",
             shape[0],
             shape[1],
             args.out.display()
-        );
+        ))?;
     }
     Ok(())
 }

@@ -12,7 +12,8 @@ use serde_json::json;
 use crate::cli::ExportArgs;
 use crate::data::Dataset;
 use crate::device::engine;
-use crate::disk::write::write_atomic;
+use crate::disk::read;
+use crate::disk::write::{check_writable, write_atomic};
 use crate::eval::embed::{self, Reading};
 use crate::eval::zero_shot;
 use crate::exit::usage;
@@ -23,6 +24,7 @@ use crate::export::published::{self, Checkpoint, ExportFormat};
 use crate::export::site::{EmbedCode, Site};
 use crate::export::{Bundle, ExportDtype, card};
 use crate::model_file::{self, Model};
+use crate::output::{line, note};
 
 pub use inputs::taxonomy;
 use inputs::{Inputs, run_config};
@@ -63,6 +65,9 @@ fn embed_probe<'a>(
 
 /// Writes a checkpoint for other programs, with bit-identical weights.
 fn publish(args: &ExportArgs, name: &str, notes: &str) -> anyhow::Result<()> {
+    if let Some(out) = &args.out {
+        check_writable("--out", out)?;
+    }
     let (_, _, card, tensors) = model_file::read(&args.checkpoint)?;
     let checkpoint = Checkpoint { card, tensors };
     let Some(out) = args.out.as_deref().filter(|_| args.site.is_none()) else {
@@ -72,9 +77,9 @@ fn publish(args: &ExportArgs, name: &str, notes: &str) -> anyhow::Result<()> {
     };
     let files = published::write(&checkpoint, args.format, (out, args.force), (name, notes))?;
     if args.common.json {
-        println!("{}", json!({ "out": out, "files": files }));
+        line(json!({ "out": out, "files": files }))?;
     } else {
-        println!("{}: {}", out.display(), files.join(", "));
+        line(format_args!("{}: {}", out.display(), files.join(", ")))?;
     }
     Ok(())
 }
@@ -100,10 +105,10 @@ fn measure(
     };
     let stored = model_file::from_bundle(bundle.manifest.clone(), &bundle.checked()?, device)?;
     let captioner = open(bundle)?;
-    eprintln!(
+    note(format_args!(
         "comparing on up to {} images of {}",
         args.probe_size, inputs.probe_name
-    );
+    ));
     let stored = embed_probe(&stored, Arc::clone(data), taxonomy, args.probe_size, device)?;
     let full = embed_probe(model, Arc::clone(data), taxonomy, args.probe_size, device)?;
     let (calibration, stops) = calibrate(
@@ -148,14 +153,19 @@ fn write_bundle(
         (None, Some(temporary)) => temporary.path().join("bundle"),
         (None, None) => return Err(usage("--out: expected a folder, found none")),
     };
+    for (flag, folder) in [("--out", &args.out), ("--site", &args.site)] {
+        if let Some(folder) = folder {
+            check_writable(flag, folder)?;
+        }
+    }
     let device = args.common.backend.device()?;
     let inputs = Inputs::read(args, &device)?;
     let contents = |dtype| inputs.contents(name, &args.model_version, dtype);
-    eprintln!(
+    note(format_args!(
         "embedding {} captions and {} labels",
         inputs.captions.len(),
         inputs.taxonomy.labelled().len()
-    );
+    ));
     let plain = Bundle::build(contents(ExportDtype::Fp32), &device)?;
     let mut bundle = match args.dtype {
         ExportDtype::Fp32 => plain.clone(),
@@ -176,12 +186,16 @@ fn write_bundle(
         Some(site) => Some(site.write(&out, &args.url)?),
         None => None,
     };
-    print(args, &bundle, &gate, embed_code.as_ref());
-    Ok(())
+    print(args, &bundle, &gate, embed_code.as_ref())
 }
 
 /// Prints the measurements of a bundle, and the folders that were written.
-fn print(args: &ExportArgs, bundle: &Bundle, gate: &Gate, embed_code: Option<&EmbedCode>) {
+fn print(
+    args: &ExportArgs,
+    bundle: &Bundle,
+    gate: &Gate,
+    embed_code: Option<&EmbedCode>,
+) -> anyhow::Result<()> {
     if args.common.json {
         let rows: serde_json::Map<_, _> = gate
             .rows
@@ -193,22 +207,24 @@ fn print(args: &ExportArgs, bundle: &Bundle, gate: &Gate, embed_code: Option<&Em
                 )
             })
             .collect();
-        println!(
-            "{}",
-            json!({ "out": args.out, "gate": rows, "pictures": gate.pictures, "site": embed_code })
-        );
-        return;
+        return line(json!({
+            "out": args.out, "gate": rows, "pictures": gate.pictures, "site": embed_code,
+        }));
     }
-    println!("{}", gate.table());
+    line(gate.table())?;
     for file in &bundle.manifest.files {
-        println!("{:>9} bytes  {}  {}", file.bytes, file.dtype, file.path);
+        line(format_args!(
+            "{:>9} bytes  {}  {}",
+            file.bytes, file.dtype, file.path
+        ))?;
     }
     if let Some(folder) = &args.out {
-        println!("bundle: {}", folder.display());
+        line(format_args!("bundle: {}", folder.display()))?;
     }
     if let Some(embed_code) = embed_code {
-        embed_code.print(false);
+        embed_code.print(false)?;
     }
+    Ok(())
 }
 
 /// Exports a checkpoint as a bundle or for other programs.
@@ -218,8 +234,9 @@ fn print(args: &ExportArgs, bundle: &Bundle, gate: &Gate, embed_code: Option<&Em
 /// then.
 pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let notes = match &args.notes {
-        Some(path) => std::fs::read_to_string(path)
-            .map_err(|e| usage(format!("--notes {}: {e}", path.display())))?,
+        Some(path) => {
+            read::text(path).map_err(|e| usage(format!("--notes {}: {e}", path.display())))?
+        }
         None => String::new(),
     };
     let name = args.name.clone().unwrap_or_else(|| {
@@ -237,9 +254,9 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
         .as_ref()
         .filter(|_| model_file::is_bundle(&args.checkpoint))
     {
-        site.write(&args.checkpoint, &args.url)?
+        return site
+            .write(&args.checkpoint, &args.url)?
             .print(args.common.json);
-        return Ok(());
     }
     write_bundle(args, &name, &notes, site.as_ref())
 }

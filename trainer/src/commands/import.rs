@@ -21,6 +21,7 @@ use crate::import::source::Files;
 use crate::import::store::Store;
 use crate::layout::Layout;
 use crate::model_file::ModelCard;
+use crate::output::line;
 
 /// Returns the weights file that `--out` names.
 fn output_file(args: &ImportArgs) -> anyhow::Result<PathBuf> {
@@ -66,21 +67,21 @@ fn report(
     })
 }
 
-fn print(files: &Files, store: &Store, outcome: &Outcome<'_>, out: &Path) {
+fn print(files: &Files, store: &Store, outcome: &Outcome<'_>, out: &Path) -> anyhow::Result<()> {
     let m = outcome.matched;
-    println!(
+    line(format_args!(
         "{}: {}, {} parameters",
         files.label,
         outcome.layout.title(),
         outcome.card.config.parameters()
-    );
-    println!(
+    ))?;
+    line(format_args!(
         "tensors: {} applied, {} missing, {} unused, {} misshapen",
         m.applied.len(),
         m.missing.len(),
         m.unused.len(),
         m.misshapen.len()
-    );
+    ))?;
     for (what, names) in [
         ("ignored, without information", &m.ignored),
         ("kept for exporting again", &m.kept),
@@ -88,14 +89,21 @@ fn print(files: &Files, store: &Store, outcome: &Outcome<'_>, out: &Path) {
     ] {
         match names.len() {
             0 => {}
-            1..=10 => println!("  {what}: {}", names.join(", ")),
-            many => println!("  {what}: {}, and {} more", names[..5].join(", "), many - 5),
+            1..=10 => line(format_args!("  {what}: {}", names.join(", ")))?,
+            many => line(format_args!(
+                "  {what}: {}, and {} more",
+                names[..5].join(", "),
+                many - 5
+            ))?,
         }
     }
     for choice in outcome.choices {
-        println!("  {:36} {}  ({})", choice.what, choice.value, choice.by);
+        line(format_args!(
+            "  {:36} {}  ({})",
+            choice.what, choice.value, choice.by
+        ))?;
     }
-    println!("checkpoint: {}", out.display());
+    line(format_args!("checkpoint: {}", out.display()))
 }
 
 impl ImportArgs {
@@ -178,16 +186,15 @@ fn import_efficientnet(
     };
     let read = efficientnet::tensors(store, &plan);
     if args.json && read.is_err() {
-        println!("{}", report(args, files, store, &outcome, None));
+        line(report(args, files, store, &outcome, None))?;
     }
     let read = read?;
     write(path, read.tensors, read.classifier, &plan.card)?;
     if args.json {
-        println!("{}", report(args, files, store, &outcome, Some(path)));
+        line(report(args, files, store, &outcome, Some(path)))
     } else {
-        print(files, store, &outcome, path);
+        print(files, store, &outcome, path)
     }
-    Ok(())
 }
 
 /// Imports a checkpoint and prints a report.
@@ -212,13 +219,12 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<()> {
     };
     let read = tensors(&mut store, &plan);
     if args.json && read.is_err() {
-        println!("{}", report(args, &files, &store, &outcome, None));
+        line(report(args, &files, &store, &outcome, None))?;
     }
     write(&path, read?, None, &plan.card)?;
     if args.json {
-        println!("{}", report(args, &files, &store, &outcome, Some(&path)));
+        line(report(args, &files, &store, &outcome, Some(&path)))
     } else {
-        print(&files, &store, &outcome, &path);
+        print(&files, &store, &outcome, &path)
     }
-    Ok(())
 }

@@ -1,6 +1,5 @@
 //! `trainer verify`.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::anyhow;
@@ -11,8 +10,10 @@ use serde::Serialize;
 use super::caption;
 use crate::cli::VerifyArgs;
 use crate::device::engine;
+use crate::disk::read;
 use crate::exit::usage;
 use crate::model_file::{is_bundle, read_bundle};
+use crate::output::line;
 
 /// One compared value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -138,9 +139,9 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<()> {
     }
     let (bytes, manifest, files) = read_bundle(&args.model, &caption::PARTS)?;
     let at = |path: &Path, e| usage(format!("{}: {e}", path.display()));
-    let text = fs::read_to_string(&args.receipt).map_err(|e| at(&args.receipt, e))?;
+    let text = read::text(&args.receipt).map_err(|e| at(&args.receipt, e))?;
     let receipt = Receipt::parse(&text, &manifest)?;
-    let photo = fs::read(&args.photo).map_err(|e| at(&args.photo, e))?;
+    let photo = read::bytes(&args.photo).map_err(|e| at(&args.photo, e))?;
     let stated = &receipt.result;
     check_same_file(
         "--model",
@@ -192,16 +193,15 @@ fn report(
             "differences": different,
             "backends": [receipt.result.backend, here.backend],
         });
-        println!("{told}");
-        return Ok(());
+        return line(told);
     }
     for row in &different {
-        println!(
+        line(format_args!(
             "{:<22} receipt {:<28} here {}",
             row.what, row.receipt, row.here
-        );
+        ))?;
     }
-    println!(
+    line(format_args!(
         "{} rungs, {} steps; {} on {} in the receipt, {} here; largest gap {largest:.5}, tolerance {}",
         here.ladder.len(),
         here.taxonomy.path.len(),
@@ -209,6 +209,5 @@ fn report(
         receipt.result.backend,
         here.backend,
         args.tolerance
-    );
-    Ok(())
+    ))
 }

@@ -13,8 +13,10 @@ use espalier_core::bundle::Manifest;
 use serde::Serialize;
 use sha2::{Digest, Sha384};
 
+use crate::disk::read;
 use crate::disk::write::write_atomic;
 use crate::exit::usage;
+use crate::output::line;
 
 /// Folder of the model in a site.
 const MODEL: &str = "models/default";
@@ -78,7 +80,7 @@ impl Site {
     /// # Errors
     /// A file that cannot be read or written; an incomplete bundle.
     pub fn write(&self, bundle: &Path, url: &str) -> anyhow::Result<EmbedCode> {
-        let manifest = fs::read(bundle.join("manifest.json"))
+        let manifest = read::bytes(bundle.join("manifest.json"))
             .map_err(|e| usage(format!("{}/manifest.json: {e}", bundle.display())))?;
         let parsed = Manifest::parse(&manifest)?;
         copy(&self.page, &self.folder, &|name| {
@@ -91,11 +93,12 @@ impl Site {
         fs::create_dir_all(&model)?;
         for file in &parsed.files {
             let from = bundle.join(&file.path);
-            let bytes = fs::read(&from).map_err(|e| usage(format!("{}: {e}", from.display())))?;
+            let bytes =
+                read::bytes(&from).map_err(|e| usage(format!("{}: {e}", from.display())))?;
             let checked = file.check(bytes)?;
             write_atomic(&model.join(&file.path), checked.bytes())?;
         }
-        if let Ok(card) = fs::read(bundle.join("README.md")) {
+        if let Ok(card) = read::bytes(bundle.join("README.md")) {
             write_atomic(&model.join("README.md"), &card)?;
         }
         // Last: a folder with a manifest is complete.
@@ -110,7 +113,7 @@ impl Site {
             let path = entry?.path();
             if path.extension().is_some_and(|extension| extension == "js") {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
-                let hash = BASE64_STANDARD.encode(Sha384::digest(fs::read(&path)?));
+                let hash = BASE64_STANDARD.encode(Sha384::digest(read::bytes(&path)?));
                 integrity.insert(format!("widget/{name}"), format!("sha384-{hash}"));
             }
         }
@@ -135,21 +138,30 @@ impl Site {
 
 impl EmbedCode {
     /// Prints how a page embeds the widget of this site.
-    pub fn print(&self, json: bool) {
+    ///
+    /// # Errors
+    /// When standard output cannot be written.
+    pub fn print(&self, json: bool) -> anyhow::Result<()> {
         if json {
-            println!("{}", serde_json::json!({ "site": self }));
-            return;
+            return line(serde_json::json!({ "site": self }));
         }
-        println!("site: {}, {} bytes", self.site.display(), self.bytes);
-        println!(
+        line(format_args!(
+            "site: {}, {} bytes",
+            self.site.display(),
+            self.bytes
+        ))?;
+        line(format_args!(
             "publish it at {} (--url), and embed the widget in a page with:\n\n{}",
             self.url, self.snippet
-        );
+        ))?;
         for (name, hash) in &self.integrity {
-            println!("{hash}  {name}");
+            line(format_args!("{hash}  {name}"))?;
         }
         let demo = self.site.join("demo/index.html");
-        println!("\nan example of a project page: {}", demo.display());
+        line(format_args!(
+            "\nan example of a project page: {}",
+            demo.display()
+        ))
     }
 }
 

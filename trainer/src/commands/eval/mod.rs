@@ -13,6 +13,7 @@ use self::report::{Evaluated, report};
 use crate::classifier_file;
 use crate::cli::EvalArgs;
 use crate::disk::cache::cache_folder;
+use crate::disk::write::check_file;
 use crate::eval::cache::Cache;
 use crate::eval::embedder::{Embedder, Reading};
 use crate::eval::tasks;
@@ -24,6 +25,11 @@ use crate::model_file::{self, Model};
 /// # Errors
 /// Bad usage or data (exit code 2), or a device failure (1).
 pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
+    for (flag, file) in [("--out", &args.out), ("--report", &args.report)] {
+        if let Some(file) = file {
+            check_file(flag, file)?;
+        }
+    }
     let device = args.common.backend.device()?;
     let model = args
         .checkpoint

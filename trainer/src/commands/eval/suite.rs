@@ -7,6 +7,7 @@ use crate::eval::embedder::Embedder;
 use crate::eval::suite::{self, Planned, companion_file};
 use crate::exit::usage;
 use crate::exit_code::code;
+use crate::output::note;
 
 /// Runs every benchmark of the suite whose data is found.
 ///
@@ -28,11 +29,11 @@ pub(super) fn run_suite(
         )));
     }
     let (available, absent) = suite::plan(folder);
-    eprintln!(
+    note(format_args!(
         "skipped, because their data is not below {}:\n{}",
         folder.display(),
         suite::missing(&absent)
-    );
+    ));
     if available.is_empty() {
         return Err(usage(format!(
             "{}: expected some of the suite's {} benchmarks, found none; the list above has the \
@@ -48,11 +49,11 @@ pub(super) fn run_suite(
             Ok(result) => results.push(result),
             // Continue after broken data of one benchmark; stop at any other failure.
             Err(error) if code(&error) == 2 => {
-                eprintln!(
+                note(format_args!(
                     "{} on {}: {error:#}",
                     planned.task.name(),
                     planned.benchmark.dataset
-                );
+                ));
                 failed.push(planned.benchmark.dataset);
             }
             Err(error) => return Err(error),

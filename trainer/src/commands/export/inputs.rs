@@ -18,6 +18,7 @@ use crate::exit::usage;
 use crate::export::{Contents, ExportDtype, captions, nouns};
 use crate::fit::{Source, source};
 use crate::model_file::{self, Model};
+use crate::output::note;
 
 /// Returns the configuration of the run that produced a model, if the model records it.
 pub(super) fn run_config(model: &Model) -> Option<TrainConfig> {
@@ -57,10 +58,10 @@ fn probe(args: &ExportArgs, model: &Model) -> anyhow::Result<(Arc<dyn Dataset>, 
         let data = data.map_err(|e| usage(format!("the run's validation data: {e}{hint}")))?;
         return Ok((data, "the run's validation data".into()));
     }
-    eprintln!(
+    note(format_args!(
         "the run has no validation data; calibrating on its training data, which gives \
          overconfident probabilities"
-    );
+    ));
     let source = Source::open(&config);
     let source = source.map_err(|e| usage(format!("the run's data: {e}{hint}")))?;
     Ok((

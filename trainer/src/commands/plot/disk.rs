@@ -8,6 +8,7 @@ use super::inputs;
 use crate::cli::plot::DiskArgs;
 use crate::eval::embed::{self, Reading};
 use crate::exit::usage;
+use crate::output::note;
 use crate::plot::disk::{Photo, Settings, broadest, disk};
 use crate::plot::draw;
 use crate::plot::norms::factors;
@@ -44,12 +45,15 @@ pub(super) fn run(args: &DiskArgs) -> anyhow::Result<()> {
             nodes.len()
         )));
     }
-    eprintln!("embedding {} nodes", nodes.len());
+    note(format_args!("embedding {} nodes", nodes.len()));
     let (model, device) = (&subject.model, subject.device());
     let mut points = embed::classes(model, &taxonomy, &nodes, &args.prompts, device)?;
     let mut photos = photos(args, &subject, &taxonomy)?;
     let (c, factor) = ball(args, &subject.space, &mut points, &mut photos)?;
-    eprintln!("projecting {} points", points.len() + photos.len());
+    note(format_args!(
+        "projecting {} points",
+        points.len() + photos.len()
+    ));
     let settings = Settings {
         by: args.by,
         centre: args.centre,

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::cli::plot::FigureArgs;
 use crate::figure::{Canvas, Output, save};
+use crate::output::line;
 
 /// Writes a figure and prints its numbers: all of them as JSON, or a short summary.
 pub(super) fn finish(
@@ -15,12 +16,10 @@ pub(super) fn finish(
 ) -> anyhow::Result<()> {
     save(canvas, output)?;
     if args.common.json {
-        println!("{}", serde_json::to_string(data)?);
-        return Ok(());
+        return line(serde_json::to_string(data)?);
     }
-    for line in summary {
-        println!("{line}");
+    for text in summary {
+        line(text)?;
     }
-    println!("{}", output.path().display());
-    Ok(())
+    line(output.path().display())
 }

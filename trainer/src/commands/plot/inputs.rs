@@ -12,6 +12,7 @@ use crate::data::formats::synthetic;
 use crate::data::{Dataset, Synthetic};
 use crate::exit::usage;
 use crate::figure::Output;
+use crate::output::note;
 use crate::plot::photo_parts::{self, PhotoParts, ReadOptions};
 use crate::plot::subject::Subject;
 
@@ -75,7 +76,7 @@ pub(super) fn read_scenes(
         max_broken: args.max_broken,
         thumbnails,
     };
-    let progress = |n| eprintln!("{n} images");
+    let progress = |n| note(format_args!("{n} images"));
     photo_parts::read(subject, &dataset(args, most, seed)?, options, progress)
 }
 

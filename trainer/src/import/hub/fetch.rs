@@ -13,6 +13,7 @@ use ureq::Agent;
 
 use super::cache::PART;
 use super::network::request;
+use crate::output::note;
 
 /// The hub's description of a file.
 #[derive(Clone, Debug, Deserialize)]
@@ -96,10 +97,10 @@ pub(super) fn fetch(
                         ))
                     });
                 }
-                eprintln!(
+                note(format_args!(
                     "{}: connection lost after {now} bytes, resuming",
                     remote.name
-                );
+                ));
             }
         }
     }
@@ -195,7 +196,7 @@ fn progress(name: &str, length: Option<u64>, have: u64) -> ProgressBar {
         } else {
             String::new()
         };
-        eprintln!("downloading {name}{size}{resumed}");
+        note(format_args!("downloading {name}{size}{resumed}"));
         ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden())
     };
     let style = ProgressStyle::with_template("{msg} {bytes} of {total_bytes} [{bar:30}] {eta}");

@@ -1,0 +1,66 @@
+//! Standard output and standard error of the commands, which may be closed or full.
+//!
+//! `println!` and `eprintln!` panic where they cannot write. A reader such as `head` that has seen
+//! enough closes the pipe; the program then ends quietly, as other Unix programs do.
+
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write, stderr, stdout};
+
+use anyhow::Context;
+
+use crate::exit::{CLOSED_PIPE, Stopped};
+
+/// Writes text and a line break to standard output.
+///
+/// # Errors
+/// [`Stopped`] when the reader has closed the pipe; the system's error when nothing can be written.
+pub fn line(text: impl Display) -> anyhow::Result<()> {
+    write(&mut stdout().lock(), text)
+}
+
+fn write(out: &mut impl Write, text: impl Display) -> anyhow::Result<()> {
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Err(e) if e.kind() == ErrorKind::BrokenPipe => Err(Stopped::quietly(CLOSED_PIPE).into()),
+        written => written.context("writing to standard output"),
+    }
+}
+
+/// Writes a message and a line break to standard error. A message that cannot be written is lost,
+/// because the result does not depend on it.
+pub fn note(message: impl Display) {
+    let _ = try_note(message);
+}
+
+/// As [`note`], for a caller that stops when nobody reads the messages.
+///
+/// # Errors
+/// The system's.
+pub fn try_note(message: impl Display) -> io::Result<()> {
+    writeln!(stderr().lock(), "{message}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fails(ErrorKind);
+
+    impl Write for Fails {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_closed_pipe_ends_quietly_and_a_full_disk_is_an_error() {
+        let closed = write(&mut Fails(ErrorKind::BrokenPipe), "x").unwrap_err();
+        assert_eq!(crate::exit_code::code(&closed), 141);
+        assert_eq!(closed.to_string(), "");
+        let full = write(&mut Fails(ErrorKind::StorageFull), "x").unwrap_err();
+        assert_eq!(crate::exit_code::code(&full), 1);
+        assert!(format!("{full:#}").contains("standard output"), "{full:#}");
+    }
+}
