@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use espalier_core::input::{Preprocess, ResizeMode};
@@ -81,6 +81,24 @@ fn preparing_can_be_interrupted_and_continued() {
     assert_eq!((again.already_done, again.written), (1, 7));
     assert_eq!([tar(0), tar(1)], before);
     assert!(!out.join("00001.tar.tmp").exists());
+    // A kill after the first tar leaves the list of the finished ones, under its own name.
+    let listed = fs::read(out.join("prepared.json")).unwrap();
+    assert!(!out.join("preparing.json").exists());
+    fs::remove_file(out.join("00001.tar")).unwrap();
+    let lacks = |paths: &[&Path]| open(paths).err().unwrap().to_string();
+    assert!(lacks(&[&out]).contains("00001.tar"), "{}", lacks(&[&out]));
+    fs::rename(out.join("prepared.json"), out.join("preparing.json")).unwrap();
+    for path in [out.clone(), out.join("*.tar")] {
+        assert!(
+            lacks(&[&path]).contains("has not ended"),
+            "{}",
+            lacks(&[&path])
+        );
+    }
+    assert_eq!(open(&[&out.join("00000.tar")]).unwrap().shards(), 1);
+    prepare(&data, &out, &|_| ()).unwrap();
+    assert_eq!(fs::read(out.join("prepared.json")).unwrap(), listed);
+    assert_eq!(open(&[&out]).unwrap().shards(), 2);
 
     write_parquet(&input.join("c.parquet"), &rows(9..10), 2);
     let error = prepare(&open(&[&input]).unwrap(), &out, &|_| ()).unwrap_err();

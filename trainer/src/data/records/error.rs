@@ -1,5 +1,6 @@
 //! Typed errors of the data side: what was expected, what was found, where, and how to fix it.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use thiserror::Error;
@@ -124,10 +125,12 @@ pub enum DataError {
     },
 
     /// Shards without any complete record.
-    #[error("no complete record in {shards} shard(s){detail}")]
+    #[error(
+        "expected at least one complete record, found none in {}{detail}", places.join(", ")
+    )]
     NoRecords {
-        /// Number of shards.
-        shards: usize,
+        /// The shards, or the first of many.
+        places: Vec<String>,
         /// The reason, where it is known.
         detail: String,
     },
@@ -183,6 +186,15 @@ pub enum DataError {
         records: u64,
     },
 
+    /// A folder of prepared shards that is not complete.
+    #[error("{}: {reason}", folder.display())]
+    Incomplete {
+        /// The folder.
+        folder: PathBuf,
+        /// What is missing and how to get it.
+        reason: String,
+    },
+
     /// An output folder that was started with different input.
     #[error("{}: {reason}", folder.display())]
     OtherOutput {
@@ -193,13 +205,12 @@ pub enum DataError {
     },
 
     /// A file that cannot be read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {reason}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// The system error.
-        #[source]
-        source: std::io::Error,
+        /// The system error; part of the message, so no further cause.
+        reason: std::io::Error,
     },
 
     /// A failed worker thread.
@@ -212,7 +223,12 @@ impl DataError {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Worker(_) | Self::Io { .. } => 1,
+            // What is not a file, or not text, is bad data; all other system errors are failures.
+            Self::Io { reason, .. } => match reason.kind() {
+                ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::FileTooLarge => 2,
+                _ => 1,
+            },
+            Self::Worker(_) => 1,
             _ => 2,
         }
     }
@@ -233,6 +249,17 @@ impl DataError {
     /// Returns a closure for `map_err` that creates [`DataError::Io`].
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
-        move |source| Self::Io { path, source }
+        move |reason| Self::Io { path, reason }
     }
+}
+
+/// Returns up to three names of a list, and how many more there are.
+pub(crate) fn first_names<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> Vec<String> {
+    const MOST: usize = 3;
+    let more = names.len().saturating_sub(MOST);
+    let mut first: Vec<String> = names.take(MOST).map(str::to_owned).collect();
+    if more > 0 {
+        first.push(format!("and {more} more"));
+    }
+    first
 }

@@ -13,6 +13,7 @@ pub mod mixture;
 pub mod order;
 pub mod paths;
 pub mod picture;
+pub mod prepared;
 pub mod random;
 pub mod source;
 pub mod table;

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::data::records::error::{DataError, Result};
+use crate::data::records::prepared::{check_complete, check_finished};
 
 /// The two container formats, distinguished by extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +42,8 @@ pub fn folder_of(file: &Path) -> PathBuf {
 /// URL list written by img2dataset, not a shard.
 ///
 /// # Errors
-/// If a path does not exist or is not a shard, or a folder or glob holds no shard.
+/// If a path does not exist or is not a shard, a folder or glob holds no shard, or the preparation of
+/// its shards has not ended.
 pub fn expand(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Container)>> {
     if paths.is_empty() {
         return Err(DataError::NothingFound {
@@ -52,6 +54,7 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Container)>> {
     let mut shards = Vec::new();
     for path in paths {
         if path.is_dir() {
+            check_complete(path)?;
             let entries = std::fs::read_dir(path).map_err(DataError::io(path))?;
             let files: std::io::Result<Vec<PathBuf>> =
                 entries.map(|entry| entry.map(|e| e.path())).collect();
@@ -74,8 +77,15 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Container)>> {
                 .collect::<Result<Vec<PathBuf>, _>>()
                 .map_err(|e| DataError::Io {
                     path: e.path().to_owned(),
-                    source: e.into(),
+                    reason: e.into(),
                 })?;
+            for folder in files
+                .iter()
+                .map(|file| folder_of(file))
+                .collect::<BTreeSet<_>>()
+            {
+                check_finished(&folder)?;
+            }
             shards.extend(select(path, files)?);
         } else {
             return Err(DataError::NoSuchPath { path: path.clone() });

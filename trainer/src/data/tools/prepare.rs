@@ -15,16 +15,22 @@ use serde::{Deserialize, Serialize};
 use crate::data::records::boxes::PREPARED_MIN_BOX_PX;
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::{Broken, BrokenCounts, Cause, Fault};
+use crate::data::records::prepared::{PREPARED, PREPARING};
 use crate::data::records::source::{Dataset, Record};
 use crate::data::sampling::draw::{crop_region, usable_boxes};
+use crate::disk::read;
+use crate::disk::temporary::Temporary;
+use crate::disk::write::temporary_name;
 
 /// Side of the prepared images in pixels.
 const SIZE: u32 = 224;
 const JPEG_QUALITY: u8 = 95;
 /// Number of records converted before they are written.
 const CHUNK: u32 = 256;
-/// Name of the progress file next to the tars.
-const PROGRESS_FILE: &str = "prepared.json";
+/// Format of the list of shards next to the tars.
+const FORMAT: &str = "espalier-prepared/2";
+/// Format of earlier versions, whose list grew shard by shard under the name of the complete one.
+const FORMAT_1: &str = "espalier-prepared/1";
 
 /// Result of converting one input shard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,11 +47,16 @@ pub struct PreparedShard {
     pub counts: BrokenCounts,
 }
 
-/// Contents of the progress file.
+/// List of the shards of a folder: all of them in `prepared.json`, the finished ones in
+/// `preparing.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct ProgressFile {
+struct ShardList {
     format: String,
+    /// Fingerprint of the input.
     fingerprint: String,
+    /// Number of shards of the complete folder.
+    #[serde(default)]
+    expected: u32,
     shards: Vec<PreparedShard>,
 }
 
@@ -67,8 +78,9 @@ pub struct PrepareReport {
 /// Writes one tar per input shard into `out`, named `00000.tar` onwards, on the threads of the
 /// current rayon pool.
 ///
-/// A tar is written under a temporary name and renamed when it is complete. To continue an
-/// interrupted call, call again with the same input. `progress` is called with the number of records
+/// A tar is written under a temporary name and renamed when it is complete. `preparing.json` lists
+/// the finished ones, and becomes `prepared.json` after the last: a folder without it is refused
+/// where it is read. To continue an interrupted call, call again with the same input. `progress` is called with the number of records
 /// just finished, including those of shards finished earlier.
 ///
 /// # Errors
@@ -79,10 +91,14 @@ pub fn prepare(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<PrepareReport> {
     fs::create_dir_all(out).map_err(DataError::io(out))?;
-    let mut progress_file = read_progress(out, dataset.fingerprint())?;
-    let already_done = progress_file.shards.len();
+    let mut list = read_list(out, dataset.fingerprint())?;
+    let already_done = list.shards.len();
     let units = dataset.units();
     let shards = units.last().map_or(0, |unit| unit.shard + 1);
+    list.expected = shards;
+    if already_done < shards as usize {
+        save_list(out, &list)?;
+    }
     for shard in 0..shards {
         let shard_units: Vec<usize> = (0..units.len())
             .filter(|&i| units[i].shard == shard)
@@ -97,8 +113,10 @@ pub fn prepare(
             continue;
         }
         let tar = format!("{shard:05}.tar");
-        let temporary = out.join(format!("{tar}.tmp"));
-        let file = File::create(&temporary).map_err(DataError::io(&temporary))?;
+        let target = out.join(&tar);
+        let name = temporary_name(&target);
+        let temporary = Temporary::new(name.clone()).map_err(DataError::io(&name))?;
+        let file = File::create(&name).map_err(DataError::io(&name))?;
         let mut writer = Writer {
             tar: tar::Builder::new(BufWriter::new(file)),
             keys: HashMap::new(),
@@ -111,16 +129,21 @@ pub fn prepare(
             },
         };
         for unit in shard_units {
-            write_unit(dataset, unit, &mut writer, progress).map_err(DataError::io(&temporary))?;
+            write_unit(dataset, unit, &mut writer, progress).map_err(DataError::io(&name))?;
         }
-        let done = writer.finish().map_err(DataError::io(&temporary))?;
-        let target = out.join(&tar);
-        fs::rename(&temporary, &target).map_err(DataError::io(&target))?;
-        progress_file.shards.push(done);
-        save_progress(out, &progress_file)?;
+        let done = writer.finish().map_err(DataError::io(&name))?;
+        temporary
+            .rename_to(&target)
+            .map_err(DataError::io(&target))?;
+        list.shards.push(done);
+        save_list(out, &list)?;
+    }
+    let (preparing, prepared) = (out.join(PREPARING), out.join(PREPARED));
+    if preparing.exists() {
+        fs::rename(&preparing, &prepared).map_err(DataError::io(&prepared))?;
     }
     let mut report = PrepareReport {
-        shards: progress_file.shards,
+        shards: list.shards,
         already_done,
         written: 0,
         boxes: 0,
@@ -138,57 +161,66 @@ fn base_name(name: &str) -> String {
     name.rsplit(['/', '\\']).next().unwrap_or(name).to_owned()
 }
 
-/// Opens the progress file of an earlier call, or creates a new one.
-fn read_progress(out: &Path, fingerprint: String) -> Result<ProgressFile> {
-    const FORMAT: &str = "espalier-prepared/1";
-    let path = out.join(PROGRESS_FILE);
+/// Opens the list of an earlier call, or creates a new one.
+fn read_list(out: &Path, fingerprint: String) -> Result<ShardList> {
     let mismatch = |reason: String| DataError::OtherOutput {
         folder: out.to_owned(),
         reason,
     };
-    if !path.exists() {
+    let found = [PREPARING, PREPARED]
+        .into_iter()
+        .find(|name| out.join(name).exists());
+    let Some(name) = found else {
         if out.join("00000.tar").exists() {
-            let reason = format!("contains tars but no {PROGRESS_FILE}; choose an empty folder");
+            let reason = format!("contains tars but no {PREPARED}; choose an empty folder");
             return Err(mismatch(reason));
         }
-        return Ok(ProgressFile {
+        return Ok(ShardList {
             format: FORMAT.to_owned(),
             fingerprint,
+            expected: 0,
             shards: Vec::new(),
         });
-    }
-    let bytes = fs::read(&path).map_err(DataError::io(&path))?;
-    let mut progress_file: ProgressFile =
-        serde_json::from_slice(&bytes).map_err(|e| mismatch(format!("{PROGRESS_FILE}: {e}")))?;
-    if progress_file.format != FORMAT {
-        let found = &progress_file.format;
+    };
+    let path = out.join(name);
+    let bytes = read::bytes(&path).map_err(DataError::io(&path))?;
+    let mut list: ShardList =
+        serde_json::from_slice(&bytes).map_err(|e| mismatch(format!("{name}: {e}")))?;
+    if ![FORMAT, FORMAT_1].contains(&list.format.as_str()) {
+        let found = &list.format;
         return Err(mismatch(format!(
-            "{PROGRESS_FILE}: expected format {FORMAT}, found {found}"
+            "{name}: expected format {FORMAT}, found {found}"
         )));
     }
-    if progress_file.fingerprint != fingerprint {
+    FORMAT.clone_into(&mut list.format);
+    if list.fingerprint != fingerprint {
         let reason = "was started with other input shards; give the same shards or another folder";
         return Err(mismatch(reason.to_owned()));
     }
     // If a tar was deleted since, it and all later ones are written again.
-    let complete = progress_file
+    let complete = list
         .shards
         .iter()
         .take_while(|shard| out.join(&shard.tar).exists())
         .count();
-    progress_file.shards.truncate(complete);
-    Ok(progress_file)
+    list.shards.truncate(complete);
+    Ok(list)
 }
 
-fn save_progress(out: &Path, progress_file: &ProgressFile) -> Result<()> {
-    let (path, temporary) = (
-        out.join(PROGRESS_FILE),
-        out.join(format!("{PROGRESS_FILE}.tmp")),
-    );
-    let text =
-        serde_json::to_vec_pretty(progress_file).map_err(|e| DataError::Worker(e.to_string()))?;
-    fs::write(&temporary, text).map_err(DataError::io(&temporary))?;
-    fs::rename(&temporary, &path).map_err(DataError::io(&path))
+/// Writes the list of the finished shards. From then on the folder does not count as complete.
+fn save_list(out: &Path, list: &ShardList) -> Result<()> {
+    let path = out.join(PREPARING);
+    let text = serde_json::to_vec_pretty(list).map_err(|e| DataError::Worker(e.to_string()))?;
+    let write = || -> std::io::Result<()> {
+        let temporary = Temporary::new(temporary_name(&path))?;
+        fs::write(temporary.path(), text)?;
+        temporary.rename_to(&path)?;
+        match fs::remove_file(out.join(PREPARED)) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e),
+            _ => Ok(()),
+        }
+    };
+    write().map_err(DataError::io(&path))
 }
 
 /// A converted record: image, caption, and crops with phrases.
