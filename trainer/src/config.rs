@@ -18,11 +18,11 @@ use anyhow::Context;
 use clap::ValueEnum;
 use espalier_core::model::{DualConfig, Preset};
 use serde::{Deserialize, Serialize};
-use toml::{Table, Value};
+use toml::Table;
 
 use crate::exit::usage;
 
-use layers::{merge, set};
+use layers::{merge, read_table, set};
 pub use loss::{Angles, LossConfig, PartsSpace, RootKind};
 pub use method_name::MethodName;
 pub use needs::Needs;
@@ -256,23 +256,34 @@ impl TrainConfig {
     /// # Errors
     /// Bad usage, naming the file or pair, for an unknown key (with the known ones listed) or a
     /// value of the wrong type or range.
-    pub fn resolve(
+    pub fn resolve(file: Option<&Path>, flags: Table, pairs: &[String]) -> anyhow::Result<Self> {
+        Self::resolve_over(Table::new(), file, flags, pairs)
+    }
+
+    /// As [`resolve`](Self::resolve), with a layer between the defaults and the file: the
+    /// configuration of a run that is resumed.
+    ///
+    /// # Errors
+    /// As [`resolve`](Self::resolve).
+    pub fn resolve_over(
+        run: Table,
         file: Option<&Path>,
-        mut flags: Table,
+        flags: Table,
         pairs: &[String],
     ) -> anyhow::Result<Self> {
         let base: Table = BASE.parse().context("configs/base.toml")?;
-        let mut layer: Table = match file {
+        let file: Table = match file {
             Some(path) => layer_text(path)?
                 .parse()
                 .map_err(|e| usage(format!("--config {}: {e}", path.display())))?,
             None => Table::new(),
         };
-        rename(&mut layer);
-        rename(&mut flags);
+        let mut layers = [run, file, flags];
+        layers.iter_mut().for_each(rename);
         let with_overrides = |mut table: Table| -> anyhow::Result<Table> {
-            merge(&mut table, layer.clone());
-            merge(&mut table, flags.clone());
+            for layer in &layers {
+                merge(&mut table, layer.clone());
+            }
             for pair in pairs {
                 set(&mut table, pair)?;
             }
@@ -285,9 +296,7 @@ impl TrainConfig {
             merge(&mut base, method.parse().context("defaults of the method")?);
             table = with_overrides(base)?;
         }
-        let config: Self = Value::Table(table)
-            .try_into()
-            .map_err(|e: toml::de::Error| usage(format!("configuration: {}", e.message())))?;
+        let config: Self = read_table(table)?;
         config.check()?;
         Ok(config)
     }

@@ -1,5 +1,6 @@
 //! Merges the layers of a configuration.
 
+use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 use crate::config::renamed::current;
@@ -44,4 +45,50 @@ pub(super) fn set(table: &mut Table, pair: &str) -> anyhow::Result<()> {
     };
     block.insert(key.to_owned(), value);
     Ok(())
+}
+
+/// Reads a merged table as a configuration.
+///
+/// # Errors
+/// Bad usage that names the key, for an unknown key or a value of the wrong type.
+pub(super) fn read_table<T: DeserializeOwned>(table: Table) -> anyhow::Result<T> {
+    serde_path_to_error::deserialize(Value::Table(table.clone())).map_err(|e| {
+        let path = e.path().to_string();
+        let steps = path.split('.');
+        let found = steps.fold(Some(Value::Table(table)), |at, key| {
+            at.and_then(|at| at.get(key).cloned())
+        });
+        let found = match found {
+            None | Some(Value::Table(_)) => String::new(),
+            Some(value) => format!(", found `{path}={value}`"),
+        };
+        // The text of the library for a value that is no name of a list.
+        let reason = e.into_inner();
+        let reason = match reason.message() {
+            "invalid type: unit variant, expected string only" => "expected a name",
+            other => other,
+        };
+        usage(format!("configuration: {path}: {reason}{found}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::TrainConfig;
+
+    #[test]
+    fn a_value_of_the_wrong_type_is_named_with_its_key() {
+        for (pair, expected) in [
+            ("train.method=3", "train.method"),
+            ("train.precision=true", "train.precision"),
+            ("optim.lr=fast", "optim.lr"),
+            ("train.steps=-1", "train.steps"),
+        ] {
+            let error = TrainConfig::resolve(None, toml::Table::new(), &[pair.to_owned()]);
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains(&format!("{expected}: ")), "{error}");
+            let value = pair.split('=').nth(1).unwrap();
+            assert!(error.contains(value), "{error}");
+        }
+    }
 }

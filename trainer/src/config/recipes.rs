@@ -5,6 +5,7 @@ use std::path::Path;
 
 use toml::Table;
 
+use crate::disk::read;
 use crate::exit::usage;
 
 /// Returns the defaults of the method that a table names, if it has its own.
@@ -51,7 +52,7 @@ pub(super) fn layer_text(path: &Path) -> anyhow::Result<String> {
             ))
         });
     }
-    std::fs::read_to_string(path).map_err(|e| {
+    read::text(path).map_err(|e| {
         usage(format!(
             "--config {name}: {e}; expected a file, default, tiny, or paper:METHOD"
         ))

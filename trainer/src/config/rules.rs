@@ -36,6 +36,7 @@ impl TrainConfig {
     /// Checks the ranges of the values and their dependencies, and reports the first broken rule.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         let sections = [
+            self.loss_rules(),
             self.nouns_rules(),
             self.training_rules(),
             self.image_encoder_rules(),
@@ -50,6 +51,44 @@ impl TrainConfig {
             }
         }
         Ok(())
+    }
+
+    /// Returns the rules that every weight and factor of a loss has, whichever method reads it.
+    fn loss_rules(&self) -> Vec<Rule> {
+        let l = &self.loss;
+        let weights = [
+            ("loss.entail", l.entail),
+            ("loss.anchor", l.anchor),
+            ("loss.nouns", l.nouns),
+            ("loss.generality", l.generality),
+            ("loss.pull_back", l.pull_back),
+            ("loss.mined", l.mined),
+            ("loss.negatives", l.negatives),
+            ("loss.global", l.global),
+            ("loss.local", l.local),
+            ("loss.beta", l.beta),
+            ("loss.prior", l.prior),
+            ("loss.centroid", l.centroid),
+        ];
+        let widths = [
+            ("loss.eta_inter", l.eta_inter),
+            ("loss.eta_intra", l.eta_intra),
+        ];
+        let weights = weights.map(|(key, v)| {
+            let fits = v.is_finite() && v >= 0.0;
+            Rule(key, fits, "a finite number, 0 or more", v.to_string())
+        });
+        let widths = widths.map(|(key, v)| {
+            let fits = v.is_finite() && v > 0.0;
+            Rule(key, fits, "a finite number above 0", v.to_string())
+        });
+        let margin = Rule(
+            "loss.margin",
+            l.margin.abs() <= std::f64::consts::PI,
+            "an angle in radians, at most pi",
+            l.margin.to_string(),
+        );
+        weights.into_iter().chain(widths).chain([margin]).collect()
     }
 
     /// Returns the rules of the losses and the data of nouns.
@@ -249,6 +288,24 @@ impl TrainConfig {
                 o.lr.to_string(),
             ),
             Rule(
+                "optim.wd",
+                o.wd.is_finite() && o.wd >= 0.0,
+                "a finite number, 0 or more",
+                o.wd.to_string(),
+            ),
+            Rule(
+                "optim.beta1 and optim.beta2",
+                [o.beta1, o.beta2].iter().all(|b| (0.0..1.0).contains(b)),
+                "in [0, 1)",
+                format!("{} and {}", o.beta1, o.beta2),
+            ),
+            Rule(
+                "optim.eps",
+                o.eps.is_finite() && o.eps > 0.0,
+                "a finite number above 0",
+                o.eps.to_string(),
+            ),
+            Rule(
                 "optim.grad_clip_norm",
                 o.grad_clip_norm.is_finite() && o.grad_clip_norm >= 0.0,
                 "0 or more",
@@ -268,6 +325,18 @@ impl TrainConfig {
                 d.corrupt_prob.to_string(),
             ),
             Rule(
+                "dataset.max_broken",
+                (0.0..=1.0).contains(&d.max_broken),
+                "in [0, 1]",
+                d.max_broken.to_string(),
+            ),
+            Rule(
+                "dataset.min_box_px",
+                d.min_box_px.is_none_or(|px| px.is_finite() && px >= 0.0),
+                "a finite number of pixels, 0 or more",
+                format!("{:?}", d.min_box_px.unwrap_or_default()),
+            ),
+            Rule(
                 "dataset.hypernym_prob",
                 (0.0..=1.0).contains(&d.hypernym_prob),
                 "in [0, 1]",
@@ -282,5 +351,40 @@ impl TrainConfig {
                 format!("{:?}", d.crop_scale),
             ),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toml::Table;
+
+    use super::*;
+
+    #[test]
+    fn numbers_that_no_run_can_use_are_refused_by_key_and_value() {
+        for pair in [
+            "loss.global=nan",
+            "loss.entail=inf",
+            "loss.eta_inter=0",
+            "loss.margin=nan",
+            "optim.eps=-0.5",
+            "optim.eps=0.0",
+            "optim.beta2=4294967296",
+            "optim.beta1=-0.1",
+            "optim.wd=nan",
+            "optim.lr=-1",
+            "dataset.max_broken=2",
+            "dataset.min_box_px=nan",
+        ] {
+            let error = TrainConfig::resolve(None, Table::new(), &[pair.to_owned()]);
+            let error = error.err().unwrap_or_else(|| usage("accepted")).to_string();
+            let (key, value) = pair.split_once('=').unwrap_or_default();
+            let value = value.trim_end_matches(".0").to_ascii_lowercase();
+            assert!(error.contains(key), "{pair}: {error}");
+            assert!(
+                error.to_ascii_lowercase().contains(&value),
+                "{pair}: {error}"
+            );
+        }
     }
 }
