@@ -68,10 +68,10 @@ pub struct FitArgs {
     #[arg(long)]
     pub deterministic: bool,
     /// Peak learning rate.
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     pub lr: Option<f64>,
     /// Weight decay.
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     pub wd: Option<f64>,
     /// Steps of linear warm-up.
     #[arg(long, value_name = "STEPS")]
@@ -83,13 +83,13 @@ pub struct FitArgs {
     #[arg(long)]
     pub epochs: Option<u64>,
     /// Maximum gradient norm; 0 for no clipping.
-    #[arg(long, value_name = "NORM")]
+    #[arg(long, value_name = "NORM", allow_negative_numbers = true)]
     pub grad_clip_norm: Option<f64>,
     /// Number of threads that prepare samples; 0 for one per core.
     #[arg(long, value_name = "N")]
     pub workers: Option<usize>,
     /// Fraction of broken records at which the run stops.
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub max_broken: Option<f64>,
     /// Checkpoint, run or bundle to start from.
     #[arg(long, value_name = "CKPT", alias = "pretrained")]
@@ -98,6 +98,10 @@ pub struct FitArgs {
     /// path.
     #[arg(long, value_name = "latest|PATH")]
     pub resume: Option<String>,
+    /// Resume with another configuration than that of the run, which changes what it learns. The
+    /// previous one is kept beside it.
+    #[arg(long, requires = "resume")]
+    pub resume_with_changes: bool,
     /// Steps between checkpoints; 0 for a tenth of the run.
     #[arg(long, value_name = "STEPS")]
     pub save_frequency: Option<u64>,

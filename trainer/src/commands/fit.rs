@@ -1,11 +1,11 @@
 //! `trainer fit`.
 
 mod configuration;
+mod interrupt;
+mod resume;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 
@@ -16,11 +16,14 @@ use crate::disk::run_folder::latest;
 use crate::disk::write::write_atomic;
 use crate::exit::usage;
 use crate::fit::report::{LOG, METRICS, clock};
-use crate::fit::{FitOutcome, Run, Source, checkpoint, run};
+use crate::fit::{FitOutcome, Run, Source, check_labels, checkpoint, run};
 use crate::memory::{self, MIB};
+use crate::output::line;
 
-pub use configuration::CONFIG;
 use configuration::{configuration, separate_pairs};
+use interrupt::Interrupts;
+pub use resume::CONFIG;
+use resume::{Previous, check_changes, differences, resume_checkpoint};
 
 /// Returns an unused name for the run: `grit-hycoclip-1`, `-2`, …
 fn free_name(args: &FitArgs, config: &TrainConfig) -> String {
@@ -36,37 +39,6 @@ fn free_name(args: &FitArgs, config: &TrainConfig) -> String {
         .map(|n| format!("{stem}-{n}"))
         .find(|name| !args.logs.join(name).exists())
         .unwrap_or(stem)
-}
-
-/// Returns the checkpoint that `--resume` names; `None` without the flag, or if the run has no
-/// checkpoint yet.
-fn resume_checkpoint(args: &FitArgs) -> anyhow::Result<Option<PathBuf>> {
-    let Some(what) = &args.resume else {
-        return Ok(None);
-    };
-    let name = args.name.as_deref().ok_or_else(|| {
-        usage("--resume: name the run with --name NAME (and --logs DIR if it is not in logs/)")
-    })?;
-    let folder = args.logs.join(name);
-    if !folder.join(CONFIG).exists() {
-        return Err(usage(format!(
-            "--resume: expected a run with a {CONFIG}, found none at {}",
-            folder.display()
-        )));
-    }
-    if what != "latest" {
-        let path = PathBuf::from(what);
-        checkpoint::read_state(&path)?;
-        return Ok(Some(path));
-    }
-    let found = latest(&folder);
-    if found.is_none() {
-        eprintln!(
-            "{}: no complete checkpoint yet; starting at step 0",
-            folder.display()
-        );
-    }
-    Ok(found)
 }
 
 /// Refuses a deterministic run on a backend that is not.
@@ -91,44 +63,36 @@ fn validation(config: &TrainConfig) -> anyhow::Result<Option<Source>> {
     Source::open(&config).map(Some)
 }
 
-/// Sets `stop` at the first interrupt; a second one ends the process at once.
-fn stop_at_interrupt(stop: &Arc<AtomicBool>) {
-    let flag = Arc::clone(stop);
-    let handler = move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-        eprintln!("interrupted: finishing the step and writing a checkpoint");
-    };
-    if let Err(e) = ctrlc::set_handler(handler) {
-        eprintln!("warning: an interrupt will not write a checkpoint: {e}");
-    }
-}
-
 /// Prints where the run is and its last values as JSON.
-fn print_outcome(folder: &Path, outcome: FitOutcome) {
+fn print_outcome(folder: &Path, outcome: FitOutcome) -> anyhow::Result<()> {
     let values = outcome.last.map_or_else(Vec::new, |r| r.values);
     let last: serde_json::Map<_, _> = values
         .into_iter()
         .map(|(name, v)| (name, json!(v)))
         .collect();
-    println!(
-        "{}",
-        json!({
-            "run": folder, "checkpoint": outcome.checkpoint, "step": outcome.step,
-            "interrupted": outcome.interrupted, "last": last,
-        })
-    );
+    line(json!({
+        "run": folder, "checkpoint": outcome.checkpoint, "step": outcome.step,
+        "interrupted": outcome.interrupted, "last": last,
+    }))
 }
 
 /// Trains a model, or with `--dry-run` takes one step and reports the cost.
 ///
 /// # Errors
-/// Bad usage, configuration or data (exit code 2), or a failure while running (1).
+/// Bad usage, configuration or data (exit code 2), or a failure while running (1); [`Stopped`] after
+/// a signal or when nobody reads the messages any more, with a checkpoint written before.
 pub fn run(args: &FitArgs) -> anyhow::Result<()> {
     let args = &separate_pairs(args);
     let resume = resume_checkpoint(args)?;
     let config = configuration(args)?;
+    let changes = match &resume {
+        Some(_) => {
+            let before = TrainConfig::resolve(None, resume::run_table(args)?, &[])?;
+            differences(&before, &config)?
+        }
+        None => Vec::new(),
+    };
+    check_changes(&changes, args.resume_with_changes)?;
     if config.dataset.kind != DatasetKind::Synthetic && config.dataset.data.is_empty() {
         return Err(usage(
             "--data: expected files, folders or globs to train on, found none",
@@ -142,10 +106,12 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
         _ => 1,
     };
     if args.dry_run {
+        let source = Source::open(&config)?;
+        check_labels(source.data.as_ref(), &source.taxonomy, &config)?;
         return dry_run(
             args,
             Run {
-                source: Source::open(&config)?,
+                source,
                 validation: validation(&config)?,
                 config,
                 folder: PathBuf::new(),
@@ -157,17 +123,22 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
     }
     // Open the data before anything is written, so that an error leaves no run folder.
     let source = Source::open(&config)?;
+    check_labels(source.data.as_ref(), &source.taxonomy, &config)?;
     let validation = validation(&config)?;
     let name = args
         .name
         .clone()
         .unwrap_or_else(|| free_name(args, &config));
     let folder = run::folder(&args.logs, &name, args.resume.is_some())?;
+    // Before anything is written: they may fill the disk.
+    checkpoint::remove_temporary(&folder)?;
+    let previous = match &resume {
+        Some(path) => Previous::keep(&folder, &changes, checkpoint::read_state(path)?.step)?,
+        None => None,
+    };
     write_atomic(&folder.join(CONFIG), config.to_toml()?.as_bytes())?;
 
-    let stop = Arc::new(AtomicBool::new(false));
-    stop_at_interrupt(&stop);
-
+    let interrupts = Interrupts::listen();
     let outcome = Run {
         config,
         source,
@@ -175,12 +146,21 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
         folder: folder.clone(),
         device,
         encoder_threads,
-        resume,
+        resume: resume.clone(),
     }
-    .train(&stop)
-    .inspect_err(|_| remove_unused_folder(&folder, args.resume.is_some()))?;
+    .train(&interrupts.stop)
+    .inspect_err(|_| remove_unused_folder(&folder, args.resume.is_some()))
+    .inspect_err(|_| match &previous {
+        Some(previous) if latest(&folder) == resume => previous.restore(&folder),
+        _ => {}
+    })
+    .map_err(|e| interrupts.explain(e))?;
+    let interrupted = outcome.interrupted;
     if args.common.json {
-        print_outcome(&folder, outcome);
+        print_outcome(&folder, outcome)?;
+    }
+    if interrupted {
+        return Err(interrupts.stopped().into());
     }
     Ok(())
 }
@@ -209,37 +189,36 @@ fn dry_run(args: &FitArgs, run: Run) -> anyhow::Result<()> {
     let disk = run.config.train.keep as u64 * run.config.checkpoint_bytes();
     let memory = memory::peak();
     if args.common.json {
-        println!(
-            "{}",
-            json!({
-                "records": records, "steps": total, "seconds_per_step": seconds,
-                "eta_seconds": seconds * total as f64, "peak_memory_bytes": memory,
-                "checkpoint_bytes_kept": disk, "chance": chance.map(|(term, value)| json!({term: value})),
-                "values": report.values.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
-            })
-        );
-        return Ok(());
+        return line(json!({
+            "records": records, "steps": total, "seconds_per_step": seconds,
+            "eta_seconds": seconds * total as f64, "peak_memory_bytes": memory,
+            "checkpoint_bytes_kept": disk, "chance": chance.map(|(term, value)| json!({term: value})),
+            "values": report.values.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+        }));
     }
-    println!("records        {records}");
-    println!(
+    line(format_args!("records        {records}"))?;
+    line(format_args!(
         "steps          {total} of {} samples",
         run.config.samples_of_step()
-    );
-    println!(
+    ))?;
+    line(format_args!(
         "one step       {seconds:.2} s, whole run {}",
         clock(seconds * total as f64)
-    );
+    ))?;
     if let Some(bytes) = memory {
-        println!("peak memory    {:.0} MiB", bytes as f64 / MIB);
+        line(format_args!("peak memory    {:.0} MiB", bytes as f64 / MIB))?;
     }
-    println!("checkpoints    {:.0} MiB on disk", disk as f64 / MIB);
+    line(format_args!(
+        "checkpoints    {:.0} MiB on disk",
+        disk as f64 / MIB
+    ))?;
     for (term, value) in &report.values {
         let at_chance = chance
             .filter(|(name, _)| name == term)
             .map_or_else(String::new, |(_, chance)| {
                 format!(", at chance {chance:.4}")
             });
-        println!("{term:14} {value:.4}{at_chance}");
+        line(format_args!("{term:14} {value:.4}{at_chance}"))?;
     }
     Ok(())
 }

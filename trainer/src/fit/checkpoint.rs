@@ -15,9 +15,11 @@ use espalier_core::weights;
 use serde::{Deserialize, Serialize};
 
 use crate::data::Position;
+use crate::disk::read;
 use crate::disk::run_folder::{
     CHECKPOINTS, CLASSIFIER, LAST, MODEL, OPTIM, PREFIX, STATE, checkpoints,
 };
+use crate::disk::temporary::Temporary;
 use crate::disk::write::write_atomic;
 use crate::exit::usage;
 use crate::model_file::ModelCard;
@@ -66,30 +68,66 @@ pub fn save(
     } = content;
     let name = format!("{PREFIX}{:08}", state.step);
     let path = folder.join(CHECKPOINTS).join(&name);
-    let tmp = folder.join(CHECKPOINTS).join(format!(".{name}.tmp"));
-    if tmp.exists() {
-        fs::remove_dir_all(&tmp).with_context(|| format!("removing {}", tmp.display()))?;
-    }
-    fs::create_dir_all(&tmp).with_context(|| format!("creating {}", tmp.display()))?;
-    write_atomic(&tmp.join(MODEL), &weights::write(model, card.metadata()?)?)?;
+    let tmp = temporary(&path, "tmp")?;
+    fs::create_dir_all(tmp.path()).with_context(|| format!("creating {}", tmp.path().display()))?;
+    write_atomic(
+        &tmp.path().join(MODEL),
+        &weights::write(model, card.metadata()?)?,
+    )?;
     if let Some(classifier) = classifier {
-        write_atomic(&tmp.join(CLASSIFIER), classifier)?;
+        write_atomic(&tmp.path().join(CLASSIFIER), classifier)?;
     }
     let optim = optimizer
         .into_bytes()
         .map_err(|e| anyhow::anyhow!("optimiser state: {e:?}"))?;
-    write_atomic(&tmp.join(OPTIM), &optim)?;
-    write_atomic(&tmp.join(STATE), &serde_json::to_vec_pretty(state)?)?;
+    write_atomic(&tmp.path().join(OPTIM), &optim)?;
+    write_atomic(&tmp.path().join(STATE), &serde_json::to_vec_pretty(state)?)?;
     if path.exists() {
         // A resumed run reaches the same step again and writes the same content.
-        fs::remove_dir_all(&path).with_context(|| format!("replacing {}", path.display()))?;
+        remove(&path)?;
     }
-    fs::rename(&tmp, &path).with_context(|| format!("naming {}", path.display()))?;
+    tmp.rename_to(&path)
+        .with_context(|| format!("naming {}", path.display()))?;
     write_atomic(&folder.join(LAST), format!("{name}\n").as_bytes())?;
     for old in checkpoints(folder).into_iter().rev().skip(keep) {
-        fs::remove_dir_all(&old).with_context(|| format!("removing {}", old.display()))?;
+        remove(&old)?;
     }
     Ok(path)
+}
+
+/// Reserves a hidden name beside a checkpoint.
+fn temporary(checkpoint: &Path, ending: &str) -> anyhow::Result<Temporary> {
+    let name = checkpoint.file_name().unwrap_or_default().to_string_lossy();
+    let path = checkpoint.with_file_name(format!(".{name}.{ending}"));
+    Temporary::new(path.clone()).with_context(|| format!("removing {}", path.display()))
+}
+
+/// Removes a checkpoint. It loses its name first, so that a kill leaves no folder with a part of its
+/// files.
+fn remove(checkpoint: &Path) -> anyhow::Result<()> {
+    let removed = temporary(checkpoint, "old.tmp")?;
+    fs::rename(checkpoint, removed.path())
+        .and_then(|()| fs::remove_dir_all(removed.path()))
+        .with_context(|| format!("removing {}", checkpoint.display()))
+}
+
+/// Removes what a killed process left of checkpoints that it was writing or removing, since they may
+/// fill the disk.
+///
+/// # Errors
+/// When a folder cannot be removed.
+pub fn remove_temporary(folder: &Path) -> anyhow::Result<()> {
+    let Ok(entries) = fs::read_dir(folder.join(CHECKPOINTS)) else {
+        return Ok(());
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(&format!(".{PREFIX}")) && name.ends_with(".tmp") {
+            let path = entry.path();
+            fs::remove_dir_all(&path).with_context(|| format!("removing {}", path.display()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Reads the state of a checkpoint.
@@ -98,7 +136,7 @@ pub fn save(
 /// Bad usage when the folder is not a complete checkpoint.
 pub fn read_state(path: &Path) -> anyhow::Result<State> {
     let file = path.join(STATE);
-    let bytes = fs::read(&file).map_err(|e| {
+    let bytes = read::bytes(&file).map_err(|e| {
         usage(format!(
             "{}: expected a checkpoint folder: {e}",
             file.display()
@@ -113,12 +151,44 @@ pub fn read_state(path: &Path) -> anyhow::Result<State> {
 /// When the file cannot be read.
 pub fn read_optimizer(path: &Path, optimizer: ModuleOptimizer) -> anyhow::Result<ModuleOptimizer> {
     let file = path.join(OPTIM);
-    let bytes = fs::read(&file).with_context(|| format!("reading {}", file.display()))?;
+    let bytes = read::bytes(&file).with_context(|| format!("reading {}", file.display()))?;
     match optimizer.from_bytes(Bytes::from_bytes_vec(bytes)) {
         Ok(optimizer) => Ok(optimizer),
         Err(e) => bail!(
             "{}: expected the state of an optimiser: {e:?}",
             file.display()
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_kill_leaves_of_checkpoints_is_removed_and_complete_ones_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let all = dir.path().join(CHECKPOINTS);
+        let whole = all.join("checkpoint_00000003");
+        for folder in [
+            &whole,
+            &all.join(".checkpoint_00000004.tmp"),
+            &all.join(".checkpoint_00000002.old.tmp"),
+            &all.join(".notes"),
+        ] {
+            fs::create_dir_all(folder).unwrap();
+            fs::write(folder.join(OPTIM), "x").unwrap();
+        }
+        remove_temporary(dir.path()).unwrap();
+        let names = || {
+            let entries = fs::read_dir(&all).unwrap();
+            let names = entries.map(|e| e.unwrap().file_name().into_string().unwrap());
+            let mut names: Vec<String> = names.collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(), [".notes", "checkpoint_00000003"]);
+        remove(&whole).unwrap();
+        assert_eq!(names(), [".notes"]);
     }
 }

@@ -4,6 +4,7 @@ pub mod checkpoint;
 mod class_features;
 mod encode;
 pub mod inputs;
+mod label_check;
 pub mod method;
 mod neighbours;
 pub mod optimise;
@@ -20,5 +21,6 @@ mod texts;
 mod train_loop;
 mod validate;
 
+pub use label_check::check_labels;
 pub use plan::{FitOutcome, Run};
 pub use source::Source;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
-use std::io::{IsTerminal, Write, stderr};
+use std::io::{ErrorKind, IsTerminal, Write, stderr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use super::tensorboard::EventFile;
 use crate::disk::write::write_atomic;
 use crate::memory;
+use crate::output::try_note;
 
 /// Name of the file of metrics in the folder of a run.
 pub const METRICS: &str = "metrics.jsonl";
@@ -54,6 +55,8 @@ pub struct Reporter {
     images_per_step: u64,
     total: u64,
     last_line: Option<Instant>,
+    /// Set when the reader of standard error has closed it.
+    closed: bool,
 }
 
 /// Keeps the lines of a metrics file up to `step`. A killed run may have written lines beyond its
@@ -119,7 +122,21 @@ impl Reporter {
             images_per_step,
             total,
             last_line: None,
+            closed: false,
         })
+    }
+
+    /// Prints a message on standard error. A full disk there loses the message, which is also in the
+    /// log.
+    fn print(&mut self, message: &str) {
+        let printed = self.bar.suspend(|| try_note(message));
+        self.closed |= printed.is_err_and(|e| e.kind() == ErrorKind::BrokenPipe);
+    }
+
+    /// Returns whether the reader of standard error has closed it, as `head` does after some lines.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.closed
     }
 
     /// Prints a message on the terminal and writes it to the log.
@@ -127,7 +144,7 @@ impl Reporter {
     /// # Errors
     /// When the log cannot be written.
     pub fn log(&mut self, message: &str) -> anyhow::Result<()> {
-        self.bar.suspend(|| eprintln!("{message}"));
+        self.print(message);
         writeln!(self.log_file, "{message}").context("writing out.log")
     }
 
@@ -180,7 +197,7 @@ impl Reporter {
                 line.step, self.total, line.epoch
             );
             if self.plain {
-                eprintln!("{text}");
+                self.print(&text);
             }
             writeln!(self.log_file, "{text}").context("writing out.log")?;
         }

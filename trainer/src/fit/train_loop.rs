@@ -39,13 +39,14 @@ pub(super) struct TrainLoop<'a> {
 }
 
 impl TrainLoop<'_> {
-    /// Trains to the last step, or until `stop` is set.
+    /// Trains to the last step, or until `stop` is set or nobody reads the messages any more.
     pub(super) fn run(mut self, stop: &AtomicBool) -> anyhow::Result<FitOutcome> {
         let optim = &self.run.config.optim;
         let save_interval = self.run.save_interval(self.total);
         let started = Instant::now();
         let mut last = None;
-        while self.state.step < self.total && !stop.load(Ordering::Relaxed) {
+        let stops = |report: &Reporter| stop.load(Ordering::Relaxed) || report.is_closed();
+        while self.state.step < self.total && !stops(&self.report) {
             let mut batch = self.stream.next().context("the data ended early")??;
             self.texts.apply(&mut batch, self.state.step)?;
             let schedule = optim.schedule;

@@ -1,19 +1,15 @@
 //! The configuration of a run from the command line.
 
-use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Context;
 use serde::Serialize;
 use toml::{Table, Value};
 
+use super::resume::run_table;
 use crate::cli::FitArgs;
 use crate::config::TrainConfig;
-use crate::exit::usage;
 use crate::model_file::{self, is_bundle};
-
-/// Name of the resolved configuration in the folder of a run.
-pub const CONFIG: &str = "config.toml";
 
 /// Names of the blocks of the configuration.
 const BLOCKS: [&str; 5] = ["dataset", "model", "optim", "loss", "train"];
@@ -116,25 +112,12 @@ pub(super) fn separate_pairs(args: &FitArgs) -> FitArgs {
 /// Returns the configuration of a run: its files, its flags and the pairs. A resumed run starts from
 /// its own.
 pub(super) fn configuration(args: &FitArgs) -> anyhow::Result<TrainConfig> {
-    let mut flags = Table::new();
-    if let (Some(_), Some(name)) = (&args.resume, &args.name) {
+    let (file, flags) = (args.config.as_deref(), flag_layer(args)?);
+    let mut config = match &args.resume {
         // A resumed run keeps its configuration, except for values that are given again.
-        let path = args.logs.join(name).join(CONFIG);
-        let text = fs::read_to_string(&path)
-            .map_err(|e| usage(format!("--resume: {}: {e}", path.display())))?;
-        flags = text
-            .parse()
-            .map_err(|e| usage(format!("{}: {e}", path.display())))?;
-    }
-    for (block, keys) in flag_layer(args)? {
-        let into = flags
-            .entry(block)
-            .or_insert_with(|| Value::Table(Table::new()));
-        if let (Value::Table(into), Value::Table(keys)) = (into, keys) {
-            into.extend(keys);
-        }
-    }
-    let mut config = TrainConfig::resolve(args.config.as_deref(), flags, &args.pairs)?;
+        Some(_) => TrainConfig::resolve_over(run_table(args)?, file, flags, &args.pairs)?,
+        None => TrainConfig::resolve(file, flags, &args.pairs)?,
+    };
     let model = &mut config.model;
     let init = model.init.as_ref().filter(|path| !is_bundle(path));
     if let (None, Some(path)) = (&args.resume, init) {

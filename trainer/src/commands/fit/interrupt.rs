@@ -1,0 +1,103 @@
+//! Signals that end a run: the first lets it finish its step and write a checkpoint, the second ends
+//! the process at once.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag::register_usize;
+
+use crate::disk::temporary::remove_all_and_exit;
+use crate::exit::{CLOSED_PIPE, Stopped};
+use crate::output::note;
+
+/// Interval at which signals are looked for.
+const INTERVAL: Duration = Duration::from_millis(20);
+
+#[cfg(unix)]
+const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, signal_hook::consts::SIGHUP];
+#[cfg(not(unix))]
+const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
+
+/// Signals received by this process.
+pub(super) struct Interrupts {
+    /// Set when the run has to stop.
+    pub(super) stop: Arc<AtomicBool>,
+    /// The first signal; 0 before.
+    first: Arc<AtomicUsize>,
+}
+
+fn exit_code(signal: usize) -> u8 {
+    u8::try_from(128 + signal).unwrap_or(1)
+}
+
+/// Waits for signals.
+fn watch(latest: &AtomicUsize, first: &AtomicUsize, stop: &AtomicBool) -> ! {
+    loop {
+        thread::sleep(INTERVAL);
+        let signal = latest.swap(0, Ordering::Relaxed);
+        if signal == 0 {
+            continue;
+        }
+        if first.load(Ordering::Relaxed) != 0 {
+            remove_all_and_exit(i32::from(exit_code(signal)));
+        }
+        first.store(signal, Ordering::Relaxed);
+        stop.store(true, Ordering::Relaxed);
+        note(
+            "interrupted: finishing the step and writing a checkpoint; interrupt again to end now",
+        );
+    }
+}
+
+impl Interrupts {
+    /// Begins to listen. Where that is not possible, a signal ends the process without a checkpoint,
+    /// and a warning says so.
+    pub(super) fn listen() -> Self {
+        let interrupts = Self {
+            stop: Arc::default(),
+            first: Arc::default(),
+        };
+        let (stop, first) = (Arc::clone(&interrupts.stop), Arc::clone(&interrupts.first));
+        let latest = Arc::<AtomicUsize>::default();
+        let begin = || -> io::Result<()> {
+            for signal in SIGNALS {
+                let number = usize::try_from(signal).unwrap_or_default();
+                register_usize(signal, Arc::clone(&latest), number)?;
+            }
+            let watcher = thread::Builder::new().name("signals".into());
+            watcher.spawn(move || watch(&latest, &first, &stop))?;
+            Ok(())
+        };
+        if let Err(e) = begin() {
+            note(format_args!(
+                "warning: an interrupt will not write a checkpoint: {e}"
+            ));
+        }
+        interrupts
+    }
+
+    /// Returns the error of a run that stopped early. Without a signal, nobody reads its messages
+    /// any more.
+    pub(super) fn stopped(&self) -> Stopped {
+        Stopped::quietly(match self.first.load(Ordering::Relaxed) {
+            0 => CLOSED_PIPE,
+            signal => exit_code(signal),
+        })
+    }
+
+    /// Returns an error with the exit code of the signal, if one was received.
+    pub(super) fn explain(&self, error: anyhow::Error) -> anyhow::Error {
+        match self.first.load(Ordering::Relaxed) {
+            0 => error,
+            signal => Stopped {
+                code: exit_code(signal),
+                message: format!("{error:#}"),
+            }
+            .into(),
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Resuming a run: its checkpoint, and what of its configuration may change.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use toml::{Table, Value};
+
+use crate::cli::FitArgs;
+use crate::config::TrainConfig;
+use crate::disk::read;
+use crate::disk::run_folder::latest;
+use crate::disk::write::write_atomic;
+use crate::exit::usage;
+use crate::fit::checkpoint;
+use crate::output::note;
+
+/// Name of the resolved configuration in the folder of a run.
+pub const CONFIG: &str = "config.toml";
+
+/// Keys that may change when a run is resumed, because they do not change what a step learns:
+/// length, checkpoints, validation, log and speed. Data at another path must be the same data; the
+/// checkpoint knows its fingerprint.
+const MAY_CHANGE: [&str; 13] = [
+    "dataset.data",
+    "dataset.max_broken",
+    "dataset.val_data",
+    "dataset.workers",
+    "train.encoder_threads",
+    "train.epochs",
+    "train.feature_cache",
+    "train.grad_checkpointing",
+    "train.keep",
+    "train.log_frequency",
+    "train.save_frequency",
+    "train.steps",
+    "train.val_batches",
+];
+
+/// Returns the folder of the run that `--resume` continues.
+fn run_folder(args: &FitArgs) -> anyhow::Result<PathBuf> {
+    let name = args.name.as_deref().ok_or_else(|| {
+        usage("--resume: name the run with --name NAME (and --logs DIR if it is not in logs/)")
+    })?;
+    let folder = args.logs.join(name);
+    if !folder.join(CONFIG).exists() {
+        return Err(usage(format!(
+            "--resume: expected a run with a {CONFIG}, found none at {}",
+            folder.display()
+        )));
+    }
+    Ok(folder)
+}
+
+/// Returns the checkpoint that `--resume` names; `None` without the flag, or if the run has no
+/// checkpoint yet.
+pub(super) fn resume_checkpoint(args: &FitArgs) -> anyhow::Result<Option<PathBuf>> {
+    let Some(what) = &args.resume else {
+        return Ok(None);
+    };
+    let folder = run_folder(args)?;
+    if what != "latest" {
+        let path = PathBuf::from(what);
+        checkpoint::read_state(&path)?;
+        return Ok(Some(path));
+    }
+    let found = latest(&folder);
+    if found.is_none() {
+        note(format_args!(
+            "{}: no complete checkpoint yet; starting at step 0",
+            folder.display()
+        ));
+    }
+    Ok(found)
+}
+
+/// Returns the configuration in the folder of the run that is resumed, as it was written.
+pub(super) fn run_table(args: &FitArgs) -> anyhow::Result<Table> {
+    let path = run_folder(args)?.join(CONFIG);
+    let place = |e: String| usage(format!("--resume: {}: {e}", path.display()));
+    let text = read::text(&path).map_err(|e| place(e.to_string()))?;
+    text.parse().map_err(|e| place(format!("{e}")))
+}
+
+/// A value that differs between two configurations.
+#[derive(Debug, PartialEq)]
+pub(super) struct Difference {
+    key: String,
+    before: String,
+    now: String,
+}
+
+/// Lists all values of a table by their key, as `block.key`.
+fn values(config: &TrainConfig) -> anyhow::Result<Vec<(String, Value)>> {
+    let blocks = Table::try_from(config)?.into_iter();
+    let keys = |(block, value)| match value {
+        Value::Table(keys) => keys
+            .into_iter()
+            .map(|(key, value)| (format!("{block}.{key}"), value))
+            .collect(),
+        value => vec![(block, value)],
+    };
+    Ok(blocks.flat_map(keys).collect())
+}
+
+/// Returns the values that differ, by key.
+pub(super) fn differences(
+    before: &TrainConfig,
+    now: &TrainConfig,
+) -> anyhow::Result<Vec<Difference>> {
+    let (before, now) = (values(before)?, values(now)?);
+    let mut keys: Vec<&String> = before.iter().chain(&now).map(|(key, _)| key).collect();
+    keys.sort();
+    keys.dedup();
+    let value = |list: &[(String, Value)], key: &String| {
+        let found = list.iter().find(|(k, _)| k == key);
+        found.map_or_else(|| "not set".to_owned(), |(_, value)| value.to_string())
+    };
+    let difference = |key: &String| Difference {
+        key: key.clone(),
+        before: value(&before, key),
+        now: value(&now, key),
+    };
+    let all = keys.into_iter().map(difference);
+    Ok(all.filter(|d| d.before != d.now).collect())
+}
+
+fn list(differences: &[&Difference]) -> String {
+    let lines = differences
+        .iter()
+        .map(|d| format!("\n  {}: {} in the run, {} now", d.key, d.before, d.now));
+    lines.collect()
+}
+
+/// Refuses a changed configuration of a resumed run, unless the flag allows it.
+///
+/// # Errors
+/// Bad usage that lists every change of what the run learns.
+pub(super) fn check_changes(differences: &[Difference], allowed: bool) -> anyhow::Result<()> {
+    let changes: Vec<&Difference> = differences
+        .iter()
+        .filter(|d| !MAY_CHANGE.contains(&d.key.as_str()))
+        .collect();
+    if changes.is_empty() {
+        return Ok(());
+    }
+    if allowed {
+        note(format_args!(
+            "resumed with another configuration:{}",
+            list(&changes)
+        ));
+        return Ok(());
+    }
+    Err(usage(format!(
+        "--resume: expected the configuration of the run, found other values:{}\nOmit them to \
+         continue the run, give --resume-with-changes to continue it with them, or start another \
+         run with another --name and --init",
+        list(&changes)
+    )))
+}
+
+/// The configuration of a run before it was resumed with another one.
+pub(super) struct Previous {
+    kept: PathBuf,
+    text: String,
+}
+
+impl Previous {
+    /// Keeps the configuration of a run before it is replaced, as `config_1.toml`, `config_2.toml`, …
+    /// in the order of the changes. Its first lines say what changed after which step.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(super) fn keep(
+        folder: &Path,
+        differences: &[Difference],
+        step: u64,
+    ) -> anyhow::Result<Option<Self>> {
+        if differences.is_empty() {
+            return Ok(None);
+        }
+        let kept = (1..)
+            .map(|n| folder.join(format!("config_{n}.toml")))
+            .find(|path| !path.exists())
+            .unwrap_or_else(|| folder.join("config_0.toml"));
+        let changes: String = differences
+            .iter()
+            .map(|d| format!("# {}: {} before, {} since\n", d.key, d.before, d.now))
+            .collect();
+        let path = folder.join(CONFIG);
+        let text = read::text(&path).with_context(|| format!("reading {}", path.display()))?;
+        let with_changes = format!(
+            "# The configuration of this run until it was resumed after step {step} with other \
+             values:\n{changes}\n{text}"
+        );
+        write_atomic(&kept, with_changes.as_bytes())?;
+        Ok(Some(Self { kept, text }))
+    }
+
+    /// Makes the previous configuration that of the run again, because no step was taken with the
+    /// new one. Errors are ignored: the user must see why the run failed.
+    pub(super) fn restore(&self, folder: &Path) {
+        if write_atomic(&folder.join(CONFIG), self.text.as_bytes()).is_ok() {
+            let _ = fs::remove_file(&self.kept);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(pairs: &[&str]) -> TrainConfig {
+        let pairs: Vec<String> = pairs.iter().map(|p| (*p).to_owned()).collect();
+        TrainConfig::resolve(None, Table::new(), &pairs).unwrap()
+    }
+
+    #[test]
+    fn changes_of_what_is_learned_are_listed_and_refused() {
+        let before = config(&["train.steps=4"]);
+        let now = config(&["train.steps=8", "train.seed=7", "train.batch_size=32"]);
+        let found = differences(&before, &now).unwrap();
+        let error = check_changes(&found, false).unwrap_err().to_string();
+        assert!(error.contains("train.seed: 0 in the run, 7 now"), "{error}");
+        assert!(error.contains("train.batch_size: "), "{error}");
+        assert!(!error.contains("train.steps"), "{error}");
+        assert!(check_changes(&found, true).is_ok());
+
+        let longer = differences(&before, &config(&["train.steps=8"])).unwrap();
+        assert_eq!(longer.len(), 1);
+        assert!(check_changes(&longer, false).is_ok());
+    }
+
+    #[test]
+    fn every_key_that_may_change_exists() {
+        let values = values(&config(&["dataset.data=[\"a\"]"])).unwrap();
+        let mut known: Vec<String> = values.into_iter().map(|(key, _)| key).collect();
+        known.push("train.feature_cache".to_owned());
+        for key in MAY_CHANGE {
+            assert!(known.iter().any(|k| k == key), "{key}");
+        }
+    }
+
+    #[test]
+    fn previous_configurations_are_numbered() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join(CONFIG), "first = 1\n").unwrap();
+        let changes = differences(&config(&[]), &config(&["train.seed=7"])).unwrap();
+        assert!(Previous::keep(dir.path(), &[], 3).unwrap().is_none());
+        Previous::keep(dir.path(), &changes, 3).unwrap();
+        fs::write(dir.path().join(CONFIG), "second = 2\n").unwrap();
+        let second = Previous::keep(dir.path(), &changes, 5).unwrap();
+        let text = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
+        assert!(text("config_1.toml").contains("after step 3"));
+        assert!(text("config_1.toml").ends_with("\nfirst = 1\n"));
+        assert!(text("config_2.toml").contains("# train.seed: 0 before, 7 since"));
+        assert!(text("config_2.toml").ends_with("\nsecond = 2\n"));
+        fs::write(dir.path().join(CONFIG), "third = 3\n").unwrap();
+        second.unwrap().restore(dir.path());
+        assert_eq!(text(CONFIG), "second = 2\n");
+        assert!(!dir.path().join("config_2.toml").exists());
+    }
+}
