@@ -5,7 +5,8 @@
 //!
 //! | | |
 //! |---|---|
-//! | tree-induced error | edges between `p` and `t` through a common ancestor |
+//! | tree-induced error | edges of the shortest path between `p` and `t`, up and down in any order |
+//! | the same over an ancestor | edges from both up to a common ancestor; the same in a tree |
 //! | LCA | `\|A(p)\| - \|A(p) n A(t)\| + 1`; `lca_max` takes the larger of both sides |
 //! | Jaccard | `\|A(p) n A(t)\| / \|A(p) u A(t)\|` |
 //! | precision, recall | `\|A(p) n A(t)\| / \|A(p)\|`, `\|A(p) n A(t)\| / \|A(t)\|` |
@@ -20,10 +21,13 @@ use super::tree::Taxonomy;
 /// Scores of one prediction, or means of many.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HierarchyScores {
-    /// Tree-induced error: edges between prediction and truth, 0 if they are the same node. With
-    /// several parents: the smallest sum of edges from both up to a common ancestor (or to one of
-    /// the two).
+    /// Tree-induced error: edges of the shortest undirected path between prediction and truth, 0 if
+    /// they are the same node.
     pub tie: f64,
+    /// The smallest sum of edges from both up to a common ancestor (or to one of the two). It is
+    /// larger than `tie` only with nodes of several parents, over which a path may go down and up
+    /// again.
+    pub tie_ancestor: f64,
     /// Number of ancestors of the prediction that the truth does not have, plus 1; at least 1.
     pub lca: f64,
     /// The same for the node that has more ancestors; at least `lca`.
@@ -46,6 +50,7 @@ pub fn score(tax: &Taxonomy, predicted: NodeIx, truth: NodeIx) -> HierarchyScore
     let (count_p, count_t) = (above_p.len(), above_t.len());
     HierarchyScores {
         tie: f64::from(edges_between(tax, predicted, truth)),
+        tie_ancestor: f64::from(edges_over_ancestor(tax, predicted, truth)),
         lca: (count_p - shared + 1) as f64,
         lca_max: (count_p.max(count_t) - shared + 1) as f64,
         jaccard: share(shared, count_p + count_t - shared),
@@ -62,8 +67,37 @@ fn share(part: usize, whole: usize) -> f64 {
     }
 }
 
-/// Returns the smallest sum of edges from both nodes up to a common ancestor.
+/// Returns the edges of the shortest undirected path between two nodes: searched level by level from
+/// one to the other.
 fn edges_between(tax: &Taxonomy, a: NodeIx, b: NodeIx) -> u32 {
+    // In a taxonomy without nodes of several parents, or where an ancestor is next to both, there is
+    // nothing shorter.
+    let most = edges_over_ancestor(tax, a, b);
+    if most <= 2 {
+        return most;
+    }
+    let mut seen = vec![false; tax.nodes().len()];
+    let mut level = vec![a];
+    for steps in 0..most {
+        let mut next = Vec::new();
+        for ix in level {
+            if ix == b {
+                return steps;
+            }
+            let parents = tax.nodes().get(ix.index()).map_or(&[][..], |n| &n.parents);
+            for &other in parents.iter().chain(tax.children(ix)) {
+                if !std::mem::replace(&mut seen[other.index()], true) {
+                    next.push(other);
+                }
+            }
+        }
+        level = next;
+    }
+    most
+}
+
+/// Returns the smallest sum of edges from both nodes up to a common ancestor.
+fn edges_over_ancestor(tax: &Taxonomy, a: NodeIx, b: NodeIx) -> u32 {
     let (up_a, up_b) = (ways_up(tax, a), ways_up(tax, b));
     let common = up_a.iter().filter_map(|(ix, steps)| {
         let at = up_b.binary_search_by_key(ix, |&(other, _)| other).ok()?;
@@ -99,6 +133,7 @@ pub fn mean(scores: &[HierarchyScores]) -> Option<HierarchyScores> {
     };
     Some(HierarchyScores {
         tie: mean(|s| s.tie),
+        tie_ancestor: mean(|s| s.tie_ancestor),
         lca: mean(|s| s.lca),
         lca_max: mean(|s| s.lca_max),
         jaccard: mean(|s| s.jaccard),
@@ -164,6 +199,7 @@ mod tests {
         let s = scored(&forked(10, 9, 7), "p", "p");
         let expected = HierarchyScores {
             tie: 0.0,
+            tie_ancestor: 0.0,
             lca: 1.0,
             lca_max: 1.0,
             jaccard: 1.0,
@@ -206,6 +242,22 @@ mod tests {
     }
 
     #[test]
+    fn a_path_may_go_down_to_a_shared_child_and_up_again() {
+        // a and b are deep in two branches; s is a child of both.
+        let tax = Taxonomy::from_tsv(
+            "synset\tnames\thypernyms\tlabelled\nr\tx\t\t0\nk\tx\tr\t0\nm\tx\tr\t0\na\tx\tk\t1\n\
+             b\tx\tm\t1\ns\tx\ta|b\t1\n",
+        )
+        .unwrap();
+        let found = scored(&tax, "a", "b");
+        assert_eq!((found.tie, found.tie_ancestor), (2.0, 4.0));
+        let found = scored(&tax, "k", "b");
+        assert_eq!((found.tie, found.tie_ancestor), (3.0, 3.0));
+        let found = scored(&tax, "k", "m");
+        assert_eq!((found.tie, found.tie_ancestor), (2.0, 2.0));
+    }
+
+    #[test]
     fn means_are_means() {
         let tax = forked(10, 9, 7);
         let m = mean(&[scored(&tax, "p", "p"), scored(&tax, "p", "t")]).unwrap();
@@ -222,6 +274,7 @@ mod tests {
             let tax = forked(shared + extra_p, shared + extra_t, shared);
             let s = scored(&tax, "p", "t");
             prop_assert_eq!(s.tie, (extra_p + extra_t + 2) as f64);
+            prop_assert_eq!(s.tie_ancestor, s.tie);
             prop_assert_eq!(s.lca, (extra_p + 1) as f64);
             let back = scored(&tax, "t", "p");
             prop_assert_eq!(s.tie, back.tie);

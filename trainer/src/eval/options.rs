@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::hierarchy::TiePath;
 use super::metrics::pairs::Sign;
 use super::metrics::steps::Radii;
 use super::prompts;
@@ -48,6 +49,9 @@ pub struct Options {
     /// Classes to choose from.
     #[arg(long, value_enum, default_value = "present")]
     pub classes: Choice,
+    /// hierarchy: path whose edges `tie` counts, where nodes have several parents.
+    #[arg(long, value_enum, default_value = "shortest", value_name = "PATH")]
+    pub tie: TiePath,
     /// zero-shot, hierarchy: also evaluate the classifier of this checkpoint, on the same features;
     /// usually the same path as --checkpoint.
     #[arg(long, value_name = "CKPT", conflicts_with = "image_embeddings")]

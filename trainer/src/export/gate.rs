@@ -8,7 +8,8 @@ use espalier_core::caption::Captioner;
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
 use crate::eval::embed::{self, Labelled};
-use crate::eval::{hierarchy, zero_shot};
+use crate::eval::hierarchy::{self, TiePath};
+use crate::eval::zero_shot;
 use crate::exit::Refused;
 use crate::model_file::Model;
 
@@ -76,8 +77,8 @@ impl EmbeddedProbe<'_> {
         let mut all = zero_shot::metrics(&ranked, &truth, nodes.len());
         all.extend(hierarchy::scores(
             taxonomy,
-            &predicted,
-            &self.pictures.labels,
+            (&predicted, &self.pictures.labels),
+            TiePath::default(),
         ));
         Ok(all)
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use espalier_core::model::Preset;
+use espalier_core::model::{DualConfig, Preset};
 
 use crate::cli::EvalArgs;
 use crate::data::formats::open;
@@ -14,7 +14,7 @@ use crate::eval::report::html::{Section, page};
 use crate::eval::report::{pictures, table};
 use crate::eval::task::{Confusion, Context, TaskResult, value_name};
 use crate::eval::{Record, Task};
-use crate::model_file::Model;
+use crate::output::line;
 
 /// A result, with the additional data that only the HTML page shows.
 pub(super) struct Evaluated {
@@ -45,7 +45,7 @@ pub(super) fn record(
         dataset,
         benchmark: cx.dataset.map(str::to_owned).or(outcome.dataset),
         model: model.map_or_else(|| "embeddings".into(), |m| m.card.method.clone()),
-        architecture: model.and_then(architecture).map(str::to_owned),
+        architecture: model.map(|m| architecture(&m.card.config)),
         pretrained: model.map_or_else(String::new, |m| m.file.display().to_string()),
         sha256: model.map_or_else(String::new, |m| m.sha256.clone()),
         task: task.name().into(),
@@ -72,17 +72,40 @@ pub(super) fn record(
     record
 }
 
-/// Returns the name of a model's architecture, if it has one; compares the encoders and the width
-/// of the embeddings, not the embedding space.
-fn architecture(model: &Model) -> Option<&'static str> {
-    let config = &model.card.config;
+/// Names the architecture of a model: the preset with these encoders and this width of embeddings,
+/// whatever the embedding space; a description where no preset has them, as for a bundle whose text
+/// encoder has a size of its own.
+fn architecture(config: &DualConfig) -> String {
+    let same_image = |preset: &Preset| {
+        let mut vision = preset.config().vision;
+        // A bundle has its norms folded into the convolutions, which are the same encoder.
+        if let (Some(known), Some(found)) = (&mut vision.inverted, &config.vision.inverted) {
+            known.norms = found.norms;
+        }
+        vision == config.vision
+    };
+    let image = Preset::ALL.iter().find(|p| same_image(p));
     let same = |preset: &Preset| {
         let other = preset.config();
-        (other.vision == config.vision)
-            && (other.text == config.text)
-            && other.d_embed == config.d_embed
+        same_image(preset) && other.text == config.text && other.d_embed == config.d_embed
     };
-    Preset::ALL.iter().find(|p| same(p)).map(|p| p.name())
+    if let Some(preset) = Preset::ALL.iter().find(|p| same(p)) {
+        return preset.name().to_owned();
+    }
+    let (vision, text) = (&config.vision, &config.text);
+    let image = image.map_or_else(
+        || {
+            format!(
+                "image encoder of {} blocks of width {} at {} px",
+                vision.n_layers, vision.d_model, vision.image_size
+            )
+        },
+        |preset| preset.name().to_owned(),
+    );
+    format!(
+        "{image}; text encoder of {} blocks of width {}; embeddings of width {}",
+        text.n_layers, text.d_model, config.d_embed
+    )
 }
 
 /// Prints the results and writes the files that the flags name.
@@ -99,14 +122,13 @@ pub(super) fn report(args: &EvalArgs, results: &[Evaluated]) -> anyhow::Result<(
         write_page(path, results)?;
     }
     if args.common.json {
-        print!("{lines}");
-        return Ok(());
+        return line(lines.trim_end());
     }
     for result in results {
-        print!("{}", table::table(&result.record));
+        line(table::table(&result.record).trim_end())?;
     }
     for path in [&args.out, &args.report].into_iter().flatten() {
-        println!("written to {}", path.display());
+        line(format_args!("written to {}", path.display()))?;
     }
     Ok(())
 }
@@ -135,4 +157,24 @@ fn write_page(path: &Path, results: &[Evaluated]) -> anyhow::Result<()> {
         })
         .collect();
     write_atomic(path, page(&sections).as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_model_has_an_architecture() {
+        let mut config = Preset::EfficientnetLite0.config();
+        assert_eq!(architecture(&config), "efficientnet_lite0");
+        config.text.n_layers = 1;
+        config.text.d_model = 384;
+        let width = config.d_embed;
+        let expected = format!(
+            "efficientnet_lite0; text encoder of 1 blocks of width 384; embeddings of width {width}"
+        );
+        assert_eq!(architecture(&config), expected);
+        config.vision.image_size = 32;
+        assert!(architecture(&config).starts_with("image encoder of "));
+    }
 }

@@ -5,7 +5,7 @@ use espalier_core::taxonomy::NodeIx;
 use super::classified;
 use super::labelled::{self, NEEDS};
 use crate::eval::hierarchy;
-use crate::eval::task::{BenchmarkData, Context, Task, TaskResult};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, value_name};
 use crate::exit::usage;
 
 /// Tree distances between answers and truth.
@@ -67,16 +67,19 @@ impl Task for Hierarchy {
             "true class or answer not in the taxonomy".to_owned(),
             without_node,
         );
-        let mut metrics = hierarchy::scores(&taxonomy, &predicted, &truth);
+        let mut metrics = hierarchy::scores(&taxonomy, (&predicted, &truth), cx.options.tie);
         if let Some(classified) = &found.classified {
             let nodes = &found.classes.nodes;
             let answers = classified.ranked.iter().zip(&found.truth);
             let (predicted, truth): (Vec<NodeIx>, Vec<NodeIx>) = answers
                 .filter_map(|(ranked, truth)| nodes[*ranked.first()?].zip(nodes[*truth]))
                 .unzip();
-            let of_classifier = hierarchy::scores(&taxonomy, &predicted, &truth);
+            let of_classifier = hierarchy::scores(&taxonomy, (&predicted, &truth), cx.options.tie);
             metrics.extend(classified::with_prefix(of_classifier));
         }
-        Ok(found.outcome(cx, &taxonomy, truth.len(), metrics))
+        let mut outcome = found.outcome(cx, &taxonomy, truth.len(), metrics);
+        let path = value_name(&cx.options.tie);
+        outcome.settings.insert("tie".to_owned(), path);
+        Ok(outcome)
     }
 }

@@ -94,7 +94,7 @@ fn metrics(taxonomy: &Taxonomy, words: &[TypedWord], found: &[NodeIx]) -> BTreeM
         let distance = word
             .nodes
             .iter()
-            .map(|right| score(taxonomy, node, *right).tie);
+            .map(|right| score(taxonomy, node, *right).tie_ancestor);
         let distance = distance.fold(f64::INFINITY, f64::min);
         let is_above = |right: &NodeIx| node == *right || taxonomy.is_ancestor(node, *right);
         exact += u32::from(distance == 0.0);

@@ -192,7 +192,7 @@ impl LabelTexts {
                 if at == truth {
                     return 0.0;
                 }
-                let edges = metrics::score(&self.taxonomy, *ix, labels[truth]).tie;
+                let edges = metrics::score(&self.taxonomy, *ix, labels[truth]).tie_ancestor;
                 (-edges / DECAY_EDGES).exp()
             };
             let near: Vec<f64> = labels.iter().enumerate().map(weight).collect();
