@@ -65,7 +65,7 @@ pub enum CoreError {
     Vocabulary(String),
 
     /// A taxonomy file with an error.
-    #[error("taxonomy, line {line}: {reason}")]
+    #[error("taxonomy{}: {reason}", in_line(*line))]
     Taxonomy {
         /// Line, counted from 1; 0 when the error concerns the file as a whole.
         line: usize,
@@ -85,4 +85,11 @@ pub enum CoreError {
     /// The device did not return a result.
     #[error("device: {0}")]
     Device(String),
+}
+/// Returns the place of an error in a file; nothing for line 0, the file as a whole.
+fn in_line(line: usize) -> String {
+    match line {
+        0 => String::new(),
+        line => format!(", line {line}"),
+    }
 }

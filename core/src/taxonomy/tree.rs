@@ -6,6 +6,12 @@ use super::node::{Node, NodeIx};
 use super::parse::{self, Entry, fail};
 use crate::error::Result;
 
+/// Largest number of nodes above one node, over all its paths. WordNet has 40, the tree of life some
+/// hundreds; relations of longer chains would take memory that grows with the square of their length.
+const MAX_ABOVE: usize = 2_000;
+/// Largest number of pairs of a node and one above it; the list of all takes 128 MB.
+const MAX_PAIRS: usize = 32_000_000;
+
 /// Concepts below one root, with all relations precomputed.
 ///
 /// Nodes have the order of the file. Values per node are slices in that order, indexed by
@@ -29,14 +35,28 @@ impl Taxonomy {
         let root = root(&entries)?;
         let children = children(&entries);
         let order = parents_first(&entries, &children)?;
+        let lines: Vec<usize> = entries.iter().map(|e| e.line).collect();
         let nodes: Vec<Node> = entries.into_iter().map(|e| e.node).collect();
 
+        let mut pairs = 0;
         let mut ancestors = vec![Vec::new(); nodes.len()];
         for &ix in &order {
             let mut above = BTreeSet::new();
             for &parent in &nodes[ix.index()].parents {
                 above.insert(parent);
                 above.extend(&ancestors[parent.index()]);
+            }
+            pairs += above.len();
+            if above.len() > MAX_ABOVE || pairs > MAX_PAIRS {
+                return fail(
+                    lines[ix.index()],
+                    format!(
+                        "expected at most {MAX_ABOVE} nodes above a node and {MAX_PAIRS} such pairs in \
+                         total, found {} above `{}` and {pairs} so far; remove nodes that no label needs",
+                        above.len(),
+                        nodes[ix.index()].id
+                    ),
+                );
             }
             ancestors[ix.index()] = above.into_iter().collect();
         }
@@ -384,7 +404,7 @@ mod tests {
         );
         assert_eq!(
             message("\n"),
-            "taxonomy, line 0: expected at least one node, found none"
+            "taxonomy: expected at least one node, found none"
         );
     }
 
@@ -426,8 +446,22 @@ mod tests {
         );
         assert_eq!(
             message("a\tx\tb\t0\nb\ty\ta\t0"),
-            "taxonomy, line 0: there is no root: every node has a hypernym"
+            "taxonomy: there is no root: every node has a hypernym"
         );
+    }
+
+    #[test]
+    fn a_chain_of_20000_nodes_is_refused_with_its_line() {
+        let chain = |count: usize| {
+            let rows = (1..count).map(|i| format!("n{i}\tx\tn{}\t1\n", i - 1));
+            format!("n0\tx\t\t0\n{}", rows.collect::<String>())
+        };
+        // Line 1 is the header, and n2001 is the first node with 2,001 nodes above it.
+        let found = message(&chain(20_000));
+        assert!(found.starts_with("taxonomy, line 2003: "), "{found}");
+        assert!(found.contains("2001 above `n2001`"), "{found}");
+        let text = format!("synset\tnames\thypernyms\tlabelled\n{}", chain(2_000));
+        assert_eq!(Taxonomy::from_tsv(&text).unwrap().labelled().len(), 1_999);
     }
 
     #[test]

@@ -26,8 +26,8 @@ use crate::error::{CoreError, Result};
 ///
 /// # Errors
 /// [`CoreError::Image`], worded for the owner of the photo: not an image, an unsupported format
-/// (naming the formats to convert to), larger than [`MAX_SIDE`](super::MAX_SIDE) or
-/// [`MAX_DECODED_BYTES`], truncated, or damaged. A file that ends early is an error, not an image
+/// (naming the formats to convert to), larger than [`MAX_SIDE`](super::MAX_SIDE),
+/// [`MAX_PIXELS`](super::MAX_PIXELS) or [`MAX_DECODED_BYTES`], truncated, or damaged. A file that ends early is an error, not an image
 /// with a grey half.
 pub fn decode(bytes: &[u8]) -> Result<RgbImage> {
     let format = sniff(bytes)?;

@@ -47,7 +47,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Raw> {
         _ => (ColorSpace::RGB, ColorType::Rgb8),
     };
     let len = check_size(width, height, color.bytes_per_pixel())?;
-    if !complete {
+    if !complete || !can_contain(bytes.len(), width, height) {
         return Err(CoreError::Image(truncated("JPEG", bytes.len())));
     }
     let orientation = orient::from_exif(decoder.exif().map(Vec::as_slice));
@@ -65,6 +65,13 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Raw> {
 
 fn side(pixels: usize) -> u32 {
     u32::try_from(pixels).unwrap_or(u32::MAX)
+}
+
+/// Returns whether so many bytes can contain so many pixels, before memory is reserved for them. A
+/// block of 64 pixels has at least one bit, so a byte has at most 512 pixels; twice as many are
+/// accepted.
+fn can_contain(bytes: usize, width: u32, height: u32) -> bool {
+    u64::from(width) * u64::from(height) <= 1024 * bytes as u64
 }
 
 /// Returns whether the stream reaches its end marker.
@@ -126,6 +133,21 @@ mod tests {
         for n in 0..file.len() {
             assert!(!is_complete(&file[..n]), "truncated at {n}");
         }
+    }
+
+    #[test]
+    fn a_header_of_a_huge_image_without_its_data_is_refused() {
+        // 20000 x 20000 pixels, three channels, and 35 kB in which no data is.
+        let mut file = b"\xff\xd8\xff\xc0\x00\x11\x08\x4e\x20\x4e\x20\x03".to_vec();
+        file.extend(b"\x01\x22\x00\x02\x11\x00\x03\x11\x00");
+        file.extend(b"\xff\xda\x00\x0c\x03\x01\x00\x02\x00\x03\x00\x00\x3f\x00");
+        file.resize(35_000, 0);
+        file.extend(b"\xff\xd9");
+        let message = decode(&file).err().unwrap().to_string();
+        assert!(message.contains("256 million"), "{message}");
+        assert!(!can_contain(file.len(), 16_000, 16_000));
+        // A flat image of 12 megapixels has at least 23 kB.
+        assert!(can_contain(23_438, 4000, 3000));
     }
 
     #[test]

@@ -25,4 +25,4 @@ pub use crop::{RandomCrop, Window, crop_box};
 pub use decode::decode;
 pub use planes::to_planes;
 pub use preprocess::{Preprocess, ResizeMode};
-pub use raw::{MAX_DECODED_BYTES, MAX_SIDE};
+pub use raw::{MAX_DECODED_BYTES, MAX_PIXELS, MAX_SIDE};

@@ -12,6 +12,10 @@ use crate::error::{CoreError, Result};
 /// GiB of address space in total, and a decoder needs memory for its own tables too.
 pub const MAX_DECODED_BYTES: u64 = 1200 << 20;
 
+/// Largest area in pixels: 256 million. The largest cameras of phones have 200 million. A decoder of
+/// JPEG needs up to six bytes a pixel besides the pixels themselves.
+pub const MAX_PIXELS: u64 = 256_000_000;
+
 /// Longest side in pixels. Longer images are not photos.
 pub const MAX_SIDE: u32 = 30_000;
 
@@ -42,6 +46,12 @@ pub(super) fn check_size(width: u32, height: u32, bytes_per_pixel: u8) -> Result
     let len = pixels * u64::from(bytes_per_pixel);
     let needed = len.max(pixels * 3);
     match usize::try_from(len) {
+        Ok(_) if needed <= MAX_DECODED_BYTES && pixels > MAX_PIXELS => {
+            Err(CoreError::Image(format!(
+                "expected at most {} million pixels, found {width} x {height}; make the image smaller",
+                MAX_PIXELS / 1_000_000
+            )))
+        }
         Ok(len) if needed <= MAX_DECODED_BYTES => Ok(len),
         _ => Err(CoreError::Image(format!(
             "{width} x {height} pixels need {} MiB of memory, expected at most {} MiB; make the \
