@@ -12,6 +12,7 @@ use burn::tensor::Device;
 use espalier_core::model::Classifier;
 use espalier_core::weights::{HostTensor, Tensors};
 
+use crate::disk::read;
 use crate::disk::run_folder::CLASSIFIER;
 use crate::disk::write::write_atomic;
 use crate::exit::usage;
@@ -42,7 +43,7 @@ pub fn classifier_path(checkpoint: &Path) -> anyhow::Result<PathBuf> {
 /// whose feature width differs from the encoder's.
 pub fn read(checkpoint: &Path, device: &Device) -> anyhow::Result<Classifier> {
     let path = classifier_path(checkpoint)?;
-    let bytes = fs::read(&path).map_err(|e| {
+    let bytes = read::bytes(&path).map_err(|e| {
         usage(format!(
             "{}: {e}; the checkpoint has no classifier. Import one with `trainer import --labels \
              FILE`",
@@ -76,7 +77,7 @@ pub fn bytes(checkpoint: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     if !path.is_file() {
         return Ok(None);
     }
-    let bytes = fs::read(&path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
+    let bytes = read::bytes(&path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
     parse(&path, &bytes)?;
     Ok(Some(bytes))
 }

@@ -1,7 +1,6 @@
 //! Models on disk: checkpoints, runs and bundles are all read as a [`Model`].
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
@@ -13,6 +12,7 @@ use espalier_core::model::{DualConfig, DualEncoder};
 use espalier_core::taxonomy::Lexicon;
 use espalier_core::weights::{self, Tensors};
 
+use crate::disk::read;
 use crate::disk::run_folder::{MODEL, latest};
 use crate::disk::safetensors_file::SafetensorsFile;
 use crate::exit::usage;
@@ -158,12 +158,12 @@ pub fn read_bundle(
     parts: &[Part],
 ) -> anyhow::Result<(Vec<u8>, Manifest, BundleFiles)> {
     let file = path.join("manifest.json");
-    let bytes = fs::read(&file).map_err(|e| usage(format!("{}: {e}", file.display())))?;
+    let bytes = read::bytes(&file).map_err(|e| usage(format!("{}: {e}", file.display())))?;
     let manifest = Manifest::parse(&bytes)?;
     let mut bundle = BundleFiles::default();
     for listed in manifest.files_of(parts) {
         let file = path.join(&listed.path);
-        let content = fs::read(&file).map_err(|e| {
+        let content = read::bytes(&file).map_err(|e| {
             usage(format!(
                 "{}: {e}; the manifest lists this file as required",
                 file.display()
@@ -189,7 +189,7 @@ pub fn read(path: &Path) -> anyhow::Result<(PathBuf, String, ModelCard, Tensors)
         )));
     }
     let file = weights_file(path)?;
-    let bytes = fs::read(&file).map_err(|e| usage(format!("{}: {e}", file.display())))?;
+    let bytes = read::bytes(&file).map_err(|e| usage(format!("{}: {e}", file.display())))?;
     let sha256 = sha256_hex(&bytes);
     let tensors = Tensors::read(&bytes).map_err(|e| usage(format!("{}: {e}", file.display())))?;
     let card = parse_card(&file, &tensors.metadata)?;

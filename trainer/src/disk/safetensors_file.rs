@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use safetensors::tensor::Metadata;
 
 use super::dtype::Number;
+use crate::disk::read;
 use crate::exit::usage;
 
 /// Largest accepted header in bytes; the limit of the format.
@@ -84,7 +85,7 @@ impl SafetensorsFile {
                 path.display()
             ))
         };
-        let mut file = File::open(path).map_err(|e| fail(e.to_string()))?;
+        let mut file = read::open(path).map_err(|e| fail(e.to_string()))?;
         let length = file.metadata().map_err(|e| fail(e.to_string()))?.len();
         let bytes = header_bytes(&mut file, length).map_err(fail)?;
         let start = bytes.len() as u64;

@@ -8,6 +8,7 @@ use espalier_core::geometry::Space;
 use espalier_core::weights::Tensors;
 
 use super::Points;
+use crate::disk::read;
 use crate::exit::usage;
 
 /// Metadata entry with the names of the rows.
@@ -43,7 +44,7 @@ impl Stored {
                 path.display()
             ))
         };
-        let bytes = std::fs::read(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
+        let bytes = read::bytes(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
         let mut file = Tensors::read(&bytes).map_err(|e| unexpected(e.to_string()))?;
         let Some(tensor) = file.tensors.remove(EMBEDDINGS) else {
             let names: Vec<String> = file.tensors.into_keys().collect();

@@ -5,6 +5,7 @@ use std::path::Path;
 use espalier_core::caption::CaptionEntry;
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
+use crate::disk::read;
 use crate::exit::usage;
 use crate::words::with_article;
 
@@ -72,8 +73,8 @@ pub fn of_taxonomy(taxonomy: &Taxonomy, with_places: bool) -> Vec<CaptionEntry> 
 /// lacks.
 pub fn from_file(path: &Path, taxonomy: &Taxonomy) -> anyhow::Result<Vec<CaptionEntry>> {
     let at = |line: usize, what: String| usage(format!("{}, line {line}: {what}", path.display()));
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| usage(format!("--captions {}: {e}", path.display())))?;
+    let text =
+        read::text(path).map_err(|e| usage(format!("--captions {}: {e}", path.display())))?;
     let mut out: Vec<CaptionEntry> = Vec::new();
     for (i, line) in text
         .lines()

@@ -1,8 +1,8 @@
 //! The labels of a classifier, in class order: a table with the header `index<TAB>synset`.
 
-use std::fs;
 use std::path::Path;
 
+use crate::disk::read;
 use crate::exit::usage;
 
 const HEADER: &str = "index\tsynset";
@@ -13,8 +13,7 @@ const HEADER: &str = "index\tsynset";
 /// Bad usage naming the file and the line: another header, an index that does not count up from 0,
 /// an id that is empty or listed twice.
 pub fn read(path: &Path) -> anyhow::Result<Vec<String>> {
-    let text =
-        fs::read_to_string(path).map_err(|e| usage(format!("--labels {}: {e}", path.display())))?;
+    let text = read::text(path).map_err(|e| usage(format!("--labels {}: {e}", path.display())))?;
     parse(&text).map_err(|reason| usage(format!("--labels {}: {reason}", path.display())))
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::hub::Hub;
+use crate::disk::read;
 use crate::exit::usage;
 
 /// Usual names of weights files, in order of preference.
@@ -130,7 +131,7 @@ fn shards(index: &Path) -> anyhow::Result<BTreeSet<String>> {
 /// # Errors
 /// Bad usage naming the file.
 pub fn read_json(path: &Path) -> anyhow::Result<Value> {
-    let bytes = fs::read(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
+    let bytes = read::bytes(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
     serde_json::from_slice(&bytes)
         .map_err(|e| usage(format!("{}: expected JSON: {e}", path.display())))
 }
@@ -223,7 +224,7 @@ impl Files {
         let Some(path) = self.origin.get(name)? else {
             return Ok(None);
         };
-        let text = fs::read_to_string(&path);
+        let text = read::text(&path);
         text.map(Some)
             .map_err(|e| usage(format!("{}: {e}", path.display())))
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::legacy_file::{self, LegacyFile};
 use super::torch_file::TorchFile;
 use super::wheel;
+use crate::disk::read;
 use crate::disk::safetensors_file::SafetensorsFile;
 use crate::exit::usage;
 
@@ -69,7 +70,7 @@ fn format_of(path: &Path, start: &[u8]) -> anyhow::Result<Format> {
 fn first_bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     use std::io::Read;
     let fail = |e| usage(format!("{}: {e}", path.display()));
-    let file = std::fs::File::open(path).map_err(fail)?;
+    let file = read::open(path).map_err(fail)?;
     let mut start = Vec::new();
     let most = legacy_file::MAGIC.len() as u64;
     file.take(most).read_to_end(&mut start).map_err(fail)?;
@@ -117,7 +118,7 @@ impl Store {
             match format_of(path, &first_bytes(path)?)? {
                 Format::Torch => store.add_torch(TorchFile::open(path)?)?,
                 Format::Legacy => {
-                    let bytes = std::fs::read(path);
+                    let bytes = read::bytes(path);
                     let bytes = bytes.map_err(|e| usage(format!("{}: {e}", path.display())))?;
                     store.add_legacy(LegacyFile::open(path, bytes)?)?;
                 }

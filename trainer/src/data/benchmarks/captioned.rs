@@ -2,7 +2,6 @@
 //! 5.7).
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -12,6 +11,7 @@ use crate::data::benchmarks::captioned_files::{dataset_name, image_folders, json
 use crate::data::formats::picture_index::PictureIndex;
 use crate::data::records::coverage::Coverage;
 use crate::data::records::error::{DataError, Result};
+use crate::disk::read;
 
 /// A benchmark of images and captions.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -70,7 +70,7 @@ impl Captioned {
     /// If the file cannot be read, has an unexpected layout, or lists no image with a caption.
     pub fn open(path: &Path, images: Option<&Path>, split: &str) -> Result<Self> {
         let file = json_file(path)?;
-        let bytes = fs::read(&file).map_err(DataError::io(&file))?;
+        let bytes = read::bytes(&file).map_err(DataError::io(&file))?;
         let index: Index = serde_json::from_slice(&bytes)
             .map_err(|e| DataError::layout(&file, EXPECTED, e.to_string()))?;
         let folders = image_folders(path, &file, images);
@@ -175,6 +175,8 @@ impl Captioned {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {

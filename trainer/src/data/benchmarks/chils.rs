@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::data::records::error::{DataError, Result};
+use crate::disk::read;
 
 /// Expected file layout, for error messages.
 pub const EXPECTED: &str =
@@ -23,7 +24,7 @@ impl TwoLevels {
     /// # Errors
     /// If it cannot be read or has no pair.
     pub fn open(path: &Path) -> Result<Self> {
-        let text = std::fs::read(path).map_err(DataError::io(path))?;
+        let text = read::bytes(path).map_err(DataError::io(path))?;
         let below: BTreeMap<String, Vec<String>> = serde_json::from_slice(&text)
             .map_err(|e| DataError::layout(path, EXPECTED, e.to_string()))?;
         if below.values().all(Vec::is_empty) {

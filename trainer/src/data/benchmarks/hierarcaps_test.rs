@@ -8,6 +8,8 @@ use crate::data::formats::picture_index::{PictureIndex, last_number};
 use crate::data::records::coverage::Coverage;
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::paths::folder_of;
+use crate::disk::gzip::Unpacked;
+use crate::disk::read;
 
 /// Expected file layout, for error messages.
 pub const EXPECTED: &str = "hierarcaps_test.csv with the columns captions (texts joined by =>) and \
@@ -44,9 +46,9 @@ fn csv_file(path: &Path) -> Result<PathBuf> {
 }
 
 fn reader(file: &Path) -> Result<csv::Reader<Box<dyn std::io::Read>>> {
-    let open = std::fs::File::open(file).map_err(DataError::io(file))?;
+    let open = read::open(file).map_err(DataError::io(file))?;
     let source: Box<dyn std::io::Read> = if file.extension().is_some_and(|e| e == "gz") {
-        Box::new(flate2::read::MultiGzDecoder::new(open))
+        Box::new(Unpacked::new(open))
     } else {
         Box::new(open)
     };

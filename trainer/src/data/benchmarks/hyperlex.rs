@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::data::formats::open_images::files;
 use crate::data::records::coverage::Coverage;
 use crate::data::records::error::{DataError, Result};
+use crate::disk::read;
 
 /// Expected file layout, for error messages.
 pub const EXPECTED: &str = "HyperLex as published: blank-separated text whose first line begins with \
@@ -60,7 +61,7 @@ impl Hyperlex {
     /// If it cannot be read, has a wrong header, or has no pair.
     pub fn open(path: &Path) -> Result<Self> {
         let file = text_file(path)?;
-        let text = std::fs::read_to_string(&file).map_err(DataError::io(&file))?;
+        let text = read::text(&file).map_err(DataError::io(&file))?;
         let mut lines = text.trim_start_matches('\u{feff}').lines();
         let header: Vec<&str> = lines
             .next()

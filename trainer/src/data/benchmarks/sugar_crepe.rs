@@ -8,6 +8,7 @@ use serde::Deserialize;
 use crate::data::formats::picture_index::PictureIndex;
 use crate::data::records::coverage::Coverage;
 use crate::data::records::error::{DataError, Result};
+use crate::disk::read;
 
 /// Names of the seven files.
 pub const KINDS: [&str; 7] = [
@@ -82,7 +83,7 @@ impl SugarCrepe {
                     .note("file not there", 1, &format!("{kind}.json"));
                 continue;
             };
-            let bytes = std::fs::read(&file).map_err(DataError::io(&file))?;
+            let bytes = read::bytes(&file).map_err(DataError::io(&file))?;
             let entries: BTreeMap<String, Entry> = serde_json::from_slice(&bytes)
                 .map_err(|e| DataError::layout(&file, EXPECTED, e.to_string()))?;
             for entry in entries.into_values() {

@@ -8,6 +8,7 @@ use std::path::Path;
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
 use crate::data::records::error::{DataError, Result};
+use crate::disk::read;
 
 /// Expected file format, for error messages.
 pub const EXPECTED: &str = "a tab-separated table of typed words with the header text, node, where node holds \
@@ -32,7 +33,7 @@ pub fn open(path: &Path, taxonomy: &Taxonomy) -> Result<Vec<TypedWord>> {
     if !path.is_file() {
         return Err(DataError::layout(path, EXPECTED, "no such file"));
     }
-    let text = std::fs::read_to_string(path).map_err(DataError::io(path))?;
+    let text = read::text(path).map_err(DataError::io(path))?;
     parse(&text, taxonomy).map_err(|found| DataError::layout(path, EXPECTED, found))
 }
 

@@ -7,6 +7,7 @@ use crate::data::formats::open_images::files;
 use crate::data::formats::picture_index::PictureIndex;
 use crate::data::records::coverage::Coverage;
 use crate::data::records::error::{DataError, Result};
+use crate::disk::read;
 
 /// Expected file layout, for error messages.
 pub const EXPECTED: &str = "VL-CheckList's corpus files (*.yaml with ANNO_PATH, IMG_ROOT and TYPE), \
@@ -100,7 +101,7 @@ impl VlChecklist {
         let mut data = Self::default();
         let mut picture_index: BTreeMap<PathBuf, usize> = BTreeMap::new();
         for corpus in corpora {
-            let text = std::fs::read_to_string(corpus).map_err(DataError::io(corpus))?;
+            let text = read::text(corpus).map_err(DataError::io(corpus))?;
             let keys = yaml(&text);
             let Some(lists) = keys.get("ANNO_PATH").filter(|v| !v.is_empty()) else {
                 continue;
@@ -165,7 +166,7 @@ impl VlChecklist {
         picture_index: &mut BTreeMap<PathBuf, usize>,
         list: &mut List,
     ) -> Result<()> {
-        let bytes = std::fs::read(file).map_err(DataError::io(file))?;
+        let bytes = read::bytes(file).map_err(DataError::io(file))?;
         let entries: Entries = serde_json::from_slice(&bytes)
             .map_err(|e| DataError::layout(file, EXPECTED, e.to_string()))?;
         for (name, texts) in entries.into_iter().take(MAX_QUESTIONS) {

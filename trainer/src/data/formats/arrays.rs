@@ -1,6 +1,5 @@
 //! Test images published as byte arrays: CIFAR-10 and CIFAR-100 (binary version), STL-10, MNIST.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::picture::Picture;
 use crate::data::records::source::{Record, Records};
 use crate::data::records::table::Table;
+use crate::disk::read;
 
 /// This format.
 pub const FORMAT: Format = Format {
@@ -156,12 +156,12 @@ pub fn matches(folder: &Path) -> bool {
 pub fn open(folder: &Path) -> Result<Table> {
     let form = ArrayFormat::detect(folder)
         .ok_or_else(|| DataError::layout(folder, EXPECTED, "other files"))?;
-    let read = |path: PathBuf| fs::read(&path).map_err(DataError::io(&path));
+    let read = |path: PathBuf| read::bytes(&path).map_err(DataError::io(&path));
     let names = match form.names {
         None => (0..10).map(|digit| digit.to_string()).collect(),
         Some(file) => {
             let path = folder.join(file);
-            let text = fs::read_to_string(&path).map_err(DataError::io(&path))?;
+            let text = read::text(&path).map_err(DataError::io(&path))?;
             let lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
             lines.map(str::to_owned).collect()
         }
@@ -253,6 +253,8 @@ impl Records for Rows {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::data::records::source::Dataset;
 

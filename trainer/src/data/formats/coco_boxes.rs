@@ -1,7 +1,6 @@
 //! COCO's boxes: `instances_*.json` with images below the same folder (notation 6.8).
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,6 +16,7 @@ use crate::data::records::paths::folder_of;
 use crate::data::records::picture::Picture;
 use crate::data::records::source::{Record, Records};
 use crate::data::records::table::Table;
+use crate::disk::read;
 
 /// This format.
 pub const FORMAT: Format = Format {
@@ -114,7 +114,7 @@ struct Scene {
 /// and category.
 pub fn open(path: &Path) -> Result<Table> {
     let file = json_file(path).ok_or_else(|| DataError::layout(path, EXPECTED, "no such file"))?;
-    let bytes = fs::read(&file).map_err(DataError::io(&file))?;
+    let bytes = read::bytes(&file).map_err(DataError::io(&file))?;
     let index: Index = serde_json::from_slice(&bytes)
         .map_err(|e| DataError::layout(&file, EXPECTED, e.to_string()))?;
     // COCO's annotations are in a sibling folder of the image folders.
@@ -179,7 +179,7 @@ impl Records for Scenes {
         let missing = |detail: String| Fault::new(Cause::MissingPicture, detail).of(&scene.key);
         let file = scene.file.as_ref();
         let file = file.ok_or_else(|| missing("file not found".into()))?;
-        let bytes = fs::read(file).map_err(|e| missing(e.to_string()))?;
+        let bytes = read::bytes(file).map_err(|e| missing(e.to_string()))?;
         let grounded = |(name, place): &(Arc<str>, [f64; 4])| GroundedBox {
             phrase: name.to_string(),
             region: Region::Relative(*place),
@@ -203,6 +203,8 @@ impl Records for Scenes {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::data::records::source::Dataset;
 

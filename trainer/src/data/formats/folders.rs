@@ -10,6 +10,7 @@ use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::picture::Picture;
 use crate::data::records::source::{Dataset, Record, Records, Unit};
+use crate::disk::read;
 
 /// This format.
 pub const FORMAT: Format = Format {
@@ -172,7 +173,7 @@ impl Records for Pictures {
     fn read(&self, row: usize) -> std::result::Result<Record, Broken> {
         let path = &self.pictures[row];
         let key = path.display().to_string();
-        let bytes = fs::read(path)
+        let bytes = read::bytes(path)
             .map_err(|e| Fault::new(Cause::MissingPicture, e.to_string()).of(&key))?;
         // The last name of a lineage, or the class itself.
         let last = self.label.rsplit('/').next().unwrap_or(&self.label);

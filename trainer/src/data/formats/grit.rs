@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::format::{Format, open_all};
 use crate::data::formats::parquet_shard::{self, Footer};
 use crate::data::formats::tar_shard::TarShard;
-use crate::data::records::error::{DataError, Result};
+use crate::data::records::error::{DataError, Result, first_names};
 use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::paths::{self, Container};
 use crate::data::records::source::{Dataset, Record, Records, Unit};
@@ -92,7 +92,7 @@ impl Grit {
                 })
                 .unwrap_or_default();
             return Err(DataError::NoRecords {
-                shards: shards.len(),
+                places: first_names(shards.iter().map(|shard| shard.name.as_str())),
                 detail,
             });
         }

@@ -3,17 +3,16 @@
 //! CSV, plain or gzipped, with the columns `positive` and `negative`, each four texts joined by
 //! `=>` from general to specific. The file is read as a whole: the largest has 73,000 rows.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use flate2::read::MultiGzDecoder;
-
-use crate::data::records::error::{DataError, Result};
+use crate::data::records::error::{DataError, Result, first_names};
 use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::lineage::TextChain;
 use crate::data::records::source::{Dataset, Record, Records, Unit};
+use crate::disk::gzip::Unpacked;
+use crate::disk::read;
 
 /// Texts per chain.
 const TIERS: usize = 4;
@@ -63,7 +62,7 @@ impl Hierarcaps {
                 .flat_map(|rows| rows.iter())
                 .find_map(|r| r.as_ref().err());
             return Err(DataError::NoRecords {
-                shards: data.files.len(),
+                places: first_names(data.names.iter().map(String::as_str)),
                 detail: first.map_or_else(String::new, |f| format!("; {}: {}", f.cause, f.detail)),
             });
         }
@@ -102,12 +101,15 @@ fn chain(positive: &str, negative: &str, drop_tier: usize) -> Row {
 }
 
 fn read(path: &Path, drop_tier: usize) -> Result<Vec<Row>> {
-    let file = File::open(path).map_err(|_| DataError::NoSuchPath { path: path.into() })?;
+    let file = read::open(path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => DataError::NoSuchPath { path: path.into() },
+        _ => DataError::io(path)(e),
+    })?;
     let gzipped = path
         .extension()
         .is_some_and(|e| e.eq_ignore_ascii_case("gz"));
     let source: Box<dyn Read> = if gzipped {
-        Box::new(MultiGzDecoder::new(file))
+        Box::new(Unpacked::new(file))
     } else {
         Box::new(file)
     };
@@ -132,6 +134,7 @@ fn read(path: &Path, drop_tier: usize) -> Result<Vec<Row>> {
                 record.get(negative).unwrap_or_default(),
                 drop_tier,
             ),
+            Err(e) if is_too_large(&e) => return Err(unreadable(path, &e)),
             // Reading cannot be resumed after a truncated or damaged section.
             Err(e) if e.is_io_error() => {
                 rows.push(Err(Fault::new(Cause::ShardEndsEarly, e.to_string())));
@@ -144,10 +147,15 @@ fn read(path: &Path, drop_tier: usize) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
+/// Returns whether the file unpacks to more than [`Unpacked`] accepts.
+fn is_too_large(error: &csv::Error) -> bool {
+    matches!(error.kind(), csv::ErrorKind::Io(e) if e.kind() == std::io::ErrorKind::FileTooLarge)
+}
+
 fn unreadable(path: &Path, error: &csv::Error) -> DataError {
     DataError::NoRecords {
-        shards: 1,
-        detail: format!("; {}: {error}", path.display()),
+        places: vec![path.display().to_string()],
+        detail: format!(": {error}"),
     }
 }
 

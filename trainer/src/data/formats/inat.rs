@@ -2,7 +2,6 @@
 //! (notation 5.6). Folders without the JSON are read by [`crate::data::formats::folders`].
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -13,6 +12,7 @@ use crate::data::formats::picture_index::PictureIndex;
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::paths::folder_of;
 use crate::data::records::table::Table;
+use crate::disk::read;
 
 /// This format.
 pub const FORMAT: Format = Format {
@@ -86,7 +86,7 @@ fn json_file(path: &Path) -> Option<PathBuf> {
 /// Returns whether a path is such a JSON, or a folder with one.
 #[must_use]
 pub fn matches(path: &Path) -> bool {
-    let read = |file: PathBuf| fs::read(file).ok();
+    let read = |file: PathBuf| read::bytes(file).ok();
     json_file(path).and_then(read).is_some_and(|bytes| {
         serde_json::from_slice::<Index>(&bytes).is_ok_and(|i| !i.categories.is_empty())
     })
@@ -98,7 +98,7 @@ pub fn matches(path: &Path) -> bool {
 /// If the file cannot be read or has an unexpected layout.
 pub fn open(path: &Path) -> Result<Table> {
     let file = json_file(path).ok_or_else(|| DataError::layout(path, EXPECTED, "no such file"))?;
-    let bytes = fs::read(&file).map_err(DataError::io(&file))?;
+    let bytes = read::bytes(&file).map_err(DataError::io(&file))?;
     let index: Index = serde_json::from_slice(&bytes)
         .map_err(|e| DataError::layout(&file, EXPECTED, e.to_string()))?;
     let pictures = PictureIndex::of(&[folder_of(&file)])?;
@@ -127,6 +127,8 @@ pub fn open(path: &Path) -> Result<Table> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::data::Cause;
     use crate::data::records::source::Dataset;

@@ -1,6 +1,5 @@
 //! Image files listed in an index, each with its label.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,6 +7,7 @@ use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::picture::Picture;
 use crate::data::records::source::{Record, Records};
 use crate::data::records::table::Table;
+use crate::disk::read;
 
 /// One image of an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Records for Rows {
             .file
             .as_ref()
             .ok_or_else(|| missing("file not found".into()))?;
-        let bytes = fs::read(file).map_err(|e| missing(e.to_string()))?;
+        let bytes = read::bytes(file).map_err(|e| missing(e.to_string()))?;
         Ok(Record::labelled(
             row.key.clone(),
             Picture::Encoded(bytes),

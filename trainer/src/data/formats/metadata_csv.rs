@@ -14,6 +14,7 @@ use crate::data::formats::picture_index::PictureIndex;
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::paths::folder_of;
 use crate::data::records::table::Table;
+use crate::disk::read;
 
 /// This format.
 pub const FORMAT: Format = Format {
@@ -115,7 +116,7 @@ fn csv_file(path: &Path) -> Option<PathBuf> {
 }
 
 fn columns(file: &Path) -> std::result::Result<(csv::Reader<std::fs::File>, Columns), String> {
-    let mut rows = csv::Reader::from_path(file).map_err(|e| e.to_string())?;
+    let mut rows = csv::Reader::from_reader(read::open(file).map_err(|e| e.to_string())?);
     let header = rows.headers().map_err(|e| e.to_string())?;
     let columns = Columns::detect(header).ok_or_else(|| {
         format!(

@@ -4,12 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use anyhow::Context;
 use espalier_core::taxonomy::Taxonomy;
 
 use crate::data::Dataset;
 use crate::data::formats::registry::{self, Need};
 use crate::data::formats::{arrays, splits};
 use crate::data::records::error::{DataError, Result};
+use crate::disk::read;
 use crate::exit::usage;
 
 /// The shipped taxonomies by the short names that `--taxonomy` accepts; the first is the default.
@@ -52,14 +54,17 @@ pub fn taxonomy(flag: Option<&Path>, data: &[PathBuf]) -> anyhow::Result<Taxonom
     if let Some(text) = shipped(path) {
         return Ok(Taxonomy::from_tsv(text)?);
     }
-    let text = std::fs::read_to_string(path).map_err(|e| {
+    let text = read::text(path).map_err(|e| {
+        let path = path.display();
+        if e.kind() != std::io::ErrorKind::NotFound {
+            return usage(format!("--taxonomy {path}: {e}"));
+        }
         let names = SHIPPED.map(|(name, _)| name).join(", ");
         usage(format!(
-            "--taxonomy {}: expected a readable file or one of {names}; {e}",
-            path.display()
+            "--taxonomy {path}: expected a file or one of {names}; {e}"
         ))
     })?;
-    Ok(Taxonomy::from_tsv(&text)?)
+    Taxonomy::from_tsv(&text).with_context(|| format!("--taxonomy {}", path.display()))
 }
 
 /// Labelled images with the name of their split.

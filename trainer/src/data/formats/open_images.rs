@@ -12,6 +12,7 @@ use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::picture::Picture;
 use crate::data::records::source::{Record, Records};
 use crate::data::records::table::Table;
+use crate::disk::read;
 
 /// This format.
 pub const FORMAT: Format = Format {
@@ -66,13 +67,12 @@ fn ends_with(path: &Path, end: &str) -> bool {
 
 fn rows(path: &Path, header: bool) -> Result<(csv::StringRecord, Vec<csv::StringRecord>)> {
     let broken = |e: csv::Error| DataError::NoRecords {
-        shards: 1,
-        detail: format!("; {}: {e}", path.display()),
+        places: vec![path.display().to_string()],
+        detail: format!(": {e}"),
     };
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(header)
-        .from_path(path)
-        .map_err(broken)?;
+        .from_reader(read::open(path).map_err(DataError::io(path))?);
     let names = if header {
         reader.headers().map_err(broken)?.clone()
     } else {
@@ -239,7 +239,7 @@ struct Scenes(Vec<Scene>);
 impl Records for Scenes {
     fn read(&self, row: usize) -> std::result::Result<Record, Broken> {
         let scene = &self.0[row];
-        let bytes = fs::read(&scene.path)
+        let bytes = read::bytes(&scene.path)
             .map_err(|e| Fault::new(Cause::MissingPicture, e.to_string()).of(&scene.id))?;
         let boxes: Vec<GroundedBox> = scene
             .boxes

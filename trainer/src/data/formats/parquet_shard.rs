@@ -8,15 +8,21 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::file::metadata::RowGroupMetaData;
 
 use crate::data::formats::parquet_records::{ParquetRecords, PictureColumn};
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::{Cause, Fault};
+use crate::disk::read;
 
 /// Rows of one Arrow batch: small enough that the bytes of its images stay far below the 2 GiB
 /// that one Arrow buffer can hold.
 const BATCH_ROWS: usize = 512;
 const MAGIC: &[u8; 4] = b"PAR1";
+/// Largest ratio of unpacked to packed bytes of a row group.
+const MAX_RATIO: i64 = 64;
+/// Unpacked bytes of a row group up to which the ratio does not matter.
+const SMALL_GROUP: i64 = 64 << 20;
 
 /// Rows and uncompressed bytes of a row group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,19 +48,39 @@ pub enum Footer {
 /// If the file cannot be opened, or lacks columns, or has columns of other types.
 pub fn open(path: &Path) -> Result<Footer> {
     match builder(path)? {
-        Ok((builder, _)) => Ok(Footer::RowGroups(
-            builder
-                .metadata()
-                .row_groups()
-                .iter()
-                .map(|group| RowGroup {
-                    rows: u64::try_from(group.num_rows()).unwrap_or(0),
-                    bytes: u64::try_from(group.total_byte_size()).unwrap_or(0),
-                })
-                .collect(),
-        )),
+        Ok((builder, _)) => match bomb(builder.metadata().row_groups()) {
+            Some(fault) => Ok(Footer::Unreadable(fault)),
+            None => Ok(Footer::RowGroups(
+                builder
+                    .metadata()
+                    .row_groups()
+                    .iter()
+                    .map(|group| RowGroup {
+                        rows: u64::try_from(group.num_rows()).unwrap_or(0),
+                        bytes: u64::try_from(group.total_byte_size()).unwrap_or(0),
+                    })
+                    .collect(),
+            )),
+        },
         Err(fault) => Ok(Footer::Unreadable(fault)),
     }
+}
+
+/// Returns a fault if a row group claims far more bytes than it can contain: images hardly get
+/// smaller by packing, so such a file would only fill the memory.
+fn bomb(groups: &[RowGroupMetaData]) -> Option<Fault> {
+    let (at, group) = groups.iter().enumerate().find(|(_, group)| {
+        let (unpacked, packed) = (group.total_byte_size(), group.compressed_size());
+        unpacked > SMALL_GROUP && unpacked / MAX_RATIO > packed
+    })?;
+    Some(Fault::new(
+        Cause::ShardDamaged,
+        format!(
+            "row group {at}: expected images, found {} bytes that claim to be {} after unpacking",
+            group.compressed_size(),
+            group.total_byte_size()
+        ),
+    ))
 }
 
 /// Loads row group `part` as a whole.
@@ -85,7 +111,7 @@ type Builder = ParquetRecordBatchReaderBuilder<File>;
 /// Creates the reader of a shard with its checked columns; a fault if the file is not a complete
 /// shard.
 fn builder(path: &Path) -> Result<Result<(Builder, PictureColumn), Fault>> {
-    let mut file = File::open(path).map_err(DataError::io(path))?;
+    let mut file = read::open(path).map_err(DataError::io(path))?;
     if let Some(fault) = check_ends(&mut file).map_err(DataError::io(path))? {
         return Ok(Err(fault));
     }

@@ -2,7 +2,6 @@
 //! (notation 6.1).
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -13,6 +12,7 @@ use crate::data::formats::published_order::Slice;
 use crate::data::formats::split_lists::{LISTS, List};
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::table::Table;
+use crate::disk::read;
 
 /// Expected file layout, for error messages.
 pub const EXPECTED: &str = "the published list of a split: meta/test.txt (Food-101), \
@@ -48,7 +48,7 @@ pub struct Split {
 }
 
 fn lines(path: &Path) -> Result<Vec<String>> {
-    let text = fs::read_to_string(path).map_err(DataError::io(path))?;
+    let text = read::text(path).map_err(DataError::io(path))?;
     let lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
     // Skips the comments at the head of Oxford pets' lists.
     Ok(lines
@@ -108,7 +108,7 @@ struct Scene {
 }
 
 fn read_clevr(folder: &Path, file: &Path) -> Result<Vec<Listed>> {
-    let bytes = fs::read(file).map_err(DataError::io(file))?;
+    let bytes = read::bytes(file).map_err(DataError::io(file))?;
     let scenes: Scenes = serde_json::from_slice(&bytes)
         .map_err(|e| DataError::layout(file, EXPECTED, e.to_string()))?;
     let row = |scene: Scene| {
@@ -195,6 +195,8 @@ pub fn open(folder: &Path, dataset: Option<&str>, split: &str) -> Result<Option<
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::data::records::source::Dataset;
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::data::records::fault::{Cause, Fault};
 use crate::data::records::picture::ByteRange;
+use crate::disk::read;
 
 /// Consecutive members with the same key: the text before the first dot of the base name, with
 /// the folders before it (notation 5.2).
@@ -77,7 +78,7 @@ impl Seek for EofReader<'_> {
 /// # Errors
 /// Only if the file cannot be opened.
 pub fn index(path: &Path) -> std::io::Result<TarIndex> {
-    let file = Arc::new(File::open(path)?);
+    let file = Arc::new(read::open(path)?);
     let len = file.metadata()?.len();
     let reached_end = Cell::new(false);
     let mut archive = tar::Archive::new(EofReader {

@@ -9,9 +9,10 @@ use std::io::Read;
 use std::path::Path;
 
 use espalier_core::taxonomy::Hypernyms;
-use flate2::read::MultiGzDecoder;
 
 use crate::data::records::error::{DataError, Result};
+use crate::disk::gzip::Unpacked;
+use crate::disk::read;
 
 /// Expected file format, for error messages.
 pub const EXPECTED: &str = "a table of nouns: tab-separated, plain or gzip, with the header \
@@ -68,10 +69,10 @@ impl Nouns {
     /// header, a wrong number of columns, an empty id or name, a duplicate id or a missing
     /// hypernym; and if there is no root or more than one.
     pub fn open(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(DataError::io(path))?;
+        let bytes = read::bytes(path).map_err(DataError::io(path))?;
         let text = if bytes.starts_with(&GZIP) {
             let mut text = String::new();
-            let mut unpacked = MultiGzDecoder::new(bytes.as_slice());
+            let mut unpacked = Unpacked::new(bytes.as_slice());
             unpacked
                 .read_to_string(&mut text)
                 .map_err(DataError::io(path))?;

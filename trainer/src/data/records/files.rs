@@ -1,6 +1,5 @@
 //! Image files, or boxes within them, as a dataset: one record per file or box, in the given order.
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,6 +9,7 @@ use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::picture::Picture;
 use crate::data::records::source::{Record, Records};
 use crate::data::records::table::Table;
+use crate::disk::read;
 
 /// One image of the list.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +39,7 @@ impl Records for Rows {
     fn read(&self, row: usize) -> Result<Record, Broken> {
         let item = &self.0[row];
         let broken = |fault: Fault| fault.of(item.path.display().to_string());
-        let bytes = fs::read(&item.path)
+        let bytes = read::bytes(&item.path)
             .map_err(|e| broken(Fault::new(Cause::MissingPicture, e.to_string())))?;
         let mut picture = Picture::Encoded(bytes);
         if let Some(region) = item.region {

@@ -9,6 +9,7 @@ use espalier_core::input::ResizeMode;
 use crate::data::Coverage;
 use crate::data::benchmarks::chils::{EXPECTED, TwoLevels};
 use crate::data::formats::registry::{self, Need};
+use crate::disk::read;
 use crate::eval::metrics::pairs::{Pairs, Sign, two_fold};
 use crate::eval::metrics::steps::linspace;
 use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings, value_name};
@@ -124,8 +125,8 @@ fn folder_names(cx: &Context<'_>) -> anyhow::Result<HashMap<String, String>> {
     let Some(path) = &cx.options.class_names else {
         return Ok(HashMap::new());
     };
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| usage(format!("--class-names {}: {e}", path.display())))?;
+    let text =
+        read::text(path).map_err(|e| usage(format!("--class-names {}: {e}", path.display())))?;
     let pairs = text.lines().filter_map(|line| line.split_once('\t'));
     Ok(pairs
         .map(|(l, n)| (l.trim().to_owned(), n.trim().to_owned()))

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
+use crate::disk::read;
 use crate::eval::options::Choice;
 use crate::eval::task::Context;
 use crate::exit::usage;
@@ -22,8 +23,8 @@ pub struct Classes {
 
 /// Reads names from a file: `label<TAB>name` per line, or names alone for the sorted labels.
 fn read_names(path: &Path, present: &BTreeSet<String>) -> anyhow::Result<BTreeMap<String, String>> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| usage(format!("--class-names {}: {e}", path.display())))?;
+    let text =
+        read::text(path).map_err(|e| usage(format!("--class-names {}: {e}", path.display())))?;
     let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
     let pairs: Vec<(&str, &str)> = lines.iter().filter_map(|l| l.split_once('\t')).collect();
     if pairs.len() == lines.len() && !pairs.is_empty() {
