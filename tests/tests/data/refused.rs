@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use crate::shards::{parquet_columns, rows, tar_of, write_columns};
+use crate::shards::{parquet_columns, rows, tar_of, write_columns, write_packed};
 use crate::support::error_of;
 
 #[test]
@@ -83,4 +83,25 @@ fn shards_without_a_whole_record_are_refused() {
         message.contains("shard ends early: the file ends after 0 bytes"),
         "{message}"
     );
+}
+
+#[test]
+fn a_small_file_that_claims_to_be_huge_is_refused_before_it_is_unpacked() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("bomb.parquet");
+    let mut rows = rows(0..96);
+    for row in &mut rows {
+        row.caption = "a".repeat(1 << 20);
+    }
+    write_packed(&path, parquet_columns(&rows));
+    assert!(fs::metadata(&path).unwrap().len() < 1 << 20);
+    let message = error_of(&path).to_string();
+    assert!(
+        message.contains("row group 0: expected images"),
+        "{message}"
+    );
+    // What packs well and is small is no bomb.
+    rows.truncate(8);
+    write_packed(&path, parquet_columns(&rows));
+    assert!(crate::support::open(&[&path]).is_ok());
 }

@@ -10,6 +10,7 @@ use arrow_array::{ArrayRef, BinaryArray, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field, Schema};
 use image::{ImageFormat, Rgb, RgbImage};
 use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 /// One record as it is stored.
@@ -120,6 +121,20 @@ pub fn parquet_columns(rows: &[Row]) -> Vec<(&'static str, ArrayRef)> {
 }
 
 pub fn write_columns(path: &Path, columns: Vec<(&str, ArrayRef)>, rows_per_group: usize) {
+    let properties = WriterProperties::builder();
+    let properties = properties.set_max_row_group_row_count(Some(rows_per_group));
+    write_with(path, columns, properties.build());
+}
+
+/// Writes columns in one row group that is packed as far as zstd can.
+pub fn write_packed(path: &Path, columns: Vec<(&str, ArrayRef)>) {
+    let properties = WriterProperties::builder()
+        .set_dictionary_enabled(false)
+        .set_compression(Compression::ZSTD(ZstdLevel::default()));
+    write_with(path, columns, properties.build());
+}
+
+fn write_with(path: &Path, columns: Vec<(&str, ArrayRef)>, properties: WriterProperties) {
     let fields: Vec<Field> = columns
         .iter()
         .map(|(n, a)| Field::new(*n, a.data_type().clone(), true))
@@ -129,9 +144,6 @@ pub fn write_columns(path: &Path, columns: Vec<(&str, ArrayRef)>, rows_per_group
         Arc::clone(&schema),
         columns.into_iter().map(|c| c.1).collect(),
     );
-    let properties = WriterProperties::builder()
-        .set_max_row_group_row_count(Some(rows_per_group))
-        .build();
     let file = File::create(path).unwrap();
     let mut writer = ArrowWriter::try_new(file, schema, Some(properties)).unwrap();
     writer.write(&batch.unwrap()).unwrap();
