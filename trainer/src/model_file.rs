@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
-use espalier_core::caption::{Calibration, files, lexicon, text_weight_files};
+use espalier_core::caption::{Calibration, EMBEDDINGS, files, lexicon, text_weight_files};
 use espalier_core::geometry::Space;
 use espalier_core::input::{Preprocess, ResizeMode, Tokenizer};
 use espalier_core::model::{DualConfig, DualEncoder};
-use espalier_core::taxonomy::Lexicon;
+use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use espalier_core::weights::{self, Tensors};
 
 use crate::disk::read;
@@ -100,6 +100,8 @@ pub struct Model {
     pub calibration: Option<Calibration>,
     /// Nouns that name no node of the taxonomy; only in bundles that have them.
     pub lexicon: Lexicon,
+    /// Stored points of the labels by their ids, as the page uses them; only in bundles.
+    pub label_points: BTreeMap<String, Vec<f32>>,
 }
 
 /// Returns the default preprocessing of photos for an architecture: resize the shortest side, then
@@ -245,6 +247,7 @@ pub fn open(path: &Path, device: &Device) -> anyhow::Result<Model> {
         preprocess,
         calibration: None,
         lexicon: Lexicon::default(),
+        label_points: BTreeMap::new(),
     })
 }
 
@@ -256,6 +259,25 @@ fn open_bundle(path: &Path, device: &Device) -> anyhow::Result<Model> {
     model.file = path.join("manifest.json");
     model.sha256 = sha256_hex(&bytes);
     Ok(model)
+}
+
+/// Reads the points of the labels that a bundle stores.
+fn label_points(width: usize, bundle: &BundleFiles) -> anyhow::Result<BTreeMap<String, Vec<f32>>> {
+    let taxonomy = Taxonomy::from_tsv(bundle.text(files::TAXONOMY)?)?;
+    let tensors = bundle.tensors(files::LABEL_EMBEDDINGS)?;
+    let labels = taxonomy.labelled();
+    let expected = [labels.len(), width];
+    let points = tensors.tensors.get(EMBEDDINGS);
+    let points = points.filter(|points| points.shape == expected).ok_or_else(|| {
+        usage(format!(
+            "{}: expected a tensor `{EMBEDDINGS}` of shape {expected:?}, one row per label of {}",
+            files::LABEL_EMBEDDINGS,
+            files::TAXONOMY
+        ))
+    })?;
+    let ids = labels.iter().map(|ix| taxonomy.node(*ix).id.clone());
+    let rows = points.data.chunks(width.max(1)).map(<[f32]>::to_vec);
+    Ok(ids.zip(rows).collect())
 }
 
 /// Builds both encoders of a bundle in memory.
@@ -286,8 +308,10 @@ pub fn from_bundle(
         manifest.model.text.vocab_size,
     )?;
     let lexicon = lexicon(&manifest, bundle)?;
+    let label_points = label_points(manifest.model.d_embed, bundle)?;
     Ok(Model {
         lexicon,
+        label_points,
         card: ModelCard {
             config: manifest.model,
             method: manifest.method,

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use burn::tensor::Device;
+use espalier_core::bundle::sha256_hex;
 use espalier_core::model::{LiftKind, Preset};
-use espalier_core::weights::collect;
+use espalier_core::weights::{Tensors, collect};
 use espalier_tests::trainer;
 use espalier_trainer::model_file::ModelCard;
 use serde_json::{Value, json};
@@ -152,4 +153,57 @@ fn a_bundle_without_the_geometry_of_its_model_is_refused() {
             "{said}"
         );
     }
+}
+
+#[test]
+fn a_bundle_is_judged_with_the_labels_that_it_stores() {
+    let bench = Bench::new();
+    let lift = LiftKind::Lorentz;
+    let folder = bundle(&bench, &checkpoint(&bench, "rooted", "", lift), "fp32");
+    let (taxonomy, data) = (bench.text("two.tsv"), bench.text("probe"));
+    let judged = |more: &[&str]| {
+        let model = folder.to_string_lossy().into_owned();
+        let fixed = [
+            "eval",
+            "--checkpoint",
+            &model,
+            "--json",
+            "--no-cache",
+            "--task",
+            "zero-shot",
+            "--data",
+            &data,
+            "--taxonomy",
+            &taxonomy,
+        ];
+        let found = record(&trainer(&[&fixed[..], more].concat()));
+        let prompts = found["prompts"].as_str().unwrap().to_owned();
+        (prompts, found["metrics"]["acc1"].as_f64().unwrap())
+    };
+    let (prompts, right) = judged(&[]);
+    assert_eq!(prompts, "stored");
+    assert_eq!(
+        judged(&["--prompts", "simple-1"]),
+        ("simple-1".to_owned(), right)
+    );
+
+    // With the two labels exchanged in the bundle, every answer is the other one.
+    let file = folder.join("taxonomy.safetensors");
+    let mut tensors = Tensors::read(&std::fs::read(&file).unwrap()).unwrap();
+    let points = tensors.tensors.get_mut("embeddings").unwrap();
+    let width = points.data.len() / 2;
+    points.data.rotate_left(width);
+    let bytes = tensors.write(|_, _| None).unwrap();
+    std::fs::write(&file, &bytes).unwrap();
+    let manifest = folder.join("manifest.json");
+    let mut listed: Value = serde_json::from_slice(&std::fs::read(&manifest).unwrap()).unwrap();
+    for entry in listed["files"].as_array_mut().unwrap() {
+        if entry["path"] == "taxonomy.safetensors" {
+            entry["sha256"] = sha256_hex(&bytes).into();
+            entry["bytes"] = bytes.len().into();
+        }
+    }
+    std::fs::write(&manifest, listed.to_string()).unwrap();
+    assert_eq!(judged(&[]), ("stored".to_owned(), 1.0 - right));
+    assert_eq!(judged(&["--prompts", "simple-1"]).1, right);
 }

@@ -369,7 +369,7 @@ mod tests {
             "loss.margin=nan",
             "optim.eps=-0.5",
             "optim.eps=0.0",
-            "optim.beta2=4294967296",
+            "optim.beta2=4294967300",
             "optim.beta1=-0.1",
             "optim.wd=nan",
             "optim.lr=-1",

@@ -171,6 +171,17 @@ impl<'a> Embedder<'a> {
         self.points(&parts, || embed::named(self.model, names, set, self.device))
     }
 
+    /// Returns the points of labels that the bundle stores and the page uses; `None` if the model is
+    /// no bundle or lacks one of them.
+    #[must_use]
+    pub fn stored_classes(&self, labels: &[String]) -> Option<Points> {
+        let points = labels
+            .iter()
+            .map(|label| self.model.label_points.get(label));
+        let rows: Option<Vec<Vec<f32>>> = points.map(Option::<&Vec<f32>>::cloned).collect();
+        rows.map(|rows| Points::from_rows(&rows))
+    }
+
     /// Returns the preprocessing with this resize mode; `None` uses the model's own.
     #[must_use]
     pub fn preprocess(&self, resize: Option<ResizeMode>) -> Preprocess {

@@ -8,6 +8,8 @@ use crate::exit::usage;
 /// Selects the dataset's own set, or [`SIMPLE`] if it has none.
 pub const AUTO: &str = "auto";
 pub use espalier_core::caption::prompts::SIMPLE;
+/// What a result names as its prompts where a bundle was judged with the labels that it stores.
+pub const STORED: &str = "stored";
 
 /// Patterns of the CIFAR sets.
 const CIFAR: &[&str] = &[

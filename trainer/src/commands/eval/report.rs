@@ -167,11 +167,13 @@ mod tests {
     fn every_model_has_an_architecture() {
         let mut config = Preset::EfficientnetLite0.config();
         assert_eq!(architecture(&config), "efficientnet_lite0");
-        config.text.n_layers = 1;
-        config.text.d_model = 384;
-        let width = config.d_embed;
+        // As a bundle stores it.
+        config.vision = config.vision.clone().folded();
+        assert_eq!(architecture(&config), "efficientnet_lite0");
+        config.text.n_layers = 3;
+        let (text, width) = (config.text.d_model, config.d_embed);
         let expected = format!(
-            "efficientnet_lite0; text encoder of 1 blocks of width 384; embeddings of width {width}"
+            "efficientnet_lite0; text encoder of 3 blocks of width {text}; embeddings of width {width}"
         );
         assert_eq!(architecture(&config), expected);
         config.vision.image_size = 32;

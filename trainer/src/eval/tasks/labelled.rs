@@ -1,6 +1,7 @@
 //! Labelled images, the classes to choose from, and their answers.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use espalier_core::input::ResizeMode;
@@ -14,6 +15,7 @@ use crate::data::Coverage;
 use crate::data::formats::open;
 use crate::data::formats::splits::TEST;
 use crate::eval::embedded::ImageMetadata;
+use crate::eval::embedder::Embedder;
 use crate::eval::protocols::Protocol;
 use crate::eval::search::{Ranked, top_k};
 use crate::eval::task::{Context, TaskResult, settings};
@@ -144,8 +146,7 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
         truth,
         ..
     } = found;
-    let set = prompts::resolve(&cx.options.prompts, cx.dataset);
-    let points = model.classes(&classes.names, set)?;
+    let (set, points) = class_points(cx, model, &classes)?;
     let queries = pictures.points.select(&evaluated);
     let ranked = top_k(model.space()?, &queries, &points, 5);
     note_unusual(&mut coverage, &classes, &truth, &ranked, &points);
@@ -173,6 +174,23 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
         },
         taxonomy,
     ))
+}
+
+/// Returns the points of the classes and the name of their prompts. A bundle is judged with the points
+/// that it stores and the page uses, unless other prompts or names are asked for.
+fn class_points<'a>(
+    cx: &'a Context<'_>,
+    model: &Embedder<'_>,
+    classes: &Classes,
+) -> anyhow::Result<(&'a str, Rc<Points>)> {
+    let options = &cx.options;
+    let as_shipped =
+        options.prompts == prompts::AUTO && options.class_names.is_none() && cx.dataset.is_none();
+    if as_shipped && let Some(points) = model.stored_classes(&classes.labels) {
+        return Ok((prompts::STORED, Rc::new(points)));
+    }
+    let set = prompts::resolve(&options.prompts, cx.dataset);
+    Ok((set, model.classes(&classes.names, set)?))
 }
 
 /// Notes what is unusual about classes and answers.
