@@ -102,8 +102,8 @@ pub struct Options {
     /// Number of radii of the walk.
     #[arg(long, default_value_t = 50, value_name = "N")]
     pub walk_steps: usize,
-    /// ordering: number of texts per chain from the taxonomy; 0 for the largest number, within 3 to
-    /// 7, that the paths of all labels allow.
+    /// ordering: number of texts per chain from the taxonomy, evenly spaced along the path of a
+    /// label; 0 for all nodes of the path.
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub tiers: usize,
     /// How the text of a rank is built from names.

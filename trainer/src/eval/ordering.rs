@@ -27,12 +27,13 @@ pub fn kendall_tau(radii: &[f64]) -> f64 {
 
 /// `tau_d`, the mean over chains, and the share of chains that are fully in order.
 ///
-/// `points` holds the texts of all chains one after the other, `tiers` per chain.
+/// `points` holds the texts of all chains one after the other, `lengths` their numbers of texts.
 #[must_use]
-pub fn metrics(space: &Space, points: &[Vec<f32>], tiers: usize) -> BTreeMap<String, f64> {
-    let taus: Vec<f64> = points
-        .chunks(tiers)
-        .map(|chain| kendall_tau(&chain.iter().map(|p| space.radius(p)).collect::<Vec<_>>()))
+pub fn metrics(space: &Space, points: &[Vec<f32>], lengths: &[usize]) -> BTreeMap<String, f64> {
+    let mut radii = points.iter().map(|point| space.radius(point));
+    let taus: Vec<f64> = lengths
+        .iter()
+        .map(|length| kendall_tau(&radii.by_ref().take(*length).collect::<Vec<_>>()))
         .collect();
     let n = taus.len().max(1) as f64;
     let in_order = taus.iter().filter(|tau| **tau >= 1.0).count();
@@ -59,8 +60,8 @@ mod tests {
     fn the_mean_runs_over_chains() {
         let space = Space::Lorentz { curvature: 1.0 };
         let point = |r: f32| vec![r, 0.0];
-        let points = [0.1, 0.2, 0.4, 0.3].map(point);
-        let m = metrics(&space, &points, 2);
+        let points = [0.1, 0.2, 0.6, 0.5, 0.4].map(point);
+        let m = metrics(&space, &points, &[2, 3]);
         assert_eq!((m["tau_d"], m["in_order"]), (0.0, 0.5));
     }
 }

@@ -157,6 +157,13 @@ impl Lineages {
         Some(self.texts(self.chains.get(&label)?))
     }
 
+    /// Returns the texts of all nodes from the root to a label.
+    #[must_use]
+    pub fn full_path(&self, id: &str) -> Option<Vec<String>> {
+        let label = self.taxonomy.find(id)?;
+        Some(self.texts(&self.taxonomy.path_to(label)))
+    }
+
     /// Draws the chain of another label that branches off from `chain` at `tier`, or at a higher
     /// tier where the node has no sibling.
     fn draw_branch(&self, chain: &[NodeIx], tier: usize, random: &mut Random) -> Option<&[NodeIx]> {

@@ -7,7 +7,7 @@ use espalier_core::taxonomy::NodeIx;
 use rayon::prelude::*;
 
 use crate::data::formats::registry::{self, Need};
-use crate::data::records::boxes::Region;
+use crate::data::records::boxes::{Origin, Region};
 use crate::data::records::source::Record;
 use crate::eval::captioned::{captioner, records};
 use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings};
@@ -40,7 +40,9 @@ fn objects<'a>(captioner: &Captioner, records: &'a [Record]) -> Vec<Object<'a>> 
         (!taxonomy.labelled_below(node).is_empty()).then_some(node)
     };
     let object = |record: &'a Record| {
+        // A longer expression has the box of its noun chunk.
         let boxes = record.boxes.iter();
+        let boxes = boxes.filter(|grounded| grounded.origin != Origin::RefExp);
         boxes.filter_map(move |grounded| {
             let Region::Relative(region) = &grounded.region else {
                 return None;
@@ -117,7 +119,9 @@ impl Task for HeatMaps {
         let found = objects.par_iter().map(|object| inside(&captioner, object));
         let found: Vec<Option<anyhow::Result<Inside>>> = found.collect();
         let found: Vec<Inside> = found.into_iter().flatten().collect::<anyhow::Result<_>>()?;
-        let boxes: usize = records.iter().map(|record| record.boxes.len()).sum();
+        let boxes = records.iter().flat_map(|record| &record.boxes);
+        let boxes = boxes.filter(|grounded| grounded.origin != Origin::RefExp);
+        let boxes = boxes.count();
         Ok(TaskResult {
             n: found.len(),
             classes: captioner.classifier().taxonomy().labelled().len(),

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use espalier_core::taxonomy::NodeIx;
+
 use crate::data::formats::open;
 use crate::data::formats::registry::{self, Need};
 use crate::data::records::lineage::{Lineages, NegativeKind};
 use crate::data::{Coverage, Dataset, Hierarcaps, HierarcapsTest};
-use crate::eval::task::{BenchmarkData, Context, Task, TaskResult};
+use crate::eval::task::{BenchmarkData, Context, Task, TaskResult, settings};
 use crate::eval::{embed, ordering};
 use crate::exit::usage;
 
@@ -32,10 +34,15 @@ impl Task for Ordering {
     }
 
     fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
-        let (chains, coverage) = chains(cx)?;
-        let Some(tiers) = chains.first().map(Vec::len) else {
+        let Chains {
+            chains,
+            coverage,
+            rule,
+        } = chains(cx)?;
+        if chains.is_empty() {
             return Err(usage("--data: expected chains of texts, found none"));
-        };
+        }
+        let lengths: Vec<usize> = chains.iter().map(Vec::len).collect();
         let model = cx.model()?;
         let points = model.texts(&chains.concat())?;
         let rows: Vec<Vec<f32>> = points.rows().map(<[f32]>::to_vec).collect();
@@ -43,30 +50,47 @@ impl Task for Ordering {
             n: chains.len(),
             left_out: BTreeMap::from([("broken".to_owned(), coverage.expected - coverage.found)]),
             coverage: Some(coverage),
-            metrics: ordering::metrics(model.space()?, &rows, tiers),
+            metrics: ordering::metrics(model.space()?, &rows, &lengths),
+            settings: settings([("chain", rule)]),
             ..TaskResult::default()
         })
     }
 }
 
-/// Returns the chains and the coverage of their file. Chains are the rows of HierarCaps or the
+/// Chains of texts, each from general to specific.
+struct Chains {
+    chains: Vec<Vec<String>>,
+    /// What their file lists, and what of it is there.
+    coverage: Coverage,
+    /// How the texts of a chain were chosen.
+    rule: String,
+}
+
+/// Returns the chains. Chains are the rows of HierarCaps or the
 /// labels of a taxonomy, either all labels or those of the images.
-fn chains(cx: &Context<'_>) -> anyhow::Result<(Vec<Vec<String>>, Coverage)> {
+fn chains(cx: &Context<'_>) -> anyhow::Result<Chains> {
+    let as_given = |(chains, coverage)| Chains {
+        chains,
+        coverage,
+        rule: "as given".to_owned(),
+    };
     let is_csv = |name: &str| name.ends_with(".csv") || name.ends_with(".csv.gz");
     let csv = cx.data.iter().all(|p| is_csv(&p.to_string_lossy()));
     if let [path] = cx.data
         && HierarcapsTest::matches(path)
     {
         let data = HierarcapsTest::open(path, cx.options.images.as_deref())?;
-        return Ok((data.chains, data.rows));
+        return Ok(as_given((data.chains, data.rows)));
     }
     if csv {
-        return rows(&Hierarcaps::open(cx.data, 0)?);
+        return rows(&Hierarcaps::open(cx.data, 0)?).map(as_given);
     }
     let taxonomy = open::taxonomy(cx.options.taxonomy.as_deref(), cx.data)?;
     let kind = NegativeKind::SameTier;
-    let lineages = Lineages::new(taxonomy, cx.options.tiers, cx.options.rank_text, kind)?;
-    let mut labels: BTreeSet<String> = lineages.labels().into_iter().collect();
+    let ids = |ix: &NodeIx| taxonomy.node(*ix).id.clone();
+    let mut labels: BTreeSet<String> = taxonomy.labelled().iter().map(ids).collect();
+    let tiers = cx.options.tiers;
+    let lineages = Lineages::new(taxonomy, tiers, cx.options.rank_text, kind)?;
     if open::taxonomy_file(cx.data).is_none() {
         let shown = embed::labels_of(registry::open(cx.data, Need::Labels)?.as_ref());
         labels.retain(|label| shown.contains(label));
@@ -74,7 +98,11 @@ fn chains(cx: &Context<'_>) -> anyhow::Result<(Vec<Vec<String>>, Coverage)> {
     let mut coverage = Coverage::default();
     let mut chains = Vec::new();
     for label in &labels {
-        match lineages.positives(label) {
+        let chain = match tiers {
+            0 => lineages.full_path(label),
+            _ => lineages.positives(label),
+        };
+        match chain {
             Some(chain) => {
                 coverage.usable(1);
                 chains.push(chain);
@@ -82,7 +110,15 @@ fn chains(cx: &Context<'_>) -> anyhow::Result<(Vec<Vec<String>>, Coverage)> {
             None => coverage.miss("label without a chain", label),
         }
     }
-    Ok((chains, coverage))
+    let rule = match tiers {
+        0 => "all nodes of the path".to_owned(),
+        n => format!("{n} nodes, evenly spaced"),
+    };
+    Ok(Chains {
+        chains,
+        coverage,
+        rule,
+    })
 }
 
 fn rows(data: &Hierarcaps) -> anyhow::Result<(Vec<Vec<String>>, Coverage)> {
