@@ -54,10 +54,8 @@ pub(super) fn set(table: &mut Table, pair: &str) -> anyhow::Result<()> {
 pub(super) fn read_table<T: DeserializeOwned>(table: Table) -> anyhow::Result<T> {
     serde_path_to_error::deserialize(Value::Table(table.clone())).map_err(|e| {
         let path = e.path().to_string();
-        let steps = path.split('.');
-        let found = steps.fold(Some(Value::Table(table)), |at, key| {
-            at.and_then(|at| at.get(key).cloned())
-        });
+        let mut steps = path.split('.');
+        let found = steps.try_fold(Value::Table(table), |at, key| at.get(key).cloned());
         let found = match found {
             None | Some(Value::Table(_)) => String::new(),
             Some(value) => format!(", found `{path}={value}`"),

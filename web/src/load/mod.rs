@@ -8,6 +8,7 @@ pub mod cache;
 pub mod crash;
 #[cfg(target_arch = "wasm32")]
 pub mod examples;
+#[cfg(target_arch = "wasm32")]
 pub mod fetch;
 #[cfg(target_arch = "wasm32")]
 pub mod lock;
