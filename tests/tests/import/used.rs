@@ -70,3 +70,13 @@ fn the_root_beside_the_weights_is_kept() {
     let root = model_file::card_of(&ours).unwrap().origin.unwrap().root;
     assert_eq!(root.map(|r| (r.len(), r[15])), Some((16, 1.0)));
 }
+
+#[test]
+fn the_report_names_the_tensors_that_hold_the_pixel_statistics() {
+    let folder = tempfile::tempdir().unwrap();
+    let (name, _, heads) = SOURCES[5];
+    let report = import(&golden(name), &folder.path().join("ours"), heads);
+    let choices = report["choices"].as_array().unwrap();
+    let mean = choices.iter().find(|c| c["what"] == "pixel mean").unwrap();
+    assert_eq!(mean["by"], "tensor `pixel_mean`");
+}

@@ -6,7 +6,7 @@ use espalier_core::model::{DualConfig, LiftKind, TextConfig, VitConfig};
 
 use super::choices::{Choice, Choices, missing_choices};
 use super::flags::{ActivationName, Flags, ResizeName, triple};
-use super::stated_config::{MaybeStated, Pixels, StatedConfig};
+use super::stated_config::{MaybeStated, Pixels, Stated, StatedConfig};
 use crate::exit::usage;
 use crate::layout::{Layout, Measured};
 
@@ -63,17 +63,25 @@ fn preprocess(
     let resize = flags.image_resize_mode.map(ResizeName::value);
     let resize = resize.or(by_flag.resize.as_ref().map(|r| r.value));
     let (stored_mean, stored_std) = evidence.pixels.unzip();
+    // A configuration counts more than the tensors beside the weights.
+    let or_stored = |named: &MaybeStated<[f32; 3]>, stored: Option<[f32; 3]>, tensor: &str| {
+        let stored = stored.map(|value| Stated {
+            value,
+            by: format!("tensor `{tensor}`"),
+        });
+        named.clone().or(stored)
+    };
     let mean = choices.choose(
         "pixel mean",
         ("--image-mean or --preprocess", mean),
-        stated.mean.clone(),
-        stored_mean,
+        or_stored(&stated.mean, stored_mean, "pixel_mean"),
+        None,
     );
     let std = choices.choose(
         "pixel standard deviation",
         ("--image-std or --preprocess", std),
-        stated.std.clone(),
-        stored_std,
+        or_stored(&stated.std, stored_std, "pixel_std"),
+        None,
     );
     let resize = choices.choose(
         "resize mode",
