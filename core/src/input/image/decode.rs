@@ -30,10 +30,19 @@ use crate::error::{CoreError, Result};
 /// [`MAX_PIXELS`](super::MAX_PIXELS) or [`MAX_DECODED_BYTES`], truncated, or damaged. A file that ends early is an error, not an image
 /// with a grey half.
 pub fn decode(bytes: &[u8]) -> Result<RgbImage> {
+    decode_within(bytes, MAX_DECODED_BYTES)
+}
+
+/// Decodes an image as [`decode`] does, with another limit than [`MAX_DECODED_BYTES`] for the size of
+/// its pixels.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_within(bytes: &[u8], max_bytes: u64) -> Result<RgbImage> {
     let format = sniff(bytes)?;
     let raw = match format {
-        Format::Jpeg => jpeg::decode(bytes)?,
-        _ => read(format, bytes).map_err(|e| explain(format, bytes, e))?,
+        Format::Jpeg => jpeg::decode(bytes, max_bytes)?,
+        _ => read(format, bytes, max_bytes).map_err(|e| explain(format, bytes, max_bytes, e))?,
     };
     let orientation = raw.orientation;
     Ok(orient::apply(blend::to_rgb(raw)?, orientation))
@@ -57,9 +66,9 @@ impl From<ImageError> for Failure {
     }
 }
 
-fn read(format: Format, bytes: &[u8]) -> Result<Raw, Failure> {
+fn read(format: Format, bytes: &[u8], max_bytes: u64) -> Result<Raw, Failure> {
     let mut limits = Limits::no_limits();
-    limits.max_alloc = Some(MAX_DECODED_BYTES);
+    limits.max_alloc = Some(max_bytes);
     let file = Cursor::new(bytes);
     let mut decoder: Box<dyn ImageDecoder + '_> = match format {
         Format::Png => Box::new(PngDecoder::with_limits(file, limits.clone())?),
@@ -69,7 +78,7 @@ fn read(format: Format, bytes: &[u8]) -> Result<Raw, Failure> {
     };
     let (width, height) = decoder.dimensions();
     let color = decoder.color_type();
-    let len = check_size(width, height, color.bytes_per_pixel())?;
+    let len = check_size((width, height), color.bytes_per_pixel(), max_bytes)?;
     decoder.set_limits(limits)?;
     if !is_complete(format, bytes) {
         return Err(CoreError::Image(truncated(format.name(), bytes.len())).into());
@@ -106,7 +115,7 @@ fn is_complete(format: Format, bytes: &[u8]) -> bool {
     }
 }
 
-fn explain(format: Format, bytes: &[u8], failure: Failure) -> CoreError {
+fn explain(format: Format, bytes: &[u8], max_bytes: u64, failure: Failure) -> CoreError {
     let error = match failure {
         Failure::Ours(error) => return error,
         Failure::Decoder(error) => error,
@@ -116,7 +125,7 @@ fn explain(format: Format, bytes: &[u8], failure: Failure) -> CoreError {
         ImageError::Limits(e) if e.kind() == LimitErrorKind::InsufficientMemory => {
             format!(
                 "this {name} needs more than {} MiB of memory",
-                MAX_DECODED_BYTES >> 20
+                max_bytes >> 20
             )
         }
         ImageError::Unsupported(_) => {

@@ -19,7 +19,7 @@ use crate::error::{CoreError, Result};
 ///
 /// # Errors
 /// [`CoreError::Image`] as for [`super::decode()`].
-pub(super) fn decode(bytes: &[u8]) -> Result<Raw> {
+pub(super) fn decode(bytes: &[u8], max_bytes: u64) -> Result<Raw> {
     let complete = is_complete(bytes);
     let fail = |e: DecodeErrors| {
         CoreError::Image(match e {
@@ -46,7 +46,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Raw> {
         Some(ColorSpace::Luma) => (ColorSpace::Luma, ColorType::L8),
         _ => (ColorSpace::RGB, ColorType::Rgb8),
     };
-    let len = check_size(width, height, color.bytes_per_pixel())?;
+    let len = check_size((width, height), color.bytes_per_pixel(), max_bytes)?;
     if !complete || !can_contain(bytes.len(), width, height) {
         return Err(CoreError::Image(truncated("JPEG", bytes.len())));
     }

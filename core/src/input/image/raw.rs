@@ -29,8 +29,13 @@ pub(super) struct Raw {
     pub(super) orientation: Orientation,
 }
 
-/// Returns the number of bytes of the pixels, if they are within the limits.
-pub(super) fn check_size(width: u32, height: u32, bytes_per_pixel: u8) -> Result<usize> {
+/// Returns the number of bytes of the pixels, if they are within the limits; `max_bytes` is the
+/// limit for both the channels and depth of the file and 8-bit RGB.
+pub(super) fn check_size(
+    (width, height): (u32, u32),
+    bytes_per_pixel: u8,
+    max_bytes: u64,
+) -> Result<usize> {
     if width == 0 || height == 0 {
         return Err(CoreError::Image(format!(
             "the image has no pixels ({width} x {height})"
@@ -46,18 +51,18 @@ pub(super) fn check_size(width: u32, height: u32, bytes_per_pixel: u8) -> Result
     let len = pixels * u64::from(bytes_per_pixel);
     let needed = len.max(pixels * 3);
     match usize::try_from(len) {
-        Ok(_) if needed <= MAX_DECODED_BYTES && pixels > MAX_PIXELS => {
+        Ok(_) if needed <= max_bytes && pixels > MAX_PIXELS => {
             Err(CoreError::Image(format!(
                 "expected at most {} million pixels, found {width} x {height}; make the image smaller",
                 MAX_PIXELS / 1_000_000
             )))
         }
-        Ok(len) if needed <= MAX_DECODED_BYTES => Ok(len),
+        Ok(len) if needed <= max_bytes => Ok(len),
         _ => Err(CoreError::Image(format!(
             "{width} x {height} pixels need {} MiB of memory, expected at most {} MiB; make the \
              image smaller",
             needed.div_ceil(1 << 20),
-            MAX_DECODED_BYTES >> 20
+            max_bytes >> 20
         ))),
     }
 }
