@@ -18,9 +18,12 @@ pub const Q5: i8 = 15;
 /// Largest value of `q6`: 63 levels, which take a third fewer bytes than [`Q8`] after compression.
 pub const Q6: i8 = 31;
 
-/// Returns the number of rows of a tensor, each of which has its scale.
+/// Returns the number of rows of a tensor, each of which has its scale; 0 if it has no elements.
 pub(super) fn rows(shape: &[usize]) -> usize {
-    shape.first().copied().unwrap_or(1).max(1)
+    if shape.contains(&0) {
+        return 0;
+    }
+    shape.first().copied().unwrap_or(1)
 }
 
 /// Returns whether quantising a tensor saves a relevant number of bytes: true for matrices and
@@ -39,7 +42,7 @@ pub fn is_worth_quantising(name: &str, tensor: &HostTensor) -> bool {
 #[must_use]
 pub fn quantise(tensor: &HostTensor, max_level: i8) -> (Vec<i8>, Vec<f32>) {
     let max_level = f32::from(max_level.max(1));
-    let width = (tensor.data.len() / rows(&tensor.shape)).max(1);
+    let width = (tensor.data.len() / rows(&tensor.shape).max(1)).max(1);
     let mut values = Vec::with_capacity(tensor.data.len());
     let mut scales = Vec::new();
     for row in tensor.data.chunks(width) {

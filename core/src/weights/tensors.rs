@@ -94,3 +94,22 @@ impl Tensors {
         safetensors::serialize(views, metadata).map_err(|e| invalid("*", e.to_string()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn an_empty_tensor_is_read_as_it_was_written() {
+        let mut tensors = Tensors::default();
+        for (name, shape) in [("no rows", vec![0, 4]), ("no columns", vec![3, 0])] {
+            let data = Vec::new();
+            let tensor = HostTensor { shape, data };
+            tensors.tensors.insert(name.into(), tensor);
+        }
+        let bytes = tensors.write(|_, _| Some(q8::Q6)).unwrap();
+        assert_eq!(Tensors::read(&bytes).unwrap(), tensors);
+    }
+}
