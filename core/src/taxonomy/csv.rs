@@ -3,7 +3,7 @@
 //! The separator is a comma or a semicolon; cells may be quoted. Empty cells at the end are
 //! ignored, so lineages may have different lengths. A header of ranks (`kingdom,…`) is ignored too.
 
-use super::lineages::Lineage;
+use super::lineages::Lineages;
 use super::parse::fail;
 use super::ranks::RANKS;
 use crate::error::Result;
@@ -14,8 +14,8 @@ pub(super) fn separator(first: &str) -> Option<char> {
 }
 
 /// Reads the lines into lineages.
-pub(super) fn read(text: &str, separator: char) -> Result<Vec<Lineage>> {
-    let mut lineages = Vec::new();
+pub(super) fn read(text: &str, separator: char) -> Result<Lineages> {
+    let mut lineages = Lineages::default();
     for (line, row) in (1..).zip(text.lines()) {
         let mut names = cells(row, separator, line)?;
         while names.last().is_some_and(String::is_empty) {
@@ -31,7 +31,7 @@ pub(super) fn read(text: &str, separator: char) -> Result<Vec<Lineage>> {
         if names.iter().any(String::is_empty) {
             return fail(line, "a cell between two others is empty");
         }
-        lineages.push(Lineage { line, names });
+        lineages.push(line, names.iter().map(String::as_str))?;
     }
     Ok(lineages)
 }

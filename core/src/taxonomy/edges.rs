@@ -40,6 +40,9 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
         let &[parent, child] = fields.as_slice() else {
             return fail(line, format!("expected `parent child`, found `{row}`"));
         };
+        if row.contains('|') {
+            return fail(line, format!("expected ids without `|`, found `{row}`"));
+        }
         if parent == child {
             return fail(line, format!("`{child}` is its own parent"));
         }
@@ -91,6 +94,10 @@ mod tests {
         assert_eq!(
             message("r a\nr a\n"),
             "taxonomy, line 2: `a` has the parent `r` twice"
+        );
+        assert_eq!(
+            message("r a\na|b c\n"),
+            "taxonomy, line 2: expected ids without `|`, found `a|b c`"
         );
         assert!(message("r a\nq b\n").contains("there must be one"));
         assert!(message("r a\na b\nb a\n").contains("a cycle"));

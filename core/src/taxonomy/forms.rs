@@ -49,6 +49,6 @@ impl Taxonomy {
         } else {
             indented::read(text)?
         };
-        Self::from_entries(lineages::read(&lineages)?)
+        Self::from_entries(lineages::read(lineages)?)
     }
 }

@@ -9,15 +9,15 @@
 //!
 //! A tab counts as one step of indentation, like a blank. Bullets (`-`, `*`, `+`, `•`) are ignored.
 
-use super::lineages::Lineage;
+use super::lineages::Lineages;
 use super::parse::fail;
 use crate::error::Result;
 
 /// Reads the lines into lineages.
-pub(super) fn read(text: &str) -> Result<Vec<Lineage>> {
+pub(super) fn read(text: &str) -> Result<Lineages> {
     // Indentation and name of every node above the current line.
-    let mut above: Vec<(&str, String)> = Vec::new();
-    let mut lineages = Vec::new();
+    let mut above: Vec<(&str, &str)> = Vec::new();
+    let mut lineages = Lineages::default();
     for (line, row) in (1..).zip(text.lines()) {
         let name = row.trim().trim_start_matches(['-', '*', '+', '•']).trim();
         if name.is_empty() {
@@ -42,11 +42,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Lineage>> {
                 ),
             );
         }
-        above.push((indent, name.to_owned()));
-        lineages.push(Lineage {
-            line,
-            names: above.iter().map(|(_, name)| name.clone()).collect(),
-        });
+        above.push((indent, name));
+        lineages.push(line, above.iter().map(|(_, name)| *name))?;
     }
     Ok(lineages)
 }
@@ -87,7 +84,7 @@ mod tests {
         let text = "animal\n  bird\n    thrush | Turdus\n    wren\n  cat\n";
         assert_eq!(
             shape(text),
-            "animal animal/bird animal/bird/thrush | Turdus* animal/bird/wren* animal/cat*"
+            "animal animal/bird animal/bird/thrush ¦ Turdus* animal/bird/wren* animal/cat*"
         );
         let tree = Taxonomy::from_text(text).unwrap();
         let thrush = tree.labelled()[0];

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::parse::names_of;
 use super::{NodeIx, Taxonomy};
 use crate::error::{CoreError, Result};
 
@@ -57,8 +58,8 @@ impl Lexicon {
                     ),
                 });
             };
-            let nouns = nouns.split('|').filter(|noun| !noun.is_empty());
-            entries.extend(nouns.map(|noun| (noun.to_owned(), node.to_owned())));
+            let nouns = names_of(nouns).into_iter();
+            entries.extend(nouns.map(|noun| (noun, node.to_owned())));
         }
         Ok(Self::new(entries))
     }
@@ -109,6 +110,12 @@ mod tests {
 
     const TREE: &str =
         "synset\tnames\thypernyms\tlabelled\nr\tthing\t\t0\nd\tdog\tr\t1\ns\tshoe\tr\t1\n";
+
+    #[test]
+    fn blanks_and_line_ends_are_no_part_of_a_noun() {
+        let read = Lexicon::from_tsv("d\tpug | |hound\r\nc\t\r", "nouns.tsv").unwrap();
+        assert_eq!(read.to_tsv(), "d\thound|pug\n");
+    }
 
     #[test]
     fn nouns_are_found_in_any_case_after_a_round_trip() {

@@ -1,71 +1,187 @@
 //! Conversion of lineages to one tree; all formats of a visitor's own tree are read as lineages.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::node::{Node, NodeIx};
-use super::parse::{Entry, fail};
+use super::parse::{Entry, fail, id_of, names_of};
 use crate::error::Result;
 
 /// Name of the root that is added if the lineages do not share their first name.
 pub const ROOT: &str = "everything";
 
+/// Most bytes that the names of all lineages take, and most bytes that the ids of all nodes take.
+/// Every lineage repeats the names above it, so a small file of a deep tree could need any amount of
+/// memory.
+const MAX_BYTES: usize = 128 << 20;
+
 /// Names from the most general one down, and their line.
-pub(super) struct Lineage {
-    pub(super) line: usize,
-    pub(super) names: Vec<String>,
+struct Lineage {
+    line: usize,
+    names: Vec<String>,
+}
+
+/// Lineages in the order of their file.
+#[derive(Default)]
+pub(super) struct Lineages {
+    lineages: Vec<Lineage>,
+    bytes: usize,
+}
+
+impl Lineages {
+    /// Adds a lineage; blanks within a name become single ones.
+    ///
+    /// # Errors
+    /// [`crate::CoreError::Taxonomy`] for an empty name, or if the lineages become too long.
+    pub(super) fn push<'a>(
+        &mut self,
+        line: usize,
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> Result<()> {
+        let names = names.into_iter().map(|name| {
+            let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
+            self.bytes += name.len() + size_of::<String>();
+            check_bytes(line, self.bytes)?;
+            match names_of(&name).is_empty() {
+                true => fail(line, "a name is empty"),
+                false => Ok(name),
+            }
+        });
+        let names = names.collect::<Result<Vec<String>>>()?;
+        if names.is_empty() {
+            return fail(line, "a name is empty");
+        }
+        self.lineages.push(Lineage { line, names });
+        Ok(())
+    }
+}
+
+fn check_bytes(line: usize, bytes: usize) -> Result<()> {
+    if bytes <= MAX_BYTES {
+        return Ok(());
+    }
+    fail(
+        line,
+        format!(
+            "expected a tree whose paths take at most {} MiB, found more; shorten the names or leave \
+             out levels",
+            MAX_BYTES >> 20
+        ),
+    )
 }
 
 /// Converts lineages to nodes, the root first. A node is a lineage up to its name, so a name that
 /// is used in two branches gives two nodes; its id is that lineage joined by `/`. Nodes without
 /// children are labelled. Synonyms of a name are separated by `|`.
-pub(super) fn read(lineages: &[Lineage]) -> Result<Vec<Entry>> {
+pub(super) fn read(lineages: Lineages) -> Result<Vec<Entry>> {
+    let lineages = lineages.lineages;
     let Some(first) = lineages.first() else {
         return fail(0, "expected at least one name, found none");
     };
-    for lineage in lineages {
-        let empty = lineage.names.is_empty() || lineage.names.iter().any(|n| n.trim().is_empty());
-        if empty {
-            return fail(lineage.line, "a name is empty");
+    let is_shared = lineages.iter().all(|l| l.names[0] == first.names[0]);
+    let mut tree = Tree::default();
+    for Lineage { line, names } in &lineages {
+        let mut above = None;
+        if !is_shared {
+            above = Some(tree.add(ROOT, None, *line)?);
+        }
+        for name in names {
+            above = Some(tree.add(name, above, *line)?);
         }
     }
-    let shared = lineages.iter().all(|l| l.names[0] == first.names[0]);
-    let mut entries: Vec<Entry> = Vec::new();
-    let mut places: HashMap<String, NodeIx> = HashMap::new();
-    let mut add = |names: &[&str], parent: Option<NodeIx>, line, entries: &mut Vec<Entry>| {
-        let id = names.join("/");
-        if let Some(known) = places.get(&id) {
-            return *known;
+    Ok(tree.entries)
+}
+
+/// The nodes that the lineages gave so far.
+#[derive(Default)]
+struct Tree<'a> {
+    entries: Vec<Entry>,
+    places: HashMap<(Option<NodeIx>, &'a str), NodeIx>,
+    ids: HashSet<String>,
+    bytes: usize,
+}
+
+impl<'a> Tree<'a> {
+    /// Returns the node with this name below its parent; adds it if there is none.
+    fn add(&mut self, name: &'a str, parent: Option<NodeIx>, line: usize) -> Result<NodeIx> {
+        if let Some(known) = self.places.get(&(parent, name)) {
+            return Ok(*known);
         }
-        let ix = NodeIx(u32::try_from(entries.len()).unwrap_or(u32::MAX));
-        let last = names.last().copied().unwrap_or_default();
-        let words = last.split('|').map(str::trim).filter(|n| !n.is_empty());
+        let above = parent.map(|ix| self.entries[ix.index()].node.id.as_str());
+        let id = id_of(above, name);
+        self.bytes += id.len();
+        check_bytes(line, self.bytes)?;
+        if !self.ids.insert(id.clone()) {
+            return fail(
+                line,
+                format!("two names have the path `{id}`; write one of them without `/` or `|`"),
+            );
+        }
+        let ix = NodeIx(u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
         let node = Node {
-            id: id.clone(),
-            names: words.map(str::to_owned).collect(),
+            id,
+            names: names_of(name),
             parents: parent.into_iter().collect(),
             labelled: true,
         };
-        entries.push(Entry { node, line });
+        self.entries.push(Entry { node, line });
         if let Some(parent) = parent {
-            entries[parent.index()].node.labelled = false;
+            self.entries[parent.index()].node.labelled = false;
         }
-        places.insert(id, ix);
-        ix
-    };
-    for lineage in lineages {
-        let names = lineage.names.iter().map(|n| n.trim());
-        let names: Vec<&str> = if shared {
-            names.collect()
-        } else {
-            std::iter::once(ROOT).chain(names).collect()
-        };
-        let mut above = None;
-        for end in 1..=names.len() {
-            above = Some(add(&names[..end], above, lineage.line, &mut entries));
+        self.places.insert((parent, name), ix);
+        Ok(ix)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use crate::taxonomy::Taxonomy;
+
+    /// Reads a tree, which must be the same after it was written.
+    fn tree(text: &str) -> Taxonomy {
+        let tree = Taxonomy::from_text(text).unwrap();
+        let again = Taxonomy::from_tsv(&tree.to_tsv()).unwrap();
+        assert_eq!(again.nodes(), tree.nodes());
+        tree
+    }
+
+    fn message(text: &str) -> String {
+        Taxonomy::from_text(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_node_with_synonyms_can_be_a_parent_in_the_written_tree() {
+        let tree = tree("animal | beast\n  dog\n");
+        assert_eq!(tree.node(tree.root()).names, ["animal", "beast"]);
+        assert_eq!(tree.node(tree.labelled()[0]).id, "animal \u{a6} beast/dog");
+    }
+
+    #[test]
+    fn tabs_and_line_breaks_in_quoted_names_become_blanks() {
+        let tree = tree("('a\n\twren','song\tthrush')bird;");
+        let names: Vec<&str> = tree.labelled().iter().map(|ix| tree.name(*ix)).collect();
+        assert_eq!(names, ["a wren", "song thrush"]);
+    }
+
+    #[test]
+    fn names_that_give_two_nodes_the_same_id_are_an_error() {
+        let message = message("x;a/b;c\nx;a;b/c\n");
+        assert!(
+            message.contains("line 2: two names have the path `x/a/b/c`"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_small_file_cannot_take_any_amount_of_memory() {
+        let long = "n".repeat(100_000);
+        let many = (0..10_000).map(|i| format!(" {i}\n"));
+        let indented: String = std::iter::once(format!("{long}\n")).chain(many).collect();
+        let newick = format!("({})'{long}';", vec!["a"; 10_000].join(","));
+        let row = vec!["a"; 100_000].join(",");
+        for text in [indented, newick, row] {
+            let message = message(&text);
+            assert!(message.contains("paths take at most 128 MiB"), "{message}");
         }
     }
-    if let Some(nameless) = entries.iter().find(|e| e.node.names.is_empty()) {
-        return fail(nameless.line, "a name is empty");
-    }
-    Ok(entries)
 }

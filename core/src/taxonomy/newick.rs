@@ -4,7 +4,7 @@
 //! Branch lengths and comments are ignored. In names without quotes, underscores become blanks. An
 //! inner node without a name is named after its first and last leaf.
 
-use super::lineages::Lineage;
+use super::lineages::Lineages;
 use super::parse::fail;
 use crate::error::Result;
 
@@ -32,17 +32,17 @@ impl Branch {
         }
     }
 
-    fn lineages(&self, above: &[String], into: &mut Vec<Lineage>) {
-        let mut names = above.to_vec();
-        names.push(self.called());
+    /// Adds the lineages of its leaves; `above` holds the names above it, and again afterwards.
+    fn lineages(&self, above: &mut Vec<String>, into: &mut Lineages) -> Result<()> {
+        above.push(self.called());
         if self.children.is_empty() {
-            let line = self.line;
-            into.push(Lineage { line, names });
-            return;
+            into.push(self.line, above.iter().map(String::as_str))?;
         }
         for child in &self.children {
-            child.lineages(&names, into);
+            child.lineages(above, into)?;
         }
+        above.pop();
+        Ok(())
     }
 }
 
@@ -148,7 +148,7 @@ pub(super) fn is_newick(text: &str) -> bool {
 }
 
 /// Reads the tree into the lineages of its leaves.
-pub(super) fn read(text: &str) -> Result<Vec<Lineage>> {
+pub(super) fn read(text: &str) -> Result<Lineages> {
     let mut reader = Reader {
         rest: text.chars().peekable(),
         line: 1,
@@ -160,8 +160,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Lineage>> {
             format!("expected `;` at the end of the tree, found `{c}`"),
         );
     }
-    let mut lineages = Vec::new();
-    root.lineages(&[], &mut lineages);
+    let mut lineages = Lineages::default();
+    root.lineages(&mut Vec::new(), &mut lineages)?;
     Ok(lineages)
 }
 

@@ -30,6 +30,22 @@ pub(super) fn fail<T>(line: usize, reason: impl Into<String>) -> Result<T> {
     })
 }
 
+/// Returns the id of a node that has none in its file: the id of its parent, `/` and its name. `|`
+/// separates the ids in a list, so it becomes `¦`.
+pub(super) fn id_of(parent: Option<&str>, name: &str) -> String {
+    let name = name.replace('|', "¦");
+    match parent {
+        Some(parent) => format!("{parent}/{name}"),
+        None => name,
+    }
+}
+
+/// Returns the names in a list separated by `|`, without empty ones.
+pub(super) fn names_of(list: &str) -> Vec<String> {
+    let names = list.split('|').map(str::trim).filter(|n| !n.is_empty());
+    names.map(str::to_owned).collect()
+}
+
 /// Reads the lines and resolves parents. [`super::Taxonomy`] checks that the nodes form one graph
 /// without cycles.
 pub(super) fn read(text: &str) -> Result<Vec<Entry>> {

@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 
 use super::node::{Node, NodeIx};
-use super::parse::{Entry, fail};
+use super::parse::{Entry, fail, id_of, names_of};
 use crate::error::Result;
 
 /// Names of the rank columns, in their order.
@@ -63,7 +63,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
     let ranks = check_header(header)?;
     let node = |id: &str, name: &str, parents, labelled| Node {
         id: id.to_owned(),
-        names: vec![name.to_owned()],
+        names: names_of(name),
         parents,
         labelled,
     };
@@ -81,13 +81,16 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
                 format!("expected {expected} columns, found {}", fields.len()),
             );
         }
-        if let Some(at) = fields[..ranks].iter().position(|name| name.is_empty()) {
+        if let Some(at) = fields[..ranks]
+            .iter()
+            .position(|name| names_of(name).is_empty())
+        {
             let rank = header.split('\t').nth(at).unwrap_or_default();
             return fail(line, format!("the {rank} is empty"));
         }
         let mut above = NodeIx(0);
         for rank in 0..ranks {
-            let id = fields[..=rank].join("/");
+            let id = id_of(None, &fields[..=rank].join("/"));
             let last = rank + 1 == ranks;
             if let Some(&known) = places.get(&id) {
                 if last {
@@ -100,8 +103,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
             let ix = NodeIx(u32::try_from(entries.len()).unwrap_or(u32::MAX));
             let mut node = node(&id, fields[rank], vec![above], last);
             if last {
-                let common = fields.get(ranks).filter(|name| !name.is_empty());
-                node.names.extend(common.map(|name| (*name).to_owned()));
+                let common = fields.get(ranks).map(|name| names_of(name));
+                node.names.extend(common.into_iter().flatten());
             }
             entries.push(Entry { node, line });
             places.insert(id, ix);

@@ -38,28 +38,7 @@ impl Taxonomy {
         let lines: Vec<usize> = entries.iter().map(|e| e.line).collect();
         let nodes: Vec<Node> = entries.into_iter().map(|e| e.node).collect();
 
-        let mut pairs = 0;
-        let mut ancestors = vec![Vec::new(); nodes.len()];
-        for &ix in &order {
-            let mut above = BTreeSet::new();
-            for &parent in &nodes[ix.index()].parents {
-                above.insert(parent);
-                above.extend(&ancestors[parent.index()]);
-            }
-            pairs += above.len();
-            if above.len() > MAX_ABOVE || pairs > MAX_PAIRS {
-                return fail(
-                    lines[ix.index()],
-                    format!(
-                        "expected at most {MAX_ABOVE} nodes above a node and {MAX_PAIRS} such pairs in \
-                         total, found {} above `{}` and {pairs} so far; remove nodes that no label needs",
-                        above.len(),
-                        nodes[ix.index()].id
-                    ),
-                );
-            }
-            ancestors[ix.index()] = above.into_iter().collect();
-        }
+        let ancestors = ancestors(&nodes, &lines, &order)?;
         let (labelled, labelled_below) = labels(&nodes, &ancestors);
         Ok(Self {
             depths: depths(root, &children),
@@ -177,6 +156,34 @@ fn of(lists: &[Vec<NodeIx>], ix: NodeIx) -> &[NodeIx] {
     lists.get(ix.index()).map_or(&[], Vec::as_slice)
 }
 
+/// Returns all nodes above each node; `order` has each node after its parents, `lines` are those of
+/// the nodes in their file.
+fn ancestors(nodes: &[Node], lines: &[usize], order: &[NodeIx]) -> Result<Vec<Vec<NodeIx>>> {
+    let mut pairs = 0;
+    let mut ancestors: Vec<Vec<NodeIx>> = vec![Vec::new(); nodes.len()];
+    for &ix in order {
+        let mut above = BTreeSet::new();
+        for &parent in &nodes[ix.index()].parents {
+            above.insert(parent);
+            above.extend(&ancestors[parent.index()]);
+        }
+        pairs += above.len();
+        if above.len() > MAX_ABOVE || pairs > MAX_PAIRS {
+            return fail(
+                lines[ix.index()],
+                format!(
+                    "expected at most {MAX_ABOVE} nodes above a node and {MAX_PAIRS} such pairs in \
+                     total, found {} above `{}` and {pairs} so far; remove nodes that no label needs",
+                    above.len(),
+                    nodes[ix.index()].id
+                ),
+            );
+        }
+        ancestors[ix.index()] = above.into_iter().collect();
+    }
+    Ok(ancestors)
+}
+
 /// Returns the labelled nodes, and those at or below each node, both in the order of the file.
 fn labels(nodes: &[Node], ancestors: &[Vec<NodeIx>]) -> (Vec<NodeIx>, Vec<Vec<NodeIx>>) {
     let labelled: Vec<NodeIx> = indices(nodes.len())
@@ -263,8 +270,9 @@ fn cycle(entries: &[Entry], waiting_for: &[usize]) -> Option<Vec<NodeIx>> {
     let is_waiting = |ix: &NodeIx| waiting_for[ix.index()] > 0;
     let mut at = indices(entries.len()).find(is_waiting)?;
     let mut path = Vec::new();
+    let mut places = HashMap::new();
     loop {
-        if let Some(start) = path.iter().position(|&node| node == at) {
+        if let Some(start) = places.insert(at, path.len()) {
             path.push(at);
             return Some(path.split_off(start));
         }
@@ -297,6 +305,21 @@ fn depths(root: NodeIx, children: &[Vec<NodeIx>]) -> Vec<u32> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_deep_chain_cannot_take_any_amount_of_memory() {
+        let chain = |nodes: usize| -> String {
+            let edges = (1..nodes).map(|i| format!("{} {i}\n", i - 1));
+            edges.collect()
+        };
+        let tree = Taxonomy::from_tsv(&chain(1_000)).unwrap();
+        assert_eq!(tree.depth(tree.labelled()[0]), 999);
+        let message = Taxonomy::from_tsv(&chain(100_000)).unwrap_err().to_string();
+        assert!(
+            message.contains("expected at most 16777216 pairs"),
+            "{message}"
+        );
+    }
 
     #[test]
     fn fewer_labels_leave_the_tree_as_it_is() {
