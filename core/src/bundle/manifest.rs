@@ -13,6 +13,10 @@ use crate::model::{DualConfig, LiftKind};
 /// The value of [`Manifest::format`] that this version reads and writes.
 pub const FORMAT: &str = "espalier-bundle/1";
 
+/// Largest total length of the files of a bundle in bytes, packed and unpacked. The largest image
+/// encoders that can be imported take about 2 GiB in `f32`.
+pub const MAX_BYTES: u64 = 16 << 30;
+
 /// Purpose of a file of a bundle. A visitor needs all but [`Text`](Part::Text) for an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -127,7 +131,8 @@ impl Manifest {
     ///
     /// # Errors
     /// [`CoreError::Bundle`] when it is not JSON of this form, has another format word, has a
-    /// geometry that does not match the model, or lists a file outside its own folder or twice.
+    /// geometry or preprocessing that does not match the model, or lists a file outside its own folder
+    /// or twice, or files of more than [`MAX_BYTES`] in total.
     /// [`CoreError::Config`] when the model's configuration is not valid.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         #[derive(Deserialize)]
@@ -146,6 +151,8 @@ impl Manifest {
             serde_json::from_slice(bytes).map_err(|e| invalid(format!("cannot be read: {e}")))?;
         manifest.model.validate()?;
         manifest.check_geometry()?;
+        manifest.check_preprocessing()?;
+        manifest.check_lengths()?;
         let mut seen = std::collections::BTreeSet::new();
         for file in &manifest.files {
             let outside = file.path.is_empty()
@@ -163,6 +170,32 @@ impl Manifest {
             }
         }
         Ok(manifest)
+    }
+
+    /// Checks that photos become images of the size that the image encoder reads.
+    fn check_preprocessing(&self) -> Result<()> {
+        let (expected, found) = (self.model.vision.image_size, self.preprocessing.size);
+        if usize::try_from(found).is_ok_and(|size| size == expected) {
+            return Ok(());
+        }
+        Err(invalid(format!(
+            "preprocessing: expected the size {expected} of the image encoder, found {found}; export \
+             the model again"
+        )))
+    }
+
+    /// Checks that the lengths of the files are those of a model that a reader can hold in memory.
+    fn check_lengths(&self) -> Result<()> {
+        let lengths = self.files.iter().flat_map(|f| [Some(f.bytes), f.unpacked]);
+        let total = lengths.flatten().fold(0, u64::saturating_add);
+        if total <= MAX_BYTES {
+            return Ok(());
+        }
+        Err(invalid(format!(
+            "expected files of at most {} GiB in total, packed and unpacked, found {} GiB",
+            MAX_BYTES >> 30,
+            total >> 30
+        )))
     }
 
     /// Checks that the geometry matches the model: with another root or curvature, radii and angles
@@ -252,5 +285,52 @@ impl Manifest {
                 file: path.into(),
                 reason: "the file is not listed in the manifest".into(),
             })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Returns the message for the manifest of the small model after a change.
+    fn message(change: impl Fn(&mut Value)) -> String {
+        let tiny = include_bytes!("../../../static/models/tiny/manifest.json");
+        let mut manifest: Value = serde_json::from_slice(tiny).unwrap();
+        change(&mut manifest);
+        let error = Manifest::parse(manifest.to_string().as_bytes()).unwrap_err();
+        error.to_string()
+    }
+
+    #[test]
+    fn preprocessing_of_another_size_than_the_encoder_reads_is_an_error() {
+        let message = message(|m| m["preprocessing"]["size"] = json!(u32::MAX));
+        assert!(
+            message.contains(
+                "preprocessing: expected the size 64 of the image encoder, found 4294967295"
+            ),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn images_larger_than_any_model_reads_are_an_error() {
+        let message = message(|m| m["model"]["vision"]["image_size"] = json!(65_536));
+        assert!(
+            message.contains("vision.image_size must be between 1 and 4096, found 65536"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn lengths_whose_sum_is_too_large_are_an_error() {
+        let message = message(|m| {
+            m["files"][0]["bytes"] = json!(u64::MAX);
+            m["files"][1]["bytes"] = json!(u64::MAX);
+        });
+        assert!(message.contains("at most 16 GiB in total"), "{message}");
     }
 }

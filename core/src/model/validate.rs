@@ -205,8 +205,13 @@ impl DualConfig {
     /// Checks that sizes are positive and not too large.
     fn validate_sizes(&self) -> Result<()> {
         let (v, t) = (&self.vision, &self.text);
+        require(
+            (1..=1 << 12).contains(&v.image_size),
+            "vision.image_size",
+            "between 1 and 4096",
+            v.image_size,
+        )?;
         let positive = [
-            ("vision.image_size", v.image_size),
             ("vision.patch", v.patch),
             ("vision.n_heads", v.n_heads),
             ("text.n_layers", t.n_layers),
