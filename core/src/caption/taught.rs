@@ -92,7 +92,7 @@ impl TaughtConcept {
     /// Returns the id of its node.
     #[must_use]
     pub fn id(&self) -> String {
-        format!("{ID_PREFIX}{}", self.name.to_lowercase())
+        format!("{ID_PREFIX}{}", self.name.trim().to_lowercase())
     }
 
     /// Returns whether a caption is that of a taught concept.
@@ -104,7 +104,7 @@ impl TaughtConcept {
     /// Returns its caption.
     fn caption(&self) -> CaptionEntry {
         CaptionEntry {
-            text: spoken_name(&self.id(), &self.name),
+            text: spoken_name(&self.id(), self.name.trim()),
             node: Some(self.id()),
             detail: 0,
         }
@@ -354,6 +354,17 @@ mod tests {
         assert_eq!(path([1.0, 0.1, 0.1]), ["thing", "animal", "cat"]);
         let check = known.check_taught(&space, &bella(&APART));
         assert_eq!((check.recognised, check.photos, check.rival), (3, 3, None));
+    }
+
+    #[test]
+    fn blanks_around_a_name_are_no_part_of_it() {
+        let mut concept = bella(&APART);
+        concept.name = " Bella ".into();
+        let (taught, captions) = classifier().teach(&lorentz(), &[concept]).unwrap();
+        assert_eq!(captions[0].0.text, "Bella");
+        let node = captions[0].0.node.as_deref().unwrap();
+        let node = taught.taxonomy().find(node).unwrap();
+        assert_eq!(taught.taxonomy().name(node), "Bella");
     }
 
     #[test]
