@@ -11,6 +11,7 @@ pub mod demo;
 pub mod digest;
 pub mod document;
 pub mod engines;
+pub mod fuzz;
 pub mod golden;
 pub mod models;
 pub mod offline;
