@@ -143,7 +143,7 @@ mod tests {
         file.extend(b"\xff\xda\x00\x0c\x03\x01\x00\x02\x00\x03\x00\x00\x3f\x00");
         file.resize(35_000, 0);
         file.extend(b"\xff\xd9");
-        let message = decode(&file).err().unwrap().to_string();
+        let message = decode(&file, u64::MAX).err().unwrap().to_string();
         assert!(message.contains("256 million"), "{message}");
         assert!(!can_contain(file.len(), 16_000, 16_000));
         // A flat image of 12 megapixels has at least 23 kB.
