@@ -51,12 +51,10 @@ pub(super) fn check_size(
     let len = pixels * u64::from(bytes_per_pixel);
     let needed = len.max(pixels * 3);
     match usize::try_from(len) {
-        Ok(_) if needed <= max_bytes && pixels > MAX_PIXELS => {
-            Err(CoreError::Image(format!(
-                "expected at most {} million pixels, found {width} x {height}; make the image smaller",
-                MAX_PIXELS / 1_000_000
-            )))
-        }
+        Ok(_) if needed <= max_bytes && pixels > MAX_PIXELS => Err(CoreError::Image(format!(
+            "expected at most {} million pixels, found {width} x {height}; make the image smaller",
+            MAX_PIXELS / 1_000_000
+        ))),
         Ok(len) if needed <= max_bytes => Ok(len),
         _ => Err(CoreError::Image(format!(
             "{width} x {height} pixels need {} MiB of memory, expected at most {} MiB; make the \
