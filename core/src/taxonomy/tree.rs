@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use super::node::{Node, NodeIx};
 use super::parse::{self, Entry, fail};
+use super::{lineages, ranks};
 use crate::error::Result;
 
 /// Largest number of nodes above one node, over all its paths. WordNet has 40, the tree of life some
@@ -98,6 +99,12 @@ impl Taxonomy {
     /// Returns the only node without parents.
     pub fn root(&self) -> NodeIx {
         self.root
+    }
+
+    /// Returns whether the root was added by the reader: ranks and lineages that share no first
+    /// name have none of their own.
+    pub fn root_is_added(&self) -> bool {
+        [ranks::ROOT, lineages::ROOT].contains(&self.node(self.root).id.as_str())
     }
 
     /// Returns the nodes that have this one as a parent, in the order of the file.
@@ -374,6 +381,14 @@ mod tests {
         assert_eq!(tax().to_tsv(), TSV);
         let windows = format!("\u{feff}{}", TSV.replace('\n', "\r\n"));
         assert_eq!(Taxonomy::from_tsv(&windows).unwrap().to_tsv(), TSV);
+    }
+
+    #[test]
+    fn only_a_root_that_no_file_names_was_added() {
+        let ranks = Taxonomy::from_tsv("kingdom\tphylum\nAnimalia\tChordata\n").unwrap();
+        assert!(ranks.root_is_added() && !tax().root_is_added());
+        let added = |text| Taxonomy::from_text(text).unwrap().root_is_added();
+        assert!(added("dog\ncat\n") && !added("animal\n  dog\n  cat\n"));
     }
 
     #[test]

@@ -157,11 +157,13 @@ impl Lineages {
         Some(self.texts(self.chains.get(&label)?))
     }
 
-    /// Returns the texts of all nodes from the root to a label.
+    /// Returns the texts of all nodes from the root to a label, without a root that the file does
+    /// not have.
     #[must_use]
     pub fn full_path(&self, id: &str) -> Option<Vec<String>> {
-        let label = self.taxonomy.find(id)?;
-        Some(self.texts(&self.taxonomy.path_to(label)))
+        let path = self.taxonomy.path_to(self.taxonomy.find(id)?);
+        let added = usize::from(self.taxonomy.root_is_added());
+        Some(self.texts(&path[added..]))
     }
 
     /// Draws the chain of another label that branches off from `chain` at `tier`, or at a higher
@@ -243,6 +245,13 @@ mod tests {
             birds.unwrap(),
             ["Animalia", "Animalia Chordata", "Animalia Chordata Aves"]
         );
+    }
+
+    #[test]
+    fn a_full_path_begins_with_a_node_of_the_file() {
+        let ranks = lineages(NegativeKind::SameTier);
+        let path = ranks.full_path("Animalia/Mollusca").unwrap();
+        assert_eq!(path, ["Animalia", "Animalia Mollusca"]);
     }
 
     #[test]
