@@ -7,8 +7,8 @@ use wasm_bindgen::JsCast as _;
 use web_sys::HtmlElement;
 
 use crate::components::{
-    Folder, Heat, Live, Outcome, PhotoDrop, SelectedPart, Status, StoragePanel, Subjects,
-    WorkspaceView, follow_photos, mark_body, samples,
+    Folder, Heat, Live, LookAlikesView, Outcome, PhotoDrop, SelectedPart, Status, StoragePanel,
+    Subjects, WorkspaceView, follow_photos, mark_body, samples,
 };
 use crate::controller::AppController;
 use crate::load::DEFAULT_MODEL;
@@ -86,6 +86,7 @@ fn App(
     view! {
         <PhotoDrop />
         <Outcome />
+        <LookAlikesView />
         <WorkspaceView />
         <Status />
         {foot.map(|mount| view! { <Portal mount><StoragePanel controller /></Portal> })}

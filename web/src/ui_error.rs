@@ -79,7 +79,7 @@ impl UiError {
         Self::new(
             Cause::Photo,
             format!("“{name}” is empty: the file has 0 bytes."),
-            "Choose it again from where it was made; the copy may be incomplete.",
+            "Choose the original file; this copy may be incomplete.",
         )
     }
 
@@ -88,7 +88,7 @@ impl UiError {
     pub fn no_photo(action: &str) -> Self {
         Self::new(
             Cause::Photo,
-            format!("The {action} data contains no image file."),
+            format!("What you {action} is not an image file."),
             "Save the image to this device first, then drop or choose that file.",
         )
     }
@@ -139,7 +139,7 @@ impl UiError {
         Self::new(
             Cause::Photo,
             format!("This can't be read as a tree: {reason}."),
-            "Write one name per line and indent what belongs below it, or use CSV with one lineage per line, or Newick.",
+            "Write one name per line and indent what belongs below it, or use CSV with one path per line, or Newick.",
         )
     }
 

@@ -8,7 +8,6 @@ use leptos::prelude::*;
 
 use super::dial::DialView;
 use super::ladder::Ladder;
-use super::look_alikes::LookAlikesView;
 use super::path::Path;
 use super::region::SelectedPart;
 use super::sent_bytes::SentBytes;
@@ -56,7 +55,6 @@ pub fn AnswerView(
                     <h2 id="path-title">"Where it belongs"</h2>
                 </div>
                 {move || view! { <Path taxonomy=path.get() /> }}
-                <LookAlikesView />
             </section>
 
             <SubjectsView result=result.clone() />

@@ -142,7 +142,7 @@ fn BothModels() -> impl IntoView {
                 "See both models side by side"
             </a>
             <Show when=is_own_photo>
-                <span class="note">"The page opens anew: please give it your photo again."</span>
+                <span class="note">"The page reloads. Please choose your photo again."</span>
             </Show>
         </p>
     }
@@ -221,7 +221,7 @@ fn Column(
                     }
                     None => "Loading…".to_owned(),
                 }),
-                (_, Work::None) => Err("Waits for a photo.".to_owned()),
+                (_, Work::None) => Err("Waiting for a photo.".to_owned()),
                 _ => Err("Reading…".to_owned()),
             })
     };

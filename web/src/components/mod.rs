@@ -43,6 +43,7 @@ pub use folder::Folder;
 pub use heat::Heat;
 pub use in_view::{follow_photos, mark_body};
 pub use live::Live;
+pub use look_alikes::LookAlikesView;
 pub use outcome::Outcome;
 pub use photo_drop::PhotoDrop;
 pub use region::SelectedPart;

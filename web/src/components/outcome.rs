@@ -34,7 +34,9 @@ impl Content {
         match (&session.engine, &session.work) {
             (Engine::Failed(error), Work::None | Work::Waiting(_)) => Self::Error(error.clone()),
             (_, Work::None) => Self::Nothing,
-            (_, Work::Waiting(_)) => Self::Wait("Your photo is read as soon as the model is here."),
+            (_, Work::Waiting(_)) => {
+                Self::Wait("Your photo will be read as soon as the model has loaded.")
+            }
             (_, Work::Running(_)) => Self::Wait("Reading the photo…"),
             (_, Work::Done(answer)) => Self::Answer(Arc::clone(answer)),
             (_, Work::Failed { error, .. }) => Self::Error(error.clone()),

@@ -35,7 +35,7 @@ pub fn OwnTree() -> impl IntoView {
             <summary>"Use your own tree"</summary>
             <div class="fold-body">
                 <p class="note" id="own-tree-help">
-                    "Write one name per line and indent what belongs below it. CSV with one lineage per line \
+                    "Write one name per line and indent what belongs below it. CSV with one path per line \
                      and Newick work too. Your tree stays in this browser."
                 </p>
                 {text_field(form.text)}

@@ -47,7 +47,7 @@ fn status_text(session: &Session, workspace: Workspace) -> String {
         (_, Engine::Probing) => "Loading the model.".to_owned(),
         (_, Engine::Loading { bar, .. }) => match bar.stage() {
             Stage::Engine | Stage::Manifest | Stage::Model => "Loading the model.".to_owned(),
-            Stage::SelfTest | Stage::WarmUp => "The model has arrived. Testing it.".to_owned(),
+            Stage::SelfTest | Stage::WarmUp => "The model has loaded. Testing it.".to_owned(),
         },
         (_, Engine::Ready(info)) => format!("Ready. Runs on {}.", info.backend.in_words()),
         (_, Engine::Off) => String::new(),

@@ -39,7 +39,7 @@ pub fn StoragePanel(
                         data
                             .with(|data| data.program)
                             .then(|| {
-                                view! { <li>"The page itself, so that it opens without a network"</li> }
+                                view! { <li>"The page itself, so that it opens without a connection"</li> }
                             })
                     }}
                 </ul>
