@@ -78,7 +78,7 @@ fn two_subjects_are_named_with_their_own_ladders() {
     }
     let folder = tempfile::tempdir().unwrap();
     let open = |name| image::open(sample(name)).unwrap().to_rgb8();
-    let pair = side_by_side(&open("cello"), &open("clock"));
+    let pair = side_by_side(&open("barn"), &open("cat"));
     let pair = save(folder.path(), "pair.png", pair);
     let (browser, site) = (Browser::start(Gpu::None), Site::built());
     browser.open(&site, "?backend=cpu");

@@ -275,7 +275,20 @@ impl UiError {
             "Its results can't be trusted on this device. Use another device or browser.",
         )
         .with_detail(format!(
-            "self-test: cosine {cosine:.4}, at least {needed} needed"
+            "self-test: cosine {cosine:.6}, at least {needed} needed"
+        ))
+    }
+
+    /// The embedding of a stored caption is wrong.
+    #[must_use]
+    pub fn wrong_text_self_test(cosine: f32, needed: f32) -> Self {
+        Self::new(
+            Cause::Engine,
+            "The engine computed a wrong result for a phrase whose result is known.",
+            "Phrases and own trees can't be used on this device; photos are not affected.",
+        )
+        .with_detail(format!(
+            "self-test of the text encoder: cosine {cosine:.4}, at least {needed} needed"
         ))
     }
 }

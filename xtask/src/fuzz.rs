@@ -64,7 +64,7 @@ pub fn run(root: &Path, options: &Options) -> Result<ExitCode> {
     let settings = settings(root)?;
     let targets = chosen(&settings, &options.target)?;
     let program = build(root)?;
-    let folder = target_folder(root).join("fuzz");
+    let folder = paths::target(root).join("fuzz");
     let mut runs = Vec::new();
     for (name, settings) in targets {
         eprintln!("== {name}, {} min", options.minutes);
@@ -115,12 +115,6 @@ fn chosen<'a>(
     Ok(all.filter(|(name, _)| is_chosen(name)).collect())
 }
 
-/// Returns the folder in which cargo puts what it builds.
-fn target_folder(root: &Path) -> PathBuf {
-    let release = paths::release(root);
-    release.parent().unwrap_or(root).to_path_buf()
-}
-
 /// Builds the program with all targets.
 fn build(root: &Path) -> Result<PathBuf> {
     let version = capture(command("rustc").arg("-vV").current_dir(root))?;
@@ -135,7 +129,7 @@ fn build(root: &Path) -> Result<PathBuf> {
         .env("RUSTFLAGS", RUSTFLAGS)
         .current_dir(root);
     execute(&mut cargo)?;
-    Ok(target_folder(root).join(host).join("fuzz/fuzz"))
+    Ok(paths::target(root).join(host).join("fuzz/fuzz"))
 }
 
 /// Runs one target. New inputs are kept in `folder`, so that a later run continues from them.

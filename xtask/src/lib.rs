@@ -14,6 +14,7 @@ pub mod engines;
 pub mod fuzz;
 pub mod golden;
 pub mod models;
+pub mod mutants;
 pub mod offline;
 pub mod page_cost;
 pub mod paths;

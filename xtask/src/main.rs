@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xtask::setup::wasm_target::Choice;
-use xtask::{bench, ci, demo, fuzz, golden, page_cost, paths, setup, study, test_run, web_build};
+use xtask::{
+    bench, ci, demo, fuzz, golden, mutants, page_cost, paths, setup, study, test_run, web_build,
+};
 
 /// Set-up, build, serve, test and check commands of Espalier.
 #[derive(Parser)]
@@ -58,6 +60,8 @@ enum Command {
     Ci(ci::Options),
     /// Search for inputs that break the code that reads files, texts and messages
     Fuzz(fuzz::Options),
+    /// Change the code in small ways and count the changes that no test notices
+    Mutants(mutants::Options),
     /// Generate the reference values below tests/golden again
     Golden {
         /// Only compare them with the stored ones
@@ -128,6 +132,7 @@ fn run(root: &Path, command: Command) -> Result<ExitCode> {
         }
         Command::Ci(options) => ci::run(root, &options)?,
         Command::Fuzz(options) => return fuzz::run(root, &options),
+        Command::Mutants(options) => return mutants::run(root, &options),
         Command::Golden { check } => golden::run_all(root, check)?,
         Command::PageCost { bundle } => page_cost::run(root, &bundle)?,
         Command::Bench(options) => bench::run(root, &options)?,

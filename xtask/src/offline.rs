@@ -14,9 +14,10 @@ const WORKER: &str = "sw.js";
 /// The line of the service worker that a build replaces.
 const PLACEHOLDER: &str = "const BUILD = { version: \"\", shell: [] };";
 
-/// Names excluded from the list, because they are not needed to open the page or are cached by the
-/// worker that uses them. The widget and its demo belong to other sites.
-const EXCLUDED: [&str; 4] = ["demo", "models", "widget", WORKER];
+/// Names excluded from the list, because they are not needed to open the page, are fetched only when
+/// asked for, or are cached by the worker that uses them. The widget and its demo belong to other
+/// sites.
+const EXCLUDED: [&str; 5] = ["demo", "examples", "models", "widget", WORKER];
 
 /// Manifest of the default model, which the service worker caches as well.
 const MODEL: &str = "models/default/manifest.json";
@@ -114,6 +115,7 @@ mod tests {
             ("index.html", "page"),
             ("app-1234.css", "style"),
             ("art/leaf.svg", "leaf"),
+            ("examples/n01440764.webp", "tench"),
             ("engine-12/worker.js", "start"),
             ("engine-12/worker_cpu_bg.wasm", "program"),
             ("models/default/manifest.json", "{}"),
@@ -152,7 +154,15 @@ mod tests {
         ] {
             assert!(script.contains(name), "{name} is missing: {script}");
         }
-        for name in ["wasm", "safetensors", "widget", "demo", "stamp", "sw.js"] {
+        for name in [
+            "wasm",
+            "safetensors",
+            "widget",
+            "demo",
+            "examples",
+            "stamp",
+            "sw.js",
+        ] {
             assert!(!script.contains(name), "{name} is listed: {script}");
         }
         let second = dist();

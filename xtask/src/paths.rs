@@ -39,12 +39,17 @@ pub fn dist(root: &Path) -> PathBuf {
     root.join("dist")
 }
 
+/// Returns the folder in which cargo puts what it builds.
+#[must_use]
+pub fn target(root: &Path) -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    root.join(target.unwrap_or_else(|| "target".into()))
+}
+
 /// Returns the folder in which cargo puts optimised programs.
 #[must_use]
 pub fn release(root: &Path) -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    root.join(target.unwrap_or_else(|| "target".into()))
-        .join("release")
+    target(root).join("release")
 }
 
 /// Returns the cache folder, which outlives a clone: `$XDG_CACHE_HOME/espalier` or

@@ -6,6 +6,7 @@ use super::encoders::ImagePart;
 use super::index::{CaptionIndex, embedding_rows};
 use super::path::{Classifier, TaxonomyPath};
 use super::result::{Lineage, ModelInfo, PathStep, Rung, TaxonomyResult};
+use super::self_test::cosine;
 use super::taught::TaughtConcept;
 use super::{files, ladder};
 use crate::bundle::{BundleFiles, Manifest};
@@ -156,8 +157,8 @@ impl Captioner {
     }
 
     /// Returns the cosine between the stored and the computed embedding of the bundle's test image;
-    /// 1 for a bundle without one. A value below 0.995 means that this engine computes wrong
-    /// results.
+    /// 1 for a bundle without one. A value below [`MIN_IMAGE_COSINE`](super::MIN_IMAGE_COSINE) means
+    /// that this engine computes wrong results.
     ///
     /// # Errors
     /// As [`embed`](Self::embed).
@@ -166,12 +167,7 @@ impl Captioner {
             return Ok(1.0);
         };
         let computed = self.embed(std::slice::from_ref(image)).await?;
-        let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>();
-        let computed = &computed[0];
-        Ok(dot(computed, known)
-            / (dot(computed, computed) * dot(known, known))
-                .sqrt()
-                .max(1e-20))
+        Ok(cosine(&computed[0], known))
     }
 
     /// Returns the ladder and taxonomy path of an embedding.

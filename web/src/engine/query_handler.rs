@@ -5,8 +5,9 @@ use std::collections::HashMap;
 
 use espalier_core::CoreError;
 use espalier_core::caption::{
-    Calibration, Claim, Classifier, Engine, Photo, Places, Question, TaughtConcept, TaxonomyResult,
-    TextEmbedder, TraversalPoint, node_embeddings, place_text, placed_in,
+    Calibration, Claim, Classifier, Engine, MIN_TEXT_COSINE, Photo, Places, Question,
+    TaughtConcept, TaxonomyResult, TextEmbedder, TraversalPoint, node_embeddings, place_text,
+    placed_in,
 };
 use espalier_core::geometry::Space;
 use espalier_core::project::Disk;
@@ -138,7 +139,7 @@ impl QueryHandler {
                 self.place(photo_store, photo, tree, below.as_deref())
             }
             Query::TextEncoder => {
-                self.text_encoder(report).await?;
+                self.text_encoder(photo_store, report).await?;
                 Ok(QueryAnswer::TextEncoder)
             }
             Query::WhyNot {
@@ -261,7 +262,7 @@ impl QueryHandler {
         phrase: &str,
         report: impl FnMut(u64, u64),
     ) -> Result<Claim, UiError> {
-        let encoder = self.text_encoder(report).await?;
+        let encoder = self.text_encoder(photo_store, report).await?;
         let point = encoder.embed(&[phrase]).await.map_err(ui_error)?.remove(0);
         let classifier = photo_store.captioner().classifier();
         let node = classifier.taxonomy().named(phrase);
@@ -293,14 +294,23 @@ impl QueryHandler {
         })
     }
 
+    /// Returns the text encoder. The first call loads it and tests it on captions of the bundle.
     async fn text_encoder(
         &mut self,
+        photo_store: &PhotoStore,
         report: impl FnMut(u64, u64),
     ) -> Result<&TextEmbedder, UiError> {
         if self.text_embedder.is_none() {
             let files = text::load(&self.model, report).await?;
             let embedder = TextEmbedder::open(&self.model.manifest, &files, &self.engine);
-            self.text_embedder = Some(embedder.map_err(ui_error)?);
+            let embedder = embedder.map_err(ui_error)?;
+            let captions = photo_store.captioner().index();
+            let cosine = embedder.self_test(captions).await.map_err(ui_error)?;
+            // A NaN fails too.
+            if cosine.is_nan() || cosine < MIN_TEXT_COSINE {
+                return Err(UiError::wrong_text_self_test(cosine, MIN_TEXT_COSINE));
+            }
+            self.text_embedder = Some(embedder);
         }
         self.text_embedder
             .as_ref()
@@ -315,7 +325,7 @@ impl QueryHandler {
         phrase: String,
         report: impl FnMut(u64, u64),
     ) -> Result<QueryAnswer, UiError> {
-        let encoder = self.text_encoder(report).await?;
+        let encoder = self.text_encoder(photo_store, report).await?;
         let point = encoder.embed(&[&phrase]).await.map_err(ui_error)?.remove(0);
         let nodes = self.points(photo_store, tree)?;
         let classifier = self.classifier(photo_store, tree)?;
@@ -348,7 +358,7 @@ impl QueryHandler {
                 "it has {count} names; at most {MAX_NAMES} are read"
             )));
         }
-        let encoder = self.text_encoder(&mut report).await?;
+        let encoder = self.text_encoder(photo_store, &mut report).await?;
         let names: Vec<&str> = taxonomy
             .nodes()
             .iter()

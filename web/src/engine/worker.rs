@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use espalier_core::bundle::{BundleFiles, Part, VerifiedFile};
-use espalier_core::caption::BundleLoader;
+use espalier_core::caption::{BundleLoader, MIN_IMAGE_COSINE};
 use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use futures::stream::StreamExt as _;
 use gloo_timers::future::TimeoutFuture;
@@ -20,9 +20,6 @@ use crate::load::bundle::RemoteModel;
 use crate::messages::protocol::{Backend, EngineInfo, Progress, Request, Response, Stage};
 use crate::messages::query::{Query, QueryId, Reply};
 use crate::ui_error::{Cause, UiError};
-
-/// Minimum cosine of the self-test; below it, the device counts as computing wrongly.
-const MIN_COSINE: f32 = 0.995;
 
 /// A loaded model.
 struct LoadedModel {
@@ -209,8 +206,8 @@ async fn load(
     let start = now();
     let cosine = captioner.self_test().await.map_err(ui_error)?;
     // A NaN fails too.
-    if cosine.is_nan() || cosine < MIN_COSINE {
-        return Err(UiError::wrong_self_test(cosine, MIN_COSINE));
+    if cosine.is_nan() || cosine < MIN_IMAGE_COSINE {
+        return Err(UiError::wrong_self_test(cosine, MIN_IMAGE_COSINE));
     }
     let mut warm_ms = now() - start;
     if backend == Backend::WebGpu {

@@ -89,6 +89,19 @@ impl CargoTool {
         }
     }
 
+    /// Returns the program that changes code and runs its tests.
+    #[must_use]
+    pub fn mutants() -> Self {
+        Self {
+            package: "cargo-mutants",
+            program: "cargo-mutants",
+            version: "^27".to_owned(),
+            matching: Match::Any,
+            features: None,
+            light: true,
+        }
+    }
+
     /// Returns the WebDriver server of Firefox.
     #[must_use]
     pub fn geckodriver() -> Self {

@@ -1,0 +1,191 @@
+//! `cargo xtask mutants`: changes the code in small ways and counts the changes that no test notices.
+//!
+//! `cargo-mutants` replaces one function or operator at a time and runs the unit tests of the package.
+//! A change that all tests survive is a gap in the tests, or makes no difference.
+
+mod outcomes;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde::Deserialize;
+
+use crate::paths;
+use crate::process::command;
+use crate::setup::cargo_tool::CargoTool;
+use outcomes::{Outcomes, table};
+
+/// What is changed if no file is named, and the accepted survivors.
+const SETTINGS: &str = "tests/mutants.toml";
+
+/// Smallest share of the mutants that tests must catch.
+const MIN_CAUGHT: f64 = 0.9;
+
+/// What to run.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// Change only files that match (a glob; may be given several times) [default: all of
+    /// tests/mutants.toml]
+    #[arg(long, value_name = "GLOB")]
+    pub file: Vec<String>,
+    /// Try only one of N changes
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub one_in: u32,
+    /// Which of the N to try: the remainder of its division by N
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    pub seed: u32,
+}
+
+/// The content of `tests/mutants.toml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    /// Files by package.
+    packages: BTreeMap<String, Vec<String>>,
+    /// Changes that no test can notice, by their description, each with its reason.
+    accepted: BTreeMap<String, String>,
+}
+
+/// Runs the changes, prints a table by file, and lists the survivors.
+///
+/// # Errors
+/// Fails if the tests fail without any change, and if `cargo-mutants` does not run to its end.
+/// Survivors are not an error; the exit code tells of them.
+pub fn run(root: &Path, options: &Options) -> Result<ExitCode> {
+    let settings = settings(root)?;
+    CargoTool::mutants().ensure(root)?;
+    let mut all = Outcomes::default();
+    for (package, files) in &settings.packages {
+        let chosen = chosen(files, &options.file);
+        if !chosen.is_empty() {
+            all.append(package_outcomes(root, package, &chosen, options)?);
+        }
+    }
+    if all.is_empty() {
+        bail!(
+            "--file: expected a file of {} with something to change, found none",
+            settings
+                .packages
+                .keys()
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(", ")
+        );
+    }
+    print!("{}", table(&all));
+    let survivors = all.survivors();
+    let (accepted, missed): (Vec<_>, Vec<_>) = survivors
+        .iter()
+        .partition(|name| settings.accepted.contains_key(**name));
+    for name in &accepted {
+        println!("accepted: {name}: {}", settings.accepted[**name]);
+    }
+    for name in &missed {
+        println!("missed: {name}");
+    }
+    let share = all.caught_share();
+    let is_good = share >= MIN_CAUGHT && missed.is_empty();
+    if !is_good {
+        eprintln!(
+            "error: expected at least {MIN_CAUGHT:.2} of the changes to be caught and each other one to be \
+             listed in {SETTINGS}, found {share:.3} and {} that are not listed",
+            missed.len()
+        );
+    }
+    Ok(match is_good {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+fn settings(root: &Path) -> Result<Settings> {
+    let text = fs::read_to_string(root.join(SETTINGS)).context(SETTINGS)?;
+    toml::from_str(&text).context(SETTINGS)
+}
+
+/// Returns the files of a package to change: those that are asked for, else all.
+fn chosen(files: &[String], asked: &[String]) -> Vec<String> {
+    if asked.is_empty() {
+        return files.to_vec();
+    }
+    let folder = |file: &str| file.split('/').next().map(str::to_owned);
+    let is_ours = |file: &String| files.iter().any(|ours| folder(ours) == folder(file));
+    asked.iter().filter(|file| is_ours(file)).cloned().collect()
+}
+
+/// Runs `cargo-mutants` for a package.
+fn package_outcomes(
+    root: &Path,
+    package: &str,
+    files: &[String],
+    options: &Options,
+) -> Result<Outcomes> {
+    let folder = paths::target(root).join("mutants").join(package);
+    fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    let shard = format!("{}/{}", options.seed % options.one_in, options.one_in);
+    let mut cargo = command("cargo");
+    cargo
+        .args([
+            "mutants",
+            "--package",
+            package,
+            "--no-config",
+            "--no-shuffle",
+        ])
+        .args(["--sharding", "round-robin", "--shard", &shard])
+        .args(files.iter().flat_map(|file| ["--file", file]))
+        .arg("--output")
+        .arg(&folder)
+        // Unit tests alone: the tests that cross packages would be linked again for every change.
+        .args(["--", "--lib"])
+        .current_dir(root);
+    let status = cargo.status().context("cargo mutants")?;
+    let outcomes = folder.join("mutants.out/outcomes.json");
+    match status.code() {
+        // 0: all caught; 2: some missed; 3: some ran too long.
+        Some(0 | 2 | 3) => Outcomes::read(&outcomes),
+        code => bail!(
+            "cargo mutants of {package} ended with {code:?}; see {}",
+            folder.join("mutants.out/log").display()
+        ),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_are_asked_for_are_changed_in_their_own_package() {
+        let core = ["core/src/weights/**".to_owned()];
+        let asked = [
+            "core/src/loss/clip.rs".to_owned(),
+            "trainer/src/a.rs".into(),
+        ];
+        assert_eq!(chosen(&core, &asked), ["core/src/loss/clip.rs"]);
+        assert_eq!(chosen(&core, &[]), core);
+        assert!(chosen(&core, &asked[1..]).is_empty());
+    }
+
+    #[test]
+    fn the_files_to_change_exist_and_accepted_survivors_have_a_reason_and_a_file() {
+        let root = paths::root().unwrap();
+        let settings = settings(&root).unwrap();
+        for files in settings.packages.values() {
+            for file in files {
+                let folder = file.trim_end_matches("/**");
+                assert!(root.join(folder).exists(), "{file}");
+            }
+        }
+        for (name, reason) in &settings.accepted {
+            assert!(reason.len() > 10, "{name}: {reason}");
+            let file = name.split(": ").next().unwrap();
+            assert!(root.join(file).is_file(), "{name}");
+        }
+    }
+}
