@@ -17,7 +17,7 @@ use crate::load::read_sizes::{self, Engines};
 use crate::load::sizes::DownloadSizes;
 use crate::load::{crash, manifest_of};
 use crate::messages::photo_id::PhotoId;
-use crate::messages::protocol::{Backend, Request, Response};
+use crate::messages::protocol::{BUILD, Backend, Request, Response};
 use crate::messages::query::{Query, QueryAnswer};
 use crate::pending_queries::{PendingQueries, Report};
 use crate::photo::Photo;
@@ -201,6 +201,7 @@ impl AppController {
                 let resources = self.resources();
                 let request = Request::Load {
                     manifest_url: resources.manifest_url(),
+                    build: Some(BUILD.to_owned()),
                 };
                 self.report_failure(resources.client.send(&request, None));
             }

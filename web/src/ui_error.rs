@@ -227,7 +227,8 @@ impl UiError {
         Self::new(
             Cause::Engine,
             "The page and its engine are of different versions.",
-            "Reload the page without its cache (Ctrl+Shift+R, or ⌘+Shift+R on a Mac).",
+            "Reload the page: it was updated after you opened it. If that does not help, reload it \
+             without its cache (Ctrl+Shift+R, or ⌘+Shift+R on a Mac).",
         )
         .with_detail(detail)
     }

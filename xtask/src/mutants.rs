@@ -77,12 +77,11 @@ pub fn run(root: &Path, options: &Options) -> Result<ExitCode> {
         );
     }
     print!("{}", table(&all));
-    let survivors = all.survivors();
-    let (accepted, missed): (Vec<_>, Vec<_>) = survivors
-        .iter()
-        .partition(|name| settings.accepted.contains_key(**name));
+    let is_accepted = |name: &&str| settings.accepted.contains_key(*name);
+    let (accepted, missed): (Vec<&str>, Vec<&str>) =
+        all.survivors().into_iter().partition(is_accepted);
     for name in &accepted {
-        println!("accepted: {name}: {}", settings.accepted[**name]);
+        println!("accepted: {name}: {}", settings.accepted[*name]);
     }
     for name in &missed {
         println!("missed: {name}");

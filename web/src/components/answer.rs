@@ -43,7 +43,7 @@ pub fn AnswerView(
             <section aria-labelledby="ladder-title">
                 <div class="section-head">
                     <h2 id="ladder-title">
-                        "What it sees" <em>"from general to specific"</em>
+                        "What it sees " <em>"from general to specific"</em>
                     </h2>
                     {numbers_switch(numbers)}
                 </div>

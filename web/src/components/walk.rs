@@ -53,6 +53,7 @@ fn target(workspace: Workspace, scene: Scene) -> impl IntoView {
             <span>"to"</span>
             <select
                 class="input is-small"
+                aria-label="Walk to"
                 data-testid="walk-to"
                 on:change:target=move |event| chosen(event.target().value())
             >

@@ -17,7 +17,7 @@ use super::device;
 use super::photo_store::PhotoStore;
 use super::query_handler::{QueryHandler, is_fatal};
 use crate::load::bundle::RemoteModel;
-use crate::messages::protocol::{Backend, EngineInfo, Progress, Request, Response, Stage};
+use crate::messages::protocol::{BUILD, Backend, EngineInfo, Progress, Request, Response, Stage};
 use crate::messages::query::{Query, QueryId, Reply};
 use crate::ui_error::{Cause, UiError};
 
@@ -88,19 +88,23 @@ async fn work(
             continue;
         };
         match job {
-            Job::Request(Request::Load { manifest_url }, _) => {
-                match load(backend, &manifest_url).await {
-                    Ok((remote, ready, info)) => {
-                        model = Some(ready);
-                        post(&Response::Ready(info));
-                        wasm_bindgen_futures::spawn_local(load_finer_captions(
-                            remote,
-                            own_inbox.clone(),
-                        ));
-                    }
-                    Err(error) => post(&fatal_failure(error)),
+            Job::Request(
+                Request::Load {
+                    manifest_url,
+                    build,
+                },
+                _,
+            ) => match load(backend, &manifest_url, build.as_deref()).await {
+                Ok((remote, ready, info)) => {
+                    model = Some(ready);
+                    post(&Response::Ready(info));
+                    wasm_bindgen_futures::spawn_local(load_finer_captions(
+                        remote,
+                        own_inbox.clone(),
+                    ));
                 }
-            }
+                Err(error) => post(&fatal_failure(error)),
+            },
             Job::Request(Request::Caption { id }, _) if waiting.iter().any(Job::is_photo) => {
                 post(&Response::Superseded { id });
             }
@@ -184,8 +188,14 @@ fn not_loaded() -> UiError {
 async fn load(
     backend: Backend,
     manifest_url: &str,
+    build: Option<&str>,
 ) -> Result<(RemoteModel, LoadedModel, EngineInfo), UiError> {
     let ui_error = |error| UiError::from(&error);
+    if let Some(build) = build.filter(|build| *build != BUILD) {
+        return Err(UiError::version_mismatch(format!(
+            "page {build}, engine {BUILD}"
+        )));
+    }
     report_stage(Stage::Manifest);
     let remote = RemoteModel::at(manifest_url).await?;
     let engine = device::open(backend, report_lost).await?;

@@ -18,6 +18,10 @@ use super::photo_id::PhotoId;
 use super::query::{Query, QueryId, Reply};
 use crate::ui_error::UiError;
 
+/// Hash of the sources that this program was built from, hexadecimal. The page and its engines are
+/// built from the same ones.
+pub const BUILD: &str = env!("ESPALIER_BUILD");
+
 /// The two engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -112,6 +116,10 @@ pub enum Request {
     Load {
         /// Absolute address of `manifest.json`; the other files are in the same folder.
         manifest_url: String,
+        /// The page's [`BUILD`]; an engine of another build refuses it. A page that is still open
+        /// after an update would fetch the new engine. The widget has no build of its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        build: Option<String>,
     },
     /// Reads a photo; its bytes are transferred with this message.
     Caption {
@@ -238,6 +246,7 @@ mod tests {
         for request in [
             Request::Load {
                 manifest_url: "https://a.example/m/manifest.json".into(),
+                build: Some(BUILD.into()),
             },
             Request::Caption { id: PhotoId(7) },
             Request::Rank {

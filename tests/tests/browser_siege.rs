@@ -1,0 +1,222 @@
+//! The page under load and under attack: many photos, cancelled ones, engines that end, an update
+//! while the page is open.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use espalier_tests::browser::{Browser, Gpu, Site, processes, wanted};
+use espalier_tests::photos::{jpeg, keep, landscape};
+use espalier_web::messages::protocol::BUILD;
+use serde_json::json;
+
+/// Number of photos of the long session; the variable asks for more.
+const PHOTOS: usize = 60;
+const PHOTOS_VARIABLE: &str = "ESPALIER_SIEGE_PHOTOS";
+
+/// Keeps all workers of the page within reach.
+const RECORD_WORKERS: &str = "window.engines = [];
+  const Plain = window.Worker;
+  window.Worker = class extends Plain {
+    constructor(...of) { super(...of); window.engines.push(this); }
+  };";
+
+/// Ends the last worker as a browser does that runs out of memory.
+const END_WORKER: &str = "const engine = window.engines.at(-1);
+  engine.terminate();
+  engine.dispatchEvent(new ErrorEvent('error', { message: 'out of memory' }));";
+
+/// Gives the page 20 photos, each before the one before was read.
+const GIVE_MANY: &str = "return (async () => {
+  const photo = await (await fetch('samples/cat.jpg')).blob();
+  const input = document.querySelector('[data-testid=file-input]');
+  for (let i = 0; i < 20; i += 1) {
+    const given = new DataTransfer();
+    given.items.add(new File([photo, `${i}`], 'cat.jpg', { type: 'image/jpeg' }));
+    input.files = given.files;
+    input.dispatchEvent(new Event('change', { bubbles: true }));
+    await new Promise((done) => setTimeout(done, 20));
+  }
+})()";
+
+fn photo(folder: &Path, number: usize) -> PathBuf {
+    let width = 320 + u32::try_from(number % 50).unwrap();
+    let bytes = jpeg(&landscape(width, 240), 1);
+    keep(folder, &format!("{number}.jpg"), &bytes)
+}
+
+/// Returns the most memory that the page's processes have taken so far, in bytes.
+fn memory(browser: &Browser) -> u64 {
+    let all = processes::of(browser.profile(), "renderer");
+    all.iter().map(|process| process.peak).sum()
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn a_long_session_with_cancelled_photos_takes_no_more_memory_than_its_beginning() {
+    if !wanted() {
+        return;
+    }
+    let asked = std::env::var(PHOTOS_VARIABLE).ok();
+    let photos = asked.map_or(PHOTOS, |n| n.parse().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let (browser, site) = (Browser::start(Gpu::None), Site::built());
+    browser.open(&site, "?model=tiny&backend=cpu");
+    let mut begin = 0;
+    for number in 0..photos {
+        if number % 20 == 10 {
+            let _ = browser.evaluate(GIVE_MANY);
+        }
+        let _ = browser.give(&photo(folder.path(), number)).answer();
+        if number == photos / 3 {
+            begin = memory(&browser);
+        }
+    }
+    let end = memory(&browser);
+    println!(
+        "{} MB after {} photos, {} MB after {photos}",
+        begin / 1_000_000,
+        photos / 3,
+        end / 1_000_000
+    );
+    assert!(
+        end < begin + begin / 5,
+        "{begin} bytes after a third, {end} at the end"
+    );
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn an_engine_that_ends_in_any_state_is_told_and_started_again() {
+    if !wanted() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (browser, site) = (Browser::start(Gpu::None), Site::built());
+    let source = json!({ "source": RECORD_WORKERS });
+    browser.devtools("Page.addScriptToEvaluateOnNewDocument", &source);
+    browser.open(&site, "?model=tiny&backend=cpu");
+    let first = photo(folder.path(), 0);
+    // While the model loads.
+    browser.give_all(std::slice::from_ref(&first));
+    browser.wait_for("an engine", "return window.engines.length > 0");
+    let _ = browser.evaluate(END_WORKER);
+    let card = browser.wait_for(
+        "the error",
+        "return document.querySelector('[data-testid=error-card]')?.innerText",
+    );
+    assert!(card.as_str().unwrap().contains("stopped"), "{card}");
+    let answer = browser.try_again(&first).answer();
+    // While it waits.
+    let _ = browser.evaluate(END_WORKER);
+    let second = photo(folder.path(), 1);
+    browser.give_all(std::slice::from_ref(&second));
+    // While it reads: the photo was just given.
+    browser.wait_for("the next engine", "return window.engines.length > 2");
+    let _ = browser.evaluate(END_WORKER);
+    browser.wait_for(
+        "the error",
+        "return document.querySelector('[data-testid=error-card]') !== null",
+    );
+    let again = browser.try_again(&second).answer();
+    assert_eq!(again.result.model, answer.result.model);
+    assert_eq!(again.result.backend, "cpu");
+}
+
+/// Digit of the version of the later service worker.
+const LATER: &str = "0";
+
+/// Replaces a text in a file by another of the same length.
+fn replace(path: &Path, from: &str, to: &str) {
+    let mut bytes = fs::read(path).unwrap();
+    let places: Vec<usize> = bytes
+        .windows(from.len())
+        .enumerate()
+        .filter_map(|(at, window)| (window == from.as_bytes()).then_some(at))
+        .collect();
+    assert!(!places.is_empty(), "{} has no {from}", path.display());
+    for at in places {
+        bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
+    }
+    fs::write(path, bytes).unwrap();
+}
+
+/// Replaces the built page by what a later build would be: other sources, so another hash in the
+/// program and in the engines, and so other names of their files.
+fn update(site: &Site) {
+    let page = site.file_of(&format!("{}index.html", site.url())).unwrap();
+    let root = page.parent().unwrap();
+    let names = || -> Vec<String> {
+        let entries = fs::read_dir(root).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.collect()
+    };
+    let between = |before: &str, after: &str| {
+        let found = names().into_iter().find_map(|name| {
+            let hash = name.strip_prefix(before)?.strip_suffix(after)?;
+            Some(hash.to_owned())
+        });
+        found.unwrap_or_else(|| panic!("no {before}…{after}"))
+    };
+    let engine = between("engine-", "");
+    let program = between("espalier-web-", "_bg.wasm");
+    let later = "0123456789abcdef";
+    replace(
+        &root.join(format!("espalier-web-{program}_bg.wasm")),
+        BUILD,
+        later,
+    );
+    for worker in ["worker_cpu_bg.wasm", "worker_gpu_bg.wasm"] {
+        let path = root.join(format!("engine-{engine}")).join(worker);
+        replace(&path, BUILD, later);
+    }
+    for hash in [engine, program] {
+        let other = "f".repeat(hash.len());
+        for name in names().iter().filter(|name| name.contains(&hash)) {
+            fs::rename(root.join(name), root.join(name.replace(&hash, &other))).unwrap();
+        }
+        for list in ["index.html", "sw.js", "engines.json"] {
+            let path = root.join(list);
+            if fs::read_to_string(&path).unwrap().contains(&hash) {
+                replace(&path, &hash, &other);
+            }
+        }
+    }
+    let worker = fs::read_to_string(root.join("sw.js")).unwrap();
+    let version = worker.split_once("\"version\": \"").unwrap().1;
+    let version = version.split('"').next().unwrap();
+    replace(&root.join("sw.js"), version, &LATER.repeat(version.len()));
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn a_page_that_was_opened_before_an_update_never_runs_with_the_new_engine() {
+    if !wanted() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (browser, site) = (Browser::start(Gpu::None), Site::copy());
+    let photo = photo(folder.path(), 0);
+    browser.open(&site, "?model=tiny&backend=cpu");
+    browser.wait_for(
+        "the service worker",
+        "return (async () => (await navigator.serviceWorker.getRegistration())?.active?.state === 'activated')()",
+    );
+    // The program is there, its engine is not: it is fetched with the first photo.
+    update(&site);
+    let card = browser.give(&photo).error();
+    assert!(card.words.contains("different versions"), "{}", card.words);
+    assert!(card.words.contains("Reload"), "{}", card.words);
+    browser.wait_for(
+        "the new version",
+        "return (async () => {
+           const registration = await navigator.serviceWorker.getRegistration();
+           await registration.update();
+           return (await caches.keys()).some((name) => / 0+$/.test(name));
+         })()",
+    );
+    browser.open(&site, "?model=tiny&backend=cpu");
+    let answer = browser.give(&photo).answer();
+    assert_eq!(answer.result.backend, "cpu");
+}
