@@ -5,7 +5,9 @@
 
 #![forbid(unsafe_code)]
 
+pub mod agree;
 pub mod bench;
+pub mod browser_test;
 pub mod ci;
 pub mod demo;
 pub mod digest;

@@ -7,7 +7,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xtask::setup::wasm_target::Choice;
 use xtask::{
-    bench, ci, demo, fuzz, golden, mutants, page_cost, paths, setup, study, test_run, web_build,
+    agree, bench, ci, demo, fuzz, golden, mutants, page_cost, paths, setup, study, test_run,
+    web_build,
 };
 
 /// Set-up, build, serve, test and check commands of Espalier.
@@ -60,6 +61,11 @@ enum Command {
     Ci(ci::Options),
     /// Search for inputs that break the code that reads files, texts and messages
     Fuzz(fuzz::Options),
+    /// Compare the answers of all engines and browsers to a folder of photos
+    Agree {
+        /// Folder of photos; folders in it are read, too
+        photos: PathBuf,
+    },
     /// Change the code in small ways and count the changes that no test notices
     Mutants(mutants::Options),
     /// Generate the reference values below tests/golden again
@@ -134,6 +140,7 @@ fn run(root: &Path, command: Command) -> Result<ExitCode> {
         Command::Fuzz(options) => return fuzz::run(root, &options),
         Command::Mutants(options) => return mutants::run(root, &options),
         Command::Golden { check } => golden::run_all(root, check)?,
+        Command::Agree { photos } => agree::run(root, &photos)?,
         Command::PageCost { bundle } => page_cost::run(root, &bundle)?,
         Command::Bench(options) => bench::run(root, &options)?,
         Command::Study(options) => study::run(root, &options)?,

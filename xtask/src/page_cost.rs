@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::process::{command, stream};
-use crate::setup::{self, wasm_target::Choice};
-use crate::{paths, web_build};
+use crate::browser_test::in_all_browsers;
+use crate::process::stream;
 
 /// Variable that names the bundle for the test that measures it.
 pub const BUNDLE: &str = "ESPALIER_COST_BUNDLE";
@@ -26,26 +25,8 @@ pub fn run(root: &Path, bundle: &Path) -> Result<()> {
             bundle.display()
         );
     }
-    let tools = setup::wasm(root, Choice::Best)?;
-    let browser = setup::browser::ensure()?;
-    let firefox = setup::firefox::ensure(root);
-    web_build::build(root, &tools, true)?;
-    let mut cargo = command("cargo");
-    cargo
-        .args(["test", "--release", "--workspace", "--test", "browser_cost"])
-        .args(["--", "--ignored", "--nocapture", "--test-threads=1"])
-        .env(BUNDLE, folder)
-        .env("ESPALIER_DIST", paths::dist(root))
-        .env("CHROMIUM", &browser.chromium)
-        .env("CHROMEDRIVER", &browser.chromedriver)
-        .current_dir(root);
-    match &firefox {
-        Ok(installed) => {
-            cargo.env("FIREFOX", &installed.firefox);
-            cargo.env("GECKODRIVER", &installed.geckodriver);
-        }
-        Err(error) => eprintln!("Firefox is skipped: {error:#}"),
-    }
+    let mut cargo = in_all_browsers(root, "browser_cost")?;
+    cargo.env(BUNDLE, folder);
     let status = stream(&mut cargo, |_| ())?;
     if !status.success() {
         bail!("the page gave no answer with {}", bundle.display());
