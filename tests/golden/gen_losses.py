@@ -5,7 +5,8 @@
 """Golden values and gradients of the losses: `uv run gen_losses.py` writes losses.tsv.
 
 Written from the formulas of the papers, in float64 with automatic differentiation, and in their
-literal form: `acos`, `acosh` and differences instead of the stable forms of `core`. Batches are
+literal form: `acos`, `acosh` and differences instead of the stable forms of `core`, with the safety
+constants of the published programs: `eps` is 1e-8 for MERU and HyCoCLIP, 1e-6 for PHyCLIP. Batches are
 computed, not stored: `numbers` below has its twin in `tests/tests/losses_golden.rs`. A gradient of
 `n` numbers is kept as its norm and its products with three directions.
 """
@@ -31,33 +32,34 @@ def time(x, c):
     return (1 / c + (x * x).sum(-1)).sqrt()
 
 
-def exp0(v, c):
+def exp0(v, c, eps=1e-8):
     r = (c.sqrt() * v.norm(dim=-1)).unsqueeze(-1)
-    return r.sinh() * v / r
+    return r.clamp(eps, math.asinh(2**15)).sinh() * v / r.clamp(min=eps)
 
 
-def dist(x, y, c):
+def dist(x, y, c, eps=1e-8):
     inner = x @ y.mT - time(x, c).unsqueeze(-1) * time(y, c).unsqueeze(-2)
-    return (-c * inner).acosh() / c.sqrt()
+    return (-c * inner).clamp(min=1 + eps).acosh() / c.sqrt()
 
 
-def oxy(x, y, c):
+def oxy(x, y, c, eps=1e-8):
     """Row by row; broadcasts."""
     x0, y0 = time(x, c), time(y, c)
     u = c * ((x * y).sum(-1) - x0 * y0)
-    return ((y0 + x0 * u) / (x.norm(dim=-1) * (u * u - 1).sqrt())).acos()
+    reach = (u * u - 1).clamp(min=eps).sqrt()
+    return ((y0 + x0 * u) / (x.norm(dim=-1) * reach + eps)).clamp(eps - 1, 1 - eps).acos()
 
 
-def aper(x, c):
-    return (0.2 / (c.sqrt() * x.norm(dim=-1))).clamp(max=1 - 1e-8).asin()
+def aper(x, c, eps=1e-8):
+    return (0.2 / (c.sqrt() * x.norm(dim=-1) + eps)).clamp(eps - 1, 1 - eps).asin()
 
 
 def ce(logits):
     return F.cross_entropy(logits, torch.arange(len(logits)))
 
 
-def gap(general, specific, c, eta):
-    return (oxy(general, specific, c) - eta * aper(general, c)).relu().mean()
+def gap(general, specific, c, eta, eps=1e-8):
+    return (oxy(general, specific, c, eps) - eta * aper(general, c, eps)).relu().mean()
 
 
 def clip(v, s):
@@ -90,15 +92,17 @@ def hycoclip(v, c, s):
 
 
 def phyclip(v, c, s, join):
+    eps = 1e-6
+
     def factors(part):
-        return [exp0(part[:, i * D // K : (i + 1) * D // K], c[i]) for i in range(K)]
+        return [exp0(part[:, i * D // K : (i + 1) * D // K], c[i], eps) for i in range(K)]
 
     def distance(a, b):
-        each = torch.stack([dist(x, y, c[i]) for i, (x, y) in enumerate(zip(a, b))])
+        each = torch.stack([dist(x, y, c[i], eps) for i, (x, y) in enumerate(zip(a, b))])
         return each.mean(0) if join == "l1" else (each**2).mean(0).sqrt()
 
     def gaps(a, b, eta):
-        return sum(gap(x, y, c[i], eta) for i, (x, y) in enumerate(zip(a, b))) / K
+        return sum(gap(x, y, c[i], eta, eps) for i, (x, y) in enumerate(zip(a, b))) / K
 
     return boxes([factors(part) for part in v], distance, gaps, s)
 

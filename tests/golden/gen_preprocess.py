@@ -8,12 +8,14 @@ Sources are computed, not stored: `source(width, height)` below has its twin in
 `tests/tests/preprocess.rs`. What is expected comes from
 
 - Pillow's BICUBIC for `squeeze` and `centre_crop`, with torchvision's rounding: long side
-  `int(size * long / short)`, offset of the crop `int(round((side - size) / 2))`;
+  `int(size * long / short)`, offset of the crop `int(round((side - size) / 2))`, or rounded down as in
+  transformers; with the resampling `pillow_bicubic` or `pillow_bilinear` to the bit;
 - float64 sums written from the definitions for `white_pad`: mean over the area covered when
   shrinking, a Lanczos window of four lobes (weights normalised at the border) when enlarging,
   centred on white.
 
-Tolerance: 1 grey level against Pillow (weights are rounded differently), 2 against the float64 sums.
+Tolerance: none where Pillow's own resampling is asked for, 1 grey level against Pillow otherwise
+(weights are rounded differently), 2 against the float64 sums.
 """
 
 from pathlib import Path
@@ -36,22 +38,41 @@ def source(width, height):
     return out
 
 
-def bicubic(pixels, width, height):
+BICUBIC, BILINEAR = Image.Resampling.BICUBIC, Image.Resampling.BILINEAR
+
+
+def resized(pixels, width, height, filter=BICUBIC):
     """Rows first, as every Pillow did up to version 12; later ones take the cheaper order, which
     shows by a level or two because both passes round."""
-    rows = Image.fromarray(pixels).resize((width, pixels.shape[0]), Image.Resampling.BICUBIC)
-    return np.asarray(rows.resize((width, height), Image.Resampling.BICUBIC))
+    rows = Image.fromarray(pixels).resize((width, pixels.shape[0]), filter)
+    return np.asarray(rows.resize((width, height), filter))
 
 
-def centre_crop(pixels, size):
+def squeeze(pixels, size, filter=BICUBIC, offset="half_to_even"):
+    return resized(pixels, size, size, filter)
+
+
+def centre_crop(pixels, size, filter=BICUBIC, offset="half_to_even"):
     height, width, _ = pixels.shape
     short, long = min(width, height), max(width, height)
     long_resized = int(size * long / short)
     new_width, new_height = (size, long_resized) if width <= height else (long_resized, size)
-    resized = bicubic(pixels, new_width, new_height)
-    top = int(round((new_height - size) / 2.0))
-    left = int(round((new_width - size) / 2.0))
-    return resized[top : top + size, left : left + size]
+    whole = resized(pixels, new_width, new_height, filter)
+    top, left = (
+        excess // 2 if offset == "down" else int(round(excess / 2.0))
+        for excess in (new_height - size, new_width - size)
+    )
+    return whole[top : top + size, left : left + size]
+
+
+def inner_crop(pixels, size, filter=BICUBIC, offset="half_to_even"):
+    """The evaluation crop of EfficientNet, as a box between pixels, rows first."""
+    height, width, _ = pixels.shape
+    side = min(width, height) * size / (size + 32.0)
+    left, top = (width - side) / 2.0, (height - side) / 2.0
+    box = (left, 0, left + side, height)
+    rows = Image.fromarray(pixels).resize((size, height), filter, box=box)
+    return np.asarray(rows.resize((size, size), filter, box=(0, top, size, top + side)))
 
 
 def area_weights(old, new):
@@ -76,7 +97,7 @@ def lanczos4_weights(old, new):
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def white_pad(pixels, size):
+def white_pad(pixels, size, filter=None, offset=None):
     height, width, _ = pixels.shape
     long = max(width, height)
     new_width = max(1, round(width * (size / long)))
@@ -99,8 +120,9 @@ def to_bytes(values):
 
 
 MODES = {
-    "squeeze": lambda p, s: bicubic(p, s, s),
+    "squeeze": squeeze,
     "centre_crop": centre_crop,
+    "inner_crop": inner_crop,
     "white_pad": white_pad,
 }
 
@@ -127,14 +149,38 @@ CASES = [
 ]
 
 
+# As Pillow computes them, to the bit: both filters, and both ways to place a crop.
+EXACT = [
+    ("squeeze", "half_to_even", 97, 61, 32),
+    ("squeeze", "half_to_even", 20, 13, 32),
+    ("squeeze", "half_to_even", 17, 150, 32),
+    ("squeeze", "half_to_even", 33, 32, 32),
+    ("squeeze", "half_to_even", 500, 3, 16),
+    ("squeeze", "half_to_even", 1, 1, 8),
+    ("centre_crop", "half_to_even", 97, 61, 32),
+    ("centre_crop", "down", 97, 61, 32),
+    ("centre_crop", "half_to_even", 61, 97, 32),
+    ("centre_crop", "down", 213, 142, 29),
+    ("centre_crop", "half_to_even", 300, 7, 16),
+    ("centre_crop", "down", 35, 32, 32),
+    ("inner_crop", "half_to_even", 97, 61, 32),
+    ("inner_crop", "half_to_even", 40, 50, 24),
+]
+
+
 def main():
     lines = [f"# written by gen_preprocess.py, Pillow {pillow_version}"]
-    lines.append("resize\twidth\theight\tsize\ttolerance\trgb")
-    for mode, width, height, size in CASES:
-        rgb = MODES[mode](source(width, height), size)
+    lines.append("resize\tresampling\toffset\twidth\theight\tsize\ttolerance\trgb")
+    cases = [(m, "bicubic", "half_to_even", w, h, s) for m, w, h, s in CASES]
+    for filter in ["pillow_bicubic", "pillow_bilinear"]:
+        cases += [(m, filter, offset, w, h, s) for m, offset, w, h, s in EXACT]
+    for mode, resampling, offset, width, height, size in cases:
+        filter = BILINEAR if resampling == "pillow_bilinear" else BICUBIC
+        rgb = MODES[mode](source(width, height), size, filter, offset)
         assert rgb.shape == (size, size, 3)
-        tolerance = 2 if mode == "white_pad" else 1
-        row = [mode, width, height, size, tolerance, rgb.tobytes().hex()]
+        exact = 0 if resampling.startswith("pillow") else 1
+        tolerance = 2 if mode == "white_pad" else exact
+        row = [mode, resampling, offset, width, height, size, tolerance, rgb.tobytes().hex()]
         lines.append("\t".join(map(str, row)))
     Path(__file__).with_name("preprocess.tsv").write_text("\n".join(lines) + "\n")
 

@@ -4,7 +4,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-use espalier_core::input::image::{Preprocess, ResizeMode, RgbImage, decode};
+use espalier_core::input::image::{
+    CropOffset, Preprocess, Resampling, ResizeMode, RgbImage, decode,
+};
 
 const GOLDEN: &str = include_str!("../golden/preprocess.tsv");
 
@@ -35,26 +37,46 @@ fn mode(name: &str) -> ResizeMode {
     match name {
         "squeeze" => ResizeMode::Squeeze,
         "centre_crop" => ResizeMode::CentreCrop,
+        "inner_crop" => ResizeMode::InnerCrop,
         "white_pad" => ResizeMode::WhitePad,
         other => panic!("unknown mode {other}"),
     }
 }
 
+fn resampling(name: &str) -> Resampling {
+    match name {
+        "bicubic" => Resampling::Bicubic,
+        "pillow_bicubic" => Resampling::PillowBicubic,
+        "pillow_bilinear" => Resampling::PillowBilinear,
+        other => panic!("unknown resampling {other}"),
+    }
+}
+
+fn crop_offset(name: &str) -> CropOffset {
+    match name {
+        "half_to_even" => CropOffset::HalfToEven,
+        "down" => CropOffset::Down,
+        other => panic!("unknown offset {other}"),
+    }
+}
+
 #[test]
 fn prepared_pictures_are_those_of_the_reference() {
-    let mut modes = Vec::new();
+    let mut kinds = Vec::new();
     for line in GOLDEN.lines().skip(2) {
         let fields: Vec<&str> = line.split('\t').collect();
         let number = |i: usize| fields[i].parse::<u32>().unwrap();
-        let (width, height, size, tolerance) = (number(1), number(2), number(3), number(4));
+        let (width, height, size, tolerance) = (number(3), number(4), number(5), number(6));
         let preprocess = Preprocess {
-            size,
-            resize: mode(fields[0]),
+            resampling: resampling(fields[1]),
+            crop_offset: crop_offset(fields[2]),
+            ..Preprocess::new(size, mode(fields[0]))
         };
         let found = preprocess.apply(&source(width, height)).unwrap();
-        let expected = bytes(fields[5]);
+        let expected = bytes(fields[7]);
         assert_eq!(found.as_raw().len(), expected.len());
-        let case = format!("{} {width} x {height} to {size}", fields[0]);
+        let kind = fields[..3].join(" ");
+        let case = format!("{kind} {width} x {height} to {size}");
         for (i, (&f, &e)) in found.as_raw().iter().zip(&expected).enumerate() {
             let (x, y, c) = (i / 3 % size as usize, i / 3 / size as usize, i % 3);
             assert!(
@@ -62,12 +84,20 @@ fn prepared_pictures_are_those_of_the_reference() {
                 "{case}: at {x}, {y}, channel {c}: expected {e}, found {f}"
             );
         }
-        modes.push(fields[0]);
+        kinds.push(kind);
     }
-    for wanted in ["squeeze", "centre_crop", "white_pad"] {
+    for (wanted, least) in [
+        ("squeeze bicubic half_to_even", 4),
+        ("centre_crop bicubic half_to_even", 4),
+        ("white_pad bicubic half_to_even", 4),
+        ("squeeze pillow_bicubic half_to_even", 4),
+        ("centre_crop pillow_bicubic down", 3),
+        ("inner_crop pillow_bicubic half_to_even", 2),
+        ("centre_crop pillow_bilinear down", 3),
+    ] {
         assert!(
-            modes.iter().filter(|m| **m == wanted).count() >= 4,
-            "expected at least four cases of {wanted}"
+            kinds.iter().filter(|kind| *kind == wanted).count() >= least,
+            "expected at least {least} cases of {wanted}"
         );
     }
 }
@@ -77,12 +107,9 @@ fn a_crop_without_resizing_is_exact() {
     // Offsets of 1.5 and 2.5 round to the even neighbour: 2 and 2.
     for (width, left) in [(35, 2), (37, 2), (34, 1), (36, 2)] {
         let img = source(width, 32);
-        let cropped = Preprocess {
-            size: 32,
-            resize: ResizeMode::CentreCrop,
-        }
-        .apply(&img)
-        .unwrap();
+        let cropped = Preprocess::new(32, ResizeMode::CentreCrop)
+            .apply(&img)
+            .unwrap();
         for (x, y, pixel) in cropped.enumerate_pixels() {
             assert_eq!(
                 pixel,
@@ -96,10 +123,7 @@ fn a_crop_without_resizing_is_exact() {
 #[test]
 fn a_file_goes_all_the_way_to_planes() {
     let file = include_bytes!("../golden/pictures/rgba.png");
-    let preprocess = Preprocess {
-        size: 8,
-        resize: ResizeMode::Squeeze,
-    };
+    let preprocess = Preprocess::new(8, ResizeMode::Squeeze);
     let img = preprocess.apply(&decode(file).unwrap()).unwrap();
     let planes = espalier_core::input::to_planes(std::slice::from_ref(&img));
     assert_eq!(planes.len(), 3 * 8 * 8);

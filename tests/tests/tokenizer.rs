@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use espalier_core::input::{Tokenizer, merges_prefix};
+use espalier_core::input::{Tokenizer, TokenizerRules, merges_prefix};
 use proptest::prelude::*;
 
 const MERGES: &str = include_str!("../../static/vocab/clip_bpe_merges.txt");
@@ -44,6 +44,25 @@ fn reference_texts_get_reference_ids() {
     for (text, expected) in cases {
         assert_eq!(clip(text), expected, "{text:?}");
     }
+}
+
+/// `golden/gen_tokens.py` writes the ids that each program gives.
+#[test]
+fn unusual_texts_get_the_ids_of_the_program_whose_rules_apply() {
+    let golden = include_str!("../golden/tokens.tsv");
+    let mut differing = std::collections::BTreeMap::<String, Vec<Vec<u32>>>::new();
+    for line in golden.lines().skip(2) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let rules: TokenizerRules = serde_json::from_value(fields[0].into()).unwrap();
+        let text: String = serde_json::from_str(fields[1]).unwrap();
+        let ids: Vec<u32> = fields[2].split(' ').map(|id| id.parse().unwrap()).collect();
+        let found = CLIP.with(|t| t.clone().with_rules(rules).encode(&text, CONTEXT));
+        assert_eq!(found, ids, "{rules:?}: {text:?}");
+        differing.entry(text).or_default().push(ids);
+    }
+    assert!(differing.values().all(|rows| rows.len() == 3));
+    let unequal = differing.values().filter(|rows| rows[0] != rows[2]);
+    assert!(unequal.count() >= 6, "the rules must differ somewhere");
 }
 
 #[test]

@@ -108,14 +108,12 @@ pub struct Model {
 /// centre crop (notation 6.0); for inverted residuals the evaluation crop of EfficientNet.
 #[must_use]
 pub fn preprocess(config: &DualConfig) -> Preprocess {
-    Preprocess {
-        size: config.vision.image_size as u32,
-        resize: if config.vision.inverted.is_some() {
-            ResizeMode::InnerCrop
-        } else {
-            ResizeMode::CentreCrop
-        },
-    }
+    let resize = if config.vision.inverted.is_some() {
+        ResizeMode::InnerCrop
+    } else {
+        ResizeMode::CentreCrop
+    };
+    Preprocess::new(config.vision.image_size as u32, resize)
 }
 
 /// Finds the weights file of a run folder (its newest checkpoint), a checkpoint folder or a file.
@@ -234,7 +232,7 @@ pub fn open(path: &Path, device: &Device) -> anyhow::Result<Model> {
     let (file, sha256, card, tensors) = read(path)?;
     let encoder = weights::load(card.config.init(device), &tensors, |_| false)
         .map_err(|e| usage(format!("{}: {e}", file.display())))?;
-    let tokenizer = Tokenizer::from_merges(MERGES, card.config.text.vocab_size)?;
+    let tokenizer = card.config.text.tokenizer(MERGES)?;
     let imported = card.origin.as_ref().map(|o| o.preprocess);
     let preprocess = imported.unwrap_or_else(|| preprocess(&card.config));
     Ok(Model {
@@ -303,10 +301,10 @@ pub fn from_bundle(
         metadata: BTreeMap::new(),
     };
     let encoder = weights::load(manifest.model.init(device), &tensors, |_| false)?;
-    let tokenizer = Tokenizer::from_merges(
-        bundle.text(files::VOCABULARY)?,
-        manifest.model.text.vocab_size,
-    )?;
+    let tokenizer = manifest
+        .model
+        .text
+        .tokenizer(bundle.text(files::VOCABULARY)?)?;
     let lexicon = lexicon(&manifest, bundle)?;
     let label_points = label_points(manifest.model.d_embed, bundle)?;
     Ok(Model {

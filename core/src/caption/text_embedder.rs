@@ -54,10 +54,7 @@ impl TextEmbedder {
         }
         Ok(Self {
             text_part: TextPart::new(config, stored, engine)?,
-            tokenizer: Tokenizer::from_merges(
-                bundle.text(files::VOCABULARY)?,
-                config.text.vocab_size,
-            )?,
+            tokenizer: config.text.tokenizer(bundle.text(files::VOCABULARY)?)?,
             context: config.text.context,
             lexicon: lexicon(manifest, bundle)?,
         })

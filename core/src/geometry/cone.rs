@@ -15,8 +15,17 @@ use crate::math::{asin_clamped, clamp_max, clamp_min, dot, norm};
 /// `x [.., d]`, `c [.., 1] -> [.., 1]`
 #[must_use]
 pub fn half_aperture<const D: usize>(x: Tensor<D>, c: Tensor<D>) -> Tensor<D> {
-    let sine = (norm(x) * c.sqrt() + EPS).recip() * (2.0 * MIN_RADIUS);
-    asin_clamped(sine, EPS)
+    half_aperture_eps(x, c, EPS)
+}
+
+/// [`half_aperture`] with another `eps`, which decides on the widest cone.
+///
+/// # Shapes
+/// `x [.., d]`, `c [.., 1] -> [.., 1]`
+#[must_use]
+pub fn half_aperture_eps<const D: usize>(x: Tensor<D>, c: Tensor<D>, eps: f64) -> Tensor<D> {
+    let sine = (norm(x) * c.sqrt() + eps).recip() * (2.0 * MIN_RADIUS);
+    asin_clamped(sine, eps)
 }
 
 /// Returns the exterior angle at the apex `x`, in `[0, pi]`: 0 when `y` lies straight outward, `pi`
@@ -138,8 +147,26 @@ pub fn entailment_gap<const D: usize>(
     eta: f64,
     form: AngleFormula,
 ) -> Tensor<D> {
+    entailment_gap_eps(x, y, c, eta, (form, EPS))
+}
+
+/// [`entailment_gap`] with another `eps` of [`AngleFormula::Stable`].
+///
+/// # Shapes
+/// `x, y [.., d]`, `c [.., 1] -> [.., 1]`
+#[must_use]
+pub fn entailment_gap_eps<const D: usize>(
+    x: Tensor<D>,
+    y: Tensor<D>,
+    c: Tensor<D>,
+    eta: f64,
+    (form, eps): (AngleFormula, f64),
+) -> Tensor<D> {
     let (angle, aperture) = match form {
-        AngleFormula::Stable => (exterior_angle(x.clone(), y, c.clone()), half_aperture(x, c)),
+        AngleFormula::Stable => (
+            exterior_angle(x.clone(), y, c.clone()),
+            half_aperture_eps(x, c, eps),
+        ),
         AngleFormula::Literal(eps) => (
             literal_angle(x.clone(), y, c.clone(), eps),
             literal_aperture(x, c, eps),

@@ -9,7 +9,7 @@ use burn::tensor::Tensor;
 use super::lorentz;
 use super::reduction::DistanceReduction;
 
-/// `eps` of PHyCLIP's distances.
+/// `eps` of PHyCLIP's distances and apertures (notation 2.4).
 pub const EPS: f64 = 1e-6;
 
 /// Splits features into factors of consecutive coordinates.

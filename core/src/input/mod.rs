@@ -8,5 +8,9 @@
 pub mod image;
 pub mod tokenize;
 
-pub use image::{Preprocess, RandomCrop, ResizeMode, crop_box, decode, to_planes};
-pub use tokenize::{TokenBatch, Tokenizer, clean, end_position, merges_prefix, symbols};
+pub use image::{
+    CropOffset, Preprocess, RandomCrop, Resampling, ResizeMode, crop_box, decode, to_planes,
+};
+pub use tokenize::{
+    TokenBatch, Tokenizer, TokenizerRules, clean, end_position, merges_prefix, symbols,
+};

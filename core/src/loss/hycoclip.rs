@@ -8,7 +8,7 @@ use burn::tensor::Tensor;
 
 use super::contrastive::cross_entropy_diagonal;
 use super::terms::LossTerms;
-use crate::geometry::{AngleFormula, cone, lorentz};
+use crate::geometry::{AngleFormula, EPS, cone, lorentz};
 
 /// Cone width factor between modalities, text to image.
 pub const ETA_INTER: f64 = 0.7;
@@ -68,16 +68,17 @@ pub fn hycoclip(
 ) -> LossTerms {
     let dist =
         |x: &Tensor<2>, y: &Tensor<2>| lorentz::pairwise_dist(x.clone(), y.clone(), c.clone());
-    compose(points, dist, c.clone(), scale, weights)
+    compose(points, dist, c.clone(), scale, (weights, EPS))
 }
 
-/// Computes the loss with any distance; shared by HyCoCLIP and its version in a product space.
+/// Computes the loss with any distance and `eps` of the apertures; shared by HyCoCLIP and its version
+/// in a product space.
 pub(super) fn compose<const D: usize>(
     points: &HycoclipPoints<D>,
     dist: impl Fn(&Tensor<D>, &Tensor<D>) -> Tensor<2>,
     c: Tensor<D>,
     scale: Tensor<1>,
-    weights: HycoclipWeights,
+    (weights, eps): (HycoclipWeights, f64),
 ) -> LossTerms {
     let HycoclipPoints {
         image,
@@ -93,12 +94,12 @@ pub(super) fn compose<const D: usize>(
 
     // The mean is over the batch and, in a product, over the factors.
     let gap = |general: &Tensor<D>, specific: &Tensor<D>, eta: f64| {
-        cone::entailment_gap(
+        cone::entailment_gap_eps(
             general.clone(),
             specific.clone(),
             c.clone(),
             eta,
-            weights.form,
+            (weights.form, eps),
         )
         .mean()
     };

@@ -7,7 +7,7 @@ use super::terms::LossTerms;
 use crate::geometry::{DistanceReduction, product};
 
 /// Computes [`hycoclip`](super::hycoclip()) with the combined distance of the factors and with each
-/// entailment averaged over the factors.
+/// entailment averaged over the factors; `eps` is [`product::EPS`].
 ///
 /// # Shapes
 /// points `[k, b, d]`, `c [k, 1, 1]`, `scale [1]`
@@ -22,5 +22,5 @@ pub fn phyclip(
     let dist = |x: &Tensor<3>, y: &Tensor<3>| {
         product::pairwise_dist(x.clone(), y.clone(), c.clone(), join)
     };
-    compose(points, dist, c.clone(), scale, weights)
+    compose(points, dist, c.clone(), scale, (weights, product::EPS))
 }

@@ -4,7 +4,9 @@ use derive_new::new;
 use derive_setters::Setters;
 use serde::{Deserialize, Serialize};
 
+use crate::error::Result;
 use crate::geometry::DistanceReduction;
+use crate::input::{Tokenizer, TokenizerRules};
 use crate::nn::layer_config::stage_parameters;
 use crate::nn::{Activation, InvertedConfig, Norms, StageConfig};
 
@@ -177,9 +179,21 @@ pub struct TextConfig {
     /// `eps` of the layer norms; 1e-5 if absent.
     #[new(default)]
     pub norm_eps: Option<f64>,
+    /// Whose rules cut texts into tokens; CLIP's if absent.
+    #[new(default)]
+    #[serde(default, skip_serializing_if = "TokenizerRules::is_default")]
+    pub tokenizer: TokenizerRules,
 }
 
 impl TextConfig {
+    /// Builds the tokenizer of this encoder from a merges file.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::from_merges`].
+    pub fn tokenizer(&self, merges: &str) -> Result<Tokenizer> {
+        Ok(Tokenizer::from_merges(merges, self.vocab_size)?.with_rules(self.tokenizer))
+    }
+
     /// Returns the width of the feed-forward layers.
     #[must_use]
     pub fn hidden(&self) -> usize {
@@ -253,5 +267,16 @@ mod tests {
         assert!(vision.remove("inverted").is_some());
         let read: DualConfig = serde_json::from_value(value).unwrap();
         assert_eq!(read, config);
+    }
+
+    #[test]
+    fn only_other_rules_than_clips_are_written() {
+        let mut text = Preset::VitT8_64.config().text;
+        let value = serde_json::to_value(&text).unwrap();
+        assert!(value.get("tokenizer").is_none());
+        text.tokenizer = TokenizerRules::Transformers;
+        let value = serde_json::to_value(&text).unwrap();
+        assert_eq!(value["tokenizer"], "transformers");
+        assert_eq!(serde_json::from_value::<TextConfig>(value).unwrap(), text);
     }
 }

@@ -23,10 +23,7 @@ fn evaluation_goes_through_all_samples_in_file_order() {
     rows[1].noun_chunks[1][2] = 0.2;
     write_parquet(&path, &rows, 4);
     let data: Arc<dyn Dataset> = Arc::new(open(&[&path]).unwrap());
-    let preprocess = Preprocess {
-        size: 16,
-        resize: ResizeMode::CentreCrop,
-    };
+    let preprocess = Preprocess::new(16, ResizeMode::CentreCrop);
     let mut set = EvalSet::new(data, preprocess, 3, 2).unwrap();
     let batches: Vec<_> = set.by_ref().collect();
     let keys: Vec<String> = batches

@@ -8,7 +8,6 @@ use std::time::Instant;
 
 use anyhow::Context;
 use burn::optim::ModuleOptimizer;
-use espalier_core::input::Tokenizer;
 use espalier_core::model::DualConfig;
 
 use super::checkpoint::{self, State};
@@ -84,10 +83,7 @@ impl Run {
     pub fn train(&self, stop: &AtomicBool) -> anyhow::Result<FitOutcome> {
         let data = Arc::clone(&self.source.data);
         let architecture = self.architecture();
-        let tokenizer = Arc::new(Tokenizer::from_merges(
-            MERGES,
-            architecture.text.vocab_size,
-        )?);
+        let tokenizer = Arc::new(architecture.text.tokenizer(MERGES)?);
         let mut card = self.card(&architecture)?;
         let model = self.build(&architecture, &mut card)?;
         let (state, optimizer) = self.initial_state(data.as_ref())?;
@@ -212,10 +208,7 @@ impl Run {
     pub fn dry_run(&self) -> anyhow::Result<(StepReport, f64, u64, u64)> {
         let data = Arc::clone(&self.source.data);
         let architecture = self.architecture();
-        let tokenizer = Arc::new(Tokenizer::from_merges(
-            MERGES,
-            architecture.text.vocab_size,
-        )?);
+        let tokenizer = Arc::new(architecture.text.tokenizer(MERGES)?);
         let mut card = ModelCard {
             config: architecture.clone(),
             method: String::new(),

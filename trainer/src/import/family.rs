@@ -2,7 +2,7 @@
 //! traps 24 to 26), so the number of heads follows from the published widths; for any other width
 //! the user must state it.
 
-use espalier_core::input::ResizeMode;
+use espalier_core::input::{Resampling, ResizeMode, TokenizerRules};
 use espalier_core::model::{Pool, Positions};
 use espalier_core::nn::Activation;
 
@@ -39,15 +39,18 @@ pub fn meru(measured: &Measured) -> StatedConfig {
         pixels: Pixels {
             // Mean and standard deviation are tensors of the file.
             resize: stated(ResizeMode::CentreCrop, by),
+            resampling: stated(Resampling::PillowBicubic, by),
             ..Pixels::default()
         },
+        tokenizer: stated(TokenizerRules::Clip, by),
         ..StatedConfig::default()
     }
 }
 
-/// Returns the settings that all files in CLIP's layouts share, whatever their sidecar files state.
+/// Returns the settings that all files in one of CLIP's layouts share, whatever their sidecar files
+/// state.
 #[must_use]
-pub fn clip(by: &str) -> StatedConfig {
+pub fn clip(by: &str, tokenizer: TokenizerRules) -> StatedConfig {
     let norm = |by: &str| -> MaybeStated<f64> { stated(1e-5, by) };
     let encoder = || EncoderConfig {
         norm_eps: norm(by),
@@ -59,6 +62,7 @@ pub fn clip(by: &str) -> StatedConfig {
         pool: stated(Pool::Class, by),
         positions: stated(Positions::Learned, by),
         patch_bias: stated(false, by),
+        tokenizer: stated(tokenizer, by),
         ..StatedConfig::default()
     }
 }

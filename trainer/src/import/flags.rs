@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use espalier_core::input::ResizeMode;
+use espalier_core::input::{Resampling, ResizeMode, TokenizerRules};
 use espalier_core::nn::Activation;
 
 use crate::exit::usage;
@@ -26,6 +26,28 @@ pub enum ResizeName {
     Squash,
     /// Resize the longest side and centre the image on white.
     Pad,
+}
+
+/// Arithmetic of resizing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ResamplingName {
+    /// Bicubic, as torchvision resizes tensors of bytes.
+    Bicubic,
+    /// Pillow's bicubic, to the bit.
+    PillowBicubic,
+    /// Pillow's bilinear, to the bit.
+    PillowBilinear,
+}
+
+/// The program whose treatment of texts the model was trained with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TokenizerName {
+    /// OpenAI's code; the MERU family.
+    Clip,
+    /// open_clip.
+    OpenClip,
+    /// transformers.
+    Transformers,
 }
 
 /// Settings that a source may not state; they override the files of the source.
@@ -54,6 +76,13 @@ pub struct Flags {
     /// How an image is resized to a square.
     #[arg(long, value_enum)]
     pub image_resize_mode: Option<ResizeName>,
+    /// Arithmetic of resizing; default: that of the program which the files name.
+    #[arg(long, value_enum)]
+    pub image_resampling: Option<ResamplingName>,
+    /// Whose rules clean texts and read markers in them; default: those of the program which the
+    /// files name.
+    #[arg(long, value_enum)]
+    pub tokenizer: Option<TokenizerName>,
 }
 
 impl ActivationName {
@@ -71,6 +100,26 @@ impl ResizeName {
             Self::Shortest => ResizeMode::CentreCrop,
             Self::Squash => ResizeMode::Squeeze,
             Self::Pad => ResizeMode::WhitePad,
+        }
+    }
+}
+
+impl ResamplingName {
+    pub(super) fn value(self) -> Resampling {
+        match self {
+            Self::Bicubic => Resampling::Bicubic,
+            Self::PillowBicubic => Resampling::PillowBicubic,
+            Self::PillowBilinear => Resampling::PillowBilinear,
+        }
+    }
+}
+
+impl TokenizerName {
+    pub(super) fn value(self) -> TokenizerRules {
+        match self {
+            Self::Clip => TokenizerRules::Clip,
+            Self::OpenClip => TokenizerRules::OpenClip,
+            Self::Transformers => TokenizerRules::Transformers,
         }
     }
 }

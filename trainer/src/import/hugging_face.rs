@@ -3,6 +3,7 @@
 //! Such a file may omit keys that have the documented default of its `model_type`; the report
 //! names each default that is used.
 
+use espalier_core::input::TokenizerRules;
 use espalier_core::nn::Activation;
 use serde_json::{Map, Value};
 
@@ -161,7 +162,7 @@ pub fn read_config(config: &Value) -> anyhow::Result<StatedConfig> {
         context: text.number("max_position_embeddings", 77)?,
         embed: top.number("projection_dim", 512)?,
         pre_norm: stated(true, "model_type clip"),
-        ..family::clip("model_type clip")
+        ..family::clip("model_type clip", TokenizerRules::Transformers)
     })
 }
 

@@ -3,6 +3,7 @@
 //! A missing key has open_clip's documented default. An unknown key is an error, and switches of
 //! parts that our encoders lack must be off.
 
+use espalier_core::input::TokenizerRules;
 use espalier_core::model::{Pool, Positions};
 use espalier_core::nn::Activation;
 use serde_json::{Map, Value};
@@ -152,7 +153,7 @@ pub fn read_config(config: &Value) -> anyhow::Result<StatedConfig> {
         positions,
         pre_norm: stated(!vision.is("no_ln_pre")?, vision.by("no_ln_pre")),
         pixels: preprocessing::open_clip(pixels, &by)?,
-        ..family::clip("open_clip")
+        ..family::clip("open_clip", TokenizerRules::OpenClip)
     })
 }
 

@@ -11,7 +11,7 @@ use crate::exit::usage;
 pub(super) const FILE: &str = "open_clip_config.json";
 
 /// Keys without effect on a trained model.
-const NEUTRAL: [&str; 17] = [
+const NEUTRAL: [&str; 15] = [
     "patch_dropout",
     "output_tokens",
     "attn_pooler_queries",
@@ -22,9 +22,7 @@ const NEUTRAL: [&str; 17] = [
     "timm_proj_bias",
     "timm_drop",
     "timm_drop_path",
-    "hf_tokenizer_name",
     "tokenizer_mode",
-    "tokenizer_kwargs",
     "hf_model_pretrained",
     "hf_proj_type",
     "hf_pooler_type",
@@ -38,9 +36,8 @@ fn switched_off(key: &str) -> Option<Value> {
         | "scaled_cosine_attn" | "scale_heads" | "scale_attn_inner" | "scale_attn" | "scale_fc" => {
             json!(false)
         }
-        "ls_init_value" | "timm_model_name" | "hf_model_name" | "act_kwargs" | "block_type" => {
-            Value::Null
-        }
+        "ls_init_value" | "timm_model_name" | "hf_model_name" | "act_kwargs" | "block_type"
+        | "hf_tokenizer_name" | "tokenizer_kwargs" => Value::Null,
         "proj_type" => json!("linear"),
         "pad_id" => json!(0),
         _ => return None,

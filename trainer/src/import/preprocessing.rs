@@ -1,9 +1,9 @@
 //! Reads image preprocessing from `preprocessor_config.json` and open_clip's `preprocess_cfg`.
 
-use espalier_core::input::ResizeMode;
+use espalier_core::input::{CropOffset, Resampling, ResizeMode};
 use serde_json::Value;
 
-use super::stated_config::{Pixels, stated};
+use super::stated_config::{MaybeStated, Pixels, stated};
 use crate::exit::usage;
 
 /// Pixel statistics of OpenAI's CLIP (notation 3.5).
@@ -15,8 +15,51 @@ pub const OPENAI: ([f32; 3], [f32; 3]) = (
 /// Pixel statistics of ImageNet (notation 3.3).
 pub const IMAGENET: ([f32; 3], [f32; 3]) = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]);
 
-/// Pillow's number for bicubic resampling.
+/// Pillow's numbers for its filters.
+const BILINEAR: u64 = 2;
 const BICUBIC: u64 = 3;
+
+/// Reads which arithmetic an image processor of `transformers` resizes with, and where its centre
+/// crop begins: those whose name ends in `Fast` use torchvision's tensors, the others Pillow.
+fn hf_arithmetic(
+    config: &Value,
+    by: &str,
+) -> anyhow::Result<(MaybeStated<Resampling>, MaybeStated<CropOffset>)> {
+    let of = |key: &str| config.get(key).filter(|v| !v.is_null());
+    let filter = of("resample").map_or(Some(BICUBIC), Value::as_u64);
+    let bilinear = match filter {
+        Some(BILINEAR) => true,
+        Some(BICUBIC) => false,
+        _ => {
+            let value = of("resample").cloned().unwrap_or_default();
+            let expected = "2 (bilinear) or 3 (bicubic)";
+            return Err(unexpected(by, "resample", expected, &value));
+        }
+    };
+    let names = ["image_processor_type", "feature_extractor_type"];
+    let named = names.into_iter().find_map(|key| Some((key, of(key)?)));
+    let (key, name) = match named {
+        Some((key, name)) => (
+            format!("{by}, {key}"),
+            name.as_str().unwrap_or_default().to_owned(),
+        ),
+        None => (
+            "default of transformers, image_processor_type".into(),
+            String::new(),
+        ),
+    };
+    let (resampling, offset) = match (name.ends_with("Fast"), bilinear) {
+        (true, false) => (Resampling::Bicubic, CropOffset::HalfToEven),
+        (true, true) => {
+            let expected = "3 (bicubic) for an image processor of tensors";
+            let value = Value::from(BILINEAR);
+            return Err(unexpected(by, "resample", expected, &value));
+        }
+        (false, true) => (Resampling::PillowBilinear, CropOffset::Down),
+        (false, false) => (Resampling::PillowBicubic, CropOffset::Down),
+    };
+    Ok((stated(resampling, key.clone()), stated(offset, key)))
+}
 
 fn unexpected(by: &str, key: &str, expected: &str, found: &Value) -> anyhow::Error {
     usage(format!("{by}: `{key}`: expected {expected}, found {found}"))
@@ -87,10 +130,12 @@ pub fn hugging_face(config: &Value, by: &str) -> anyhow::Result<Pixels> {
     // A file with several processors has a separate section for images.
     let config = config.get("image_processor").unwrap_or(config);
     let of = |key: &str| config.get(key).filter(|v| !v.is_null());
-    let mut pixels = Pixels::default();
-    if let Some(value) = of("resample").filter(|v| v.as_u64() != Some(BICUBIC)) {
-        return Err(unexpected(by, "resample", "3 (bicubic)", value));
-    }
+    let (resampling, crop_offset) = hf_arithmetic(config, by)?;
+    let mut pixels = Pixels {
+        resampling,
+        crop_offset,
+        ..Pixels::default()
+    };
     let third = |v: &Value| v.as_f64().is_some_and(|f| (f * 255.0 - 1.0).abs() < 1e-6);
     if let Some(value) = of("rescale_factor").filter(|v| !third(v)) {
         return Err(unexpected(by, "rescale_factor", "1/255", value));
@@ -124,9 +169,21 @@ pub fn open_clip(config: &Value, by: &str) -> anyhow::Result<Pixels> {
     let default = || "default of open_clip's preprocess_cfg".to_owned();
     let of = |key: &str| config.get(key).filter(|v| !v.is_null());
     let key_of = |key: &str| format!("{by}, {key}");
-    if let Some(value) = of("interpolation").filter(|v| v.as_str() != Some("bicubic")) {
-        return Err(unexpected(by, "interpolation", "bicubic", value));
-    }
+    // torchvision's transforms of Pillow's pictures.
+    let resampling = match of("interpolation") {
+        None => stated(Resampling::PillowBicubic, default()),
+        Some(value) => {
+            let resampling = match value.as_str() {
+                Some("bicubic") => Resampling::PillowBicubic,
+                Some("bilinear") => Resampling::PillowBilinear,
+                _ => {
+                    let expected = "bicubic or bilinear";
+                    return Err(unexpected(by, "interpolation", expected, value));
+                }
+            };
+            stated(resampling, key_of("interpolation"))
+        }
+    };
     if let Some(value) = of("mode").filter(|v| v.as_str() != Some("RGB")) {
         return Err(unexpected(by, "mode", "RGB", value));
     }
@@ -159,6 +216,8 @@ pub fn open_clip(config: &Value, by: &str) -> anyhow::Result<Pixels> {
         std: numbers("std", OPENAI.1)?,
         resize,
         size,
+        resampling,
+        crop_offset: None,
     })
 }
 
@@ -180,6 +239,9 @@ mod tests {
             assert_eq!(pixels.size.unwrap().value, 224);
             assert_eq!(pixels.mean.unwrap().value, [0.5, 0.25, 0.125]);
             assert_eq!(pixels.std.unwrap().value, [0.5; 3]);
+            // A file that names no image processor is from before there were two kinds.
+            assert_eq!(pixels.resampling.unwrap().value, Resampling::PillowBicubic);
+            assert_eq!(pixels.crop_offset.unwrap().value, CropOffset::Down);
         }
         let squeeze = json!({"size": {"height": 64, "width": 64}, "do_center_crop": false});
         let pixels = hugging_face(&squeeze, "p").unwrap();
@@ -190,7 +252,11 @@ mod tests {
     #[test]
     fn the_error_for_unsupported_preprocessing_names_the_key() {
         for (config, key) in [
-            (json!({"resample": 2}), "`resample`"),
+            (json!({"resample": 1}), "`resample`"),
+            (
+                json!({"resample": 2, "image_processor_type": "CLIPImageProcessorFast"}),
+                "`resample`",
+            ),
             (
                 json!({"size": 256, "crop_size": 224}),
                 "`size and crop_size`",
@@ -205,12 +271,41 @@ mod tests {
             );
         }
         for (config, key) in [
-            (json!({"interpolation": "bilinear"}), "`interpolation`"),
+            (json!({"interpolation": "nearest"}), "`interpolation`"),
             (json!({"resize_mode": "longest"}), "`resize_mode`"),
         ] {
             let message = open_clip(&config, "c").unwrap_err().to_string();
             assert!(message.contains(key), "{message}");
         }
+    }
+
+    #[test]
+    fn the_name_of_the_processor_decides_on_the_arithmetic() {
+        let cases = [
+            (
+                json!({"image_processor_type": "CLIPImageProcessorFast"}),
+                Resampling::Bicubic,
+            ),
+            (
+                json!({"image_processor_type": "CLIPImageProcessor"}),
+                Resampling::PillowBicubic,
+            ),
+            (
+                json!({"feature_extractor_type": "CLIPFeatureExtractor", "resample": 2}),
+                Resampling::PillowBilinear,
+            ),
+        ];
+        for (config, expected) in cases {
+            let pixels = hugging_face(&config, "p").unwrap();
+            assert_eq!(pixels.resampling.unwrap().value, expected, "{config}");
+            let tensors = expected == Resampling::Bicubic;
+            let even = pixels.crop_offset.unwrap().value == CropOffset::HalfToEven;
+            assert_eq!(even, tensors, "{config}");
+        }
+        let named = open_clip(&json!({"interpolation": "bilinear"}), "c").unwrap();
+        assert_eq!(named.resampling.unwrap().value, Resampling::PillowBilinear);
+        let default = open_clip(&json!({}), "c").unwrap();
+        assert_eq!(default.resampling.unwrap().value, Resampling::PillowBicubic);
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Merges stated settings, tensor shapes and flags into one architecture. All settings that remain
 //! unknown are reported together.
 
-use espalier_core::input::{Preprocess, ResizeMode};
+use espalier_core::input::{CropOffset, Preprocess, Resampling};
 use espalier_core::model::{DualConfig, LiftKind, TextConfig, VitConfig};
 
 use super::choices::{Choice, Choices, missing_choices};
-use super::flags::{ActivationName, Flags, ResizeName, triple};
-use super::stated_config::{MaybeStated, Pixels, Stated, StatedConfig};
+use super::flags::{ActivationName, Flags, ResamplingName, ResizeName, TokenizerName, triple};
+use super::stated_config::{MaybeStated, Pixels, Stated, StatedConfig, stated};
 use crate::exit::usage;
 use crate::layout::{Layout, Measured};
 
@@ -44,10 +44,10 @@ pub struct Evidence<'a> {
 fn preprocess(
     choices: &mut Choices,
     flags: &Flags,
-    stated: &Pixels,
+    of_source: &Pixels,
     evidence: &Evidence<'_>,
     image_size: usize,
-) -> anyhow::Result<([f32; 3], [f32; 3], ResizeMode)> {
+) -> anyhow::Result<([f32; 3], [f32; 3], Preprocess)> {
     let by_flag = &evidence.preprocess;
     let or = |flag: Option<[f32; 3]>, named: &MaybeStated<[f32; 3]>| {
         flag.or(named.as_ref().map(|m| m.value))
@@ -74,22 +74,23 @@ fn preprocess(
     let mean = choices.choose(
         "pixel mean",
         ("--image-mean or --preprocess", mean),
-        or_stored(&stated.mean, stored_mean, "pixel_mean"),
+        or_stored(&of_source.mean, stored_mean, "pixel_mean"),
         None,
     );
     let std = choices.choose(
         "pixel standard deviation",
         ("--image-std or --preprocess", std),
-        or_stored(&stated.std, stored_std, "pixel_std"),
+        or_stored(&of_source.std, stored_std, "pixel_std"),
         None,
     );
     let resize = choices.choose(
         "resize mode",
         ("--image-resize-mode or --preprocess", resize),
-        stated.resize.clone(),
+        of_source.resize.clone(),
         None,
     );
-    for size in [&stated.size, &by_flag.size].into_iter().flatten() {
+    let (resampling, crop_offset) = arithmetic(choices, flags, of_source, by_flag);
+    for size in [&of_source.size, &by_flag.size].into_iter().flatten() {
         if size.value != image_size && image_size > 0 {
             return Err(usage(format!(
                 "{}: expected {image_size}, the input side of the image encoder, found {}",
@@ -101,8 +102,46 @@ fn preprocess(
     Ok((
         mean.unwrap_or(unset),
         std.unwrap_or(unset),
-        resize.unwrap_or_default(),
+        Preprocess {
+            resampling,
+            crop_offset,
+            ..Preprocess::new(image_size as u32, resize.unwrap_or_default())
+        },
     ))
+}
+
+/// Chooses the arithmetic of resizing and where a centre crop begins. Where nothing names them, they
+/// are those of torchvision's transforms of Pillow's pictures, with which CLIP was published.
+fn arithmetic(
+    choices: &mut Choices,
+    flags: &Flags,
+    of_source: &Pixels,
+    by_flag: &Pixels,
+) -> (Resampling, CropOffset) {
+    let default = "default, torchvision's transforms of Pillow's pictures";
+    let named = flags.image_resampling.map(ResamplingName::value);
+    let named = named.or(by_flag.resampling.as_ref().map(|r| r.value));
+    let source = of_source.resampling.clone();
+    let resampling = choices.choose(
+        "resampling",
+        ("--image-resampling or --preprocess", named),
+        source.or_else(|| stated(Resampling::PillowBicubic, default)),
+        None,
+    );
+    let source = of_source.crop_offset.clone();
+    let crop_offset = choices.choose(
+        "offset of the crop",
+        (
+            "--preprocess",
+            by_flag.crop_offset.as_ref().map(|o| o.value),
+        ),
+        source.or_else(|| stated(CropOffset::HalfToEven, default)),
+        None,
+    );
+    (
+        resampling.unwrap_or_default(),
+        crop_offset.unwrap_or_default(),
+    )
 }
 
 /// Returns the width of feed-forward layers, or `None` for the default: default values are left
@@ -191,8 +230,16 @@ fn text_encoder(
         t.norm_eps,
         None,
     );
+    let rules = ("--tokenizer", flags.tokenizer.map(TokenizerName::value));
+    let rules = choices.choose(
+        "rules of the tokenizer",
+        rules,
+        stated.tokenizer.clone(),
+        None,
+    );
     Some(
         TextConfig::new(vocab, context, width, layers, heads?)
+            .with_tokenizer(rules?)
             .with_activation(act?)
             .with_d_hidden(nondefault_hidden(hidden, width))
             .with_norm_eps(nondefault_eps(eps?)),
@@ -216,7 +263,7 @@ pub fn resolve(
     let vision = image_encoder(&mut choices, (image_size, patch), &stated, evidence, flags);
     let text = text_encoder(&mut choices, &stated, evidence, flags);
     let embed = choices.size("width of the embeddings", stated.embed, m.embed);
-    let (mean, std, resize) =
+    let (mean, std, preprocess) =
         preprocess(&mut choices, flags, &stated.pixels, evidence, image_size)?;
     let (Some(vision), Some(text), true) = (vision, text, choices.missing.is_empty()) else {
         return Err(missing_choices(evidence.layout, &choices.missing));
@@ -227,10 +274,7 @@ pub fn resolve(
         .with_pixel_std(std);
     config.validate()?;
     Ok(Resolved {
-        preprocess: Preprocess {
-            size: image_size as u32,
-            resize,
-        },
+        preprocess,
         config,
         choices: choices.made,
     })

@@ -1,6 +1,6 @@
 //! Sidecar files of the weights: configurations, merges, a README.
 
-use espalier_core::input::{Tokenizer, merges_prefix};
+use espalier_core::input::{Resampling, ResizeMode, Tokenizer, TokenizerRules, merges_prefix};
 use serde_json::json;
 
 use super::choices::Choice;
@@ -24,7 +24,7 @@ pub(super) fn read_stated(
                 Some(config) => hugging_face::read_config(&config)?,
                 None => StatedConfig {
                     pre_norm: stated(true, layout.title()),
-                    ..family::clip(layout.title())
+                    ..family::clip(layout.title(), TokenizerRules::Transformers)
                 },
             };
             for name in ["preprocessor_config.json", "processor_config.json"] {
@@ -37,7 +37,7 @@ pub(super) fn read_stated(
         }
         Layout::OpenClip => match files.json("open_clip_config.json")? {
             Some(config) => open_clip::read_config(&config),
-            None => Ok(family::clip(layout.title())),
+            None => Ok(family::clip(layout.title(), TokenizerRules::OpenClip)),
         },
         Layout::Meru => Ok(family::meru(measured)),
         // Its shapes determine everything, see `efficientnet`.
@@ -61,8 +61,10 @@ pub(super) fn named_preprocessing(flags: &Flags) -> anyhow::Result<Pixels> {
     Ok(Pixels {
         mean: stated(mean, "--preprocess"),
         std: stated(std, "--preprocess"),
-        resize: stated(espalier_core::input::ResizeMode::CentreCrop, "--preprocess"),
-        size: None,
+        resize: stated(ResizeMode::CentreCrop, "--preprocess"),
+        // torchvision's transforms of Pillow's pictures, in both recipes.
+        resampling: stated(Resampling::PillowBicubic, "--preprocess"),
+        ..Pixels::default()
     })
 }
 

@@ -1,6 +1,6 @@
 //! Stated settings of an architecture and their origins.
 
-use espalier_core::input::ResizeMode;
+use espalier_core::input::{CropOffset, Resampling, ResizeMode, TokenizerRules};
 use espalier_core::model::{Pool, Positions};
 use espalier_core::nn::Activation;
 
@@ -52,6 +52,10 @@ pub struct Pixels {
     pub resize: MaybeStated<ResizeMode>,
     /// Side of that square in pixels.
     pub size: MaybeStated<usize>,
+    /// Arithmetic of resizing.
+    pub resampling: MaybeStated<Resampling>,
+    /// Where a centre crop begins.
+    pub crop_offset: MaybeStated<CropOffset>,
 }
 
 /// All stated settings of a model.
@@ -79,6 +83,8 @@ pub struct StatedConfig {
     pub pre_norm: MaybeStated<bool>,
     /// Whether the patch projection has a bias.
     pub patch_bias: MaybeStated<bool>,
+    /// Rules of the tokenizer.
+    pub tokenizer: MaybeStated<TokenizerRules>,
     /// Preprocessing.
     pub pixels: Pixels,
 }

@@ -2,7 +2,7 @@
 //!
 //! 1. [`decode()`]: detects the format by content, blends alpha on white, converts 16 bits to 8,
 //!    and applies the EXIF orientation.
-//! 2. [`Preprocess`]: resizes to `size` x `size`, as Pillow and torchvision do.
+//! 2. [`Preprocess`]: resizes to `size` x `size`, with the arithmetic of torchvision or of Pillow.
 //! 3. [`crop_box`], [`RandomCrop`]: cut out regions of an image, for training and for `--region`.
 //! 4. [`to_planes`]: converts to the `[n, 3, h, w]` values of a tensor.
 
@@ -12,6 +12,7 @@ mod crop;
 mod decode;
 mod jpeg;
 mod orient;
+mod pillow;
 mod planes;
 mod png;
 mod preprocess;
@@ -24,5 +25,5 @@ pub use ::image::RgbImage;
 pub use crop::{RandomCrop, Window, crop_box};
 pub use decode::{decode, decode_within};
 pub use planes::to_planes;
-pub use preprocess::{Preprocess, ResizeMode};
+pub use preprocess::{CropOffset, Preprocess, Resampling, ResizeMode};
 pub use raw::{MAX_DECODED_BYTES, MAX_PIXELS, MAX_SIDE};

@@ -5,6 +5,8 @@ use ::image::{Rgb, RgbImage};
 use serde::{Deserialize, Serialize};
 
 use super::area;
+use super::crop::Window;
+use super::pillow::{self, PillowFilter};
 use super::resize::{Region, bicubic, bicubic_region, check, lanczos4};
 use crate::error::Result;
 
@@ -29,6 +31,63 @@ pub enum ResizeMode {
     WhitePad,
 }
 
+/// The arithmetic of resizing; does not matter for [`ResizeMode::WhitePad`], which has its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resampling {
+    /// Bicubic with weights of 16 bits, as torchvision resizes tensors of bytes; within one level
+    /// of Pillow in each pass.
+    #[default]
+    Bicubic,
+    /// Pillow's `BICUBIC`, to the bit.
+    PillowBicubic,
+    /// Pillow's `BILINEAR`, to the bit.
+    PillowBilinear,
+}
+
+impl Resampling {
+    /// Returns whether this is the resampling of a configuration that names none.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn pillow(self) -> Option<PillowFilter> {
+        match self {
+            Self::Bicubic => None,
+            Self::PillowBicubic => Some(PillowFilter::Bicubic),
+            Self::PillowBilinear => Some(PillowFilter::Bilinear),
+        }
+    }
+}
+
+/// Where a centre crop begins if an odd number of pixels is cut from a side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CropOffset {
+    /// At half of them, rounded to the even neighbour, as torchvision does.
+    #[default]
+    HalfToEven,
+    /// At half of them, rounded down, as image processors of `transformers` that use Pillow do.
+    Down,
+}
+
+impl CropOffset {
+    /// Returns whether this is the offset of a configuration that names none.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns the first pixel to keep when `excess` pixels are cut.
+    fn of(self, excess: u64) -> u64 {
+        match self {
+            Self::HalfToEven => (excess as f64 / 2.0).round_ties_even() as u64,
+            Self::Down => excess / 2,
+        }
+    }
+}
+
 /// The preprocessing of a model; part of its configuration and of a bundle's manifest.
 ///
 /// Pixel values stay bytes; the mean is subtracted inside the model.
@@ -38,9 +97,26 @@ pub struct Preprocess {
     pub size: u32,
     /// How to make the image square.
     pub resize: ResizeMode,
+    /// Arithmetic of resizing.
+    #[serde(default, skip_serializing_if = "Resampling::is_default")]
+    pub resampling: Resampling,
+    /// Where a centre crop begins.
+    #[serde(default, skip_serializing_if = "CropOffset::is_default")]
+    pub crop_offset: CropOffset,
 }
 
 impl Preprocess {
+    /// Returns the preprocessing with this resize mode and the default arithmetic.
+    #[must_use]
+    pub fn new(size: u32, resize: ResizeMode) -> Self {
+        Self {
+            size,
+            resize,
+            resampling: Resampling::default(),
+            crop_offset: CropOffset::default(),
+        }
+    }
+
     /// Preprocesses an image; the result is `size` x `size`.
     ///
     /// # Errors
@@ -49,9 +125,13 @@ impl Preprocess {
     pub fn apply(&self, img: &RgbImage) -> Result<RgbImage> {
         let size = self.size;
         check(img, size, size)?;
+        if let Some(filter) = self.resampling.pillow() {
+            return self.apply_pillow(img, filter);
+        }
         match self.resize {
             ResizeMode::CentreCrop => {
-                bicubic_region(img, centre_region(img.dimensions(), size), size, size)
+                let region = CentreCrop::of(img.dimensions(), self).region(img.dimensions());
+                bicubic_region(img, region, size, size)
             }
             ResizeMode::InnerCrop => {
                 bicubic_region(img, inner_region(img.dimensions(), size), size, size)
@@ -59,6 +139,26 @@ impl Preprocess {
             ResizeMode::Squeeze => bicubic(img, size, size),
             ResizeMode::WhitePad => white_pad(img, size),
         }
+    }
+
+    fn apply_pillow(&self, img: &RgbImage, filter: PillowFilter) -> Result<RgbImage> {
+        let size = self.size;
+        let all = Window {
+            left: 0,
+            top: 0,
+            width: size,
+            height: size,
+        };
+        let (region, resized, window) = match self.resize {
+            ResizeMode::CentreCrop => {
+                let crop = CentreCrop::of(img.dimensions(), self);
+                (Region::full(img), crop.resized, crop.window)
+            }
+            ResizeMode::InnerCrop => (inner_region(img.dimensions(), size), (size, size), all),
+            ResizeMode::Squeeze => (Region::full(img), (size, size), all),
+            ResizeMode::WhitePad => return white_pad(img, size),
+        };
+        pillow::resize(img, region, resized, window, filter)
     }
 
     /// Returns which part of an image the square shows: left, top, right and bottom as fractions of
@@ -73,7 +173,7 @@ impl Preprocess {
         let long = f64::from(width.max(height));
         let (w, h) = (f64::from(width), f64::from(height));
         let region = match self.resize {
-            ResizeMode::CentreCrop => centre_region((width, height), self.size),
+            ResizeMode::CentreCrop => CentreCrop::of((width, height), self).region((width, height)),
             ResizeMode::InnerCrop => inner_region((width, height), self.size),
             ResizeMode::Squeeze => return Ok([0.0, 0.0, 1.0, 1.0]),
             ResizeMode::WhitePad => Region {
@@ -88,22 +188,48 @@ impl Preprocess {
     }
 }
 
-/// Returns the part of an image that a centre crop keeps, in its pixels.
-fn centre_region((width, height): (u32, u32), size: u32) -> Region {
-    let short = width.min(height);
-    // Start and length of the visible part of a side.
-    let visible = |side: u32| {
-        let resized = u64::from(size) * u64::from(side) / u64::from(short);
-        let offset = ((resized - u64::from(size)) as f64 / 2.0).round_ties_even();
-        let scale = f64::from(side) / resized as f64;
-        (offset * scale, f64::from(size) * scale)
-    };
-    let ((left, width), (top, height)) = (visible(width), visible(height));
-    Region {
-        left,
-        top,
-        width,
-        height,
+/// A centre crop: the size that the whole image is resized to, and the square that is kept.
+struct CentreCrop {
+    resized: (u32, u32),
+    window: Window,
+}
+
+impl CentreCrop {
+    fn of((width, height): (u32, u32), preprocess: &Preprocess) -> Self {
+        let size = preprocess.size;
+        let short = u64::from(width.min(height));
+        let resized = |side: u32| {
+            let resized = u64::from(size) * u64::from(side) / short;
+            u32::try_from(resized).unwrap_or(u32::MAX)
+        };
+        let resized = (resized(width), resized(height));
+        let offset = |side: u32| preprocess.crop_offset.of(u64::from(side - size)) as u32;
+        Self {
+            resized,
+            window: Window {
+                left: offset(resized.0),
+                top: offset(resized.1),
+                width: size,
+                height: size,
+            },
+        }
+    }
+
+    /// Returns the part of the image that is kept, in its pixels.
+    fn region(&self, (width, height): (u32, u32)) -> Region {
+        let along = |side: u32, resized: u32, first: u32, count: u32| {
+            let scale = f64::from(side) / f64::from(resized);
+            (f64::from(first) * scale, f64::from(count) * scale)
+        };
+        let Window { left, top, .. } = self.window;
+        let (left, region_width) = along(width, self.resized.0, left, self.window.width);
+        let (top, region_height) = along(height, self.resized.1, top, self.window.height);
+        Region {
+            left,
+            top,
+            width: region_width,
+            height: region_height,
+        }
     }
 }
 
@@ -168,10 +294,7 @@ mod tests {
 
     #[test]
     fn a_centre_crop_keeps_the_centre() {
-        let preprocess = Preprocess {
-            size: 8,
-            resize: ResizeMode::CentreCrop,
-        };
+        let preprocess = Preprocess::new(8, ResizeMode::CentreCrop);
         let out = preprocess.apply(&flag(90, 30)).unwrap();
         for (x, y, pixel) in out.enumerate_pixels() {
             let on_the_border = x == 0 || x == 7;
@@ -187,12 +310,9 @@ mod tests {
     fn an_inner_crop_removes_a_margin_on_every_side() {
         // Of 100 x 64 pixels, at size 32, the middle 32 x 32: no pixel is interpolated.
         let img = RgbImage::from_fn(100, 64, |x, y| Rgb([x as u8, y as u8, 0]));
-        let out = Preprocess {
-            size: 32,
-            resize: ResizeMode::InnerCrop,
-        }
-        .apply(&img)
-        .unwrap();
+        let out = Preprocess::new(32, ResizeMode::InnerCrop)
+            .apply(&img)
+            .unwrap();
         for (x, y, pixel) in out.enumerate_pixels() {
             assert_eq!(pixel, &Rgb([x as u8 + 34, y as u8 + 16, 0]));
         }
@@ -200,12 +320,9 @@ mod tests {
 
     #[test]
     fn squeezing_keeps_all_three_colours() {
-        let out = Preprocess {
-            size: 9,
-            resize: ResizeMode::Squeeze,
-        }
-        .apply(&flag(90, 30))
-        .unwrap();
+        let out = Preprocess::new(9, ResizeMode::Squeeze)
+            .apply(&flag(90, 30))
+            .unwrap();
         assert_eq!(out.get_pixel(0, 4), &Rgb([255, 0, 0]));
         assert_eq!(out.get_pixel(4, 0), &Rgb([0, 255, 0]));
         assert_eq!(out.get_pixel(8, 8), &Rgb([0, 0, 255]));
@@ -215,12 +332,9 @@ mod tests {
     fn padding_is_white_and_centred() {
         let white = Rgb([255; 3]);
         for source in [flag(90, 30), flag(3, 1)] {
-            let out = Preprocess {
-                size: 9,
-                resize: ResizeMode::WhitePad,
-            }
-            .apply(&source)
-            .unwrap();
+            let out = Preprocess::new(9, ResizeMode::WhitePad)
+                .apply(&source)
+                .unwrap();
             for row in [0, 2, 6, 8] {
                 assert!((0..9).all(|x| out.get_pixel(x, row) == &white), "row {row}");
             }
@@ -233,7 +347,7 @@ mod tests {
     fn the_visible_part_is_what_the_square_shows() {
         let visible = |resize, (width, height)| {
             let img = RgbImage::new(width, height);
-            Preprocess { size: 32, resize }.visible(&img).unwrap()
+            Preprocess::new(32, resize).visible(&img).unwrap()
         };
         let centre = visible(ResizeMode::CentreCrop, (90, 30));
         assert!((centre[0] - 1.0 / 3.0).abs() < 0.02 && (centre[2] - 2.0 / 3.0).abs() < 0.02);
@@ -253,7 +367,7 @@ mod tests {
     fn an_image_of_the_right_size_is_unchanged() {
         let img = flag(33, 33);
         for resize in MODES.into_iter().filter(|m| *m != ResizeMode::InnerCrop) {
-            assert_eq!(Preprocess { size: 33, resize }.apply(&img).unwrap(), img);
+            assert_eq!(Preprocess::new(33, resize).apply(&img).unwrap(), img);
         }
     }
 
@@ -266,7 +380,7 @@ mod tests {
             flag(5, 3),
         ] {
             for resize in MODES {
-                let out = Preprocess { size: 224, resize }.apply(&img).unwrap();
+                let out = Preprocess::new(224, resize).apply(&img).unwrap();
                 assert_eq!(out.dimensions(), (224, 224), "{resize:?}");
             }
         }
@@ -275,14 +389,12 @@ mod tests {
     #[test]
     fn invalid_inputs_are_errors() {
         for resize in MODES {
-            let zero = Preprocess { size: 0, resize }
-                .apply(&flag(5, 5))
-                .unwrap_err();
+            let zero = Preprocess::new(0, resize).apply(&flag(5, 5)).unwrap_err();
             assert!(
                 zero.to_string().contains("size must be at least 1 pixel"),
                 "{zero}"
             );
-            let empty = Preprocess { size: 8, resize }
+            let empty = Preprocess::new(8, resize)
                 .apply(&RgbImage::new(5, 0))
                 .unwrap_err();
             assert!(empty.to_string().contains("no pixels (5 x 0)"), "{empty}");
@@ -291,10 +403,7 @@ mod tests {
 
     #[test]
     fn the_configuration_is_written_in_snake_case() {
-        let preprocess = Preprocess {
-            size: 64,
-            resize: ResizeMode::CentreCrop,
-        };
+        let preprocess = Preprocess::new(64, ResizeMode::CentreCrop);
         let text = serde_json::to_string(&preprocess).unwrap();
         assert_eq!(text, r#"{"size":64,"resize":"centre_crop"}"#);
         assert_eq!(

@@ -18,7 +18,7 @@ pub(super) struct Region {
 }
 
 impl Region {
-    fn full(img: &RgbImage) -> Self {
+    pub(super) fn full(img: &RgbImage) -> Self {
         let (width, height) = (f64::from(img.width()), f64::from(img.height()));
         Self {
             left: 0.0,

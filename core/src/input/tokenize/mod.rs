@@ -1,7 +1,8 @@
 //! Text to token ids: the byte-pair encoding of CLIP (notation 3.4), with its full vocabulary or a
 //! smaller one from the first of the same merges.
 //!
-//! 1. [`clean()`]: decodes entities, normalises quotes, control characters, white space and case.
+//! 1. [`TokenizerRules`]: whose rules apply. Those of CLIP and open_clip begin with [`clean()`], which
+//!    decodes entities, normalises quotes, control characters, white space and case.
 //! 2. `split`: splits into words, single digits and runs of other signs.
 //! 3. `bpe`: merges the bytes of a piece pair by pair, in the order of the merges file.
 //!
@@ -10,14 +11,16 @@
 
 mod bpe;
 mod clean;
+mod rules;
 mod split;
 
 pub use bpe::{merges_prefix, symbols};
 pub use clean::clean;
+pub use rules::TokenizerRules;
 
 use crate::error::Result;
 use bpe::Vocabulary;
-use split::{Piece, pieces};
+use split::Piece;
 
 /// Minimum number of ids of a text: start and end.
 const MIN_CONTEXT: usize = 2;
@@ -48,10 +51,11 @@ pub fn end_position(ids: &[u32]) -> usize {
 #[derive(Clone, Debug)]
 pub struct Tokenizer {
     vocabulary: Vocabulary,
+    rules: TokenizerRules,
 }
 
 impl Tokenizer {
-    /// Builds a tokenizer from a merges file: one merge per line, two symbols separated by a blank,
+    /// Builds a tokenizer with the rules of CLIP from a merges file: one merge per line, two symbols separated by a blank,
     /// earliest merges first. A first line with `#version` is skipped.
     ///
     /// `vocab_size` 49408 is CLIP's own and uses 48894 merges. A smaller one uses the first
@@ -64,7 +68,14 @@ impl Tokenizer {
     pub fn from_merges(text: &str, vocab_size: usize) -> Result<Self> {
         Ok(Self {
             vocabulary: Vocabulary::from_merges(text, vocab_size)?,
+            rules: TokenizerRules::default(),
         })
+    }
+
+    /// Returns this vocabulary with the rules of another program.
+    #[must_use]
+    pub fn with_rules(self, rules: TokenizerRules) -> Self {
+        Self { rules, ..self }
     }
 
     /// Returns the number of ids; every id is smaller.
@@ -85,21 +96,22 @@ impl Tokenizer {
     /// Returns the ids of a text: start, the cleaned text, end. There are at most `context` of
     /// them, and the last is always the end id. A `context` below 2 counts as 2.
     ///
-    /// As in the reference, the literal `<|endoftext|>` in a text becomes the end id too; the
-    /// feature of a text is read at the first end id.
+    /// As in the reference, the literal end marker in a text becomes the end id too (see
+    /// [`TokenizerRules`]); the feature of a text is read at the first end id.
     pub fn encode(&self, text: &str, context: usize) -> Vec<u32> {
         let room = context.max(MIN_CONTEXT) - 1;
         let mut ids = vec![self.start_token()];
-        for piece in pieces(&clean(text)) {
+        self.rules.for_each_piece(text, |piece| {
             if ids.len() >= room {
-                break;
+                return false;
             }
             match piece {
                 Piece::Start => ids.push(self.start_token()),
                 Piece::End => ids.push(self.end_token()),
                 Piece::Text(word) => self.vocabulary.encode_word(word, &mut ids),
             }
-        }
+            true
+        });
         ids.truncate(room);
         ids.push(self.end_token());
         ids

@@ -17,8 +17,6 @@ pub(super) enum Piece<'a> {
 pub(super) const START_MARKER: &str = "<|startoftext|>";
 /// Literal marker of the end of a text.
 pub(super) const END_MARKER: &str = "<|endoftext|>";
-const MARKERS: [(&str, Piece<'static>); 2] =
-    [(START_MARKER, Piece::Start), (END_MARKER, Piece::End)];
 const CONTRACTIONS: [&str; 7] = ["'s", "'t", "'re", "'ve", "'m", "'ll", "'d"];
 
 /// Splits a cleaned text (notation 3.4). At every position it takes the first that matches: a
@@ -26,12 +24,17 @@ const CONTRACTIONS: [&str; 7] = ["'s", "'t", "'re", "'ve", "'m", "'ll", "'d"];
 /// white space.
 ///
 /// A marker or contraction inside a run of other signs is part of the run, as in the reference.
-pub(super) fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
+/// `markers` are the literal start and end; `None` if a text has none.
+pub(super) fn pieces<'a>(
+    text: &'a str,
+    markers: Option<[&'static str; 2]>,
+) -> impl Iterator<Item = Piece<'a>> {
     let mut rest = text;
     std::iter::from_fn(move || {
         rest = rest.trim_start();
         let class = Class::of(rest.chars().next()?);
-        for (marker, piece) in MARKERS {
+        let named = markers.map(|[start, end]| [(start, Piece::Start), (end, Piece::End)]);
+        for (marker, piece) in named.into_iter().flatten() {
             if let Some(after) = rest.strip_prefix(marker) {
                 rest = after;
                 return Some(piece);
@@ -77,7 +80,7 @@ mod tests {
     use super::*;
 
     fn split(text: &str) -> Vec<&str> {
-        pieces(text)
+        pieces(text, Some([START_MARKER, END_MARKER]))
             .map(|p| match p {
                 Piece::Start => "START",
                 Piece::End => "END",

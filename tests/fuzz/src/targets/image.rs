@@ -1,7 +1,7 @@
 //! Photos: decoding, preprocessing for the image encoder, and regions.
 
 use espalier_core::input::image::{RgbImage, decode_within};
-use espalier_core::input::{Preprocess, ResizeMode, crop_box, to_planes};
+use espalier_core::input::{Preprocess, Resampling, ResizeMode, crop_box, to_planes};
 
 /// Largest size of the decoded pixels in bytes: small enough that many images are read per second,
 /// and that whatever a decoder needs beside them stays far below the fuzzer's limit of memory.
@@ -46,8 +46,16 @@ fn edges(input: &[u8]) -> [f32; 4] {
 }
 
 fn prepare(image: &RgbImage) {
-    for resize in MODES {
-        let preprocess = Preprocess { size: SIZE, resize };
+    let resamplings = [Resampling::Bicubic, Resampling::PillowBicubic];
+    for (resize, resampling) in resamplings
+        .map(|r| MODES.map(|m| (m, r)))
+        .into_iter()
+        .flatten()
+    {
+        let preprocess = Preprocess {
+            resampling,
+            ..Preprocess::new(SIZE, resize)
+        };
         let (prepared, visible) = (preprocess.apply(image), preprocess.visible(image));
         let prepared = prepared.unwrap_or_else(|e| panic!("{resize:?}: {e}"));
         assert_eq!(prepared.dimensions(), (SIZE, SIZE), "{resize:?}");

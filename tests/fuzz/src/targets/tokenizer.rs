@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use espalier_core::input::{Tokenizer, clean, end_position, symbols};
+use espalier_core::input::{Tokenizer, TokenizerRules, clean, end_position, symbols};
 use espalier_core::words::{one_of, plural, singulars, with_article};
 
 /// Number of ids of a text, as in CLIP.
@@ -24,7 +24,12 @@ static SHIPPED: LazyLock<Tokenizer> = LazyLock::new(|| {
     Tokenizer::from_merges(merges, size).unwrap_or_else(|e| panic!("{e}"))
 });
 
-/// Tokenises a text, changes its grammatical form, and reads it as a merges file.
+static OPEN_CLIP: LazyLock<Tokenizer> =
+    LazyLock::new(|| SHIPPED.clone().with_rules(TokenizerRules::OpenClip));
+static TRANSFORMERS: LazyLock<Tokenizer> =
+    LazyLock::new(|| SHIPPED.clone().with_rules(TokenizerRules::Transformers));
+
+/// Tokenises a text by all rules, changes its grammatical form, and reads it as a merges file.
 ///
 /// # Panics
 /// If an id is not in the vocabulary, or if the ids do not begin and end with the markers.
@@ -32,7 +37,9 @@ pub fn run(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else {
         return;
     };
-    tokenise(&SHIPPED, text);
+    for tokenizer in [&*SHIPPED, &OPEN_CLIP, &TRANSFORMERS] {
+        tokenise(tokenizer, text);
+    }
     let cleaned = clean(text);
     assert!(!cleaned.contains("  ") && cleaned.trim() == cleaned);
     for name in [text, cleaned.as_str()] {

@@ -80,10 +80,7 @@ fn precomputed(
     let settings = PrecomputeSettings {
         encoder,
         views: ViewSpec {
-            evaluation: Preprocess {
-                size: 16,
-                resize: ResizeMode::CentreCrop,
-            },
+            evaluation: Preprocess::new(16, ResizeMode::CentreCrop),
             views,
             augmented: spec(),
         },
@@ -177,7 +174,7 @@ fn view_0_is_the_evaluation_crop_and_the_others_are_augmented() {
         let whole = plain.picture.decode().unwrap();
         let size = 16;
         let resize = ResizeMode::CentreCrop;
-        let square = Preprocess { size, resize }.apply(&whole).unwrap();
+        let square = Preprocess::new(size, resize).apply(&whole).unwrap();
         ChannelMeans::new("")
             .encode(&Pictures::pack(16, &[&square]))
             .unwrap()

@@ -143,10 +143,7 @@ mod tests {
     #[test]
     fn the_first_records_come_in_order_with_their_boxes_ready() {
         let data: Arc<dyn Dataset> = Arc::new(Synthetic::new(300, 48, 1));
-        let preprocess = Preprocess {
-            size: 16,
-            resize: ResizeMode::CentreCrop,
-        };
+        let preprocess = Preprocess::new(16, ResizeMode::CentreCrop);
         let mut keys = Vec::new();
         read(&data, &preprocess, 270, 0.01, |images| {
             for image in images {

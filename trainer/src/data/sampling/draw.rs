@@ -348,12 +348,9 @@ fn uncorrupted_square(
         } else {
             ResizeMode::CentreCrop
         };
-        return Preprocess {
-            size: spec.image_size,
-            resize,
-        }
-        .apply(picture)
-        .map_err(unreadable);
+        return Preprocess::new(spec.image_size, resize)
+            .apply(picture)
+            .map_err(unreadable);
     };
     let (width, height) = picture.dimensions();
     if !spec.white_pad || width == height {
@@ -362,12 +359,9 @@ fn uncorrupted_square(
             .map_err(unreadable);
     }
     // Pads at the original resolution, so that pixels are interpolated only once.
-    let padded = Preprocess {
-        size: width.max(height),
-        resize: ResizeMode::WhitePad,
-    }
-    .apply(picture)
-    .map_err(unreadable)?;
+    let padded = Preprocess::new(width.max(height), ResizeMode::WhitePad)
+        .apply(picture)
+        .map_err(unreadable)?;
     augment
         .apply(&padded, spec.image_size, || random.uniform())
         .map_err(unreadable)

@@ -304,12 +304,9 @@ fn try_prepare_record(record: Record) -> Result<Option<PreparedRecord>, Fault> {
 fn jpeg(picture: &RgbImage) -> Result<Vec<u8>, Fault> {
     let unreadable =
         |e: &dyn std::fmt::Display| Fault::new(Cause::UnreadablePicture, e.to_string());
-    let square = Preprocess {
-        size: SIZE,
-        resize: ResizeMode::WhitePad,
-    }
-    .apply(picture)
-    .map_err(|e| unreadable(&e))?;
+    let square = Preprocess::new(SIZE, ResizeMode::WhitePad)
+        .apply(picture)
+        .map_err(|e| unreadable(&e))?;
     let mut bytes = Vec::new();
     JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY)
         .encode_image(&square)

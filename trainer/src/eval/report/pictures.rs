@@ -32,10 +32,7 @@ pub fn thumbnails(data: &dyn Dataset, keys: &BTreeSet<String>) -> BTreeMap<Strin
 }
 
 fn jpeg(picture: &image::RgbImage) -> Option<Vec<u8>> {
-    let preprocess = Preprocess {
-        size: SIDE,
-        resize: ResizeMode::CentreCrop,
-    };
+    let preprocess = Preprocess::new(SIDE, ResizeMode::CentreCrop);
     let small = preprocess.apply(picture).ok()?;
     let mut bytes = Cursor::new(Vec::new());
     small.write_to(&mut bytes, image::ImageFormat::Jpeg).ok()?;

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use espalier_core::input::{ResizeMode, merges_prefix, symbols};
+use espalier_core::input::{Resampling, ResizeMode, merges_prefix, symbols};
 use espalier_core::model::{Pool, Positions};
 use espalier_core::nn::Activation;
 use serde_json::{Map, Value, json};
 
-use super::checkpoint::{Checkpoint, Requirements, Written, pixels, pretty, require_clip, resize};
+use super::checkpoint::{
+    Checkpoint, Requirements, Written, pixels, preprocess, pretty, require_clip,
+};
 use crate::model_file::MERGES;
 
 fn activation(activation: Activation) -> &'static str {
@@ -50,15 +52,21 @@ fn preprocessor(checkpoint: &Checkpoint) -> anyhow::Result<Value> {
     let side = checkpoint.card.config.vision.image_size;
     let [mean, std] = pixels(checkpoint)?;
     let square = json!({"height": side, "width": side});
-    let crop = resize(&checkpoint.card) == ResizeMode::CentreCrop;
+    let preprocess = preprocess(&checkpoint.card);
+    let crop = preprocess.resize == ResizeMode::CentreCrop;
+    let (processor, filter) = match preprocess.resampling {
+        Resampling::Bicubic => ("CLIPImageProcessorFast", 3),
+        Resampling::PillowBicubic => ("CLIPImageProcessor", 3),
+        Resampling::PillowBilinear => ("CLIPImageProcessor", 2),
+    };
     let size = if crop {
         json!({"shortest_edge": side})
     } else {
         square.clone()
     };
     Ok(json!({
-        "image_processor_type": "CLIPImageProcessor",
-        "do_convert_rgb": true, "do_resize": true, "resample": 3, "size": size,
+        "image_processor_type": processor,
+        "do_convert_rgb": true, "do_resize": true, "resample": filter, "size": size,
         "do_center_crop": crop, "crop_size": square,
         "do_rescale": true, "rescale_factor": 1.0 / 255.0,
         "do_normalize": true, "image_mean": mean, "image_std": std,
@@ -92,7 +100,7 @@ pub(super) fn write(checkpoint: &Checkpoint) -> anyhow::Result<Written> {
     let c = &checkpoint.card.config;
     let v = &c.vision;
     let mut requirements = Requirements::new("hf");
-    require_clip(&mut requirements, c, resize(&checkpoint.card));
+    require_clip(&mut requirements, c, preprocess(&checkpoint.card).resize);
     requirements.check(v.pool == Pool::Class, "the class token as feature", v.pool);
     requirements.check(v.pre_norm, "a norm before the first block", "none");
     let learned = v.positions == Positions::Learned;

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use espalier_core::input::ResizeMode;
+use espalier_core::input::{Resampling, ResizeMode};
 use espalier_core::model::{Pool, Positions};
 use espalier_core::nn::Activation;
 use serde_json::{Value, json};
 
-use super::checkpoint::{Checkpoint, Requirements, Written, pixels, pretty, require_clip, resize};
+use super::checkpoint::{
+    Checkpoint, Requirements, Written, pixels, preprocess, pretty, require_clip,
+};
 
 /// Returns the ratio by which open_clip multiplies the width before truncating to an integer.
 fn ratio(hidden: usize, width: usize) -> f64 {
@@ -55,7 +57,8 @@ fn model_cfg(checkpoint: &Checkpoint) -> Value {
 pub(super) fn write(checkpoint: &Checkpoint) -> anyhow::Result<Written> {
     let c = &checkpoint.card.config;
     let (v, t) = (&c.vision, &c.text);
-    let mode = resize(&checkpoint.card);
+    let preprocess = preprocess(&checkpoint.card);
+    let mode = preprocess.resize;
     let mut requirements = Requirements::new("open_clip");
     require_clip(&mut requirements, c, mode);
     requirements.check(v.pool.has_class(), "a class token", v.pool);
@@ -68,11 +71,15 @@ pub(super) fn write(checkpoint: &Checkpoint) -> anyhow::Result<Written> {
         ResizeMode::Squeeze => "squash",
         _ => "shortest",
     };
+    let interpolation = match preprocess.resampling {
+        Resampling::Bicubic | Resampling::PillowBicubic => "bicubic",
+        Resampling::PillowBilinear => "bilinear",
+    };
     let config = json!({
         "model_cfg": model_cfg(checkpoint),
         "preprocess_cfg": {
             "size": v.image_size, "mode": "RGB", "mean": mean, "std": std,
-            "interpolation": "bicubic", "resize_mode": mode,
+            "interpolation": interpolation, "resize_mode": mode,
         },
     });
     Ok(Written {
