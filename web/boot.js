@@ -2,6 +2,22 @@
 // and so that a start that fails leaves words on the screen instead of nothing.
 const tag = document.querySelector("script[data-wasm]");
 try {
+  // A page around this one could cover or move what a visitor presses, such as the camera's button. The
+  // header that forbids frames belongs to the server, and many hosts of files have none. For other
+  // pages there is widget/frame.html, which has no such button.
+  if (window !== window.top) {
+    const words = document.createElement("p");
+    words.className = "crash";
+    words.id = "framed";
+    const link = document.createElement("a");
+    link.href = "./";
+    link.target = "_blank";
+    link.rel = "noopener";
+    link.textContent = "Open it in a tab of its own.";
+    words.append("Espalier does not run inside another page. ", link);
+    document.body.replaceChildren(words);
+    throw new Error("the page is inside a frame");
+  }
   const { default: init } = await import(new URL(tag.dataset.module, document.baseURI));
   await init({ module_or_path: new URL(tag.dataset.wasm, document.baseURI) });
 } catch (error) {

@@ -75,6 +75,7 @@ pub mod nn;
 #[cfg(feature = "burn")]
 pub mod ops;
 pub mod project;
+pub mod shown;
 pub mod taxonomy;
 pub mod weights;
 pub mod words;

@@ -246,7 +246,11 @@ fn values_and_gradients_agree_with_another_implementation() {
             let by_c = values(given.c.grad(&grads).unwrap())[0];
             // The published angle of PHyCLIP adds 1e-6 to its denominator, the stable form does not:
             // 5e-5 in this derivative where points lie close together.
-            let least = if name.starts_with("phyclip") { 1.0 } else { 0.1 };
+            let least = if name.starts_with("phyclip") {
+                1.0
+            } else {
+                0.1
+            };
             near("curvature", by_c, known[6], known[6].abs().max(least));
         }
     }

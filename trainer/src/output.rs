@@ -19,7 +19,7 @@ pub fn line(text: impl Display) -> anyhow::Result<()> {
 }
 
 fn write(out: &mut impl Write, text: impl Display) -> anyhow::Result<()> {
-    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+    match writeln!(out, "{}", harmless(&text.to_string())).and_then(|()| out.flush()) {
         Err(e) if e.kind() == ErrorKind::BrokenPipe => Err(Stopped::quietly(CLOSED_PIPE).into()),
         written => written.context("writing to standard output"),
     }
@@ -36,7 +36,21 @@ pub fn note(message: impl Display) {
 /// # Errors
 /// The system's.
 pub fn try_note(message: impl Display) -> io::Result<()> {
-    writeln!(stderr().lock(), "{message}")
+    writeln!(stderr().lock(), "{}", harmless(&message.to_string()))
+}
+
+/// Escapes what could move a terminal's cursor or turn its text around: names of files, records and
+/// nodes may come from strangers. The escapes are those of JSON, so that a result stays one.
+fn harmless(text: &str) -> String {
+    let shown = |part: &str| {
+        let parts: Vec<String> = part
+            .split('\t')
+            .map(espalier_core::shown::escaped)
+            .collect();
+        parts.join("\t")
+    };
+    let lines: Vec<String> = text.split('\n').map(shown).collect();
+    lines.join("\n")
 }
 
 #[cfg(test)]
@@ -52,6 +66,17 @@ mod tests {
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
         }
+    }
+
+    #[test]
+    fn names_of_strangers_cannot_steer_a_terminal() {
+        let mut out = Vec::new();
+        write(&mut out, "a\tb\nc\u{1b}[2J\u{202e}d\u{9b}e").unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, "a\tb\nc\\u001b[2J\\u202ed\\u009be\n");
+        let json = serde_json::json!({"file": "x\u{9b}y\u{1b}"}).to_string();
+        let read: serde_json::Value = serde_json::from_str(&harmless(&json)).unwrap();
+        assert_eq!(read["file"], "x\u{9b}y\u{1b}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 
 use crate::process::{capture, command, on_path, run as execute, succeeds};
+use crate::setup::cargo_tool::CargoTool;
 use crate::setup::target::TARGET;
 use crate::setup::{self, wasm_target::Choice};
 use crate::{paths, sizes, test_run, wire};
@@ -18,7 +19,7 @@ pub enum Step {
     Fmt,
     /// Spelling, if `typos` is installed
     Typos,
-    /// Licences, sources and advisories, if `cargo-deny` is installed
+    /// Licences, sources, duplicates and advisories; installs `cargo-deny`
     Deny,
     /// Lints of everything that runs natively
     Clippy,
@@ -210,16 +211,17 @@ fn optional(root: &Path, program: &str, args: &[&str], needs: &str) -> Result<Ou
     execute(command(program).args(args).current_dir(root)).map(|()| Outcome::Passed)
 }
 
-/// Checks licences and sources from the repository alone. Advisories need the network; an
+/// Checks licences, sources and duplicates from the repository alone. Advisories need the network; an
 /// unreachable database is not a failure.
 fn deny(root: &Path) -> Result<Outcome> {
-    let offline = ["deny", "check", "bans", "licenses", "sources"];
-    let outcome = optional(root, "cargo", &offline, "cargo-deny")?;
-    if matches!(outcome, Outcome::Skipped(_)) {
-        return Ok(outcome);
-    }
-    let advisories = ["deny", "check", "advisories"];
-    match capture(command("cargo").args(advisories).current_dir(root)) {
+    let deny = CargoTool::deny().ensure(root)?;
+    let offline = ["check", "bans", "licenses", "sources"];
+    execute(command(&deny).args(offline).current_dir(root))?;
+    match capture(
+        command(&deny)
+            .args(["check", "advisories"])
+            .current_dir(root),
+    ) {
         Err(error)
             if error
                 .to_string()

@@ -9,6 +9,7 @@ use crate::error::{CoreError, Result};
 use crate::geometry::Space;
 use crate::input::Preprocess;
 use crate::model::{DualConfig, LiftKind};
+use crate::shown;
 
 /// The value of [`Manifest::format`] that this version reads and writes.
 pub const FORMAT: &str = "espalier-bundle/1";
@@ -16,6 +17,11 @@ pub const FORMAT: &str = "espalier-bundle/1";
 /// Largest total length of the files of a bundle in bytes, packed and unpacked. The largest image
 /// encoders that can be imported take about 2 GiB in `f32`.
 pub const MAX_BYTES: u64 = 16 << 30;
+
+/// Most bytes that one packed byte may stand for, and the length from which on this counts. Weights
+/// and captions stand for less than ten; zlib could stand for a thousand.
+const MAX_RATIO: u64 = 64;
+const SMALL: u64 = 1 << 20;
 
 /// Purpose of a file of a bundle. A visitor needs all but [`Text`](Part::Text) for an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -126,6 +132,16 @@ fn invalid(reason: impl Into<String>) -> CoreError {
     }
 }
 
+/// Returns whether a path names a file below the folder of the manifest, on a disk and in an address:
+/// browsers read `%2e%2e` as two dots, `?` and `#` as the end of a path, and a backslash as a slash.
+fn is_inside(path: &str) -> bool {
+    let plain = |part: &str| {
+        let allowed = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+        !part.is_empty() && part.chars().all(allowed) && !part.chars().all(|c| c == '.')
+    };
+    path.split('/').all(plain)
+}
+
 impl Manifest {
     /// Parses and checks a manifest.
     ///
@@ -153,16 +169,14 @@ impl Manifest {
         manifest.check_geometry()?;
         manifest.check_preprocessing()?;
         manifest.check_lengths()?;
+        manifest.check_texts()?;
         let mut seen = std::collections::BTreeSet::new();
         for file in &manifest.files {
-            let outside = file.path.is_empty()
-                || file.path.starts_with(['/', '\\'])
-                || file.path.contains(':')
-                || file.path.split(['/', '\\']).any(|part| part == "..");
-            if outside {
+            if !is_inside(&file.path) {
                 return Err(invalid(format!(
-                    "expected paths inside the folder of the manifest, found `{}`",
-                    file.path
+                    "expected paths inside the folder of the manifest, of letters, digits and \
+                     `-_.`, found `{}`",
+                    shown::escaped(&file.path)
                 )));
             }
             if !seen.insert(&file.path) {
@@ -170,6 +184,19 @@ impl Manifest {
             }
         }
         Ok(manifest)
+    }
+
+    /// Checks what is shown of the model.
+    fn check_texts(&self) -> Result<()> {
+        for (key, text) in [
+            ("name", &self.name),
+            ("version", &self.version),
+            ("method", &self.method),
+            ("licence", &self.licence),
+        ] {
+            shown::check(text).map_err(|reason| invalid(format!("{key}: {reason}")))?;
+        }
+        Ok(())
     }
 
     /// Checks that photos become images of the size that the image encoder reads.
@@ -186,6 +213,16 @@ impl Manifest {
 
     /// Checks that the lengths of the files are those of a model that a reader can hold in memory.
     fn check_lengths(&self) -> Result<()> {
+        for file in &self.files {
+            let most = file.bytes.saturating_mul(MAX_RATIO).max(SMALL);
+            if let Some(unpacked) = file.unpacked.filter(|unpacked| *unpacked > most) {
+                return Err(invalid(format!(
+                    "`{}`: expected at most {most} bytes after decompression of {}, found {unpacked}; \
+                     export the model again",
+                    file.path, file.bytes
+                )));
+            }
+        }
         let lengths = self.files.iter().flat_map(|f| [Some(f.bytes), f.unpacked]);
         let total = lengths.flatten().fold(0, u64::saturating_add);
         if total <= MAX_BYTES {
@@ -317,10 +354,59 @@ mod tests {
     }
 
     #[test]
+    fn a_path_that_leaves_the_folder_is_an_error() {
+        for path in [
+            "",
+            "/etc/passwd",
+            "../x",
+            "a/../../x",
+            "a/..",
+            "./a",
+            "a//b",
+            "..\\x",
+            "\\\\host\\x",
+            "c:x",
+            "https://elsewhere/x",
+            "//elsewhere/x",
+            "%2e%2e/x",
+            "a%2fb",
+            "x?y",
+            "x#y",
+            "a b",
+            "a\u{202e}b",
+        ] {
+            let message = message(|m| m["files"][0]["path"] = json!(path));
+            assert!(message.contains("inside the folder"), "{path}: {message}");
+        }
+        assert!(is_inside("captions-1.json") && is_inside("deep/er/weights.q8.safetensors"));
+    }
+
+    #[test]
+    fn a_name_that_rewrites_a_terminal_is_an_error() {
+        let message = message(|m| m["name"] = json!("tiny\u{1b}[2K"));
+        assert!(
+            message.contains("name: expected text without control"),
+            "{message}"
+        );
+    }
+
+    #[test]
     fn images_larger_than_any_model_reads_are_an_error() {
         let message = message(|m| m["model"]["vision"]["image_size"] = json!(65_536));
         assert!(
             message.contains("vision.image_size must be between 1 and 4096, found 65536"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_small_file_that_claims_a_large_content_is_an_error() {
+        let message = message(|m| {
+            m["files"][0]["bytes"] = json!(4 << 20);
+            m["files"][0]["unpacked"] = json!(4_u64 << 30);
+        });
+        assert!(
+            message.contains("at most 268435456 bytes after decompression of 4194304"),
             "{message}"
         );
     }

@@ -8,6 +8,7 @@ use super::files::{self, EMBEDDINGS};
 use crate::bundle::{BundleFile, BundleFiles, Manifest, Part};
 use crate::error::{CoreError, Result};
 use crate::geometry::Space;
+use crate::shown;
 use crate::weights::Tensors;
 
 /// One text of the index.
@@ -79,7 +80,8 @@ impl CaptionIndex {
     /// Builds an index from texts and their embeddings `[n, width]`, row major.
     ///
     /// # Errors
-    /// [`CoreError::Bundle`] when there is no text, a text is empty, or an embedding is not finite.
+    /// [`CoreError::Bundle`] when there is no text, a text is empty or may not be
+    /// shown ([`crate::shown`]), or an embedding is not finite.
     pub fn new(
         entries: Vec<CaptionEntry>,
         embeddings: Vec<f32>,
@@ -95,6 +97,12 @@ impl CaptionIndex {
         }
         if let Some(row) = entries.iter().position(|e| e.text.trim().is_empty()) {
             return Err(invalid(format!("caption {row} is empty")));
+        }
+        for (row, entry) in entries.iter().enumerate() {
+            let named = [Some(&entry.text), entry.node.as_ref()];
+            for text in named.into_iter().flatten() {
+                shown::check(text).map_err(|reason| invalid(format!("caption {row}: {reason}")))?;
+            }
         }
         if let Some(index) = embeddings.iter().position(|v| !v.is_finite()) {
             return Err(invalid(format!(

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::node::{Node, NodeIx};
-use super::parse::{Entry, fail};
+use super::parse::{Entry, check_count, fail};
 use crate::error::Result;
 
 /// Returns whether the first line is an edge rather than a header.
@@ -46,6 +46,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
         if parent == child {
             return fail(line, format!("`{child}` is its own parent"));
         }
+        check_count(line, entries.len())?;
         let parent_ix = place(parent, line, &mut entries);
         let child_ix = place(child, line, &mut entries);
         entries[parent_ix.index()].node.labelled = false;

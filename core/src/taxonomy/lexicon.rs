@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use super::parse::names_of;
 use super::{NodeIx, Taxonomy};
 use crate::error::{CoreError, Result};
+use crate::shown;
 
 /// Nouns with the ids of their nodes. It is not tied to one taxonomy: [`find`](Self::find) returns
 /// nothing for a node that the taxonomy lacks.
@@ -58,6 +59,16 @@ impl Lexicon {
                     ),
                 });
             };
+            shown::check(node)
+                .and_then(|()| {
+                    names_of(nouns)
+                        .iter()
+                        .try_for_each(|noun| shown::check(noun))
+                })
+                .map_err(|reason| CoreError::Bundle {
+                    file: path.to_owned(),
+                    reason: format!("line {number}: {reason}"),
+                })?;
             let nouns = names_of(nouns).into_iter();
             entries.extend(nouns.map(|noun| (noun, node.to_owned())));
         }

@@ -14,6 +14,10 @@ use std::collections::HashMap;
 use super::node::{Node, NodeIx};
 use crate::error::{CoreError, Result};
 
+/// Most nodes of a taxonomy. A tree of ten levels reaches the limit of the pairs of nodes above each
+/// other ([`super::tree`]) about here; this one is checked while reading, before the nodes take memory.
+const MAX_NODES: usize = 2_000_000;
+
 const COLUMNS: [&str; 4] = ["synset", "names", "hypernyms", "labelled"];
 
 /// A node and its line.
@@ -28,6 +32,17 @@ pub(super) fn fail<T>(line: usize, reason: impl Into<String>) -> Result<T> {
         line,
         reason: reason.into(),
     })
+}
+
+/// Checks the number of nodes read so far.
+pub(super) fn check_count(line: usize, count: usize) -> Result<()> {
+    if count <= MAX_NODES {
+        return Ok(());
+    }
+    fail(
+        line,
+        format!("expected at most {MAX_NODES} nodes, found more; remove nodes that no label needs"),
+    )
 }
 
 /// Returns the id of a node that has none in its file: the id of its parent, `/` and its name. `|`
@@ -62,7 +77,11 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
     }
     let rows: Vec<Row> = lines
         .filter(|(_, line)| !line.trim().is_empty())
-        .map(|(number, line)| row(number, line))
+        .enumerate()
+        .map(|(count, (number, line))| {
+            check_count(number, count + 1)?;
+            row(number, line)
+        })
         .collect::<Result<_>>()?;
     if rows.is_empty() {
         return fail(0, "expected at least one node, found none");

@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 
 use super::node::{Node, NodeIx};
-use super::parse::{Entry, fail, id_of, names_of};
+use super::parse::{Entry, check_count, fail, id_of, names_of};
 use crate::error::Result;
 
 /// Names of the rank columns, in their order.
@@ -88,6 +88,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
             let rank = header.split('\t').nth(at).unwrap_or_default();
             return fail(line, format!("the {rank} is empty"));
         }
+        check_count(line, entries.len())?;
         let mut above = NodeIx(0);
         for rank in 0..ranks {
             let id = id_of(None, &fields[..=rank].join("/"));

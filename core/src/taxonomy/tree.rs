@@ -6,6 +6,7 @@ use super::node::{Node, NodeIx};
 use super::parse::{self, Entry, fail};
 use super::{lineages, ranks};
 use crate::error::Result;
+use crate::shown;
 
 /// Largest number of nodes above one node, over all its paths. WordNet has 40, the tree of life some
 /// hundreds; relations of longer chains would take memory that grows with the square of their length.
@@ -33,6 +34,7 @@ pub struct Taxonomy {
 impl Taxonomy {
     /// Builds the taxonomy from parsed entries of any format.
     pub(super) fn from_entries(entries: Vec<Entry>) -> Result<Self> {
+        check_names(&entries)?;
         let root = root(&entries)?;
         let children = children(&entries);
         let order = parents_first(&entries, &children)?;
@@ -157,6 +159,16 @@ impl Taxonomy {
         path.reverse();
         path
     }
+}
+
+/// Checks what is shown of the nodes: ids and names.
+fn check_names(entries: &[Entry]) -> Result<()> {
+    for entry in entries {
+        for text in std::iter::once(&entry.node.id).chain(&entry.node.names) {
+            shown::check(text).or_else(|reason| fail(entry.line, reason))?;
+        }
+    }
+    Ok(())
 }
 
 fn of(lists: &[Vec<NodeIx>], ix: NodeIx) -> &[NodeIx] {

@@ -22,14 +22,26 @@ enum Line {
     BreaksFirst(usize),
     /// One byte of the weights is changed.
     Flipped,
+    /// The weights are fetched from this port of the same machine instead.
+    SentTo(u16),
+    /// The response with weights goes on and on, without a length.
+    Endless,
 }
 
 /// A hub with the repository `org/name`, which holds the files of `hf`.
 struct FakeHub {
     endpoint: String,
-    /// Requested paths, each with the first byte that was requested.
-    asked: Arc<Mutex<Vec<(String, usize)>>>,
+    asked: Arc<Mutex<Vec<Request>>>,
     line: Arc<Mutex<Line>>,
+}
+
+/// What was asked of the hub.
+struct Request {
+    path: String,
+    /// First byte.
+    from: usize,
+    /// Whether the token came along.
+    authorized: bool,
 }
 
 const WEIGHTS: &str = "model.safetensors";
@@ -70,13 +82,14 @@ fn answer(
     mut stream: TcpStream,
     line: Line,
     broken: &AtomicUsize,
-    asked: &Mutex<Vec<(String, usize)>>,
+    asked: &Mutex<Vec<Request>>,
 ) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut first = String::new();
     reader.read_line(&mut first).ok()?;
     let path = first.split(' ').nth(1)?.to_owned();
     let mut from = 0;
+    let mut authorized = false;
     loop {
         let mut header = String::new();
         if reader.read_line(&mut header).ok()? <= 2 {
@@ -86,8 +99,13 @@ fn answer(
         if let Some(range) = header.strip_prefix("range: bytes=") {
             from = range.trim_end_matches('-').parse().ok()?;
         }
+        authorized |= header.starts_with("authorization:");
     }
-    asked.lock().unwrap().push((path.clone(), from));
+    asked.lock().unwrap().push(Request {
+        path: path.clone(),
+        from,
+        authorized,
+    });
     let name = path.rsplit('/').next()?;
     let mut body = if path == "/api/models/org/name/revision/main?blobs=true" {
         Some(listing().into_bytes())
@@ -108,6 +126,24 @@ fn answer(
             .write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
             .ok();
     };
+    if let Line::SentTo(port) = line
+        && name == WEIGHTS
+    {
+        let to = format!("http://127.0.0.1:{port}{path}");
+        let head = format!(
+            "HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        );
+        return stream.write_all(head.as_bytes()).ok();
+    }
+    if line == Line::Endless && name == WEIGHTS {
+        stream
+            .write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+            .ok()?;
+        // Ends when the other side has had enough.
+        loop {
+            stream.write_all(&[7; 1 << 16]).ok()?;
+        }
+    }
     let whole = body.len();
     let ranges = line != Line::HalfAndNoRanges;
     if ranges && from >= whole && from > 0 {
@@ -169,8 +205,8 @@ impl FakeHub {
     /// Returns the first byte of every request for the weights.
     fn asked_for_weights(&self) -> Vec<usize> {
         let asked = self.asked.lock().unwrap();
-        let weights = asked.iter().filter(|(path, _)| path.ends_with(WEIGHTS));
-        weights.map(|(_, from)| *from).collect()
+        let weights = asked.iter().filter(|asked| asked.path.ends_with(WEIGHTS));
+        weights.map(|asked| asked.from).collect()
     }
 
     fn import(&self, id: &str, home: &Path, flags: &[&str]) -> (Option<i32>, String) {
@@ -180,6 +216,7 @@ impl FakeHub {
             .args(flags)
             .env("HF_HOME", home)
             .env("HF_ENDPOINT", &self.endpoint)
+            .env("HF_TOKEN", "secret")
             .output()
             .unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -301,4 +338,48 @@ fn a_hub_that_is_not_there_is_named_with_what_to_do() {
     let (code, said) = hub.import("hf-hub:org/name", home.path(), &["--offline"]);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("found nothing of it there"), "{said}");
+}
+
+#[test]
+fn a_hub_that_sends_the_client_elsewhere_gets_neither_the_token_nor_other_bytes_there() {
+    // The other server has the right name of the file and wrong bytes.
+    let elsewhere = FakeHub::start(Line::Flipped);
+    let port = elsewhere.endpoint.rsplit(':').next().unwrap();
+    let hub = FakeHub::start(Line::SentTo(port.parse().unwrap()));
+    let home = tempfile::tempdir().unwrap();
+    let (code, said) = hub.import("hf-hub:org/name", home.path(), &[]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("expected SHA-256"), "{said}");
+    assert!(!cached(home.path(), WEIGHTS).exists());
+    assert!(
+        hub.asked
+            .lock()
+            .unwrap()
+            .iter()
+            .all(|asked| asked.authorized)
+    );
+    // The right bytes are taken, as from the storage that the real hub names.
+    elsewhere.becomes(Line::Whole);
+    let (code, said) = hub.import("hf-hub:org/name", home.path(), &[]);
+    assert_eq!(code, Some(0), "{said}");
+    let there = elsewhere.asked.lock().unwrap();
+    assert!(there.len() >= 2 && there.iter().all(|asked| !asked.authorized));
+}
+
+#[test]
+fn a_response_without_an_end_is_cut_at_the_length_that_the_hub_lists() {
+    let (hub, home) = (FakeHub::start(Line::Endless), tempfile::tempdir().unwrap());
+    let (code, said) = hub.import("hf-hub:org/name", home.path(), &[]);
+    assert_eq!(code, Some(1), "{said}");
+    let size = content(WEIGHTS).len();
+    assert!(
+        said.contains(&format!(
+            "expected {size} bytes, found at least {}",
+            size + 1
+        )),
+        "{said}"
+    );
+    assert!(!cached(home.path(), WEIGHTS).exists());
+    let part = cached(home.path(), "model.safetensors.incomplete");
+    assert!(!part.exists() || part.metadata().unwrap().len() <= size as u64 + 1);
 }

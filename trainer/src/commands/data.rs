@@ -2,7 +2,7 @@
 
 mod tables;
 
-use std::io::{IsTerminal, Write, stderr, stdout};
+use std::io::{IsTerminal, Write, stderr};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -77,7 +77,7 @@ fn pool(workers: usize) -> anyhow::Result<rayon::ThreadPool> {
 }
 
 fn print(text: &str) -> anyhow::Result<()> {
-    writeln!(stdout(), "{text}").context("writing to standard output")
+    crate::output::line(text)
 }
 
 fn print_json(report: &impl serde::Serialize) -> anyhow::Result<()> {

@@ -211,6 +211,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn captions_cannot_bring_elements_or_attributes_into_a_figure() {
+        let hostile = "\"/><script>alert(1)</script><a href='javascript:x' onload=\"y\">]]>";
+        let mut canvas = Canvas::new(100.0, 50.0, Theme::Dark, hostile);
+        canvas.text(&Text::new([10.0, 20.0], hostile).bold());
+        let svg = canvas.svg();
+        assert!(svg.contains("&lt;script&gt;alert(1)"), "{svg}");
+        for tag in svg.split('<').skip(1) {
+            let name = tag.trim_start_matches('/');
+            let own = ["svg ", "svg>", "title", "rect", "text"];
+            assert!(own.iter().any(|own| name.starts_with(own)), "<{tag}");
+            // What stands in the tag itself is the figure's own.
+            let inside = tag.split('>').next().unwrap();
+            assert!(
+                !inside.contains("javascript") && !inside.contains("onload"),
+                "<{tag}"
+            );
+        }
+    }
+
+    #[test]
     fn texts_are_escaped_and_numbers_are_short() {
         let mut canvas = Canvas::new(100.0, 50.0, Theme::Light, "a & b");
         canvas.text(&Text::new([10.0, 20.0], "1 < 2 \u{1} & \"x\"").bold());

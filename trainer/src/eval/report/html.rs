@@ -158,3 +158,66 @@ fn confusions(section: &Section<'_>) -> String {
     out.push_str("</table>\n");
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn names_of_data_and_models_cannot_bring_markup_into_the_page() {
+        let hostile = "\"><script>alert(1)</script><img src=x onerror=alert(2)>&amp;";
+        let record: Record = serde_json::from_value(json!({
+            "dataset": [hostile], "model": hostile, "architecture": hostile, "pretrained": hostile,
+            "sha256": hostile, "task": hostile, "language": hostile, "prompts": hostile,
+            "backend": hostile, "n": 1, "left_out": {hostile: 1}, "classes": 1, "seed": 0,
+            "settings": {hostile: hostile}, "metrics": {hostile: 0.5},
+            "published": [
+                {"metric": hostile, "value": 0.5, "paper": 0.4, "gap": 0.1, "source": hostile}
+            ],
+        }))
+        .unwrap();
+        let confusions = [Confusion {
+            truth: hostile.into(),
+            answer: hostile.into(),
+            ancestor: hostile.into(),
+            depth: 1,
+            count: 2,
+            examples: vec!["key".into()],
+        }];
+        let html = page(&[Section {
+            record: &record,
+            confusions: &confusions,
+            pictures: BTreeMap::from([("key".into(), "AAAA".into())]),
+        }]);
+        assert!(html.contains("&lt;script&gt;alert(1)"), "{html}");
+        assert!(html.contains("alt=\"&quot;&gt;&lt;script"), "{html}");
+        let own = [
+            "!doctype",
+            "html",
+            "head",
+            "meta",
+            "title",
+            "style",
+            "body",
+            "h1",
+            "h2",
+            "h3",
+            "p",
+            "code",
+            "table",
+            "tr",
+            "th",
+            "td",
+            "br",
+            "ul",
+            "li",
+            "img src=\"data:image/jpeg;base64,AAAA\" alt=",
+        ];
+        for tag in html.split('<').skip(1) {
+            let name = tag.trim_start_matches('/');
+            assert!(own.iter().any(|own| name.starts_with(own)), "<{tag}");
+        }
+    }
+}

@@ -15,6 +15,9 @@ use super::cache::PART;
 use super::network::request;
 use crate::output::note;
 
+/// Most bytes of a file whose length neither the hub nor the response states.
+const MAX_UNSTATED: u64 = 64 << 30;
+
 /// The hub's description of a file.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct RemoteFile {
@@ -152,13 +155,22 @@ fn attempt(agent: &Agent, url: &str, remote: &RemoteFile, file: &mut File) -> an
     let rest = response.body().content_length();
     let size = remote.size().or(rest.map(|rest| have + rest));
     let bar = progress(&remote.name, size, have);
-    let mut body = bar.wrap_read(response.into_body().into_reader());
+    // One byte more than expected shows that there are too many.
+    let most = size.unwrap_or(MAX_UNSTATED).saturating_sub(have) + 1;
+    let mut body = bar.wrap_read(response.into_body().into_reader().take(most));
     let copied = io::copy(&mut body, file);
     bar.finish_and_clear();
     file.flush()?;
     let now = have + copied?;
     match size {
-        Some(size) if size != now => Err(anyhow!("expected {size} bytes, found {now}")),
+        Some(size) if size != now => Err(anyhow!(
+            "expected {size} bytes, found {}{now}",
+            if now > size { "at least " } else { "" }
+        )),
+        None if now > MAX_UNSTATED => Err(anyhow!(
+            "expected at most {} GiB of a file whose length the hub does not state, found more",
+            MAX_UNSTATED >> 30
+        )),
         _ => Ok(()),
     }
 }

@@ -81,7 +81,7 @@ impl Hub {
     }
 
     fn online(id: RepoId) -> anyhow::Result<Self> {
-        let agent = agent();
+        let agent = agent(&endpoint());
         let url = format!(
             "{}/api/models/{}/revision/{}?blobs=true",
             endpoint(),

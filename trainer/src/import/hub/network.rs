@@ -28,17 +28,19 @@ fn token() -> Option<String> {
     (!token.is_empty()).then_some(token)
 }
 
-pub(super) fn agent() -> Agent {
+/// Returns the client for a hub. A hub that is reached by TLS cannot send the client on to an
+/// address without it, where anybody on the way could change configurations, which have no hash.
+pub(super) fn agent(endpoint: &str) -> Agent {
     let version = concat!("espalier/", env!("CARGO_PKG_VERSION"));
     let config = Agent::config_builder()
+        .https_only(endpoint.starts_with("https://"))
         .timeout_connect(Some(TIMEOUT))
         .timeout_recv_response(Some(3 * TIMEOUT))
         .user_agent(version);
     config.build().into()
 }
 
-/// Requests the bytes of a URL from `from` on. The token is not sent to another host when the hub
-/// redirects.
+/// Requests the bytes of a URL from `from` on. The token is not sent on when the hub redirects.
 pub(super) fn request(
     agent: &Agent,
     url: &str,
@@ -52,4 +54,21 @@ pub(super) fn request(
         builder = builder.header("authorization", format!("Bearer {token}"));
     }
     builder.call().map_err(Box::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hub_with_tls_cannot_send_the_client_to_an_address_without_it() {
+        assert!(agent(ENDPOINT).config().https_only());
+        let error = request(&agent(ENDPOINT), "http://127.0.0.1:9/x", 0).unwrap_err();
+        assert!(
+            matches!(*error, ureq::Error::RequireHttpsOnly(_)),
+            "{error}"
+        );
+        // A mirror in a laboratory may have none.
+        assert!(!agent("http://127.0.0.1:9").config().https_only());
+    }
 }
