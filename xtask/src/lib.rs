@@ -27,6 +27,8 @@ pub mod sizes;
 pub mod stamp;
 pub mod study;
 pub mod test_run;
+#[cfg(unix)]
+pub mod torture;
 pub mod totals;
 pub mod transfer;
 pub mod web_build;

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xtask::setup::wasm_target::Choice;
+#[cfg(unix)]
+use xtask::torture;
 use xtask::{
     agree, bench, ci, demo, fuzz, golden, mutants, page_cost, paths, setup, study, test_run,
     web_build,
@@ -68,6 +70,9 @@ enum Command {
     },
     /// Change the code in small ways and count the changes that no test notices
     Mutants(mutants::Options),
+    /// Kill `trainer` at random moments, fill its disk, and check what it leaves
+    #[cfg(unix)]
+    Torture(torture::Options),
     /// Generate the reference values below tests/golden again
     Golden {
         /// Only compare them with the stored ones
@@ -139,6 +144,8 @@ fn run(root: &Path, command: Command) -> Result<ExitCode> {
         Command::Ci(options) => ci::run(root, &options)?,
         Command::Fuzz(options) => return fuzz::run(root, &options),
         Command::Mutants(options) => return mutants::run(root, &options),
+        #[cfg(unix)]
+        Command::Torture(options) => return torture::run(root, &options),
         Command::Golden { check } => golden::run_all(root, check)?,
         Command::Agree { photos } => agree::run(root, &photos)?,
         Command::PageCost { bundle } => page_cost::run(root, &bundle)?,

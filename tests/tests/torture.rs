@@ -1,0 +1,48 @@
+//! A few rounds of `cargo xtask torture`, with faults that need no mounted disk and little time.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use espalier_tests::trainer_command;
+use xtask::torture::{Fault, Options, Task, campaign};
+
+/// Runs a campaign; it must end without a violation, and most of its faults must have struck.
+fn survives(rounds: u32, seed: u64, task: &[Task], fault: &[Fault]) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let options = Options {
+        rounds,
+        seed,
+        task: task.to_vec(),
+        fault: fault.to_vec(),
+    };
+    let trainer = trainer_command();
+    let summary = campaign(root, Path::new(trainer.get_program()), &options, |line| {
+        eprintln!("{line}");
+    })
+    .unwrap();
+    assert!(summary.violations.is_empty(), "{summary}");
+    assert_eq!(summary.rounds(), rounds);
+    assert!(summary.struck() > 0, "no fault struck: {summary}");
+}
+
+#[test]
+fn quick_commands_survive_a_few_faults() {
+    survives(
+        14,
+        1,
+        &[Task::Import, Task::Prepare, Task::Site],
+        &Fault::ALL,
+    );
+}
+
+#[test]
+fn training_survives_a_few_faults() {
+    survives(
+        3,
+        2,
+        &[Task::Fit],
+        &[Fault::Kill, Fault::FullDisk, Fault::Cut],
+    );
+}

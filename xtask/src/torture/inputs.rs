@@ -1,0 +1,158 @@
+//! What the tasks read: made once, of the sample photos, the stored checkpoints and the program itself.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use super::check::copy;
+use super::process::{Blow, Limits, run, set_mode};
+use super::task::Task;
+
+/// Records of the data that is prepared.
+const RECORDS: usize = 24;
+/// Shards of that data.
+const SHARDS: usize = 3;
+
+/// Folder and program that all tasks share.
+pub(super) struct Inputs {
+    pub(super) folder: PathBuf,
+    pub(super) trainer: PathBuf,
+}
+
+impl Inputs {
+    /// Writes the inputs below a folder.
+    pub(super) fn build(root: &Path, trainer: &Path, below: &Path, tasks: &[Task]) -> Result<Self> {
+        let folder = below.join("inputs");
+        fs::create_dir_all(&folder)?;
+        // A user without rights runs the program in some rounds.
+        fs::set_permissions(below, fs::Permissions::from_mode(0o755))?;
+        let program = below.join("trainer");
+        fs::copy(trainer, &program).with_context(|| format!("{}", trainer.display()))?;
+        let inputs = Self {
+            folder,
+            trainer: program,
+        };
+        inputs.photos(root)?;
+        inputs.shards(root)?;
+        inputs.page()?;
+        copy(
+            &root.join("tests/golden/checkpoints/hf"),
+            &inputs.folder.join("published"),
+        )?;
+        fs::write(
+            inputs.folder.join("captions.txt"),
+            "a shape\na red circle\na blue square\na green triangle\n",
+        )?;
+        if tasks.iter().any(|task| task.needs_a_model()) {
+            inputs.model()?;
+        }
+        set_mode(&inputs.folder, 0o755)?;
+        Ok(inputs)
+    }
+
+    /// Returns the path of an input as an argument.
+    pub(super) fn path(&self, name: &str) -> String {
+        self.folder.join(name).display().to_string()
+    }
+
+    /// A folder of classes with small photos.
+    fn photos(&self, root: &Path) -> Result<()> {
+        for name in ["cat", "car", "clock", "barn"] {
+            let class = self.folder.join("classes").join(name);
+            fs::create_dir_all(&class)?;
+            let photo = root.join(format!("static/samples/small/{name}.jpg"));
+            fs::copy(&photo, class.join("1.jpg"))
+                .with_context(|| format!("{}", photo.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Tars as img2dataset writes them, of GRIT's records.
+    fn shards(&self, root: &Path) -> Result<()> {
+        let folder = self.folder.join("shards");
+        fs::create_dir_all(&folder)?;
+        let photo = fs::read(root.join("static/samples/small/cat.jpg"))?;
+        for shard in 0..SHARDS {
+            let file = fs::File::create(folder.join(format!("{shard:05}.tar")))?;
+            let mut tar = tar::Builder::new(file);
+            for record in 0..RECORDS / SHARDS {
+                let key = format!("{:06}", shard * RECORDS / SHARDS + record);
+                let about = serde_json::json!({
+                    "key": key,
+                    "caption": "a cat that looks up",
+                    "noun_chunks": [[0, 5, 0.0, 0.0, 0.9, 1.0, 0.9]],
+                    "ref_exps": [[0, 5, 0.1, 0.0, 0.9, 1.0, 0.9]],
+                });
+                for (ending, bytes) in [
+                    ("jpg", photo.clone()),
+                    ("json", serde_json::to_vec(&about)?),
+                    ("txt", b"a cat that looks up".to_vec()),
+                ] {
+                    let mut header = tar::Header::new_ustar();
+                    header.set_size(bytes.len() as u64);
+                    header.set_mode(0o644);
+                    header.set_cksum();
+                    tar.append_data(&mut header, format!("{key}.{ending}"), bytes.as_slice())?;
+                }
+            }
+            tar.finish()?;
+        }
+        Ok(())
+    }
+
+    /// Files of the names of a built page. What is in them does not matter here: the site is a copy.
+    fn page(&self) -> Result<()> {
+        let folder = self.folder.join("page");
+        for (name, bytes) in [
+            ("index.html", 40_000),
+            ("engines.json", 300),
+            ("sw.js", 3_000),
+            ("widget/espalier-ladder.js", 20_000),
+            ("demo/index.html", 2_000),
+            ("engine/worker_bg.wasm", 3_000_000),
+        ] {
+            let path = folder.join(name);
+            fs::create_dir_all(path.parent().unwrap_or(&folder))?;
+            fs::write(path, name.as_bytes().repeat(bytes / name.len() + 1))?;
+        }
+        Ok(())
+    }
+
+    /// A model after two steps, and its bundle.
+    fn model(&self) -> Result<()> {
+        let logs = self.path("logs");
+        let fit = "fit --dataset synthetic --method clip --model vit_t8_64 --batch-size 4 --steps 2 \
+                   --warmup 1 --lr 1e-3 --deterministic --name model dataset.synthetic_records=16";
+        let mut arguments = words(fit);
+        arguments.extend(["--logs".into(), logs]);
+        self.done(&arguments)?;
+        let mut arguments = words("export --dtype q6 --probe-size 8 --max-drop 100");
+        arguments.extend(["--checkpoint".into(), self.path("logs/model")]);
+        arguments.extend(["--captions".into(), self.path("captions.txt")]);
+        arguments.extend(["--out".into(), self.path("bundle")]);
+        self.done(&arguments)
+    }
+
+    fn done(&self, arguments: &[String]) -> Result<()> {
+        let moment = (Duration::from_secs(600), Blow::None);
+        let ended = run(
+            &self.trainer,
+            arguments,
+            (&self.folder, false),
+            Limits::default(),
+            moment,
+        )?;
+        if ended.code() != 0 {
+            bail!("trainer {}: {}", arguments.join(" "), ended.stderr);
+        }
+        Ok(())
+    }
+}
+
+/// Returns the words of a command line without quotes.
+pub(super) fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_owned).collect()
+}

@@ -1,0 +1,101 @@
+//! `cargo xtask torture`: commands of `trainer` are killed, stopped, starved of disk, of memory and of
+//! permissions at random moments, and their files are cut short. Afterwards nothing half-written may
+//! stand under a final name, and the same command given again must end with the bits of an unbroken
+//! run, without a temporary file. The faults are signals and limits of Unix.
+
+mod chance;
+mod check;
+mod fault;
+mod inputs;
+mod process;
+mod round;
+mod summary;
+mod task;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use crate::paths;
+use crate::process::{command, run as execute};
+use chance::Chance;
+pub use fault::Fault;
+use inputs::Inputs;
+use round::Campaign;
+pub use summary::Summary;
+pub use task::Task;
+
+/// What to run.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// Number of faults
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub rounds: u32,
+    /// Seed of tasks, faults and moments
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Only this task (may be given several times)
+    #[arg(long, value_enum, value_name = "TASK")]
+    pub task: Vec<Task>,
+    /// Only this fault (may be given several times)
+    #[arg(long, value_enum, value_name = "FAULT")]
+    pub fault: Vec<Fault>,
+}
+
+/// Builds `trainer`, runs a campaign and prints its counts.
+///
+/// # Errors
+/// Fails if the program cannot be built or does not work without a fault. A violation is not an
+/// error; the exit code tells of it.
+pub fn run(root: &Path, options: &Options) -> Result<ExitCode> {
+    // With a test, so that packages have the features of the tests and are not built twice.
+    let build = "build --release --workspace --bin trainer --test torture".split(' ');
+    execute(command("cargo").args(build).current_dir(root))?;
+    let trainer = paths::release(root).join("trainer");
+    let summary = campaign(root, &trainer, options, |line| eprintln!("{line}"))?;
+    print!("{summary}");
+    Ok(if summary.violations.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// Runs a campaign with a built `trainer`; `log` gets a line for each round.
+///
+/// # Errors
+/// If a task does not work without a fault, or this machine cannot cause a fault.
+pub fn campaign(
+    root: &Path,
+    trainer: &Path,
+    options: &Options,
+    log: impl Fn(&str),
+) -> Result<Summary> {
+    let all = |given: &[Task]| {
+        if given.is_empty() {
+            Task::ALL.to_vec()
+        } else {
+            given.to_vec()
+        }
+    };
+    let tasks = all(&options.task);
+    let faults = if options.fault.is_empty() {
+        Fault::ALL.to_vec()
+    } else {
+        options.fault.clone()
+    };
+    let folder = tempfile::tempdir().context("a temporary folder")?;
+    let inputs = Inputs::build(root, trainer, folder.path(), &tasks)?;
+    let campaign = Campaign::new(inputs, folder.path(), &tasks)?;
+    let mut chance = Chance::new(options.seed);
+    let mut summary = Summary::new(options.seed, campaign.disk());
+    for number in 1..=options.rounds {
+        let (task, fault) = (chance.one_of(&tasks), chance.one_of(&faults));
+        let outcome = campaign.round(task, fault, &mut chance)?;
+        log(&format!("{number}/{}: {outcome}", options.rounds));
+        summary.add(outcome);
+    }
+    Ok(summary)
+}

@@ -1,0 +1,150 @@
+//! Counts of a campaign.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::fault::Fault;
+use super::round::Outcome;
+use super::task::Task;
+
+/// Counts by fault and by task, and all violations.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    seed: u64,
+    disk: &'static str,
+    faults: BTreeMap<Fault, Counts>,
+    tasks: BTreeMap<Task, Counts>,
+    /// Violations, each with its round.
+    pub violations: Vec<String>,
+}
+
+/// Rounds of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    rounds: u32,
+    struck: u32,
+    violated: u32,
+}
+
+impl Counts {
+    fn add(&mut self, outcome: &Outcome) {
+        self.rounds += 1;
+        self.struck += u32::from(outcome.struck);
+        self.violated += u32::from(!outcome.violations.is_empty());
+    }
+}
+
+impl Summary {
+    pub(super) fn new(seed: u64, disk: &'static str) -> Self {
+        Self {
+            seed,
+            disk,
+            faults: BTreeMap::new(),
+            tasks: BTreeMap::new(),
+            violations: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, outcome: Outcome) {
+        self.faults.entry(outcome.fault).or_default().add(&outcome);
+        self.tasks.entry(outcome.task).or_default().add(&outcome);
+        let (task, fault) = (outcome.task.name(), outcome.fault.name());
+        let named = outcome.violations.into_iter();
+        self.violations
+            .extend(named.map(|what| format!("{task}, {fault}: {what}")));
+    }
+
+    /// Returns the number of rounds.
+    #[must_use]
+    pub fn rounds(&self) -> u32 {
+        self.faults.values().map(|counts| counts.rounds).sum()
+    }
+
+    /// Returns the number of rounds in which the command did not simply end well.
+    #[must_use]
+    pub fn struck(&self) -> u32 {
+        self.faults.values().map(|counts| counts.struck).sum()
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let row = |f: &mut fmt::Formatter<'_>, name: &str, counts: &Counts| {
+            let Counts {
+                rounds,
+                struck,
+                violated,
+            } = counts;
+            writeln!(f, "{name:<16} {rounds:>6} {struck:>8} {violated:>10}")
+        };
+        writeln!(
+            f,
+            "{:<16} {:>6} {:>8} {:>10}",
+            "fault", "rounds", "struck", "violated"
+        )?;
+        for (fault, counts) in &self.faults {
+            row(f, &fault.name(), counts)?;
+        }
+        writeln!(f)?;
+        writeln!(
+            f,
+            "{:<16} {:>6} {:>8} {:>10}",
+            "task", "rounds", "struck", "violated"
+        )?;
+        for (task, counts) in &self.tasks {
+            row(f, &task.name(), counts)?;
+        }
+        writeln!(f)?;
+        for violation in &self.violations {
+            writeln!(f, "VIOLATION {violation}")?;
+        }
+        writeln!(
+            f,
+            "{} rounds with seed {}, full disk by {}; {} struck, {} violations",
+            self.rounds(),
+            self.seed,
+            self.disk,
+            self.struck(),
+            self.violations.len()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_are_counted_by_fault_and_by_task() {
+        let mut summary = Summary::new(7, "a disk");
+        let outcome = |task, fault, struck, violations: &[&str]| Outcome {
+            task,
+            fault,
+            struck,
+            code: 0,
+            violations: violations.iter().map(|&v| v.to_owned()).collect(),
+        };
+        summary.add(outcome(Task::Fit, Fault::Kill, true, &[]));
+        summary.add(outcome(Task::Fit, Fault::Cut, false, &[]));
+        summary.add(outcome(
+            Task::Site,
+            Fault::Kill,
+            true,
+            &["half a file", "and another"],
+        ));
+        assert_eq!((summary.rounds(), summary.struck()), (3, 2));
+        let text = summary.to_string();
+        assert!(
+            text.contains("kill                  2        2          1"),
+            "{text}"
+        );
+        assert!(
+            text.contains("fit                   2        1          0"),
+            "{text}"
+        );
+        assert!(text.contains("VIOLATION site, kill: half a file"), "{text}");
+        assert!(
+            text.ends_with("3 rounds with seed 7, full disk by a disk; 2 struck, 2 violations\n")
+        );
+    }
+}

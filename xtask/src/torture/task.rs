@@ -1,0 +1,178 @@
+//! The commands that are tortured: how each is given first, how again, and what belongs to its result.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+
+use super::inputs::{Inputs, words};
+
+/// A command of `trainer`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum Task {
+    /// Training; given again, it is resumed
+    Fit,
+    /// A bundle from a checkpoint
+    Export,
+    /// A checkpoint of another program
+    Import,
+    /// Shards with the boxes cropped
+    Prepare,
+    /// Embeddings of photos
+    Embed,
+    /// An evaluation with its cache of embeddings
+    Eval,
+    /// A page with a model
+    Site,
+}
+
+/// Steps of the training, and steps between its checkpoints; both checkpoints are kept.
+const STEPS: (u32, u32) = (4, 2);
+
+impl Task {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Fit,
+        Self::Export,
+        Self::Import,
+        Self::Prepare,
+        Self::Embed,
+        Self::Eval,
+        Self::Site,
+    ];
+
+    /// Returns the name on the command line.
+    #[must_use]
+    pub fn name(self) -> String {
+        self.to_possible_value()
+            .map(|value| value.get_name().to_owned())
+            .unwrap_or_default()
+    }
+
+    /// Returns whether the task reads a model that has to be trained before.
+    pub(super) fn needs_a_model(self) -> bool {
+        matches!(self, Self::Export | Self::Embed | Self::Eval | Self::Site)
+    }
+
+    /// Returns the name of the input that it reads, below the folder of inputs.
+    pub(super) fn input(self) -> Option<&'static str> {
+        match self {
+            Self::Fit => None,
+            Self::Export => Some("logs"),
+            Self::Import => Some("published"),
+            Self::Prepare => Some("shards"),
+            Self::Embed | Self::Eval => Some("classes"),
+            Self::Site => Some("bundle"),
+        }
+    }
+
+    /// Returns the arguments: `input` is what it reads, `out` the folder of all that it writes;
+    /// `again` after a first attempt.
+    pub(super) fn arguments(
+        self,
+        inputs: &Inputs,
+        input: &Path,
+        out: &Path,
+        again: bool,
+    ) -> Vec<String> {
+        let input = input.display().to_string();
+        let below = |name: &str| out.join(name).display().to_string();
+        let mut arguments = match self {
+            Self::Fit => {
+                let (steps, every) = STEPS;
+                let mut fit = words(&format!(
+                    "fit --dataset synthetic --method clip --model vit_t8_64 --batch-size 4 --steps \
+                     {steps} --save-frequency {every} --warmup 1 --lr 1e-3 --deterministic --name a \
+                     train.log_frequency=1 dataset.synthetic_records=16 --logs"
+                ));
+                fit.push(below(""));
+                if again && out.join("a/last_checkpoint.txt").exists() {
+                    fit.extend(words("--resume latest"));
+                }
+                return fit;
+            }
+            Self::Export => {
+                let mut export =
+                    words("export --dtype q6 --probe-size 8 --max-drop 100 --captions");
+                export.push(inputs.path("captions.txt"));
+                export.extend(["--checkpoint".into(), format!("{input}/model")]);
+                export.extend(["--out".into(), below("bundle")]);
+                export
+            }
+            Self::Import => vec!["import".into(), input, "--out".into(), below("checkpoint")],
+            Self::Prepare => vec![
+                "data".into(),
+                "prepare".into(),
+                "--dataset".into(),
+                "grit".into(),
+                input,
+                "--out".into(),
+                below("prepared"),
+            ],
+            Self::Embed => vec![
+                "embed".into(),
+                "--model".into(),
+                inputs.path("bundle"),
+                "--images".into(),
+                input,
+                "--out".into(),
+                below("embeddings.safetensors"),
+            ],
+            Self::Eval => vec![
+                "eval".into(),
+                "--checkpoint".into(),
+                inputs.path("logs/model"),
+                "--task".into(),
+                "zero-shot".into(),
+                "--data".into(),
+                input,
+                "--cache".into(),
+                below("cache"),
+                "--json".into(),
+            ],
+            Self::Site => {
+                let mut site = words("export --page");
+                site.push(inputs.path("page"));
+                site.extend(["--checkpoint".into(), input]);
+                site.extend(["--site".into(), below("site")]);
+                site
+            }
+        };
+        if again && matches!(self, Self::Export | Self::Import | Self::Site) {
+            arguments.push("--force".into());
+        }
+        arguments
+    }
+
+    /// Returns whether a file of the folder of results is part of the result: the same bytes in every
+    /// run. Logs with times are not.
+    pub(super) fn is_result(self, path: &str) -> bool {
+        match self {
+            Self::Fit => path.starts_with("a/checkpoints/") || path == "a/last_checkpoint.txt",
+            _ => true,
+        }
+    }
+
+    /// Returns whether a file may stand there before the result is complete.
+    pub(super) fn is_progress(self, path: &str) -> bool {
+        match self {
+            // Names the newest checkpoint, which may be an earlier one.
+            Self::Fit => path == "a/last_checkpoint.txt",
+            Self::Prepare => path == "prepared/preparing.json",
+            _ => false,
+        }
+    }
+
+    /// Returns the files that say that what is beside them, and below, is complete.
+    pub(super) fn marks(self) -> &'static [&'static str] {
+        match self {
+            Self::Fit => &[
+                "a/checkpoints/checkpoint_00000002/",
+                "a/checkpoints/checkpoint_00000004/",
+            ],
+            Self::Export => &["bundle/manifest.json"],
+            Self::Prepare => &["prepared/prepared.json"],
+            Self::Site => &["site/"],
+            Self::Import | Self::Embed | Self::Eval => &[],
+        }
+    }
+}
