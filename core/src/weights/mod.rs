@@ -20,4 +20,4 @@ pub use load::{Loading, load};
 #[cfg(feature = "burn")]
 pub use save::{collect, write};
 pub use stored::{StoredTensor, StoredTensors, StoredValues};
-pub use tensors::Tensors;
+pub use tensors::{Tensors, sort_header};

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use espalier_core::weights::HostTensor;
+use espalier_core::weights::{HostTensor, sort_header};
 use safetensors::tensor::View;
 use safetensors::{Dtype, serialize_to_file};
 
@@ -76,10 +77,23 @@ pub fn write(
         let permissions = fs::File::create(tmp.path())?.metadata()?.permissions();
         serialize_to_file(tensors.iter(), metadata, tmp.path())?;
         fs::set_permissions(tmp.path(), permissions)?;
+        sort_entries(tmp.path())?;
         fs::File::open(tmp.path())?.sync_all()?;
         Ok(tmp.rename_to(path)?)
     };
     write().with_context(|| format!("writing {}", path.display()))
+}
+
+/// Sorts the header of a file, so that the same content is the same bytes in every run.
+fn sort_entries(path: &Path) -> std::io::Result<()> {
+    let mut file = fs::OpenOptions::new().read(true).write(true).open(path)?;
+    let mut length = [0; 8];
+    file.read_exact(&mut length)?;
+    let mut header = vec![0; usize::try_from(u64::from_le_bytes(length)).unwrap_or(0)];
+    file.read_exact(&mut header)?;
+    sort_header(&mut header);
+    file.seek(SeekFrom::Start(length.len() as u64))?;
+    file.write_all(&header)
 }
 
 #[cfg(all(test, unix))]

@@ -14,6 +14,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha384};
 
 use crate::disk::read;
+use crate::disk::temporary::Temporary;
 use crate::disk::write::write_atomic;
 use crate::exit::usage;
 use crate::output::line;
@@ -61,6 +62,7 @@ impl Site {
             None => find_page()
                 .ok_or_else(|| page_not_found("in or above the folder of this program"))?,
         };
+        let folder = &std::path::absolute(folder)?;
         let occupied = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
         if occupied && !(force && is_page(folder)) {
             return Err(usage(format!(
@@ -75,7 +77,8 @@ impl Site {
         })
     }
 
-    /// Builds the site from the page and a bundle.
+    /// Builds the site from the page and a bundle, in a temporary folder beside it that then takes
+    /// its name: a site is whole or not there, and an earlier one stays until the new one is.
     ///
     /// # Errors
     /// A file that cannot be read or written; an incomplete bundle.
@@ -83,14 +86,21 @@ impl Site {
         let manifest = read::bytes(bundle.join("manifest.json"))
             .map_err(|e| usage(format!("{}/manifest.json: {e}", bundle.display())))?;
         let parsed = Manifest::parse(&manifest)?;
-        copy(&self.page, &self.folder, &|name| {
+        let hidden = |ending: &str| {
+            let name = self
+                .folder
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy();
+            let path = self.folder.with_file_name(format!(".{name}.{ending}"));
+            Temporary::new(path.clone()).with_context(|| format!("removing {}", path.display()))
+        };
+        let new = hidden("tmp")?;
+        copy(&self.page, new.path(), &|name| {
             name == "models" || name.starts_with('.')
         })?;
-        let model = self.folder.join(MODEL);
-        if model.exists() {
-            fs::remove_dir_all(&model)?;
-        }
-        fs::create_dir_all(&model)?;
+        let model = new.path().join(MODEL);
+        fs::create_dir_all(&model).with_context(|| format!("creating {}", model.display()))?;
         for file in &parsed.files {
             let from = bundle.join(&file.path);
             let bytes =
@@ -103,6 +113,14 @@ impl Site {
         }
         // Last: a folder with a manifest is complete.
         write_atomic(&model.join("manifest.json"), &manifest)?;
+        let naming = || format!("naming {}", self.folder.display());
+        if self.folder.exists() {
+            let old = hidden("old.tmp")?;
+            fs::rename(&self.folder, old.path()).with_context(naming)?;
+            new.rename_to(&self.folder).with_context(naming)?;
+        } else {
+            new.rename_to(&self.folder).with_context(naming)?;
+        }
         self.embed(url)
     }
 

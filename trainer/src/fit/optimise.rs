@@ -33,10 +33,13 @@ pub fn optimizer(config: &OptimConfig) -> anyhow::Result<ModuleOptimizer> {
         .with_group(exempt, adamw.with_weight_decay(0.0).build(), None))
 }
 
-/// Gives every parameter an id that depends only on its path.
+/// Gives every parameter an id that depends only on its path, and rows that follow each other in
+/// memory.
 ///
 /// The optimiser keys its state by these ids. Burn draws them at random, so without stable ids the
-/// state of a checkpoint would not match a model in a later process.
+/// state of a checkpoint would not match a model in a later process. The weights of a checkpoint may
+/// be transposed in memory, and products with such a matrix add in another order: a resumed run would
+/// differ from an unbroken one in the last digits.
 pub fn with_stable_ids<M: Module>(module: M) -> M {
     struct Namer(Vec<String>);
     impl ModuleMapper for Namer {
@@ -51,6 +54,10 @@ pub fn with_stable_ids<M: Module>(module: M) -> M {
             let mut id = [0; 8];
             id.copy_from_slice(&hash[..8]);
             let (_, tensor, mapper) = param.consume();
+            let learned = tensor.is_require_grad();
+            let device = tensor.device();
+            let values = tensor.into_data();
+            let tensor = Tensor::from_data(values, &device).set_require_grad(learned);
             Param::from_mapped_value(ParamId::from(u64::from_le_bytes(id)), tensor, mapper)
         }
     }

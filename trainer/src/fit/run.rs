@@ -14,7 +14,7 @@ use super::checkpoint::{self, State};
 use super::encode::{FeaturePass, RunFeatures};
 use super::optimise::optimizer;
 use super::plan::{FitOutcome, Run};
-use super::report::Reporter;
+use super::report::{LOG, METRICS, Reporter};
 use super::source::Source;
 use super::step::StepReport;
 use super::texts::StepTexts;
@@ -24,6 +24,7 @@ use crate::config::Needs;
 use crate::data::batches::feature_rows::FeatureRows;
 use crate::data::records::order::records_of_epoch;
 use crate::data::{BatchSpec, BatchStream, Dataset, Position};
+use crate::disk::run_folder::{CHECKPOINTS, LAST, checkpoints};
 use crate::exit::usage;
 use crate::model_file::{MERGES, ModelCard};
 
@@ -252,10 +253,11 @@ impl Run {
     }
 }
 
-/// Returns the folder of a run, after creating it and its subfolders.
+/// Returns the folder of a run, after creating it and its subfolders. A run that ended before its first
+/// checkpoint has nothing to continue from; what it wrote is removed, and it begins again.
 ///
 /// # Errors
-/// Bad usage when the run exists and is not to be resumed.
+/// Bad usage when the run exists, has a checkpoint and is not to be resumed.
 pub fn folder(logs: &Path, name: &str, resume: bool) -> anyhow::Result<PathBuf> {
     let is_plain = !name.is_empty() && !name.contains(['/', '\\']) && !name.starts_with('.');
     if !is_plain {
@@ -265,12 +267,34 @@ pub fn folder(logs: &Path, name: &str, resume: bool) -> anyhow::Result<PathBuf> 
     }
     let folder = logs.join(name);
     if !resume && folder.join("config.toml").exists() {
-        return Err(usage(format!(
-            "{}: the run already exists; continue it with --resume latest, or choose another --name",
-            folder.display()
-        )));
+        if !checkpoints(&folder).is_empty() {
+            return Err(usage(format!(
+                "{}: the run already exists; continue it with --resume latest, or choose another \
+                 --name",
+                folder.display()
+            )));
+        }
+        remove_abandoned(&folder)?;
     }
     fs::create_dir_all(folder.join("checkpoints"))
         .with_context(|| format!("creating {}", folder.display()))?;
     Ok(folder)
+}
+
+/// Removes what a run wrote that ended before its first checkpoint; other files stay.
+fn remove_abandoned(folder: &Path) -> anyhow::Result<()> {
+    let fail = |path: &Path| format!("removing {} of a run without a checkpoint", path.display());
+    for name in ["config.toml", METRICS, LOG, LAST] {
+        let path = folder.join(name);
+        if path.exists() {
+            fs::remove_file(&path).with_context(|| fail(&path))?;
+        }
+    }
+    for name in [CHECKPOINTS, "tensorboard"] {
+        let path = folder.join(name);
+        if path.exists() {
+            fs::remove_dir_all(&path).with_context(|| fail(&path))?;
+        }
+    }
+    Ok(())
 }

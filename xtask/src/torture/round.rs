@@ -295,11 +295,11 @@ impl Campaign {
                     fs::write(path, bytes)?;
                 }
                 if task == Task::Fit {
-                    // As after a kill between the two checkpoints.
+                    // As after a kill before the last checkpoint.
                     fs::remove_dir_all(place.out.join("a/checkpoints/checkpoint_00000004"))?;
                     fs::write(
                         place.out.join("a/last_checkpoint.txt"),
-                        "checkpoint_00000002\n",
+                        "checkpoint_00000003\n",
                     )?;
                 }
                 place.out.clone()
