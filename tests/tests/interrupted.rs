@@ -105,7 +105,10 @@ fn a_resumed_deterministic_run_ends_with_the_bits_of_an_unbroken_one() {
                 let path = logs.join("a/checkpoints/checkpoint_00000004").join(file);
                 fs::read(path).unwrap()
             };
-            assert!(bytes(&whole) == bytes(&resumed), "{method}, batches of {batch}: {file} differs");
+            assert!(
+                bytes(&whole) == bytes(&resumed),
+                "{method}, batches of {batch}: {file} differs"
+            );
         }
     }
 }

@@ -146,10 +146,11 @@ impl Task {
     /// run. Logs with times are not.
     pub(super) fn is_result(self, path: &str) -> bool {
         match self {
-            // The optimiser's state is written in the order of a hash table.
+            // The optimiser's state is written in the order of a hash table, and only a run that was
+            // stopped before its first step has a checkpoint of step 0.
             Self::Fit => {
-                let is_state = path.starts_with("a/checkpoints/") && !path.ends_with("/optim.bpk");
-                is_state || path == "a/last_checkpoint.txt"
+                let is_other = path.ends_with("/optim.bpk") || path.contains("_00000000/");
+                path.starts_with("a/checkpoints/") && !is_other || path == "a/last_checkpoint.txt"
             }
             _ => true,
         }
