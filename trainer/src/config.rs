@@ -215,6 +215,11 @@ pub struct TrainConfigBlock {
     pub save_frequency: u64,
     /// Number of checkpoints that are kept on disk.
     pub keep: usize,
+    /// Steps after which the processes of a run compare their weights; 0 for only before a
+    /// checkpoint is written.
+    pub rank_check: u64,
+    /// Seconds that the processes of a run wait for one that does not come.
+    pub rank_timeout: u64,
     /// Steps between lines of `metrics.jsonl`.
     pub log_frequency: u64,
     /// Number of validation batches whose loss is measured at every checkpoint.

@@ -72,15 +72,27 @@ impl Backend {
     /// # Errors
     /// Bad usage if the program was built without the backend.
     pub fn device(self) -> anyhow::Result<Device> {
-        match self.resolve() {
+        self.numbered_device(None)
+    }
+
+    /// Returns the device of one of several processes on this machine, without autodiff: the GPU
+    /// with this number. Without a number it is the default one.
+    ///
+    /// # Errors
+    /// As [`device`](Self::device).
+    pub fn numbered_device(self, number: Option<usize>) -> anyhow::Result<Device> {
+        match (self.resolve(), number) {
             #[cfg(feature = "flex")]
-            Self::Flex => Ok(Device::flex()),
+            (Self::Flex, _) => Ok(Device::flex()),
             #[cfg(feature = "wgpu")]
-            Self::Wgpu => Ok(Device::wgpu(burn::tensor::DeviceKind::DefaultDevice)),
+            (Self::Wgpu, number) => Ok(Device::wgpu(number.map_or(
+                burn::tensor::DeviceKind::DefaultDevice,
+                burn::tensor::DeviceKind::DiscreteGpu,
+            ))),
             #[cfg(feature = "cuda")]
-            Self::Cuda => Ok(Device::cuda(0)),
+            (Self::Cuda, number) => Ok(Device::cuda(number.unwrap_or(0))),
             #[allow(unreachable_patterns)]
-            other => {
+            (other, _) => {
                 let built: Vec<&str> = [Self::Flex, Self::Wgpu, Self::Cuda]
                     .into_iter()
                     .filter(|b| b.is_available())

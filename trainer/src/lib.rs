@@ -29,6 +29,7 @@ pub mod memory;
 pub mod model_file;
 pub mod output;
 pub mod plot;
+pub mod ranks;
 pub mod tensors;
 pub mod words;
 

@@ -9,7 +9,8 @@ pub mod image;
 pub mod tokenize;
 
 pub use image::{
-    CropOffset, Preprocess, RandomCrop, Resampling, ResizeMode, crop_box, decode, to_planes,
+    CropOffset, Preprocess, RandomCrop, Resampling, ResizeMode, crop_box, decode, decoded_size,
+    to_planes,
 };
 pub use tokenize::{
     TokenBatch, Tokenizer, TokenizerRules, clean, end_position, merges_prefix, symbols,

@@ -7,8 +7,8 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use super::config::{Pool, Positions, VitConfig};
 use crate::nn::layer_config::LAYER_NORM_EPS;
 use crate::nn::{
-    AttentionConfig, Block, BlockConfig, ConvStem, InvertedResiduals, MlpConfig, PatchEmbed,
-    PatchEmbedConfig, sincos_2d,
+    AttentionConfig, BatchNorm, Block, BlockConfig, ConvStem, InvertedResiduals, MlpConfig,
+    PatchEmbed, PatchEmbedConfig, sincos_2d,
 };
 use crate::ops::layer_norm;
 
@@ -174,6 +174,13 @@ impl VisionBackbone {
     pub fn folded(mut self) -> Self {
         self.inverted = self.inverted.map(InvertedResiduals::folded);
         self
+    }
+
+    /// Returns the batch norms, always in the same order; an encoder without them returns none.
+    pub fn batch_norms(&self) -> impl Iterator<Item = &BatchNorm> {
+        self.inverted
+            .iter()
+            .flat_map(InvertedResiduals::batch_norms)
     }
 
     /// Discards the recorded batch statistics, for example after a step that was not applied.

@@ -24,6 +24,17 @@ struct Record {
     variance: Tensor<1>,
 }
 
+/// Statistics of one forward pass in training, as numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BatchStatistics {
+    /// Number of values per channel: batch times positions.
+    pub count: usize,
+    /// Mean of each channel.
+    pub mean: Vec<f32>,
+    /// Population variance of each channel.
+    pub variance: Vec<f32>,
+}
+
 /// Records since the last step; copies of a model share them.
 #[derive(Clone, Debug, Default)]
 struct Records(Arc<Mutex<Vec<Record>>>);
@@ -124,6 +135,43 @@ impl BatchNorm {
     /// Discards the statistics recorded since the last step.
     pub fn discard_statistics(&self) {
         self.records.take();
+    }
+
+    /// Takes the statistics recorded since the last step, for a process that exchanges them with
+    /// others; records that the device does not return are left out. It reads from the device
+    /// synchronously.
+    #[must_use]
+    pub fn take_statistics(&self) -> Vec<BatchStatistics> {
+        let read = |record: &Record| {
+            Some(BatchStatistics {
+                count: record.count,
+                mean: numbers(&record.mean)?,
+                variance: numbers(&record.variance)?,
+            })
+        };
+        self.records.take().iter().filter_map(read).collect()
+    }
+
+    /// Adds statistics as if they had been recorded here.
+    pub fn add_statistics(&self, statistics: Vec<BatchStatistics>) {
+        let device = self.running_mean.val().device().inner();
+        let tensor = |values: Vec<f32>| {
+            let shape = [values.len()];
+            Tensor::from_data(TensorData::new(values, shape), &device)
+        };
+        for one in statistics {
+            self.records.push(Record {
+                count: one.count,
+                mean: tensor(one.mean),
+                variance: tensor(one.variance),
+            });
+        }
+    }
+
+    /// Returns the number of channels.
+    #[must_use]
+    pub fn channels(&self) -> usize {
+        self.running_mean.val().dims()[0]
     }
 
     /// Returns the layer with the statistics recorded since the last step merged into its running

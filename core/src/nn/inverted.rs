@@ -199,10 +199,14 @@ impl InvertedResiduals {
         self
     }
 
+    /// Returns all batch norms, always in the same order.
+    pub fn batch_norms(&self) -> impl Iterator<Item = &BatchNorm> {
+        let ends = [&self.bn0, &self.bn1].into_iter().flatten();
+        ends.chain(self.blocks.iter().flat_map(InvertedResidual::norms))
+    }
+
     /// Discards the batch statistics recorded since the last step.
     pub fn discard_statistics(&self) {
-        let ends = [&self.bn0, &self.bn1].into_iter().flatten();
-        let inside = self.blocks.iter().flat_map(InvertedResidual::norms);
-        ends.chain(inside).for_each(BatchNorm::discard_statistics);
+        self.batch_norms().for_each(BatchNorm::discard_statistics);
     }
 }

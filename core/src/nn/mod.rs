@@ -25,7 +25,7 @@ pub mod same_conv;
 #[cfg(feature = "burn")]
 pub use attention::{Attention, AttentionConfig};
 #[cfg(feature = "burn")]
-pub use batch_norm::BatchNorm;
+pub use batch_norm::{BatchNorm, BatchStatistics};
 #[cfg(feature = "burn")]
 pub use block::{Block, BlockConfig};
 #[cfg(feature = "burn")]

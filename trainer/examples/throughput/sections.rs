@@ -9,7 +9,7 @@ use espalier_core::loss::{self, HycoclipPoints, HycoclipWeights};
 use espalier_core::model::{DualEncoder, Lift};
 use espalier_trainer::data::Batch;
 use espalier_trainer::fit::inputs::{ImageTensor, ImageView, StepInputs};
-use espalier_trainer::fit::optimise::clip_norm;
+use espalier_trainer::fit::optimise::{clip_norm, gradient_norm};
 use espalier_trainer::fit::step::Learner;
 use serde_json::{Value, json};
 
@@ -74,7 +74,8 @@ fn step(mut learner: Learner, batch: &Batch, samples: usize, parts: &mut Parts) 
     let grads = loss.backward();
     parts.end("backward");
     let grads = GradientsParams::from_grads(grads, model);
-    let (grads, _) = clip_norm(model, grads, learner.grad_clip_norm);
+    let norm = gradient_norm(model, &grads);
+    let grads = clip_norm(model, grads, norm, learner.grad_clip_norm);
     parts.end("gradient norm and clipping");
     learner.model = learner.optimizer.step(RATE, learner.model, grads);
     parts.end("AdamW");
@@ -90,7 +91,7 @@ fn embed(
 ) -> HycoclipPoints<2> {
     let both = match (inputs.images.clone(), inputs.box_images.clone()) {
         (ImageTensor::Pictures(images), Some(ImageTensor::Pictures(boxes))) => {
-            Tensor::cat(vec![images, boxes], 0)
+            Tensor::cat(vec![images.held, boxes.held], 0)
         }
         _ => unreachable!("the batch is one of pictures with boxes"),
     };

@@ -143,6 +143,7 @@ fn new_learner(architecture: &DualConfig, pieces: usize) -> anyhow::Result<Learn
             checkpointing: false,
         },
         seed: 0,
+        ranks: Rc::new(Single),
     })
 }
 

@@ -1,12 +1,15 @@
 //! `trainer fit`.
 
+mod agreement;
 mod configuration;
 mod interrupt;
 mod resume;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
+use burn::tensor::Device;
 use serde_json::json;
 
 use crate::cli::FitArgs;
@@ -18,12 +21,14 @@ use crate::exit::usage;
 use crate::fit::report::{LOG, METRICS, clock};
 use crate::fit::{FitOutcome, Run, Source, check_labels, checkpoint, run};
 use crate::memory::{self, MIB};
-use crate::output::line;
+use crate::output::{line, note};
+use crate::ranks::{self, Collective, local_index};
 
+use agreement::{agree, check_same, end_all, facts, own_cores};
 use configuration::{configuration, separate_pairs};
 use interrupt::Interrupts;
 pub use resume::CONFIG;
-use resume::{Previous, check_changes, differences, resume_checkpoint};
+use resume::{Difference, Previous, check_changes, differences, resume_checkpoint};
 
 /// Returns an unused name for the run: `grit-hycoclip-1`, `-2`, …
 fn free_name(args: &FitArgs, config: &TrainConfig) -> String {
@@ -76,13 +81,22 @@ fn print_outcome(folder: &Path, outcome: FitOutcome) -> anyhow::Result<()> {
     }))
 }
 
-/// Trains a model, or with `--dry-run` takes one step and reports the cost.
-///
-/// # Errors
-/// Bad usage, configuration or data (exit code 2), or a failure while running (1); [`Stopped`] after
-/// a signal or when nobody reads the messages any more, with a checkpoint written before.
-pub fn run(args: &FitArgs) -> anyhow::Result<()> {
-    let args = &separate_pairs(args);
+/// A run that this process could start, before all ranks have agreed on it.
+struct Prepared {
+    config: TrainConfig,
+    source: Source,
+    validation: Option<Source>,
+    device: Device,
+    backend: Backend,
+    /// Checkpoint to continue from.
+    resume: Option<PathBuf>,
+    /// Changes of the configuration since the run that is resumed.
+    changes: Vec<Difference>,
+}
+
+/// Reads the configuration and opens the data and the device. Nothing is written, so that an error
+/// leaves no run folder.
+fn prepare(args: &FitArgs, ranks: &dyn Collective) -> anyhow::Result<Prepared> {
     let resume = resume_checkpoint(args)?;
     let config = configuration(args)?;
     let changes = match &resume {
@@ -92,77 +106,128 @@ pub fn run(args: &FitArgs) -> anyhow::Result<()> {
         }
         None => Vec::new(),
     };
-    check_changes(&changes, args.resume_with_changes)?;
+    check_changes(&changes, args.resume_with_changes, ranks.is_root())?;
     if config.dataset.kind != DatasetKind::Synthetic && config.dataset.data.is_empty() {
         return Err(usage(
             "--data: expected files, folders or globs to train on, found none",
         ));
     }
     let backend = args.common.backend.resolve();
-    let device = backend.device()?;
-    check_deterministic(&config, backend)?;
-    let encoder_threads = match backend {
-        Backend::Flex => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-        _ => 1,
+    let number = if ranks.world() > 1 {
+        Some(local_index()?)
+    } else {
+        None
     };
-    if args.dry_run {
-        let source = Source::open(&config)?;
-        check_labels(source.data.as_ref(), &source.taxonomy, &config)?;
-        return dry_run(
-            args,
-            Run {
-                source,
-                validation: validation(&config)?,
-                config,
-                folder: PathBuf::new(),
-                device,
-                encoder_threads,
-                resume: None,
-            },
-        );
-    }
-    // Open the data before anything is written, so that an error leaves no run folder.
+    let device = backend.numbered_device(number)?;
+    check_deterministic(&config, backend)?;
     let source = Source::open(&config)?;
     check_labels(source.data.as_ref(), &source.taxonomy, &config)?;
-    let validation = validation(&config)?;
-    let name = args
-        .name
-        .clone()
-        .unwrap_or_else(|| free_name(args, &config));
-    let folder = run::folder(&args.logs, &name, args.resume.is_some())?;
-    // Before anything is written: they may fill the disk.
-    checkpoint::remove_temporary(&folder)?;
-    let previous = match &resume {
-        Some(path) => Previous::keep(&folder, &changes, checkpoint::read_state(path)?.step)?,
-        None => None,
-    };
-    write_atomic(&folder.join(CONFIG), config.to_toml()?.as_bytes())?;
-
-    let interrupts = Interrupts::listen();
-    let outcome = Run {
+    Ok(Prepared {
+        validation: validation(&config)?,
         config,
         source,
-        validation,
-        folder: folder.clone(),
         device,
-        encoder_threads,
-        resume: resume.clone(),
-    }
-    .train(&interrupts.stop)
-    .inspect_err(|_| remove_unused_folder(&folder, args.resume.is_some()))
-    .inspect_err(|_| match &previous {
-        Some(previous) if latest(&folder) == resume => previous.restore(&folder),
-        _ => {}
+        backend,
+        resume,
+        changes,
     })
-    .map_err(|e| interrupts.explain(e))?;
-    let interrupted = outcome.interrupted;
-    if args.common.json {
+}
+
+/// Trains a model, or with `--dry-run` takes one step and reports the cost. Several processes that a
+/// launcher started train one model together.
+///
+/// # Errors
+/// Bad usage, configuration or data (exit code 2), or a failure while running (1); [`Stopped`] after
+/// a signal or when nobody reads the messages any more, with a checkpoint written before.
+pub fn run(args: &FitArgs) -> anyhow::Result<()> {
+    let args = &separate_pairs(args);
+    let ranks = ranks::start()?;
+    let prepared = agree(&*ranks, prepare(args, &*ranks))?;
+    if ranks.world() > 1 {
+        let sources = [Some(&prepared.source), prepared.validation.as_ref()];
+        let facts = facts(&prepared.config, prepared.backend.name(), sources);
+        check_same(&*ranks, &agree(&*ranks, facts)?)?;
+    }
+    let cores = own_cores(&*ranks);
+    let run = Run {
+        encoder_threads: match prepared.backend {
+            Backend::Flex => cores,
+            _ => 1,
+        },
+        cores,
+        config: prepared.config,
+        source: prepared.source,
+        validation: prepared.validation,
+        folder: PathBuf::new(),
+        device: prepared.device,
+        resume: prepared.resume,
+        ranks: Rc::clone(&ranks),
+    };
+    if args.dry_run {
+        return dry_run(args, &run).map_err(|e| end_all(&ranks, e));
+    }
+    train(args, run, &prepared.changes)
+}
+
+/// Trains to the last step or until a signal.
+fn train(args: &FitArgs, mut run: Run, changes: &[Difference]) -> anyhow::Result<()> {
+    let ranks = Rc::clone(&run.ranks);
+    let is_resumed = args.resume.is_some();
+    let name = args.name.clone();
+    let name = name.unwrap_or_else(|| free_name(args, &run.config));
+    let name = String::from_utf8(ranks.broadcast(name.into_bytes()))?;
+    run.folder = args.logs.join(&name);
+    // Rank 0 alone writes files.
+    let begun = if ranks.is_root() {
+        begin_folder(args, &name, &run, changes)
+    } else {
+        Ok(None)
+    };
+    let previous = agree(&*ranks, begun)?;
+    let interrupts = Interrupts::listen();
+    let folder = run.folder.clone();
+    let trained = run.train(&interrupts.stop).inspect_err(|_| {
+        if ranks.is_root() {
+            remove_unused_folder(&folder, is_resumed);
+        }
+        match &previous {
+            Some(previous) if latest(&folder) == run.resume => previous.restore(&folder),
+            _ => {}
+        }
+    });
+    let outcome = trained
+        .map_err(|e| interrupts.explain(e))
+        .map_err(|e| end_all(&ranks, e))?;
+    let stopped = outcome.interrupted.then(|| interrupts.stopped(&*ranks));
+    if args.common.json && ranks.is_root() {
         print_outcome(&folder, outcome)?;
     }
-    if interrupted {
-        return Err(interrupts.stopped().into());
+    stopped.map_or(Ok(()), |stopped| Err(stopped.into()))
+}
+
+/// Creates the folder of a run, or readies that of a resumed one, and writes the configuration.
+/// Returns the configuration before it was resumed with another one.
+fn begin_folder(
+    args: &FitArgs,
+    name: &str,
+    run: &Run,
+    changes: &[Difference],
+) -> anyhow::Result<Option<Previous>> {
+    let folder = run::folder(&args.logs, name, args.resume.is_some())?;
+    if args.resume.is_some() && run.resume.is_none() {
+        note(format_args!(
+            "{}: no complete checkpoint yet; starting at step 0",
+            folder.display()
+        ));
     }
-    Ok(())
+    // Before anything is written: they may fill the disk.
+    checkpoint::remove_temporary(&folder)?;
+    let previous = match &run.resume {
+        Some(path) => Previous::keep(&folder, changes, checkpoint::read_state(path)?.step)?,
+        None => None,
+    };
+    write_atomic(&folder.join(CONFIG), run.config.to_toml()?.as_bytes())?;
+    Ok(previous)
 }
 
 /// Removes the folder of a run that failed before its first step, so that its name is free again.
@@ -181,8 +246,11 @@ fn remove_unused_folder(folder: &Path, resumed: bool) {
     let _ = fs::remove_dir(folder);
 }
 
-fn dry_run(args: &FitArgs, run: Run) -> anyhow::Result<()> {
+fn dry_run(args: &FitArgs, run: &Run) -> anyhow::Result<()> {
     let (report, seconds, records, total) = run.dry_run()?;
+    if !run.ranks.is_root() {
+        return Ok(());
+    }
     let train = &run.config.train;
     let method = train.method.build(&run.config.loss);
     let chance = method.chance_level(run.config.samples_of_step());

@@ -276,6 +276,12 @@ impl TrainConfig {
                 l.order.to_string(),
             ),
             Rule(
+                "train.rank_timeout",
+                t.rank_timeout > 0,
+                "at least 1",
+                t.rank_timeout.to_string(),
+            ),
+            Rule(
                 "train.log_frequency",
                 t.log_frequency > 0 && t.keep > 0,
                 "above 0, like train.keep",

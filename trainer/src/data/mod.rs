@@ -28,7 +28,7 @@ pub mod records;
 pub mod sampling;
 pub mod tools;
 
-pub use batches::batch::{Batch, Chains, Scenes};
+pub use batches::batch::{Batch, Chains, ImageRows, Scenes};
 pub use batches::batch_spec::BatchSpec;
 pub use batches::image_batch::{ImageBatch, Pictures};
 pub use benchmarks::captioned::Captioned;

@@ -2,6 +2,7 @@
 //! if that never happens, so that a full disk or an interrupt leaves nothing behind.
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -74,6 +75,11 @@ impl Drop for Temporary {
 /// Removes all temporary files and folders of this process and ends it. Other threads cannot create
 /// new ones meanwhile.
 pub fn remove_all_and_exit(code: i32) -> ! {
+    remove_all_and(|| std::process::exit(code))
+}
+
+/// As [`remove_all_and_exit`], with another way to end the process.
+pub fn remove_all_and(end: impl FnOnce() -> Infallible) -> ! {
     let existing = existing();
     for path in existing.iter() {
         for _ in 0..ATTEMPTS {
@@ -83,7 +89,7 @@ pub fn remove_all_and_exit(code: i32) -> ! {
         }
     }
     // The lock is held to the end, so that no other thread reports the missing file as an error.
-    std::process::exit(code)
+    match end() {}
 }
 
 #[cfg(test)]

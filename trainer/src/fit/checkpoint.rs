@@ -50,6 +50,12 @@ pub struct Content<'a> {
     pub classifier: Option<&'a [u8]>,
 }
 
+/// Returns the path of the checkpoint after a step.
+#[must_use]
+pub fn path(folder: &Path, step: u64) -> PathBuf {
+    folder.join(CHECKPOINTS).join(format!("{PREFIX}{step:08}"))
+}
+
 /// Writes a checkpoint below `folder` and deletes all but the newest `keep`.
 ///
 /// # Errors
@@ -66,8 +72,7 @@ pub fn save(
         card,
         classifier,
     } = content;
-    let name = format!("{PREFIX}{:08}", state.step);
-    let path = folder.join(CHECKPOINTS).join(&name);
+    let path = path(folder, state.step);
     let tmp = temporary(&path, "tmp")?;
     fs::create_dir_all(tmp.path()).with_context(|| format!("creating {}", tmp.path().display()))?;
     write_atomic(
@@ -88,6 +93,7 @@ pub fn save(
     }
     tmp.rename_to(&path)
         .with_context(|| format!("naming {}", path.display()))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
     write_atomic(&folder.join(LAST), format!("{name}\n").as_bytes())?;
     for old in checkpoints(folder).into_iter().rev().skip(keep) {
         remove(&old)?;

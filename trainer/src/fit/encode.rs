@@ -170,8 +170,27 @@ impl Run {
         Ok(t.keep_features)
     }
 
+    /// As [`features`](Self::features), on rank 0 before the others, which then find the features in
+    /// the cache.
+    pub(super) fn features_in_turn(
+        &self,
+        model: &DualEncoder,
+        card: &ModelCard,
+        pass: &FeaturePass<'_>,
+        log: &mut dyn FnMut(&str) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Option<RunFeatures>> {
+        if !self.ranks.is_root() {
+            self.ranks.barrier();
+        }
+        let features = self.features(model, card, pass, log)?;
+        if self.ranks.is_root() {
+            self.ranks.barrier();
+        }
+        Ok(features)
+    }
+
     /// Computes or reads the features of all images of the run, where the run caches them.
-    pub(super) fn features(
+    fn features(
         &self,
         model: &DualEncoder,
         card: &ModelCard,

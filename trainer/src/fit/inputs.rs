@@ -7,6 +7,7 @@ use espalier_core::input::TokenBatch;
 use espalier_core::loss::Relations;
 use espalier_core::model::Tokens;
 
+use super::rows::Rows;
 use crate::data::batches::anchors::Anchors;
 use crate::data::batches::distill::DistillBatch;
 use crate::data::batches::text_batch::NounBatch;
@@ -16,29 +17,19 @@ use crate::tensors::{feature_tensor, picture_tensor};
 /// Input of the image encoder.
 #[derive(Clone, Debug)]
 pub enum ImageTensor {
-    /// Images in `[0, 1]`, `[n, 3, s, s]`.
-    Pictures(Tensor<4>),
+    /// Images in `[0, 1]`, `[n, 3, s, s]`, or this rank's share of them.
+    Pictures(Rows<4>),
     /// Pooled features precomputed by a locked encoder, `[n, d_model]`.
     Features(Tensor<2>),
 }
 
 impl ImageTensor {
-    /// Returns the number of images.
+    /// Returns the number of images of the batch.
     #[must_use]
     pub fn rows(&self) -> usize {
         match self {
-            Self::Pictures(pictures) => pictures.dims()[0],
+            Self::Pictures(pictures) => pictures.total,
             Self::Features(features) => features.dims()[0],
-        }
-    }
-
-    /// Appends others of the same kind.
-    #[must_use]
-    pub fn concat(self, others: Self) -> Self {
-        match (self, others) {
-            (Self::Pictures(a), Self::Pictures(b)) => Self::Pictures(Tensor::cat(vec![a, b], 0)),
-            (Self::Features(a), Self::Features(b)) => Self::Features(Tensor::cat(vec![a, b], 0)),
-            _ => unreachable!("a batch has images or features, not both"),
         }
     }
 }
@@ -228,14 +219,19 @@ impl StepInputs {
             }
             pictures
         };
-        let images = |images: &ImageBatch| match images {
-            ImageBatch::Pictures(batch) => ImageTensor::Pictures(pictures(batch)),
+        let images = |images: &ImageBatch, first: usize, total: usize| match images {
+            ImageBatch::Pictures(batch) => ImageTensor::Pictures(Rows {
+                held: pictures(batch),
+                first,
+                total,
+            }),
             ImageBatch::Features(batch) => ImageTensor::Features(feature_tensor(batch, device)),
         };
-        let count = batch.images.count();
+        let count = batch.image_rows.total;
+        let of_samples = |batch_images| images(batch_images, batch.image_rows.first, count);
         Self {
-            images: images(&batch.images),
-            box_images: batch.box_images.as_ref().map(images),
+            images: of_samples(&batch.images),
+            box_images: batch.box_images.as_ref().map(of_samples),
             captions: Tokens::new(&batch.captions, device),
             phrases: batch.phrases.as_ref().map(|p| Tokens::new(p, device)),
             chains: batch.chains.as_ref().map(|chains| ChainInputs {
@@ -260,7 +256,8 @@ impl StepInputs {
                     outliers: labels.outliers.as_ref().map(|outliers| {
                         let target = TensorData::new(outliers.target.clone(), [1, shape[1]]);
                         let target = Tensor::from_data(target, device);
-                        (images(&outliers.images), target)
+                        let count = outliers.images.count();
+                        (images(&outliers.images, 0, count), target)
                     }),
                     distill: labels.distill.as_ref().map(|d| distill_inputs(d, device)),
                 }

@@ -3,6 +3,7 @@
 pub mod checkpoint;
 mod class_features;
 mod encode;
+mod exchange;
 pub mod inputs;
 mod label_check;
 pub mod method;
@@ -10,7 +11,9 @@ mod neighbours;
 pub mod optimise;
 mod plan;
 pub mod report;
+pub mod rows;
 pub mod run;
+mod shared_batches;
 pub mod source;
 mod start;
 pub mod step;

@@ -64,12 +64,8 @@ pub fn with_stable_ids<M: Module>(module: M) -> M {
     module.map(&mut Namer(Vec::new()))
 }
 
-/// Scales the gradient to a norm of at most `limit` (0: no limit); returns the norm before scaling.
-pub fn clip_norm<M: Module>(
-    module: &M,
-    grads: GradientsParams,
-    limit: f64,
-) -> (GradientsParams, f64) {
+/// Returns the norm of the whole gradient; 0 where no parameter has one.
+pub fn gradient_norm<M: Module>(module: &M, grads: &GradientsParams) -> f64 {
     struct Norm<'a> {
         grads: &'a GradientsParams,
         squares: Vec<Tensor<1>>,
@@ -81,6 +77,26 @@ pub fn clip_norm<M: Module>(
             }
         }
     }
+    let mut norm = Norm {
+        grads,
+        squares: Vec::new(),
+    };
+    module.visit(&mut norm);
+    if norm.squares.is_empty() {
+        return 0.0;
+    }
+    // Reads the norm of all parameters at once, to synchronise with the device only once.
+    let squares = Tensor::cat(norm.squares, 0);
+    f64::from(squares.sum().sqrt().into_scalar::<f32>())
+}
+
+/// Scales a gradient of this norm to a norm of at most `limit` (0: no limit).
+pub fn clip_norm<M: Module>(
+    module: &M,
+    grads: GradientsParams,
+    norm: f64,
+    limit: f64,
+) -> GradientsParams {
     struct Scale {
         grads: GradientsParams,
         factor: f64,
@@ -92,28 +108,13 @@ pub fn clip_norm<M: Module>(
             }
         }
     }
-    let mut norm = Norm {
-        grads: &grads,
-        squares: Vec::new(),
-    };
-    module.visit(&mut norm);
-    if norm.squares.is_empty() {
-        return (grads, 0.0);
-    }
-    // Reads the norm of all parameters at once, to synchronise with the device only once.
-    let norm = f64::from(
-        Tensor::cat(norm.squares, 0)
-            .sum()
-            .sqrt()
-            .into_scalar::<f32>(),
-    );
     if limit <= 0.0 || norm <= limit || !norm.is_finite() {
-        return (grads, norm);
+        return grads;
     }
     let mut scale = Scale {
         grads,
         factor: limit / norm,
     };
     module.visit(&mut scale);
-    (scale.grads, norm)
+    scale.grads
 }

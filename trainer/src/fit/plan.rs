@@ -1,6 +1,7 @@
 //! A requested run and the values derived from its configuration.
 
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use burn::optim::ModuleOptimizer;
 use burn::tensor::Device;
@@ -15,9 +16,10 @@ use crate::config::TrainConfig;
 use crate::config::Trainable;
 use crate::data::BatchSpec;
 use crate::data::records::boxes::default_min_box_px;
+use crate::ranks::Collective;
 
-/// Number of threads per accumulation step of a deterministic run. It is fixed, so that the result
-/// does not depend on the number of cores.
+/// Number of threads of a deterministic run, over all its processes. It is fixed, so that the result
+/// does not depend on the number of cores; one process gives the same bits as two.
 const DETERMINISTIC_THREADS: usize = 2;
 
 /// A run that is ready to start.
@@ -34,6 +36,10 @@ pub struct Run {
     pub device: Device,
     /// Best number of threads for the encoders, used where the configuration gives none.
     pub encoder_threads: usize,
+    /// Cores of this process, used for reading data where the configuration gives no number.
+    pub cores: usize,
+    /// The processes that train together.
+    pub ranks: Rc<dyn Collective>,
     /// Checkpoint to continue from.
     pub resume: Option<PathBuf>,
 }
@@ -78,7 +84,6 @@ impl Run {
     pub(super) fn spec(&self, architecture: &DualConfig) -> BatchSpec {
         let (d, t) = (&self.config.dataset, &self.config.train);
         let size = architecture.vision.image_size as u32;
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         BatchSpec {
             needs: self.config.train.method.needs(&self.config.loss),
             lineages: self.source.lineages.clone(),
@@ -92,7 +97,12 @@ impl Run {
             white_pad: d.white_pad,
             min_box_px: d.min_box_px.unwrap_or_else(|| default_min_box_px(size)),
             seed: t.seed,
-            workers: if d.workers == 0 { cores } else { d.workers },
+            workers: if d.workers == 0 {
+                self.cores
+            } else {
+                d.workers
+            },
+            share: (self.ranks.rank(), self.ranks.world()),
             max_broken: d.max_broken,
             ..BatchSpec::new(
                 self.config.samples_of_step(),
@@ -139,7 +149,7 @@ impl Run {
         let t = &self.config.train;
         MicroBatching {
             threads: match t.encoder_threads {
-                _ if t.deterministic => DETERMINISTIC_THREADS,
+                _ if t.deterministic => (DETERMINISTIC_THREADS / self.ranks.world()).max(1),
                 0 => self.encoder_threads.max(1),
                 n => n,
             },
@@ -172,6 +182,7 @@ impl Run {
             micro_batching: self.micro_batching(),
             entail_ramp: self.entail_ramp(total),
             seed: self.config.train.seed,
+            ranks: Rc::clone(&self.ranks),
         }
     }
 }

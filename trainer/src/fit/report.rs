@@ -43,8 +43,11 @@ pub struct Line {
     pub values: Vec<(String, f64)>,
 }
 
-/// Writes `metrics.jsonl`, `tensorboard/`, `out.log` and the progress of a run.
-pub struct Reporter {
+/// Writes `metrics.jsonl`, `tensorboard/`, `out.log` and the progress of a run; nothing on ranks
+/// other than 0.
+pub struct Reporter(Option<Writer>);
+
+struct Writer {
     metrics: File,
     events: EventFile,
     log_file: File,
@@ -79,9 +82,17 @@ fn truncate_after(path: &Path, step: u64) -> anyhow::Result<()> {
 }
 
 impl Reporter {
+    /// Creates a reporter that writes nothing.
+    #[must_use]
+    pub fn silent() -> Self {
+        Self(None)
+    }
+
     /// Restarts the clock that measures the speed of the steps.
     pub fn restart_clock(&mut self) {
-        self.started = Instant::now();
+        if let Some(writer) = &mut self.0 {
+            writer.started = Instant::now();
+        }
     }
 
     /// Starts reporting at step `first` of `total`; a step encodes `images_per_step` images.
@@ -111,7 +122,7 @@ impl Reporter {
         let bar = ProgressBar::with_draw_target(Some(total), target)
             .with_style(style)
             .with_position(first);
-        Ok(Self {
+        Ok(Self(Some(Writer {
             metrics: append(metrics)?,
             events: EventFile::create(&folder.join("tensorboard"), first)?,
             log_file: append(folder.join(LOG))?,
@@ -123,20 +134,13 @@ impl Reporter {
             total,
             last_line: None,
             closed: false,
-        })
-    }
-
-    /// Prints a message on standard error. A full disk there loses the message, which is also in the
-    /// log.
-    fn print(&mut self, message: &str) {
-        let printed = self.bar.suspend(|| try_note(message));
-        self.closed |= printed.is_err_and(|e| e.kind() == ErrorKind::BrokenPipe);
+        })))
     }
 
     /// Returns whether the reader of standard error has closed it, as `head` does after some lines.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.closed
+        self.0.as_ref().is_some_and(|writer| writer.closed)
     }
 
     /// Prints a message on the terminal and writes it to the log.
@@ -144,8 +148,7 @@ impl Reporter {
     /// # Errors
     /// When the log cannot be written.
     pub fn log(&mut self, message: &str) -> anyhow::Result<()> {
-        self.print(message);
-        writeln!(self.log_file, "{message}").context("writing out.log")
+        self.0.as_mut().map_or(Ok(()), |writer| writer.log(message))
     }
 
     /// Reports a step; with `write`, also adds it to `metrics.jsonl` and to the event file.
@@ -153,6 +156,33 @@ impl Reporter {
     /// # Errors
     /// When a file cannot be written.
     pub fn step(&mut self, line: &Line, write: bool) -> anyhow::Result<()> {
+        self.0
+            .as_mut()
+            .map_or(Ok(()), |writer| writer.step(line, write))
+    }
+
+    /// Removes the progress bar from the terminal.
+    pub fn finish(&self) {
+        if let Some(writer) = &self.0 {
+            writer.bar.finish_and_clear();
+        }
+    }
+}
+
+impl Writer {
+    /// Prints a message on standard error. A full disk there loses the message, which is also in the
+    /// log.
+    fn print(&mut self, message: &str) {
+        let printed = self.bar.suspend(|| try_note(message));
+        self.closed |= printed.is_err_and(|e| e.kind() == ErrorKind::BrokenPipe);
+    }
+
+    fn log(&mut self, message: &str) -> anyhow::Result<()> {
+        self.print(message);
+        writeln!(self.log_file, "{message}").context("writing out.log")
+    }
+
+    fn step(&mut self, line: &Line, write: bool) -> anyhow::Result<()> {
         let seconds = self.started.elapsed().as_secs_f64();
         let done = (line.step - self.first).max(1) as f64;
         let rate = done * self.images_per_step as f64 / seconds;
@@ -202,11 +232,6 @@ impl Reporter {
             writeln!(self.log_file, "{text}").context("writing out.log")?;
         }
         Ok(())
-    }
-
-    /// Removes the progress bar from the terminal.
-    pub fn finish(&self) {
-        self.bar.finish_and_clear();
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use burn::optim::ModuleOptimizer;
@@ -15,6 +15,7 @@ use super::encode::{FeaturePass, RunFeatures};
 use super::optimise::optimizer;
 use super::plan::{FitOutcome, Run};
 use super::report::{LOG, METRICS, Reporter};
+use super::shared_batches::next_batch;
 use super::source::Source;
 use super::step::StepReport;
 use super::texts::StepTexts;
@@ -92,7 +93,12 @@ impl Run {
         let total = self.total_steps(records_of_epoch(data.as_ref()));
         let has_boxes = spec.needs == Needs::Boxes;
         let images_per_step = spec.batch_size as u64 * if has_boxes { 2 } else { 1 };
-        let mut report = Reporter::start(&self.folder, state.step, total, images_per_step)?;
+        let ranks = &*self.ranks;
+        let mut report = if ranks.is_root() {
+            Reporter::start(&self.folder, state.step, total, images_per_step)?
+        } else {
+            Reporter::silent()
+        };
         self.log_summary(&mut report, &state, data.as_ref(), total)?;
         let features = {
             let mut log = |line: &str| report.log(line);
@@ -101,8 +107,9 @@ impl Run {
                 max_records: None,
                 stop,
             };
-            self.features(&model.0, &card, &pass, &mut log)?
+            self.features_in_turn(&model.0, &card, &pass, &mut log)?
         };
+        ranks.set_time_limit(Duration::from_secs(self.config.train.rank_timeout));
         let training = TrainingData::new(self, data, spec, features);
         report.restart_clock();
         let teacher = self.teacher(training.rows.as_deref(), &mut |line| report.log(line))?;
@@ -192,6 +199,13 @@ impl Run {
             batch,
             samples as f64 / records_of_epoch(data).max(1) as f64,
         ))?;
+        if self.ranks.world() > 1 {
+            report.log(&format!(
+                "{} processes share each step; this is rank {}",
+                self.ranks.world(),
+                self.ranks.rank()
+            ))?;
+        }
         if self.resume.is_some() {
             report.log(&format!(
                 "resumes after step {} at record {} of epoch {}",
@@ -231,7 +245,7 @@ impl Run {
             max_records,
             stop: &stop,
         };
-        let features = self.features(&model.0, &card, &pass, &mut |_| Ok(()))?;
+        let features = self.features_in_turn(&model.0, &card, &pass, &mut |_| Ok(()))?;
         let mut learner = self.learner(model, optimizer(&self.config.optim)?, root, total);
         let training = TrainingData::new(self, data, spec, features);
         let teacher = self.teacher(training.rows.as_deref(), &mut |_| Ok(()))?;
@@ -242,7 +256,7 @@ impl Run {
             BatchStream::start(training.data, tokenizer, training.spec, Position::default())?;
         let (mut report, mut seconds) = (StepReport { values: Vec::new() }, 0.0);
         for step in 0..2 {
-            let mut batch = stream.next().context("the data ended early")??;
+            let mut batch = next_batch(&mut stream, &*self.ranks)?;
             texts.apply(&mut batch, step)?;
             // The first step includes allocations and, on a GPU, the compilation of kernels.
             let started = Instant::now();

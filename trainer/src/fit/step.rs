@@ -1,18 +1,22 @@
 //! One training step: forward pass, backward pass, gradient clipping, update.
 
+use std::rc::Rc;
+
 use burn::optim::ModuleOptimizer;
 use burn::tensor::{Device, Tensor};
 use espalier_core::geometry::LogScalar;
 use espalier_core::input::TokenBatch;
 use espalier_core::model::{DualEncoder, Lift, TextEncoder};
 
+use super::exchange::{all_statistics, check_sum, values_of_root};
 use super::inputs::{ImageView, StepInputs};
 use super::method::{Method, StepContext};
-use super::optimise::clip_norm;
+use super::optimise::{clip_norm, gradient_norm};
 use super::step_encoders::{MicroBatching, StepEncoders};
 use crate::config::Trainable;
 use crate::data::Batch;
 use crate::data::records::random::{Purpose, Random};
+use crate::ranks::{Collective, different_from_most};
 
 /// The model, its optimiser and the settings of the training steps.
 pub struct Learner {
@@ -45,6 +49,8 @@ pub struct Learner {
     pub entail_ramp: u64,
     /// Seed for the choice of patches.
     pub seed: u64,
+    /// The processes that train together.
+    pub ranks: Rc<dyn Collective>,
 }
 
 /// Results of a step: named values in a fixed order.
@@ -101,18 +107,23 @@ impl Learner {
         } else {
             1.0
         };
-        let encoders = StepEncoders::new(&self.model, self.trainable, self.micro_batching);
+        let ranks = Rc::clone(&self.ranks);
+        let encoders = StepEncoders::new(&self.model, self.trainable, self.micro_batching, &*ranks);
         let view = ImageView {
             patches: self.patches_at(step),
             halved: step < self.half_steps,
         };
         let (total, mut values) = self.loss(batch, view, &encoders, ramp);
         let grads = encoders.gradient(total.backward());
-        let (grads, norm) = clip_norm(&self.model, grads, self.grad_clip_norm);
+        let norm = gradient_norm(&self.model, &grads);
         values.push(("grad_norm".to_owned(), norm));
+        values_of_root(&*ranks, &mut values);
+        let norm = values.last().map_or(norm, |(_, agreed)| *agreed);
+        let grads = clip_norm(&self.model, grads, norm, self.grad_clip_norm);
         let report = StepReport { values };
         if report.not_finite().is_empty() {
             self.model = self.optimizer.step(lr, self.model, grads);
+            all_statistics(&*ranks, &self.model.image.visual);
             self.model.image.visual = self.model.image.visual.with_merged_statistics();
         } else {
             self.model.image.visual.discard_statistics();
@@ -129,9 +140,20 @@ impl Learner {
             passes: self.micro_batching.passes.max(2),
             ..self.micro_batching
         };
-        let encoders = StepEncoders::new(&self.model, self.trainable, micro_batching);
-        let (_, values) = self.loss(batch, ImageView::default(), &encoders, 1.0);
+        let ranks = &*self.ranks;
+        let encoders = StepEncoders::new(&self.model, self.trainable, micro_batching, ranks);
+        let (_, mut values) = self.loss(batch, ImageView::default(), &encoders, 1.0);
+        values_of_root(ranks, &mut values);
         StepReport { values }
+    }
+
+    /// Returns the ranks whose weights are not those of most ranks.
+    #[must_use]
+    pub fn different_ranks(&self) -> Vec<usize> {
+        let own = check_sum(&self.model).to_le_bytes();
+        let all = self.ranks.all_gather_bytes(&own).into_iter();
+        let sums = all.map(|bytes| bytes.try_into().map_or(0, u32::from_le_bytes));
+        different_from_most(&sums.collect::<Vec<u32>>())
     }
 
     /// Computes the loss of a batch; also returns the values of the loss and its terms by name.

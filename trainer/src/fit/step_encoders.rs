@@ -6,6 +6,10 @@
 //! graph, and each pass recomputes its own with a graph, so that the activations of only one pass
 //! exist at a time (Gao et al. 2021, "Scaling Deep Contrastive Learning Batch Size under Memory
 //! Limited Setup"). In both cases the result is the gradient of the whole batch.
+//!
+//! Several ranks split the micro-batches of a step further: each encodes its own rows, the features
+//! of all rows are exchanged, every rank computes the whole loss, and the gradients of the ranks are
+//! added.
 
 use std::cell::{OnceCell, RefCell};
 use std::panic::resume_unwind;
@@ -13,17 +17,20 @@ use std::thread;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::optim::{GradientsAccumulator, GradientsParams};
-use burn::tensor::{FloatDType, GradientCheckpointingStrategy, Gradients, Int, Tensor};
-use espalier_core::model::{DualEncoder, Tokens};
+use burn::tensor::{FloatDType, GradientCheckpointingStrategy, Gradients, Int, Tensor, TensorData};
+use espalier_core::model::{DualEncoder, TextEncoder, Tokens};
 
+use super::exchange::{all_rows, summed_gradients};
 use super::inputs::ImageTensor;
+use super::rows::Rows;
 use crate::config::Precision;
 use crate::config::Trainable;
+use crate::ranks::{Collective, share};
 
 /// How a batch is split into micro-batches for the encoders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MicroBatching {
-    /// Number of threads, at least 1, that share the rows of a pass.
+    /// Number of threads, at least 1, that share the rows of this rank.
     pub threads: usize,
     /// Number of sequential passes (accumulation steps), at least 1.
     pub passes: usize,
@@ -33,47 +40,50 @@ pub struct MicroBatching {
     pub checkpointing: bool,
 }
 
-/// Input of an encoder, without a graph.
-#[derive(Clone)]
+/// Input of an encoder, without a graph: one or more batches that are encoded together.
 enum Input {
-    Images(Tensor<4>, Option<Tensor<1, Int>>),
+    Images(Vec<Rows<4>>, Option<Tensor<1, Int>>),
     /// Pooled features of a locked encoder, `[n, d_model]`.
-    Pooled(Tensor<2>),
+    Pooled(Vec<Rows<2>>),
     Texts(Tokens),
 }
 
 impl Input {
-    fn rows(&self) -> usize {
+    /// Returns the number of rows of each batch.
+    fn totals(&self) -> Vec<usize> {
         match self {
-            Self::Images(images, _) => images.dims()[0],
-            Self::Pooled(pooled) => pooled.dims()[0],
-            Self::Texts(tokens) => tokens.rows(),
+            Self::Images(batches, _) => batches.iter().map(|batch| batch.total).collect(),
+            Self::Pooled(batches) => batches.iter().map(|batch| batch.total).collect(),
+            Self::Texts(tokens) => vec![tokens.rows()],
         }
     }
 
-    fn narrow(&self, from: usize, count: usize) -> Self {
-        match self {
-            Self::Images(images, keep) => {
-                Self::Images(images.clone().narrow(0, from, count), keep.clone())
-            }
-            Self::Pooled(pooled) => Self::Pooled(pooled.clone().narrow(0, from, count)),
-            Self::Texts(tokens) => Self::Texts(tokens.narrow(from, count)),
-        }
-    }
-
-    fn features(self, model: &DualEncoder, precision: Precision) -> Tensor<2> {
+    /// Returns the features of one micro-batch; `None` if it has no rows.
+    fn features(
+        &self,
+        micro_batch: MicroBatch,
+        model: &DualEncoder,
+        precision: Precision,
+    ) -> Option<Tensor<2>> {
         let features = match self {
-            Self::Images(images, keep) => {
-                let images = cast_input(images, precision);
-                model.image.forward_tokens(images, keep)
+            Self::Images(batches, keep) => {
+                let images = cast_input(micro_batch.of(batches)?, precision);
+                model.image.forward_tokens(images, keep.clone())
             }
-            Self::Pooled(pooled) => model.image.project(cast_input(pooled, precision)),
-            Self::Texts(tokens) => model.text.forward(&tokens),
+            Self::Pooled(batches) => {
+                let pooled = cast_input(micro_batch.of(batches)?, precision);
+                model.image.project(pooled)
+            }
+            Self::Texts(tokens) => {
+                let (from, count) = micro_batch.rows(tokens.rows());
+                let tokens = (count > 0).then(|| tokens.narrow(from, count))?;
+                model.text.forward(&tokens)
+            }
         };
-        match precision {
+        Some(match precision {
             Precision::Fp32 => features,
             Precision::Bf16 => features.cast(FloatDType::F32),
-        }
+        })
     }
 }
 
@@ -85,21 +95,41 @@ fn cast_input<const D: usize>(input: Tensor<D>, precision: Precision) -> Tensor<
     }
 }
 
+/// One of the micro-batches into which all ranks split a step.
+#[derive(Clone, Copy)]
+struct MicroBatch {
+    index: usize,
+    count: usize,
+}
+
+impl MicroBatch {
+    /// Returns its first row and its number of rows in a batch.
+    fn rows(self, total: usize) -> (usize, usize) {
+        share(total, self.index, self.count)
+    }
+
+    /// Returns its rows of several batches, one after the other; `None` if there are none.
+    fn of<const D: usize>(self, batches: &[Rows<D>]) -> Option<Tensor<D>> {
+        let rows = batches.iter().filter_map(|batch| {
+            let (from, count) = self.rows(batch.total);
+            (count > 0).then(|| batch.narrow(from, count))
+        });
+        let mut rows: Vec<_> = rows.collect();
+        match rows.len() {
+            0 | 1 => rows.pop(),
+            _ => Some(Tensor::cat(rows, 0)),
+        }
+    }
+}
+
 /// One use of an encoder in a step.
 struct Call {
     input: Input,
-    /// Features, a leaf of the loss's graph.
+    /// Features of all batches, one after the other; a leaf of the loss's graph.
     leaf: Tensor<2>,
-    /// The same features as micro-batches with their graphs, one per thread, `None` where a thread
-    /// had no rows; empty where they are recomputed.
+    /// The features of this rank's micro-batches with their graphs, `None` for one without rows;
+    /// empty where they are recomputed.
     micro_batches: Vec<Option<Tensor<2>>>,
-}
-
-/// Returns the start and number of rows of micro-batch `index` of `count`; the sizes differ by at
-/// most one.
-fn micro_batch_range(rows: usize, index: usize, count: usize) -> (usize, usize) {
-    let from = rows * index / count;
-    (from, rows * (index + 1) / count - from)
 }
 
 /// The encoders of one training step.
@@ -107,6 +137,7 @@ pub struct StepEncoders<'a> {
     model: &'a DualEncoder,
     trainable: Trainable,
     batching: MicroBatching,
+    ranks: &'a dyn Collective,
     /// One copy of the model per thread; without a graph where there are several passes.
     forks: Vec<DualEncoder>,
     /// The same copies without a graph, for a locked image encoder.
@@ -117,7 +148,12 @@ pub struct StepEncoders<'a> {
 impl<'a> StepEncoders<'a> {
     /// Creates the encoders of a model in training.
     #[must_use]
-    pub fn new(model: &'a DualEncoder, trainable: Trainable, batching: MicroBatching) -> Self {
+    pub fn new(
+        model: &'a DualEncoder,
+        trainable: Trainable,
+        batching: MicroBatching,
+        ranks: &'a dyn Collective,
+    ) -> Self {
         let new_fork = || {
             let fork = fork(model, batching);
             if batching.passes > 1 {
@@ -130,55 +166,101 @@ impl<'a> StepEncoders<'a> {
             model,
             trainable,
             batching,
+            ranks,
             forks: (0..batching.threads).map(|_| new_fork()).collect(),
             locked: OnceCell::new(),
             calls: RefCell::new(Vec::new()),
         }
     }
 
-    /// Returns the features of images.
+    /// Returns a micro-batch of this rank. Those of one thread follow each other.
+    fn micro_batch(&self, thread: usize, pass: usize) -> MicroBatch {
+        let MicroBatching {
+            threads, passes, ..
+        } = self.batching;
+        MicroBatch {
+            index: (self.ranks.rank() * threads + thread) * passes + pass,
+            count: self.ranks.world() * threads * passes,
+        }
+    }
+
+    /// Computes something for all micro-batches of this rank, one per thread at a time; returns the
+    /// results in the order of the rows.
+    fn on_micro_batches<T: Send>(
+        &self,
+        forks: &[DualEncoder],
+        work: impl Fn(MicroBatch, &DualEncoder) -> T + Sync,
+    ) -> Vec<T> {
+        let passes = (0..self.batching.passes).map(|pass| {
+            let micro_batches: Vec<_> = (0..forks.len())
+                .map(|thread| self.micro_batch(thread, pass))
+                .collect();
+            on_threads(forks, |thread, fork| work(micro_batches[thread], fork)).into_iter()
+        });
+        let mut passes: Vec<_> = passes.collect();
+        let threads = 0..forks.len();
+        threads
+            .flat_map(|_| {
+                passes
+                    .iter_mut()
+                    .filter_map(Iterator::next)
+                    .collect::<Vec<_>>()
+            })
+            .collect()
+    }
+
+    /// Returns the features of batches of images that are encoded together, one batch after the
+    /// other. Every micro-batch has a share of each batch.
     ///
     /// # Shapes
     /// `[n, 3, s, s]` or pooled features `[n, d_model] -> [n, d_embed]`; `keep [k]` as in
     /// [`forward_tokens`](espalier_core::model::VisionBackbone::forward_tokens)
-    pub fn images(&self, images: ImageTensor, keep: Option<Tensor<1, Int>>) -> Tensor<2> {
+    pub fn images(&self, batches: Vec<ImageTensor>, keep: Option<Tensor<1, Int>>) -> Tensor<2> {
         let keep = keep.map(Tensor::inner);
-        match images {
-            ImageTensor::Features(pooled) => self.call(Input::Pooled(pooled.inner())),
-            ImageTensor::Pictures(images) if self.trainable.image => {
-                self.call(Input::Images(images.inner(), keep))
-            }
-            ImageTensor::Pictures(images) => {
-                let pooled = self.pooled(images.inner(), keep);
-                self.call(Input::Pooled(pooled))
+        let (mut images, mut pooled) = (Vec::new(), Vec::new());
+        for batch in batches {
+            match batch {
+                ImageTensor::Features(features) => pooled.push(Rows::whole(features.inner())),
+                ImageTensor::Pictures(rows) => images.push(rows.map(Tensor::inner)),
             }
         }
+        if images.is_empty() {
+            return self.call(Input::Pooled(pooled));
+        }
+        if self.trainable.image {
+            return self.call(Input::Images(images, keep));
+        }
+        let pooled = images.iter().map(|rows| self.pooled(rows, keep.as_ref()));
+        self.call(Input::Pooled(pooled.collect()))
     }
 
-    /// Returns the pooled features by the locked encoder in evaluation mode: no part of it is
-    /// trained or changes.
-    fn pooled(&self, images: Tensor<4>, keep: Option<Tensor<1, Int>>) -> Tensor<2> {
+    /// Returns this rank's rows of the pooled features by the locked encoder in evaluation mode: no
+    /// part of it is trained or changes.
+    fn pooled(&self, images: &Rows<4>, keep: Option<&Tensor<1, Int>>) -> Rows<2> {
         let precision = self.batching.precision;
         let locked = self.locked.get_or_init(|| {
             let new_fork = |_| fork(self.model, self.batching).valid();
             (0..self.batching.threads).map(new_fork).collect()
         });
-        let rows = images.dims()[0];
-        let mut micro_batches = Vec::new();
-        for pass in 0..self.batching.passes {
-            let (first, all) = (
-                pass * self.batching.threads,
-                self.batching.passes * self.batching.threads,
-            );
-            micro_batches.extend(on_threads(locked, |thread, model| {
-                let (from, count) = micro_batch_range(rows, first + thread, all);
-                let micro_batch = (count > 0).then(|| images.clone().narrow(0, from, count))?;
-                let micro_batch = cast_input(micro_batch, precision);
-                let pooled = model.image.pooled_tokens(micro_batch, keep.clone());
-                Some(pooled.cast(FloatDType::F32))
-            }));
+        let features = self.on_micro_batches(locked, |micro_batch, model| {
+            let (from, count) = micro_batch.rows(images.total);
+            let rows = (count > 0).then(|| images.narrow(from, count))?;
+            let pooled = model
+                .image
+                .pooled_tokens(cast_input(rows, precision), keep.cloned());
+            Some(pooled.cast(FloatDType::F32))
+        });
+        let [width, _] = self.model.image.visual_proj.weight.dims();
+        let (first, _) = share(images.total, self.ranks.rank(), self.ranks.world());
+        Rows {
+            held: rows_of(
+                features.into_iter().flatten().collect(),
+                width,
+                &images.held,
+            ),
+            first,
+            total: images.total,
         }
-        Tensor::cat(micro_batches.into_iter().flatten().collect(), 0)
     }
 
     /// Returns the features of texts.
@@ -189,21 +271,32 @@ impl<'a> StepEncoders<'a> {
         self.call(Input::Texts(tokens.clone().inner()))
     }
 
+    /// Returns the features of texts by an encoder that is not trained, without a graph.
+    ///
+    /// # Shapes
+    /// `[n]` texts `-> [n, d_embed]`
+    pub fn frozen_texts(&self, encoder: &TextEncoder, tokens: &Tokens) -> Tensor<2> {
+        let tokens = tokens.clone().inner();
+        let features = self.on_micro_batches(&self.forks, |micro_batch, _| {
+            let (from, count) = micro_batch.rows(tokens.rows());
+            let rows = (count > 0).then(|| tokens.narrow(from, count))?;
+            Some(encoder.forward(&rows))
+        });
+        let [_, width] = encoder.textual_proj.weight.dims();
+        let own = rows_of(
+            features.into_iter().flatten().collect(),
+            width,
+            &self.model.image.visual_proj.weight.val().inner(),
+        );
+        all_rows(self.ranks, own, &[tokens.rows()])
+    }
+
     fn call(&self, input: Input) -> Tensor<2> {
-        let rows = input.rows();
-        let (passes, precision) = (self.batching.passes, self.batching.precision);
-        let mut micro_batches = Vec::new();
-        for pass in 0..passes {
-            let (first, all) = (pass * self.batching.threads, passes * self.batching.threads);
-            micro_batches.extend(on_threads(&self.forks, |thread, fork| {
-                let (from, count) = micro_batch_range(rows, first + thread, all);
-                let micro_batch = (count > 0).then(|| input.narrow(from, count))?;
-                Some(micro_batch.features(fork, precision))
-            }));
-        }
-        let features = micro_batches.iter().flatten();
-        let features = features.map(|micro_batch: &Tensor<2>| micro_batch.clone().inner());
-        let leaf = Tensor::cat(features.collect(), 0).autodiff();
+        let precision = self.batching.precision;
+        let mut micro_batches = self.on_micro_batches(&self.forks, |micro_batch, fork| {
+            input.features(micro_batch, fork, precision)
+        });
+        let leaf = self.whole(&input.totals(), &micro_batches).autodiff();
         let learnable = match input {
             Input::Images(..) => self.trainable.image || self.trainable.projection,
             Input::Pooled(_) => self.trainable.projection,
@@ -213,7 +306,7 @@ impl<'a> StepEncoders<'a> {
             return leaf;
         }
         let leaf = leaf.require_grad();
-        if passes > 1 {
+        if self.batching.passes > 1 {
             micro_batches.clear();
         }
         self.calls.borrow_mut().push(Call {
@@ -224,7 +317,35 @@ impl<'a> StepEncoders<'a> {
         leaf
     }
 
-    /// Returns the gradient of all parameters, from the gradient of the loss's graph.
+    /// Returns the features of all ranks without a graph, batch after batch, from those of this
+    /// rank's micro-batches.
+    fn whole(&self, totals: &[usize], micro_batches: &[Option<Tensor<2>>]) -> Tensor<2> {
+        let weight = self.model.image.visual_proj.weight.val().inner();
+        let [_, width] = weight.dims();
+        let mut batches: Vec<Vec<Tensor<2>>> = vec![Vec::new(); totals.len()];
+        for (features, at) in micro_batches.iter().zip(0..) {
+            let Some(features) = features else { continue };
+            let features = features.clone().inner();
+            let (threads, passes) = (self.batching.threads, self.batching.passes);
+            let micro_batch = MicroBatch {
+                index: self.ranks.rank() * threads * passes + at,
+                count: self.ranks.world() * threads * passes,
+            };
+            let mut next = 0;
+            for (batch, total) in batches.iter_mut().zip(totals) {
+                let (_, count) = micro_batch.rows(*total);
+                if count > 0 {
+                    batch.push(features.clone().narrow(0, next, count));
+                }
+                next += count;
+            }
+        }
+        let own = rows_of(batches.concat(), width, &weight);
+        all_rows(self.ranks, own, totals)
+    }
+
+    /// Returns the gradient of all parameters, from the gradient of the loss's graph; the same on
+    /// all ranks.
     #[must_use]
     pub fn gradient(self, loss_gradients: Gradients) -> GradientsParams {
         let with_grad = |call: Call| call.leaf.grad(&loss_gradients).map(|grad| (call, grad));
@@ -235,60 +356,87 @@ impl<'a> StepEncoders<'a> {
             .filter_map(with_grad)
             .collect();
         let mut sum = GradientsAccumulator::new();
-        sum.accumulate(
-            self.model,
-            GradientsParams::from_grads(loss_gradients, self.model),
-        );
+        // Every rank has computed the whole loss. Its own parameters, the learned scalars, count
+        // once.
+        if self.ranks.is_root() {
+            let scalars = GradientsParams::from_grads(loss_gradients, self.model);
+            sum.accumulate(self.model, scalars);
+        }
         let (model, batching) = (self.model, self.batching);
+        let first = self.micro_batch(0, 0).index;
+        let mut threads: Vec<_> = self.forks.iter().map(|_| None).collect();
         for pass in 0..batching.passes {
+            let micro_batches: Vec<_> = (0..batching.threads)
+                .map(|thread| self.micro_batch(thread, pass))
+                .collect();
             let parts = on_threads(&self.forks, |thread, existing| {
                 let fork = if batching.passes > 1 {
                     fork(model, batching)
                 } else {
                     existing.clone()
                 };
-                let micro_batch = (
-                    pass * batching.threads + thread,
-                    batching.threads * batching.passes,
-                );
+                let micro_batch = micro_batches[thread];
                 let scalars = calls.iter().filter_map(|(call, grad)| {
-                    call.scalar(grad, micro_batch, &fork, batching.precision)
+                    call.scalar(grad, micro_batch, first, &fork, batching.precision)
                 });
                 let total = scalars.reduce(|a, b| a + b)?;
                 let grads = GradientsParams::from_grads(total.backward(), &fork);
                 Some(to_f32(grads, &fork, batching.precision))
             });
-            for grads in parts.into_iter().flatten() {
-                sum.accumulate(model, grads);
+            for (thread, grads) in threads.iter_mut().zip(parts) {
+                if let Some(grads) = grads {
+                    let sum = thread.get_or_insert_with(GradientsAccumulator::new);
+                    sum.accumulate(model, grads);
+                }
             }
         }
-        sum.grads()
+        // The passes of a thread are added first, then the threads, then the ranks: a rank with one
+        // thread gives the same sum as a thread of a single process.
+        for mut thread in threads.into_iter().flatten() {
+            sum.accumulate(model, thread.grads());
+        }
+        summed_gradients(self.ranks, model, sum.grads())
     }
 }
 
 impl Call {
-    /// Returns a scalar whose gradient is that of the loss through micro-batch `index` of `total`;
-    /// `None` for a micro-batch without rows.
+    /// Returns a scalar whose gradient is that of the loss through a micro-batch; `None` for a
+    /// micro-batch without rows. `first` is the index of this rank's first micro-batch.
     fn scalar(
         &self,
         grad: &Tensor<2>,
-        (index, total): (usize, usize),
+        micro_batch: MicroBatch,
+        first: usize,
         fork: &DualEncoder,
         precision: Precision,
     ) -> Option<Tensor<1>> {
-        let (from, count) = micro_batch_range(self.input.rows(), index, total);
-        if count == 0 {
-            return None;
+        let stored = self.micro_batches.get(micro_batch.index - first);
+        let features = match stored {
+            Some(features) => features.clone(),
+            None => self.input.features(micro_batch, fork, precision),
+        };
+        let features = features?;
+        let mut start = 0;
+        let mut rows = Vec::new();
+        for total in self.input.totals() {
+            let (from, count) = micro_batch.rows(total);
+            if count > 0 {
+                rows.push(grad.clone().narrow(0, start + from, count));
+            }
+            start += total;
         }
-        let recompute = || self.input.narrow(from, count).features(fork, precision);
-        let features = self
-            .micro_batches
-            .get(index)
-            .cloned()
-            .flatten()
-            .unwrap_or_else(recompute);
-        Some((features * grad.clone().narrow(0, from, count)).sum())
+        Some((features * Tensor::cat(rows, 0)).sum())
     }
+}
+
+/// Concatenates features; without any, returns no rows of this width on the device of another
+/// tensor.
+fn rows_of<const D: usize>(features: Vec<Tensor<2>>, width: usize, other: &Tensor<D>) -> Tensor<2> {
+    if features.is_empty() {
+        let empty = TensorData::new(Vec::<f32>::new(), [0, width]);
+        return Tensor::from_data(empty, &other.device());
+    }
+    Tensor::cat(features, 0)
 }
 
 /// Runs the work on each copy of the model in its own thread; returns the results in order.

@@ -1,14 +1,16 @@
 //! The training loop: steps, reports, checkpoints and the end of the run.
 
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 
 use super::checkpoint::{self, Content, State};
 use super::plan::{FitOutcome, Run};
 use super::report::{Line, Reporter, clock};
+use super::shared_batches::{list, next_batch};
 use super::step::{Learner, StepReport};
 use super::texts::StepTexts;
 use super::validate::Validation;
@@ -45,9 +47,13 @@ impl TrainLoop<'_> {
         let save_interval = self.run.save_interval(self.total);
         let started = Instant::now();
         let mut last = None;
-        let stops = |report: &Reporter| stop.load(Ordering::Relaxed) || report.is_closed();
+        let ranks = Rc::clone(&self.run.ranks);
+        // All ranks stop after the same step, whichever of them is to stop.
+        let stops =
+            |report: &Reporter| ranks.any(stop.load(Ordering::Relaxed) || report.is_closed());
+        self.check_weights()?;
         while self.state.step < self.total && !stops(&self.report) {
-            let mut batch = self.stream.next().context("the data ended early")??;
+            let mut batch = next_batch(&mut self.stream, &*ranks)?;
             self.texts.apply(&mut batch, self.state.step)?;
             let schedule = optim.schedule;
             let lr = optim.lr * schedule.multiplier(self.state.step, optim.warmup, self.total);
@@ -64,6 +70,10 @@ impl TrainLoop<'_> {
             let validation_values = measured.as_ref().map_or(&[][..], Vec::as_slice);
             self.report_step(&outcome, validation_values, lr, due)?;
             last = Some(outcome);
+            let checks = self.run.config.train.rank_check;
+            if !due && checks > 0 && self.state.step.is_multiple_of(checks) {
+                self.check_weights()?;
+            }
             if due {
                 self.save()?;
             }
@@ -86,14 +96,13 @@ impl TrainLoop<'_> {
         if outcome.not_finite().is_empty() {
             return Ok(());
         }
-        let checkpoint = self.saved.as_ref();
         bail!(
             "step {}: {} not finite; samples {}; last good checkpoint: {}; lower optim.lr or \
              lengthen optim.warmup",
             self.state.step + 1,
             outcome.not_finite().join(", "),
             batch.keys.join(", "),
-            checkpoint.map_or_else(|| "none".into(), |p| p.display().to_string()),
+            self.last_checkpoint(),
         )
     }
 
@@ -135,8 +144,39 @@ impl TrainLoop<'_> {
         Ok(())
     }
 
+    /// Checks that all ranks have the same weights. A device or a memory that computes or stores
+    /// another bit would go unnoticed otherwise, and spread to all ranks.
+    fn check_weights(&self) -> anyhow::Result<()> {
+        if self.run.ranks.world() == 1 {
+            return Ok(());
+        }
+        let differ = self.learner.different_ranks();
+        if differ.is_empty() {
+            return Ok(());
+        }
+        bail!(
+            "step {}: expected the same weights on all ranks, found others on rank {}; last \
+             checkpoint of the same weights: {}",
+            self.state.step,
+            list(&differ),
+            self.last_checkpoint()
+        )
+    }
+
+    fn last_checkpoint(&self) -> String {
+        let saved = self.saved.as_ref();
+        saved.map_or_else(|| "none".into(), |path| path.display().to_string())
+    }
+
+    /// Writes a checkpoint on rank 0, after all ranks have compared their weights; returns its path.
     fn save(&mut self) -> anyhow::Result<PathBuf> {
+        self.check_weights()?;
         self.card.step = self.state.step;
+        if !self.run.ranks.is_root() {
+            let path = checkpoint::path(&self.run.folder, self.state.step);
+            self.saved = Some(path.clone());
+            return Ok(path);
+        }
         let path = checkpoint::save(
             &self.run.folder,
             Content {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use espalier_core::input::Tokenizer;
 
+use super::shared_batches::next_batch;
 use super::step::Learner;
 use crate::data::records::order::records_of_epoch;
 use crate::data::{BatchSpec, BatchStream, Dataset, Position};
@@ -51,7 +52,7 @@ impl Validation {
         let mut stream = stream.context("--val-data")?;
         let mut sums: Vec<(String, f64)> = Vec::new();
         for _ in 0..self.batches {
-            let batch = stream.next().context("--val-data ended early")??;
+            let batch = next_batch(&mut stream, &*learner.ranks).context("--val-data")?;
             let values = learner.evaluate(&batch).values;
             if sums.is_empty() {
                 sums = values

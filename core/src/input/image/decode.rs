@@ -4,6 +4,7 @@ use std::io::Cursor;
 
 use ::image::codecs::{bmp::BmpDecoder, gif::GifDecoder, png::PngDecoder, webp::WebPDecoder};
 use ::image::error::{ImageError, LimitErrorKind};
+use ::image::metadata::Orientation;
 use ::image::{ImageDecoder, Limits, RgbImage};
 
 use super::raw::{MAX_DECODED_BYTES, Raw, allocate, check_size, truncated};
@@ -48,6 +49,29 @@ pub fn decode_within(bytes: &[u8], max_bytes: u64) -> Result<RgbImage> {
     Ok(orient::apply(blend::to_rgb(raw)?, orientation))
 }
 
+/// Returns the width and height that [`decode`] gives, without decoding the pixels.
+///
+/// # Errors
+/// As [`decode`], except that damaged pixels are not noticed.
+pub fn decoded_size(bytes: &[u8]) -> Result<(u32, u32)> {
+    let format = sniff(bytes)?;
+    let max_bytes = MAX_DECODED_BYTES;
+    let (width, height, orientation) = match format {
+        Format::Jpeg => jpeg::stored_size(bytes, max_bytes)?,
+        _ => {
+            let opened =
+                open(format, bytes, max_bytes).map_err(|e| explain(format, bytes, max_bytes, e))?;
+            let (width, height) = opened.decoder.dimensions();
+            (width, height, opened.orientation)
+        }
+    };
+    Ok(if orient::swaps_sides(orientation) {
+        (height, width)
+    } else {
+        (width, height)
+    })
+}
+
 /// Either an error with its final message, or one of the decoder.
 enum Failure {
     Ours(CoreError),
@@ -66,7 +90,16 @@ impl From<ImageError> for Failure {
     }
 }
 
-fn read(format: Format, bytes: &[u8], max_bytes: u64) -> Result<Raw, Failure> {
+/// An image whose headers were read and found usable.
+struct Opened<'a> {
+    decoder: Box<dyn ImageDecoder + 'a>,
+    /// Bytes of the pixels.
+    len: usize,
+    orientation: Orientation,
+}
+
+/// Reads the headers and checks all that can be checked without decoding the pixels.
+fn open(format: Format, bytes: &[u8], max_bytes: u64) -> Result<Opened<'_>, Failure> {
     let mut limits = Limits::no_limits();
     limits.max_alloc = Some(max_bytes);
     let file = Cursor::new(bytes);
@@ -76,9 +109,8 @@ fn read(format: Format, bytes: &[u8], max_bytes: u64) -> Result<Raw, Failure> {
         Format::Gif => Box::new(GifDecoder::new(file)?),
         Format::Bmp | Format::Jpeg => Box::new(BmpDecoder::new(file)?),
     };
-    let (width, height) = decoder.dimensions();
-    let color = decoder.color_type();
-    let len = check_size((width, height), color.bytes_per_pixel(), max_bytes)?;
+    let bytes_per_pixel = decoder.color_type().bytes_per_pixel();
+    let len = check_size(decoder.dimensions(), bytes_per_pixel, max_bytes)?;
     decoder.set_limits(limits)?;
     if !is_complete(format, bytes) {
         return Err(CoreError::Image(truncated(format.name(), bytes.len())).into());
@@ -88,6 +120,21 @@ fn read(format: Format, bytes: &[u8], max_bytes: u64) -> Result<Raw, Failure> {
         // An image with unreadable metadata is still an image.
         _ => orient::from_exif(decoder.exif_metadata().ok().flatten().as_deref()),
     };
+    Ok(Opened {
+        decoder,
+        len,
+        orientation,
+    })
+}
+
+fn read(format: Format, bytes: &[u8], max_bytes: u64) -> Result<Raw, Failure> {
+    let Opened {
+        decoder,
+        len,
+        orientation,
+    } = open(format, bytes, max_bytes)?;
+    let (width, height) = decoder.dimensions();
+    let color = decoder.color_type();
     let mut data = allocate(len)?;
     decoder.read_image_boxed(&mut data)?;
     Ok(Raw {

@@ -4,6 +4,7 @@
 //! describe that grey, so here damage and truncation are errors.
 
 use ::image::ColorType;
+use ::image::metadata::Orientation;
 use zune_core::bytestream::ZCursor;
 use zune_core::colorspace::ColorSpace;
 use zune_core::options::DecoderOptions;
@@ -14,24 +15,33 @@ use super::orient;
 use super::raw::{Raw, allocate, check_size, truncated};
 use crate::error::{CoreError, Result};
 
-/// Decodes baseline and progressive JPEG: grey stays one channel, all other colour spaces become
-/// RGB.
-///
-/// # Errors
-/// [`CoreError::Image`] as for [`super::decode()`].
-pub(super) fn decode(bytes: &[u8], max_bytes: u64) -> Result<Raw> {
-    let complete = is_complete(bytes);
-    let fail = |e: DecodeErrors| {
-        CoreError::Image(match e {
-            _ if !complete => truncated("JPEG", bytes.len()),
-            DecodeErrors::Unsupported(kind) => {
-                format!("this kind of JPEG is not supported; save it again as PNG ({kind:?})")
-            }
-            DecodeErrors::Format(reason) => format!("this JPEG is damaged: {reason}"),
-            DecodeErrors::FormatStatic(reason) => format!("this JPEG is damaged: {reason}"),
-            other => format!("this JPEG is damaged: {other}"),
-        })
-    };
+/// A JPEG whose headers were read and found usable.
+struct Opened<'a> {
+    decoder: JpegDecoder<ZCursor<&'a [u8]>>,
+    options: DecoderOptions,
+    width: u32,
+    height: u32,
+    space: ColorSpace,
+    color: ColorType,
+    /// Bytes of the pixels.
+    len: usize,
+    orientation: Orientation,
+}
+
+fn explain(bytes: &[u8], error: DecodeErrors) -> CoreError {
+    CoreError::Image(match error {
+        _ if !is_complete(bytes) => truncated("JPEG", bytes.len()),
+        DecodeErrors::Unsupported(kind) => {
+            format!("this kind of JPEG is not supported; save it again as PNG ({kind:?})")
+        }
+        DecodeErrors::Format(reason) => format!("this JPEG is damaged: {reason}"),
+        DecodeErrors::FormatStatic(reason) => format!("this JPEG is damaged: {reason}"),
+        other => format!("this JPEG is damaged: {other}"),
+    })
+}
+
+/// Reads the headers and checks all that can be checked without decoding the pixels.
+fn open(bytes: &[u8], max_bytes: u64) -> Result<Opened<'_>> {
     // Some cameras write stray bytes between headers; they are harmless, so the headers are not
     // read strictly.
     let options = DecoderOptions::default()
@@ -39,7 +49,7 @@ pub(super) fn decode(bytes: &[u8], max_bytes: u64) -> Result<Raw> {
         .set_max_width(usize::from(u16::MAX))
         .set_max_height(usize::from(u16::MAX));
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
-    decoder.decode_headers().map_err(fail)?;
+    decoder.decode_headers().map_err(|e| explain(bytes, e))?;
     let (width, height) = decoder.dimensions().unwrap_or_default();
     let (width, height) = (side(width), side(height));
     let (space, color) = match decoder.input_colorspace() {
@@ -47,13 +57,52 @@ pub(super) fn decode(bytes: &[u8], max_bytes: u64) -> Result<Raw> {
         _ => (ColorSpace::RGB, ColorType::Rgb8),
     };
     let len = check_size((width, height), color.bytes_per_pixel(), max_bytes)?;
-    if !complete || !can_contain(bytes.len(), width, height) {
+    if !is_complete(bytes) || !can_contain(bytes.len(), width, height) {
         return Err(CoreError::Image(truncated("JPEG", bytes.len())));
     }
     let orientation = orient::from_exif(decoder.exif().map(Vec::as_slice));
+    Ok(Opened {
+        decoder,
+        options,
+        width,
+        height,
+        space,
+        color,
+        len,
+        orientation,
+    })
+}
+
+/// Returns width and height as stored, and the orientation, without decoding the pixels.
+///
+/// # Errors
+/// As [`decode`], except for damaged pixels.
+pub(super) fn stored_size(bytes: &[u8], max_bytes: u64) -> Result<(u32, u32, Orientation)> {
+    let opened = open(bytes, max_bytes)?;
+    Ok((opened.width, opened.height, opened.orientation))
+}
+
+/// Decodes baseline and progressive JPEG: grey stays one channel, all other colour spaces become
+/// RGB.
+///
+/// # Errors
+/// [`CoreError::Image`] as for [`super::decode()`].
+pub(super) fn decode(bytes: &[u8], max_bytes: u64) -> Result<Raw> {
+    let Opened {
+        mut decoder,
+        options,
+        width,
+        height,
+        space,
+        color,
+        len,
+        orientation,
+    } = open(bytes, max_bytes)?;
     decoder.set_options(options.set_strict_mode(true).jpeg_set_out_colorspace(space));
     let mut data = allocate(len)?;
-    decoder.decode_into(&mut data).map_err(fail)?;
+    decoder
+        .decode_into(&mut data)
+        .map_err(|e| explain(bytes, e))?;
     Ok(Raw {
         width,
         height,

@@ -12,6 +12,17 @@ pub(super) fn from_exif(exif: Option<&[u8]>) -> Orientation {
         .unwrap_or(Orientation::NoTransforms)
 }
 
+/// Returns whether an upright image has the stored height as its width.
+pub(super) fn swaps_sides(orientation: Orientation) -> bool {
+    matches!(
+        orientation,
+        Orientation::Rotate90
+            | Orientation::Rotate270
+            | Orientation::Rotate90FlipH
+            | Orientation::Rotate270FlipH
+    )
+}
+
 /// Rotates or mirrors the image so that it is upright.
 pub(super) fn apply(image: RgbImage, orientation: Orientation) -> RgbImage {
     if orientation == Orientation::NoTransforms {
@@ -40,6 +51,15 @@ mod tests {
         assert_eq!(from_exif(Some(&exif(6))), Orientation::Rotate90);
         let prefixed = [b"Exif\0\0".to_vec(), exif(8)].concat();
         assert_eq!(from_exif(Some(&prefixed)), Orientation::Rotate270);
+    }
+
+    #[test]
+    fn the_sides_swap_exactly_where_the_image_is_turned_by_90_degrees() {
+        for flag in 1..=8 {
+            let orientation = from_exif(Some(&exif(flag)));
+            let turned = apply(RgbImage::new(2, 3), orientation).dimensions();
+            assert_eq!(swaps_sides(orientation), turned == (3, 2), "flag {flag}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use signal_hook::flag::register_usize;
 use crate::disk::temporary::remove_all_and_exit;
 use crate::exit::{CLOSED_PIPE, Stopped};
 use crate::output::note;
+use crate::ranks::Collective;
 
 /// Interval at which signals are looked for.
 const INTERVAL: Duration = Duration::from_millis(20);
@@ -80,13 +81,16 @@ impl Interrupts {
         interrupts
     }
 
-    /// Returns the error of a run that stopped early. Without a signal, nobody reads its messages
-    /// any more.
-    pub(super) fn stopped(&self) -> Stopped {
-        Stopped::quietly(match self.first.load(Ordering::Relaxed) {
-            0 => CLOSED_PIPE,
+    /// Returns the error of a run that stopped early, with the signal that any rank received.
+    /// Without a signal, nobody reads its messages any more.
+    pub(super) fn stopped(&self, ranks: &dyn Collective) -> Stopped {
+        let own = match self.first.load(Ordering::Relaxed) {
+            0 => 0,
             signal => exit_code(signal),
-        })
+        };
+        let codes = ranks.all_gather_bytes(&[own]).concat();
+        let code = codes.into_iter().find(|code| *code != 0);
+        Stopped::quietly(code.unwrap_or(CLOSED_PIPE))
     }
 
     /// Returns an error with the exit code of the signal, if one was received.

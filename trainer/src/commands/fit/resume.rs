@@ -21,7 +21,7 @@ pub const CONFIG: &str = "config.toml";
 /// Keys that may change when a run is resumed, because they do not change what a step learns:
 /// length, checkpoints, validation, log and speed. Data at another path must be the same data; the
 /// checkpoint knows its fingerprint.
-const MAY_CHANGE: [&str; 13] = [
+const MAY_CHANGE: [&str; 15] = [
     "dataset.data",
     "dataset.max_broken",
     "dataset.val_data",
@@ -32,6 +32,8 @@ const MAY_CHANGE: [&str; 13] = [
     "train.grad_checkpointing",
     "train.keep",
     "train.log_frequency",
+    "train.rank_check",
+    "train.rank_timeout",
     "train.save_frequency",
     "train.steps",
     "train.val_batches",
@@ -64,14 +66,7 @@ pub(super) fn resume_checkpoint(args: &FitArgs) -> anyhow::Result<Option<PathBuf
         checkpoint::read_state(&path)?;
         return Ok(Some(path));
     }
-    let found = latest(&folder);
-    if found.is_none() {
-        note(format_args!(
-            "{}: no complete checkpoint yet; starting at step 0",
-            folder.display()
-        ));
-    }
-    Ok(found)
+    Ok(latest(&folder))
 }
 
 /// Returns the configuration in the folder of the run that is resumed, as it was written.
@@ -91,7 +86,7 @@ pub(super) struct Difference {
 }
 
 /// Lists all values of a table by their key, as `block.key`.
-fn values(config: &TrainConfig) -> anyhow::Result<Vec<(String, Value)>> {
+pub(super) fn values(config: &TrainConfig) -> anyhow::Result<Vec<(String, Value)>> {
     let blocks = Table::try_from(config)?.into_iter();
     let keys = |(block, value)| match value {
         Value::Table(keys) => keys
@@ -132,11 +127,16 @@ fn list(differences: &[&Difference]) -> String {
     lines.collect()
 }
 
-/// Refuses a changed configuration of a resumed run, unless the flag allows it.
+/// Refuses a changed configuration of a resumed run, unless the flag allows it; the changes are then
+/// printed, if `print` is set.
 ///
 /// # Errors
 /// Bad usage that lists every change of what the run learns.
-pub(super) fn check_changes(differences: &[Difference], allowed: bool) -> anyhow::Result<()> {
+pub(super) fn check_changes(
+    differences: &[Difference],
+    allowed: bool,
+    print: bool,
+) -> anyhow::Result<()> {
     let changes: Vec<&Difference> = differences
         .iter()
         .filter(|d| !MAY_CHANGE.contains(&d.key.as_str()))
@@ -145,10 +145,12 @@ pub(super) fn check_changes(differences: &[Difference], allowed: bool) -> anyhow
         return Ok(());
     }
     if allowed {
-        note(format_args!(
-            "resumed with another configuration:{}",
-            list(&changes)
-        ));
+        if print {
+            note(format_args!(
+                "resumed with another configuration:{}",
+                list(&changes)
+            ));
+        }
         return Ok(());
     }
     Err(usage(format!(
@@ -220,15 +222,15 @@ mod tests {
         let before = config(&["train.steps=4"]);
         let now = config(&["train.steps=8", "train.seed=7", "train.batch_size=32"]);
         let found = differences(&before, &now).unwrap();
-        let error = check_changes(&found, false).unwrap_err().to_string();
+        let error = check_changes(&found, false, true).unwrap_err().to_string();
         assert!(error.contains("train.seed: 0 in the run, 7 now"), "{error}");
         assert!(error.contains("train.batch_size: "), "{error}");
         assert!(!error.contains("train.steps"), "{error}");
-        assert!(check_changes(&found, true).is_ok());
+        assert!(check_changes(&found, true, true).is_ok());
 
         let longer = differences(&before, &config(&["train.steps=8"])).unwrap();
         assert_eq!(longer.len(), 1);
-        assert!(check_changes(&longer, false).is_ok());
+        assert!(check_changes(&longer, false, true).is_ok());
     }
 
     #[test]

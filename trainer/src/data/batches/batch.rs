@@ -32,11 +32,23 @@ pub struct Scenes {
     pub entails: Vec<(usize, usize)>,
 }
 
+/// Which rows of a batch have their images here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImageRows {
+    /// Number of the first row whose image is here.
+    pub first: usize,
+    /// Number of rows with images in the whole batch.
+    pub total: usize,
+}
+
 /// The samples of one training step.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// Images, `[b, 3, s, s]`, or their features, `[b, d]`; none where the dataset has no images.
+    /// Images, `[b, 3, s, s]`, or their features, `[b, d]`; none where the dataset has no images. In
+    /// a run of several processes, only the images of this one.
     pub images: ImageBatch,
+    /// Rows of the images that are here.
+    pub image_rows: ImageRows,
     /// One crop of each image, like `images`; `None` if the method needs no boxes.
     pub box_images: Option<ImageBatch>,
     /// Tokens of the captions, padded to the longest of the batch.

@@ -49,6 +49,9 @@ pub struct BatchSpec {
     pub max_broken: f64,
     /// Limits of the data that is shuffled together.
     pub shuffle: ShuffleBudget,
+    /// This process and the number of processes that share the images of a batch; `(0, 1)` where
+    /// one process reads all of them. All processes read all records and texts.
+    pub share: (usize, usize),
     /// Precomputed features that replace the images of the dataset, where it has them.
     pub features: Option<Arc<FeatureRows>>,
 }
@@ -75,6 +78,7 @@ impl BatchSpec {
             prefetch: 2,
             max_broken: 0.01,
             shuffle: ShuffleBudget::default(),
+            share: (0, 1),
             features: None,
         }
     }

@@ -41,18 +41,33 @@ pub(crate) fn mentions_sides(record: &Record) -> bool {
 ///
 /// # Errors
 /// If an image cannot be read.
-pub(crate) fn mirrored(mut record: Record) -> Result<Record, Fault> {
+pub(crate) fn mirrored(record: Record) -> Result<Record, Fault> {
+    mirrored_by(record, |picture| Ok(Picture::Decoded(flipped(&picture)?)))
+}
+
+/// As [`mirrored`], but leaves the pixels as they are, for a reader that needs only the boxes.
+pub(crate) fn with_mirrored_boxes(record: Record) -> Result<Record, Fault> {
+    mirrored_by(record, Ok)
+}
+
+fn mirrored_by(
+    mut record: Record,
+    flip: impl Fn(Picture) -> Result<Picture, Fault>,
+) -> Result<Record, Fault> {
     if mentions_sides(&record) {
         return Ok(record);
     }
-    record.picture = Picture::Decoded(flipped(&record.picture)?);
+    record.picture = flip(record.picture)?;
     for grounded in &mut record.boxes {
         match &mut grounded.region {
             Region::Relative(place) => {
                 let [left, _, right, _] = *place;
                 (place[0], place[2]) = (1.0 - right, 1.0 - left);
             }
-            Region::Crop(crop) => *crop = Picture::Decoded(flipped(crop)?),
+            Region::Crop(crop) => {
+                let stored = std::mem::replace(crop, Picture::None);
+                *crop = flip(stored)?;
+            }
         }
     }
     Ok(record)

@@ -92,24 +92,41 @@ impl Picture {
     /// # Errors
     /// If the bytes cannot be read or are not an image.
     pub fn decode(&self) -> Result<RgbImage, Fault> {
-        let decode = |bytes: &[u8]| {
+        match self {
+            Self::Decoded(picture) => Ok(picture.clone()),
+            other => other.with_bytes(input::decode),
+        }
+    }
+
+    /// Returns width and height of the decoded image without decoding its pixels.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode), except that damaged pixels are not noticed.
+    pub fn size(&self) -> Result<(u32, u32), Fault> {
+        match self {
+            Self::Decoded(picture) => Ok(picture.dimensions()),
+            other => other.with_bytes(input::decoded_size),
+        }
+    }
+
+    /// Applies a function to the bytes of the image file.
+    fn with_bytes<T>(
+        &self,
+        function: impl Fn(&[u8]) -> espalier_core::Result<T>,
+    ) -> Result<T, Fault> {
+        let apply = |bytes: &[u8]| {
             if bytes.is_empty() {
                 return Err(Fault::new(Cause::MissingPicture, "0 bytes"));
             }
-            input::decode(bytes).map_err(|e| Fault::new(Cause::UnreadablePicture, e.to_string()))
+            function(bytes).map_err(|e| Fault::new(Cause::UnreadablePicture, e.to_string()))
         };
+        let missing = |detail| Err(Fault::new(Cause::MissingPicture, detail));
         match self {
-            Self::None => Err(Fault::new(
-                Cause::MissingPicture,
-                "the dataset has no images",
-            )),
-            Self::Encoded(bytes) => decode(bytes),
-            Self::ByteRange(range) => decode(&range.read()?),
-            Self::Decoded(picture) => Ok(picture.clone()),
-            Self::Features(_) => Err(Fault::new(
-                Cause::MissingPicture,
-                "only its features are cached",
-            )),
+            Self::Encoded(bytes) => apply(bytes),
+            Self::ByteRange(range) => apply(&range.read()?),
+            Self::None => missing("the dataset has no images"),
+            Self::Features(_) => missing("only its features are cached"),
+            Self::Decoded(_) => missing("expected an image file, found pixels"),
         }
     }
 }

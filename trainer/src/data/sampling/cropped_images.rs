@@ -55,7 +55,7 @@ fn prepare(record: Record, preprocess: &Preprocess) -> Result<CroppedImage, Brok
             region,
             synset,
             ..
-        } in usable_boxes(record.boxes.clone(), &original, min_box_px)
+        } in usable_boxes(record.boxes.clone(), original.dimensions(), min_box_px)
         {
             boxes.push(BoxCrop {
                 phrase,

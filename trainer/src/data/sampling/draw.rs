@@ -10,7 +10,7 @@ use crate::data::records::boxes::{GroundedBox, Region, large_enough, pixel_box};
 use crate::data::records::corruption::corrupt;
 use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::lineage::TextChain;
-use crate::data::records::mirror::mirrored;
+use crate::data::records::mirror::{mirrored, with_mirrored_boxes};
 use crate::data::records::picture::{FeatureRange, Picture};
 use crate::data::records::random::Random;
 use crate::data::records::source::Record;
@@ -35,13 +35,58 @@ pub(crate) enum View {
     Pixels(RgbImage),
     /// Row of its precomputed features.
     Row(u32),
+    /// The square that another process reads.
+    Elsewhere,
+}
+
+/// How much of a sample is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// All of it.
+    Whole,
+    /// All but the pixels, which another process needs. Headers of images are read, so that the
+    /// same boxes are usable; damaged pixels are not noticed. Scenes are always drawn whole.
+    WithoutPixels,
 }
 
 /// Returns a view of an image: one of the precomputed views, or a newly drawn crop.
-fn view(picture: &Picture, spec: &BatchSpec, random: &mut Random) -> Result<View, Fault> {
-    match picture {
-        Picture::Features(kept) => Ok(cached_view(*kept, random)),
-        picture => encoder_square(&picture.decode()?, spec, random).map(View::Pixels),
+fn view(
+    picture: &Picture,
+    spec: &BatchSpec,
+    random: &mut Random,
+    detail: Detail,
+) -> Result<View, Fault> {
+    match (picture, detail) {
+        (Picture::Features(kept), _) => Ok(cached_view(*kept, random)),
+        (picture, Detail::Whole) => {
+            encoder_square(&picture.decode()?, spec, random).map(View::Pixels)
+        }
+        (picture, Detail::WithoutPixels) => picture.size().map(|_| View::Elsewhere),
+    }
+}
+
+/// An image as far as it is read.
+enum Opened {
+    Pixels(RgbImage),
+    /// Width and height.
+    Size(u32, u32),
+}
+
+impl Opened {
+    fn read(picture: &Picture, detail: Detail) -> Result<Self, Fault> {
+        match detail {
+            Detail::Whole => picture.decode().map(Self::Pixels),
+            Detail::WithoutPixels => picture
+                .size()
+                .map(|(width, height)| Self::Size(width, height)),
+        }
+    }
+
+    fn size(&self) -> (u32, u32) {
+        match self {
+            Self::Pixels(picture) => picture.dimensions(),
+            Self::Size(width, height) => (*width, *height),
+        }
     }
 }
 
@@ -78,6 +123,7 @@ pub(crate) fn draw(
     record: Result<Record, Broken>,
     spec: &BatchSpec,
     random: &mut Random,
+    detail: Detail,
 ) -> DrawResult {
     let record = match record {
         Ok(record) => record,
@@ -85,11 +131,14 @@ pub(crate) fn draw(
     };
     let key = record.key.clone();
     let record = if spec.mirror && random.uniform() < 0.5 {
-        mirrored(record)
+        match detail {
+            Detail::Whole => mirrored(record),
+            Detail::WithoutPixels => with_mirrored_boxes(record),
+        }
     } else {
         Ok(record)
     };
-    match record.and_then(|record| try_draw(record, spec, random)) {
+    match record.and_then(|record| try_draw(record, spec, random, detail)) {
         Ok(Some(sample)) => DrawResult::Sample(Box::new(sample)),
         Ok(None) if spec.needs == Needs::Chains => DrawResult::NoChain,
         Ok(None) => DrawResult::NoUsableBox,
@@ -101,11 +150,12 @@ fn try_draw(
     record: Record,
     spec: &BatchSpec,
     random: &mut Random,
+    detail: Detail,
 ) -> Result<Option<Sample>, Fault> {
     match spec.needs {
-        Needs::Captions => draw_captioned(record, spec, random).map(Some),
-        Needs::Boxes => draw_boxed(record, spec, random),
-        Needs::Chains => draw_chained(record, spec, random),
+        Needs::Captions => draw_captioned(record, spec, random, detail).map(Some),
+        Needs::Boxes => draw_boxed(record, spec, random, detail),
+        Needs::Chains => draw_chained(record, spec, random, detail),
         Needs::Parts => draw_scene(record, spec, random),
     }
 }
@@ -116,9 +166,14 @@ fn label(record: &Record) -> Option<String> {
     boxed.or_else(|| record.synsets.first().cloned())
 }
 
-fn draw_captioned(record: Record, spec: &BatchSpec, random: &mut Random) -> Result<Sample, Fault> {
+fn draw_captioned(
+    record: Record,
+    spec: &BatchSpec,
+    random: &mut Random,
+    detail: Detail,
+) -> Result<Sample, Fault> {
     let synset = label(&record);
-    let picture = view(&record.picture, spec, random)?;
+    let picture = view(&record.picture, spec, random, detail)?;
     Ok(Sample {
         key: record.key,
         caption: record.caption,
@@ -135,6 +190,7 @@ fn draw_chained(
     record: Record,
     spec: &BatchSpec,
     random: &mut Random,
+    detail: Detail,
 ) -> Result<Option<Sample>, Fault> {
     let synset = label(&record);
     let draw_chain = || {
@@ -146,7 +202,7 @@ fn draw_chained(
     };
     let picture = match &record.picture {
         Picture::None => None,
-        picture => Some(view(picture, spec, random)?),
+        picture => Some(view(picture, spec, random, detail)?),
     };
     Ok(Some(Sample {
         key: record.key,
@@ -166,7 +222,7 @@ fn draw_scene(
     random: &mut Random,
 ) -> Result<Option<Sample>, Fault> {
     let picture = record.picture.decode()?;
-    let mut usable = usable_boxes(record.boxes, &picture, spec.min_box_px);
+    let mut usable = usable_boxes(record.boxes, picture.dimensions(), spec.min_box_px);
     random.shuffle(&mut usable);
     usable.truncate(MAX_PARTS);
     let mut parts = Vec::with_capacity(usable.len());
@@ -219,7 +275,7 @@ pub(crate) fn companion(
     let mut record = record.ok()?;
     let picture = record.picture.decode().ok()?;
     let grounded = (index < record.boxes.len()).then(|| record.boxes.swap_remove(index))?;
-    let grounded = usable_boxes(vec![grounded], &picture, spec.min_box_px).pop()?;
+    let grounded = usable_boxes(vec![grounded], picture.dimensions(), spec.min_box_px).pop()?;
     part(&record.key, grounded, &picture, spec, random).ok()?
 }
 
@@ -227,6 +283,7 @@ fn draw_boxed(
     record: Record,
     spec: &BatchSpec,
     random: &mut Random,
+    detail: Detail,
 ) -> Result<Option<Sample>, Fault> {
     let Record {
         key,
@@ -236,12 +293,12 @@ fn draw_boxed(
         ..
     } = record;
     // For images with precomputed features, the stored boxes are already the usable ones.
-    let (decoded, mut usable) = match &picture {
+    let (opened, mut usable) = match &picture {
         Picture::Features(_) => (None, boxes),
         picture => {
-            let picture = picture.decode()?;
-            let usable = usable_boxes(boxes, &picture, spec.min_box_px);
-            (Some(picture), usable)
+            let opened = Opened::read(picture, detail)?;
+            let usable = usable_boxes(boxes, opened.size(), spec.min_box_px);
+            (Some(opened), usable)
         }
     };
     if usable.is_empty() {
@@ -254,16 +311,23 @@ fn draw_boxed(
         synset,
         ..
     } = usable.swap_remove(chosen);
-    let (picture, crop) = match (&decoded, &region) {
-        (Some(whole), region) => {
+    let (picture, crop) = match (&opened, &region) {
+        (Some(Opened::Size(width, height)), region) => {
+            match region {
+                Region::Crop(crop) => crop.size().map(|_| ())?,
+                Region::Relative(rel) => window(*rel, *width, *height).map(|_| ())?,
+            }
+            (View::Elsewhere, View::Elsewhere)
+        }
+        (Some(Opened::Pixels(whole)), region) => {
             let crop = crop_region(region, whole)?;
             let whole = encoder_square(whole, spec, random)?;
             let crop = encoder_square(&crop, spec, random)?;
             (View::Pixels(whole), View::Pixels(crop))
         }
         (None, Region::Crop(crop)) => {
-            let whole = view(&picture, spec, random)?;
-            (whole, view(crop, spec, random)?)
+            let whole = view(&picture, spec, random, detail)?;
+            (whole, view(crop, spec, random, detail)?)
         }
         (None, Region::Relative(_)) => {
             let detail = "the features of the image are cached, but not those of its box";
@@ -282,14 +346,13 @@ fn draw_boxed(
     }))
 }
 
-/// Keeps the boxes that are large enough in this image. Crops of prepared shards are always kept,
-/// since they were selected when the shards were made.
+/// Keeps the boxes that are large enough in an image of this width and height. Crops of prepared
+/// shards are always kept, since they were selected when the shards were made.
 pub(crate) fn usable_boxes(
     mut boxes: Vec<GroundedBox>,
-    picture: &RgbImage,
+    (width, height): (u32, u32),
     min_box_px: f64,
 ) -> Vec<GroundedBox> {
-    let (width, height) = picture.dimensions();
     boxes.retain(|candidate| match candidate.region {
         Region::Relative(rel) => large_enough(pixel_box(rel, width, height), min_box_px),
         Region::Crop(_) => true,
@@ -304,22 +367,24 @@ pub(crate) fn usable_boxes(
 pub(crate) fn crop_region(region: &Region, picture: &RgbImage) -> Result<RgbImage, Fault> {
     match region {
         Region::Crop(crop) => crop.decode(),
-        Region::Relative(rel) => {
-            let [left, top, right, bottom] = pixel_box(*rel, picture.width(), picture.height());
-            let (width, height) = (right.saturating_sub(left), bottom.saturating_sub(top));
-            if width == 0 || height == 0 {
-                let detail = format!("the box {rel:?} contains no pixel");
-                return Err(Fault::new(Cause::UnreadablePicture, detail));
-            }
-            Ok(Window {
-                left,
-                top,
-                width,
-                height,
-            }
-            .crop(picture))
-        }
+        Region::Relative(rel) => Ok(window(*rel, picture.width(), picture.height())?.crop(picture)),
     }
+}
+
+/// Returns the pixels that a box covers in an image of this width and height.
+fn window(rel: [f64; 4], width: u32, height: u32) -> Result<Window, Fault> {
+    let [left, top, right, bottom] = pixel_box(rel, width, height);
+    let (width, height) = (right.saturating_sub(left), bottom.saturating_sub(top));
+    if width == 0 || height == 0 {
+        let detail = format!("the box {rel:?} contains no pixel");
+        return Err(Fault::new(Cause::UnreadablePicture, detail));
+    }
+    Ok(Window {
+        left,
+        top,
+        width,
+        height,
+    })
 }
 
 /// Converts an image to the square that the model reads; corrupts it with probability `spec.corruption`.

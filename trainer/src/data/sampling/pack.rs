@@ -14,13 +14,14 @@ use crate::data::sampling::draw::{Part, Sample, View};
 const CONTAINED: f64 = 0.8;
 
 /// Packs views as input of the image encoder: features where the dataset has precomputed ones,
-/// otherwise images.
+/// otherwise images. Views that another process holds are left out.
 pub(crate) fn images<'a>(views: impl Iterator<Item = &'a View>, spec: &BatchSpec) -> ImageBatch {
     let (mut pictures, mut rows) = (Vec::new(), Vec::new());
     for view in views {
         match view {
             View::Pixels(picture) => pictures.push(picture),
             View::Row(row) => rows.push(*row),
+            View::Elsewhere => {}
         }
     }
     match &spec.features {

@@ -4,7 +4,13 @@
 //! crops and tokenises them; the producer puts complete batches into a bounded channel. The
 //! contents of a batch depend only on the seed and the position, not on the number of workers or on
 //! timing.
+//!
+//! Where several processes share the images of a batch, each decodes only its own rows and reads the
+//! headers of the others, so all of them skip the same records. Pixels that turn out to be damaged
+//! are known to one process alone: [`BatchStream::is_incomplete`] then asks all of them for
+//! [`BatchStream::redo`].
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -16,7 +22,7 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::config::Needs;
-use crate::data::batches::batch::Batch;
+use crate::data::batches::batch::{Batch, ImageRows};
 use crate::data::batches::batch_spec::BatchSpec;
 use crate::data::formats::companions::Companions;
 use crate::data::records::error::{DataError, Result};
@@ -24,8 +30,9 @@ use crate::data::records::fault::{Broken, BrokenCounts};
 use crate::data::records::order::{EpochOrder, Group, Position, Slot, records_of_epoch};
 use crate::data::records::random::{Purpose, Random};
 use crate::data::records::source::{Dataset, Record, Records};
-use crate::data::sampling::draw::{DrawResult, Sample, companion, draw};
+use crate::data::sampling::draw::{Detail, DrawResult, Sample, View, companion, draw};
 use crate::data::sampling::pack;
+use crate::ranks::share;
 
 /// Broken records are checked against the limit once this many were seen, and at the end of an
 /// epoch.
@@ -39,9 +46,83 @@ const MAX_UNUSABLE_IN_A_ROW: u64 = 10_000;
 /// later records take their place. Samples left at the end of an epoch that do not fill a batch are
 /// dropped. Dropping the stream stops its threads. The stream ends after an error.
 pub struct BatchStream {
-    batches: Option<Receiver<Result<Batch>>>,
+    source: StreamSource,
+    running: Running,
+    /// State before the last batch, and whether that batch lacks an image of this process.
+    last: Option<(Progress, bool)>,
+}
+
+/// What batches are made from.
+#[derive(Clone)]
+struct StreamSource {
+    dataset: Arc<dyn Dataset>,
+    tokenizer: Arc<Tokenizer>,
+    spec: BatchSpec,
+}
+
+/// A batch with the state before it, and whether it lacks an image of this process.
+type Made = (Batch, Progress, bool);
+
+/// The thread that makes batches.
+struct Running {
+    batches: Option<Receiver<Result<Made>>>,
     stop: Arc<AtomicBool>,
     producer: Option<JoinHandle<()>>,
+}
+
+/// What a stream has read, as far as the next batch depends on it.
+#[derive(Clone)]
+struct Progress {
+    position: Position,
+    /// Counts since the start of the stream.
+    counts: BrokenCounts,
+    /// Whether this epoch was read from its first record.
+    whole_epoch: bool,
+    samples_in_epoch: u64,
+    batches_in_epoch: u64,
+    /// Records since the last usable one.
+    unusable_in_a_row: u64,
+}
+
+impl StreamSource {
+    /// Starts a thread that makes batches from here on; `redo` for a first batch that is made with
+    /// all images decoded.
+    fn start(&self, progress: Progress, redo: bool) -> Result<Running> {
+        let failed = |e: &dyn std::fmt::Display| DataError::Worker(e.to_string());
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(self.spec.workers.max(1))
+            .thread_name(|i| format!("data-{i}"))
+            .build()
+            .map_err(|e| failed(&e))?;
+        let (send, batches) = sync_channel(self.spec.prefetch.max(1));
+        let stop = Arc::new(AtomicBool::new(false));
+        let Self {
+            dataset,
+            tokenizer,
+            spec,
+        } = self.clone();
+        let producer = Producer {
+            order: EpochOrder::new(&*dataset, spec.seed, progress.position.epoch, spec.shuffle),
+            dataset,
+            tokenizer,
+            pool,
+            progress,
+            group: None,
+            redo,
+            incomplete: false,
+            stop: Arc::clone(&stop),
+            spec,
+        };
+        let producer = std::thread::Builder::new()
+            .name("data".into())
+            .spawn(move || producer.send_to(&send))
+            .map_err(|e| failed(&e))?;
+        Ok(Running {
+            batches: Some(batches),
+            stop,
+            producer: Some(producer),
+        })
+    }
 }
 
 impl BatchStream {
@@ -58,38 +139,47 @@ impl BatchStream {
     ) -> Result<Self> {
         spec.check()?;
         check_position(&*dataset, spec.batch_size, from)?;
-        let failed = |e: &dyn std::fmt::Display| DataError::Worker(e.to_string());
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(spec.workers.max(1))
-            .thread_name(|i| format!("data-{i}"))
-            .build()
-            .map_err(|e| failed(&e))?;
-        let (send, batches) = sync_channel(spec.prefetch.max(1));
-        let stop = Arc::new(AtomicBool::new(false));
-        let producer = Producer {
-            order: EpochOrder::new(&*dataset, spec.seed, from.epoch, spec.shuffle),
+        let source = StreamSource {
             dataset,
             tokenizer,
-            pool,
+            spec,
+        };
+        let progress = Progress {
             position: from,
-            group: None,
             counts: BrokenCounts::default(),
             whole_epoch: from.index == 0,
             samples_in_epoch: 0,
             batches_in_epoch: 0,
             unusable_in_a_row: 0,
-            stop: Arc::clone(&stop),
-            spec,
         };
-        let producer = std::thread::Builder::new()
-            .name("data".into())
-            .spawn(move || producer.send_to(&send))
-            .map_err(|e| failed(&e))?;
         Ok(Self {
-            batches: Some(batches),
-            stop,
-            producer: Some(producer),
+            running: source.start(progress, false)?,
+            source,
+            last: None,
         })
+    }
+
+    /// Returns whether the last batch lacks an image that this process should hold, because its
+    /// pixels are damaged. No process may use the batch then; all of them call
+    /// [`redo`](Self::redo).
+    #[must_use]
+    pub fn is_incomplete(&self) -> bool {
+        self.last
+            .as_ref()
+            .is_some_and(|(_, incomplete)| *incomplete)
+    }
+
+    /// Makes the last batch again. Every process decodes all its images, so that all skip the
+    /// damaged ones; the batches after it are shared as before.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start) and [`next`](Iterator::next); if there is no last batch.
+    pub fn redo(&mut self) -> Result<Batch> {
+        let none = || DataError::Worker("there is no batch to make again".to_owned());
+        let (progress, _) = self.last.take().ok_or_else(none)?;
+        self.running = self.source.start(progress, true)?;
+        let ended = || DataError::Worker("the data ended early".to_owned());
+        self.next().ok_or_else(ended)?
     }
 }
 
@@ -97,11 +187,15 @@ impl Iterator for BatchStream {
     type Item = Result<Batch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.batches.as_ref()?.recv().ok()
+        let made = self.running.batches.as_ref()?.recv().ok()?;
+        Some(made.map(|(batch, before, incomplete)| {
+            self.last = Some((before, incomplete));
+            batch
+        }))
     }
 }
 
-impl Drop for BatchStream {
+impl Drop for Running {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         // Closing the channel wakes a producer that waits for free space in it.
@@ -178,22 +272,18 @@ struct Producer {
     spec: BatchSpec,
     pool: ThreadPool,
     order: EpochOrder,
-    position: Position,
+    progress: Progress,
     group: Option<OpenGroup>,
-    /// Counts since the start of the stream.
-    counts: BrokenCounts,
-    /// Whether this epoch was read from its first record.
-    whole_epoch: bool,
-    samples_in_epoch: u64,
-    batches_in_epoch: u64,
-    /// Records since the last usable one.
-    unusable_in_a_row: u64,
+    /// Whether the next batch is made with all images decoded.
+    redo: bool,
+    /// Whether an image of this process in the batch that is being made cannot be decoded.
+    incomplete: bool,
     stop: Arc<AtomicBool>,
 }
 
 impl Producer {
     /// Sends batches until the stream is dropped or a batch fails.
-    fn send_to(mut self, batches: &SyncSender<Result<Batch>>) {
+    fn send_to(mut self, batches: &SyncSender<Result<Made>>) {
         loop {
             // A panic must reach the consumer; if the thread just ended, it would look like the end
             // of the data.
@@ -208,7 +298,9 @@ impl Producer {
     }
 
     /// Makes the next full batch; `None` when the stream was dropped.
-    fn next_batch(&mut self) -> Result<Option<Batch>> {
+    fn next_batch(&mut self) -> Result<Option<Made>> {
+        let before = self.progress.clone();
+        self.incomplete = false;
         let batch_size = self.spec.batch_size;
         let mut samples: Vec<Sample> = Vec::with_capacity(batch_size);
         let mut skipped = BrokenCounts::default();
@@ -216,13 +308,13 @@ impl Producer {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            let Some(number) = self.order.group_of(self.position.index) else {
+            let Some(number) = self.order.group_of(self.progress.position.index) else {
                 self.end_epoch()?;
                 samples.clear();
                 continue;
             };
-            let outcomes = self.draw_from(number, batch_size - samples.len());
-            let before = samples.len();
+            let outcomes = self.draw_from(number, samples.len());
+            let known = samples.len();
             let seen = outcomes.len() as u64;
             let mut counts = BrokenCounts {
                 seen,
@@ -239,29 +331,48 @@ impl Producer {
                     }
                 }
             }
-            self.position.index += seen;
-            self.samples_in_epoch += (samples.len() - before) as u64;
-            self.unusable_in_a_row = if samples.len() > before {
+            self.progress.position.index += seen;
+            self.progress.samples_in_epoch += (samples.len() - known) as u64;
+            self.progress.unusable_in_a_row = if samples.len() > known {
                 0
             } else {
-                self.unusable_in_a_row + seen
+                self.progress.unusable_in_a_row + seen
             };
             skipped.merge(&counts);
-            self.counts.merge(&counts);
-            if self.counts.seen >= MIN_RECORDS_FOR_CHECK {
+            self.progress.counts.merge(&counts);
+            if self.progress.counts.seen >= MIN_RECORDS_FOR_CHECK {
                 self.check_broken()?;
             }
-            if self.unusable_in_a_row >= MAX_UNUSABLE_IN_A_ROW {
+            if self.progress.unusable_in_a_row >= MAX_UNUSABLE_IN_A_ROW {
                 return Err(self.too_few());
             }
         }
-        self.batches_in_epoch += 1;
-        Ok(Some(self.pack(&samples, skipped)))
+        self.progress.batches_in_epoch += 1;
+        self.redo = false;
+        Ok(Some((
+            self.pack(&samples, skipped),
+            before,
+            self.incomplete,
+        )))
     }
 
-    /// Draws the next records of group `number`, at most `limit`, in parallel. Returns them in
-    /// order, each with the index of its unit.
-    fn draw_from(&mut self, number: usize, limit: usize) -> Vec<(u32, DrawResult)> {
+    /// Returns the rows of a batch whose images this process decodes; `None` for all of them.
+    fn own_rows(&self) -> Option<Range<usize>> {
+        let spec = &self.spec;
+        let (rank, world) = spec.share;
+        // The boxes of scenes are shared between the rows of a batch, and features are at hand.
+        if world == 1 || spec.needs == Needs::Parts || spec.features.is_some() {
+            return None;
+        }
+        let (from, count) = share(spec.batch_size, rank, world);
+        Some(from..from + count)
+    }
+
+    /// Draws the next records of group `number` in parallel, at most as many as a batch of `known`
+    /// samples lacks. Returns them in order, each with the index of its unit.
+    fn draw_from(&mut self, number: usize, known: usize) -> Vec<(u32, DrawResult)> {
+        let limit = self.spec.batch_size - known;
+        let own_rows = self.own_rows().filter(|_| !self.redo);
         let group = self.order.group(number);
         if self.group.as_ref().is_none_or(|open| open.number != number) {
             // Drops the old group first, so that only one group is in memory at a time.
@@ -282,14 +393,14 @@ impl Producer {
         let Some(open) = &self.group else {
             return Vec::new();
         };
-        let first = (self.position.index - group.first) as usize;
+        let first = (self.progress.position.index - group.first) as usize;
         let slots = &open.slots[first..open.slots.len().min(first + limit)];
-        let (dataset, spec, position) = (&*self.dataset, &self.spec, self.position);
-        let draw_slot = |(offset, slot): (usize, &Slot)| {
+        let (dataset, spec, position) = (&*self.dataset, &self.spec, self.progress.position);
+        let draw_slot = |(offset, slot): (usize, &Slot), detail: Detail| {
             let read = |slot| open.read(slot, group, dataset);
             let index = position.index + offset as u64;
             let mut random = Random::new(spec.seed, Purpose::Sample, position.epoch, index);
-            let mut outcome = draw(read(*slot), spec, &mut random);
+            let mut outcome = draw(read(*slot), spec, &mut random, detail);
             if let DrawResult::Sample(sample) = &mut outcome {
                 for part in &sample.parts {
                     let limit = spec.cross_image;
@@ -308,8 +419,37 @@ impl Producer {
             }
             (group.units[slot.member as usize], outcome)
         };
-        self.pool
-            .install(|| slots.par_iter().enumerate().map(draw_slot).collect())
+        let Some(own_rows) = own_rows else {
+            let draw_whole = |slot| draw_slot(slot, Detail::Whole);
+            let all = || slots.par_iter().enumerate().map(draw_whole).collect();
+            return self.pool.install(all);
+        };
+        let outline = |slot| draw_slot(slot, Detail::WithoutPixels);
+        let all = || slots.par_iter().enumerate().map(outline).collect();
+        let mut outcomes: Vec<(u32, DrawResult)> = self.pool.install(all);
+        // The row of a sample in the batch is known once it is known which records are skipped.
+        let usable = outcomes.iter_mut().enumerate();
+        let usable = usable.filter(|(_, (_, outcome))| matches!(outcome, DrawResult::Sample(_)));
+        let own = (known..)
+            .zip(usable)
+            .filter(|(row, _)| own_rows.contains(row));
+        let own: Vec<_> = own.map(|(_, sample)| sample).collect();
+        let decode = |(offset, (_, outcome)): (usize, &mut (u32, DrawResult))| {
+            let (_, whole) = draw_slot((offset, &slots[offset]), Detail::Whole);
+            let decoded = matches!(whole, DrawResult::Sample(_));
+            if decoded {
+                *outcome = whole;
+            }
+            decoded
+        };
+        let decoded = || {
+            own.into_par_iter()
+                .map(decode)
+                .reduce(|| true, |a, b| a && b)
+        };
+        let decoded = self.pool.install(decoded);
+        self.incomplete |= !decoded;
+        outcomes
     }
 
     fn pack(&self, samples: &[Sample], skipped: BrokenCounts) -> Batch {
@@ -320,21 +460,34 @@ impl Producer {
             .filter_map(|sample| sample.boxed.as_ref())
             .collect();
         let has_boxes = self.spec.needs == Needs::Boxes;
-        let position_after = if self.position.index == self.order.records() {
+        let position_after = if self.progress.position.index == self.order.records() {
             Position {
-                epoch: self.position.epoch + 1,
+                epoch: self.progress.position.epoch + 1,
                 index: 0,
             }
         } else {
-            self.position
+            self.progress.position
         };
+        let total = samples
+            .iter()
+            .filter(|sample| sample.picture.is_some())
+            .count();
+        let held = self.own_rows().unwrap_or(0..total);
+        let held = held.start.min(total)..held.end.min(total);
+        let pictures: Vec<&View> = samples
+            .iter()
+            .filter_map(|sample| sample.picture.as_ref())
+            .collect();
         Batch {
-            images: pack::images(
-                samples.iter().filter_map(|sample| sample.picture.as_ref()),
-                &self.spec,
-            ),
-            box_images: has_boxes
-                .then(|| pack::images(boxed.iter().map(|(crop, _)| crop), &self.spec)),
+            images: pack::images(pictures[held.clone()].iter().copied(), &self.spec),
+            image_rows: ImageRows {
+                first: held.start,
+                total,
+            },
+            box_images: has_boxes.then(|| {
+                let own = boxed[held].iter().map(|(crop, _)| crop);
+                pack::images(own, &self.spec)
+            }),
             captions: tokens(
                 samples
                     .iter()
@@ -364,34 +517,34 @@ impl Producer {
 
     fn end_epoch(&mut self) -> Result<()> {
         // A run resumed near the end of an epoch has seen too few records to be checked.
-        if self.counts.seen >= MIN_RECORDS_FOR_CHECK.min(self.order.records()) {
+        if self.progress.counts.seen >= MIN_RECORDS_FOR_CHECK.min(self.order.records()) {
             self.check_broken()?;
         }
-        if self.whole_epoch && self.batches_in_epoch == 0 {
+        if self.progress.whole_epoch && self.progress.batches_in_epoch == 0 {
             return Err(self.too_few());
         }
-        self.position = Position {
-            epoch: self.position.epoch + 1,
+        self.progress.position = Position {
+            epoch: self.progress.position.epoch + 1,
             index: 0,
         };
         self.order = EpochOrder::new(
             &*self.dataset,
             self.spec.seed,
-            self.position.epoch,
+            self.progress.position.epoch,
             self.spec.shuffle,
         );
         self.group = None;
-        self.whole_epoch = true;
-        self.samples_in_epoch = 0;
-        self.batches_in_epoch = 0;
+        self.progress.whole_epoch = true;
+        self.progress.samples_in_epoch = 0;
+        self.progress.batches_in_epoch = 0;
         Ok(())
     }
 
     fn check_broken(&self) -> Result<()> {
-        if self.counts.fraction() > self.spec.max_broken {
+        if self.progress.counts.fraction() > self.spec.max_broken {
             return Err(DataError::TooManyBroken {
                 limit: self.spec.max_broken,
-                counts: Box::new(self.counts.clone()),
+                counts: Box::new(self.progress.counts.clone()),
             });
         }
         Ok(())
@@ -399,9 +552,9 @@ impl Producer {
 
     fn too_few(&self) -> DataError {
         DataError::TooFewUsable {
-            usable: self.samples_in_epoch,
+            usable: self.progress.samples_in_epoch,
             batch_size: self.spec.batch_size,
-            counts: Box::new(self.counts.clone()),
+            counts: Box::new(self.progress.counts.clone()),
         }
     }
 }

@@ -280,7 +280,7 @@ fn try_prepare_record(record: Record) -> Result<Option<PreparedRecord>, Fault> {
         ..
     } = record;
     let picture = picture.decode()?;
-    let boxes = usable_boxes(boxes, &picture, PREPARED_MIN_BOX_PX)
+    let boxes = usable_boxes(boxes, picture.dimensions(), PREPARED_MIN_BOX_PX)
         .into_iter()
         .map(|usable| {
             Ok((

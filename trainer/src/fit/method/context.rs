@@ -39,8 +39,9 @@ impl StepContext<'_> {
         }
     }
 
-    /// Returns the features of images, from the patches of this step, `[n, d]`.
-    pub(super) fn features(&self, images: ImageTensor) -> Tensor<2> {
+    /// Returns the features of batches of images, one batch after the other, from the patches of
+    /// this step, `[n, d]`.
+    pub(super) fn features(&self, images: Vec<ImageTensor>) -> Tensor<2> {
         self.encoders.images(images, self.inputs.keep.clone())
     }
 
@@ -59,7 +60,7 @@ impl StepContext<'_> {
                 Tensor::cat(vec![p.text, p.box_text], 0),
             );
         }
-        let features = self.features(self.inputs.images.clone());
+        let features = self.features(vec![self.inputs.images.clone()]);
         let texts = self.text_points(&self.inputs.captions);
         (self.model.lift.image(features), texts)
     }
@@ -72,7 +73,7 @@ impl StepContext<'_> {
         };
         // Images and crops share one forward pass: one large matrix product beats two small ones.
         let batch = self.inputs.images.rows();
-        let images = self.inputs.images.clone().concat(box_images.clone());
+        let images = vec![self.inputs.images.clone(), box_images.clone()];
         let points = self.model.lift.image(self.features(images));
         HycoclipPoints {
             image: points.clone().narrow(0, 0, batch),
@@ -121,7 +122,7 @@ impl StepContext<'_> {
         let Some((outliers, target)) = &labels.outliers else {
             return terms;
         };
-        let image_points = self.model.lift.image(self.features(outliers.clone()));
+        let image_points = self.model.lift.image(self.features(vec![outliers.clone()]));
         let [rows, _] = image_points.dims();
         let targets = target.clone().repeat_dim(0, rows);
         // The scale is detached: this term may move the outlier images, but not lower the scale of
@@ -193,7 +194,7 @@ impl StepContext<'_> {
         let Some((features, targets)) = &distill.drawn else {
             return terms;
         };
-        let drawn = self.features(ImageTensor::Features(features.clone()));
+        let drawn = self.features(vec![ImageTensor::Features(features.clone())]);
         let second = term(self.model.lift.image(drawn), targets.clone());
         terms.plus("synthetic", options.distill, second)
     }
@@ -289,7 +290,7 @@ impl StepContext<'_> {
     /// Returns the same points by the frozen text encoder, where the method needs it.
     pub(super) fn frozen_chain_points(&self) -> Option<ChainPoints> {
         let chains = self.chains();
-        let features = self.frozen?.forward(&chains.texts.clone().inner());
+        let features = self.encoders.frozen_texts(self.frozen?, &chains.texts);
         Some(ChainPoints::split(features.autodiff(), chains.tiers))
     }
 }

@@ -6,6 +6,7 @@ use espalier_core::model::LiftKind;
 use super::definition::{Method, StepContext};
 use crate::config::{LossConfig, PartsSpace};
 use crate::fit::inputs::ImageTensor;
+use crate::fit::rows::Rows;
 
 pub(super) struct Parts {
     pub(super) options: LossConfig,
@@ -20,9 +21,9 @@ impl Method for Parts {
         let Some(scenes) = &step.inputs.scenes else {
             unreachable!("batches of a method that needs parts have them")
         };
-        let boxes = ImageTensor::Pictures(scenes.boxes.clone());
+        let boxes = ImageTensor::Pictures(Rows::whole(scenes.boxes.clone()));
         let batch = step.inputs.images.rows();
-        let features = step.features(step.inputs.images.clone().concat(boxes));
+        let features = step.features(vec![step.inputs.images.clone(), boxes]);
         let [rows, _] = features.dims();
         let scale = step.model.logit_scale.value();
         match self.options.parts_space {

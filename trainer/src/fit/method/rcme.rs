@@ -41,7 +41,7 @@ impl Method for Rcme {
             Tensor::cat(all, 1).reshape([b * (2 * n - 1), d])
         });
         let has_images = step.chains().has_images;
-        let images = has_images.then(|| normalize(step.features(step.inputs.images.clone())));
+        let images = has_images.then(|| normalize(step.features(vec![step.inputs.images.clone()])));
         let lineages = Lineages {
             texts: texts.positives,
             negatives: below(texts.negatives),
