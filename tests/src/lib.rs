@@ -3,6 +3,7 @@
 pub mod browser;
 pub mod models;
 pub mod photos;
+pub mod ranks;
 pub mod schema;
 pub mod shards;
 

@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::Path;
 
+use espalier_tests::ranks::write_chains;
 use espalier_tests::trainer;
 use serde_json::Value;
 
@@ -77,31 +78,6 @@ const CASES: [Case; 8] = [
     },
 ];
 
-/// Writes chains and lineages to train on.
-fn write_data(folder: &Path) {
-    let (kinds, places) = (
-        ["dog", "cat", "bird", "car"],
-        ["road", "roof", "lawn", "beach"],
-    );
-    let mut rows = String::from("positive,negative\n");
-    for (i, kind) in kinds.iter().enumerate() {
-        for place in places {
-            let other = kinds[(i + 1) % 4];
-            rows.push_str(&format!(
-                "thing => {kind} => a {kind} on a {place} => a large {kind} sits on a {place}\
-                 ,idea => {other} => a {other} on a {place} => a small {kind} runs over a {place}\n"
-            ));
-        }
-    }
-    fs::write(folder.join("chains.csv"), rows).unwrap();
-    let mut ranks = String::from("kingdom\tphylum\tclass\torder\n");
-    for i in 0..16 {
-        let row = format!("k{}\tp{}\tc{}\to{i}\n", i / 8, i / 4, i / 2);
-        ranks.push_str(&row);
-    }
-    fs::write(folder.join("ranks.tsv"), ranks).unwrap();
-}
-
 fn fit(folder: &Path, case: &Case, steps: &str, more: &[&str]) {
     let logs = folder.join("logs");
     let data = case.data.map(|name| folder.join(name));
@@ -131,7 +107,7 @@ fn metrics(folder: &Path, method: &str) -> Vec<Value> {
 #[test]
 fn every_method_learns_logs_its_terms_and_resumes() {
     let dir = tempfile::tempdir().unwrap();
-    write_data(dir.path());
+    write_chains(dir.path());
     for case in &CASES {
         fit(dir.path(), case, "20", &[]);
         fit(dir.path(), case, "24", &["--resume", "latest"]);
@@ -186,7 +162,7 @@ fn pictures_learn_their_labels_and_pictures_of_nothing_have_none() {
 #[test]
 fn order_is_learned_and_measured() {
     let dir = tempfile::tempdir().unwrap();
-    write_data(dir.path());
+    write_chains(dir.path());
     let case = &CASES[7];
     fit(dir.path(), case, "40", &[]);
     let run = dir.path().join("logs").join(case.method);
@@ -214,7 +190,7 @@ fn refused(args: &[&str], words: &[&str]) {
 #[test]
 fn data_that_a_method_cannot_use_is_refused_in_words() {
     let dir = tempfile::tempdir().unwrap();
-    write_data(dir.path());
+    write_chains(dir.path());
     let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     let fit = |method, dataset, data: &str, words: &[&str]| {
         let base = ["fit", "--dry-run", "--batch-size", "4", "--method", method];

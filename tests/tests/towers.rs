@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use burn::module::{Module, ModuleVisitor, Param};
@@ -15,6 +16,7 @@ use espalier_trainer::fit::optimise::{optimizer, with_stable_ids};
 use espalier_trainer::fit::step::{Learner, StepReport};
 use espalier_trainer::fit::step_encoders::MicroBatching;
 use espalier_trainer::model_file::MERGES;
+use espalier_trainer::ranks::Single;
 
 const SAMPLES: usize = 5;
 
@@ -73,6 +75,7 @@ fn step(
         micro_batching,
         entail_ramp: 0,
         seed: 0,
+        ranks: Rc::new(Single),
     };
     let (learner, report) = learner.step(batch, 0, 1e-3);
     (learner.model, report)

@@ -53,6 +53,9 @@ pub struct Options {
     /// Skip the tests in Chromium
     #[arg(long)]
     pub no_browser: bool,
+    /// Skip the tests of training in several processes
+    #[arg(long)]
+    pub no_mpi: bool,
 }
 
 /// How a step ended.
@@ -139,7 +142,7 @@ fn check(root: &Path, step: Step, options: &Options) -> Result<Outcome> {
         Step::ClippyWasm => clippy_wasm(root),
         Step::Gpu => gpu(root),
         Step::Test => {
-            let totals = test_run::run(root, !options.no_browser)?;
+            let totals = test_run::run(root, !options.no_browser, !options.no_mpi)?;
             println!("{totals}");
             Ok(if totals.failed == 0 {
                 Outcome::Passed
@@ -166,18 +169,14 @@ fn cargo(root: &Path, args: &[&str]) -> Result<Outcome> {
     execute(command("cargo").args(args).current_dir(root)).map(|()| Outcome::Passed)
 }
 
-/// Lints all packages. Uses release mode, so that the build scripts and macros compiled for the
-/// tests are reused.
+/// Lints all packages, the code for MPI where that is installed. Uses release mode, so that the build
+/// scripts and macros compiled for the tests are reused.
 fn clippy(root: &Path) -> Result<Outcome> {
-    let lint = [
-        "clippy",
-        "--release",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "-D",
-        "warnings",
-    ];
+    let mut lint = vec!["clippy", "--release", "--workspace", "--all-targets"];
+    if setup::mpi::is_installed() {
+        lint.extend(setup::mpi::FEATURES);
+    }
+    lint.extend(["--", "-D", "warnings"]);
     cargo(root, &lint)
 }
 

@@ -31,6 +31,9 @@ enum Command {
         /// Chromium and chromedriver
         #[arg(long)]
         browser: bool,
+        /// Open MPI and libclang, for training in several processes
+        #[arg(long)]
+        mpi: bool,
         /// typos and cargo-deny, which `ci` skips if they are missing
         #[arg(long)]
         docs: bool,
@@ -58,6 +61,9 @@ enum Command {
         /// Skip the tests in Chromium
         #[arg(long)]
         no_browser: bool,
+        /// Skip the tests of training in several processes, and build without MPI
+        #[arg(long)]
+        no_mpi: bool,
     },
     /// Run the checks of a change, cheapest first
     Ci(ci::Options),
@@ -106,10 +112,11 @@ fn run(root: &Path, command: Command) -> Result<ExitCode> {
         Command::Setup {
             wasm,
             browser,
+            mpi,
             docs,
             debian_wasm,
         } => {
-            let all = !(wasm || browser || docs);
+            let all = !(wasm || browser || mpi || docs);
             if wasm || all {
                 let choice = if debian_wasm {
                     Choice::Debian
@@ -122,6 +129,9 @@ fn run(root: &Path, command: Command) -> Result<ExitCode> {
                 setup::browser::ensure()?;
                 setup::axe::ensure()?;
             }
+            if mpi || all {
+                setup::mpi::ensure()?;
+            }
             if docs {
                 setup::checkers(root)?;
             }
@@ -131,8 +141,8 @@ fn run(root: &Path, command: Command) -> Result<ExitCode> {
             web_build::build(root, &tools, release)?;
         }
         Command::Demo { port, no_open } => demo::run(root, port, !no_open)?,
-        Command::Test { no_browser } => {
-            let totals = test_run::run(root, !no_browser)?;
+        Command::Test { no_browser, no_mpi } => {
+            let totals = test_run::run(root, !no_browser, !no_mpi)?;
             // The last line: what a reader or a script looks for.
             println!("{totals}");
             return Ok(if totals.failed == 0 {

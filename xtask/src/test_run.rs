@@ -11,25 +11,34 @@ use crate::setup::{self, WasmTools, wasm_target::Choice};
 use crate::totals::Totals;
 use crate::{paths, web_build};
 
-/// Sets up, builds the page and runs all tests; with `browser`, also those in Chromium.
+/// Sets up, builds the page and runs all tests; with `browser`, also those in Chromium, and with
+/// `mpi`, also those of training in several processes.
 ///
-/// Tests that need a browser are in test targets named `browser*` and marked as ignored, so that a
-/// plain `cargo test` works without one. They run here by themselves, one at a time.
+/// Tests that need a browser are in test targets named `browser*`, those that need MPI in `ranks`,
+/// all marked as ignored, so that a plain `cargo test` works without them. They run here by
+/// themselves, one at a time.
 ///
 /// # Errors
 /// Fails if the set-up fails. Failing tests and builds are counted in the totals instead, so that
 /// one of them does not hide the others.
-pub fn run(root: &Path, browser: bool) -> Result<Totals> {
+pub fn run(root: &Path, browser: bool, mpi: bool) -> Result<Totals> {
     let tools = setup::wasm(root, Choice::Best)?;
     let chromium = if browser {
         Some(setup::browser::ensure()?)
     } else {
         None
     };
-    let mut totals = run_harness(&mut native(root))?;
+    if mpi {
+        setup::mpi::ensure()?;
+    }
+    let mut totals = run_harness(&mut native(root, mpi))?;
+    if mpi {
+        let ranks = run_harness(&mut in_processes(root))?;
+        totals = with_ignored(totals, ranks);
+    }
     if let Some(chromium) = chromium {
-        let browser = in_browser(root, &tools, &chromium)?;
-        totals = with_browser(totals, browser);
+        let browser = in_browser(root, &tools, &chromium, mpi)?;
+        totals = with_ignored(totals, browser);
     }
     Ok(totals)
 }
@@ -40,19 +49,33 @@ const TRAINER: &str = "ESPALIER_TRAINER";
 /// Variable with the path of axe-core, for the accessibility tests.
 const AXE: &str = "ESPALIER_AXE";
 
-/// Returns all tests that need no browser, with one set of features and hence one compilation.
-fn native(root: &Path) -> Command {
+/// Returns the command for tests of the whole workspace. All of them have the same features and hence
+/// one compilation.
+fn cargo_test(root: &Path, mpi: bool) -> Command {
     let mut cargo = command("cargo");
     // Optimised: the tests train and embed, and the trainer that they call is built along with
     // them.
     cargo
         .args(["test", "--release", "--workspace", "--no-fail-fast"])
+        .args(setup::mpi::FEATURES.iter().filter(|_| mpi))
         .env(TRAINER, paths::release(root).join("trainer"))
         .current_dir(root);
     cargo
 }
 
-fn in_browser(root: &Path, tools: &WasmTools, chromium: &Browser) -> Result<Totals> {
+/// Returns all tests that need neither a browser nor MPI.
+fn native(root: &Path, mpi: bool) -> Command {
+    cargo_test(root, mpi)
+}
+
+/// Returns the tests that start the trainer in several processes.
+fn in_processes(root: &Path) -> Command {
+    let mut cargo = cargo_test(root, true);
+    cargo.args(["--test", "ranks", "--", "--ignored", "--test-threads=1"]);
+    cargo
+}
+
+fn in_browser(root: &Path, tools: &WasmTools, chromium: &Browser, mpi: bool) -> Result<Totals> {
     if let Err(error) = web_build::build(root, tools, true) {
         eprintln!("error: {error:#}");
         return Ok(Totals {
@@ -60,23 +83,14 @@ fn in_browser(root: &Path, tools: &WasmTools, chromium: &Browser) -> Result<Tota
             ..Totals::default()
         });
     }
-    let mut cargo = command("cargo");
+    let mut cargo = cargo_test(root, mpi);
     cargo
-        .args([
-            "test",
-            "--release",
-            "--workspace",
-            "--no-fail-fast",
-            "--test",
-            "browser*",
-        ])
+        .args(["--test", "browser*"])
         .args(["--", "--ignored", "--test-threads=1"])
         .env("ESPALIER_DIST", paths::dist(root))
-        .env(TRAINER, paths::release(root).join("trainer"))
         .env("CHROMIUM", &chromium.chromium)
         .env("CHROMEDRIVER", &chromium.chromedriver)
-        .env(AXE, setup::axe::ensure()?)
-        .current_dir(root);
+        .env(AXE, setup::axe::ensure()?);
     run_harness(&mut cargo)
 }
 
@@ -103,12 +117,12 @@ fn run_harness(cargo: &mut Command) -> Result<Totals> {
     Ok(totals)
 }
 
-/// Adds the browser tests, which the run without a browser counted as skipped.
-fn with_browser(native: Totals, browser: Totals) -> Totals {
+/// Adds tests that the run before counted as skipped.
+fn with_ignored(before: Totals, ignored: Totals) -> Totals {
     Totals {
-        passed: native.passed + browser.passed,
-        failed: native.failed + browser.failed,
-        skipped: native.skipped.saturating_sub(browser.ran()) + browser.skipped,
+        passed: before.passed + ignored.passed,
+        failed: before.failed + ignored.failed,
+        skipped: before.skipped.saturating_sub(ignored.ran()) + ignored.skipped,
     }
 }
 
@@ -166,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn browser_tests_are_no_longer_skipped_once_they_ran() {
+    fn ignored_tests_are_no_longer_skipped_once_they_ran() {
         let native = Totals {
             passed: 10,
             failed: 0,

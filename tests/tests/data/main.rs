@@ -8,6 +8,7 @@ mod passes;
 mod reading;
 mod refused;
 mod shards;
+mod shared;
 mod skipped;
 mod stops;
 mod support;

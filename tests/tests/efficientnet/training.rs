@@ -2,6 +2,7 @@
 //! statistics of the whole batch, and a locked encoder does not change.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
@@ -9,6 +10,7 @@ use espalier_core::input::{TokenBatch, Tokenizer};
 use espalier_core::model::DualEncoder;
 use espalier_core::nn::{BatchNorm, Norms, SameConv};
 use espalier_core::weights::{collect, load};
+use espalier_tests::ranks::on_ranks;
 use espalier_trainer::config::TrainConfig;
 use espalier_trainer::config::Trainable;
 use espalier_trainer::config::{MethodName, Precision};
@@ -17,6 +19,7 @@ use espalier_trainer::fit::optimise::{optimizer, with_stable_ids};
 use espalier_trainer::fit::step::Learner;
 use espalier_trainer::fit::step_encoders::MicroBatching;
 use espalier_trainer::model_file::MERGES;
+use espalier_trainer::ranks::{Collective, Single};
 
 use crate::support::{close, config, encoder, expected, floats, numbers, tensor, tensors};
 
@@ -91,11 +94,25 @@ fn model(norms: Norms) -> DualEncoder {
 
 /// Trains one step of MERU on synthetic images and returns the model.
 fn step(model: &DualEncoder, threads: usize, trainable: Trainable, norms: Norms) -> DualEncoder {
+    step_on(Rc::new(Single), model, threads, trainable, norms)
+}
+
+/// As [`step`], on one of several ranks.
+fn step_on(
+    ranks: Rc<dyn Collective>,
+    model: &DualEncoder,
+    threads: usize,
+    trainable: Trainable,
+    norms: Norms,
+) -> DualEncoder {
     let config = config(norms);
     let defaults = TrainConfig::resolve(None, Default::default(), &[]).unwrap();
     let tokenizer = Tokenizer::from_merges(MERGES, config.text.vocab_size).unwrap();
     let size = config.vision.image_size;
-    let spec = BatchSpec::new(6, size as u32, config.text.context);
+    let spec = BatchSpec {
+        share: (ranks.rank(), ranks.world()),
+        ..BatchSpec::new(6, size as u32, config.text.context)
+    };
     let data = std::sync::Arc::new(Synthetic::new(16, size as u32, 0));
     let start = Position::default();
     let mut stream = BatchStream::start(data, tokenizer.into(), spec, start).unwrap();
@@ -119,6 +136,7 @@ fn step(model: &DualEncoder, threads: usize, trainable: Trainable, norms: Norms)
         },
         entail_ramp: 0,
         seed: 0,
+        ranks,
     };
     let (learner, report) = learner.step(&stream.next().unwrap().unwrap(), 0, 1e-3);
     assert!(report.not_finite().is_empty(), "{report:?}");
@@ -149,6 +167,18 @@ fn statistics_of_a_batch_in_parts_are_those_of_the_whole() {
     }
     for (name, values) in &parts {
         assert_ne!(values, &old[name], "{name} did not change");
+    }
+}
+
+#[test]
+fn ranks_exchange_the_statistics_of_their_parts() {
+    let before = model(Norms::Batch);
+    let threads = visual(&step(&before, 2, Trainable::ALL, Norms::Batch));
+    let ranks = on_ranks(2, |ranks| {
+        visual(&step_on(ranks, &before, 1, Trainable::ALL, Norms::Batch))
+    });
+    for of_rank in ranks {
+        assert_eq!(of_rank, threads);
     }
 }
 

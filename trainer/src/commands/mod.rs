@@ -11,12 +11,27 @@ pub mod plot;
 pub mod verify;
 
 use crate::cli::{Cli, Command, DataCommand};
+use crate::exit::usage;
+use crate::ranks::Launch;
+
+/// Refuses to do the whole work of a command once in each of several processes.
+fn check_launch(command: &Command) -> anyhow::Result<()> {
+    match Launch::of_this_process() {
+        Some(launch) if !matches!(command, Command::Fit(_)) => Err(usage(format!(
+            "expected one process, found {} started by {}; only `trainer fit` shares its work \
+             between processes",
+            launch.size, launch.by
+        ))),
+        _ => Ok(()),
+    }
+}
 
 /// Runs a command.
 ///
 /// # Errors
 /// The error of the command; [`crate::exit_code::code`] gives its exit code.
 pub fn dispatch(cli: &Cli) -> anyhow::Result<()> {
+    check_launch(&cli.command)?;
     match &cli.command {
         Command::Fit(args) => fit::run(args),
         Command::Eval(args) => eval::run(args),

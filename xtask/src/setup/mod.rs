@@ -10,6 +10,7 @@ pub mod cargo_tool;
 pub mod debian_wasm;
 pub mod firefox;
 pub mod lockfile;
+pub mod mpi;
 pub mod target;
 pub mod wasm_opt;
 pub mod wasm_target;

@@ -1,0 +1,6 @@
+//! Several ranks train the model that one process trains.
+
+#![allow(clippy::unwrap_used)]
+
+mod processes;
+mod threads;

@@ -1,0 +1,305 @@
+//! Ranks that are threads: the same code as in several processes, without a launcher.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
+
+use burn::tensor::Device;
+use espalier_core::weights;
+use espalier_tests::ranks::{on_ranks, write_chains};
+use espalier_trainer::config::TrainConfig;
+use espalier_trainer::fit::{Run, Source, run};
+use espalier_trainer::model_file;
+use espalier_trainer::ranks::{Collective, Single};
+
+/// A method, its data and further settings.
+struct Case {
+    method: &'static str,
+    dataset: &'static str,
+    data: Option<&'static str>,
+    more: &'static [&'static str],
+}
+
+const fn on_images(method: &'static str) -> Case {
+    Case {
+        method,
+        dataset: "synthetic",
+        data: None,
+        more: &[],
+    }
+}
+
+/// All nine methods.
+const METHODS: [Case; 9] = [
+    on_images("clip"),
+    on_images("meru"),
+    on_images("hycoclip"),
+    on_images("phyclip"),
+    on_images("atmg"),
+    on_images("parts"),
+    on_images("rcme"),
+    Case {
+        method: "re",
+        dataset: "hierarcaps",
+        data: Some("chains.csv"),
+        more: &[],
+    },
+    Case {
+        method: "ec",
+        dataset: "taxonomy",
+        data: Some("ranks.tsv"),
+        more: &[],
+    },
+];
+
+const STEPS: &str = "train.steps=5";
+
+fn config(folder: &Path, case: &Case, more: &[&str]) -> TrainConfig {
+    let mut pairs = vec![
+        format!("train.method={}", case.method),
+        format!("dataset.kind={}", case.dataset),
+        STEPS.to_owned(),
+    ];
+    let fixed = [
+        "model.preset=vit_t8_64",
+        "train.batch_size=7",
+        "train.deterministic=true",
+        "train.log_frequency=1",
+        "dataset.synthetic_records=40",
+        "dataset.workers=1",
+        "optim.warmup=2",
+        "optim.lr=1e-3",
+    ];
+    pairs.extend(fixed.map(str::to_owned));
+    if let Some(data) = case.data {
+        pairs.push(format!("dataset.data=[{:?}]", folder.join(data)));
+    }
+    pairs.extend(case.more.iter().chain(more).map(|pair| (*pair).to_owned()));
+    TrainConfig::resolve(None, Default::default(), &pairs).unwrap()
+}
+
+/// Trains a run; returns the checkpoint and the last loss.
+fn train(
+    config: &TrainConfig,
+    logs: &Path,
+    name: &str,
+    resume: Option<PathBuf>,
+    ranks: Rc<dyn Collective>,
+) -> (PathBuf, f64) {
+    if ranks.is_root() {
+        run::folder(logs, name, resume.is_some()).unwrap();
+    }
+    ranks.barrier();
+    let validation = (!config.dataset.val_data.is_empty()).then(|| {
+        let mut of_validation = config.clone();
+        of_validation.dataset.data = config.dataset.val_data.clone();
+        Source::open(&of_validation).unwrap()
+    });
+    let run = Run {
+        source: Source::open(config).unwrap(),
+        config: config.clone(),
+        validation,
+        folder: logs.join(name),
+        device: Device::flex(),
+        encoder_threads: 1,
+        cores: 1,
+        ranks,
+        resume,
+    };
+    let outcome = run.train(&AtomicBool::new(false)).unwrap();
+    let loss = outcome.last.unwrap().get("loss").unwrap();
+    (outcome.checkpoint, loss)
+}
+
+/// Returns the weights of a checkpoint by name.
+fn stored(checkpoint: &Path) -> BTreeMap<String, Vec<f32>> {
+    let model = model_file::open(checkpoint, &Device::flex()).unwrap();
+    let tensors = weights::collect(&model.encoder)
+        .unwrap()
+        .tensors
+        .into_iter();
+    tensors.map(|(name, tensor)| (name, tensor.data)).collect()
+}
+
+/// Returns the largest difference of two sets of weights.
+fn difference(a: &BTreeMap<String, Vec<f32>>, b: &BTreeMap<String, Vec<f32>>) -> f32 {
+    assert!(a.keys().eq(b.keys()));
+    let pairs = a.values().flatten().zip(b.values().flatten());
+    pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+}
+
+/// Writes the start weights of a method, which all runs of a test share: threads of one process draw
+/// random numbers from the same generator.
+fn start(config: &TrainConfig, logs: &Path) -> PathBuf {
+    let config = TrainConfig {
+        train: espalier_trainer::config::TrainConfigBlock {
+            steps: 1,
+            ..config.train.clone()
+        },
+        ..config.clone()
+    };
+    train(&config, logs, "start", None, Rc::new(Single)).0
+}
+
+fn from(config: &TrainConfig, start: &Path) -> TrainConfig {
+    let mut config = config.clone();
+    config.model.init = Some(start.to_owned());
+    config
+}
+
+/// Trains in one process and in two; both must end with the same bits.
+fn same_bits(case: &Case, more: &[&str]) {
+    let dir = tempfile::tempdir().unwrap();
+    write_chains(dir.path());
+    let config = config(dir.path(), case, more);
+    let config = from(&config, &start(&config, dir.path()));
+    let (whole, loss) = train(&config, dir.path(), "one", None, Rc::new(Single));
+    let of_two = on_ranks(2, |ranks| train(&config, dir.path(), "two", None, ranks));
+    let (one, two) = (stored(&whole), stored(&of_two[0].0));
+    let change = difference(&stored(config.model.init.as_ref().unwrap()), &one);
+    assert!(change > 1e-4, "{}: nothing was learned", case.method);
+    assert_eq!(difference(&one, &two), 0.0, "{} {more:?}", case.method);
+    for (_, of_rank) in of_two {
+        assert_eq!(of_rank.to_bits(), loss.to_bits(), "{}", case.method);
+    }
+}
+
+#[test]
+fn two_ranks_train_every_method_to_the_bits_of_one_process() {
+    for case in &METHODS {
+        same_bits(case, &[]);
+    }
+}
+
+#[test]
+fn two_ranks_train_with_every_option_to_the_bits_of_one_process() {
+    let (clip, hycoclip) = (on_images("clip"), on_images("hycoclip"));
+    same_bits(&hycoclip, &["train.accum_freq=2", "train.batch_size=5"]);
+    same_bits(&hycoclip, &["train.grad_checkpointing=true"]);
+    same_bits(&hycoclip, &["train.precision=bf16"]);
+    same_bits(&hycoclip, &["train.patch_keep=0.5", "dataset.hflip=true"]);
+    same_bits(&clip, &["train.lock_text=true"]);
+    same_bits(
+        &clip,
+        &["train.lock_image=true", "train.keep_features=false"],
+    );
+    let labels = ["loss.labels=1", "loss.order=1", "loss.outliers=1"];
+    same_bits(&hycoclip, &labels);
+}
+
+#[test]
+fn cached_features_of_a_locked_encoder_are_computed_once_for_all_ranks() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = format!("train.feature_cache={:?}", dir.path().join("features"));
+    same_bits(&on_images("clip"), &["train.lock_image=true", &cache]);
+}
+
+#[test]
+fn uneven_rows_on_three_and_four_ranks_differ_by_rounding_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = config(dir.path(), &on_images("hycoclip"), &["optim.lr=1e-5"]);
+    let config = from(&config, &start(&config, dir.path()));
+    let (whole, loss) = train(&config, dir.path(), "one", None, Rc::new(Single));
+    let one = stored(&whole);
+    let change = difference(&stored(config.model.init.as_ref().unwrap()), &one);
+    for world in [3, 4] {
+        let name = world.to_string();
+        let of_all = on_ranks(world, |ranks| {
+            train(&config, dir.path(), &name, None, ranks)
+        });
+        let differs = difference(&one, &stored(&of_all[0].0));
+        assert!(
+            differs <= 1e-6 && change > 2e-5,
+            "{world} ranks: expected a difference of at most 1e-6 after a change of {change}, \
+             found {differs}"
+        );
+        assert!(
+            (of_all[0].1 - loss).abs() < 1e-5,
+            "{world} ranks: {of_all:?}"
+        );
+    }
+}
+
+#[test]
+fn a_run_is_resumed_with_another_number_of_ranks() {
+    let dir = tempfile::tempdir().unwrap();
+    let case = on_images("hycoclip");
+    let validation = ["dataset.val_data=[\"synthetic\"]", "train.val_batches=2"];
+    let config = config(dir.path(), &case, &validation);
+    let config = from(&config, &start(&config, dir.path()));
+    let steps = |steps| {
+        let mut config = config.clone();
+        config.train.steps = steps;
+        config
+    };
+    let (whole, loss) = train(&steps(6), dir.path(), "whole", None, Rc::new(Single));
+    let of_two = on_ranks(2, |ranks| train(&steps(2), dir.path(), "a", None, ranks));
+    let resume = |steps_done, world, from: &Path| {
+        let from = Some(from.to_owned());
+        let config = steps(steps_done);
+        let all = on_ranks(world, |ranks| {
+            train(&config, dir.path(), "a", from.clone(), ranks)
+        });
+        all[0].clone()
+    };
+    let (of_three, _) = resume(4, 3, &of_two[0].0);
+    let (resumed, found) = resume(6, 1, &of_three);
+    assert!(
+        (found - loss).abs() < 1e-5,
+        "expected {loss}, found {found}"
+    );
+    let state = |checkpoint: &Path| std::fs::read(checkpoint.join("state.json")).unwrap();
+    assert_eq!(state(&whole), state(&resumed));
+    let positions = |name: &str| -> Vec<String> {
+        let text = std::fs::read_to_string(dir.path().join(name).join("metrics.jsonl")).unwrap();
+        let lines = text.lines().map(|line| {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            format!("{} {} {}", line["step"], line["epoch"], line["index"])
+        });
+        lines.collect()
+    };
+    assert_eq!(positions("whole"), positions("a"));
+    assert_eq!(positions("a").len(), 6);
+}
+
+#[test]
+fn a_flipped_weight_on_one_rank_is_noticed() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = config(dir.path(), &on_images("clip"), &[]);
+    let start = start(&config, dir.path());
+    let flipped = dir.path().join("flipped");
+    std::fs::create_dir(&flipped).unwrap();
+    let mut model = std::fs::read(start.join("model.safetensors")).unwrap();
+    // The lowest bit of one weight.
+    let last = model.len() - 4;
+    model[last] ^= 1;
+    std::fs::write(flipped.join("model.safetensors"), model).unwrap();
+    let errors = on_ranks(3, |ranks| {
+        let of_rank = if ranks.rank() == 1 { &flipped } else { &start };
+        let config = from(&config, of_rank);
+        if ranks.is_root() {
+            run::folder(dir.path(), "a", false).unwrap();
+        }
+        ranks.barrier();
+        let run = Run {
+            source: Source::open(&config).unwrap(),
+            config,
+            validation: None,
+            folder: dir.path().join("a"),
+            device: Device::flex(),
+            encoder_threads: 1,
+            cores: 1,
+            ranks,
+            resume: None,
+        };
+        let error = run.train(&AtomicBool::new(false)).unwrap_err();
+        error.to_string()
+    });
+    for error in errors {
+        assert!(
+            error.contains("expected the same weights on all ranks, found others on rank 1;"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,33 @@
+//! An MPI library with its launcher, for training in several processes.
+
+use anyhow::{Context, Result};
+
+use super::apt;
+use crate::process::{command, on_path, succeeds};
+
+/// Debian's packages: the library with its compiler wrapper, the launcher, and libclang, with which
+/// the binding reads the library's header.
+const PACKAGES: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
+
+/// Arguments that build the trainer with MPI.
+pub const FEATURES: [&str; 2] = ["--features", "espalier-trainer/mpi"];
+
+/// Installs Open MPI and libclang where a launcher or the compiler wrapper is missing.
+///
+/// # Errors
+/// Says what to install by hand.
+pub fn ensure() -> Result<()> {
+    if is_installed() {
+        return Ok(());
+    }
+    apt::ensure(&PACKAGES)
+        .context("training in several processes needs an MPI library; skip it with --no-mpi")
+}
+
+/// Returns whether the launcher and the compiler wrapper start.
+#[must_use]
+pub fn is_installed() -> bool {
+    ["mpirun", "mpicc"].into_iter().all(|name| {
+        on_path(name).is_some_and(|program| succeeds(command(program).arg("--version")))
+    })
+}
