@@ -12,9 +12,9 @@ use espalier_core::model::{DualEncoder, Preset};
 use espalier_trainer::config::Trainable;
 use espalier_trainer::config::{MethodName, Precision, TrainConfig};
 use espalier_trainer::data::{Batch, BatchSpec, BatchStream, Position, Synthetic};
+use espalier_trainer::fit::micro_batch::MicroBatching;
 use espalier_trainer::fit::optimise::{optimizer, with_stable_ids};
 use espalier_trainer::fit::step::{Learner, StepReport};
-use espalier_trainer::fit::step_encoders::MicroBatching;
 use espalier_trainer::model_file::MERGES;
 use espalier_trainer::ranks::Single;
 

@@ -15,9 +15,9 @@ use espalier_trainer::config::TrainConfig;
 use espalier_trainer::config::Trainable;
 use espalier_trainer::config::{MethodName, Precision};
 use espalier_trainer::data::{BatchSpec, BatchStream, Position, Synthetic};
+use espalier_trainer::fit::micro_batch::MicroBatching;
 use espalier_trainer::fit::optimise::{optimizer, with_stable_ids};
 use espalier_trainer::fit::step::Learner;
-use espalier_trainer::fit::step_encoders::MicroBatching;
 use espalier_trainer::model_file::MERGES;
 use espalier_trainer::ranks::{Collective, Single};
 

@@ -8,9 +8,9 @@ use espalier_core::model::{DualConfig, DualEncoder};
 use espalier_trainer::config::{MethodName, Precision, TrainConfig, Trainable};
 use espalier_trainer::data::records::random::{Purpose, Random};
 use espalier_trainer::data::{Batch, BrokenCounts, ImageBatch, Pictures, Position};
+use espalier_trainer::fit::micro_batch::MicroBatching;
 use espalier_trainer::fit::optimise::{optimizer, with_stable_ids};
 use espalier_trainer::fit::step::Learner;
-use espalier_trainer::fit::step_encoders::MicroBatching;
 use serde_json::{Value, json};
 
 use super::clock::timed;

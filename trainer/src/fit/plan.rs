@@ -9,9 +9,9 @@ use espalier_core::input::{RandomCrop, TokenBatch, Tokenizer};
 use espalier_core::model::{DualConfig, DualEncoder, TextEncoder};
 
 use super::method::Method;
+use super::micro_batch::MicroBatching;
 use super::source::Source;
 use super::step::{Learner, StepReport};
-use super::step_encoders::MicroBatching;
 use crate::config::TrainConfig;
 use crate::config::Trainable;
 use crate::data::BatchSpec;

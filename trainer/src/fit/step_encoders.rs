@@ -12,115 +12,19 @@
 //! added.
 
 use std::cell::{OnceCell, RefCell};
-use std::panic::resume_unwind;
-use std::thread;
 
-use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
+use burn::module::Module;
 use burn::optim::{GradientsAccumulator, GradientsParams};
-use burn::tensor::{FloatDType, GradientCheckpointingStrategy, Gradients, Int, Tensor, TensorData};
+use burn::tensor::{FloatDType, Gradients, Int, Tensor, TensorData};
 use espalier_core::model::{DualEncoder, TextEncoder, Tokens};
 
 use super::exchange::{all_rows, summed_gradients};
+use super::forks::{fork, on_threads, to_f32};
 use super::inputs::ImageTensor;
+use super::micro_batch::{Input, MicroBatch, MicroBatching, cast_input};
 use super::rows::Rows;
-use crate::config::Precision;
-use crate::config::Trainable;
+use crate::config::{Precision, Trainable};
 use crate::ranks::{Collective, share};
-
-/// How a batch is split into micro-batches for the encoders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MicroBatching {
-    /// Number of threads, at least 1, that share the rows of this rank.
-    pub threads: usize,
-    /// Number of sequential passes (accumulation steps), at least 1.
-    pub passes: usize,
-    /// Precision of the computation.
-    pub precision: Precision,
-    /// Whether the backward pass recomputes the activations of a micro-batch.
-    pub checkpointing: bool,
-}
-
-/// Input of an encoder, without a graph: one or more batches that are encoded together.
-enum Input {
-    Images(Vec<Rows<4>>, Option<Tensor<1, Int>>),
-    /// Pooled features of a locked encoder, `[n, d_model]`.
-    Pooled(Vec<Rows<2>>),
-    Texts(Tokens),
-}
-
-impl Input {
-    /// Returns the number of rows of each batch.
-    fn totals(&self) -> Vec<usize> {
-        match self {
-            Self::Images(batches, _) => batches.iter().map(|batch| batch.total).collect(),
-            Self::Pooled(batches) => batches.iter().map(|batch| batch.total).collect(),
-            Self::Texts(tokens) => vec![tokens.rows()],
-        }
-    }
-
-    /// Returns the features of one micro-batch; `None` if it has no rows.
-    fn features(
-        &self,
-        micro_batch: MicroBatch,
-        model: &DualEncoder,
-        precision: Precision,
-    ) -> Option<Tensor<2>> {
-        let features = match self {
-            Self::Images(batches, keep) => {
-                let images = cast_input(micro_batch.of(batches)?, precision);
-                model.image.forward_tokens(images, keep.clone())
-            }
-            Self::Pooled(batches) => {
-                let pooled = cast_input(micro_batch.of(batches)?, precision);
-                model.image.project(pooled)
-            }
-            Self::Texts(tokens) => {
-                let (from, count) = micro_batch.rows(tokens.rows());
-                let tokens = (count > 0).then(|| tokens.narrow(from, count))?;
-                model.text.forward(&tokens)
-            }
-        };
-        Some(match precision {
-            Precision::Fp32 => features,
-            Precision::Bf16 => features.cast(FloatDType::F32),
-        })
-    }
-}
-
-/// Casts the input of an encoder to the type that it computes in.
-fn cast_input<const D: usize>(input: Tensor<D>, precision: Precision) -> Tensor<D> {
-    match precision {
-        Precision::Fp32 => input,
-        Precision::Bf16 => input.cast(FloatDType::BF16),
-    }
-}
-
-/// One of the micro-batches into which all ranks split a step.
-#[derive(Clone, Copy)]
-struct MicroBatch {
-    index: usize,
-    count: usize,
-}
-
-impl MicroBatch {
-    /// Returns its first row and its number of rows in a batch.
-    fn rows(self, total: usize) -> (usize, usize) {
-        share(total, self.index, self.count)
-    }
-
-    /// Returns its rows of several batches, one after the other; `None` if there are none.
-    fn of<const D: usize>(self, batches: &[Rows<D>]) -> Option<Tensor<D>> {
-        let rows = batches.iter().filter_map(|batch| {
-            let (from, count) = self.rows(batch.total);
-            (count > 0).then(|| batch.narrow(from, count))
-        });
-        let mut rows: Vec<_> = rows.collect();
-        match rows.len() {
-            0 | 1 => rows.pop(),
-            _ => Some(Tensor::cat(rows, 0)),
-        }
-    }
-}
 
 /// One use of an encoder in a step.
 struct Call {
@@ -322,15 +226,12 @@ impl<'a> StepEncoders<'a> {
     fn whole(&self, totals: &[usize], micro_batches: &[Option<Tensor<2>>]) -> Tensor<2> {
         let weight = self.model.image.visual_proj.weight.val().inner();
         let [_, width] = weight.dims();
+        let passes = self.batching.passes;
         let mut batches: Vec<Vec<Tensor<2>>> = vec![Vec::new(); totals.len()];
-        for (features, at) in micro_batches.iter().zip(0..) {
+        for (at, features) in micro_batches.iter().enumerate() {
             let Some(features) = features else { continue };
             let features = features.clone().inner();
-            let (threads, passes) = (self.batching.threads, self.batching.passes);
-            let micro_batch = MicroBatch {
-                index: self.ranks.rank() * threads * passes + at,
-                count: self.ranks.world() * threads * passes,
-            };
+            let micro_batch = self.micro_batch(at / passes, at % passes);
             let mut next = 0;
             for (batch, total) in batches.iter_mut().zip(totals) {
                 let (_, count) = micro_batch.rows(*total);
@@ -437,65 +338,4 @@ fn rows_of<const D: usize>(features: Vec<Tensor<2>>, width: usize, other: &Tenso
         return Tensor::from_data(empty, &other.device());
     }
     Tensor::cat(features, 0)
-}
-
-/// Runs the work on each copy of the model in its own thread; returns the results in order.
-fn on_threads<T: Send>(
-    forks: &[DualEncoder],
-    work: impl Fn(usize, &DualEncoder) -> T + Sync,
-) -> Vec<T> {
-    if let [single] = forks {
-        return vec![work(0, single)];
-    }
-    thread::scope(|scope| {
-        let work = &work;
-        let spawn = |(at, fork)| scope.spawn(move || work(at, fork));
-        let running: Vec<_> = forks.iter().enumerate().map(spawn).collect();
-        let join = |handle: thread::ScopedJoinHandle<'_, T>| {
-            handle.join().unwrap_or_else(|panic| resume_unwind(panic))
-        };
-        running.into_iter().map(join).collect()
-    })
-}
-
-/// Copies a model; the parameters of the copy are leaves of their own graph.
-fn fork(model: &DualEncoder, batching: MicroBatching) -> DualEncoder {
-    struct Leaves(MicroBatching);
-    impl ModuleMapper for Leaves {
-        fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-            let (id, tensor, mapper) = param.consume();
-            let learnable = tensor.is_require_grad();
-            let values = match self.0.precision {
-                Precision::Fp32 => tensor.inner(),
-                Precision::Bf16 => tensor.inner().cast(FloatDType::BF16),
-            };
-            let strategy = if self.0.checkpointing {
-                GradientCheckpointingStrategy::Balanced
-            } else {
-                GradientCheckpointingStrategy::Disabled
-            };
-            let leaf = values.autodiff();
-            let leaf = leaf.with_gradient_checkpointing_strategy(strategy);
-            Param::from_mapped_value(id, leaf.set_require_grad(learnable), mapper)
-        }
-    }
-    model.clone().map(&mut Leaves(batching))
-}
-
-/// Casts gradients to the type of the weights that they update.
-fn to_f32(grads: GradientsParams, module: &DualEncoder, precision: Precision) -> GradientsParams {
-    struct Widen(GradientsParams);
-    impl ModuleVisitor for Widen {
-        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-            if let Some(grad) = self.0.remove::<D>(param.id) {
-                self.0.register(param.id, grad.cast(FloatDType::F32));
-            }
-        }
-    }
-    if precision == Precision::Fp32 {
-        return grads;
-    }
-    let mut widen = Widen(grads);
-    module.visit(&mut widen);
-    widen.0
 }

@@ -31,12 +31,12 @@ const NAP: Duration = Duration::from_micros(50);
 
 /// The ranks of an MPI job.
 pub(super) struct Mpi {
-    /// Finalises MPI at the end of the process.
-    _universe: Universe,
     world: SimpleCommunicator,
     /// For questions about ranks that do not come; no operation of the training uses it.
     survey: SimpleCommunicator,
     limit: Cell<Option<Duration>>,
+    /// Finalises MPI when it is dropped, which must be after the communicators.
+    _universe: Universe,
 }
 
 impl Mpi {
@@ -50,10 +50,10 @@ impl Mpi {
         let world = universe.world();
         let survey = world.duplicate();
         Ok(Self {
-            _universe: universe,
             world,
             survey,
             limit: Cell::new(None),
+            _universe: universe,
         })
     }
 

@@ -6,4 +6,5 @@ pub(crate) mod draw;
 pub mod eval_set;
 pub(crate) mod outliers;
 pub(crate) mod pack;
+mod producer;
 pub mod stream;
