@@ -69,8 +69,8 @@ fn the_shares_of_all_processes_are_the_batches_of_one() {
             // More than two epochs.
             for whole in whole.take(20).map(Result::unwrap) {
                 let batches = next_of_all(&mut shares, &mut again);
-                let mut images = Vec::new();
-                let mut boxes = Vec::new();
+                let mut images: Vec<u8> = Vec::new();
+                let mut boxes: Vec<u8> = Vec::new();
                 for batch in &batches {
                     assert_eq!(batch.keys, whole.keys);
                     assert_eq!(batch.captions, whole.captions);

@@ -1,5 +1,7 @@
 //! Training steps.
 
+use std::rc::Rc;
+
 use anyhow::{Context, Result, ensure};
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
@@ -7,10 +9,11 @@ use espalier_core::input::TokenBatch;
 use espalier_core::model::{DualConfig, DualEncoder};
 use espalier_trainer::config::{MethodName, Precision, TrainConfig, Trainable};
 use espalier_trainer::data::records::random::{Purpose, Random};
-use espalier_trainer::data::{Batch, BrokenCounts, ImageBatch, Pictures, Position};
+use espalier_trainer::data::{Batch, BrokenCounts, ImageBatch, ImageRows, Pictures, Position};
 use espalier_trainer::fit::micro_batch::MicroBatching;
 use espalier_trainer::fit::optimise::{optimizer, with_stable_ids};
 use espalier_trainer::fit::step::Learner;
+use espalier_trainer::ranks::Single;
 use serde_json::{Value, json};
 
 use super::clock::timed;
@@ -102,6 +105,10 @@ fn random_batch(architecture: &DualConfig, samples: usize) -> Batch {
     };
     Batch {
         images,
+        image_rows: ImageRows {
+            first: 0,
+            total: samples,
+        },
         box_images: Some(boxes),
         captions: texts(TOKENS[0]),
         phrases: Some(texts(TOKENS[1])),
