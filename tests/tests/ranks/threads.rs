@@ -9,7 +9,7 @@ use burn::tensor::Device;
 use espalier_core::weights;
 use espalier_tests::ranks::{on_ranks, write_chains};
 use espalier_trainer::config::TrainConfig;
-use espalier_trainer::fit::{Run, Source, run};
+use espalier_trainer::fit::{Run, Source, checkpoint, run};
 use espalier_trainer::model_file;
 use espalier_trainer::ranks::{Collective, Single};
 
@@ -230,26 +230,27 @@ fn ranks_train_to_the_bits_of_as_many_threads_of_one_process() {
 fn a_run_is_resumed_with_another_number_of_ranks() {
     let dir = tempfile::tempdir().unwrap();
     let case = on_images("hycoclip");
-    let validation = ["dataset.val_data=[\"synthetic\"]", "train.val_batches=2"];
-    let config = config(dir.path(), &case, &validation);
+    let more = [
+        "dataset.val_data=[\"synthetic\"]",
+        "train.val_batches=2",
+        "train.steps=6",
+        "train.save_frequency=2",
+        "train.keep=3",
+    ];
+    let config = config(dir.path(), &case, &more);
     let config = from(&config, &start(&config, dir.path()));
-    let steps = |steps| {
-        let mut config = config.clone();
-        config.train.steps = steps;
-        config
-    };
-    let (whole, loss) = train(&steps(6), dir.path(), "whole", None, Rc::new(Single));
-    let of_two = on_ranks(2, |ranks| train(&steps(2), dir.path(), "a", None, ranks));
-    let resume = |steps_done, world, from: &Path| {
-        let from = Some(from.to_owned());
-        let config = steps(steps_done);
+    let (whole, loss) = train(&config, dir.path(), "whole", None, Rc::new(Single));
+    // As after kills: the run goes on from a checkpoint before its last step.
+    on_ranks(2, |ranks| train(&config, dir.path(), "a", None, ranks));
+    let resume = |step: u64, world| {
+        let from = Some(checkpoint::path(&dir.path().join("a"), step));
         let all = on_ranks(world, |ranks| {
             train(&config, dir.path(), "a", from.clone(), ranks)
         });
         all[0].clone()
     };
-    let (of_three, _) = resume(4, 3, &of_two[0].0);
-    let (resumed, found) = resume(6, 1, &of_three);
+    resume(2, 3);
+    let (resumed, found) = resume(4, 1);
     assert!(
         (found - loss).abs() < 1e-5,
         "expected {loss}, found {found}"
