@@ -68,7 +68,7 @@ pub fn read(checkpoint: &Path, device: &Device) -> anyhow::Result<Classifier> {
 /// classifier or is a bundle.
 ///
 /// # Errors
-/// As [`read`], except that a missing file is not an error.
+/// As [`read()`], except that a missing file is not an error.
 pub fn bytes(checkpoint: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     if is_bundle(checkpoint) {
         return Ok(None);

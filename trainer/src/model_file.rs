@@ -199,7 +199,7 @@ pub fn read(path: &Path) -> anyhow::Result<(PathBuf, String, ModelCard, Tensors)
 /// Reads the card of a run, a checkpoint or a weights file; reads only the header of the file.
 ///
 /// # Errors
-/// As [`read`].
+/// As [`read()`].
 pub fn card_of(path: &Path) -> anyhow::Result<ModelCard> {
     let file = weights_file(path)?;
     let head = SafetensorsFile::open(&file)?;

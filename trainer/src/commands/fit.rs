@@ -137,8 +137,9 @@ fn prepare(args: &FitArgs, ranks: &dyn Collective) -> anyhow::Result<Prepared> {
 /// launcher started train one model together.
 ///
 /// # Errors
-/// Bad usage, configuration or data (exit code 2), or a failure while running (1); [`Stopped`] after
-/// a signal or when nobody reads the messages any more, with a checkpoint written before.
+/// Bad usage, configuration or data (exit code 2), or a failure while running (1);
+/// [`Stopped`](crate::exit::Stopped) after a signal or when nobody reads the messages any more, with
+/// a checkpoint written before.
 pub fn run(args: &FitArgs) -> anyhow::Result<()> {
     let args = &separate_pairs(args);
     let ranks = ranks::start()?;
