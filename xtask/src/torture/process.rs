@@ -206,6 +206,7 @@ pub(super) fn give_to_nobody(path: &Path) -> io::Result<()> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -63,6 +63,14 @@ impl fmt::Display for Outcome {
     }
 }
 
+/// What a process has against it.
+#[derive(Default)]
+struct Hindrance<'a> {
+    limits: Limits,
+    /// What happens to it after some time, and whether it runs as the user `nobody`.
+    blow: Option<(Duration, Blow<'a>, bool)>,
+}
+
 /// Where a round takes place.
 struct Place {
     /// Folder of the results.
@@ -112,7 +120,7 @@ impl Campaign {
         };
         for &task in tasks {
             let place = campaign.place(None)?;
-            let ended = campaign.start(task, None, &place, false, Limits::default(), None)?;
+            let ended = campaign.start(task, None, &place, false, Hindrance::default())?;
             if ended.code() != 0 {
                 bail!("{} without a fault: {}", task.name(), ended.stderr);
             }
@@ -164,8 +172,7 @@ impl Campaign {
         input: Option<&Path>,
         place: &Place,
         again: bool,
-        limits: Limits,
-        blow: Option<(Duration, Blow<'_>, bool)>,
+        Hindrance { limits, blow }: Hindrance<'_>,
     ) -> Result<Ended> {
         let of_all = task.input().map(|name| self.inputs.folder.join(name));
         let input = input.map(Path::to_owned).or(of_all).unwrap_or_default();
@@ -223,7 +230,13 @@ impl Campaign {
             }
         };
         let again = fault == Fault::Cut && input.is_none();
-        let first = self.start(task, input.as_deref(), &place, again, limits, blow)?;
+        let first = self.start(
+            task,
+            input.as_deref(),
+            &place,
+            again,
+            Hindrance { limits, blow },
+        )?;
         let mut outcome = Outcome {
             task,
             fault,
@@ -255,7 +268,7 @@ impl Campaign {
                 fs::remove_dir_all(&place.out)?;
                 fs::create_dir(&place.out)?;
             }
-            self.start(task, None, &place, true, Limits::default(), None)?
+            self.start(task, None, &place, true, Hindrance::default())?
         };
         if second.code() == 0 {
             let found = check::read(&place.out)?;
