@@ -18,10 +18,11 @@ pub struct FitArgs {
     /// Kind of dataset.
     #[arg(long, value_enum)]
     pub dataset: Option<DatasetKind>,
-    /// Files, folders and globs to train on.
+    /// Files, folders and globs to train on; also {00000..01023}.tar, {a,b}.tar, and @FILE with one
+    /// path per line.
     #[arg(long, num_args = 1.., value_name = "PATH", alias = "train-data")]
     pub data: Vec<PathBuf>,
-    /// Files, folders and globs for validation.
+    /// The same for validation.
     #[arg(long, num_args = 1.., value_name = "PATH")]
     pub val_data: Vec<PathBuf>,
     /// Training method.

@@ -11,6 +11,7 @@ pub mod lineage;
 pub(crate) mod mirror;
 pub mod mixture;
 pub mod order;
+mod path_list;
 pub mod paths;
 pub mod picture;
 pub mod prepared;

@@ -1,10 +1,11 @@
-//! Resolves `--data PATH…` (files, folders and globs, mixed) to a list of shards.
+//! Resolves `--data PATH…` (files, folders, globs, braces and lists, mixed) to a list of shards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::data::records::error::{DataError, Result};
+use crate::data::records::path_list::spell_out;
 use crate::data::records::prepared::{check_complete, check_finished};
 
 /// The two container formats, distinguished by extension.
@@ -36,7 +37,7 @@ pub fn folder_of(file: &Path) -> PathBuf {
 }
 
 /// Returns all shards that `paths` name, in the order given; those of a folder or glob are sorted
-/// by name. A file named twice is taken once.
+/// by name. A file named twice is taken once. [`spell_out`] says what braces and lists stand for.
 ///
 /// In folders and globs, other files are ignored, and so is `X.parquet` next to `X.tar`: this is the
 /// URL list written by img2dataset, not a shard.
@@ -51,8 +52,12 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Container)>> {
             found: "no path".into(),
         });
     }
-    let mut shards = Vec::new();
+    let mut spelled = Vec::new();
     for path in paths {
+        spelled.extend(spell_out(path)?);
+    }
+    let mut shards = Vec::new();
+    for path in &spelled {
         if path.is_dir() {
             check_complete(path)?;
             let entries = std::fs::read_dir(path).map_err(DataError::io(path))?;
