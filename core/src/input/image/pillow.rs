@@ -73,8 +73,13 @@ pub(super) fn resize(
     let column_taps = columns.taps(window.left, window.width, filter);
     let row_taps = rows.taps(window.top, window.height, filter);
     // Only the rows that the second pass reads.
-    let first = row_taps.iter().map(|t| t.start).min().unwrap_or(0);
-    let end = row_taps.iter().map(Taps::end).max().unwrap_or(0);
+    let (first, end) = if rows.is_copy() {
+        (window.top as usize, (window.top + window.height) as usize)
+    } else {
+        let first = row_taps.iter().map(|t| t.start).min();
+        let end = row_taps.iter().map(Taps::end).max();
+        (first.unwrap_or(0), end.unwrap_or(0))
+    };
     let row_len = img.width() as usize * 3;
     let narrow_len = window.width as usize * 3;
     let source = &img.as_raw()[first * row_len..end * row_len];
