@@ -55,6 +55,13 @@ fn import_export_import_gives_the_same_bits_and_the_same_model() {
                 // Where it was read from, and under which names, may differ.
                 card["origin"]["source"] = Value::Null;
                 card["origin"]["layout"] = Value::Null;
+                // Programs cut texts and round crops by rules of their own.
+                if !source.starts_with(format) {
+                    card["config"]["text"]["tokenizer"] = Value::Null;
+                    for detail in ["crop_offset", "resampling"] {
+                        card["origin"]["preprocess"][detail] = Value::Null;
+                    }
+                }
                 card
             };
             assert_eq!(card(&first), card(&second), "{source} as {format}");

@@ -31,24 +31,6 @@ pub(super) fn read(folder: &Path) -> io::Result<Files> {
     Ok(files)
 }
 
-/// Copies a folder.
-///
-/// # Errors
-/// If a file cannot be read or written.
-pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let path = entry?.path();
-        let target = to.join(path.file_name().unwrap_or_default());
-        if path.is_dir() {
-            copy(&path, &target)?;
-        } else {
-            fs::copy(&path, &target)?;
-        }
-    }
-    Ok(())
-}
-
 /// Returns whether a path is a temporary file, or lies in a temporary folder.
 fn is_temporary(path: &str) -> bool {
     path.split('/').any(|part| part.ends_with(".tmp"))

@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::check::copy;
-use super::process::{Blow, Limits, run, set_mode};
-use super::task::Task;
+use super::process::{Blow, Limits, copy, run, set_mode};
 
 /// Records of the data that is prepared.
 const RECORDS: usize = 24;
@@ -23,8 +21,13 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
-    /// Writes the inputs below a folder.
-    pub(super) fn build(root: &Path, trainer: &Path, below: &Path, tasks: &[Task]) -> Result<Self> {
+    /// Writes the inputs below a folder; trains a model if one is needed.
+    pub(super) fn build(
+        root: &Path,
+        trainer: &Path,
+        below: &Path,
+        needs_model: bool,
+    ) -> Result<Self> {
         let folder = below.join("inputs");
         fs::create_dir_all(&folder)?;
         // A user without rights runs the program in some rounds.
@@ -46,7 +49,7 @@ impl Inputs {
             inputs.folder.join("captions.txt"),
             "a shape\na red circle\na blue square\na green triangle\n",
         )?;
-        if tasks.iter().any(|task| task.needs_a_model()) {
+        if needs_model {
             inputs.model()?;
         }
         set_mode(&inputs.folder, 0o755)?;

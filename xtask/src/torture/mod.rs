@@ -87,7 +87,8 @@ pub fn campaign(
         options.fault.clone()
     };
     let folder = tempfile::tempdir().context("a temporary folder")?;
-    let inputs = Inputs::build(root, trainer, folder.path(), &tasks)?;
+    let needs_model = tasks.iter().any(|task| task.needs_a_model());
+    let inputs = Inputs::build(root, trainer, folder.path(), needs_model)?;
     let campaign = Campaign::new(inputs, folder.path(), &tasks)?;
     let mut chance = Chance::new(options.seed);
     let mut summary = Summary::new(options.seed, campaign.disk());

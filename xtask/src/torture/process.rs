@@ -205,6 +205,24 @@ pub(super) fn give_to_nobody(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Copies a folder.
+///
+/// # Errors
+/// If a file cannot be read or written.
+pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let path = entry?.path();
+        let target = to.join(path.file_name().unwrap_or_default());
+        if path.is_dir() {
+            copy(&path, &target)?;
+        } else {
+            fs::copy(&path, &target)?;
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {

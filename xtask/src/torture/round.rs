@@ -12,7 +12,7 @@ use super::chance::Chance;
 use super::check::{self, Files, after_fault, after_success};
 use super::fault::Fault;
 use super::inputs::Inputs;
-use super::process::{Blow, Ended, Limits, give_to_nobody, is_root, run, set_mode};
+use super::process::{Blow, Ended, Limits, copy, give_to_nobody, is_root, run, set_mode};
 use super::task::Task;
 use crate::process::{capture, command, succeeds};
 
@@ -297,7 +297,7 @@ impl Campaign {
         let folder = match task.input().filter(|_| !state) {
             Some(name) => {
                 let copied = self.folder.join("input");
-                check::copy(&self.inputs.folder.join(name), &copied)?;
+                copy(&self.inputs.folder.join(name), &copied)?;
                 copied
             }
             None => {
