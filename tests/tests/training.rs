@@ -219,9 +219,6 @@ fn a_run_that_exists_is_not_overwritten() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("a")).unwrap();
     fs::write(dir.path().join("a/config.toml"), "").unwrap();
-    let checkpoint = dir.path().join("a/checkpoints/checkpoint_00000001");
-    fs::create_dir_all(&checkpoint).unwrap();
-    fs::write(checkpoint.join("model.safetensors"), "").unwrap();
     let error = run(&fit(dir.path().to_str().unwrap(), "a", &["--steps", "1"])).unwrap_err();
     assert_eq!(espalier_trainer::exit_code::code(&error), 2);
     assert!(error.to_string().contains("--resume latest"), "{error}");

@@ -214,6 +214,9 @@ fn begin_folder(
     run: &Run,
     changes: &[Difference],
 ) -> anyhow::Result<Option<Previous>> {
+    if args.resume.is_some() && run.resume.is_none() {
+        run::begin_again(&args.logs.join(name))?;
+    }
     let folder = run::folder(&args.logs, name, args.resume.is_some())?;
     if args.resume.is_some() && run.resume.is_none() {
         note(format_args!(

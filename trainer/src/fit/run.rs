@@ -25,7 +25,7 @@ use crate::config::Needs;
 use crate::data::batches::feature_rows::FeatureRows;
 use crate::data::records::order::records_of_epoch;
 use crate::data::{BatchSpec, BatchStream, Dataset, Position};
-use crate::disk::run_folder::{CHECKPOINTS, LAST, checkpoints};
+use crate::disk::run_folder::{CHECKPOINTS, LAST, MODEL};
 use crate::exit::usage;
 use crate::model_file::{MERGES, ModelCard};
 
@@ -267,11 +267,10 @@ impl Run {
     }
 }
 
-/// Returns the folder of a run, after creating it and its subfolders. A run that ended before its first
-/// checkpoint has nothing to continue from; what it wrote is removed, and it begins again.
+/// Returns the folder of a run, after creating it and its subfolders.
 ///
 /// # Errors
-/// Bad usage when the run exists, has a checkpoint and is not to be resumed.
+/// Bad usage when the run exists and is not to be resumed.
 pub fn folder(logs: &Path, name: &str, resume: bool) -> anyhow::Result<PathBuf> {
     let is_plain = !name.is_empty() && !name.contains(['/', '\\']) && !name.starts_with('.');
     if !is_plain {
@@ -281,18 +280,43 @@ pub fn folder(logs: &Path, name: &str, resume: bool) -> anyhow::Result<PathBuf> 
     }
     let folder = logs.join(name);
     if !resume && folder.join("config.toml").exists() {
-        if !checkpoints(&folder).is_empty() {
-            return Err(usage(format!(
-                "{}: the run already exists; continue it with --resume latest, or choose another \
-                 --name",
-                folder.display()
-            )));
-        }
-        remove_abandoned(&folder)?;
+        return Err(usage(format!(
+            "{}: the run already exists; continue it with --resume latest, or choose another --name",
+            folder.display()
+        )));
     }
     fs::create_dir_all(folder.join("checkpoints"))
         .with_context(|| format!("creating {}", folder.display()))?;
     Ok(folder)
+}
+
+/// Prepares the folder of a run that ended before its first checkpoint to begin again: removes what the
+/// run wrote.
+///
+/// # Errors
+/// Bad usage when the run has weights, which would be lost.
+pub fn begin_again(folder: &Path) -> anyhow::Result<()> {
+    if let Some(weights) = weights_without_state(folder) {
+        return Err(usage(format!(
+            "--resume: {} has no progress and no optimiser beside it, so the run cannot be \
+             continued; start from it with --init, under another --name",
+            weights.display()
+        )));
+    }
+    remove_abandoned(folder)
+}
+
+/// Returns weights in the folder of a run without complete checkpoints. A user may have removed the rest.
+fn weights_without_state(folder: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(folder.join(CHECKPOINTS)).ok()?;
+    let is_temporary = |path: &Path| {
+        let name = path.file_name().unwrap_or_default();
+        name.to_string_lossy().starts_with('.')
+    };
+    let kept = entries.flatten().map(|entry| entry.path());
+    kept.filter(|path| !is_temporary(path))
+        .map(|path| path.join(MODEL))
+        .find(|weights| weights.is_file())
 }
 
 /// Removes what a run wrote that ended before its first checkpoint; other files stay.
@@ -311,4 +335,30 @@ fn remove_abandoned(folder: &Path) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_without_a_checkpoint_begins_again_and_weights_are_never_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for name in ["config.toml", METRICS, "notes.txt"] {
+            fs::write(at(name), "").unwrap();
+        }
+        let checkpoint = at(CHECKPOINTS).join("checkpoint_00000001");
+        fs::create_dir_all(&checkpoint).unwrap();
+        fs::write(checkpoint.join(MODEL), "").unwrap();
+        let refused = begin_again(dir.path()).unwrap_err().to_string();
+        assert!(refused.contains("--init"), "{refused}");
+        assert!(checkpoint.join(MODEL).exists() && at(METRICS).exists());
+
+        fs::remove_file(checkpoint.join(MODEL)).unwrap();
+        begin_again(dir.path()).unwrap();
+        assert!(!at(METRICS).exists() && !checkpoint.exists());
+        assert!(at("notes.txt").exists());
+    }
 }

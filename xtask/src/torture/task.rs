@@ -84,7 +84,7 @@ impl Task {
                      train.log_frequency=1 train.keep={STEPS} dataset.synthetic_records=16 --logs"
                 ));
                 fit.push(below(""));
-                if again && out.join("a/last_checkpoint.txt").exists() {
+                if again && out.join("a/config.toml").exists() {
                     fit.extend(words("--resume latest"));
                 }
                 return fit;
