@@ -7,7 +7,7 @@
 Written from the formulas of the papers, in float64 with automatic differentiation, and in their
 literal form: `acos`, `acosh` and differences instead of the stable forms of `core`, with the safety
 constants of the published programs: `eps` is 1e-8 for MERU and HyCoCLIP, 1e-6 for PHyCLIP. Batches are
-computed, not stored: `numbers` below has its twin in `tests/tests/losses_golden.rs`. A gradient of
+computed, not stored: `numbers` below has its twin in `core/tests/all/losses_golden.rs`. A gradient of
 `n` numbers is kept as its norm and its products with three directions.
 """
 

@@ -5,7 +5,7 @@
 """Golden values of the picture preparation: `uv run gen_preprocess.py` writes preprocess.tsv.
 
 Sources are computed, not stored: `source(width, height)` below has its twin in
-`tests/tests/preprocess.rs`. What is expected comes from
+`core/tests/all/preprocess.rs`. What is expected comes from
 
 - Pillow's BICUBIC for `squeeze` and `centre_crop`, with torchvision's rounding: long side
   `int(size * long / short)`, offset of the crop `int(round((side - size) / 2))`, or rounded down as in

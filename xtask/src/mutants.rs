@@ -1,6 +1,6 @@
 //! `cargo xtask mutants`: changes the code in small ways and counts the changes that no test notices.
 //!
-//! `cargo-mutants` replaces one function or operator at a time and runs the unit tests of the package.
+//! `cargo-mutants` replaces one function or operator at a time and runs the tests of the package.
 //! A change that all tests survive is a gap in the tests, or makes no difference.
 
 mod outcomes;
@@ -44,10 +44,21 @@ pub struct Options {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// Files by package.
-    packages: BTreeMap<String, Vec<String>>,
+    /// By package.
+    packages: BTreeMap<String, Package>,
     /// Changes that no test can notice, by their description, each with its reason.
     accepted: BTreeMap<String, String>,
+}
+
+/// What is changed in a package, and what looks for it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Package {
+    /// Arguments of `cargo test` that choose its tests. They belong to this package: tests of
+    /// others would be linked again for every change.
+    tests: Vec<String>,
+    /// Files (globs).
+    files: Vec<String>,
 }
 
 /// Runs the changes, prints a table by file, and lists the survivors.
@@ -59,10 +70,14 @@ pub fn run(root: &Path, options: &Options) -> Result<ExitCode> {
     let settings = settings(root)?;
     CargoTool::mutants().ensure(root)?;
     let mut all = Outcomes::default();
-    for (package, files) in &settings.packages {
-        let chosen = chosen(files, &options.file);
-        if !chosen.is_empty() {
-            all.append(package_outcomes(root, package, &chosen, options)?);
+    for (name, package) in &settings.packages {
+        let files = chosen(&package.files, &options.file);
+        if !files.is_empty() {
+            let package = Package {
+                files,
+                ..package.clone()
+            };
+            all.append(package_outcomes(root, name, &package, options)?);
         }
     }
     if all.is_empty() {
@@ -119,28 +134,28 @@ fn chosen(files: &[String], asked: &[String]) -> Vec<String> {
 /// Runs `cargo-mutants` for a package.
 fn package_outcomes(
     root: &Path,
-    package: &str,
-    files: &[String],
+    name: &str,
+    package: &Package,
     options: &Options,
 ) -> Result<Outcomes> {
-    let folder = paths::target(root).join("mutants").join(package);
+    let folder = paths::target(root).join("mutants").join(name);
     fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     let shard = format!("{}/{}", options.seed % options.one_in, options.one_in);
     let mut cargo = command("cargo");
     cargo
-        .args([
-            "mutants",
-            "--package",
-            package,
-            "--no-config",
-            "--no-shuffle",
-        ])
+        .args(["mutants", "--package", name, "--no-config", "--no-shuffle"])
         .args(["--sharding", "round-robin", "--shard", &shard])
-        .args(files.iter().flat_map(|file| ["--file", file]))
+        .args(package.files.iter().flat_map(|file| ["--file", file]))
         .arg("--output")
         .arg(&folder)
-        // Unit tests alone: the tests that cross packages would be linked again for every change.
-        .args(["--", "--lib"])
+        .arg("--")
+        .args(&package.tests)
+        // A change compiles in seconds this way, in minutes otherwise; dependencies are compiled once.
+        .env("CARGO_INCREMENTAL", "1")
+        .env(
+            "CARGO_TARGET_DIR",
+            paths::target(root).join("mutants/target"),
+        )
         .current_dir(root);
     let status = cargo.status().context("cargo mutants")?;
     let outcomes = folder.join("mutants.out/outcomes.json");
@@ -148,7 +163,7 @@ fn package_outcomes(
         // 0: all caught; 2: some missed; 3: some ran too long.
         Some(0 | 2 | 3) => Outcomes::read(&outcomes),
         code => bail!(
-            "cargo mutants of {package} ended with {code:?}; see {}",
+            "cargo mutants of {name} ended with {code:?}; see {}",
             folder.join("mutants.out/log").display()
         ),
     }
@@ -175,8 +190,8 @@ mod tests {
     fn the_files_to_change_exist_and_accepted_survivors_have_a_reason_and_a_file() {
         let root = paths::root().unwrap();
         let settings = settings(&root).unwrap();
-        for files in settings.packages.values() {
-            for file in files {
+        for package in settings.packages.values() {
+            for file in &package.files {
                 let folder = file.trim_end_matches("/**");
                 assert!(root.join(folder).exists(), "{file}");
             }

@@ -2,13 +2,11 @@
 //!
 //! `golden/gen_preprocess.py` writes the values and says where the tolerances come from.
 
-#![allow(clippy::unwrap_used)]
-
 use espalier_core::input::image::{
     CropOffset, Preprocess, Resampling, ResizeMode, RgbImage, decode,
 };
 
-const GOLDEN: &str = include_str!("../golden/preprocess.tsv");
+const GOLDEN: &str = include_str!("../../../tests/golden/preprocess.tsv");
 
 /// Returns the counterpart of `source` in the generator: slopes, edges and noise.
 fn source(width: u32, height: u32) -> RgbImage {
@@ -122,7 +120,7 @@ fn a_crop_without_resizing_is_exact() {
 
 #[test]
 fn a_file_goes_all_the_way_to_planes() {
-    let file = include_bytes!("../golden/pictures/rgba.png");
+    let file = include_bytes!("../../../tests/golden/pictures/rgba.png");
     let preprocess = Preprocess::new(8, ResizeMode::Squeeze);
     let img = preprocess.apply(&decode(file).unwrap()).unwrap();
     let planes = espalier_core::input::to_planes(std::slice::from_ref(&img));

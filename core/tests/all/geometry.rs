@@ -1,10 +1,8 @@
 //! Reference values of the Lorentz geometry, and finite values and gradients at difficult points.
 
-#![allow(clippy::unwrap_used)]
-
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use espalier_core::geometry::{AngleFormula, cone, lorentz};
-use espalier_tests::{close, values};
+use espalier_fixtures::{close, values};
 use proptest::prelude::*;
 
 const A: [f64; 3] = [0.3, -0.2, 0.5];

@@ -1,8 +1,6 @@
 //! A convolutional image encoder against plain loops, and two properties: any side length works,
 //! and one photo gives the same result as in a batch.
 
-#![allow(clippy::unwrap_used)]
-
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Distribution, Tensor};
 use espalier_core::model::{Pool, VisionBackbone, VitConfig};

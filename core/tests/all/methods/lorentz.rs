@@ -3,7 +3,7 @@
 use burn::tensor::Device;
 use espalier_core::geometry::{AngleFormula, DistanceReduction, lorentz, product};
 use espalier_core::loss::{HycoclipPoints, HycoclipWeights, meru, phyclip};
-use espalier_tests::{close, values};
+use espalier_fixtures::{close, values};
 
 use super::{SCALE, features, scalar, tensor, term, total};
 

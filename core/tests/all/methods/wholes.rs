@@ -3,7 +3,7 @@
 use burn::tensor::Device;
 use espalier_core::geometry::{cone, lorentz};
 use espalier_core::loss::{ImageApex, atmg, parts};
-use espalier_tests::{close, values};
+use espalier_fixtures::{close, values};
 
 use super::{SCALE, features, relations, scalar, tensor, term, total};
 

@@ -1,12 +1,10 @@
 //! The shipped taxonomy: its contents, and that scores propagate to hypernyms correctly.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeSet;
 
 use espalier_core::taxonomy::{NodeIx, Taxonomy, descend, roll_up, score};
 
-const WORDNET: &str = include_str!("../../static/taxonomy/wordnet.tsv");
+const WORDNET: &str = include_str!("../../../static/taxonomy/wordnet.tsv");
 
 fn wordnet() -> Taxonomy {
     Taxonomy::from_tsv(WORDNET).unwrap()

@@ -2,13 +2,11 @@
 //!
 //! `golden/gen_pictures.py` writes the files and their expected pixels.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::PathBuf;
 
 use espalier_core::input::image::{MAX_SIDE, RgbImage, decode};
 
-const GOLDEN: &str = include_str!("../golden/pictures.tsv");
+const GOLDEN: &str = include_str!("../../../tests/golden/pictures.tsv");
 
 struct Case {
     name: String,
@@ -20,7 +18,7 @@ struct Case {
 }
 
 fn cases() -> Vec<Case> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("golden/pictures");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/pictures");
     let case = |line: &str| {
         let fields: Vec<&str> = line.split('\t').collect();
         let pairs = fields[4].as_bytes().chunks(2);

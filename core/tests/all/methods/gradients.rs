@@ -9,7 +9,7 @@ use espalier_core::loss::{
     RadialWeights, RcmeWeights, RootMode, parts, phyclip, rcme,
 };
 use espalier_core::math::normalize;
-use espalier_tests::values;
+use espalier_fixtures::values;
 
 use super::{relations, scalar, tensor, total};
 

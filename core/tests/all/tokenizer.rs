@@ -1,11 +1,9 @@
 //! The tokenizer against the reference values of notation 9.8, and properties of any text.
 
-#![allow(clippy::unwrap_used)]
-
 use espalier_core::input::{Tokenizer, TokenizerRules, merges_prefix};
 use proptest::prelude::*;
 
-const MERGES: &str = include_str!("../../static/vocab/clip_bpe_merges.txt");
+const MERGES: &str = include_str!("../../../static/vocab/clip_bpe_merges.txt");
 const CONTEXT: usize = 77;
 
 thread_local! {
@@ -49,7 +47,7 @@ fn reference_texts_get_reference_ids() {
 /// `golden/gen_tokens.py` writes the ids that each program gives.
 #[test]
 fn unusual_texts_get_the_ids_of_the_program_whose_rules_apply() {
-    let golden = include_str!("../golden/tokens.tsv");
+    let golden = include_str!("../../../tests/golden/tokens.tsv");
     let mut differing = std::collections::BTreeMap::<String, Vec<Vec<u32>>>::new();
     for line in golden.lines().skip(2) {
         let fields: Vec<&str> = line.split('\t').collect();

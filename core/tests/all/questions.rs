@@ -1,14 +1,12 @@
 //! Questions to a model after the first answer: phrases, walks, and positions in the disk.
 
-#![allow(clippy::unwrap_used)]
-
 use espalier_core::bundle::{BundleFiles, Manifest};
 use espalier_core::caption::{
     Captioner, Engine, PlacedBy, Question, Reading, Request, TextEmbedder, TextPlace, shown_rungs,
 };
 use espalier_core::project::Disk;
-use espalier_tests::models::tiny;
-use espalier_tests::photos::{jpeg, landscape, noise};
+use espalier_fixtures::models::tiny;
+use espalier_fixtures::photos::{jpeg, landscape, noise};
 
 struct Model {
     captioner: Captioner,

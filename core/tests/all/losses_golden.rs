@@ -1,8 +1,6 @@
 //! Values and gradients of every loss in `f32` against an independent implementation in float64
 //! (`tests/golden/gen_losses.py`): 32 samples of 64 numbers, several curvatures.
 
-#![allow(clippy::unwrap_used)]
-
 use std::f64::consts::PI;
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
@@ -13,7 +11,7 @@ use espalier_core::loss::{
     parts_euclidean, phyclip, radial, rcme,
 };
 use espalier_core::math::normalize;
-use espalier_tests::values;
+use espalier_fixtures::values;
 
 const B: usize = 32;
 const D: usize = 64;
@@ -195,7 +193,7 @@ impl Given {
 
 #[test]
 fn values_and_gradients_agree_with_another_implementation() {
-    let golden = include_str!("../golden/losses.tsv");
+    let golden = include_str!("../../../tests/golden/losses.tsv");
     let rows: Vec<&str> = golden
         .lines()
         .filter(|l| !l.starts_with('#'))

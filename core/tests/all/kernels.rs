@@ -1,7 +1,5 @@
 //! The kernels compute what the networks do, for every architecture.
 
-#![allow(clippy::unwrap_used)]
-
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Distribution, Tensor, TensorData};
 use espalier_core::input::{Tokenizer, to_planes};
@@ -76,7 +74,7 @@ fn compare_texts(what: &str, config: &DualConfig) {
     device.seed(5);
     let encoder = config.init_text(&device).map(&mut Disturb);
     let kernels = TextKernels::of(config, &encoder).unwrap();
-    let merges = include_str!("../../static/vocab/clip_bpe_merges.txt");
+    let merges = include_str!("../../../static/vocab/clip_bpe_merges.txt");
     let tokenizer = Tokenizer::from_merges(merges, config.text.vocab_size).unwrap();
     let texts = [
         "",

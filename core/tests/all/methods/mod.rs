@@ -1,8 +1,6 @@
 //! Reference values of MERU, PHyCLIP, RE, EC, RCME, visual hierarchies and ATMG (notation 9.2, 9.3,
 //! 9.6, 9.7), and finite values and gradients where directions vanish.
 
-#![allow(clippy::unwrap_used)]
-
 mod gradients;
 mod lorentz;
 mod radial;
@@ -11,7 +9,7 @@ mod wholes;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use espalier_core::loss::{LossTerms, Relations};
 use espalier_core::math::normalize;
-use espalier_tests::{toy_features, values};
+use espalier_fixtures::{toy_features, values};
 
 const SCALE: f64 = 1.0 / 0.07;
 

@@ -8,7 +8,7 @@ use espalier_core::loss::{
     Chains, Lineages, MarginSide, PairTerm, RadialWeights, RcmeWeights, RootMode, rcme,
 };
 use espalier_core::math::normalize;
-use espalier_tests::{close, values};
+use espalier_fixtures::{close, values};
 
 use super::{scalar, tensor, term, total, unit};
 

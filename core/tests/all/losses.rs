@@ -1,12 +1,10 @@
 //! Reference values of the losses on the toy batch (notation 9.2) and their gradients.
 
-#![allow(clippy::unwrap_used)]
-
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use espalier_core::geometry::{AngleFormula, lorentz};
 use espalier_core::loss::{HycoclipPoints, HycoclipWeights, LossTerms, clip, hycoclip};
 use espalier_core::math::normalize;
-use espalier_tests::{close, toy_features, values};
+use espalier_fixtures::{close, toy_features, values};
 
 const SCALE: f64 = 1.0 / 0.07;
 

@@ -1,0 +1,238 @@
+//! Bundles: what a manifest says of its files, and what a reader refuses.
+
+use espalier_core::bundle::{BundleFile, BundleFiles, Manifest, Part, pack, sha256_hex};
+use espalier_core::caption::{BundleLoader, Captioner, Engine};
+use espalier_fixtures::models::tiny;
+use serde_json::{Value, json};
+
+fn read(path: &str) -> Vec<u8> {
+    std::fs::read(tiny().join(path)).unwrap()
+}
+
+fn manifest() -> Manifest {
+    Manifest::parse(&read("manifest.json")).unwrap()
+}
+
+/// Returns the message for the manifest of the small model after a change.
+fn refused(change: impl Fn(&mut Value)) -> String {
+    let mut manifest: Value = serde_json::from_slice(&read("manifest.json")).unwrap();
+    change(&mut manifest);
+    let error = Manifest::parse(manifest.to_string().as_bytes()).unwrap_err();
+    error.to_string()
+}
+
+fn expect(message: &str, expected: &str) {
+    assert!(message.contains(expected), "{expected}: {message}");
+}
+
+/// Returns a packed file and its entry.
+fn packed(content: &[u8]) -> (BundleFile, Vec<u8>) {
+    let bytes = pack(content);
+    let file = BundleFile {
+        path: "some.bin".to_owned(),
+        part: Part::Captions,
+        bytes: bytes.len() as u64,
+        sha256: sha256_hex(&bytes),
+        dtype: "text".to_owned(),
+        unpacked: Some(content.len() as u64),
+        shard: 0,
+    };
+    (file, bytes)
+}
+
+#[test]
+fn a_file_is_verified_and_unpacked() {
+    let content = b"a a a a a a a a a a a a a a a a a a a a a";
+    let (file, bytes) = packed(content);
+    let verified = file.check(bytes.clone()).unwrap();
+    assert_eq!((verified.bytes(), verified.file()), (&bytes[..], &file));
+    assert_eq!(verified.into_content().unwrap(), content);
+
+    let cut = file.check(bytes[1..].to_vec()).unwrap_err().to_string();
+    expect(&cut, "truncated or of another version");
+    let mut damaged = bytes.clone();
+    damaged[3] ^= 1;
+    let damaged = file.check(damaged).unwrap_err().to_string();
+    expect(&damaged, "damaged or of another version");
+    let lies = BundleFile {
+        unpacked: Some(7),
+        ..file
+    };
+    let lies = lies.check(bytes).unwrap().into_content().unwrap_err();
+    expect(&lies.to_string(), "some.bin");
+}
+
+#[test]
+fn stored_files_are_given_until_they_are_removed() {
+    let manifest = manifest();
+    let mut files = BundleFiles::default();
+    let missing = files.get("captions.json").unwrap_err().to_string();
+    expect(&missing, "the file is missing");
+    files
+        .insert_checked(&manifest, "captions.json", read("captions.json"))
+        .unwrap();
+    let (entry, bytes) = packed(&[0xff, 0xfe]);
+    files.insert(entry.check(bytes).unwrap()).unwrap();
+    let text = files.text("captions.json").unwrap();
+    assert_eq!(text.as_bytes(), files.get("captions.json").unwrap());
+    assert!(text.starts_with('[') || text.starts_with('{'), "{text}");
+    expect(&files.text("some.bin").unwrap_err().to_string(), "UTF-8");
+    let tensors = files.tensors("some.bin").unwrap_err().to_string();
+    expect(&tensors, "some.bin");
+    files.remove("captions.json");
+    assert!(files.get("captions.json").is_err() && files.get("some.bin").is_ok());
+    let unlisted = files.insert_checked(&manifest, "other.json", Vec::new());
+    expect(
+        &unlisted.unwrap_err().to_string(),
+        "not listed in the manifest",
+    );
+}
+
+#[test]
+fn a_manifest_tells_which_files_to_fetch_first() {
+    let manifest = manifest();
+    let length = |path: &str| read(path).len() as u64;
+    let paths = |files: Vec<&BundleFile>| -> Vec<String> {
+        files.into_iter().map(|file| file.path.clone()).collect()
+    };
+    let captions = [Part::Captions];
+    let first = manifest.first_files_of(&captions).collect();
+    assert_eq!(paths(first), ["captions.json", "captions.safetensors"]);
+    let later = manifest.later_files_of(&captions);
+    assert_eq!(paths(later), ["captions-1.json", "captions-1.safetensors"]);
+    let first = length("captions.json") + length("captions.safetensors");
+    let later = length("captions-1.json") + length("captions-1.safetensors");
+    assert_eq!(manifest.first_bytes_of(&captions), first);
+    assert_eq!(manifest.bytes_of(&captions), first + later);
+    assert_eq!(manifest.bytes_of(&[]), 0);
+    assert_eq!(manifest.file("captions.json").unwrap().part, Part::Captions);
+}
+
+#[test]
+fn later_files_come_in_the_order_of_their_shards() {
+    let mut manifest = manifest();
+    let mut shard = 9;
+    for file in manifest
+        .files
+        .iter_mut()
+        .filter(|file| file.part == Part::Captions)
+    {
+        shard -= 1;
+        file.shard = shard;
+    }
+    let later = manifest.later_files_of(&[Part::Captions]);
+    assert!(later.len() > 2 && later.windows(2).all(|w| w[0].shard < w[1].shard));
+    let written = serde_json::to_value(&manifest).unwrap();
+    let files = written["files"].as_array().unwrap();
+    let is_first = |file: &&Value| file.get("shard").is_none();
+    assert_eq!(
+        files.iter().filter(is_first).count(),
+        files.len() - later.len()
+    );
+}
+
+#[test]
+fn a_geometry_of_another_model_is_refused() {
+    expect(
+        &refused(|m| m["geometry"]["curvature"] = json!(0.0)),
+        "expected a positive `curvature`, found one curvature, 0",
+    );
+    expect(
+        &refused(|m| m["geometry"] = json!({ "kind": "sphere", "root": vec![0.1; 128] })),
+        "expected the space of the model, Lorentz, found a sphere with a root of 128 numbers",
+    );
+    let on_sphere = |m: &mut Value, root: Vec<f64>| {
+        m["model"]["lift"] = json!("Sphere");
+        m["geometry"] = json!({ "kind": "sphere", "root": root });
+    };
+    expect(
+        &refused(|m| on_sphere(m, vec![0.1; 127])),
+        "expected a `root` of 128 finite numbers, found a sphere with a root of 127 numbers",
+    );
+    let product = |m: &mut Value, curvatures: &[f64], join: &str| {
+        m["model"]["lift"] = json!({ "Product": { "factors": 2, "join": "L1" } });
+        m["geometry"] = json!({ "kind": "product", "curvatures": curvatures, "join": join });
+    };
+    let first = serde_json::to_value(espalier_core::geometry::DistanceReduction::L1).unwrap();
+    let second = serde_json::to_value(espalier_core::geometry::DistanceReduction::L2).unwrap();
+    let (first, second) = (first.as_str().unwrap(), second.as_str().unwrap());
+    for (curvatures, join) in [
+        (&[1.0, 2.0, 3.0][..], first),
+        (&[1.0, 0.0], first),
+        (&[1.0, -2.0], first),
+        (&[1.0, 2.0], second),
+    ] {
+        let message = refused(|m| {
+            product(m, curvatures, join);
+            m["model"]["lift"]["Product"]["join"] = json!(first);
+        });
+        expect(&message, "expected 2 positive `curvatures` joined by L1");
+    }
+}
+
+#[test]
+fn other_documents_are_no_manifests() {
+    expect(
+        &Manifest::parse(b"[]").unwrap_err().to_string(),
+        "expected a JSON object with a `format`",
+    );
+    expect(
+        &refused(|m| m["format"] = json!("other/1")),
+        "found `other/1`",
+    );
+    expect(&refused(|m| m["files"] = json!(3)), "cannot be read");
+    expect(
+        &refused(|m| m["files"][1]["path"] = m["files"][0]["path"].clone()),
+        "is listed twice",
+    );
+}
+
+/// Hands all files but those of the text encoder to a loader, after a change of the manifest.
+fn load(skip: &str, change: impl Fn(&mut Manifest)) -> Result<Captioner, String> {
+    let mut manifest = manifest();
+    change(&mut manifest);
+    let bytes = serde_json::to_vec(&manifest).unwrap();
+    let mut loader = BundleLoader::new(&bytes, &Engine::Kernels).map_err(|e| e.to_string())?;
+    assert_eq!(loader.manifest().files.len(), manifest.files.len());
+    for file in &manifest.files {
+        if file.part != Part::Text && file.path != skip {
+            let verified = file.check(read(&file.path)).unwrap();
+            loader = loader.with(verified).map_err(|e| e.to_string())?;
+        }
+    }
+    loader.finish().map_err(|e| e.to_string())
+}
+
+#[test]
+fn a_bundle_without_one_of_its_files_is_refused_by_name() {
+    assert!(load("", |_| ()).is_ok());
+    for path in [
+        "image.safetensors",
+        "captions.json",
+        "taxonomy.tsv",
+        "selftest.png",
+    ] {
+        expect(&load(path, |_| ()).unwrap_err(), path);
+    }
+    let without_image = load("", |m| m.files.retain(|file| file.part != Part::Image));
+    expect(
+        &without_image.unwrap_err(),
+        "no file of the image encoder is listed",
+    );
+    // A self-test is optional.
+    let captioner = load("", |m| m.files.retain(|file| file.part != Part::Selftest)).unwrap();
+    assert_eq!(pollster::block_on(captioner.self_test()).unwrap(), 1.0);
+}
+
+#[test]
+fn a_file_of_another_bundle_is_refused() {
+    let manifest = manifest();
+    let loader = BundleLoader::new(&read("manifest.json"), &Engine::Kernels).unwrap();
+    let (mut file, bytes) = packed(b"[]");
+    let unlisted = loader.with(file.check(bytes.clone()).unwrap()).unwrap_err();
+    expect(&unlisted.to_string(), "not listed in the manifest");
+    file.path = manifest.files[0].path.clone();
+    let loader = BundleLoader::new(&read("manifest.json"), &Engine::Kernels).unwrap();
+    let other = loader.with(file.check(bytes).unwrap()).unwrap_err();
+    expect(&other.to_string(), "belongs to another bundle");
+}
