@@ -12,6 +12,7 @@ mod rules;
 mod schedule;
 mod trainable;
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -192,6 +193,9 @@ pub struct TrainConfigBlock {
     /// Number of threads that share a pass through the encoders; 0 for one per core on a CPU, one
     /// on a GPU.
     pub encoder_threads: usize,
+    /// Number of images or texts that a contrastive term compares with all others at once. A larger
+    /// batch is compared in blocks, with the same result up to rounding.
+    pub contrast_rows: NonZeroUsize,
     /// Whether results are bit-identical on any number of cores; CPU only.
     pub deterministic: bool,
     /// Whether the image encoder is not trained; its projection is (LiT).

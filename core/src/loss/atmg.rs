@@ -3,7 +3,7 @@
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
-use super::contrastive::cross_entropy_diagonal;
+use super::contrastive::{Compared, Contrast};
 use super::terms::LossTerms;
 use crate::geometry::{cone, lorentz};
 
@@ -27,26 +27,33 @@ pub enum ImageApex {
 /// The published weight is not known; 0 does not constrain the centroids.
 ///
 /// # Shapes
-/// `images, texts [b, d]`, `c [1, 1]`, `scale [1]`
+/// `images, texts [b, d]`, `c [1, 1]`
 #[must_use]
 pub fn atmg(
     images: Tensor<2>,
     texts: Tensor<2>,
     c: Tensor<2>,
-    scale: Tensor<1>,
+    contrast: impl Into<Contrast>,
     apex: ImageApex,
     weight: f64,
 ) -> LossTerms {
-    let angles = |at: &Tensor<2>, toward: &Tensor<2>| {
-        cone::pairwise_exterior_angle(at.clone(), toward.clone(), c.clone())
+    let contrast = contrast.into();
+    let ce = |queries, keys, sign: f64| {
+        let parameters = [&c];
+        let compared = Compared {
+            queries,
+            keys,
+            parameters,
+        };
+        contrast.cross_entropy(compared, |at, toward, [c]| {
+            cone::pairwise_exterior_angle(at, toward, c) * sign
+        })
     };
-    let s = scale.unsqueeze::<2>();
     let sign = match apex {
         ImageApex::Maximised => 1.0,
         ImageApex::Minimised => -1.0,
     };
-    let text = cross_entropy_diagonal(angles(&texts, &images).neg() * s.clone());
-    let image = cross_entropy_diagonal(angles(&images, &texts) * sign * s);
+    let (text, image) = (ce(&texts, &images, -1.0), ce(&images, &texts, sign));
     let contrastive = (text + image) * 0.5;
     let off = |points: Tensor<2>, target: f64| {
         let centroid = lorentz::einstein_midpoint(points, c.clone());

@@ -1,26 +1,117 @@
 //! The contrastive term: classification of the key that belongs to each query.
 
+use std::num::NonZeroUsize;
+
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Int, Tensor};
 
-/// Computes the cross-entropy with the diagonal as target: the mean of `-log softmax(L)[i, i]`.
+/// How queries are compared with keys: the factor of the similarities, and how many queries are
+/// compared at once.
 ///
-/// # Shapes
-/// `[b, b] -> [1]`
-#[must_use]
-pub fn cross_entropy_diagonal(logits: Tensor<2>) -> Tensor<1> {
-    let [rows, _] = logits.dims();
-    let target = Tensor::<1, Int>::arange(0..rows as i64, &logits.device()).reshape([rows, 1]);
-    log_softmax(logits, 1).gather(1, target).mean().neg()
+/// The logits of a batch of `b` take `b^2` numbers, several times over for the gradient. In blocks
+/// of `rows` queries they take `rows * b`; value and gradient are the same up to rounding.
+#[derive(Clone, Debug)]
+pub struct Contrast {
+    scale: Tensor<1>,
+    rows: Option<NonZeroUsize>,
 }
 
-/// Computes the loss of similarities `g` in both directions: `(CE(s g) + CE(s g^T)) / 2` (notation
-/// 2.1, 2.2).
+impl From<Tensor<1>> for Contrast {
+    fn from(scale: Tensor<1>) -> Self {
+        Self { scale, rows: None }
+    }
+}
+
+/// A comparison of queries with keys whose gradients are wanted: queries, keys, and the parameters of
+/// the similarity, such as a curvature.
+pub(super) struct Compared<'a, const D: usize, const P: usize> {
+    pub(super) queries: &'a Tensor<D>,
+    pub(super) keys: &'a Tensor<D>,
+    pub(super) parameters: [&'a Tensor<D>; P],
+}
+
+impl Contrast {
+    /// Compares at most `rows` queries at once; `None` compares all.
+    #[cfg(feature = "autodiff")]
+    #[must_use]
+    pub fn in_blocks(self, rows: Option<NonZeroUsize>) -> Self {
+        Self { rows, ..self }
+    }
+
+    /// Returns the factor of the similarities, `[1]`.
+    #[must_use]
+    pub fn scale(&self) -> Tensor<1> {
+        self.scale.clone()
+    }
+
+    /// Computes the mean over queries of `-log softmax(scale * g)[i, i]`, where
+    /// `g = similarity(queries, keys, parameters)`: key `i` belongs to query `i`.
+    ///
+    /// # Shapes
+    /// queries and keys `[.., b, d]`, similarities of `n` queries `[n, b]`; `-> [1]`
+    pub(super) fn cross_entropy<const D: usize, const P: usize>(
+        &self,
+        compared: Compared<'_, D, P>,
+        similarity: impl Fn(Tensor<D>, Tensor<D>, [Tensor<D>; P]) -> Tensor<2>,
+    ) -> Tensor<1> {
+        let count = compared.queries.dims()[D - 2];
+        #[cfg(feature = "autodiff")]
+        if let Some(rows) = self.rows.filter(|_| self.is_cut(count)) {
+            return super::blocks::cross_entropy(&self.scale, rows.get(), compared, similarity);
+        }
+        let Compared {
+            queries,
+            keys,
+            parameters,
+        } = compared;
+        let g = similarity(queries.clone(), keys.clone(), parameters.map(Tensor::clone));
+        negative_log_likelihood(g, self.scale(), 0) / count as f64
+    }
+
+    /// Returns whether this number of queries is compared in several blocks.
+    fn is_cut(&self, count: usize) -> bool {
+        self.rows.is_some_and(|rows| rows.get() < count)
+    }
+
+    /// Computes the loss of similarities `g` in both directions: `(CE(s g) + CE(s g^T)) / 2` (notation
+    /// 2.1, 2.2).
+    ///
+    /// # Shapes
+    /// `x, y [b, d]`, similarities of `[n, d]` and `[m, d]` `[n, m]`; `-> [1]`
+    pub(super) fn both_ways<const P: usize>(
+        &self,
+        [x, y]: [&Tensor<2>; 2],
+        parameters: [&Tensor<2>; P],
+        similarity: impl Fn(Tensor<2>, Tensor<2>, [Tensor<2>; P]) -> Tensor<2>,
+    ) -> Tensor<1> {
+        let count = x.dims()[0];
+        if !self.is_cut(count) {
+            let g = similarity(x.clone(), y.clone(), parameters.map(Tensor::clone));
+            let one_way = |g| negative_log_likelihood(g, self.scale(), 0);
+            return (one_way(g.clone()) + one_way(g.transpose())) / (2 * count) as f64;
+        }
+        let one_way = |queries, keys| {
+            let compared = Compared {
+                queries,
+                keys,
+                parameters,
+            };
+            self.cross_entropy(compared, &similarity)
+        };
+        (one_way(x, y) + one_way(y, x)) * 0.5
+    }
+}
+
+/// Computes the sum over rows of `-log softmax(scale * g)[i, first + i]`.
 ///
 /// # Shapes
-/// `g [b, b]`, `scale [1] -> [1]`
-#[must_use]
-pub fn contrastive(g: Tensor<2>, scale: Tensor<1>) -> Tensor<1> {
-    let logits = g * scale.unsqueeze();
-    (cross_entropy_diagonal(logits.clone()) + cross_entropy_diagonal(logits.transpose())) * 0.5
+/// `g [n, b]`, `scale [1] -> [1]`
+pub(super) fn negative_log_likelihood(g: Tensor<2>, scale: Tensor<1>, first: usize) -> Tensor<1> {
+    let [rows, _] = g.dims();
+    let own = first as i64..(first + rows) as i64;
+    let target = Tensor::<1, Int>::arange(own, &g.device()).reshape([rows, 1]);
+    log_softmax(g * scale.unsqueeze(), 1)
+        .gather(1, target)
+        .sum()
+        .neg()
 }

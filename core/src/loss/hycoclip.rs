@@ -6,7 +6,7 @@
 
 use burn::tensor::Tensor;
 
-use super::contrastive::cross_entropy_diagonal;
+use super::contrastive::{Compared, Contrast};
 use super::terms::LossTerms;
 use crate::geometry::{AngleFormula, EPS, cone, lorentz};
 
@@ -58,26 +58,30 @@ impl Default for HycoclipWeights {
 /// Computes `contrastive + weight * 0.5 * (four entailments)` in one Lorentz space.
 ///
 /// # Shapes
-/// points `[b, d]`, `c [1, 1]`, `scale [1]`
+/// points `[b, d]`, `c [1, 1]`
 #[must_use]
 pub fn hycoclip(
     points: &HycoclipPoints<2>,
     c: Tensor<2>,
-    scale: Tensor<1>,
+    contrast: impl Into<Contrast>,
     weights: HycoclipWeights,
 ) -> LossTerms {
-    let dist =
-        |x: &Tensor<2>, y: &Tensor<2>| lorentz::pairwise_dist(x.clone(), y.clone(), c.clone());
-    compose(points, dist, c.clone(), scale, (weights, EPS))
+    compose(
+        points,
+        lorentz::pairwise_dist,
+        c,
+        &contrast.into(),
+        (weights, EPS),
+    )
 }
 
 /// Computes the loss with any distance and `eps` of the apertures; shared by HyCoCLIP and its version
 /// in a product space.
 pub(super) fn compose<const D: usize>(
     points: &HycoclipPoints<D>,
-    dist: impl Fn(&Tensor<D>, &Tensor<D>) -> Tensor<2>,
+    dist: impl Fn(Tensor<D>, Tensor<D>, Tensor<D>) -> Tensor<2>,
     c: Tensor<D>,
-    scale: Tensor<1>,
+    contrast: &Contrast,
     (weights, eps): (HycoclipWeights, f64),
 ) -> LossTerms {
     let HycoclipPoints {
@@ -86,8 +90,14 @@ pub(super) fn compose<const D: usize>(
         box_image,
         box_text,
     } = points;
-    let ce = |query: &Tensor<D>, keys: &Tensor<D>| {
-        cross_entropy_diagonal(dist(query, keys).neg() * scale.clone().unsqueeze())
+    let ce = |queries, keys| {
+        let parameters = [&c];
+        let compared = Compared {
+            queries,
+            keys,
+            parameters,
+        };
+        contrast.cross_entropy(compared, |x, y, [c]| dist(x, y, c).neg())
     };
     let contrastive =
         (ce(image, text) + ce(text, image) + ce(box_image, text) + ce(box_text, image)) * 0.25;

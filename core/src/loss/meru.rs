@@ -2,7 +2,7 @@
 
 use burn::tensor::Tensor;
 
-use super::contrastive::contrastive;
+use super::contrastive::Contrast;
 use super::terms::LossTerms;
 use crate::geometry::{AngleFormula, cone, lorentz};
 
@@ -10,18 +10,19 @@ use crate::geometry::{AngleFormula, cone, lorentz};
 /// captions as apexes. The published `weight` is [`ENTAIL_WEIGHT`](super::ENTAIL_WEIGHT).
 ///
 /// # Shapes
-/// `images, texts [b, d]`, `c [1, 1]`, `scale [1]`
+/// `images, texts [b, d]`, `c [1, 1]`
 #[must_use]
 pub fn meru(
     images: Tensor<2>,
     texts: Tensor<2>,
     c: Tensor<2>,
-    scale: Tensor<1>,
+    contrast: impl Into<Contrast>,
     weight: f64,
     form: AngleFormula,
 ) -> LossTerms {
-    let g = lorentz::pairwise_dist(images.clone(), texts.clone(), c.clone()).neg();
-    let contrastive = contrastive(g, scale);
+    let similarity = |x, y, [c]: [Tensor<2>; 1]| lorentz::pairwise_dist(x, y, c).neg();
+    let contrast = contrast.into();
+    let contrastive = contrast.both_ways([&images, &texts], [&c], similarity);
     let entail = cone::entailment_gap(texts, images, c, 1.0, form).mean();
     let total = contrastive.clone() + entail.clone() * weight;
     LossTerms::new(

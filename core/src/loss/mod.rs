@@ -15,6 +15,8 @@
 //! ```
 
 pub mod atmg;
+#[cfg(feature = "autodiff")]
+mod blocks;
 pub mod clip;
 pub mod contrastive;
 pub mod hycoclip;
@@ -29,7 +31,7 @@ pub mod terms;
 
 pub use atmg::{ImageApex, atmg};
 pub use clip::clip;
-pub use contrastive::{contrastive, cross_entropy_diagonal};
+pub use contrastive::Contrast;
 pub use hycoclip::{ENTAIL_WEIGHT, HycoclipPoints, HycoclipWeights, hycoclip};
 pub use labels::label_contrast;
 pub use meru::meru;

@@ -2,6 +2,7 @@
 
 use burn::tensor::Tensor;
 
+use super::contrastive::Contrast;
 use super::hycoclip::{HycoclipPoints, HycoclipWeights, compose};
 use super::terms::LossTerms;
 use crate::geometry::{DistanceReduction, product};
@@ -10,17 +11,15 @@ use crate::geometry::{DistanceReduction, product};
 /// entailment averaged over the factors; `eps` is [`product::EPS`].
 ///
 /// # Shapes
-/// points `[k, b, d]`, `c [k, 1, 1]`, `scale [1]`
+/// points `[k, b, d]`, `c [k, 1, 1]`
 #[must_use]
 pub fn phyclip(
     points: &HycoclipPoints<3>,
     c: Tensor<3>,
-    scale: Tensor<1>,
+    contrast: impl Into<Contrast>,
     join: DistanceReduction,
     weights: HycoclipWeights,
 ) -> LossTerms {
-    let dist = |x: &Tensor<3>, y: &Tensor<3>| {
-        product::pairwise_dist(x.clone(), y.clone(), c.clone(), join)
-    };
-    compose(points, dist, c.clone(), scale, (weights, product::EPS))
+    let dist = |x, y, c| product::pairwise_dist(x, y, c, join);
+    compose(points, dist, c, &contrast.into(), (weights, product::EPS))
 }

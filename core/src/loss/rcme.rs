@@ -6,7 +6,7 @@ use std::f64::consts::FRAC_PI_2;
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
-use super::contrastive::contrastive;
+use super::contrastive::Contrast;
 use super::terms::LossTerms;
 use crate::geometry::radial;
 use crate::math::{clamp_max, clamp_min, dot};
@@ -84,13 +84,10 @@ fn acos_clipped(s: Tensor<3>) -> Tensor<3> {
 /// `GE_j = relu(Xi(T_{j-1}, T_{j+1}) - acos(S(T_j, T_{j+1}) S(T_{j-1}, T_j)) + m)` with
 /// `S = clip(cos Xi, 0, 1)`.
 ///
-/// # Shapes
-/// `scale [1]`
-///
 /// # Panics
 /// When there are fewer than three ranks.
 #[must_use]
-pub fn rcme(lineages: &Lineages, scale: Tensor<1>, weights: RcmeWeights) -> LossTerms {
+pub fn rcme(lineages: &Lineages, contrast: impl Into<Contrast>, weights: RcmeWeights) -> LossTerms {
     let [b, n, d] = lineages.texts.dims();
     assert!(n >= 3, "a lineage has at least three ranks");
     let part = |from: usize, count: usize| lineages.texts.clone().narrow(1, from, count);
@@ -119,7 +116,8 @@ pub fn rcme(lineages: &Lineages, scale: Tensor<1>, weights: RcmeWeights) -> Loss
     let mut named = vec![("entail_global", global), ("entail_local", local)];
     if let Some(images) = &lineages.images {
         let last = lineages.texts.clone().narrow(1, n - 1, 1).reshape([b, d]);
-        let align = contrastive(images.clone().matmul(last.transpose()), scale);
+        let cosines = |x: Tensor<2>, y: Tensor<2>, []: [Tensor<2>; 0]| x.matmul(y.transpose());
+        let align = contrast.into().both_ways([images, &last], [], cosines);
         total = total + align.clone() * weights.beta;
         named.push(("contrastive", align));
     }

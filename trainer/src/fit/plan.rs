@@ -180,6 +180,7 @@ impl Run {
             half_steps: (self.config.train.half_size * total as f64) as u64,
             trainable: self.trainable(),
             micro_batching: self.micro_batching(),
+            contrast_rows: self.config.train.contrast_rows,
             entail_ramp: self.entail_ramp(total),
             seed: self.config.train.seed,
             ranks: Rc::clone(&self.ranks),

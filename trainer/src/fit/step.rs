@@ -1,5 +1,6 @@
 //! One training step: forward pass, backward pass, gradient clipping, update.
 
+use std::num::NonZeroUsize;
 use std::rc::Rc;
 
 use burn::optim::ModuleOptimizer;
@@ -46,6 +47,8 @@ pub struct Learner {
     pub trainable: Trainable,
     /// How a batch is split for the encoders.
     pub micro_batching: MicroBatching,
+    /// Number of queries that a contrastive term compares at once.
+    pub contrast_rows: NonZeroUsize,
     /// Steps over which the weight of the entailment term grows from 0; 0 for none.
     pub entail_ramp: u64,
     /// Seed for the choice of patches.
@@ -171,6 +174,7 @@ impl Learner {
             encoders,
             frozen: self.frozen.as_ref(),
             inputs: &inputs,
+            contrast_rows: self.contrast_rows,
             entail_ramp,
         });
         let mut values = vec![("loss".to_owned(), scalar(loss.total.clone().inner()))];

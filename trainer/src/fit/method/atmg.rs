@@ -19,19 +19,19 @@ impl Method for Atmg {
     fn loss(&self, step: &StepContext<'_>) -> LossTerms {
         let (images, texts) = step.pairs();
         let apex = self.options.image_apex;
-        let scale = step.model.logit_scale.value();
+        let contrast = step.contrast();
         let weight = self.options.centroid;
         let c = step.curvature();
         let terms = loss::atmg(
             images.clone(),
             texts,
             c.clone(),
-            scale.clone(),
+            contrast.clone(),
             apex,
             weight,
         );
         // As in zero-shot classification: the similarity is the angle at the text.
-        step.with_distillation(terms, &self.options, images, scale, |x, y| {
+        step.with_distillation(terms, &self.options, images, contrast.scale(), |x, y| {
             let angles = cone::pairwise_exterior_angle(y, x, c.clone());
             angles.transpose().neg()
         })

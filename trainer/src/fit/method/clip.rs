@@ -19,7 +19,7 @@ impl Method for Clip {
 
     fn loss(&self, step: &StepContext<'_>) -> LossTerms {
         let (images, texts) = step.pairs();
-        let terms = loss::clip(images.clone(), texts, step.model.logit_scale.value());
+        let terms = loss::clip(images.clone(), texts, step.contrast());
         let cosine = |x: Tensor<2>, y: Tensor<2>| x.matmul(y.transpose());
         let terms = step.with_labels(terms, &self.options, images, cosine);
         step.with_nouns(terms, &self.options, cosine, None)

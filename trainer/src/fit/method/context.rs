@@ -2,7 +2,8 @@
 
 use burn::tensor::Tensor;
 use espalier_core::loss::{
-    HycoclipPoints, LossTerms, ORDER_MARGIN, label_contrast, radial_generality, radial_order,
+    Contrast, HycoclipPoints, LossTerms, ORDER_MARGIN, label_contrast, radial_generality,
+    radial_order,
 };
 use espalier_core::math::normalize;
 use espalier_core::model::{Lift, Tokens};
@@ -37,6 +38,11 @@ impl StepContext<'_> {
             Lift::Lorentz(lift) => lift.curv.row(),
             _ => unreachable!("the model of this method is built with a Lorentz lift"),
         }
+    }
+
+    /// Returns how the images and texts of the batch are contrasted, with the learned scale.
+    pub(super) fn contrast(&self) -> Contrast {
+        Contrast::from(self.model.logit_scale.value()).in_blocks(Some(self.contrast_rows))
     }
 
     /// Returns the features of batches of images, one batch after the other, from the patches of

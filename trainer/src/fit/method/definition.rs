@@ -1,5 +1,7 @@
 //! The interface of a training method.
 
+use std::num::NonZeroUsize;
+
 use espalier_core::loss::LossTerms;
 use espalier_core::model::{DualEncoder, LiftKind, TextEncoder};
 
@@ -18,6 +20,8 @@ pub struct StepContext<'a> {
     pub frozen: Option<&'a TextEncoder>,
     /// The batch.
     pub inputs: &'a StepInputs,
+    /// Number of queries that a contrastive term compares at once.
+    pub contrast_rows: NonZeroUsize,
     /// Factor on the weight of the entailment term at this step, in `[0, 1]`.
     pub entail_ramp: f64,
 }

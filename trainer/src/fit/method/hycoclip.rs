@@ -29,9 +29,8 @@ impl Method for Hycoclip {
 
     fn loss(&self, step: &StepContext<'_>) -> LossTerms {
         let weights = weights(&self.options, step.entail_ramp);
-        let scale = step.model.logit_scale.value();
         let (points, c) = (step.hycoclip_points(), step.curvature());
-        let terms = loss::hycoclip(&points, c.clone(), scale, weights);
+        let terms = loss::hycoclip(&points, c.clone(), step.contrast(), weights);
         let image_points = Tensor::cat(vec![points.image, points.box_image], 0);
         let similarity = |x, y| lorentz::pairwise_dist(x, y, c.clone()).neg();
         let radius = |x| lorentz::dist0(x, c.clone());

@@ -20,10 +20,16 @@ impl Method for Meru {
     fn loss(&self, step: &StepContext<'_>) -> LossTerms {
         let (images, texts) = step.pairs();
         let weight = self.options.entail * step.entail_ramp;
-        let scale = step.model.logit_scale.value();
         let c = step.curvature();
         let form = self.options.angles.formula();
-        let terms = loss::meru(images.clone(), texts, c.clone(), scale, weight, form);
+        let terms = loss::meru(
+            images.clone(),
+            texts,
+            c.clone(),
+            step.contrast(),
+            weight,
+            form,
+        );
         let similarity = |x, y| lorentz::pairwise_dist(x, y, c.clone()).neg();
         let radius = |x| lorentz::dist0(x, c.clone());
         let terms = step.with_labels(terms, &self.options, images, similarity);

@@ -40,9 +40,8 @@ impl Method for Phyclip {
             box_text: split(points.box_text, factors),
         };
         let weights = weights(&self.options, step.entail_ramp);
-        let scale = step.model.logit_scale.value();
         let join = self.options.join;
-        let terms = loss::phyclip(&points, c.clone(), scale, join, weights);
+        let terms = loss::phyclip(&points, c.clone(), step.contrast(), join, weights);
         let similarity =
             |x, y| pairwise_dist(split(x, factors), split(y, factors), c.clone(), join).neg();
         let radius = |x| {
