@@ -2,5 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod embedding;
 mod processes;
 mod threads;

@@ -11,7 +11,7 @@ use espalier_tests::{trainer, trainer_command};
 /// Longest time that a test waits for something that must happen.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-fn mpirun() -> Command {
+pub fn mpirun() -> Command {
     let mut command = Command::new("mpirun");
     command.args([
         "--allow-run-as-root",
@@ -44,11 +44,11 @@ fn with_group(command: &mut Command, count: usize, program: &Path, args: &[Strin
     command.args(args);
 }
 
-fn program() -> PathBuf {
+pub fn program() -> PathBuf {
     trainer_command().get_program().into()
 }
 
-fn text(output: &Output) -> String {
+pub fn text(output: &Output) -> String {
     let texts = [&output.stdout, &output.stderr];
     texts.map(|bytes| String::from_utf8_lossy(bytes)).concat()
 }

@@ -11,14 +11,16 @@ use espalier_core::weights::{HostTensor, Tensors};
 
 use burn::tensor::{Device, Tensor, TensorData};
 
+use super::together::{end_all, numbered_device};
 use crate::classifier_file;
 use crate::cli::{EmbedArgs, Feature};
 use crate::disk::read;
 use crate::disk::write::{check_file, write_atomic};
-use crate::eval::{embed, stored};
+use crate::eval::{embed, shared, stored};
 use crate::exit::usage;
 use crate::model_file::{self, Model};
 use crate::output::{line, note};
+use crate::ranks::{self, Collective};
 
 /// Number of images encoded at a time.
 const BATCH: usize = 32;
@@ -70,6 +72,7 @@ fn embed_images(
     folder: &Path,
     feature: &ImageFeature,
     device: &Device,
+    ranks: &dyn Collective,
 ) -> anyhow::Result<Embedded> {
     let mut files = Vec::new();
     files_below(folder, &mut files)
@@ -77,7 +80,7 @@ fn embed_images(
     files.sort();
     let side = model.preprocess.size as usize;
     let (mut names, mut points) = (Vec::new(), Vec::new());
-    for chunk in files.chunks(BATCH) {
+    for chunk in shared::own_part(ranks, &files).chunks(BATCH) {
         let mut images = Vec::new();
         for path in chunk {
             let bytes = read::bytes(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
@@ -98,6 +101,7 @@ fn embed_images(
         let batch = Tensor::<4>::from_data(planes, device);
         points.extend(embed::rows(feature.compute(model, batch))?);
     }
+    let (names, points) = all_embedded(ranks, (names, points))?;
     if names.is_empty() {
         return Err(usage(format!(
             "--images {}: expected a folder with images, found none",
@@ -107,7 +111,20 @@ fn embed_images(
     Ok((names, points))
 }
 
-fn embed_texts(model: &Model, file: &Path, device: &Device) -> anyhow::Result<Embedded> {
+/// Returns the names and embeddings of all ranks in the order of ranks.
+fn all_embedded(ranks: &dyn Collective, (names, points): Embedded) -> anyhow::Result<Embedded> {
+    let all = ranks.all_gather_bytes(&serde_json::to_vec(&names)?);
+    let names = all.iter().map(|bytes| serde_json::from_slice(bytes));
+    let names: Vec<Vec<String>> = names.collect::<Result<_, _>>()?;
+    Ok((names.concat(), shared::all_rows(ranks, points)))
+}
+
+fn embed_texts(
+    model: &Model,
+    file: &Path,
+    device: &Device,
+    ranks: &dyn Collective,
+) -> anyhow::Result<Embedded> {
     let text = read::text(file).map_err(|e| usage(format!("--texts {}: {e}", file.display())))?;
     let lines: Vec<String> = text.lines().map(str::to_owned).collect();
     if lines.is_empty() {
@@ -116,15 +133,21 @@ fn embed_texts(model: &Model, file: &Path, device: &Device) -> anyhow::Result<Em
             file.display()
         )));
     }
-    let points = embed::texts(model, &lines, device)?;
-    Ok((lines, points))
+    let points = embed::texts(model, shared::own_part(ranks, &lines), device)?;
+    Ok((lines, shared::all_rows(ranks, points)))
 }
 
-/// Embeds images or texts and writes the embeddings as safetensors.
+/// Embeds images or texts and writes the embeddings as safetensors. Several processes that a launcher
+/// started each embed a part; rank 0 writes.
 ///
 /// # Errors
 /// Bad usage (exit code 2), or a device failure (1).
 pub fn run(args: &EmbedArgs) -> anyhow::Result<()> {
+    let ranks = ranks::start()?;
+    embed_all(args, &*ranks).map_err(|error| end_all(&ranks, error))
+}
+
+fn embed_all(args: &EmbedArgs, ranks: &dyn Collective) -> anyhow::Result<()> {
     let extension = args
         .out
         .extension()
@@ -136,7 +159,7 @@ pub fn run(args: &EmbedArgs) -> anyhow::Result<()> {
         )));
     }
     check_file("--out", &args.out)?;
-    let device = args.common.backend.device()?;
+    let device = numbered_device(args.common.backend, ranks)?;
     let model = model_file::open(&args.model, &device)?;
     let (names, points) = match (&args.images, &args.texts) {
         (Some(folder), _) => embed_images(
@@ -144,10 +167,14 @@ pub fn run(args: &EmbedArgs) -> anyhow::Result<()> {
             folder,
             &ImageFeature::from_args(args, &device)?,
             &device,
+            ranks,
         )?,
-        (None, Some(file)) => embed_texts(&model, file, &device)?,
+        (None, Some(file)) => embed_texts(&model, file, &device, ranks)?,
         (None, None) => return Err(usage("expected --images or --texts, found neither")),
     };
+    if !ranks.is_root() {
+        return Ok(());
+    }
     let shape = vec![points.len(), points.first().map_or(0, Vec::len)];
     let tensor = HostTensor {
         shape: shape.clone(),

@@ -12,6 +12,7 @@ use std::rc::Rc;
 use burn::tensor::Device;
 use serde_json::json;
 
+use super::together::{agree, end_all, numbered_device, own_cores};
 use crate::cli::FitArgs;
 use crate::config::{DatasetKind, TrainConfig};
 use crate::device::Backend;
@@ -22,9 +23,9 @@ use crate::fit::report::{LOG, METRICS, clock};
 use crate::fit::{FitOutcome, Run, Source, check_labels, checkpoint, run};
 use crate::memory::{self, MIB};
 use crate::output::{line, note};
-use crate::ranks::{self, Collective, local_index};
+use crate::ranks::{self, Collective};
 
-use agreement::{agree, check_same, end_all, facts, own_cores};
+use agreement::{check_same, facts};
 use configuration::{configuration, separate_pairs};
 use interrupt::Interrupts;
 pub use resume::CONFIG;
@@ -113,12 +114,7 @@ fn prepare(args: &FitArgs, ranks: &dyn Collective) -> anyhow::Result<Prepared> {
         ));
     }
     let backend = args.common.backend.resolve();
-    let number = if ranks.world() > 1 {
-        Some(local_index()?)
-    } else {
-        None
-    };
-    let device = backend.numbered_device(number)?;
+    let device = numbered_device(backend, ranks)?;
     check_deterministic(&config, backend)?;
     let source = Source::open(&config)?;
     check_labels(source.data.as_ref(), &source.taxonomy, &config)?;

@@ -8,6 +8,7 @@ pub mod export;
 pub mod fit;
 pub mod import;
 pub mod plot;
+mod together;
 pub mod verify;
 
 use crate::cli::{Cli, Command, DataCommand};
@@ -17,11 +18,18 @@ use crate::ranks::Launch;
 /// Refuses to do the whole work of a command once in each of several processes.
 fn check_launch(command: &Command) -> anyhow::Result<()> {
     match Launch::of_this_process() {
-        Some(launch) if !matches!(command, Command::Fit(_)) => Err(usage(format!(
-            "expected one process, found {} started by {}; only `trainer fit` shares its work \
-             between processes",
-            launch.size, launch.by
-        ))),
+        Some(launch)
+            if !matches!(
+                command,
+                Command::Fit(_) | Command::Eval(_) | Command::Embed(_)
+            ) =>
+        {
+            Err(usage(format!(
+                "expected one process, found {} started by {}; `trainer fit`, `eval` and `embed` share \
+             their work between processes",
+                launch.size, launch.by
+            )))
+        }
         _ => Ok(()),
     }
 }

@@ -13,12 +13,13 @@ use espalier_core::model::Classifier;
 
 use super::cache::{self, Cache};
 use super::embedded::{Embedded, EmbeddedFiles, ImageMetadata, View};
-use super::{Points, embed};
+use super::{Points, embed, shared};
 use crate::data::records::corruption::Corruption;
 use crate::data::records::files::{self, Item};
 use crate::data::{BrokenCounts, DataError, Dataset, EvalSet};
 use crate::exit::usage;
 use crate::model_file::Model;
+use crate::ranks::{Collective, share};
 use crate::tensors::picture_tensor;
 
 /// Options for reading images.
@@ -26,6 +27,8 @@ use crate::tensors::picture_tensor;
 pub struct Reading {
     /// Images per batch.
     pub batch_size: usize,
+    /// Threads that decode images.
+    pub workers: usize,
     /// Stops when the share of broken records exceeds this.
     pub max_broken: f64,
     /// Modification applied to images before preprocessing.
@@ -59,6 +62,7 @@ pub struct Embedder<'a> {
     pub model: &'a Model,
     device: &'a Device,
     reading: Reading,
+    ranks: Rc<dyn Collective>,
     classifier: Option<Classifier>,
     space: OnceCell<Space>,
     pictures: RefCell<HashMap<String, Rc<Embedded>>>,
@@ -66,13 +70,20 @@ pub struct Embedder<'a> {
 }
 
 impl<'a> Embedder<'a> {
-    /// Returns an embedder without any embeddings yet.
+    /// Returns an embedder without any embeddings yet. Each of `ranks` embeds a part of the inputs, and
+    /// all of them call the same methods in the same order.
     #[must_use]
-    pub fn new(model: &'a Model, device: &'a Device, reading: Reading) -> Self {
+    pub fn new(
+        model: &'a Model,
+        device: &'a Device,
+        reading: Reading,
+        ranks: Rc<dyn Collective>,
+    ) -> Self {
         Self {
             model,
             device,
             reading,
+            ranks,
             classifier: None,
             space: OnceCell::new(),
             pictures: RefCell::default(),
@@ -124,17 +135,31 @@ impl<'a> Embedder<'a> {
         if let Some(points) = self.texts.borrow().get(&key) {
             return Ok(Rc::clone(points));
         }
-        let points = match self.reading.cache.get(&key) {
+        shared::check_same(&*self.ranks, &parts)?;
+        let points = match self.cached(&key) {
             Some((points, _)) => points,
             None => {
                 let points = finite(Points::from_rows(&compute()?))?;
-                self.reading.cache.put(&key, &points, "")?;
+                self.keep(&key, &points, "")?;
                 points
             }
         };
         let points = Rc::new(points);
         self.texts.borrow_mut().insert(key, Rc::clone(&points));
         Ok(points)
+    }
+
+    /// Returns what the caches of all ranks hold under a key; `None` if one of them lacks it, since the
+    /// ranks then compute it together.
+    fn cached(&self, key: &str) -> Option<(Points, String)> {
+        let found = self.reading.cache.get(key);
+        let is_missing = self.ranks.any(found.is_none());
+        found.filter(|_| !is_missing)
+    }
+
+    /// Caches points. Ranks on one machine share a cache, so each may find what another has written.
+    fn keep(&self, key: &str, points: &Points, notes: &str) -> anyhow::Result<()> {
+        self.reading.cache.put(key, points, notes)
     }
 
     /// Returns the points of texts, row by row; a repeated text is embedded once.
@@ -154,7 +179,11 @@ impl<'a> Embedder<'a> {
         }
         let mut parts = vec!["texts"];
         parts.extend(unique.iter().map(String::as_str));
-        let points = self.points(&parts, || embed::texts(self.model, &unique, self.device))?;
+        let points = self.points(&parts, || {
+            let own = shared::own_part(&*self.ranks, &unique);
+            let rows = embed::texts(self.model, own, self.device)?;
+            Ok(shared::all_rows(&*self.ranks, rows))
+        })?;
         Ok(points.select(&rows))
     }
 
@@ -168,7 +197,11 @@ impl<'a> Embedder<'a> {
         parts.extend(prompts.iter().map(String::as_str));
         parts.push("of");
         parts.extend(names.iter().map(String::as_str));
-        self.points(&parts, || embed::named(self.model, names, set, self.device))
+        self.points(&parts, || {
+            let own = shared::own_part(&*self.ranks, names);
+            let rows = embed::named(self.model, own, set, self.device)?;
+            Ok(shared::all_rows(&*self.ranks, rows))
+        })
     }
 
     /// Returns the points of labels that the bundle stores and the page uses; `None` if the model is
@@ -287,7 +320,10 @@ impl<'a> Embedder<'a> {
         if let Some(found) = self.pictures.borrow().get(&key) {
             return Ok(Rc::clone(found));
         }
-        let cached = self.reading.cache.get(&key).and_then(|(points, notes)| {
+        let fingerprint = data.fingerprint();
+        let same = [&parts[..3], &[fingerprint.as_str()]].concat();
+        shared::check_same(&*self.ranks, &same)?;
+        let cached = self.cached(&key).and_then(|(points, notes)| {
             let about: ImageMetadata = serde_json::from_str(&notes).ok()?;
             (about.keys.len() == points.len()).then_some(Embedded { points, about })
         });
@@ -310,7 +346,7 @@ impl<'a> Embedder<'a> {
                 };
                 self.check_broken(&found.about.counts)?;
                 let notes = serde_json::to_string(&found.about)?;
-                self.reading.cache.put(&key, &found.points, &notes)?;
+                self.keep(&key, &found.points, &notes)?;
                 found
             }
         };
@@ -341,8 +377,14 @@ impl<'a> Embedder<'a> {
 
     fn embed(&self, data: Arc<dyn Dataset>, view: View, kind: Kind) -> anyhow::Result<Embedded> {
         let preprocess = self.preprocess(view.resize);
-        let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let mut set = EvalSet::new(data, preprocess, self.reading.batch_size, workers)?;
+        let records = usize::try_from(data.records()).unwrap_or(usize::MAX);
+        let (from, count) = share(records, self.ranks.rank(), self.ranks.world());
+        let Reading {
+            batch_size,
+            workers,
+            ..
+        } = self.reading;
+        let mut set = EvalSet::new(data, preprocess, batch_size, workers)?.part(from, count);
         let (mut rows, mut about) = (Vec::new(), ImageMetadata::default());
         for batch in set.by_ref() {
             let mut pictures = picture_tensor(&batch.images, self.device);
@@ -359,6 +401,8 @@ impl<'a> Embedder<'a> {
             about.labels.extend(batch.labels);
         }
         about.counts = set.counts().clone();
+        let rows = shared::all_rows(&*self.ranks, rows);
+        let about = shared::all_metadata(&*self.ranks, about)?;
         let points = finite(Points::from_rows(&rows))?;
         Ok(Embedded { points, about })
     }

@@ -32,6 +32,7 @@ pub mod published;
 pub mod record;
 pub mod report;
 pub mod search;
+pub mod shared;
 pub mod stop;
 pub mod stop_fit;
 pub mod stored;

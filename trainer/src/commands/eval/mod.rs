@@ -5,11 +5,13 @@ mod report;
 mod suite;
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use burn::tensor::Device;
 
 use self::one::run_task;
 use self::report::{Evaluated, report};
+use super::together::{end_all, numbered_device, own_cores};
 use crate::classifier_file;
 use crate::cli::EvalArgs;
 use crate::disk::cache::cache_folder;
@@ -19,18 +21,25 @@ use crate::eval::embedder::{Embedder, Reading};
 use crate::eval::tasks;
 use crate::exit::usage;
 use crate::model_file::{self, Model};
+use crate::ranks::{self, Collective};
 
-/// Evaluates a model and prints or writes one object per task.
+/// Evaluates a model and prints or writes one object per task. Several processes that a launcher
+/// started embed the inputs together; rank 0 reports.
 ///
 /// # Errors
 /// Bad usage or data (exit code 2), or a device failure (1).
 pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
+    let ranks = ranks::start()?;
+    evaluate(args, &ranks).map_err(|error| end_all(&ranks, error))
+}
+
+fn evaluate(args: &EvalArgs, ranks: &Rc<dyn Collective>) -> anyhow::Result<()> {
     for (flag, file) in [("--out", &args.out), ("--report", &args.report)] {
         if let Some(file) = file {
             check_file(flag, file)?;
         }
     }
-    let device = args.common.backend.device()?;
+    let device = numbered_device(args.common.backend, &**ranks)?;
     let model = args
         .checkpoint
         .as_ref()
@@ -56,15 +65,23 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     }
     let embedder = model
         .as_ref()
-        .map(|model| make_embedder(args, model, &device).with_classifier(classifier));
+        .map(|model| make_embedder(args, model, &device, ranks).with_classifier(classifier));
     let results = match args.suite {
         Some(_) => suite::run_suite(args, embedder.as_ref())?,
         None => run_named(args, embedder.as_ref())?,
     };
+    if !ranks.is_root() {
+        return Ok(());
+    }
     report(args, &results)
 }
 
-fn make_embedder<'a>(args: &EvalArgs, model: &'a Model, device: &'a Device) -> Embedder<'a> {
+fn make_embedder<'a>(
+    args: &EvalArgs,
+    model: &'a Model,
+    device: &'a Device,
+    ranks: &Rc<dyn Collective>,
+) -> Embedder<'a> {
     let folder = match (args.no_cache, &args.cache) {
         (true, _) => None,
         (false, Some(folder)) => Some(folder.clone()),
@@ -72,11 +89,12 @@ fn make_embedder<'a>(args: &EvalArgs, model: &'a Model, device: &'a Device) -> E
     };
     let reading = Reading {
         batch_size: args.options.batch_size,
+        workers: own_cores(&**ranks),
         max_broken: args.options.max_broken,
         change: args.options.change,
         cache: Cache::new(folder),
     };
-    Embedder::new(model, device, reading)
+    Embedder::new(model, device, reading, Rc::clone(ranks))
 }
 
 /// Runs the named tasks, each once, in the order of [`tasks::ALL`].

@@ -40,6 +40,8 @@ pub struct EvalSet {
     pool: ThreadPool,
     unit: usize,
     row: u32,
+    /// Records of this part that are still to be read.
+    left: usize,
     loaded: Option<Result<Box<dyn Records>, Broken>>,
     counts: BrokenCounts,
 }
@@ -83,9 +85,32 @@ impl EvalSet {
             pool,
             unit: 0,
             row: 0,
+            left: usize::MAX,
             loaded: None,
             counts,
         })
+    }
+
+    /// Reads only `count` records from number `from` on, broken ones included.
+    #[must_use]
+    pub fn part(mut self, from: usize, count: usize) -> Self {
+        let mut skipped = from;
+        let sizes = self
+            .dataset
+            .units()
+            .iter()
+            .map(|unit| unit.records as usize);
+        self.unit = 0;
+        for records in sizes {
+            if skipped < records {
+                break;
+            }
+            skipped -= records;
+            self.unit += 1;
+        }
+        self.row = u32::try_from(skipped).unwrap_or(u32::MAX);
+        self.left = count;
+        self
     }
 
     /// Returns the counts of records read and skipped so far.
@@ -131,6 +156,7 @@ impl EvalSet {
             .pool
             .install(|| (self.row..end).into_par_iter().map(prepare_row).collect());
         self.counts.seen += prepared.len() as u64;
+        self.left -= prepared.len();
         for result in prepared {
             match result {
                 Ok(sample) => into.push(sample),
@@ -153,8 +179,12 @@ impl Iterator for EvalSet {
 
     fn next(&mut self) -> Option<EvalBatch> {
         let mut samples: Vec<Prepared> = Vec::with_capacity(self.batch_size);
-        while samples.len() < self.batch_size && self.unit < self.dataset.units().len() {
-            self.advance(self.batch_size - samples.len(), &mut samples);
+        while samples.len() < self.batch_size
+            && self.left > 0
+            && self.unit < self.dataset.units().len()
+        {
+            let most = self.left.min(self.batch_size - samples.len());
+            self.advance(most, &mut samples);
         }
         if samples.is_empty() {
             return None;
