@@ -8,6 +8,7 @@
 pub mod agree;
 pub mod bench;
 pub mod browser_test;
+mod chance;
 pub mod ci;
 pub mod demo;
 pub mod digest;
@@ -21,6 +22,7 @@ pub mod offline;
 pub mod page_cost;
 pub mod paths;
 pub mod process;
+pub mod scale;
 pub mod serve;
 pub mod setup;
 pub mod sizes;

@@ -9,7 +9,7 @@ use xtask::setup::wasm_target::Choice;
 #[cfg(unix)]
 use xtask::torture;
 use xtask::{
-    agree, bench, ci, demo, fuzz, golden, mutants, page_cost, paths, setup, study, test_run,
+    agree, bench, ci, demo, fuzz, golden, mutants, page_cost, paths, scale, setup, study, test_run,
     web_build,
 };
 
@@ -90,6 +90,8 @@ enum Command {
         /// Folder of the bundle
         bundle: PathBuf,
     },
+    /// Work out what a run in many processes costs, from measured parts
+    Scale(scale::Options),
     /// Compare training and inference on the CPU with PyTorch
     Bench(bench::Options),
     /// Train methods from the same start and compare them over several seeds
@@ -159,6 +161,7 @@ fn run(root: &Path, command: Command) -> Result<ExitCode> {
         Command::Golden { check } => golden::run_all(root, check)?,
         Command::Agree { photos } => agree::run(root, &photos)?,
         Command::PageCost { bundle } => page_cost::run(root, &bundle)?,
+        Command::Scale(options) => scale::run(&options)?,
         Command::Bench(options) => bench::run(root, &options)?,
         Command::Study(options) => study::run(root, &options)?,
     }

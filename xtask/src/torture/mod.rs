@@ -3,7 +3,6 @@
 //! stand under a final name, and the same command given again must end with the bits of an unbroken
 //! run, without a temporary file. The faults are signals and limits of Unix.
 
-mod chance;
 mod check;
 mod fault;
 mod inputs;
@@ -18,9 +17,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Args;
 
+use crate::chance::Chance;
 use crate::paths;
 use crate::process::{command, run as execute};
-use chance::Chance;
 pub use fault::Fault;
 use inputs::Inputs;
 use round::Campaign;

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::chance::Chance;
 use super::check::{self, Files, after_fault, after_success};
 use super::fault::Fault;
 use super::inputs::Inputs;
 use super::process::{Blow, Ended, Limits, copy, give_to_nobody, is_root, run, set_mode};
 use super::task::Task;
+use crate::chance::Chance;
 use crate::process::{capture, command, succeeds};
 
 /// Kibibytes of address space between which the limit of memory is drawn, on a logarithmic scale.
