@@ -37,7 +37,7 @@ fn photos() -> Vec<PathBuf> {
             let path = entry.unwrap().path();
             let is_photo = path
                 .extension()
-                .is_some_and(|e| e == "jpg" || e == "jpeg" || e == "png");
+                .is_some_and(|e| ["jpg", "jpeg", "png", "webp"].iter().any(|ours| e == *ours));
             match path.is_dir() {
                 true => folders.push(path),
                 false if is_photo => photos.push(path),
