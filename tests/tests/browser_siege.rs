@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use espalier_tests::browser::processes::Process;
 use espalier_tests::browser::{Browser, Gpu, Site, processes, wanted};
 use espalier_tests::photos::{jpeg, keep, landscape};
 use espalier_web::messages::protocol::BUILD;
@@ -46,22 +47,17 @@ fn photo(folder: &Path, number: usize) -> PathBuf {
     keep(folder, &format!("{number}.jpg"), &bytes)
 }
 
-/// Returns the most memory that the page's processes have taken so far, in bytes.
-fn memory(browser: &Browser) -> u64 {
-    let all = processes::of(browser.profile(), "renderer");
-    all.iter().map(|process| process.peak).sum()
-}
-
-#[test]
-#[ignore = "needs Chromium and the built page: cargo xtask test"]
-fn a_long_session_with_cancelled_photos_takes_no_more_memory_than_its_beginning() {
-    if !wanted() {
-        return;
-    }
+/// Reads many photos, some of them cancelled. `pages` returns the processes that run pages; the most
+/// memory that they have taken must not grow after a third of the session.
+fn long_session(browser: &Browser, pages: impl Fn(&Path) -> Vec<Process>) {
+    let memory = || -> u64 {
+        let all = pages(browser.profile());
+        all.iter().map(|process| process.peak).sum()
+    };
     let asked = std::env::var(PHOTOS_VARIABLE).ok();
     let photos = asked.map_or(PHOTOS, |n| n.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
-    let (browser, site) = (Browser::start(Gpu::None), Site::built());
+    let site = Site::built();
     browser.open(&site, "?model=tiny&backend=cpu");
     let mut begin = 0;
     for number in 0..photos {
@@ -70,10 +66,10 @@ fn a_long_session_with_cancelled_photos_takes_no_more_memory_than_its_beginning(
         }
         let _ = browser.give(&photo(folder.path(), number)).answer();
         if number == photos / 3 {
-            begin = memory(&browser);
+            begin = memory();
         }
     }
-    let end = memory(&browser);
+    let end = memory();
     println!(
         "{} MB after {} photos, {} MB after {photos}",
         begin / 1_000_000,
@@ -84,6 +80,23 @@ fn a_long_session_with_cancelled_photos_takes_no_more_memory_than_its_beginning(
         end < begin + begin / 5,
         "{begin} bytes after a third, {end} at the end"
     );
+}
+
+#[test]
+#[ignore = "needs Chromium and the built page: cargo xtask test"]
+fn a_long_session_with_cancelled_photos_takes_no_more_memory_than_its_beginning() {
+    if wanted() {
+        let pages = |profile: &Path| processes::of(profile, "renderer");
+        long_session(&Browser::start(Gpu::None), pages);
+    }
+}
+
+#[test]
+#[ignore = "needs Firefox and the built page: GECKODRIVER and FIREFOX name the programs"]
+fn a_long_session_in_firefox_takes_no_more_memory_than_its_beginning() {
+    if std::env::var_os("GECKODRIVER").is_some() {
+        long_session(&Browser::start_firefox(), processes::of_firefox);
+    }
 }
 
 #[test]

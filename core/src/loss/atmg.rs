@@ -3,7 +3,8 @@
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
-use super::contrastive::{Compared, Contrast};
+use super::contrastive::Contrast;
+use super::likelihood::Compared;
 use super::terms::LossTerms;
 use crate::geometry::{cone, lorentz};
 

@@ -6,7 +6,7 @@
 
 use burn::tensor::Tensor;
 
-use super::contrastive::{Compared, negative_log_likelihood};
+use super::likelihood::{Compared, negative_log_likelihood};
 
 /// Computes [`Contrast::cross_entropy`](super::Contrast) over `rows` queries at a time.
 pub(super) fn cross_entropy<const D: usize, const P: usize>(

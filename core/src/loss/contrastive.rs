@@ -2,8 +2,9 @@
 
 use std::num::NonZeroUsize;
 
-use burn::tensor::activation::log_softmax;
-use burn::tensor::{Int, Tensor};
+use burn::tensor::Tensor;
+
+use super::likelihood::{Compared, negative_log_likelihood};
 
 /// How queries are compared with keys: the factor of the similarities, and how many queries are
 /// compared at once.
@@ -20,14 +21,6 @@ impl From<Tensor<1>> for Contrast {
     fn from(scale: Tensor<1>) -> Self {
         Self { scale, rows: None }
     }
-}
-
-/// A comparison of queries with keys whose gradients are wanted: queries, keys, and the parameters of
-/// the similarity, such as a curvature.
-pub(super) struct Compared<'a, const D: usize, const P: usize> {
-    pub(super) queries: &'a Tensor<D>,
-    pub(super) keys: &'a Tensor<D>,
-    pub(super) parameters: [&'a Tensor<D>; P],
 }
 
 impl Contrast {
@@ -100,18 +93,4 @@ impl Contrast {
         };
         (one_way(x, y) + one_way(y, x)) * 0.5
     }
-}
-
-/// Computes the sum over rows of `-log softmax(scale * g)[i, first + i]`.
-///
-/// # Shapes
-/// `g [n, b]`, `scale [1] -> [1]`
-pub(super) fn negative_log_likelihood(g: Tensor<2>, scale: Tensor<1>, first: usize) -> Tensor<1> {
-    let [rows, _] = g.dims();
-    let own = first as i64..(first + rows) as i64;
-    let target = Tensor::<1, Int>::arange(own, &g.device()).reshape([rows, 1]);
-    log_softmax(g * scale.unsqueeze(), 1)
-        .gather(1, target)
-        .sum()
-        .neg()
 }

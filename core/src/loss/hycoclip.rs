@@ -6,7 +6,8 @@
 
 use burn::tensor::Tensor;
 
-use super::contrastive::{Compared, Contrast};
+use super::contrastive::Contrast;
+use super::likelihood::Compared;
 use super::terms::LossTerms;
 use crate::geometry::{AngleFormula, EPS, cone, lorentz};
 

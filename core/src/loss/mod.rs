@@ -21,6 +21,7 @@ pub mod clip;
 pub mod contrastive;
 pub mod hycoclip;
 pub mod labels;
+mod likelihood;
 pub mod meru;
 pub mod order;
 pub mod parts;

@@ -11,20 +11,27 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cargo_metadata::{Metadata, MetadataCommand};
+use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand};
 
 use imports::Imports;
 
 /// For each package of the workspace, the others that it may depend on, in tests too.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 8] = [
     ("espalier-kernels", &[]),
     ("espalier-core", &["espalier-kernels"]),
     ("espalier-trainer", &["espalier-core", "espalier-kernels"]),
     ("espalier-web", &["espalier-core"]),
     (
         "espalier-tests",
-        &["espalier-core", "espalier-trainer", "espalier-web", "xtask"],
+        &[
+            "espalier-core",
+            "espalier-fixtures",
+            "espalier-trainer",
+            "espalier-web",
+            "xtask",
+        ],
     ),
+    ("espalier-fixtures", &["espalier-core"]),
     ("espalier-fuzz", &["espalier-core", "espalier-web"]),
     ("xtask", &[]),
 ];
@@ -114,6 +121,11 @@ fn kept_out(packages: &BTreeSet<String>) -> Vec<&String> {
         .collect()
 }
 
+/// The tests of every package may use the fixtures, also those of core, on which the fixtures depend.
+fn is_fixture(dependency: &Dependency) -> bool {
+    dependency.kind == DependencyKind::Development && dependency.name == "espalier-fixtures"
+}
+
 #[test]
 fn packages_depend_on_one_another_only_along_the_arrows() {
     let workspace = workspace();
@@ -129,7 +141,8 @@ fn packages_depend_on_one_another_only_along_the_arrows() {
             .iter()
             .find(|p| p.name.as_str() == name)
             .unwrap();
-        for dependency in package.dependencies.iter().map(|d| d.name.as_str()) {
+        let used = package.dependencies.iter().filter(|d| !is_fixture(d));
+        for dependency in used.map(|d| d.name.as_str()) {
             assert!(
                 !names.contains(dependency) || allowed.contains(&dependency),
                 "expected {name} to depend on {allowed:?} only, found {dependency}"
@@ -292,7 +305,7 @@ fn documents_name_files_that_exist() {
 
 #[test]
 fn a_name_is_taken_for_a_file_of_the_repository_only_where_it_is_one() {
-    let text = "Run `cargo ci`; see `core/src/math.rs`, `tests/tests/prep*.rs`, `xtask/src/gone.rs`,\n\
+    let text = "Run `cargo ci`; see `core/src/math.rs`, `core/tests/all/prep*.rs`, `xtask/src/gone.rs`,\n\
                 `NOTICES.md`, `image/text`, `a.rs`, `config.toml`, `dist/index.html`, [adr](docs/adr/x.md#top) and\n\
                 [site](https://example.org/core/x).\n```sh\nls `core/none.rs`\n```\n";
     let root = root();
@@ -300,15 +313,15 @@ fn a_name_is_taken_for_a_file_of_the_repository_only_where_it_is_one() {
     let expected = [
         "NOTICES.md",
         "core/src/math.rs",
+        "core/tests/all/prep*.rs",
         "docs/adr/x.md",
-        "tests/tests/prep*.rs",
         "xtask/src/gone.rs",
     ];
     assert_eq!(
         named.iter().map(String::as_str).collect::<Vec<_>>(),
         expected
     );
-    assert!(exists(&root, "tests/tests/prep*.rs") && exists(&root, "Cargo.toml"));
+    assert!(exists(&root, "core/tests/all/prep*.rs") && exists(&root, "Cargo.toml"));
     assert!(!exists(&root, "xtask/src/gone.rs") && !exists(&root, "tests/tests/none*.rs"));
 }
 

@@ -1,0 +1,26 @@
+//! Likelihood of the key that belongs to each query.
+
+use burn::tensor::activation::log_softmax;
+use burn::tensor::{Int, Tensor};
+
+/// A comparison of queries with keys whose gradients are wanted: queries, keys, and the parameters of
+/// the similarity, such as a curvature.
+pub(super) struct Compared<'a, const D: usize, const P: usize> {
+    pub(super) queries: &'a Tensor<D>,
+    pub(super) keys: &'a Tensor<D>,
+    pub(super) parameters: [&'a Tensor<D>; P],
+}
+
+/// Computes the sum over rows of `-log softmax(scale * g)[i, first + i]`.
+///
+/// # Shapes
+/// `g [n, b]`, `scale [1] -> [1]`
+pub(super) fn negative_log_likelihood(g: Tensor<2>, scale: Tensor<1>, first: usize) -> Tensor<1> {
+    let [rows, _] = g.dims();
+    let own = first as i64..(first + rows) as i64;
+    let target = Tensor::<1, Int>::arange(own, &g.device()).reshape([rows, 1]);
+    log_softmax(g * scale.unsqueeze(), 1)
+        .gather(1, target)
+        .sum()
+        .neg()
+}
