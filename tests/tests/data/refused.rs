@@ -105,3 +105,24 @@ fn a_small_file_that_claims_to_be_huge_is_refused_before_it_is_unpacked() {
     write_packed(&path, parquet_columns(&rows));
     assert!(crate::support::open(&[&path]).is_ok());
 }
+
+#[test]
+fn a_small_file_that_repeats_a_long_value_is_refused_while_it_is_loaded() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("repeated.parquet");
+    let mut rows = rows(0..160);
+    for row in &mut rows {
+        // Too few bytes for the check of what the footer claims: one value in the dictionary.
+        row.picture = vec![7; 1 << 19];
+    }
+    write_columns(&path, parquet_columns(&rows), rows.len());
+    assert!(fs::metadata(&path).unwrap().len() < 1 << 20);
+    let data = crate::support::open(&[&path]).unwrap();
+    let broken = data.load(0).err().unwrap();
+    assert_eq!(broken.fault.cause, Cause::ShardDamaged);
+    let detail = &broken.fault.detail;
+    assert!(
+        detail.starts_with("expected at most 67108864 bytes"),
+        "{detail}"
+    );
+}

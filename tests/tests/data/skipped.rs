@@ -189,6 +189,15 @@ fn a_prepared_tar_that_lacks_crops_is_broken_and_a_cut_one_ends_early() {
     );
     assert!(records[0].is_ok() && records[2].is_ok());
 
+    let mut counted = members.clone();
+    counted[2].1 = b"18446744073709551615".to_vec();
+    fs::write(at("counted.tar"), tar_of(&counted)).unwrap();
+    let records = read_all(&open(&[&at("counted.tar")]).unwrap());
+    assert_eq!(
+        records[0].as_ref().unwrap_err(),
+        &("000000".into(), Cause::UnreadableMetadata)
+    );
+
     fs::write(at("cut.tar"), &bytes[..bytes.len() / 2]).unwrap();
     let records = read_all(&open(&[&at("cut.tar")]).unwrap());
     assert!(records[0].is_ok());

@@ -71,13 +71,13 @@ fn check_head(pickles: &mut Pickles<'_>) -> Result<(), String> {
 fn storage_ranges(
     bytes: &[u8],
     mut at: usize,
-    keys: &[String],
+    keys: &[&str],
     sizes: &BTreeMap<String, (usize, usize)>,
 ) -> Result<BTreeMap<String, Range<usize>>, String> {
     let mut ranges = BTreeMap::new();
     for key in keys {
         let (bytes_each, expected) = *sizes
-            .get(key)
+            .get(*key)
             .ok_or_else(|| format!("no tensor uses the storage `{key}`"))?;
         let head = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>());
         let count = head.map(|head| u64::from_le_bytes(*head));
@@ -93,7 +93,7 @@ fn storage_ranges(
             .and_then(|length| start.checked_add(length))
             .filter(|end| *end <= bytes.len())
             .ok_or_else(|| format!("the storage `{key}` is truncated"))?;
-        ranges.insert(key.clone(), start..end);
+        ranges.insert((*key).to_owned(), start..end);
         at = end;
     }
     match bytes.len() - at {
@@ -153,10 +153,7 @@ impl LegacyFile {
         }
         let (arena, top) = pickles.next("the keys of its storages")?;
         let keys = arena.parts(top).unwrap_or_default();
-        let keys: Option<Vec<String>> = keys
-            .iter()
-            .map(|key| arena.text(*key).map(str::to_owned))
-            .collect();
+        let keys: Option<Vec<&str>> = keys.iter().map(|key| arena.text(*key)).collect();
         let keys = keys.ok_or("a key of a storage is not a string")?;
         let storages = storage_ranges(&bytes, pickles.at, &keys, &sizes)?;
         Ok(Self {

@@ -1,10 +1,10 @@
 //! Reads a PyTorch archive: a zip with one pickle, which describes tensors, and a file per storage.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use zip::ZipArchive;
+use zip::{CompressionMethod, ZipArchive};
 
 use super::pickle::{self, Arena, Node, Ref, Storage, TensorView};
 use crate::disk::read;
@@ -44,12 +44,15 @@ fn stored(archive: &mut Archive, name: &str, most: u64) -> Result<Vec<u8>, Strin
     let mut entry = archive
         .by_name(name)
         .map_err(|e| format!("`{name}` in it: {e}"))?;
-    // Entries are not compressed, so none is larger than the archive.
-    if entry.size() > most || entry.size() != entry.compressed_size() {
+    // The sizes are claims; the method decides whether reading unpacks. What is not packed is never
+    // larger than the archive.
+    let is_packed = entry.compression() != CompressionMethod::Stored;
+    if is_packed || entry.size() > most || entry.size() != entry.compressed_size() {
         return Err(format!(
-            "`{name}` in it: expected an uncompressed file within the size limit, found one that \
-             claims {} bytes",
-            entry.size()
+            "`{name}` in it: expected an uncompressed file of at most {most} bytes, found one that \
+             claims {} bytes and is stored as {:?}",
+            entry.size(),
+            entry.compression()
         ));
     }
     let mut bytes = Vec::new();
@@ -59,15 +62,17 @@ fn stored(archive: &mut Archive, name: &str, most: u64) -> Result<Vec<u8>, Strin
     Ok(bytes)
 }
 
-/// Returns the dictionary of weights in the value of a pickle, and the keys next to it.
+/// Returns the dictionary of weights in the value of a pickle, and the keys next to it, in
+/// alphabetical order.
 pub(super) fn state_dict(arena: &Arena, top: Ref) -> Option<(Ref, Vec<String>)> {
     let entries = arena.entries(top)?;
     for weights_key in WEIGHT_KEYS {
         let inner = arena.lookup(top, weights_key);
         if let Some(inner) = inner.filter(|at| arena.entries(*at).is_some()) {
             let others = entries.iter().filter_map(|(key, _)| arena.text(*key));
-            let others = others.filter(|key| *key != weights_key).map(str::to_owned);
-            return Some((inner, others.collect()));
+            // One long key may be named many times.
+            let others: BTreeSet<&str> = others.filter(|key| *key != weights_key).collect();
+            return Some((inner, others.into_iter().map(str::to_owned).collect()));
         }
     }
     Some((top, Vec::new()))
@@ -211,5 +216,40 @@ impl TorchFile {
             Some((_, numbers)) => view.gather(numbers),
             None => Err("its storage was not read".into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use zip::ZipWriter;
+    use zip::write::SimpleFileOptions;
+
+    use super::*;
+
+    #[test]
+    fn an_entry_that_is_packed_but_claims_its_packed_size_is_refused() {
+        // A million blanks and a pickle of an empty dictionary, packed to about a kilobyte.
+        let mut content = b"\x80\x02".to_vec();
+        content.extend(b"N0".repeat(500_000));
+        content.extend(b"}.");
+        let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+        let packed = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+        zip.start_file("w/data.pkl", packed).unwrap();
+        zip.write_all(&content).unwrap();
+        let mut bytes = zip.finish().unwrap().into_inner();
+        // The central directory has the packed size, then the unpacked one.
+        let directory = bytes.windows(4).position(|w| w == b"PK\x01\x02").unwrap();
+        bytes.copy_within(directory + 20..directory + 24, directory + 24);
+        let error = TorchFile::from_bytes(Path::new("w.pth"), bytes)
+            .err()
+            .unwrap();
+        let message = error.to_string();
+        assert!(
+            message.contains("expected an uncompressed file"),
+            "{message}"
+        );
+        assert!(message.contains("Deflated"), "{message}");
     }
 }

@@ -3,6 +3,7 @@
 //! The columns `text` and `node` are separated by a tab; `node` holds the ids of the correct nodes,
 //! separated by `|`. Any one of them counts as correct.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
@@ -45,6 +46,7 @@ fn parse(text: &str, taxonomy: &Taxonomy) -> std::result::Result<Vec<TypedWord>,
         return Err(format!("the first line `{header}`"));
     }
     let mut words: Vec<TypedWord> = Vec::new();
+    let mut seen = BTreeSet::new();
     for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
         let fields: Vec<&str> = line.split('\t').map(str::trim).collect();
         let &[text, ids] = fields.as_slice() else {
@@ -53,7 +55,7 @@ fn parse(text: &str, taxonomy: &Taxonomy) -> std::result::Result<Vec<TypedWord>,
         if text.is_empty() {
             return Err(format!("an empty text in line {number}"));
         }
-        if words.iter().any(|word| word.text == text) {
+        if !seen.insert(text) {
             return Err(format!("`{text}` for the second time in line {number}"));
         }
         let node = |id: &str| {

@@ -1,6 +1,6 @@
 //! VL-CheckList: images with a matching and a wrong text, by kind (notation 5.7).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::data::formats::open_images::files;
@@ -122,7 +122,9 @@ impl VlChecklist {
                 return Err(DataError::NoSuchPath { path: root });
             }
             let pictures = PictureIndex::of(&[root])?;
-            for list in lists {
+            // A corpus file may name one long list many times.
+            let mut seen = BTreeSet::new();
+            for list in lists.iter().filter(|list| seen.insert(*list)) {
                 let file = Self::list_file(corpus, folder, list)?;
                 let stem = corpus.file_stem().unwrap_or_default().to_string_lossy();
                 let mut list = List {
@@ -227,7 +229,8 @@ mod tests {
         let at = |name: &str| dir.path().join(name);
         std::fs::create_dir_all(at("Object/Location")).unwrap();
         std::fs::create_dir_all(at("vg")).unwrap();
-        let yaml = "# corpus\nANNO_PATH: \"Object/Location/center.json\" # a list\nIMG_ROOT: 'vg'\nTYPE: \"Object/Location\"\n";
+        let yaml = "# corpus\nANNO_PATH: \"Object/Location/center.json\" # a list\n\
+            - Object/Location/center.json\nIMG_ROOT: 'vg'\nTYPE: \"Object/Location\"\n";
         std::fs::write(at("vg_obj.yaml"), yaml).unwrap();
         let json = r#"[["vg/1.jpg", {"POS": ["a cat", "x"], "NEG": ["a dog"]}],
             ["vg/2.jpg", {"POS": ["a cat"], "NEG": ["a dog"]}], ["vg/1.jpg", {"POS": [], "NEG": ["y"]}]]"#;

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use crate::data::records::error::Result;
 use crate::data::records::source::Dataset;
 
+/// Longest name of a label or of a rank in bytes. Every photo with the label has a copy of it.
+pub const MAX_NAME: usize = 1000;
+
 /// A format of data on disk.
 #[derive(Debug)]
 pub struct Format {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::format::{Format, is_single, open_single};
+use super::format::{Format, MAX_NAME, is_single, open_single};
 use crate::data::formats::listed::{Listed, table};
 use crate::data::formats::picture_index::PictureIndex;
 use crate::data::records::error::{DataError, Result};
@@ -101,6 +101,16 @@ pub fn open(path: &Path) -> Result<Table> {
     let bytes = read::bytes(&file).map_err(DataError::io(&file))?;
     let index: Index = serde_json::from_slice(&bytes)
         .map_err(|e| DataError::layout(&file, EXPECTED, e.to_string()))?;
+    let is_long = |category: &&Category| {
+        category.label().len() > MAX_NAME || category.common_name.len() > MAX_NAME
+    };
+    if let Some(category) = index.categories.iter().find(is_long) {
+        let found = format!(
+            "a name of more than {MAX_NAME} bytes in category {}",
+            category.id
+        );
+        return Err(DataError::layout(&file, EXPECTED, found));
+    }
     let pictures = PictureIndex::of(&[folder_of(&file)])?;
     let categories: HashMap<u64, &Category> = index.categories.iter().map(|c| (c.id, c)).collect();
     let names: HashMap<u64, &str> = index
@@ -153,5 +163,26 @@ mod tests {
         fs::write(dir.path().join("val.json"), "{}").unwrap();
         assert!(!matches(dir.path()));
         assert_eq!(open(dir.path()).map(|_| ()).unwrap_err().exit_code(), 2);
+    }
+
+    #[test]
+    fn a_category_with_a_long_name_is_refused_since_each_photo_would_copy_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let open_with = |family: &str| {
+            let json = serde_json::json!({
+                "images": [{"id": 1, "file_name": "a.jpg"}],
+                "annotations": [{"image_id": 1, "category_id": 7}],
+                "categories": [{"id": 7, "kingdom": "A", "phylum": "P", "class": "C", "order": "O",
+                    "family": family, "genus": "G", "specific_epithet": "s"}],
+            });
+            fs::write(dir.path().join("val.json"), json.to_string()).unwrap();
+            open(dir.path()).map(|data| data.records())
+        };
+        assert_eq!(open_with("F").unwrap(), 1);
+        let message = open_with(&"F".repeat(MAX_NAME)).unwrap_err().to_string();
+        assert!(
+            message.ends_with("more than 1000 bytes in category 7"),
+            "{message}"
+        );
     }
 }

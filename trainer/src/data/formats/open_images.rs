@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::format::{Format, open_all};
+use super::format::{Format, MAX_NAME, open_all};
 use crate::data::records::boxes::{BoxTally, GroundedBox, Origin, Region};
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::{Broken, Cause, Fault};
@@ -91,6 +91,11 @@ fn label_names(all: &[PathBuf]) -> Result<HashMap<String, String>> {
     for path in all.iter().filter(|f| ends_with(f, NAMES)) {
         for row in rows(path, false)?.1 {
             if let (Some(id), Some(name)) = (row.get(0), row.get(1)) {
+                if name.len() > MAX_NAME {
+                    let expected = format!("names of labels of at most {MAX_NAME} bytes");
+                    let found = format!("one of {} bytes for `{id}`", name.len());
+                    return Err(DataError::layout(path, expected, found));
+                }
                 names.insert(id.to_owned(), name.to_lowercase());
             }
         }
@@ -309,6 +314,22 @@ mod tests {
         assert_eq!(record.caption, "cat, human eye");
         assert_eq!(record.boxes[0].synset.as_deref(), Some("/m/1"));
         assert_eq!((record.tally.outside, record.tally.inverted), (1, 1));
+    }
+
+    #[test]
+    fn a_long_name_of_a_label_is_refused_since_each_box_would_copy_it() {
+        let dir = folder(&format!("{HEADER}a1,x,/m/1,1,0.1,0.9,0.2,0.8,0\n"));
+        let open_with = |length: usize| {
+            let names = format!("/m/1,{}\n", "c".repeat(length));
+            fs::write(dir.path().join(NAMES), names).unwrap();
+            OpenImages::open(&[dir.path().to_owned()]).map(|data| data.records())
+        };
+        assert_eq!(open_with(MAX_NAME).unwrap(), 1);
+        let message = open_with(MAX_NAME + 1).unwrap_err().to_string();
+        assert!(
+            message.ends_with("one of 1001 bytes for `/m/1`"),
+            "{message}"
+        );
     }
 
     #[test]

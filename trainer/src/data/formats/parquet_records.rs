@@ -5,7 +5,7 @@ use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, ListArray, RecordBatch};
 use arrow_schema::DataType;
 
-use crate::data::records::boxes::{Entry, ground};
+use crate::data::records::boxes::{Entry, check_lengths, ground};
 use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::picture::Picture;
 use crate::data::records::source::{Record, Records};
@@ -38,20 +38,27 @@ pub struct ParquetRecords {
 }
 
 impl ParquetRecords {
-    /// Wraps the batches of row group `part`.
+    /// Wraps the batches of row group `part`, which has `rows` rows by its footer.
     ///
     /// # Errors
-    /// If a column that was checked when the shard was opened is missing.
+    /// If a column that was checked when the shard was opened is missing, or the number of rows
+    /// differs.
     pub(crate) fn new(
         batches: &[RecordBatch],
         picture: PictureColumn,
         part: u32,
+        rows: usize,
     ) -> Result<Self, Fault> {
         let mut starts = vec![0];
         let mut columns = Vec::with_capacity(batches.len());
         for batch in batches {
             starts.push(starts[starts.len() - 1] + batch.num_rows());
             columns.push(Columns::of(batch, picture)?);
+        }
+        let found = starts[starts.len() - 1];
+        if found != rows {
+            let detail = format!("expected {rows} rows as its footer states, found {found}");
+            return Err(Fault::new(Cause::ShardDamaged, detail));
         }
         Ok(Self {
             batches: columns,
@@ -124,6 +131,7 @@ impl Columns {
         };
         let noun_chunks = entries(&self.noun_chunks, row);
         let ref_exps = entries(&self.ref_exps, row);
+        check_lengths(&caption, &noun_chunks, &ref_exps)?;
         let (boxes, tally) = ground(&caption, &noun_chunks, &ref_exps, &synsets);
         Ok(Record {
             key,

@@ -15,9 +15,9 @@ use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::{Cause, Fault};
 use crate::disk::read;
 
-/// Rows of one Arrow batch: small enough that the bytes of its images stay far below the 2 GiB
-/// that one Arrow buffer can hold.
-const BATCH_ROWS: usize = 512;
+/// Rows of one Arrow batch: few enough that the bytes of its images stay far below the 2 GiB that
+/// one Arrow buffer can hold, and that a batch that repeats one long value [is noticed](load).
+const BATCH_ROWS: usize = 64;
 const MAGIC: &[u8; 4] = b"PAR1";
 /// Largest ratio of unpacked to packed bytes of a row group.
 const MAX_RATIO: i64 = 64;
@@ -48,7 +48,7 @@ pub enum Footer {
 /// If the file cannot be opened, or lacks columns, or has columns of other types.
 pub fn open(path: &Path) -> Result<Footer> {
     match builder(path)? {
-        Ok((builder, _)) => match bomb(builder.metadata().row_groups()) {
+        Ok((builder, _, length)) => match implausible(builder.metadata().row_groups(), length) {
             Some(fault) => Ok(Footer::Unreadable(fault)),
             None => Ok(Footer::RowGroups(
                 builder
@@ -66,30 +66,39 @@ pub fn open(path: &Path) -> Result<Footer> {
     }
 }
 
-/// Returns a fault if a row group claims far more bytes than it can contain: images hardly get
-/// smaller by packing, so such a file would only fill the memory.
-fn bomb(groups: &[RowGroupMetaData]) -> Option<Fault> {
-    let (at, group) = groups.iter().enumerate().find(|(_, group)| {
-        let (unpacked, packed) = (group.total_byte_size(), group.compressed_size());
-        unpacked > SMALL_GROUP && unpacked / MAX_RATIO > packed
-    })?;
-    Some(Fault::new(
-        Cause::ShardDamaged,
-        format!(
-            "row group {at}: expected images, found {} bytes that claim to be {} after unpacking",
-            group.compressed_size(),
-            group.total_byte_size()
-        ),
-    ))
+/// Returns a fault if a row group of a file of `length` bytes claims far more than it can contain:
+/// images hardly get smaller by packing, so such a file would only fill the memory; and every record
+/// takes some bytes.
+fn implausible(groups: &[RowGroupMetaData], length: i64) -> Option<Fault> {
+    let fault = |(at, group): (usize, &RowGroupMetaData)| {
+        let (unpacked, packed) = (group.total_byte_size(), group.compressed_size().min(length));
+        let rows = group.num_rows();
+        let detail = if unpacked > SMALL_GROUP && unpacked / MAX_RATIO > packed {
+            format!("images, found {packed} bytes that claim to be {unpacked} after unpacking")
+        } else if !(0..=length).contains(&rows) {
+            format!("at most a record a byte, found {rows} records in {length} bytes")
+        } else {
+            return None;
+        };
+        Some(Fault::new(
+            Cause::ShardDamaged,
+            format!("row group {at}: expected {detail}"),
+        ))
+    };
+    groups.iter().enumerate().find_map(fault)
 }
 
-/// Loads row group `part` as a whole.
+/// Loads row group `part` as a whole. What its footer claims of its size may be wrong, so the loaded
+/// bytes are counted too.
 ///
 /// # Errors
 /// The fault that breaks all its records.
 pub fn load(path: &Path, part: u32) -> Result<ParquetRecords, Fault> {
     let damaged = |e: &dyn std::fmt::Display| Fault::new(Cause::ShardDamaged, e.to_string());
-    let (builder, picture) = builder(path).map_err(|e| damaged(&e))??;
+    let (builder, picture, length) = builder(path).map_err(|e| damaged(&e))??;
+    let group = builder.metadata().row_groups().get(part as usize);
+    let group = group.ok_or_else(|| damaged(&"it has fewer row groups than when it was opened"))?;
+    let rows = usize::try_from(group.num_rows()).unwrap_or(0);
     let mask = ProjectionMask::columns(
         builder.parquet_schema(),
         projected(builder.schema(), picture),
@@ -100,18 +109,27 @@ pub fn load(path: &Path, part: u32) -> Result<ParquetRecords, Fault> {
         .with_batch_size(BATCH_ROWS)
         .build()
         .map_err(|e| damaged(&e))?;
-    let batches: Vec<RecordBatch> = reader
-        .collect::<std::result::Result<_, _>>()
-        .map_err(|e| damaged(&e))?;
-    ParquetRecords::new(&batches, picture, part)
+    let most = SMALL_GROUP.max(length.saturating_mul(MAX_RATIO));
+    let (mut batches, mut bytes) = (Vec::new(), 0);
+    for batch in reader {
+        let batch: RecordBatch = batch.map_err(|e| damaged(&e))?;
+        bytes += batch.get_array_memory_size();
+        if bytes as i64 > most {
+            let claim = format!("expected at most {most} bytes in a file of {length}, found more");
+            return Err(damaged(&claim));
+        }
+        batches.push(batch);
+    }
+    ParquetRecords::new(&batches, picture, part, rows)
 }
 
 type Builder = ParquetRecordBatchReaderBuilder<File>;
 
-/// Creates the reader of a shard with its checked columns; a fault if the file is not a complete
-/// shard.
-fn builder(path: &Path) -> Result<Result<(Builder, PictureColumn), Fault>> {
+/// Creates the reader of a shard with its checked columns, and returns the length of the file in
+/// bytes; a fault if the file is not a complete shard.
+fn builder(path: &Path) -> Result<Result<(Builder, PictureColumn, i64), Fault>> {
     let mut file = read::open(path).map_err(DataError::io(path))?;
+    let length = file.metadata().map_err(DataError::io(path))?.len();
     if let Some(fault) = check_ends(&mut file).map_err(DataError::io(path))? {
         return Ok(Err(fault));
     }
@@ -123,7 +141,7 @@ fn builder(path: &Path) -> Result<Result<(Builder, PictureColumn), Fault>> {
         Err(e) => return Ok(Err(Fault::new(Cause::ShardDamaged, e.to_string()))),
     };
     let picture = check_columns(path, builder.schema())?;
-    Ok(Ok((builder, picture)))
+    Ok(Ok((builder, picture, length as i64)))
 }
 
 /// Checks both ends of the file: a parquet file begins and ends with the same four bytes.

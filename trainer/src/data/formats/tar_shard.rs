@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::data::formats::tar_index::{self, MemberGroup};
-use crate::data::records::boxes::{BoxTally, Entry, GroundedBox, Origin, Region, ground};
+use crate::data::records::boxes::{
+    BoxTally, Entry, GroundedBox, MAX_ENTRIES, Origin, Region, check_lengths, ground,
+};
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::picture::{ByteRange, Picture};
@@ -15,7 +17,11 @@ use crate::data::records::source::{Record, Records};
 const PICTURES: [&str; 6] = ["jpg", "jpeg", "png", "webp", "bmp", "gif"];
 const EXPECTED: &str = "<key>.jpg|.png|.webp, <key>.json, <key>.txt (img2dataset) or <key>.child.jpg, \
                       <key>.child.txt, <key>.numparents.txt, <key>.parent000.jpg (prepared)";
+/// Most characters of a value that a message shows.
+const MAX_SHOWN: usize = 60;
 const REQUIRED_KEYS: [&str; 2] = ["noun_chunks", "ref_exps"];
+/// Most crops of a prepared record: its noun chunks and referring expressions.
+const MAX_CROPS: usize = 2 * MAX_ENTRIES;
 /// Number of records inspected before a shard is reported to lack keys.
 const INSPECTED_RECORDS: usize = 8;
 
@@ -245,6 +251,7 @@ fn read_raw(group: &MemberGroup) -> Result<Record, Fault> {
     let noun_chunks = entries(&json, "noun_chunks")?;
     let ref_exps = entries(&json, "ref_exps")?;
     let synsets = strings(&json, "synsets")?;
+    check_lengths(&caption, &noun_chunks, &ref_exps)?;
     let (boxes, tally) = ground(&caption, &noun_chunks, &ref_exps, &synsets);
     Ok(Record {
         key: group.key.clone(),
@@ -259,7 +266,7 @@ fn read_raw(group: &MemberGroup) -> Result<Record, Fault> {
 
 fn wrong(key: &str, expected: &str, found: &Value) -> Fault {
     let mut found = found.to_string();
-    if let Some((end, _)) = found.char_indices().nth(60) {
+    if let Some((end, _)) = found.char_indices().nth(MAX_SHOWN) {
         found.truncate(end);
     }
     Fault::new(
@@ -326,8 +333,10 @@ fn strings(json: &Value, key: &str) -> Result<Vec<String>, Fault> {
 fn count_of(group: &MemberGroup) -> Result<usize, Fault> {
     const NAME: &str = "numparents.txt";
     let text = text_of(group.get(NAME).ok_or_else(|| missing(NAME))?, NAME)?;
-    text.trim().parse().map_err(|_| {
-        let detail = format!(".{NAME}: expected a number, found '{}'", text.trim());
+    let count = text.trim().parse().ok().filter(|n| *n <= MAX_CROPS);
+    count.ok_or_else(|| {
+        let found: String = text.trim().chars().take(MAX_SHOWN).collect();
+        let detail = format!(".{NAME}: expected a number up to {MAX_CROPS}, found '{found}'");
         Fault::new(Cause::UnreadableMetadata, detail)
     })
 }

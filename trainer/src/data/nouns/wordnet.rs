@@ -4,7 +4,7 @@
 //! `|`) and `gloss` are separated by tabs. The file is plain or compressed with gzip. One row, the
 //! root, has no hypernym.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::Read;
 use std::path::Path;
 
@@ -25,6 +25,14 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// WordNet's markers of adjective positions; they are not part of a name.
 const MARKERS: [&str; 3] = ["(a)", "(p)", "(ip)"];
+
+/// Most nouns above one noun; WordNet has some dozens.
+const MAX_ABOVE: usize = 500;
+
+/// Most hypernym relations above all nouns together, each counted once for every noun below it.
+/// Everything that is later computed for each noun takes time in proportion to them; WordNet has
+/// about a million.
+const MAX_RELATIONS: usize = 20_000_000;
 
 /// Index of a synset in [`Nouns`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -107,15 +115,21 @@ impl Nouns {
             hypernyms.push(above);
         }
         for (place, (above, (number, _))) in hypernyms.into_iter().zip(&rows).enumerate() {
+            let mut seen = BTreeSet::new();
             for id in above.split('|').filter(|id| !id.is_empty()) {
                 let Some(ix) = nouns.find(id) else {
                     return Err(format!(
                         "the hypernym `{id}`, which is no row, in line {number}"
                     ));
                 };
-                nouns.nouns[place].above.push(ix.0);
+                if seen.insert(ix.0) {
+                    nouns.nouns[place].above.push(ix.0);
+                }
             }
         }
+        nouns
+            .check_relations()
+            .map_err(|(place, what)| format!("{what} in line {}", rows[place].0))?;
         let roots = nouns.nouns.iter().filter(|noun| noun.above.is_empty());
         let roots: Vec<&str> = roots.map(|noun| noun.id.as_str()).collect();
         match roots.as_slice() {
@@ -140,7 +154,7 @@ impl Nouns {
         }
         for name in &names {
             let senses = self.by_name.entry(name.to_lowercase()).or_default();
-            if !senses.contains(&ix) {
+            if senses.last() != Some(&ix) {
                 senses.push(ix);
             }
         }
@@ -150,6 +164,39 @@ impl Nouns {
             above: Vec::new(),
             gloss: gloss.to_owned(),
         });
+        Ok(())
+    }
+
+    /// Checks that no noun has too many nouns above it, and that all relations together are not too
+    /// many; the error is the index of a noun and the defect.
+    fn check_relations(&self) -> std::result::Result<(), (usize, String)> {
+        let mut relations = 0;
+        // The noun from which each noun was last reached.
+        let mut reached_from = vec![usize::MAX; self.nouns.len()];
+        for (ix, noun) in self.nouns.iter().enumerate() {
+            let (mut open, mut above) = (vec![ix], 0);
+            reached_from[ix] = ix;
+            while let Some(at) = open.pop() {
+                relations += self.nouns[at].above.len();
+                for &next in &self.nouns[at].above {
+                    if reached_from[next] != ix {
+                        reached_from[next] = ix;
+                        above += 1;
+                        open.push(next);
+                    }
+                }
+                if above > MAX_ABOVE || relations > MAX_RELATIONS {
+                    return Err((
+                        ix,
+                        format!(
+                            "`{}` with more than {MAX_ABOVE} nouns above it, or more than \
+                             {MAX_RELATIONS} relations above all nouns so far,",
+                            noun.id
+                        ),
+                    ));
+                }
+            }
+        }
         Ok(())
     }
 
@@ -196,7 +243,7 @@ impl Nouns {
     /// Returns whether `above` is at or above `ix`, along any hypernym.
     #[must_use]
     pub fn is_at_or_below(&self, ix: NounIx, above: NounIx) -> bool {
-        let (mut seen, mut open) = (std::collections::BTreeSet::new(), vec![ix.0]);
+        let (mut seen, mut open) = (BTreeSet::new(), vec![ix.0]);
         while let Some(at) = open.pop() {
             if at == above.0 {
                 return true;
@@ -271,6 +318,34 @@ mod tests {
         assert!(nouns.is_at_or_below(at("n3"), at("n1")));
         assert!(nouns.is_at_or_below(at("n3"), at("n3")));
         assert!(!nouns.is_at_or_below(at("n2"), at("n3")));
+    }
+
+    #[test]
+    fn too_many_nouns_above_one_are_refused_with_the_line() {
+        let chain = |length: usize| {
+            let row = |n: usize| {
+                let above = n
+                    .checked_sub(1)
+                    .map_or(String::new(), |above| format!("c{above}"));
+                format!("c{n}\tname {n}\t{above}\t\n")
+            };
+            (0..length).map(row).collect::<String>()
+        };
+        let table = format!("{}\n{}", COLUMNS.join("\t"), chain(MAX_ABOVE + 1));
+        assert_eq!(open(table.as_bytes()).unwrap().len(), MAX_ABOVE + 1);
+        let message = refused(&chain(MAX_ABOVE + 2));
+        assert!(
+            message.contains("`c501` with more than 500 nouns above it"),
+            "{message}"
+        );
+        assert!(message.ends_with("in line 503"), "{message}");
+    }
+
+    #[test]
+    fn a_hypernym_that_is_named_twice_counts_once() {
+        let nouns = open(format!("{TABLE}n5\tbus\tn2|n2|n1\t\n").as_bytes()).unwrap();
+        let at = |id| nouns.find(id).unwrap();
+        assert_eq!(nouns.above(at("n5").0), [at("n2").0, at("n1").0]);
     }
 
     #[test]

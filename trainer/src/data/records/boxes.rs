@@ -6,7 +6,14 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
+use crate::data::records::fault::{Cause, Fault};
 use crate::data::records::picture::Picture;
+
+/// Longest caption in bytes; published ones have some hundred.
+const MAX_CAPTION: usize = 1 << 16;
+
+/// Most noun chunks or referring expressions of one caption; published ones have some dozens.
+pub const MAX_ENTRIES: usize = 1000;
 
 /// One stored entry: `[char_start, char_end, x1, y1, x2, y2, score]`; the score is optional.
 pub type Entry = Vec<f64>;
@@ -95,6 +102,30 @@ impl AddAssign for BoxTally {
         self.inverted += other.inverted;
         self.synsets_misaligned += other.synsets_misaligned;
     }
+}
+
+/// Checks that a caption and its entries have plausible lengths. The phrases of a record are copies
+/// of parts of its caption, so a long caption with many entries would fill the memory.
+///
+/// # Errors
+/// A fault that names the length.
+pub fn check_lengths(
+    caption: &str,
+    noun_chunks: &[Entry],
+    ref_exps: &[Entry],
+) -> Result<(), Fault> {
+    let checked = [
+        ("caption", "bytes", caption.len(), MAX_CAPTION),
+        ("noun_chunks", "entries", noun_chunks.len(), MAX_ENTRIES),
+        ("ref_exps", "entries", ref_exps.len(), MAX_ENTRIES),
+    ];
+    for (key, unit, found, most) in checked {
+        if found > most {
+            let detail = format!("{key}: expected at most {most} {unit}, found {found}");
+            return Err(Fault::new(Cause::UnreadableMetadata, detail));
+        }
+    }
+    Ok(())
 }
 
 /// Reads the boxes of one record: noun chunks first, then referring expressions.
@@ -280,6 +311,36 @@ mod tests {
 
     fn entry(start: f64, end: f64) -> Entry {
         vec![start, end, 0.1, 0.2, 0.5, 0.6, 0.9]
+    }
+
+    #[test]
+    fn captions_and_lists_of_boxes_of_implausible_lengths_are_refused() {
+        let entries = |count: usize| vec![entry(0.0, 1.0); count];
+        let long = "a".repeat(MAX_CAPTION + 1);
+        assert!(check_lengths(&long[1..], &entries(MAX_ENTRIES), &entries(MAX_ENTRIES)).is_ok());
+        for (caption, noun_chunks, ref_exps, expected) in [
+            (
+                long.as_str(),
+                0,
+                0,
+                "caption: expected at most 65536 bytes, found 65537",
+            ),
+            (
+                "a",
+                1001,
+                0,
+                "noun_chunks: expected at most 1000 entries, found 1001",
+            ),
+            (
+                "a",
+                0,
+                1001,
+                "ref_exps: expected at most 1000 entries, found 1001",
+            ),
+        ] {
+            let fault = check_lengths(caption, &entries(noun_chunks), &entries(ref_exps));
+            assert_eq!(fault.unwrap_err().detail, expected);
+        }
     }
 
     #[test]

@@ -4,10 +4,14 @@
 use std::path::{Path, PathBuf};
 
 use crate::data::records::error::{DataError, Result};
+use crate::disk::read;
 
 /// Most paths that one pattern may stand for. GRIT has some thousands of shards; a million is a slip
 /// of the pen.
 const MAX_PATHS: usize = 1_000_000;
+
+/// Most digits of a number in a range, zeros in front included. Formatting panics above 65,535.
+const MAX_DIGITS: usize = 20;
 
 /// Returns the paths that `path` stands for: the lines of a list, the expanded braces, or itself.
 ///
@@ -27,7 +31,7 @@ pub(super) fn spell_out(path: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn lines(list: &Path) -> Result<Vec<PathBuf>> {
-    let text = std::fs::read_to_string(list).map_err(DataError::io(list))?;
+    let text = read::text(list).map_err(DataError::io(list))?;
     let lines = text.lines().map(str::trim);
     let named = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
     let folder = list.parent().unwrap_or(Path::new(""));
@@ -86,7 +90,8 @@ fn choices(inside: &str) -> std::result::Result<Vec<String>, String> {
         return Ok(inside.split(',').map(str::to_owned).collect());
     };
     let number = |text: &str| -> std::result::Result<usize, String> {
-        let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let is_number =
+            (1..=MAX_DIGITS).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
         let number = text.parse().ok().filter(|_| is_number);
         number.ok_or_else(|| format!("expected numbers as in {{00000..01023}}, found `{inside}`"))
     };
@@ -154,6 +159,8 @@ mod tests {
         assert!(
             message("s/{0..x}.tar").contains("expected numbers as in {00000..01023}, found `0..x`")
         );
+        let wide = format!("s/{{{}..1}}.tar", "0".repeat(70_000));
+        assert!(message(&wide).contains("expected numbers as in {00000..01023}"));
         assert!(message("{5..1}.tar").contains("a range that grows"));
         assert!(message("{0..9999999}.tar").contains("at most 1000000 paths"));
         assert!(message("{0..9999}{0..9999}.tar").contains("at most 1000000 paths"));

@@ -5,6 +5,12 @@ use super::tensor::{Storage, TensorView};
 use super::value::{Arena, Known, Node, Ref};
 use crate::disk::dtype::Number;
 
+/// Maximum length of the key of a storage in bytes; PyTorch numbers them. Each tensor has its own copy.
+const MAX_KEY: usize = 64;
+
+/// Maximum number of dimensions of a tensor; weights have four at most.
+const MAX_DIMENSIONS: usize = 16;
+
 /// Returns the function or type of a name, if a pickle may use it.
 fn allowed_name(module: &str, name: &str) -> Option<Known> {
     let storage = |number| Some(Known::StorageType(number));
@@ -65,7 +71,11 @@ impl Machine<'_> {
             };
             (self.arena.text(*kind)? == "storage").then_some(())?;
             Some(Storage {
-                key: self.arena.text(*key)?.to_owned(),
+                key: self
+                    .arena
+                    .text(*key)
+                    .filter(|key| key.len() <= MAX_KEY)?
+                    .to_owned(),
                 number: *number,
                 len: self.arena.size(*len)?,
             })
@@ -85,20 +95,36 @@ impl Machine<'_> {
             .parts(arguments)
             .ok_or("a call without a tuple of arguments")?;
         let node = match (function, arguments) {
-            (Known::RebuildTensor, _) => Node::Tensor(rebuild_tensor(&self.arena, arguments)?),
-            (Known::RebuildParameter, [tensor, ..]) => self.arena.get(*tensor).clone(),
+            (Known::RebuildTensor, _) => {
+                let tensor = rebuild_tensor(&self.arena, arguments)?;
+                self.copy(2 * tensor.shape.len())?;
+                Node::Tensor(tensor)
+            }
+            (Known::RebuildParameter, &[tensor, ..]) => self.copy_of(tensor)?,
             (Known::OrderedDict, []) => Node::Dict(Vec::new()),
-            (Known::OrderedDict, [items]) => Node::Dict(self.items(*items)?),
-            (Known::Size, [sides]) => {
-                let sides = self
-                    .arena
-                    .parts(*sides)
-                    .ok_or("a size without dimensions")?;
-                Node::Tuple(sides.to_vec())
+            (Known::OrderedDict, &[items]) => {
+                self.copy(self.arena.parts(items).map_or(0, <[Ref]>::len))?;
+                Node::Dict(self.items(items)?)
+            }
+            (Known::Size, &[sides]) => {
+                let sides = self.arena.parts(sides).map(<[Ref]>::to_vec);
+                let sides = sides.ok_or("a size without dimensions")?;
+                self.copy(sides.len())?;
+                Node::Tuple(sides)
             }
             _ => return Err("a call with arguments that do not fit".into()),
         };
         self.push(node)
+    }
+
+    /// Returns a copy of a tensor, which a parameter is.
+    fn copy_of(&mut self, at: Ref) -> Step<Node> {
+        let Node::Tensor(tensor) = self.arena.get(at) else {
+            return Err("a parameter that is not a tensor".into());
+        };
+        let tensor = tensor.clone();
+        self.copy(2 * tensor.shape.len())?;
+        Ok(Node::Tensor(tensor))
     }
 
     /// Returns the entries of a dictionary that is given as a list of pairs.
@@ -123,7 +149,9 @@ impl Machine<'_> {
 /// A message that says what is wrong with the arguments.
 fn rebuild_tensor(arena: &Arena, arguments: &[Ref]) -> Result<TensorView, String> {
     let sizes = |at: Ref| -> Option<Vec<usize>> {
-        let parts = arena.parts(at)?;
+        let parts = arena
+            .parts(at)
+            .filter(|parts| parts.len() <= MAX_DIMENSIONS)?;
         parts.iter().map(|n| arena.size(*n)).collect()
     };
     let read = || {

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use super::value::{Arena, Node, Ref};
 
-/// Maximum number of values in one pickle; a checkpoint of a large model with its optimiser has
-/// some thousands.
-const MAX_VALUES: usize = 50_000_000;
+/// Maximum number of values in one pickle, which take about half a gigabyte; a checkpoint of a large
+/// model with its optimiser has some hundred thousand.
+const MAX_VALUES: usize = 4_000_000;
 
 /// State of the machine: its input and the values built so far.
 pub(super) struct Machine<'a> {
@@ -18,6 +18,8 @@ pub(super) struct Machine<'a> {
     /// Lengths of the stack at each mark.
     marks: Vec<usize>,
     memo: HashMap<usize, Ref>,
+    /// Number of values that calls copied into their results.
+    copied: usize,
 }
 
 /// Result of a step; the error is a message.
@@ -44,6 +46,7 @@ pub fn read_first(bytes: &[u8]) -> Result<(Arena, Ref, usize), String> {
         stack: Vec::new(),
         marks: Vec::new(),
         memo: HashMap::new(),
+        copied: 0,
     };
     loop {
         let start = machine.at;
@@ -133,6 +136,16 @@ impl Machine<'_> {
             return Err(format!("more than {MAX_VALUES} values"));
         }
         self.stack.push(at);
+        Ok(())
+    }
+
+    /// Counts values that a call copies into its result. A pickle may name one long list in many
+    /// calls, so that the copies would take memory with the square of its size.
+    pub(super) fn copy(&mut self, count: usize) -> Step {
+        self.copied += count;
+        if self.copied > self.bytes.len() {
+            return Err("its calls copy more values than the pickle has bytes".into());
+        }
         Ok(())
     }
 
@@ -301,6 +314,33 @@ mod tests {
         );
         let message = read(b"\x80\x04\x8c\x08builtins\x8c\x04eval\x93.").unwrap_err();
         assert!(message.contains("`builtins.eval`"), "{message}");
+    }
+
+    #[test]
+    fn a_long_list_that_many_calls_name_is_refused() {
+        // A list of 9000 values in the memo, then calls of OrderedDict or Size with it.
+        let calls = |name: &str, count: usize| {
+            let mut bytes = b"\x80\x02]q\0(".to_vec();
+            bytes.extend(b"NN\x86".repeat(if name == "Size" { 0 } else { 3000 }));
+            bytes.extend(b"N".repeat(if name == "Size" { 9000 } else { 0 }));
+            bytes.push(b'e');
+            let module = if name == "Size" {
+                "torch"
+            } else {
+                "collections"
+            };
+            for _ in 0..count {
+                bytes.extend(format!("c{module}\n{name}\nh\0").bytes());
+                bytes.extend(b"\x85R");
+            }
+            bytes.push(b'.');
+            bytes
+        };
+        for name in ["OrderedDict", "Size"] {
+            assert!(read(&calls(name, 1)).is_ok(), "{name}");
+            let message = read(&calls(name, 300)).unwrap_err();
+            assert!(message.contains("copy more values"), "{message}");
+        }
     }
 
     #[test]

@@ -5,6 +5,10 @@ use crate::disk::dtype::Number;
 /// Maximum size of one tensor; the largest table of token embeddings has a twentieth of it.
 const MAX_NUMBERS: usize = 1 << 31;
 
+/// Maximum size of a tensor that repeats numbers of its storage, as `expand` does. Weights never do,
+/// and a few bytes could ask for gigabytes.
+const MAX_REPEATED: usize = 1 << 20;
+
 /// A sequence of numbers that several tensors can share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Storage {
@@ -46,7 +50,7 @@ impl TensorView {
             .shape
             .iter()
             .try_fold(1_usize, |n, side| n.checked_mul(*side))
-            .filter(|n| *n <= MAX_NUMBERS)
+            .filter(|n| *n <= MAX_NUMBERS && *n <= self.storage.len.max(MAX_REPEATED))
             .ok_or_else(outside)?;
         if numbers > 0 {
             let sides = self.shape.iter().zip(&self.strides);
@@ -151,6 +155,7 @@ mod tests {
             view(0, &[2], &[usize::MAX]),
             view(0, &[usize::MAX, 2], &[0, 0]),
             view(0, &[1 << 40], &[0]),
+            view(0, &[(1 << 20) + 1], &[0]),
             view(0, &[2], &[1, 1]),
         ] {
             let message = v.clone().checked().unwrap_err();
