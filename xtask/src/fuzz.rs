@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Deserialize;
+use tempfile::TempDir;
 
 use crate::paths;
 use crate::process::{capture, command, run as execute};
@@ -30,6 +31,9 @@ const MAX_SECONDS: u32 = 10;
 
 /// Most memory of the program, in MiB.
 const MAX_MEMORY: u32 = 1024;
+
+/// Folder of Linux whose files are in memory.
+const SHARED_MEMORY: &str = "/dev/shm";
 
 /// Variable that names the target for the program.
 const TARGET: &str = "ESPALIER_FUZZ_TARGET";
@@ -145,6 +149,7 @@ fn fuzz(
     for folder in [&corpus, &crashes] {
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
+    let scratch = scratch()?;
     let log = folder.join(format!("{name}.log"));
     let file = File::create(&log).with_context(|| log.display().to_string())?;
     let mut fuzzer = command(program);
@@ -159,6 +164,7 @@ fn fuzz(
         .arg(format!("-artifact_prefix={}/{name}-", crashes.display()))
         .arg("-print_final_stats=1")
         .env(TARGET, name)
+        .env("TMPDIR", scratch.path())
         .current_dir(root)
         .stderr(file);
     let status = fuzzer
@@ -181,6 +187,17 @@ fn fuzz(
             log.display()
         ),
     }
+}
+
+/// Creates a folder for the files that targets write, in memory where the system has a place for
+/// that. A program that an input ended leaves its files there.
+fn scratch() -> Result<TempDir> {
+    let mut folder = tempfile::Builder::new();
+    folder.prefix("espalier-fuzz-");
+    folder
+        .tempdir_in(SHARED_MEMORY)
+        .or_else(|_| folder.tempdir())
+        .context("creating a temporary folder")
 }
 
 #[cfg(test)]

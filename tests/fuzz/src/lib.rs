@@ -7,6 +7,8 @@
 
 #![forbid(unsafe_code)]
 
+mod input_files;
+mod records;
 pub mod targets;
 
 /// A fuzz target.
@@ -19,7 +21,15 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 13] = [
+    Target {
+        name: "benchmarks",
+        run: targets::benchmarks::run,
+    },
+    Target {
+        name: "config",
+        run: targets::config::run,
+    },
     Target {
         name: "image",
         run: targets::image::run,
@@ -33,8 +43,20 @@ pub const TARGETS: [Target; 7] = [
         run: targets::messages::run,
     },
     Target {
+        name: "nouns",
+        run: targets::nouns::run,
+    },
+    Target {
+        name: "published",
+        run: targets::published::run,
+    },
+    Target {
         name: "results",
         run: targets::results::run,
+    },
+    Target {
+        name: "shards",
+        run: targets::shards::run,
     },
     Target {
         name: "taxonomy",
@@ -43,6 +65,10 @@ pub const TARGETS: [Target; 7] = [
     Target {
         name: "tokenizer",
         run: targets::tokenizer::run,
+    },
+    Target {
+        name: "torch",
+        run: targets::torch::run,
     },
     Target {
         name: "weights",

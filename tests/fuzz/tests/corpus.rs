@@ -73,12 +73,18 @@ macro_rules! stored_inputs {
 }
 
 stored_inputs! {
+    stored_indices_of_benchmarks_break_nothing: "benchmarks",
+    stored_configurations_break_nothing: "config",
     stored_images_break_nothing: "image",
     stored_manifests_and_packed_files_break_nothing: "manifest",
     stored_messages_and_links_break_nothing: "messages",
+    stored_tables_of_nouns_break_nothing: "nouns",
+    stored_files_beside_weights_break_nothing: "published",
     stored_results_break_nothing: "results",
+    stored_shards_break_nothing: "shards",
     stored_trees_break_nothing: "taxonomy",
     stored_texts_break_nothing: "tokenizer",
+    stored_weights_of_other_programs_break_nothing: "torch",
     stored_weights_break_nothing: "weights",
 }
 

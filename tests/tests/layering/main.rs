@@ -32,7 +32,10 @@ const ARROWS: [(&str, &[&str]); 8] = [
         ],
     ),
     ("espalier-fixtures", &["espalier-core"]),
-    ("espalier-fuzz", &["espalier-core", "espalier-web"]),
+    (
+        "espalier-fuzz",
+        &["espalier-core", "espalier-trainer", "espalier-web"],
+    ),
     ("xtask", &[]),
 ];
 
