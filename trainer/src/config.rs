@@ -359,6 +359,23 @@ mod tests {
     }
 
     #[test]
+    fn sizes_whose_products_would_overflow_are_refused() {
+        let refused = |pair: &str| {
+            let error = TrainConfig::resolve(None, Table::new(), &[pair.to_owned()]);
+            error.unwrap_err().to_string()
+        };
+        let message = refused("train.batch_size=4611686018427387904");
+        assert!(message.contains("between 2 and 1048576"), "{message}");
+        let message = refused("train.accum_freq=4611686018427387904");
+        assert!(message.contains("between 1 and 1048576"), "{message}");
+        let mut model = Preset::VitT8_64.config();
+        model.vision.patch = 0;
+        let model = Table::try_from(model).unwrap();
+        let message = refused(&format!("model.architecture={}", toml::Value::Table(model)));
+        assert!(message.contains("vision.patch"), "{message}");
+    }
+
+    #[test]
     fn a_published_configuration_names_no_folder() {
         let pairs = ["dataset.data=[\"/secret/folder/a.parquet\"]".to_owned()];
         let config = TrainConfig::resolve(None, Table::new(), &pairs)

@@ -14,7 +14,7 @@ use serde_json::Value;
 const MAX_TIME: Duration = Duration::from_secs(10);
 
 /// Most bytes of all stored inputs.
-const MAX_CORPUS: u64 = 300_000;
+const MAX_CORPUS: u64 = 350_000;
 
 fn package() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

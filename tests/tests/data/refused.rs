@@ -1,10 +1,12 @@
 //! Unusable shards are refused when they are opened, with what was expected and what was found.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::shards::{parquet_columns, rows, tar_of, write_columns, write_packed};
 use crate::support::error_of;
+use espalier_trainer::data::{Cause, Dataset};
 
 #[test]
 fn a_renamed_column_is_refused_with_expected_and_found() {
@@ -104,6 +106,25 @@ fn a_small_file_that_claims_to_be_huge_is_refused_before_it_is_unpacked() {
     rows.truncate(8);
     write_packed(&path, parquet_columns(&rows));
     assert!(crate::support::open(&[&path]).is_ok());
+}
+
+#[test]
+fn a_parquet_file_on_which_the_library_panics_is_a_damaged_shard() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("damaged.parquet");
+    let stored = "fuzz/corpus/shards/levels-shorter-than-rows.parquet";
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(stored), &path).unwrap();
+    let broken = crate::support::open(&[&path])
+        .unwrap()
+        .load(0)
+        .err()
+        .unwrap();
+    assert_eq!(broken.fault.cause, Cause::ShardDamaged);
+    let detail = &broken.fault.detail;
+    assert!(
+        detail.starts_with("the reader of parquet failed: "),
+        "{detail}"
+    );
 }
 
 #[test]

@@ -254,7 +254,7 @@ fn dry_run(args: &FitArgs, run: &Run) -> anyhow::Result<()> {
     let train = &run.config.train;
     let method = train.method.build(&run.config.loss);
     let chance = method.chance_level(run.config.samples_of_step());
-    let disk = run.config.train.keep as u64 * run.config.checkpoint_bytes();
+    let disk = (run.config.train.keep as u64).saturating_mul(run.config.checkpoint_bytes());
     let memory = memory::peak();
     if args.common.json {
         return line(json!({

@@ -4,6 +4,10 @@ use super::TrainConfig;
 use super::needs::Needs;
 use crate::exit::usage;
 
+/// Most samples of a micro-batch, and most micro-batches of a step; larger ones fit no memory, and
+/// their product would overflow.
+const MAX_BATCH: usize = 1 << 20;
+
 /// A constraint on one or more values: their key, whether they satisfy it, what is expected, and
 /// what was found.
 struct Rule(&'static str, bool, &'static str, String);
@@ -35,6 +39,8 @@ impl TrainConfig {
 
     /// Checks the ranges of the values and their dependencies, and reports the first broken rule.
     pub(super) fn check(&self) -> anyhow::Result<()> {
+        // The rules below and the size of a checkpoint rely on it.
+        self.model.architecture().validate()?;
         let sections = [
             self.loss_rules(),
             self.nouns_rules(),
@@ -127,14 +133,14 @@ impl TrainConfig {
             ),
             Rule(
                 "train.batch_size",
-                t.batch_size >= 2,
-                "at least 2",
+                (2..=MAX_BATCH).contains(&t.batch_size),
+                "between 2 and 1048576",
                 t.batch_size.to_string(),
             ),
             Rule(
                 "train.accum_freq",
-                t.accum_freq >= 1,
-                "at least 1",
+                (1..=MAX_BATCH).contains(&t.accum_freq),
+                "between 1 and 1048576",
                 t.accum_freq.to_string(),
             ),
             Rule(

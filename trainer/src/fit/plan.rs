@@ -117,7 +117,8 @@ impl Run {
         if t.steps > 0 {
             return t.steps;
         }
-        (records / self.config.samples_of_step() as u64).max(1) * t.epochs
+        let steps_of_epoch = (records / self.config.samples_of_step() as u64).max(1);
+        steps_of_epoch.saturating_mul(t.epochs)
     }
 
     /// Returns the tokens of the root's text.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
@@ -12,7 +13,7 @@ use parquet::file::metadata::RowGroupMetaData;
 
 use crate::data::formats::parquet_records::{ParquetRecords, PictureColumn};
 use crate::data::records::error::{DataError, Result};
-use crate::data::records::fault::{Cause, Fault};
+use crate::data::records::fault::{Cause, Fault, panic_message};
 use crate::disk::read;
 
 /// Rows of one Arrow batch: few enough that the bytes of its images stay far below the 2 GiB that
@@ -88,12 +89,25 @@ fn implausible(groups: &[RowGroupMetaData], length: i64) -> Option<Fault> {
     groups.iter().enumerate().find_map(fault)
 }
 
+/// Calls the library. It panics on some damaged files, for example on levels that are shorter than
+/// their page claims, instead of returning an error; a damaged shard must not end a run.
+fn contained<T>(call: impl FnOnce() -> T) -> Result<T, Fault> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| {
+        let detail = format!("the reader of parquet failed: {}", panic_message(&*panic));
+        Fault::new(Cause::ShardDamaged, detail)
+    })
+}
+
 /// Loads row group `part` as a whole. What its footer claims of its size may be wrong, so the loaded
 /// bytes are counted too.
 ///
 /// # Errors
 /// The fault that breaks all its records.
 pub fn load(path: &Path, part: u32) -> Result<ParquetRecords, Fault> {
+    contained(|| load_group(path, part))?
+}
+
+fn load_group(path: &Path, part: u32) -> Result<ParquetRecords, Fault> {
     let damaged = |e: &dyn std::fmt::Display| Fault::new(Cause::ShardDamaged, e.to_string());
     let (builder, picture, length) = builder(path).map_err(|e| damaged(&e))??;
     let group = builder.metadata().row_groups().get(part as usize);
@@ -136,9 +150,10 @@ fn builder(path: &Path) -> Result<Result<(Builder, PictureColumn, i64), Fault>> 
     // Use the types as stored. Otherwise an Arrow schema in the footer could select any of Arrow's
     // many representations of the same list or text.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    let builder = match Builder::try_new_with_options(file, options) {
-        Ok(builder) => builder,
-        Err(e) => return Ok(Err(Fault::new(Cause::ShardDamaged, e.to_string()))),
+    let builder = match contained(|| Builder::try_new_with_options(file, options)) {
+        Ok(Ok(builder)) => builder,
+        Ok(Err(e)) => return Ok(Err(Fault::new(Cause::ShardDamaged, e.to_string()))),
+        Err(fault) => return Ok(Err(fault)),
     };
     let picture = check_columns(path, builder.schema())?;
     Ok(Ok((builder, picture, length as i64)))

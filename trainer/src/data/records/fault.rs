@@ -197,6 +197,15 @@ impl fmt::Display for BrokenCounts {
     }
 }
 
+/// Returns the message of a panic.
+pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "panic without a message".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,7 +15,7 @@ use crate::data::batches::batch::{Batch, ImageRows};
 use crate::data::batches::batch_spec::BatchSpec;
 use crate::data::formats::companions::Companions;
 use crate::data::records::error::{DataError, Result};
-use crate::data::records::fault::{Broken, BrokenCounts};
+use crate::data::records::fault::{Broken, BrokenCounts, panic_message};
 use crate::data::records::order::{EpochOrder, Group, Position, Slot};
 use crate::data::records::random::{Purpose, Random};
 use crate::data::records::source::{Dataset, Record, Records};
@@ -44,15 +44,6 @@ pub(super) struct Progress {
     pub(super) batches_in_epoch: u64,
     /// Records since the last usable one.
     pub(super) unusable_in_a_row: u64,
-}
-
-/// Returns the message of a panic.
-fn message(panic: &(dyn std::any::Any + Send)) -> String {
-    panic
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "panic without a message".to_owned())
 }
 
 /// A record, or why it cannot be used.
@@ -105,7 +96,7 @@ impl Producer {
             // A panic must reach the consumer; if the thread just ended, it would look like the end
             // of the data.
             let next = catch_unwind(AssertUnwindSafe(|| self.next_batch()))
-                .unwrap_or_else(|panic| Err(DataError::Worker(message(&*panic))));
+                .unwrap_or_else(|panic| Err(DataError::Worker(panic_message(&*panic))));
             let Some(next) = next.transpose() else { return };
             let ends = next.is_err();
             if batches.send(next).is_err() || ends {
