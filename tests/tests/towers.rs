@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::num::NonZeroUsize;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -73,6 +74,7 @@ fn step(
         half_steps: 0,
         trainable,
         micro_batching,
+        contrast_rows: NonZeroUsize::MAX,
         entail_ramp: 0,
         seed: 0,
         ranks: Rc::new(Single),

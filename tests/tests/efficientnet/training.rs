@@ -2,6 +2,7 @@
 //! statistics of the whole batch, and a locked encoder does not change.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::rc::Rc;
 
 use burn::module::{Module, Param};
@@ -134,6 +135,7 @@ fn step_on(
             precision: Precision::Fp32,
             checkpointing: false,
         },
+        contrast_rows: NonZeroUsize::MAX,
         entail_ramp: 0,
         seed: 0,
         ranks,

@@ -1,5 +1,6 @@
 //! Training steps.
 
+use std::num::NonZeroUsize;
 use std::rc::Rc;
 
 use anyhow::{Context, Result, ensure};
@@ -138,6 +139,7 @@ fn new_learner(architecture: &DualConfig, pieces: usize) -> anyhow::Result<Learn
         root: TokenBatch::default(),
         device,
         grad_clip_norm: defaults.optim.grad_clip_norm,
+        contrast_rows: NonZeroUsize::MAX,
         entail_ramp: 0,
         patch_keep: 1.0,
         patches: architecture.vision.patches(),
