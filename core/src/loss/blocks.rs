@@ -28,7 +28,7 @@ pub(super) fn cross_entropy<const D: usize, const P: usize>(
     if !queries.is_autodiff() {
         let block = |(from, queries): (usize, Tensor<D>)| {
             let g = similarity(queries, keys.clone(), parameters.map(Tensor::clone));
-            negative_log_likelihood(g, scale.clone(), from)
+            negative_log_likelihood(g * scale.clone().unsqueeze(), from)
         };
         let terms: Vec<Tensor<1>> = blocks.map(block).collect();
         return Tensor::cat(terms, 0).sum() / count as f64;
@@ -43,7 +43,8 @@ pub(super) fn cross_entropy<const D: usize, const P: usize>(
             .each_ref()
             .map(|parameter| parameter.leaf.clone());
         let g = similarity(block.leaf.clone(), keys.leaf.clone(), inner);
-        let term = negative_log_likelihood(g, scale.leaf.clone(), from) / count as f64;
+        let logits = g * scale.leaf.clone().unsqueeze();
+        let term = negative_log_likelihood(logits, from) / count as f64;
         values.push(term.clone().inner());
         let mut gradients = term.backward();
         block.take(&mut gradients);

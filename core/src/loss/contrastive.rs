@@ -58,7 +58,7 @@ impl Contrast {
             parameters,
         } = compared;
         let g = similarity(queries.clone(), keys.clone(), parameters.map(Tensor::clone));
-        negative_log_likelihood(g, self.scale(), 0) / count as f64
+        negative_log_likelihood(g * self.scale().unsqueeze(), 0) / count as f64
     }
 
     /// Returns whether this number of queries is compared in several blocks.
@@ -80,8 +80,10 @@ impl Contrast {
         let count = x.dims()[0];
         if !self.is_cut(count) {
             let g = similarity(x.clone(), y.clone(), parameters.map(Tensor::clone));
-            let one_way = |g| negative_log_likelihood(g, self.scale(), 0);
-            return (one_way(g.clone()) + one_way(g.transpose())) / (2 * count) as f64;
+            let logits = g * self.scale().unsqueeze();
+            let one_way = |logits| negative_log_likelihood(logits, 0);
+            let sum = one_way(logits.clone()) + one_way(logits.transpose());
+            return sum / (2 * count) as f64;
         }
         let one_way = |queries, keys| {
             let compared = Compared {

@@ -11,16 +11,13 @@ pub(super) struct Compared<'a, const D: usize, const P: usize> {
     pub(super) parameters: [&'a Tensor<D>; P],
 }
 
-/// Computes the sum over rows of `-log softmax(scale * g)[i, first + i]`.
+/// Computes the sum over rows of `-log softmax(logits)[i, first + i]`.
 ///
 /// # Shapes
-/// `g [n, b]`, `scale [1] -> [1]`
-pub(super) fn negative_log_likelihood(g: Tensor<2>, scale: Tensor<1>, first: usize) -> Tensor<1> {
-    let [rows, _] = g.dims();
+/// `[n, b] -> [1]`
+pub(super) fn negative_log_likelihood(logits: Tensor<2>, first: usize) -> Tensor<1> {
+    let [rows, _] = logits.dims();
     let own = first as i64..(first + rows) as i64;
-    let target = Tensor::<1, Int>::arange(own, &g.device()).reshape([rows, 1]);
-    log_softmax(g * scale.unsqueeze(), 1)
-        .gather(1, target)
-        .sum()
-        .neg()
+    let target = Tensor::<1, Int>::arange(own, &logits.device()).reshape([rows, 1]);
+    log_softmax(logits, 1).gather(1, target).sum().neg()
 }
