@@ -226,7 +226,7 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(
-            message.starts_with("--target: expected one of image, manifest, "),
+            message.starts_with("--target: expected one of benchmarks, config, "),
             "{message}"
         );
         assert!(message.ends_with("found `photo`"), "{message}");
