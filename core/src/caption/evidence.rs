@@ -131,6 +131,24 @@ mod tests {
     }
 
     #[test]
+    fn inputs_are_those_of_the_formula() {
+        let seen = ImageEvidence {
+            best: 6.0,
+            radius: 1.75,
+        };
+        let odds = 4.0_f64.ln();
+        // Standardised: two deviations below the mean, one and a half above it.
+        let (open, best, radius) = (0.6, -2.0, 1.5);
+        let products = [odds, open, best, radius].map(|value| open * value);
+        let expected = [&[odds, 1.0, open, best, radius][..], &products].concat();
+        let found = evidence().inputs(0.8, 64, seen);
+        for (found, expected) in found.iter().zip(&expected) {
+            assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+        }
+        assert_eq!(found.len(), expected.len());
+    }
+
+    #[test]
     fn an_ordinary_photo_of_one_label_keeps_its_share() {
         let found = evidence().probability(0.8, 1, seen(10.0));
         assert!((found - 0.8).abs() < 1e-12, "{found}");

@@ -13,6 +13,7 @@ mod losses;
 mod losses_golden;
 mod methods;
 mod pictures;
+mod places;
 mod preprocess;
 mod questions;
 mod taxonomy;

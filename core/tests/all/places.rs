@@ -1,0 +1,32 @@
+//! Heat maps of both models: of places that see each other, and of places that do not.
+
+use espalier_core::caption::{Claim, Engine};
+use espalier_fixtures::models::{captioner, shipped, tiny};
+use espalier_fixtures::photos::landscape;
+
+#[test]
+fn every_place_of_a_photo_has_its_heat() {
+    let photo = landscape(320, 240);
+    for model in [tiny(), shipped()] {
+        let captioner = captioner(&model, &Engine::Kernels);
+        let (space, classifier) = (captioner.space(), captioner.classifier());
+        let whole = pollster::block_on(captioner.embed(std::slice::from_ref(&photo))).unwrap();
+        let (node, _) = classifier.path(space, &whole[0]).steps[1];
+        let mut reported = (0, 0);
+        let places = captioner.places(&photo, |done, all| reported = (done, all));
+        let places = pollster::block_on(places).unwrap();
+        let map = classifier.heat(space, &places, &Claim::Node(node));
+        let count = map.rows * map.columns;
+        assert!(count > 4 && map.values.len() == count, "{map:?}");
+        assert!(map.values.iter().all(|value| (0.0..=1.0).contains(value)));
+        assert!(map.values.contains(&1.0) && map.values.iter().any(|value| *value < 1.0));
+        // Encoders whose places see each other report each painted photo.
+        let all = count as u64;
+        assert!([(0, 0), (all, all)].contains(&reported), "{reported:?}");
+        let [left, top, right, bottom] = map.area;
+        assert!(left >= 0.0 && top >= 0.0 && right <= 1.0 && bottom <= 1.0);
+        assert!(left < right && top < bottom);
+        let inside = map.share_inside(map.area).unwrap();
+        assert!((inside - 1.0).abs() < 1e-6, "{inside}");
+    }
+}
