@@ -9,8 +9,11 @@ use tar::{Builder, Header};
 use crate::input_files::InputFiles;
 use crate::records::check;
 
+/// The name and content of a file.
+type Named = (&'static str, &'static [u8]);
+
 /// Folders of byte arrays: the name of the images, and what else the format has.
-const ARRAYS: [(&str, &[(&str, &[u8])]); 4] = [
+const ARRAYS: [(&str, &[Named]); 4] = [
     (
         "cifar10/test_batch.bin",
         &[("cifar10/batches.meta.txt", b"cat\ndog\n")],
@@ -40,7 +43,7 @@ thread_local! {
     static FILES: InputFiles = {
         let arrays = ARRAYS.iter().map(|(name, _)| *name);
         let names: Vec<&str> = ["x.tar", "x.parquet"].into_iter().chain(arrays).collect();
-        let others: Vec<(&str, &[u8])> = ARRAYS.iter().flat_map(|(_, others)| *others).copied().collect();
+        let others: Vec<Named> = ARRAYS.iter().flat_map(|(_, others)| *others).copied().collect();
         InputFiles::new(&names, &others)
     };
 }
