@@ -146,6 +146,12 @@ mod tests {
             assert!((found - expected).abs() < 1e-12, "{found} {expected}");
         }
         assert_eq!(found.len(), expected.len());
+        // Shares of 0 and 1 have finite odds, as far from even.
+        let [never, always] = [0.0, 1.0].map(|share| evidence().inputs(share, 64, seen)[0]);
+        assert!(
+            always > 10.0 && (always + never).abs() < 1e-3,
+            "{never} {always}"
+        );
     }
 
     #[test]
