@@ -1,6 +1,7 @@
 //! Helpers for the tests that span packages.
 
 pub mod browser;
+pub mod object_server;
 pub mod ranks;
 pub mod schema;
 pub mod shards;
@@ -30,6 +31,8 @@ pub fn trainer_command() -> Command {
                 "--release",
                 "-p",
                 "espalier-trainer",
+                "--features",
+                "cloud",
                 "--message-format=json",
             ])
             .current_dir(root)

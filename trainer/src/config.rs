@@ -86,6 +86,10 @@ pub struct DatasetConfig {
     pub workers: usize,
     /// Fraction of broken records at which a run stops.
     pub max_broken: f64,
+    /// Folder that keeps data from object storage; if unset, `espalier/data` in the user's cache folder.
+    pub data_cache: Option<PathBuf>,
+    /// Most GiB that it keeps.
+    pub data_cache_gib: u64,
     /// Number of texts in a chain built from a taxonomy; 0 for the number that every label has,
     /// clamped to 3 to 7.
     pub tiers: usize,
@@ -320,6 +324,7 @@ impl TrainConfig {
         d.val_data = d.val_data.iter().map(name).collect();
         d.taxonomy = d.taxonomy.as_ref().map(name);
         d.nouns = d.nouns.as_ref().map(name);
+        d.data_cache = None;
         m.init = m.init.as_ref().map(name);
         self.train.feature_cache = None;
         self

@@ -30,6 +30,7 @@ pub mod model_file;
 pub mod output;
 pub mod plot;
 pub mod ranks;
+pub mod storage;
 pub mod tensors;
 pub mod words;
 
@@ -42,7 +43,10 @@ pub fn run() -> ExitCode {
         Err(error) => {
             let message = format!("{error:#}");
             if !message.is_empty() {
-                output::note(format_args!("error: {message}"));
+                output::note(format_args!(
+                    "error: {}",
+                    storage::without_secrets(&message)
+                ));
             }
             ExitCode::from(exit_code::code(&error))
         }

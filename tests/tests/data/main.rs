@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod batches;
+mod cloud;
 mod passes;
 mod reading;
 mod refused;

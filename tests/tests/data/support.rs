@@ -50,7 +50,7 @@ pub fn stream(data: Arc<dyn Dataset>, spec: BatchSpec, from: Position) -> BatchS
 }
 
 pub fn audited(data: &dyn Dataset) -> AuditReport {
-    audit(data, &|_| ())
+    audit(data, &|_| ()).unwrap()
 }
 
 pub fn take(stream: BatchStream, n: usize) -> Vec<Batch> {

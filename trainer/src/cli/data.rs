@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::common::DataCache;
+
 /// Commands on datasets.
 #[derive(Debug, Subcommand)]
 pub enum DataCommand {
@@ -42,6 +44,9 @@ pub struct AuditArgs {
     /// Number of threads; 0 for one per core.
     #[arg(long, default_value_t = 0)]
     pub workers: usize,
+    /// Where data from object storage is kept.
+    #[command(flatten)]
+    pub data_cache: DataCache,
     /// Print the counts as one JSON object.
     #[arg(long)]
     pub json: bool,
@@ -61,6 +66,9 @@ pub struct PrepareArgs {
     /// Files, folders and globs, in any mix.
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<PathBuf>,
+    /// Where data from object storage is kept.
+    #[command(flatten)]
+    pub data_cache: DataCache,
     /// Folder for the prepared shards.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,

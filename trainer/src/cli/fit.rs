@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use espalier_core::model::Preset;
 
-use super::common::Common;
+use super::common::{Common, DataCache};
 use crate::config::{DatasetKind, MethodName, Precision};
 
 /// Train a model. Flags override `--config`; `key=value` overrides flags.
@@ -18,8 +18,8 @@ pub struct FitArgs {
     /// Kind of dataset.
     #[arg(long, value_enum)]
     pub dataset: Option<DatasetKind>,
-    /// Files, folders and globs to train on; also {00000..01023}.tar, {a,b}.tar, and @FILE with one
-    /// path per line.
+    /// Files, folders and globs to train on; also {00000..01023}.tar, {a,b}.tar, @FILE with one path
+    /// per line, and addresses: s3://, gs://, az://, https://, http://.
     #[arg(long, num_args = 1.., value_name = "PATH", alias = "train-data")]
     pub data: Vec<PathBuf>,
     /// The same for validation.
@@ -92,6 +92,9 @@ pub struct FitArgs {
     /// Fraction of broken records at which the run stops.
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub max_broken: Option<f64>,
+    /// Where data from object storage is kept.
+    #[command(flatten)]
+    pub data_cache: DataCache,
     /// Checkpoint, run or bundle to start from.
     #[arg(long, value_name = "CKPT", alias = "pretrained")]
     pub init: Option<PathBuf>,

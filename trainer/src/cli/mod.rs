@@ -14,7 +14,7 @@ mod verify;
 use clap::{Parser, Subcommand};
 
 pub use caption::CaptionArgs;
-pub use common::Common;
+pub use common::{Common, DataCache};
 pub use data::{AuditArgs, AuditDataset, DataCommand, PrepareArgs, PrepareDataset};
 pub use embed::{EmbedArgs, Feature};
 pub use eval::EvalArgs;
@@ -56,4 +56,23 @@ pub enum Command {
     /// Audit or prepare a dataset.
     #[command(subcommand)]
     Data(DataCommand),
+}
+
+impl Command {
+    /// Returns whether the command may not use the network.
+    #[must_use]
+    pub fn is_offline(&self) -> bool {
+        let common = match self {
+            Self::Fit(args) => &args.common,
+            Self::Eval(args) => &args.common,
+            Self::Caption(args) => &args.common,
+            Self::Embed(args) => &args.common,
+            Self::Export(args) => &args.common,
+            Self::Verify(args) => &args.common,
+            Self::Plot(command) => &command.figure().common,
+            Self::Import(args) => return args.offline,
+            Self::Data(_) => return false,
+        };
+        common.offline
+    }
 }

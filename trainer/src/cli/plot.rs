@@ -29,6 +29,22 @@ pub enum PlotCommand {
     Ladder(LadderArgs),
 }
 
+impl PlotCommand {
+    /// Returns the arguments that every figure has.
+    #[must_use]
+    pub fn figure(&self) -> &FigureArgs {
+        match self {
+            Self::Norms(args) => &args.of.figure,
+            Self::Traversal(args) => &args.of.figure,
+            Self::Disk(args) => &args.of.figure,
+            Self::Umap(args) => &args.of.figure,
+            Self::Factors(args) => &args.of.figure,
+            Self::Pr(args) => &args.figure,
+            Self::Ladder(args) => &args.of.figure,
+        }
+    }
+}
+
 /// Arguments of every figure.
 #[derive(Args, Clone, Debug)]
 pub struct FigureArgs {

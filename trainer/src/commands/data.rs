@@ -14,6 +14,7 @@ use crate::data::records::source::Dataset;
 use crate::data::tools::audit::audit as read_all;
 use crate::data::tools::prepare::prepare as write_all;
 use crate::data::{DataError, Grit, Synthetic};
+use crate::storage::set_cache;
 
 use tables::{audit_table, grouped, prepare_table};
 
@@ -27,6 +28,7 @@ const SYNTHETIC: (u64, u32) = (4096, 64);
 /// # Errors
 /// If the dataset cannot be opened; broken records are counted, not an error.
 pub fn audit(args: &AuditArgs) -> anyhow::Result<()> {
+    set_cache(args.data_cache.folder.as_deref(), args.data_cache.gib);
     let dataset: Box<dyn Dataset> = match args.dataset {
         AuditDataset::Grit => Box::new(Grit::open(&args.paths)?),
         AuditDataset::Synthetic => {
@@ -42,7 +44,7 @@ pub fn audit(args: &AuditArgs) -> anyhow::Result<()> {
         }
     };
     let progress = Progress::new("audit", dataset.records());
-    let report = pool(args.workers)?.install(|| read_all(&*dataset, &|n| progress.advance(n)));
+    let report = pool(args.workers)?.install(|| read_all(&*dataset, &|n| progress.advance(n)))?;
     progress.finish();
     if args.json {
         print_json(&report)
@@ -56,6 +58,7 @@ pub fn audit(args: &AuditArgs) -> anyhow::Result<()> {
 /// # Errors
 /// If the dataset cannot be opened or the output cannot be written.
 pub fn prepare(args: &PrepareArgs) -> anyhow::Result<()> {
+    set_cache(args.data_cache.folder.as_deref(), args.data_cache.gib);
     let PrepareDataset::Grit = args.dataset;
     let dataset = Grit::open(&args.paths)?;
     let progress = Progress::new("prepare", dataset.records());

@@ -24,6 +24,7 @@ use crate::fit::{FitOutcome, Run, Source, check_labels, checkpoint, run};
 use crate::memory::{self, MIB};
 use crate::output::{line, note};
 use crate::ranks::{self, Collective};
+use crate::storage;
 
 use agreement::{check_same, facts};
 use configuration::{configuration, separate_pairs};
@@ -116,6 +117,8 @@ fn prepare(args: &FitArgs, ranks: &dyn Collective) -> anyhow::Result<Prepared> {
     let backend = args.common.backend.resolve();
     let device = numbered_device(backend, ranks)?;
     check_deterministic(&config, backend)?;
+    let cache = config.dataset.data_cache.as_deref();
+    storage::set_cache(cache, Some(config.dataset.data_cache_gib));
     let source = Source::open(&config)?;
     check_labels(source.data.as_ref(), &source.taxonomy, &config)?;
     Ok(Prepared {

@@ -14,6 +14,7 @@ pub mod verify;
 use crate::cli::{Cli, Command, DataCommand};
 use crate::exit::usage;
 use crate::ranks::Launch;
+use crate::storage;
 
 /// Refuses to do the whole work of a command once in each of several processes.
 fn check_launch(command: &Command) -> anyhow::Result<()> {
@@ -40,6 +41,9 @@ fn check_launch(command: &Command) -> anyhow::Result<()> {
 /// The error of the command; [`crate::exit_code::code`] gives its exit code.
 pub fn dispatch(cli: &Cli) -> anyhow::Result<()> {
     check_launch(&cli.command)?;
+    if cli.command.is_offline() {
+        storage::forbid_network();
+    }
     match &cli.command {
         Command::Fit(args) => fit::run(args),
         Command::Eval(args) => eval::run(args),

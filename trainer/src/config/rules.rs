@@ -337,6 +337,12 @@ impl TrainConfig {
                 d.corrupt_prob.to_string(),
             ),
             Rule(
+                "dataset.data_cache_gib",
+                d.data_cache_gib >= 1,
+                "at least 1",
+                d.data_cache_gib.to_string(),
+            ),
+            Rule(
                 "dataset.max_broken",
                 (0.0..=1.0).contains(&d.max_broken),
                 "in [0, 1]",
@@ -386,6 +392,7 @@ mod tests {
             "optim.wd=nan",
             "optim.lr=-1",
             "dataset.max_broken=2",
+            "dataset.data_cache_gib=0",
             "dataset.min_box_px=nan",
         ] {
             let error = TrainConfig::resolve(None, Table::new(), &[pair.to_owned()]);

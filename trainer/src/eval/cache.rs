@@ -9,7 +9,9 @@ use espalier_core::weights::{HostTensor, Tensors};
 use sha2::{Digest, Sha256};
 
 use super::Points;
+use crate::data::records::paths;
 use crate::disk::write::write_atomic;
+use crate::storage;
 
 /// Cache version: part of every key. Change it when the stored content, or the way it is computed,
 /// changes.
@@ -37,7 +39,8 @@ pub fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 /// Returns the fingerprint of files: names, sizes and modification times of the files that the
-/// paths and globs match, and of all files below matched folders. Does not read file contents.
+/// paths and globs match, and of all files below matched folders, and the versions of objects. Does not
+/// read file contents.
 #[must_use]
 pub fn stamp(paths: &[PathBuf]) -> String {
     let mut pending: Vec<PathBuf> = paths.to_vec();
@@ -51,7 +54,18 @@ pub fn stamp(paths: &[PathBuf]) -> String {
                 .flatten();
             let mut matches: Vec<PathBuf> = matches.filter(|found| found.exists()).collect();
             if matches.is_empty() {
-                files.push(format!("{} gone", path.display()));
+                match paths::expand(std::slice::from_ref(&path)) {
+                    // Braces and lists stand for other paths, addresses for objects.
+                    Ok(shards) => {
+                        for (shard, _) in shards {
+                            match storage::version(&shard) {
+                                Some(version) => files.push(version),
+                                None => pending.push(shard),
+                            }
+                        }
+                    }
+                    Err(_) => files.push(format!("{} gone", path.display())),
+                }
             }
             pending.append(&mut matches);
             continue;

@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn the_table_states_records_boxes_and_limits() {
         let data = Synthetic::new(300, 32, 0);
-        let text = audit_table(&read_all(&data, &|_| ()));
+        let text = audit_table(&read_all(&data, &|_| ()).unwrap());
         let lines: Vec<&str> = text.lines().collect();
         let value = |name: &str| {
             let line = lines

@@ -13,8 +13,10 @@ use crate::ranks::{Collective, Fact, compare};
 
 /// Keys that may differ between ranks, because they do not change what a step learns. Data at
 /// another path must be the same data, whose fingerprint is compared.
-const MAY_DIFFER: [&str; 5] = [
+const MAY_DIFFER: [&str; 7] = [
     "dataset.data",
+    "dataset.data_cache",
+    "dataset.data_cache_gib",
     "dataset.val_data",
     "dataset.workers",
     "train.encoder_threads",
@@ -92,7 +94,11 @@ mod tests {
 
     #[test]
     fn every_key_that_may_differ_exists() {
-        let pairs = ["dataset.data=[\"a\"]", "train.feature_cache=\"b\""];
+        let pairs = [
+            "dataset.data=[\"a\"]",
+            "dataset.data_cache=\"c\"",
+            "train.feature_cache=\"b\"",
+        ];
         let pairs = pairs.map(str::to_owned);
         let config = TrainConfig::resolve(None, toml::Table::new(), &pairs).unwrap();
         let known = values(&config).unwrap();

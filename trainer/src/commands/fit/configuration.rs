@@ -49,6 +49,8 @@ fn flag_layer(args: &FitArgs) -> anyhow::Result<Table> {
     flag!("dataset", "taxonomy", args.taxonomy);
     flag!("dataset", "workers", args.workers);
     flag!("dataset", "max_broken", args.max_broken);
+    flag!("dataset", "data_cache", args.data_cache.folder);
+    flag!("dataset", "data_cache_gib", args.data_cache.gib);
     flag!("model", "preset", args.model);
     flag!("model", "init", args.init);
     flag!("optim", "lr", args.lr);

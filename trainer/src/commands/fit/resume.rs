@@ -21,8 +21,10 @@ pub const CONFIG: &str = "config.toml";
 /// Keys that may change when a run is resumed, because they do not change what a step learns:
 /// length, checkpoints, validation, log and speed. Data at another path must be the same data; the
 /// checkpoint knows its fingerprint.
-const MAY_CHANGE: [&str; 15] = [
+const MAY_CHANGE: [&str; 17] = [
     "dataset.data",
+    "dataset.data_cache",
+    "dataset.data_cache_gib",
     "dataset.max_broken",
     "dataset.val_data",
     "dataset.workers",
@@ -237,7 +239,7 @@ mod tests {
     fn every_key_that_may_change_exists() {
         let values = values(&config(&["dataset.data=[\"a\"]"])).unwrap();
         let mut known: Vec<String> = values.into_iter().map(|(key, _)| key).collect();
-        known.push("train.feature_cache".to_owned());
+        known.extend(["dataset.data_cache", "train.feature_cache"].map(str::to_owned));
         for key in MAY_CHANGE {
             assert!(known.iter().any(|k| k == key), "{key}");
         }

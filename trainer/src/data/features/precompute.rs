@@ -24,6 +24,7 @@ use super::view::{Subject, ViewSpec};
 use crate::data::batches::feature_rows::FeatureRows;
 use crate::data::batches::image_batch::Pictures;
 use crate::data::records::boxes::Region;
+use crate::data::records::error::DataError;
 use crate::data::records::fault::{Broken, Fault};
 use crate::data::records::picture::{FeatureRange, Picture};
 use crate::data::records::source::{Dataset, Record, Records, Unit};
@@ -89,6 +90,8 @@ struct Layer {
 struct Precomputer<'a, 'b> {
     settings: &'b PrecomputeSettings<'a>,
     inner: &'b dyn Dataset,
+    /// The unit that is read.
+    unit: usize,
     pool: ThreadPool,
     rows: FeatureRows,
     progress: Progress<'b>,
@@ -159,6 +162,7 @@ pub fn precompute(
     let mut precomputer = Precomputer {
         settings,
         inner: &**inner,
+        unit: 0,
         pool: ThreadPoolBuilder::new().num_threads(workers).build()?,
         rows: FeatureRows::new(settings.encoder.width()),
         progress: Progress {
@@ -200,10 +204,12 @@ impl Precomputer<'_, '_> {
         unit: usize,
         count: usize,
     ) -> anyhow::Result<Vec<Result<Record, Broken>>> {
+        self.unit = unit;
         let loaded = match self.inner.load(unit) {
             Ok(loaded) if count > 0 => loaded,
             Ok(_) => return Ok(Vec::new()),
             Err(broken) => {
+                self.check(&broken)?;
                 self.progress.records_done += count as u64;
                 return Ok(vec![Err(broken); count]);
             }
@@ -217,6 +223,17 @@ impl Precomputer<'_, '_> {
         Ok(records)
     }
 
+    /// Checks that storage has not failed: features that lack a record for this reason must not be
+    /// kept.
+    fn check(&self, broken: &Broken) -> Result<(), DataError> {
+        let shard = self
+            .inner
+            .units()
+            .get(self.unit)
+            .map_or(0, |unit| unit.shard);
+        DataError::check_record(self.inner.shard_name(shard), broken)
+    }
+
     fn read_chunk(
         &mut self,
         loaded: &dyn Records,
@@ -227,6 +244,12 @@ impl Precomputer<'_, '_> {
         let hashed_records: Vec<Result<HashedRecord, Broken>> = self
             .pool
             .install(|| all.into_par_iter().map(hashed).collect());
+        for broken in hashed_records
+            .iter()
+            .filter_map(|hashed| hashed.as_ref().err())
+        {
+            self.check(broken)?;
+        }
         let width = self.settings.encoder.width();
         let mut layers: Vec<Layer> = Vec::new();
         let subjects = [Subject::Photo, Subject::Crops];
@@ -347,6 +370,11 @@ impl Precomputer<'_, '_> {
                 self.progress.records_done,
                 self.progress.total
             );
+        }
+        for entry in files.iter().flat_map(|file| &file.entries) {
+            if let Entry::Broken(cause, detail) = entry {
+                self.check(&Fault::new(*cause, detail.clone()).of(""))?;
+            }
         }
         let incomplete = layers.iter_mut().filter(|layer| layer.stored.is_none());
         for (layer, stored) in incomplete.zip(files) {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
 use super::format::{Format, open_all};
@@ -11,6 +12,10 @@ use crate::data::records::error::{DataError, Result, first_names};
 use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::paths::{self, Container};
 use crate::data::records::source::{Dataset, Record, Records, Unit};
+use crate::storage;
+
+/// Shards in object storage that are opened at the same time.
+const OPENED_AT_ONCE: usize = 16;
 
 /// This format.
 pub const FORMAT: Format = Format {
@@ -55,10 +60,20 @@ impl Grit {
     pub fn open(paths: &[PathBuf]) -> Result<Self> {
         let found = paths::expand(paths)?;
         // Collects all results first, so that the reported error does not depend on timing.
-        let opened: Vec<Result<Opened>> = found
-            .par_iter()
-            .map(|(path, container)| open_shard(path, *container))
-            .collect();
+        let open = || -> Vec<Result<Opened>> {
+            let each = |(path, container): &(PathBuf, Container)| open_shard(path, *container);
+            found.par_iter().map(each).collect()
+        };
+        let opened = if found.iter().any(|(path, _)| storage::is_remote(path)) {
+            // These threads wait for answers most of the time.
+            let threads = ThreadPoolBuilder::new().num_threads(OPENED_AT_ONCE);
+            let threads = threads
+                .build()
+                .map_err(|e| DataError::Worker(e.to_string()))?;
+            threads.install(open)
+        } else {
+            open()
+        };
         let (mut shards, mut units, mut complete) = (Vec::new(), Vec::new(), 0);
         for ((path, container), opened) in found.into_iter().zip(opened) {
             let opened = opened?;
@@ -152,6 +167,19 @@ impl Dataset for Grit {
             .map_or("unknown shard", |shard| shard.name.as_str())
     }
 
+    fn prefetch(&self, unit: usize) {
+        let Unit { shard, part, .. } = self.units[unit];
+        let shard = &self.shards[shard as usize];
+        if shard.unreadable.is_some() || !storage::is_remote(&shard.path) {
+            return;
+        }
+        // An error occurs again when the unit is loaded, and is reported then.
+        let _ = match shard.container {
+            Container::Parquet => parquet_shard::prefetch(&shard.path, part),
+            Container::Tar => TarShard::prefetch(&shard.path),
+        };
+    }
+
     fn load(&self, unit: usize) -> Result<Box<dyn Records>, Broken> {
         let Unit { shard, part, .. } = self.units[unit];
         let shard = &self.shards[shard as usize];
@@ -165,6 +193,7 @@ impl Dataset for Grit {
             },
             Container::Tar => match TarShard::open(&shard.path) {
                 Ok(shard) => Ok(Box::new(shard)),
+                Err(DataError::Io { reason, .. }) => Err(Fault::of_reading(&reason).of("all")),
                 Err(e) => Err(Fault::new(Cause::ShardDamaged, e.to_string()).of("all")),
             },
         }

@@ -14,6 +14,7 @@ pub mod listed;
 pub mod metadata_csv;
 pub mod open;
 pub mod open_images;
+pub(crate) mod parquet_chunks;
 pub(crate) mod parquet_records;
 pub(crate) mod parquet_shard;
 pub mod picture_index;

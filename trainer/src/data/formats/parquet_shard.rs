@@ -1,9 +1,9 @@
 //! Parquet shards with GRIT's columns and embedded images (notation 5.1).
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema};
@@ -11,10 +11,11 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::file::metadata::RowGroupMetaData;
 
+use crate::data::formats::parquet_chunks::Chunks;
 use crate::data::formats::parquet_records::{ParquetRecords, PictureColumn};
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::{Cause, Fault, panic_message};
-use crate::disk::read;
+use crate::storage::ShardFile;
 
 /// Rows of one Arrow batch: few enough that the bytes of its images stay far below the 2 GiB that
 /// one Arrow buffer can hold, and that a batch that repeats one long value [is noticed](load).
@@ -49,7 +50,9 @@ pub enum Footer {
 /// If the file cannot be opened, or lacks columns, or has columns of other types.
 pub fn open(path: &Path) -> Result<Footer> {
     match builder(path)? {
-        Ok((builder, _, length)) => match implausible(builder.metadata().row_groups(), length) {
+        Ok(Opened {
+            builder, length, ..
+        }) => match implausible(builder.metadata().row_groups(), length) {
             Some(fault) => Ok(Footer::Unreadable(fault)),
             None => Ok(Footer::RowGroups(
                 builder
@@ -108,15 +111,25 @@ pub fn load(path: &Path, part: u32) -> Result<ParquetRecords, Fault> {
 }
 
 fn load_group(path: &Path, part: u32) -> Result<ParquetRecords, Fault> {
-    let damaged = |e: &dyn std::fmt::Display| Fault::new(Cause::ShardDamaged, e.to_string());
-    let (builder, picture, length) = builder(path).map_err(|e| damaged(&e))??;
+    let opened = builder(path).map_err(|e| match e {
+        DataError::Io { reason, .. } => Fault::of_reading(&reason),
+        e => Fault::new(Cause::ShardDamaged, e.to_string()),
+    })??;
+    let (mask, ranges) = opened.needed(part);
+    let Opened {
+        builder,
+        picture,
+        file,
+        length,
+    } = opened;
+    file.prefetch(&ranges).map_err(|e| Fault::of_reading(&e))?;
+    let damaged = |e: &dyn std::fmt::Display| match file.failure() {
+        Some(failure) => Fault::of_reading(&failure),
+        None => Fault::new(Cause::ShardDamaged, e.to_string()),
+    };
     let group = builder.metadata().row_groups().get(part as usize);
     let group = group.ok_or_else(|| damaged(&"it has fewer row groups than when it was opened"))?;
     let rows = usize::try_from(group.num_rows()).unwrap_or(0);
-    let mask = ProjectionMask::columns(
-        builder.parquet_schema(),
-        projected(builder.schema(), picture),
-    );
     let reader = builder
         .with_row_groups(vec![part as usize])
         .with_projection(mask)
@@ -137,40 +150,91 @@ fn load_group(path: &Path, part: u32) -> Result<ParquetRecords, Fault> {
     ParquetRecords::new(&batches, picture, part, rows)
 }
 
-type Builder = ParquetRecordBatchReaderBuilder<File>;
+/// Fetches row group `part` of a shard that is in object storage.
+///
+/// # Errors
+/// If storage fails; damaged shards are reported by [`load`].
+pub fn prefetch(path: &Path, part: u32) -> Result<()> {
+    let Ok(opened) = builder(path)? else {
+        return Ok(());
+    };
+    let (_, ranges) = opened.needed(part);
+    opened.file.prefetch(&ranges).map_err(DataError::io(path))
+}
 
-/// Creates the reader of a shard with its checked columns, and returns the length of the file in
-/// bytes; a fault if the file is not a complete shard.
-fn builder(path: &Path) -> Result<Result<(Builder, PictureColumn, i64), Fault>> {
-    let mut file = read::open(path).map_err(DataError::io(path))?;
-    let length = file.metadata().map_err(DataError::io(path))?.len();
-    if let Some(fault) = check_ends(&mut file).map_err(DataError::io(path))? {
+type Builder = ParquetRecordBatchReaderBuilder<Chunks>;
+
+/// A shard whose footer was read and whose columns were checked.
+struct Opened {
+    builder: Builder,
+    picture: PictureColumn,
+    file: Arc<ShardFile>,
+    /// Of the file, in bytes.
+    length: i64,
+}
+
+impl Opened {
+    /// Returns the columns to read, and the ranges of their bytes in row group `part`; neighbouring
+    /// ranges are merged.
+    fn needed(&self, part: u32) -> (ProjectionMask, Vec<Range<u64>>) {
+        let mask = ProjectionMask::columns(
+            self.builder.parquet_schema(),
+            projected(self.builder.schema(), self.picture),
+        );
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        if let Some(group) = self.builder.metadata().row_groups().get(part as usize) {
+            let columns = group.columns().iter().enumerate();
+            for (_, column) in columns.filter(|(leaf, _)| mask.leaf_included(*leaf)) {
+                let (start, len) = column.byte_range();
+                match ranges.last_mut() {
+                    Some(last) if last.end == start => last.end = last.end.saturating_add(len),
+                    _ => ranges.push(start..start.saturating_add(len)),
+                }
+            }
+        }
+        (mask, ranges)
+    }
+}
+
+/// Creates the reader of a shard with its checked columns; a fault if the file is not a complete
+/// shard.
+fn builder(path: &Path) -> Result<Result<Opened, Fault>> {
+    let file = ShardFile::open(path).map_err(DataError::io(path))?;
+    let length = file.size().map_err(DataError::io(path))?;
+    if let Some(fault) = check_ends(&file).map_err(DataError::io(path))? {
         return Ok(Err(fault));
     }
     // Use the types as stored. Otherwise an Arrow schema in the footer could select any of Arrow's
     // many representations of the same list or text.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    let builder = match contained(|| Builder::try_new_with_options(file, options)) {
+    let chunks = Chunks::new(Arc::clone(&file)).map_err(DataError::io(path))?;
+    let builder = match contained(|| Builder::try_new_with_options(chunks, options)) {
         Ok(Ok(builder)) => builder,
-        Ok(Err(e)) => return Ok(Err(Fault::new(Cause::ShardDamaged, e.to_string()))),
+        Ok(Err(e)) => match file.failure() {
+            Some(failure) => return Err(DataError::io(path)(failure)),
+            None => return Ok(Err(Fault::new(Cause::ShardDamaged, e.to_string()))),
+        },
         Err(fault) => return Ok(Err(fault)),
     };
     let picture = check_columns(path, builder.schema())?;
-    Ok(Ok((builder, picture, length as i64)))
+    Ok(Ok(Opened {
+        builder,
+        picture,
+        file,
+        length: length as i64,
+    }))
 }
 
 /// Checks both ends of the file: a parquet file begins and ends with the same four bytes.
-fn check_ends(file: &mut File) -> std::io::Result<Option<Fault>> {
-    let len = file.metadata()?.len();
+fn check_ends(file: &ShardFile) -> std::io::Result<Option<Fault>> {
+    let len = file.size()?;
     if len < 12 {
         let detail = format!("the file has {len} bytes");
         return Ok(Some(Fault::new(Cause::ShardEndsEarly, detail)));
     }
     let mut ends = [[0_u8; 4]; 2];
-    file.read_exact(&mut ends[0])?;
-    file.seek(SeekFrom::End(-4))?;
-    file.read_exact(&mut ends[1])?;
-    file.rewind()?;
+    file.read_exact_at(&mut ends[0], 0)?;
+    file.read_exact_at(&mut ends[1], len - 4)?;
     Ok(if ends[0] != *MAGIC {
         Some(Fault::new(
             Cause::ShardDamaged,

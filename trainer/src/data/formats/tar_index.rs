@@ -1,14 +1,12 @@
 //! Index of the members of a tar, grouped into records, without reading their contents.
 
 use std::cell::Cell;
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::data::records::fault::{Cause, Fault};
 use crate::data::records::picture::ByteRange;
-use crate::disk::read;
+use crate::storage::{ShardFile, ShardReader};
 
 /// Consecutive members with the same key: the text before the first dot of the base name, with
 /// the folders before it (notation 5.2).
@@ -48,9 +46,9 @@ pub struct TarIndex {
     pub truncated_key: Option<String>,
 }
 
-/// A file reader that records when a read reaches the end of the file.
+/// A reader that records when a read reaches the end of the shard.
 struct EofReader<'a> {
-    file: &'a File,
+    file: ShardReader,
     reached_end: &'a Cell<bool>,
 }
 
@@ -76,13 +74,14 @@ impl Seek for EofReader<'_> {
 /// of the file instead; its complete members are kept. A damaged header is handled the same way.
 ///
 /// # Errors
-/// Only if the file cannot be opened.
-pub fn index(path: &Path) -> std::io::Result<TarIndex> {
-    let file = Arc::new(read::open(path)?);
-    let len = file.metadata()?.len();
+/// Only if storage fails.
+pub fn index(file: &Arc<ShardFile>) -> std::io::Result<TarIndex> {
+    let len = file.size()?;
+    // Headers lie between the members, so nearly every block of an object is needed.
+    file.prefetch(std::slice::from_ref(&(0..len)))?;
     let reached_end = Cell::new(false);
     let mut archive = tar::Archive::new(EofReader {
-        file: &file,
+        file: ShardReader::new(Arc::clone(file), 0),
         reached_end: &reached_end,
     });
     let mut groups: Vec<MemberGroup> = Vec::new();
@@ -91,6 +90,9 @@ pub fn index(path: &Path) -> std::io::Result<TarIndex> {
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
+                if let Some(failure) = file.failure() {
+                    return Err(failure);
+                }
                 if !reached_end.get() {
                     truncation = Some(Fault::new(Cause::ShardDamaged, error.to_string()));
                 }
@@ -113,7 +115,7 @@ pub fn index(path: &Path) -> std::io::Result<TarIndex> {
         let member = (
             extension.to_lowercase(),
             ByteRange {
-                file: Arc::clone(&file),
+                file: Arc::clone(file),
                 offset,
                 len: size,
             },
@@ -176,7 +178,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.tar");
         std::fs::write(&path, bytes).unwrap();
-        index(&path).unwrap()
+        index(&ShardFile::open(&path).unwrap()).unwrap()
     }
 
     #[test]

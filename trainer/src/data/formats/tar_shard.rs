@@ -12,6 +12,7 @@ use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::picture::{ByteRange, Picture};
 use crate::data::records::source::{Record, Records};
+use crate::storage::ShardFile;
 
 /// Image extensions in img2dataset's layout.
 const PICTURES: [&str; 6] = ["jpg", "jpeg", "png", "webp", "bmp", "gif"];
@@ -63,7 +64,8 @@ impl TarShard {
     /// # Errors
     /// If the file cannot be opened, or is complete and matches no known layout.
     pub fn open(path: &Path) -> Result<Self> {
-        let index = tar_index::index(path).map_err(DataError::io(path))?;
+        let file = ShardFile::open(path).map_err(DataError::io(path))?;
+        let index = tar_index::index(&file).map_err(DataError::io(path))?;
         let mut groups = index.groups;
         let Some(layout) = groups.iter().find_map(TarLayout::of) else {
             if index.truncation.is_none() && !groups.is_empty() {
@@ -80,6 +82,9 @@ impl TarShard {
         };
         if layout == TarLayout::Raw {
             check_keys(path, &groups)?;
+            if let Some(failure) = file.failure() {
+                return Err(DataError::io(path)(failure));
+            }
         }
         let tail = index.truncation.map(|fault| {
             let last_is_complete = groups.last().is_some_and(|last| {
@@ -101,6 +106,18 @@ impl TarShard {
             groups,
             tail,
         })
+    }
+
+    /// Fetches a tar that is in object storage.
+    ///
+    /// # Errors
+    /// If storage fails.
+    pub fn prefetch(path: &Path) -> Result<()> {
+        let fetch = || {
+            let file = ShardFile::open(path)?;
+            file.prefetch(std::slice::from_ref(&(0..file.size()?)))
+        };
+        fetch().map_err(DataError::io(path))
     }
 
     /// Returns the number of records; a truncation counts as one broken record.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::data::records::fault::BrokenCounts;
+use crate::data::records::fault::{Broken, BrokenCounts, Cause};
 
 /// Result with [`DataError`].
 pub type Result<T, E = DataError> = std::result::Result<T, E>;
@@ -54,6 +54,10 @@ pub enum DataError {
         /// What is wrong with it.
         reason: String,
     },
+
+    /// An address in object storage that cannot be used.
+    #[error("{0}")]
+    Address(String),
 
     /// A benchmark file with an unexpected layout, or a folder that lacks the file.
     #[error("{place}: expected {expected}; found {found}")]
@@ -213,6 +217,15 @@ pub enum DataError {
         reason: std::io::Error,
     },
 
+    /// Object storage that failed while records were read.
+    #[error("{file}: {reason}")]
+    Storage {
+        /// The shard.
+        file: String,
+        /// What failed, and what to do.
+        reason: String,
+    },
+
     /// A failed worker thread.
     #[error("a data worker failed: {0}")]
     Worker(String),
@@ -228,7 +241,7 @@ impl DataError {
                 ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::FileTooLarge => 2,
                 _ => 1,
             },
-            Self::Worker(_) => 1,
+            Self::Worker(_) | Self::Storage { .. } => 1,
             _ => 2,
         }
     }
@@ -244,6 +257,35 @@ impl DataError {
             expected: expected.into(),
             found: found.into(),
         }
+    }
+
+    /// Checks that no record was skipped because storage failed: it may be good, and a run that skips
+    /// it would depend on the network.
+    ///
+    /// # Errors
+    /// [`DataError::Storage`].
+    pub fn check_storage(counts: &BrokenCounts) -> Result<()> {
+        match counts.by_cause.get(&Cause::StorageFailed) {
+            None => Ok(()),
+            Some(failed) => Err(Self::Storage {
+                file: failed.example.file.clone(),
+                reason: failed.example.detail.clone(),
+            }),
+        }
+    }
+
+    /// As [`check_storage`](Self::check_storage), for one record of the shard `file`.
+    ///
+    /// # Errors
+    /// [`DataError::Storage`].
+    pub fn check_record(file: &str, broken: &Broken) -> Result<()> {
+        if broken.fault.cause != Cause::StorageFailed {
+            return Ok(());
+        }
+        Err(Self::Storage {
+            file: file.to_owned(),
+            reason: broken.fault.detail.clone(),
+        })
     }
 
     /// Returns a closure for `map_err` that creates [`DataError::Io`].

@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::storage;
+
 /// Why a record cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -27,6 +29,8 @@ pub enum Cause {
     MissingMember,
     /// A chain of texts with a wrong number of tiers.
     WrongTiers,
+    /// Object storage failed; the record may be good, so the run must end.
+    StorageFailed,
 }
 
 impl Cause {
@@ -43,6 +47,7 @@ impl Cause {
             Self::UnreadableMetadata => "metadata cannot be read",
             Self::MissingMember => "member is missing",
             Self::WrongTiers => "wrong number of tiers",
+            Self::StorageFailed => "storage failed",
         }
     }
 }
@@ -69,6 +74,17 @@ impl Fault {
             cause,
             detail: detail.into(),
         }
+    }
+
+    /// Creates the fault of a shard that cannot be read, or of storage that failed.
+    #[must_use]
+    pub fn of_reading(error: &std::io::Error) -> Self {
+        let cause = if storage::is_failure(error) {
+            Cause::StorageFailed
+        } else {
+            Cause::ShardDamaged
+        };
+        Self::new(cause, error.to_string())
     }
 
     /// Attaches the fault to the record `key`.

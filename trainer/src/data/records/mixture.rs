@@ -59,6 +59,11 @@ impl Dataset for Mixture {
         self.sources[source].0.load(unit)
     }
 
+    fn prefetch(&self, unit: usize) {
+        let (source, unit) = self.unit_sources[unit];
+        self.sources[source].0.prefetch(unit);
+    }
+
     fn weight(&self, unit: usize) -> f64 {
         self.sources[self.unit_sources[unit].0].1
     }

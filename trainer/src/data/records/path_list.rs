@@ -1,14 +1,19 @@
 //! Spells out paths that stand for several: `shards/{00000..01023}.tar`, `{train,more}.tar`, and
-//! `@list.txt`, as users of WebDataset and open_clip write them.
+//! `@list.txt`, as users of WebDataset and open_clip write them. Addresses in object storage are spelled
+//! out in the same way.
 
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::data::records::error::{DataError, Result};
 use crate::disk::read;
+use crate::storage::{self, ShardFile, ShardReader};
 
 /// Most paths that one pattern may stand for. GRIT has some thousands of shards; a million is a slip
 /// of the pen.
 const MAX_PATHS: usize = 1_000_000;
+/// Most bytes of a list in object storage.
+const MAX_LIST: u64 = 256 << 20;
 
 /// Most digits of a number in a range, zeros in front included. Formatting panics above 65,535.
 const MAX_DIGITS: usize = 20;
@@ -19,8 +24,12 @@ const MAX_DIGITS: usize = 20;
 /// file that exists under the name as it is written is that file.
 ///
 /// # Errors
-/// If a list cannot be read or is empty, or braces cannot be expanded.
+/// If a list cannot be read or is empty, braces cannot be expanded, or an address may hold a secret.
 pub(super) fn spell_out(path: &Path) -> Result<Vec<PathBuf>> {
+    if let Some(local) = storage::local_file(path) {
+        return spell_out(&local);
+    }
+    check_address(path)?;
     let Some(text) = path.to_str().filter(|_| !path.exists()) else {
         return Ok(vec![path.to_owned()]);
     };
@@ -30,13 +39,35 @@ pub(super) fn spell_out(path: &Path) -> Result<Vec<PathBuf>> {
     }
 }
 
+/// Checks an address before it can become part of a message.
+fn check_address(path: &Path) -> Result<()> {
+    storage::check(path).map_err(|reason| DataError::Address(reason.to_string()))
+}
+
+/// Reads a list, which may be in object storage too.
+fn read_list(list: &Path) -> io::Result<String> {
+    if !storage::is_remote(list) {
+        return read::text(list);
+    }
+    let mut text = String::new();
+    let reader = ShardReader::new(ShardFile::open(list)?, 0);
+    reader.take(MAX_LIST).read_to_string(&mut text)?;
+    Ok(text)
+}
+
 fn lines(list: &Path) -> Result<Vec<PathBuf>> {
-    let text = read::text(list).map_err(DataError::io(list))?;
+    let list = &storage::local_file(list).unwrap_or_else(|| list.to_owned());
+    check_address(list)?;
+    let text = read_list(list).map_err(DataError::io(list))?;
     let lines = text.lines().map(str::trim);
     let named = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
     let folder = list.parent().unwrap_or(Path::new(""));
     let mut paths = Vec::new();
     for line in named {
+        if storage::is_remote(Path::new(line)) || storage::local_file(Path::new(line)).is_some() {
+            paths.extend(spell_out(Path::new(line))?);
+            continue;
+        }
         let path = folder.join(line);
         match path.to_str().filter(|_| !path.exists()) {
             Some(text) => paths.extend(expanded(text)?),
@@ -142,6 +173,30 @@ mod tests {
             paths,
             [at("0.tar"), at("1.tar"), PathBuf::from("/data/x.tar")]
         );
+    }
+
+    #[test]
+    fn addresses_are_spelled_out_and_a_list_may_mix_them_with_paths() {
+        assert_eq!(
+            shown("s3://bucket/{00..01}.parquet"),
+            ["s3://bucket/00.parquet", "s3://bucket/01.parquet"]
+        );
+        assert_eq!(
+            shown("file:///data/{a,b}.tar"),
+            ["/data/a.tar", "/data/b.tar"]
+        );
+        let dir = tempfile::tempdir().unwrap();
+        let list = dir.path().join("list.txt");
+        std::fs::write(&list, "gs://b/{0..1}.tar\nhere.tar\nfile:///x.tar\n").unwrap();
+        let here = dir.path().join("here.tar").display().to_string();
+        assert_eq!(
+            shown(&format!("@{}", list.display())),
+            ["gs://b/0.tar", "gs://b/1.tar", here.as_str(), "/x.tar"]
+        );
+        std::fs::write(&list, "https://user:hunter2@host/{0..x}.tar\n").unwrap();
+        let error = spell_out(Path::new(&format!("@{}", list.display()))).unwrap_err();
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+        assert_eq!(error.exit_code(), 2);
     }
 
     #[test]

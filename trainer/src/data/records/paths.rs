@@ -1,4 +1,5 @@
-//! Resolves `--data PATH…` (files, folders, globs, braces and lists, mixed) to a list of shards.
+//! Resolves `--data PATH…` (files, folders, globs, braces and lists, on disk and in object storage, mixed)
+//! to a list of shards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -6,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::path_list::spell_out;
-use crate::data::records::prepared::{check_complete, check_finished};
+use crate::data::records::prepared::{PREPARING, check_complete, check_finished, check_listed};
+use crate::storage;
 
 /// The two container formats, distinguished by extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +41,8 @@ pub fn folder_of(file: &Path) -> PathBuf {
 /// Returns all shards that `paths` name, in the order given; those of a folder or glob are sorted
 /// by name. A file named twice is taken once. [`spell_out`] says what braces and lists stand for.
 ///
+/// An address with the extension of a shard is taken as it is; its object is looked for when it is opened.
+///
 /// In folders and globs, other files are ignored, and so is `X.parquet` next to `X.tar`: this is the
 /// URL list written by img2dataset, not a shard.
 ///
@@ -58,12 +62,15 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Container)>> {
     }
     let mut shards = Vec::new();
     for path in &spelled {
-        if path.is_dir() {
+        if storage::is_remote(path) {
+            shards.extend(remote(path)?);
+        } else if path.is_dir() {
             check_complete(path)?;
             let entries = std::fs::read_dir(path).map_err(DataError::io(path))?;
             let files: std::io::Result<Vec<PathBuf>> =
                 entries.map(|entry| entry.map(|e| e.path())).collect();
-            shards.extend(select(path, files.map_err(DataError::io(path))?)?);
+            let files = files.map_err(DataError::io(path))?;
+            shards.extend(select(path, files, Path::is_file)?);
         } else if path.exists() {
             let container = Container::of(path).ok_or_else(|| DataError::UnknownKind {
                 path: path.clone(),
@@ -91,7 +98,7 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Container)>> {
             {
                 check_finished(&folder)?;
             }
-            shards.extend(select(path, files)?);
+            shards.extend(select(path, files, Path::is_file)?);
         } else {
             return Err(DataError::NoSuchPath { path: path.clone() });
         }
@@ -101,8 +108,52 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Container)>> {
     Ok(shards)
 }
 
+/// Returns the shards that an address stands for: an object, the objects below a prefix, or those whose
+/// names match a pattern.
+fn remote(path: &Path) -> Result<Vec<(PathBuf, Container)>> {
+    let text = path.to_string_lossy();
+    let list = |folder: &Path| storage::list(folder).map_err(DataError::io(folder));
+    if text.contains(['*', '[']) {
+        let invalid = |reason: String| DataError::Pattern {
+            pattern: text.clone().into_owned(),
+            reason,
+        };
+        let (folder, name) = text.rsplit_once('/').unwrap_or(("", &text));
+        if folder.contains(['*', '[']) {
+            let reason =
+                "expected `*` in the last part of an address only; write the others as {a,b}";
+            return Err(invalid(reason.into()));
+        }
+        let pattern = glob::Pattern::new(name).map_err(|e| invalid(e.to_string()))?;
+        let folder = Path::new(folder);
+        let mut objects = list(folder)?;
+        if objects
+            .iter()
+            .any(|o| o.file_name().is_some_and(|n| n == PREPARING))
+        {
+            check_listed(folder, &objects)?;
+        }
+        objects.retain(|o| {
+            o.file_name()
+                .and_then(OsStr::to_str)
+                .is_some_and(|n| pattern.matches(n))
+        });
+        return select(path, objects, |_| true);
+    }
+    if let Some(container) = Container::of(path) {
+        return Ok(vec![(path.to_owned(), container)]);
+    }
+    let objects = list(path)?;
+    check_listed(path, &objects)?;
+    select(path, objects, |_| true)
+}
+
 /// Selects the shards among the files of a folder or glob, sorted by name.
-fn select(place: &Path, mut files: Vec<PathBuf>) -> Result<Vec<(PathBuf, Container)>> {
+fn select(
+    place: &Path,
+    mut files: Vec<PathBuf>,
+    is_file: fn(&Path) -> bool,
+) -> Result<Vec<(PathBuf, Container)>> {
     files.sort();
     let tars: BTreeSet<PathBuf> = files
         .iter()
@@ -111,7 +162,7 @@ fn select(place: &Path, mut files: Vec<PathBuf>) -> Result<Vec<(PathBuf, Contain
         .collect();
     let shards: Vec<_> = files
         .iter()
-        .filter(|file| file.is_file())
+        .filter(|file| is_file(file))
         .filter_map(|file| Some((file.clone(), Container::of(file)?)))
         .filter(|(file, container)| {
             *container == Container::Tar || !tars.contains(&file.with_extension(""))

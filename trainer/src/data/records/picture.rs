@@ -1,22 +1,22 @@
 //! Images that are read and decoded on demand.
 
-use std::fs::File;
 use std::sync::Arc;
 
 use espalier_core::input;
 use image::RgbImage;
 
 use crate::data::records::fault::{Cause, Fault};
+use crate::storage::ShardFile;
 
 /// Maximum number of bytes of an image file. No caption dataset has larger ones, and a damaged
 /// header must not exhaust the memory.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// A byte range of a file.
+/// A byte range of a shard.
 #[derive(Clone, Debug)]
 pub struct ByteRange {
-    /// The file.
-    pub file: Arc<File>,
+    /// The shard.
+    pub file: Arc<ShardFile>,
     /// First byte.
     pub offset: u64,
     /// Number of bytes.
@@ -27,7 +27,7 @@ impl ByteRange {
     /// Reads the bytes.
     ///
     /// # Errors
-    /// If the range is implausibly large or the file cannot be read.
+    /// If the range is implausibly large or the shard cannot be read.
     pub fn read(&self) -> Result<Vec<u8>, Fault> {
         if self.len > MAX_BYTES {
             let detail = format!(
@@ -37,28 +37,10 @@ impl ByteRange {
             return Err(Fault::new(Cause::ShardDamaged, detail));
         }
         let mut bytes = vec![0; self.len as usize];
-        read_exact_at(&self.file, &mut bytes, self.offset)
-            .map_err(|e| Fault::new(Cause::ShardDamaged, e.to_string()))?;
+        let read = self.file.read_exact_at(&mut bytes, self.offset);
+        read.map_err(|e| Fault::of_reading(&e))?;
         Ok(bytes)
     }
-}
-
-#[cfg(unix)]
-fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> std::io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
-}
-
-#[cfg(windows)]
-fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> std::io::Result<()> {
-    while !bytes.is_empty() {
-        let read = std::os::windows::fs::FileExt::seek_read(file, bytes, offset)?;
-        if read == 0 {
-            return Err(std::io::ErrorKind::UnexpectedEof.into());
-        }
-        bytes = &mut bytes[read..];
-        offset += read as u64;
-    }
-    Ok(())
 }
 
 /// An image, decoded or not.

@@ -34,6 +34,9 @@ pub trait Dataset: Send + Sync {
     /// The fault that breaks every record of the unit.
     fn load(&self, unit: usize) -> Result<Box<dyn Records>, Broken>;
 
+    /// Fetches a unit that will be loaded soon, where it is not on this machine.
+    fn prefetch(&self, _unit: usize) {}
+
     /// Returns how many times an epoch takes each record of a unit, on average; finite and above 0.
     fn weight(&self, _unit: usize) -> f64 {
         1.0

@@ -110,6 +110,7 @@ pub fn read<E: From<DataError>>(
                     Err(broken) => counts.add(shard, &broken),
                 }
             }
+            DataError::check_storage(&counts)?;
             found += images.len();
             if !images.is_empty() {
                 take(images)?;

@@ -122,8 +122,9 @@ impl EvalSet {
     /// Fails if more than `max_broken` of the records seen so far are broken. Call it at the end.
     ///
     /// # Errors
-    /// [`DataError::TooManyBroken`].
+    /// [`DataError::TooManyBroken`], [`DataError::Storage`].
     pub fn check_broken(&self, max_broken: f64) -> Result<()> {
+        DataError::check_storage(&self.counts)?;
         if self.counts.fraction() > max_broken {
             let counts = Box::new(self.counts.clone());
             return Err(DataError::TooManyBroken {

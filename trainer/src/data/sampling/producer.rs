@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, OnceLock};
+use std::thread::{Builder, JoinHandle};
 
 use espalier_core::input::Tokenizer;
 use rayon::ThreadPool;
@@ -73,6 +74,19 @@ impl OpenGroup {
     }
 }
 
+/// The thread that fetches the units of the next group; it has ended when this is dropped.
+#[derive(Default)]
+pub(super) struct Ahead(Option<JoinHandle<()>>);
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0.take() {
+            // A unit that could not be fetched is fetched when it is read.
+            let _ = thread.join();
+        }
+    }
+}
+
 /// Draws and packs batches in the order of the epoch.
 pub(super) struct Producer {
     pub(super) dataset: Arc<dyn Dataset>,
@@ -82,6 +96,7 @@ pub(super) struct Producer {
     pub(super) order: EpochOrder,
     pub(super) progress: Progress,
     pub(super) group: Option<OpenGroup>,
+    pub(super) ahead: Ahead,
     /// Whether the next batch is made with all images decoded.
     pub(super) redo: bool,
     /// Whether an image of this process in the batch that is being made cannot be decoded.
@@ -139,6 +154,7 @@ impl Producer {
                     }
                 }
             }
+            DataError::check_storage(&counts)?;
             self.progress.position.index += seen;
             self.progress.samples_in_epoch += (samples.len() - known) as u64;
             self.progress.unusable_in_a_row = if samples.len() > known {
@@ -197,6 +213,9 @@ impl Producer {
                 open.companions = Companions::of(self.pool.install(all).into_iter());
             }
             self.group = Some(open);
+            // Waits for the units of this group, nearly all of which its first batch needs.
+            self.ahead = Ahead::default();
+            self.ahead = self.prefetch_after(group);
         }
         let Some(open) = &self.group else {
             return Vec::new();
@@ -258,6 +277,23 @@ impl Producer {
         let decoded = self.pool.install(decoded);
         self.incomplete |= !decoded;
         outcomes
+    }
+
+    /// Starts to fetch the units of the group after `group`.
+    fn prefetch_after(&self, group: &Group) -> Ahead {
+        let Some(next) = self.order.group_of(group.first + group.records) else {
+            return Ahead::default();
+        };
+        let units = self.order.group(next).units.clone();
+        let (dataset, stop) = (Arc::clone(&self.dataset), Arc::clone(&self.stop));
+        let fetch = move || {
+            let going_on = |_: &u32| !stop.load(Ordering::Relaxed);
+            for unit in units.into_iter().take_while(going_on) {
+                dataset.prefetch(unit as usize);
+            }
+        };
+        // Without the thread, the units are fetched when they are read.
+        Ahead(Builder::new().name("data-ahead".into()).spawn(fetch).ok())
     }
 
     fn pack(&self, samples: &[Sample], skipped: BrokenCounts) -> Batch {

@@ -24,7 +24,7 @@ use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::BrokenCounts;
 use crate::data::records::order::{EpochOrder, Position, records_of_epoch};
 use crate::data::records::source::Dataset;
-use crate::data::sampling::producer::{Made, Producer, Progress};
+use crate::data::sampling::producer::{Ahead, Made, Producer, Progress};
 
 /// Endless stream of batches of a dataset, epoch after epoch.
 ///
@@ -77,6 +77,7 @@ impl StreamSource {
             pool,
             progress,
             group: None,
+            ahead: Ahead::default(),
             redo,
             incomplete: false,
             stop: Arc::clone(&stop),

@@ -11,6 +11,7 @@ pub use super::audit_report::{
 use crate::data::records::boxes::{
     BoxTally, PREPARED_MIN_BOX_PX, Region, default_min_box_px, large_enough, pixel_box,
 };
+use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::{Broken, BrokenCounts};
 use crate::data::records::source::{Dataset, Record, Records};
 
@@ -59,7 +60,10 @@ fn hash(text: &str) -> u64 {
 ///
 /// Calls `progress` with the number of records of each finished part. The report does not depend on
 /// the number of threads.
-pub fn audit(dataset: &dyn Dataset, progress: &(dyn Fn(u64) + Sync)) -> AuditReport {
+///
+/// # Errors
+/// If object storage fails; broken records are counted.
+pub fn audit(dataset: &dyn Dataset, progress: &(dyn Fn(u64) + Sync)) -> Result<AuditReport> {
     let units = dataset.units();
     let mut total = Tally::default();
     let mut next = units.first().map(|_| dataset.load(0));
@@ -86,7 +90,8 @@ pub fn audit(dataset: &dyn Dataset, progress: &(dyn Fn(u64) + Sync)) -> AuditRep
         }
     }
     let shards: HashSet<u32> = units.iter().map(|unit| unit.shard).collect();
-    total.report(shards.len(), units.len())
+    DataError::check_storage(&total.counts)?;
+    Ok(total.report(shards.len(), units.len()))
 }
 
 fn read_rows(loaded: &Result<Box<dyn Records>, Broken>, rows: &[usize], shard: &str) -> Tally {

@@ -84,7 +84,7 @@ pub struct PrepareReport {
 /// just finished, including those of shards finished earlier.
 ///
 /// # Errors
-/// If `out` was started with different input, or cannot be written.
+/// If `out` was started with different input, or cannot be written, or object storage fails.
 pub fn prepare(
     dataset: &dyn Dataset,
     out: &Path,
@@ -130,6 +130,7 @@ pub fn prepare(
         };
         for unit in shard_units {
             write_unit(dataset, unit, &mut writer, progress).map_err(DataError::io(&name))?;
+            DataError::check_storage(&writer.done.counts)?;
         }
         let done = writer.finish().map_err(DataError::io(&name))?;
         temporary

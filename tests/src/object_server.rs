@@ -1,0 +1,295 @@
+//! A server of objects on this machine, which can fail in the ways that stores fail.
+//!
+//! It answers `HEAD` and `GET` with ranges and `If-Match`, and lists as S3 does, for
+//! `http://` addresses and for a client of S3 alike.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// A request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Its number, from 0.
+    pub number: u64,
+    /// `GET`, `HEAD` or another method.
+    pub method: String,
+    /// Path without the query.
+    pub path: String,
+    /// Query, not decoded.
+    pub query: String,
+    /// First and last byte, for a part of an object.
+    pub range: Option<(usize, usize)>,
+    /// The `If-Match` header.
+    pub if_match: Option<String>,
+    /// The `Authorization` header.
+    pub authorization: Option<String>,
+}
+
+/// How a request is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// As it should be.
+    Right,
+    /// With this status and an error that repeats what was sent.
+    Status(u16),
+    /// With half of the announced bytes.
+    Cut,
+    /// With as many bytes, all of them changed.
+    OtherBytes,
+    /// With the head of another range.
+    OtherRange,
+    /// With more bytes than announced, without an end.
+    Endless,
+    /// After this many milliseconds.
+    Slow(u64),
+    /// With the whole object, whatever was asked for.
+    NoRanges,
+    /// With another e-tag.
+    OtherTag,
+}
+
+type Behaviour = Box<dyn Fn(&Asked) -> Answer + Send + Sync>;
+
+struct State {
+    objects: Mutex<BTreeMap<String, Vec<u8>>>,
+    asked: Mutex<Vec<Asked>>,
+    number: AtomicU64,
+    behaviour: Mutex<Arc<Behaviour>>,
+}
+
+/// The server; it runs until the process ends.
+pub struct ObjectServer {
+    /// `http://127.0.0.1:PORT`.
+    pub address: String,
+    state: Arc<State>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ObjectServer {
+    /// Serves the files of a folder as `/folder/NAME`, with its own name as the first part.
+    ///
+    /// # Panics
+    /// If the folder cannot be read or no port is free.
+    #[must_use]
+    pub fn of(bucket: &str, folder: &Path) -> Self {
+        let files = fs::read_dir(folder).unwrap_or_else(|e| panic!("{e}"));
+        let objects = files
+            .flatten()
+            .filter(|file| file.path().is_file())
+            .map(|file| {
+                let name = file.file_name().to_string_lossy().into_owned();
+                let bytes = fs::read(file.path()).unwrap_or_else(|e| panic!("{e}"));
+                (format!("/{bucket}/{name}"), bytes)
+            });
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+        let listener = listener.unwrap_or_else(|e| panic!("{e}"));
+        let port = listener.local_addr().map_or(0, |address| address.port());
+        let state = Arc::new(State {
+            objects: Mutex::new(objects.collect()),
+            asked: Mutex::default(),
+            number: AtomicU64::new(0),
+            behaviour: Mutex::new(Arc::new(Box::new(|_| Answer::Right))),
+        });
+        let shared = Arc::clone(&state);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let state = Arc::clone(&shared);
+                thread::spawn(move || answer(&stream, &state));
+            }
+        });
+        Self {
+            address: format!("http://127.0.0.1:{port}"),
+            state,
+        }
+    }
+
+    /// Answers in this way from now on.
+    pub fn behave(&self, behaviour: impl Fn(&Asked) -> Answer + Send + Sync + 'static) {
+        *lock(&self.state.behaviour) = Arc::new(Box::new(behaviour));
+    }
+
+    /// Puts an object in the place of another.
+    pub fn put(&self, path: &str, bytes: Vec<u8>) {
+        lock(&self.state.objects).insert(path.to_owned(), bytes);
+    }
+
+    /// Returns all requests so far.
+    #[must_use]
+    pub fn asked(&self) -> Vec<Asked> {
+        lock(&self.state.asked).clone()
+    }
+
+    /// Returns the number of bytes that were asked for in parts.
+    #[must_use]
+    pub fn bytes_asked(&self) -> usize {
+        let asked = lock(&self.state.asked);
+        asked
+            .iter()
+            .filter_map(|a| a.range)
+            .map(|(first, last)| last + 1 - first)
+            .sum()
+    }
+}
+
+fn read_request(stream: &TcpStream) -> Option<Asked> {
+    let mut lines = BufReader::new(stream).lines();
+    let first = lines.next()?.ok()?;
+    let mut words = first.split(' ');
+    let (method, target) = (words.next()?, words.next()?);
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let mut asked = Asked {
+        method: method.to_owned(),
+        path: path.replace("%20", " "),
+        query: query.to_owned(),
+        ..Asked::default()
+    };
+    for line in lines {
+        let line = line.ok()?;
+        let Some((name, value)) = line.split_once(": ") else {
+            break;
+        };
+        match name.to_ascii_lowercase().as_str() {
+            "range" => {
+                let (first, last) = value.strip_prefix("bytes=")?.split_once('-')?;
+                asked.range = Some((first.parse().ok()?, last.parse().ok()?));
+            }
+            "if-match" => asked.if_match = Some(value.to_owned()),
+            "authorization" => asked.authorization = Some(value.to_owned()),
+            _ => {}
+        }
+    }
+    Some(asked)
+}
+
+/// Returns an e-tag of some bytes.
+fn tag_of(bytes: &[u8]) -> String {
+    let sum = bytes.iter().fold(0_u64, |sum, byte| {
+        sum.wrapping_mul(31).wrapping_add(u64::from(*byte))
+    });
+    format!("\"{sum:016x}\"")
+}
+
+fn answer(stream: &TcpStream, state: &State) {
+    let Some(mut asked) = read_request(stream) else {
+        return;
+    };
+    asked.number = state.number.fetch_add(1, Ordering::SeqCst);
+    lock(&state.asked).push(asked.clone());
+    let behaviour = Arc::clone(&lock(&state.behaviour));
+    let way = behaviour(&asked);
+    if let Answer::Slow(milliseconds) = way {
+        thread::sleep(Duration::from_millis(milliseconds));
+    }
+    // A client may close the connection early.
+    let _ = write_answer(stream, state, &asked, way);
+}
+
+fn write_answer(
+    mut stream: &TcpStream,
+    state: &State,
+    asked: &Asked,
+    way: Answer,
+) -> std::io::Result<()> {
+    let mut send = |status: &str, headers: &str, body: &[u8]| {
+        let len = body.len();
+        let head = format!("HTTP/1.1 {status}\r\n{headers}Connection: close\r\n");
+        stream.write_all(head.as_bytes())?;
+        if asked.method == "HEAD" {
+            return stream.write_all(b"\r\n");
+        }
+        stream.write_all(format!("Content-Length: {len}\r\n\r\n").as_bytes())?;
+        match way {
+            Answer::Cut => stream.write_all(&body[..len / 2]),
+            Answer::Endless => loop {
+                stream.write_all(body)?;
+            },
+            _ => stream.write_all(body),
+        }
+    };
+    if let Answer::Status(status) = way {
+        let repeated = asked.authorization.clone().unwrap_or_default();
+        return send(&format!("{status} Fault"), "", repeated.as_bytes());
+    }
+    if !matches!(asked.method.as_str(), "GET" | "HEAD") {
+        return send("405 Method Not Allowed", "", b"");
+    }
+    if asked.query.contains("list-type=2") {
+        let xml = listing(state, asked);
+        return send(
+            "200 OK",
+            "Content-Type: application/xml\r\n",
+            xml.as_bytes(),
+        );
+    }
+    let Some(object) = lock(&state.objects).get(&asked.path).cloned() else {
+        return send("404 Not Found", "", b"");
+    };
+    let mut tag = tag_of(&object);
+    if way == Answer::OtherTag {
+        tag = "\"other\"".to_owned();
+    } else if asked.if_match.as_ref().is_some_and(|wanted| *wanted != tag) {
+        return send("412 Precondition Failed", "", b"");
+    }
+    let known = format!("ETag: {tag}\r\nLast-Modified: Tue, 01 Jul 2025 10:00:00 GMT\r\n");
+    let Some((first, last)) = asked.range.filter(|_| way != Answer::NoRanges) else {
+        let length = format!("{known}Content-Length: {}\r\n", object.len());
+        let headers = if asked.method == "HEAD" {
+            &length
+        } else {
+            &known
+        };
+        return send("200 OK", headers, &object);
+    };
+    let last = last.min(object.len().saturating_sub(1));
+    let mut part = object.get(first..=last).unwrap_or_default().to_vec();
+    if way == Answer::OtherBytes {
+        part.iter_mut().for_each(|byte| *byte = !*byte);
+    }
+    let shift = usize::from(way == Answer::OtherRange);
+    let range = format!(
+        "{known}Content-Range: bytes {}-{}/{}\r\n",
+        first + shift,
+        last + shift,
+        object.len()
+    );
+    send("206 Partial Content", &range, &part)
+}
+
+/// Lists the objects below a prefix of a bucket, as the second version of S3's listing does.
+fn listing(state: &State, asked: &Asked) -> String {
+    let decoded = asked.query.replace("%2F", "/");
+    let prefix = decoded
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("prefix="));
+    let prefix = prefix.unwrap_or_default();
+    let bucket = asked.path.trim_matches('/');
+    let objects = lock(&state.objects);
+    let keys = objects.iter().filter_map(|(path, bytes)| {
+        let key = path.strip_prefix(&format!("/{bucket}/"))?;
+        key.starts_with(prefix).then_some((key, bytes))
+    });
+    let contents: String = keys
+        .map(|(key, bytes)| {
+            format!(
+                "<Contents><Key>{key}</Key><LastModified>2025-07-01T10:00:00.000Z</LastModified>\
+                 <ETag>{}</ETag><Size>{}</Size></Contents>",
+                tag_of(bytes).replace('"', "&quot;"),
+                bytes.len()
+            )
+        })
+        .collect();
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?><ListBucketResult><Name>{bucket}</Name>\
+         <IsTruncated>false</IsTruncated>{contents}</ListBucketResult>"
+    )
+}
