@@ -29,6 +29,7 @@ fn every_command_has_help_with_an_example() {
         &["embed"],
         &["export"],
         &["data", "audit"],
+        &["data", "bench"],
         &["plot", "norms"],
         &["plot", "traversal"],
         &["plot", "disk"],

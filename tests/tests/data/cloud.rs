@@ -478,3 +478,59 @@ fn offline_no_address_is_opened() {
     assert!(said.contains("--offline"), "{said}");
     assert_eq!(twin.server.asked(), []);
 }
+
+#[test]
+fn the_measurement_counts_what_a_store_sends() {
+    let (twin, cache) = (Twin::mixed(), tempfile::tempdir().unwrap());
+    let measure = |path: &str| -> serde_json::Value {
+        let mut command = trainer_command();
+        command.args([
+            "data",
+            "bench",
+            "--dataset",
+            "grit",
+            "--json",
+            "--boxes",
+            "--records",
+            "50",
+        ]);
+        command
+            .args(["--model", "vit_t8_64", path, "--data-cache"])
+            .arg(cache.path());
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let of = |report: &serde_json::Value, key: &str| report[key].as_f64().unwrap();
+    let remote = format!("{}/data/b.tar", twin.server.address);
+    let reports = [
+        measure(twin.folder.path().join("b.tar").to_str().unwrap()),
+        measure(&remote),
+        measure(&remote),
+    ];
+    for report in &reports {
+        assert_eq!((of(report, "records"), of(report, "broken")), (30.0, 0.0));
+        assert_eq!(report["stages"].as_array().unwrap().len(), 5);
+        assert!(of(report, "one_core") > 0.0 && of(report, "all_workers") > 0.0);
+        // Images and texts of a tar are read, and most of its headers again.
+        let size = fs::metadata(twin.folder.path().join("b.tar"))
+            .unwrap()
+            .len() as f64;
+        let read = 30.0 * of(report, "bytes_read");
+        assert!(read > 0.2 * size && read < 2.0 * size, "{read} of {size}");
+    }
+    // A tar is fetched to count its records, before the measurement begins.
+    assert!(
+        reports
+            .iter()
+            .all(|report| of(report, "bytes_fetched") == 0.0)
+    );
+    let parts = twin
+        .server
+        .asked()
+        .iter()
+        .filter(|a| a.range.is_some())
+        .count();
+    assert_eq!(parts, 1);
+}

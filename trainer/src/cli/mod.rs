@@ -15,7 +15,9 @@ use clap::{Parser, Subcommand};
 
 pub use caption::CaptionArgs;
 pub use common::{Common, DataCache};
-pub use data::{AuditArgs, AuditDataset, DataCommand, PrepareArgs, PrepareDataset};
+pub use data::{
+    AuditArgs, AuditDataset, BenchArgs, BenchDataset, DataCommand, PrepareArgs, PrepareDataset,
+};
 pub use embed::{EmbedArgs, Feature};
 pub use eval::EvalArgs;
 pub use export::ExportArgs;
@@ -53,7 +55,7 @@ pub enum Command {
     /// Draw a figure as SVG or PNG.
     #[command(subcommand)]
     Plot(PlotCommand),
-    /// Audit or prepare a dataset.
+    /// Audit, measure or prepare a dataset.
     #[command(subcommand)]
     Data(DataCommand),
 }

@@ -1,5 +1,6 @@
-//! `trainer data audit` and `trainer data prepare`.
+//! `trainer data audit`, `trainer data bench` and `trainer data prepare`.
 
+mod bench_table;
 mod tables;
 
 use std::io::{IsTerminal, Write, stderr};
@@ -9,13 +10,17 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::cli::{AuditArgs, AuditDataset, PrepareArgs, PrepareDataset};
+use crate::cli::{AuditArgs, AuditDataset, BenchArgs, BenchDataset, PrepareArgs, PrepareDataset};
+use crate::config::Needs;
 use crate::data::records::source::Dataset;
 use crate::data::tools::audit::audit as read_all;
+use crate::data::tools::bench::Bench;
 use crate::data::tools::prepare::prepare as write_all;
-use crate::data::{DataError, Grit, Synthetic};
+use crate::data::{BatchSpec, DataError, Grit, Synthetic};
+use crate::model_file::MERGES;
 use crate::storage::set_cache;
 
+use bench_table::bench_table;
 use tables::{audit_table, grouped, prepare_table};
 
 /// Interval between progress lines when standard error is not a terminal.
@@ -50,6 +55,41 @@ pub fn audit(args: &AuditArgs) -> anyhow::Result<()> {
         print_json(&report)
     } else {
         print(&audit_table(&report))
+    }
+}
+
+/// Measures what records cost and prints it as a table or as JSON.
+///
+/// # Errors
+/// If the dataset cannot be opened, has no usable record, or object storage fails.
+pub fn bench(args: &BenchArgs) -> anyhow::Result<()> {
+    set_cache(args.data_cache.folder.as_deref(), args.data_cache.gib);
+    let BenchDataset::Grit = args.dataset;
+    let dataset = Grit::open(&args.paths)?;
+    let model = args.model.config();
+    let tokenizer = model.text.tokenizer(MERGES)?;
+    let spec = BatchSpec {
+        needs: if args.boxes {
+            Needs::Boxes
+        } else {
+            Needs::Captions
+        },
+        ..BatchSpec::new(1, model.vision.image_size as u32, model.text.context)
+    };
+    let progress = Progress::new("bench", args.records.min(dataset.records()));
+    let bench = Bench {
+        dataset: &dataset,
+        tokenizer: &tokenizer,
+        spec: &spec,
+        records: args.records,
+        progress: &|n| progress.advance(n),
+    };
+    let report = bench.run(&pool(args.workers)?)?;
+    progress.finish();
+    if args.json {
+        print_json(&report)
+    } else {
+        print(&bench_table(&report))
     }
 }
 

@@ -54,6 +54,7 @@ pub fn dispatch(cli: &Cli) -> anyhow::Result<()> {
         Command::Verify(args) => verify::run(args),
         Command::Plot(command) => plot::run(command),
         Command::Data(DataCommand::Audit(args)) => data::audit(args),
+        Command::Data(DataCommand::Bench(args)) => data::bench(args),
         Command::Data(DataCommand::Prepare(args)) => data::prepare(args),
     }
 }

@@ -2,4 +2,5 @@
 
 pub mod audit;
 mod audit_report;
+pub mod bench;
 pub mod prepare;
