@@ -223,3 +223,48 @@ fn a_run_that_exists_is_not_overwritten() {
     assert_eq!(espalier_trainer::exit_code::code(&error), 2);
     assert!(error.to_string().contains("--resume latest"), "{error}");
 }
+
+#[test]
+fn an_epoch_of_some_samples_goes_on_where_the_one_before_ended() {
+    let dir = tempfile::tempdir().unwrap();
+    let logs = dir.path().join("logs");
+    let logs_arg = logs.to_str().unwrap();
+    let run = |name: &str, epochs: &str, more: &[&str]| {
+        let flags = [
+            "--method",
+            "clip",
+            "--epochs",
+            epochs,
+            "--train-num-samples",
+            "50",
+        ];
+        let pairs = ["--deterministic", "optim.schedule=constant"];
+        let more = [flags.as_slice(), more, &pairs, &TAIL].concat();
+        process(&fit(logs_arg, name, &more));
+    };
+    run("whole", "3", &[]);
+    run("resumed", "1", &[]);
+    // 50 samples are six whole steps of 8.
+    assert_eq!(metrics(&logs, "resumed").len(), 6);
+    run("resumed", "3", &["--resume", "latest"]);
+    let (whole, resumed) = (metrics(&logs, "whole"), metrics(&logs, "resumed"));
+    let positions: Vec<_> = whole
+        .iter()
+        .map(|l| (l["epoch"].as_u64(), l["index"].as_u64()))
+        .collect();
+    let known: Vec<_> = (1..=18).map(|step| (Some(0), Some(8 * step))).collect();
+    assert_eq!(positions, known);
+    for (a, b) in whole.iter().zip(&resumed) {
+        for key in ["step", "index", "samples", "lr", "loss"] {
+            assert_eq!(a[key], b[key], "{key} of step {}", a["step"]);
+        }
+    }
+    assert_eq!(resumed.len(), 18);
+    let config = fs::read_to_string(logs.join("resumed/config.toml")).unwrap();
+    assert!(config.contains("num_samples = 50"), "{config}");
+    let log = fs::read_to_string(logs.join("whole/out.log")).unwrap();
+    assert!(
+        log.contains("18 steps of 8 samples, 144 samples, 2.88 epochs of 50 samples"),
+        "{log}"
+    );
+}

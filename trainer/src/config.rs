@@ -217,6 +217,8 @@ pub struct TrainConfigBlock {
     pub steps: u64,
     /// Length of the run in epochs; 0 if `steps` is set.
     pub epochs: u64,
+    /// Samples that make one epoch of `epochs`; 0 for all records of the data.
+    pub num_samples: u64,
     /// Random seed of the weights, the sample order and the augmentation.
     pub seed: u64,
     /// Steps between checkpoints; 0 for a tenth of the run, clamped to 20 to 500.

@@ -83,6 +83,10 @@ pub struct FitArgs {
     /// Length of the run in epochs.
     #[arg(long)]
     pub epochs: Option<u64>,
+    /// Number of samples that make one epoch of --epochs; by default all records of the data. The
+    /// next epoch goes on with the records that this one has not read.
+    #[arg(long, value_name = "N", conflicts_with = "steps")]
+    pub train_num_samples: Option<u64>,
     /// Maximum gradient norm; 0 for no clipping.
     #[arg(long, value_name = "NORM", allow_negative_numbers = true)]
     pub grad_clip_norm: Option<f64>,

@@ -157,6 +157,22 @@ impl TrainConfig {
                 "one of them above 0",
                 format!("{} and {}", t.steps, t.epochs),
             ),
+            Rule(
+                "train.num_samples (--train-num-samples)",
+                t.num_samples == 0 || t.epochs > 0,
+                "0 with train.steps, which give the length of the run; use --epochs with it",
+                t.num_samples.to_string(),
+            ),
+            Rule(
+                "train.num_samples (--train-num-samples)",
+                t.num_samples == 0 || t.num_samples >= self.samples_of_step() as u64,
+                "0, or at least the samples of one step (train.batch_size times train.accum_freq)",
+                format!(
+                    "{}, and {} in a step",
+                    t.num_samples,
+                    self.samples_of_step()
+                ),
+            ),
         ]
     }
 
@@ -377,6 +393,24 @@ mod tests {
     use toml::Table;
 
     use super::*;
+
+    #[test]
+    fn an_epoch_of_some_samples_needs_a_length_in_epochs_and_holds_a_step() {
+        let resolve = |pairs: &[&str]| {
+            let pairs: Vec<String> = pairs.iter().map(|p| (*p).to_owned()).collect();
+            TrainConfig::resolve(None, Table::new(), &pairs).map_err(|e| e.to_string())
+        };
+        let epochs = ["train.steps=0", "train.epochs=2", "train.batch_size=8"];
+        let with = |samples: &'static str| [&epochs[..], &[samples]].concat();
+        assert!(resolve(&with("train.num_samples=8")).is_ok());
+        let error = resolve(&with("train.num_samples=7")).unwrap_err();
+        assert!(error.contains("found 7, and 8 in a step"), "{error}");
+        let error = resolve(&["train.steps=5", "train.num_samples=100"]).unwrap_err();
+        assert!(
+            error.contains("--train-num-samples") && error.contains("use --epochs"),
+            "{error}"
+        );
+    }
 
     #[test]
     fn numbers_that_no_run_can_use_are_refused_by_key_and_value() {

@@ -117,8 +117,18 @@ impl Run {
         if t.steps > 0 {
             return t.steps;
         }
-        let steps_of_epoch = (records / self.config.samples_of_step() as u64).max(1);
+        let samples = self.samples_of_epoch(records);
+        let steps_of_epoch = (samples / self.config.samples_of_step() as u64).max(1);
         steps_of_epoch.saturating_mul(t.epochs)
+    }
+
+    /// Returns the number of samples that make one epoch: as configured, otherwise the records of a pass
+    /// over the data.
+    pub(super) fn samples_of_epoch(&self, records: u64) -> u64 {
+        match self.config.train.num_samples {
+            0 => records,
+            n => n,
+        }
     }
 
     /// Returns the tokens of the root's text.

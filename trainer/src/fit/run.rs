@@ -187,17 +187,22 @@ impl Run {
         let t = &self.config.train;
         let batch = self.config.samples_of_step();
         let samples = total * batch as u64;
+        let of_epoch = self.samples_of_epoch(records_of_epoch(data));
+        let of = match t.num_samples {
+            0 => String::new(),
+            n => format!(" of {n} samples"),
+        };
         let chance = self
             .method()
             .chance_level(batch)
             .map(|(term, value)| format!("; chance level of {term}: {value:.4}"))
             .unwrap_or_default();
         report.log(&format!(
-            "{} on {} records: {total} steps of {} samples, {samples} samples, {:.2} epochs{chance}",
+            "{} on {} records: {total} steps of {} samples, {samples} samples, {:.2} epochs{of}{chance}",
             t.method.name(),
             data.records(),
             batch,
-            samples as f64 / records_of_epoch(data).max(1) as f64,
+            samples as f64 / of_epoch.max(1) as f64,
         ))?;
         if self.ranks.world() > 1 {
             report.log(&format!(

@@ -61,6 +61,8 @@ fn flag_layer(args: &FitArgs) -> anyhow::Result<Table> {
     flag!("train", "batch_size", args.batch_size);
     flag!("train", "steps", args.steps.or(args.epochs.map(|_| 0)));
     flag!("train", "epochs", args.epochs.or(args.steps.map(|_| 0)));
+    let num_samples = args.train_num_samples.or(args.steps.map(|_| 0));
+    flag!("train", "num_samples", num_samples);
     flag!("train", "seed", args.seed);
     flag!("train", "accum_freq", args.accum_freq);
     flag!("train", "precision", args.precision);
