@@ -128,6 +128,8 @@ mod tests {
         assert!((sharpen(0.8, 0.5) - 2.0 / 3.0).abs() < 1e-12);
         assert!((sharpen(0.8, 2.0) - 16.0 / 17.0).abs() < 1e-12);
         assert_eq!((sharpen(0.0, 0.3), sharpen(1.0, 3.0)), (0.0, 1.0));
+        // The smaller power is 0, and then both are.
+        assert_eq!((sharpen(0.9, 400.0), sharpen(0.5, 5_000.0)), (1.0, 0.5));
     }
 
     #[test]
@@ -159,6 +161,11 @@ mod tests {
         };
         let told = "expected two radii, the second larger, found 3 and 1";
         assert_eq!(turned.fault().as_deref(), Some(told));
+        let equal = Calibration {
+            radii: Some([1.0, 1.0]),
+            ..Calibration::of_scale(3.0)
+        };
+        assert!(equal.fault().is_some());
         let bad = Calibration {
             levels: vec![1.0, 0.0],
             ..Calibration::of_scale(3.0)

@@ -155,6 +155,50 @@ mod tests {
     }
 
     #[test]
+    fn what_supports_a_stop_has_its_own_weights() {
+        let mut evidence = evidence();
+        let both = |e: &Evidence| {
+            (
+                e.probability(0.8, 1, seen(10.0)),
+                e.support(0.8, 1, seen(10.0)),
+            )
+        };
+        let (p, support) = both(&evidence);
+        assert_eq!(p, support);
+        evidence.stop_weights = Some(vec![2.0]);
+        let (same, support) = both(&evidence);
+        // Odds of 4 to 1 become 16 to 1.
+        assert_eq!(p, same);
+        assert!((support - 16.0 / 17.0).abs() < 1e-12, "{support}");
+    }
+
+    #[test]
+    fn each_value_that_makes_no_sense_is_a_fault() {
+        type Change = fn(&mut Evidence);
+        assert_eq!(evidence().fault(), None);
+        let changes: [Change; 13] = [
+            |e| e.weights.clear(),
+            |e| e.weights = vec![1.0; INPUTS + 1],
+            |e| e.weights[2] = f64::NAN,
+            |e| e.weights[0] = 0.0,
+            |e| e.weights[0] = -1.0,
+            |e| e.stop_weights = Some(Vec::new()),
+            |e| e.stop_weights = Some(vec![1.0, f64::INFINITY]),
+            |e| e.stop_weights = Some(vec![0.0]),
+            |e| e.best = [f64::NAN, 1.0],
+            |e| e.best[1] = 0.0,
+            |e| e.radius = [f64::INFINITY, 1.0],
+            |e| e.radius[1] = 0.0,
+            |e| e.radius[1] = -1.0,
+        ];
+        for (index, change) in changes.into_iter().enumerate() {
+            let mut changed = evidence();
+            change(&mut changed);
+            assert!(changed.fault().is_some(), "change {index}");
+        }
+    }
+
+    #[test]
     fn an_ordinary_photo_of_one_label_keeps_its_share() {
         let found = evidence().probability(0.8, 1, seen(10.0));
         assert!((found - 0.8).abs() < 1e-12, "{found}");

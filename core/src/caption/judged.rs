@@ -92,3 +92,35 @@ impl<'a> NodeModel<'a> {
         (0..independent.len()).map(limited).collect()
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neither_the_root_nor_what_is_impossible_is_judged_by_evidence() {
+        let tsv = "synset\tnames\thypernyms\tlabelled\n\
+            r\tthing\t\t0\na\tanimal\tr\t0\nc\tcat\ta\t1\nt\ttable\tr\t1\n";
+        let taxonomy = Taxonomy::from_tsv(tsv).unwrap();
+        let evidence = Evidence {
+            weights: vec![1.0, 1.0],
+            stop_weights: None,
+            best: [0.0, 1.0],
+            radius: [1.0, 1.0],
+        };
+        let calibration = Calibration {
+            evidence: Some(evidence),
+            ..Calibration::of_scale(1.0)
+        };
+        let image = ImageEvidence {
+            best: 1.0,
+            radius: 1.0,
+        };
+        let model = NodeModel::new(&taxonomy, &calibration, image, false);
+        let scores = model.evaluate(vec![1.0, 0.9, 0.9, 0.0]);
+        let p = |id: &str| scores.p[taxonomy.find(id).unwrap().index()];
+        assert_eq!((p("r"), p("t")), (1.0, 0.0));
+        assert!(p("c") > 0.9 && p("c") < 1.0, "{}", p("c"));
+    }
+}

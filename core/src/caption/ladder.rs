@@ -277,6 +277,100 @@ mod tests {
         assert_eq!(texts, ["an animal", "a penguin", "a penguin on the right"]);
     }
 
+    /// Five captions, of which only the first belongs to a node of the path.
+    fn other_captions(texts: [&str; 5], radii: [f64; 5]) -> CaptionIndex {
+        let entries = texts.into_iter().enumerate();
+        let entries = entries.map(|(i, text)| CaptionEntry {
+            text: text.into(),
+            node: (i == 0).then(|| "a".into()),
+            detail: 0,
+        });
+        let points = radii.iter().flat_map(|r| [r.sinh() as f32, 0.0]).collect();
+        let space = Space::Lorentz { curvature: 1.0 };
+        CaptionIndex::new(entries.collect(), points, 2, &space).unwrap()
+    }
+
+    #[test]
+    fn a_path_with_few_captions_is_replaced_by_the_best_text_within_each_radius() {
+        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let texts = ["an animal", "fur", "a coat", "fur", "a thing"];
+        let index = other_captions(texts, [0.5, 0.1, 0.3, 0.7, 0.4]);
+        let rungs = |scores: [f64; 5]| {
+            let rungs = build(&index, &scores, &taxonomy, &path(&taxonomy));
+            rungs.into_iter().map(|r| r.text).collect::<Vec<_>>()
+        };
+        // `fur` is the best text twice, and is given once. `a thing` is never the best one.
+        let expected = ["fur", "a coat", "an animal"];
+        assert_eq!(rungs([-0.3, -0.5, -0.4, -0.2, -0.45]), expected);
+        // The best text lies at the smallest radius: one rung, as on the path, which is kept.
+        assert_eq!(rungs([-0.3, -0.1, -0.4, -0.2, -0.45]), ["an animal"]);
+    }
+
+    #[test]
+    fn the_radii_of_texts_are_divided_into_fifty_thresholds() {
+        // From 0 to 1, thresholds 24 and 25 are 0.4898 and 0.5102.
+        let texts = ["a", "b", "c", "d", "e"];
+        let chain = |radii| by_radius(&other_captions(texts, radii), &[0.0, 0.1, 0.2, 0.3, 0.4]);
+        // Only one of two texts between two thresholds is named: that with the higher score.
+        let between = [0.0, 0.495, 0.505, 0.8, 1.0];
+        assert_eq!(chain(between), [0, 2, 3, 4]);
+        assert_eq!(chain([0.0, 0.49, 0.5, 0.8, 1.0]), [0, 2, 3, 4]);
+        let apart = [0.0, 0.488, 0.492, 0.8, 1.0];
+        assert_eq!(chain(apart), [0, 1, 2, 3, 4]);
+        // With another smallest radius, the thresholds are shifted and closer to each other.
+        let shifted = [1.0, 1.495, 1.505, 1.8, 2.0];
+        assert_eq!(chain(shifted), [0, 2, 3, 4]);
+        let shifted = [1.0, 1.488, 1.492, 1.8, 2.0];
+        assert_eq!(chain(shifted), [0, 1, 2, 3, 4]);
+        // The next thresholds are 1.5102 and 1.5306.
+        assert_eq!(chain([1.0, 1.505, 1.515, 1.8, 2.0]), [0, 1, 2, 3, 4]);
+        let scaled = [2.0, 2.976, 2.984, 3.6, 4.0];
+        assert_eq!(chain(scaled), [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn the_text_with_the_largest_radius_is_reached_whatever_the_rounding() {
+        for largest in 1..200 {
+            let radii = [0.1, 0.11, 0.12, 0.13, 0.13 + f64::from(largest) * 0.013];
+            let index = other_captions(["a", "b", "c", "d", "e"], radii);
+            let chain = by_radius(&index, &[-1.0, -1.0, -1.0, -1.0, 0.0]);
+            assert_eq!(chain.last(), Some(&4), "{radii:?}");
+        }
+    }
+
+    #[test]
+    fn the_longest_chain_with_the_largest_sum_of_scores_wins() {
+        let radii = [0.1, 0.2, 0.2, 0.3];
+        let levels = [vec![0], vec![1, 2], vec![3]];
+        let chain = |scores: [f64; 4]| longest_chain(&levels, &radii, &scores, 3);
+        assert_eq!(chain([-1.0, -3.0, -2.0, -1.0]), [0, 2, 3]);
+        assert_eq!(chain([-1.0, -2.0, -3.0, -1.0]), [0, 1, 3]);
+        // A caption cannot follow another one of its own level.
+        let one = longest_chain(&[vec![0, 1, 2]], &radii, &[-1.0, -3.0, -2.0, 0.0], 3);
+        assert_eq!(one, [0]);
+        // Three rungs with bad scores are better than two with good ones.
+        let levels = [vec![3], vec![0], vec![1], vec![2]];
+        let long = longest_chain(
+            &levels,
+            &[0.1, 0.2, 0.3, 0.15],
+            &[-9.0, -9.0, -9.0, -0.1],
+            4,
+        );
+        assert_eq!(long, [3, 1, 2]);
+    }
+
+    #[test]
+    fn a_start_below_the_evidence_is_tried_before_the_best_text_within_each_radius() {
+        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let index = index(&[0.4, 0.2, 0.3, 0.5, 0.45]);
+        let mut path = path(&taxonomy);
+        path.stop = 1;
+        // `a bird` has the smallest radius and the best score, so it is the best at every radius.
+        let rungs = build(&index, &[-0.5, -0.1, -0.5, -0.5, -0.5], &taxonomy, &path);
+        let texts: Vec<&str> = rungs.iter().map(|r| r.text.as_str()).collect();
+        assert_eq!(texts, ["a bird", "a penguin", "a penguin on the right"]);
+    }
+
     proptest! {
         #[test]
         fn radii_never_decrease_and_no_text_is_repeated(

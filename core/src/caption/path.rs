@@ -288,6 +288,60 @@ mod tests {
     }
 
     #[test]
+    fn softmax_does_not_overflow() {
+        let p = softmax(&[2_000.0, 1_999.0, -5_000.0], 1.0);
+        let larger = 1.0 / (1.0 + (-1.0_f32).exp());
+        assert!(
+            (p[0] - larger).abs() < 1e-6 && (p[1] - (1.0 - larger)).abs() < 1e-6,
+            "{p:?}"
+        );
+        assert_eq!(p[2], 0.0);
+    }
+
+    #[test]
+    fn evidence_is_the_best_logit_of_the_calibrated_scale() {
+        let (classifier, space) = classifier(&[]);
+        let evidence = Evidence {
+            weights: vec![1.0, 0.0, 0.0, 1.0],
+            stop_weights: None,
+            best: [2.0, 1.0],
+            radius: [1.0, 1.0],
+        };
+        let calibration = Calibration {
+            evidence: Some(evidence.clone()),
+            ..Calibration::of_scale(4.0)
+        };
+        let photo = [0.3, 0.4];
+        let at = classifier.node("c").unwrap().index();
+        let share = f64::from(classifier.place(&space, &photo, None).p[at]);
+        let judged = classifier.with_calibration(calibration).unwrap();
+        let found = f64::from(judged.place(&space, &photo, None).p[at]);
+        // The photo has half the length of the point of `cat`, so its best logit is 0.5.
+        let seen = ImageEvidence {
+            best: 2.0,
+            radius: space.radius(&photo),
+        };
+        let expected = evidence.probability(share, 1, seen);
+        assert!((found - expected).abs() < 1e-6, "{found} {expected}");
+    }
+
+    #[test]
+    fn the_first_informative_node_has_its_own_threshold() {
+        let (classifier, _) = classifier(&[]);
+        let calibration = Calibration {
+            threshold: 0.8,
+            first_threshold: Some(0.5),
+            ..Calibration::of_scale(4.0)
+        };
+        let classifier = classifier.with_calibration(calibration).unwrap();
+        let threshold = |id: &str| classifier.threshold_of(classifier.node(id).unwrap());
+        // Two of three labels are animals, so `animal` says little; `table` and the labels below
+        // `animal` are the first nodes that say something. `void` has no label below it.
+        assert_eq!(["r", "a", "x"].map(threshold), [0.8; 3]);
+        assert_eq!(["t", "w", "c"].map(threshold), [0.5; 3]);
+    }
+
+    #[test]
     fn below_a_node_only_its_labels_share_the_probability() {
         let (classifier, space) = classifier(&[]);
         let node = |id: &str| classifier.node(id).unwrap();

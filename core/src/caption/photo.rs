@@ -1,4 +1,4 @@
-//! Decodes a photo file for embedding, in the same steps for the page and the command line.
+//! A photo for embedding, from its file or from pixels, in the same steps for every program.
 
 use image::RgbImage;
 
@@ -31,6 +31,20 @@ impl Photo {
             },
             pixels,
         })
+    }
+
+    /// Returns a photo that is in memory already, upright; its hash is that of its pixels, row by row
+    /// with three bytes each.
+    #[must_use]
+    pub fn of_pixels(pixels: RgbImage) -> Self {
+        Self {
+            info: PhotoInfo {
+                width: pixels.width(),
+                height: pixels.height(),
+                sha256: sha256_hex(pixels.as_raw()),
+            },
+            pixels,
+        }
     }
 
     /// Crops the photo to the part inside a box: left, top, right, bottom as shares of the sides.

@@ -167,6 +167,38 @@ mod tests {
     }
 
     #[test]
+    fn the_first_of_equally_near_nodes_is_taken() {
+        let nodes = vec![
+            None,
+            Some(vec![0.0, 1.0]),
+            Some(vec![1.0, 0.0]),
+            Some(vec![0.0, 1.0]),
+        ];
+        assert_eq!(
+            nearest_node(&sphere(), &[0.0, 1.0], &nodes),
+            Some(NodeIx(1))
+        );
+    }
+
+    #[test]
+    fn a_text_is_near_if_it_is_nearer_than_nine_of_ten_neighbours() {
+        // Twenty pairs of nodes on a circle; the pairs lie 1 to 20 thousandths apart.
+        let at = |angle: f64| Some(vec![angle.cos() as f32, angle.sin() as f32]);
+        let pair = |i: u32| {
+            let from = f64::from(i) * 0.3;
+            [at(from), at(from + f64::from(i + 1) * 1e-3)]
+        };
+        let nodes: Vec<_> = (0..20).flat_map(pair).collect();
+        let near = |gap: f64| {
+            let text = [(gap.cos()) as f32, (-gap.sin()) as f32];
+            is_near(&sphere(), &text, NodeIx(0), &nodes)
+        };
+        // The forty distances begin with 1, 1, 2, 2, 3; the fifth is the limit.
+        assert!(near(2.5e-3) && !near(3.5e-3));
+        assert!(!is_near(&sphere(), &[1.0, 0.0], NodeIx(99), &nodes));
+    }
+
+    #[test]
     fn without_embeddings_a_text_is_placed_at_the_root() {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let none = vec![None; 4];

@@ -109,3 +109,14 @@ impl Captioner {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_photo_lies_in_a_cone_up_to_its_edge() {
+        let holds = |angle, aperture| ConeTest { angle, aperture }.holds();
+        assert!(holds(0.5, 0.6) && holds(0.6, 0.6) && !holds(0.61, 0.6));
+    }
+}

@@ -40,7 +40,8 @@ const ANY_P: f32 = 0.97;
 const MAX_SUBJECT: f64 = 0.13;
 
 /// Smallest share of the labels below the nearest common ancestor of two subjects. Two parts of one
-/// dog may look like two breeds, which have most in common.
+/// dog may look like two breeds, which have most in common. It is larger than [`MAX_SUBJECT`], so a
+/// subject is no pair with itself, nor with what lies above it.
 const MIN_COMMON: f64 = 0.15;
 
 /// Number of parts that are embedded at once.
@@ -96,13 +97,11 @@ impl Classifier {
         let min_p = if makes_up_photo { HALF_P } else { ANY_P };
         let [a, b] = parts.map(|part| supported(&paths[part], min_p));
         let ((a, p_a), (b, p_b)) = (a?, b?);
-        let taxonomy = self.taxonomy();
-        let is_apart = !taxonomy.is_ancestor(a, b) && !taxonomy.is_ancestor(b, a) && a != b;
         let are_subjects = [a, b]
             .iter()
             .all(|node| self.share_below(*node) <= MAX_SUBJECT);
-        let common = self.share_below(taxonomy.common(a, b));
-        (is_apart && are_subjects && common >= MIN_COMMON).then_some(Pair {
+        let common = self.share_below(self.taxonomy().common(a, b));
+        (are_subjects && common >= MIN_COMMON).then_some(Pair {
             parts,
             nodes: [a, b],
             p: p_a.min(p_b),
@@ -228,12 +227,40 @@ mod tests {
     }
 
     #[test]
+    fn parts_that_share_an_edge_do_not_overlap() {
+        let left = [0.0, 0.0, 0.5, 1.0];
+        assert!(!overlap(left, [0.5, 0.0, 1.0, 1.0]) && !overlap([0.5, 0.0, 1.0, 1.0], left));
+        let top = [0.0, 0.0, 1.0, 0.5];
+        assert!(!overlap(top, [0.0, 0.5, 1.0, 1.0]) && !overlap([0.0, 0.5, 1.0, 1.0], top));
+        assert!(overlap(left, top) && overlap(left, left));
+        assert!(overlap(left, [0.4, 0.0, 1.0, 1.0]) && overlap(top, [0.0, 0.4, 1.0, 1.0]));
+    }
+
+    #[test]
+    fn a_node_and_what_lies_above_it_are_one_subject() {
+        let mut parts = [NOTHING; 8];
+        for (a, b) in [("d", "d1"), ("d1", "d"), ("d1", "d1")] {
+            (parts[0], parts[1]) = ((a, 0.99), (b, 0.99));
+            assert_eq!(found(parts), None, "{a}, {b}");
+        }
+        const { assert!(MAX_SUBJECT < MIN_COMMON) };
+        // Any two different nodes are apart; the surest pair wins.
+        (parts[0], parts[1]) = (("d1", 0.9), ("o3", 0.9));
+        (parts[2], parts[3]) = (("b1", 0.95), ("o4", 0.95));
+        assert_eq!(found(parts), Some(["b1".into(), "o4".into()]));
+    }
+
+    #[test]
     fn quarters_have_to_be_surer_than_halves() {
         let mut parts = [NOTHING; 8];
         (parts[0], parts[7]) = (("b2", 0.99), ("o3", 0.9));
         assert_eq!(found(parts), None);
         parts[7].1 = 0.98;
         assert_eq!(found(parts), Some(["b2".into(), "o3".into()]));
+        // The right half and the first quarter do not make up the photo either.
+        let mut parts = [NOTHING; 8];
+        (parts[1], parts[4]) = (("b2", 0.9), ("o3", 0.9));
+        assert_eq!(found(parts), None);
     }
 
     #[test]

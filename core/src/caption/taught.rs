@@ -357,6 +357,24 @@ mod tests {
     }
 
     #[test]
+    fn a_photo_is_compared_with_the_others_and_the_only_one_with_itself() {
+        let (a, b, c) = ([1.0], [2.0], [3.0]);
+        assert_eq!(without(&[&a, &b, &c], 1), [&[1.0], &[3.0]]);
+        assert_eq!(without(&[&a], 0), [&[1.0]]);
+    }
+
+    #[test]
+    fn concepts_of_another_tree_are_left_out() {
+        let lost = TaughtConcept {
+            below: "x".into(),
+            ..bella(&APART)
+        };
+        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let placed = placed_in(&taxonomy, &[lost, bella(&APART)]);
+        assert_eq!(placed, [bella(&APART)]);
+    }
+
+    #[test]
     fn blanks_around_a_name_are_no_part_of_it() {
         let mut concept = bella(&APART);
         concept.name = " Bella ".into();
@@ -380,7 +398,8 @@ mod tests {
         let alike = [[0.02, 1.0, 0.0], [0.9, 0.1, 0.2], [0.0, 1.0, 0.05]];
         let check = classifier().check_taught(&lorentz(), &bella(&alike));
         assert!(check.recognised < 3);
-        assert!(check.rival.is_some());
+        // Two of the three photos look like a dog.
+        assert_eq!(check.rival.as_deref(), Some("dog"));
     }
 
     #[test]
@@ -417,6 +436,25 @@ mod tests {
         };
         assert_eq!(end([0.05, 0.2, 0.95]), "my dog Bella");
         assert_eq!(end([1.0, 0.0, 0.1]), "cat");
+        // A photo of a dog among two of cats is not told from the labels.
+        let mixed = TaughtConcept {
+            photos: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.1, 0.0]]
+                .map(photo)
+                .to_vec(),
+            ..bella(&APART)
+        };
+        let check = known.check_taught(&space, &mixed);
+        assert_eq!((check.recognised, check.rival.as_deref()), (2, Some("dog")));
+
+        // Seen from its only photos, the concept is ahead of the nearest label, whose logit is 0.2425.
+        let alike = TaughtConcept {
+            photos: vec![photo([1.0, 0.0, 0.0]); 2],
+            ..bella(&APART)
+        };
+        let (taught, _) = known.teach(&space, std::slice::from_ref(&alike)).unwrap();
+        let logits = taught.logits(&space, &alike.photos[0]);
+        let ahead = logits[3] - logits[0];
+        assert!((ahead - LEAD_ON_SPHERE / 100.0).abs() < 1e-6, "{logits:?}");
     }
 
     #[test]
@@ -431,6 +469,13 @@ mod tests {
         assert!(fault(named(" ")).contains("a name of 1 to 80 characters"));
         assert!(fault(named("a|b")).contains("found `a|b`"));
         assert!(fault(bella(&[])).contains("expected 1 to 100 photos, found 0"));
+        assert!(fault(bella(&[APART[0]; 101])).contains("found 101"));
+        assert!(fault(named(&"b".repeat(81))).contains("1 to 80 characters"));
+        let most = TaughtConcept {
+            name: "ü".repeat(80),
+            ..bella(&[APART[0]; 100])
+        };
+        assert!(known.teach(&space, &[most]).is_ok());
         let mut wide = bella(&APART);
         wide.photos[1].push(1.0);
         assert!(fault(wide).contains("3 finite numbers for photo 2"));
@@ -451,6 +496,14 @@ mod tests {
         let file = TaughtFile::new(model("s"), vec![bella(&APART)]);
         let text = serde_json::to_string(&file).unwrap();
         assert_eq!(TaughtFile::parse(&text, &model("s")).unwrap(), file);
+        let many = |count| {
+            let file = TaughtFile::new(model("s"), vec![bella(&APART[..1]); count]);
+            let text = serde_json::to_string(&file).unwrap();
+            TaughtFile::parse(&text, &model("s"))
+        };
+        assert_eq!(many(500).unwrap().concepts.len(), 500);
+        let error = many(501).unwrap_err().to_string();
+        assert!(error.contains("at most 500 names, found 501"), "{error}");
         let error = TaughtFile::parse(&text, &model("t"))
             .unwrap_err()
             .to_string();

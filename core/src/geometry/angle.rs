@@ -63,3 +63,30 @@ impl<const D: usize> Pairs<D> {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::f32::consts::{FRAC_PI_2, FRAC_PI_4};
+
+    use burn::tensor::Device;
+
+    use super::*;
+
+    fn angle(across: f32, forward: f32, unit: Option<f32>, least: f64) -> f32 {
+        let number = |v: f32| Tensor::<1>::from_data([v], &Device::flex());
+        from_legs(number(across), number(forward), unit.map(number), least).into_scalar()
+    }
+
+    #[test]
+    fn short_legs_have_a_right_angle() {
+        let near = |found: f32, expected: f32| assert!((found - expected).abs() < 1e-6, "{found}");
+        near(angle(0.5, 0.5, None, 0.4), FRAC_PI_4);
+        near(angle(0.5, 0.5, None, 0.5), FRAC_PI_2);
+        // In another unit, the legs are longer or shorter.
+        near(angle(0.5, 0.5, Some(4.0), 0.6), FRAC_PI_4);
+        near(angle(0.5, 0.5, Some(0.25), 0.4), FRAC_PI_2);
+        near(angle(0.0, 0.0, None, 0.0), FRAC_PI_2);
+        near(angle(0.5, -0.5, None, 0.1), 3.0 * FRAC_PI_4);
+    }
+}

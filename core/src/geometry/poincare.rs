@@ -149,6 +149,14 @@ mod tests {
     }
 
     #[test]
+    fn a_point_beyond_the_rim_is_moved_to_it() {
+        assert_eq!(inside(vec![0.6, 0.7]), [0.6, 0.7]);
+        let moved = inside(vec![3.0, -4.0]);
+        near(moved[0], 0.6 * RIM);
+        near(moved[1], -0.8 * RIM);
+    }
+
+    #[test]
     fn points_of_the_reference_have_its_coordinates_and_distance() {
         // notation 9.1, c = 1; stored in f32, hence the tolerance.
         let x = [0.319_364_283_488, -0.212_909_522_326, 0.532_273_805_814].map(|v: f64| v as f32);

@@ -84,6 +84,26 @@ mod tests {
     }
 
     #[test]
+    fn each_point_counts_equally_whatever_its_length() {
+        let space = Space::Lorentz { curvature: 0.5 };
+        let point = toward(&space, &[&[9.0, 0.0], &[0.0, 0.1]], 1.0);
+        assert!((point[0] - point[1]).abs() < 1e-6, "{point:?}");
+    }
+
+    #[test]
+    fn a_factor_has_its_own_curvature() {
+        let space = Space::Product {
+            curvatures: vec![1.0, 4.0],
+            join: DistanceReduction::L1,
+        };
+        // The tangent vectors have length asinh(sqrt(c) |x|) / sqrt(c).
+        let expected = (1.0_f64.asinh().powi(2) + (2.0_f64.asinh() / 2.0).powi(2)).sqrt();
+        assert!((length(&space, &[1.0, 0.0, 0.0, 1.0]) - expected).abs() < 1e-9);
+        let one = Space::Lorentz { curvature: 4.0 };
+        assert!((length(&one, &[0.0, 1.0]) - 2.0_f64.asinh() / 2.0).abs() < 1e-9);
+    }
+
+    #[test]
     fn on_the_sphere_it_has_unit_length() {
         let space = Space::Sphere {
             root: vec![0.0, 0.0, 1.0],

@@ -226,6 +226,39 @@ mod tests {
     }
 
     #[test]
+    fn at_the_origin_and_for_equal_points_angles_are_right() {
+        let right = std::f64::consts::FRAC_PI_2;
+        let origin = [0.0, 0.0];
+        assert!((ONE.half_aperture(&origin) - right).abs() < 1e-3);
+        assert_eq!(ONE.exterior_angle(&origin, &[0.5, 0.5]), right);
+        assert_eq!(ONE.exterior_angle(&[0.5, 0.25], &[0.5, 0.25]), right);
+    }
+
+    #[test]
+    fn distances_of_factors_are_joined_as_a_sum_or_as_a_root_of_squares() {
+        let product = |join| Space::Product {
+            curvatures: vec![1.0, 1.0],
+            join,
+        };
+        let (x, y) = ([0.0, 0.0], [1.0, 3.0]);
+        let distances = [1.0_f64, 3.0].map(f64::asinh);
+        let sum = distances.iter().sum::<f64>() / 2.0;
+        let squares = distances.map(|d| d * d).iter().sum::<f64>() / 2.0;
+        let logit = |join| product(join).logit(&x, &y);
+        assert!((logit(DistanceReduction::L1) + sum).abs() < 1e-9);
+        assert!((logit(DistanceReduction::L2) + squares.sqrt()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn on_the_sphere_the_score_is_the_cosine() {
+        let sphere = Space::Sphere {
+            root: vec![1.0, 0.0],
+        };
+        assert_eq!(sphere.score(&[0.0, 1.0], &[0.0, -0.5]), -0.5);
+        assert_eq!(sphere.logit(&[0.0, 1.0], &[0.0, -0.5]), -0.5);
+    }
+
+    #[test]
     fn a_point_straight_outward_is_entailed_and_one_inward_is_not() {
         let (near, far) = ([0.3, 0.4], [0.6, 0.8]);
         assert!(ONE.entails(&near, &far));

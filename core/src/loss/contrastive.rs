@@ -96,3 +96,23 @@ impl Contrast {
         (one_way(x, y) + one_way(y, x)) * 0.5
     }
 }
+
+#[cfg(test)]
+mod tests {
+    // Only training compares in blocks.
+    #[cfg(feature = "autodiff")]
+    #[test]
+    fn only_more_queries_than_the_rows_of_a_block_are_cut() {
+        use std::num::NonZeroUsize;
+
+        use burn::tensor::{Device, Tensor};
+
+        use super::Contrast;
+
+        let scale = Tensor::<1>::from_data([1.0_f32], &Device::flex());
+        let whole = Contrast::from(scale);
+        assert!(!whole.is_cut(1_000));
+        let blocks = whole.in_blocks(NonZeroUsize::new(4));
+        assert!(!blocks.is_cut(3) && !blocks.is_cut(4) && blocks.is_cut(5));
+    }
+}

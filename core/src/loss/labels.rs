@@ -32,3 +32,22 @@ impl LossTerms {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+
+    #[test]
+    fn a_further_term_counts_by_its_weight() {
+        let device = Device::flex();
+        let number = |v: f64| Tensor::<1>::from_data([v], &device);
+        let loss = LossTerms::new(number(5.0), vec![("first", number(5.0))]);
+        let more = loss.plus("second", 0.25, number(8.0));
+        assert_eq!(more.total.into_scalar::<f32>(), 7.0);
+        let names: Vec<&str> = more.named.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["first", "second"]);
+        assert_eq!(more.named[1].1.clone().into_scalar::<f32>(), 8.0);
+    }
+}

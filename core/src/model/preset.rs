@@ -80,6 +80,20 @@ impl Preset {
         }
     }
 
+    /// Returns the first preset with this image encoder, whatever its text encoder. A bundle has its norms
+    /// folded into the convolutions, which are the same encoder.
+    #[must_use]
+    pub fn of_image_encoder(vision: &VitConfig) -> Option<Self> {
+        let has = |preset: &Self| {
+            let mut known = preset.config().vision;
+            if let (Some(known), Some(found)) = (&mut known.inverted, &vision.inverted) {
+                known.norms = found.norms;
+            }
+            known == *vision
+        };
+        Self::ALL.into_iter().find(has)
+    }
+
     /// Returns the architecture.
     #[must_use]
     pub fn config(self) -> DualConfig {

@@ -64,6 +64,12 @@ mod tests {
     use crate::taxonomy::Taxonomy;
 
     #[test]
+    fn two_quotes_within_a_quoted_cell_are_one() {
+        let tree = Taxonomy::from_text("animal,\"a \"\"big\"\" cat\"\nanimal,dog\n").unwrap();
+        assert_eq!(tree.nodes()[1].names, ["a \"big\" cat"]);
+    }
+
+    #[test]
     fn lines_are_lineages_of_any_length() {
         let text = "kingdom,class,species\nanimal,bird,\"thrush, song\"\nanimal,cat,\n";
         let tree = Taxonomy::from_text(text).unwrap();

@@ -52,3 +52,20 @@ impl Taxonomy {
         Self::from_entries(lineages::read(lineages)?)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_begins_with_a_tab_is_indented_text() {
+        let error = Taxonomy::from_text("\tanimal\n\t\tcat\n");
+        let table = Taxonomy::from_text("a\tanimal\n\t\tcat\n").unwrap_err();
+        assert!(table.to_string().contains("header"), "{table}");
+        match error {
+            Ok(tree) => assert_eq!(tree.nodes().len(), 2),
+            Err(error) => assert!(!error.to_string().contains("header"), "{error}"),
+        }
+    }
+}

@@ -139,6 +139,7 @@ mod tests {
         ];
         let lexicon = Lexicon::new(entries.map(|(noun, node)| (noun.to_owned(), node.to_owned())));
         assert_eq!(lexicon.len(), 4);
+        assert!(!lexicon.is_empty() && Lexicon::default().is_empty());
         let read = Lexicon::from_tsv(&lexicon.to_tsv(), "nouns.tsv").unwrap();
         assert_eq!(read, lexicon);
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();

@@ -75,6 +75,14 @@ mod tests {
     }
 
     #[test]
+    fn a_node_without_labels_below_it_says_nothing() {
+        let tree = format!("{TREE}x\tvoid\tr\t0\n");
+        let taxonomy = Taxonomy::from_tsv(&tree).unwrap();
+        let is_informative = |id: &str| taxonomy.is_informative(taxonomy.find(id).unwrap());
+        assert!(is_informative("t") && !is_informative("x") && !is_informative("r"));
+    }
+
+    #[test]
     fn the_nearest_nameable_node_is_found_upwards() {
         assert_eq!(nameable_above(TREE), ["t", "a", "a", "r"]);
     }

@@ -110,6 +110,21 @@ mod tests {
     }
 
     #[test]
+    fn a_vessel_is_the_head_unless_something_is_in_it() {
+        let known = |name: &str| {
+            ["cup", "coffee", "table", "chair"]
+                .into_iter()
+                .find(|k| *k == name)
+        };
+        let head = |phrase| by_head(phrase, &known);
+        assert_eq!(head("a cup of coffee"), Some("coffee"));
+        assert_eq!(head("a cup on a table"), Some("cup"));
+        assert_eq!(head("a pair on a table"), Some("table"));
+        // A chair holds nothing.
+        assert_eq!(head("a chair of coffee"), Some("chair"));
+    }
+
+    #[test]
     fn the_head_of_a_phrase_names_a_node() {
         let tree = "synset\tnames\thypernyms\tlabelled\nr\tthing\t\t0\n\
                     d\tdog\tr\t1\nh\thot dog\tr\t1\nc\tcutlery\tr\t0\nj\tjean|blue jean\tr\t1\n\

@@ -195,6 +195,17 @@ mod tests {
     }
 
     #[test]
+    fn brackets_may_be_nested_four_hundred_deep() {
+        let nested = |depth: usize| {
+            let text = format!("{}a{}b;", "(".repeat(depth), ")".repeat(depth));
+            Taxonomy::from_text(&text)
+        };
+        assert!(nested(400).is_ok());
+        let error = nested(401).unwrap_err().to_string();
+        assert!(error.contains("nested deeper than 400"), "{error}");
+    }
+
+    #[test]
     fn a_broken_tree_says_where_and_what() {
         let message = |text: &str| Taxonomy::from_text(text).unwrap_err().to_string();
         assert!(message("((a,b)").contains("line 1: a bracket is not closed"));

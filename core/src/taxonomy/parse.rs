@@ -21,6 +21,7 @@ const MAX_NODES: usize = 2_000_000;
 const COLUMNS: [&str; 4] = ["synset", "names", "hypernyms", "labelled"];
 
 /// A node and its line.
+#[derive(Debug)]
 pub(super) struct Entry {
     pub(super) node: Node,
     pub(super) line: usize,
@@ -190,4 +191,20 @@ pub(super) fn write(nodes: &[Node]) -> String {
         out.push('\n');
     }
     out
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_million_nodes_are_the_most() {
+        assert!(check_count(1, MAX_NODES).is_ok());
+        let error = check_count(7, MAX_NODES + 1).unwrap_err().to_string();
+        assert!(
+            error.contains("line 7") && error.contains("2000000"),
+            "{error}"
+        );
+    }
 }

@@ -117,3 +117,72 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
     }
     Ok(entries)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn header(columns: &[&str]) -> Result<usize> {
+        check_header(&columns.join("\t"))
+    }
+
+    #[test]
+    fn a_header_has_two_or_more_ranks_in_order_and_then_common_names() {
+        let (first, second, last) = (RANKS[0], RANKS[1], RANKS[RANKS.len() - 1]);
+        assert_eq!(header(&[first, second]).unwrap(), 2);
+        assert_eq!(header(&[first, last]).unwrap(), 2);
+        assert_eq!(header(&RANKS).unwrap(), RANKS.len());
+        assert_eq!(header(&[first, second, last, COMMON]).unwrap(), 3);
+        for bad in [
+            &[first][..],
+            &[first, COMMON],
+            &[second, first],
+            &[first, first],
+            &[first, "tribe"],
+            &["tribe", first],
+            &[COMMON, first, second],
+            &[first, COMMON, second],
+        ] {
+            let error = header(bad).unwrap_err().to_string();
+            assert!(error.contains("in this order"), "{bad:?}: {error}");
+        }
+    }
+
+    /// Reads rows below a header of two ranks, with or without common names.
+    fn rows(common: bool, rows: &[&str]) -> Result<Vec<Entry>> {
+        let header = [RANKS[0], RANKS[1], COMMON];
+        let header = header[..if common { 3 } else { 2 }].join("\t");
+        read(&format!("{header}\n{}\n", rows.join("\n")))
+    }
+
+    #[test]
+    fn a_row_has_a_field_for_each_rank_and_at_most_one_more() {
+        let entries = rows(true, &["A\tB\tbees", "A\tC"]).unwrap();
+        let found = entries.iter().map(|entry| {
+            let Node {
+                names, labelled, ..
+            } = &entry.node;
+            (names.join("|"), *labelled, entry.line)
+        });
+        let expected = [
+            (ROOT, false, 1),
+            ("A", false, 2),
+            ("B|bees", true, 2),
+            ("C", true, 3),
+        ];
+        let expected = expected.map(|(names, labelled, line)| (names.to_owned(), labelled, line));
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+        for bad in ["A", "A\tB\tbees\tmore", "A\tB\tbees\tmore\tand more"] {
+            let error = rows(true, &[bad]).unwrap_err().to_string();
+            assert!(error.contains("expected 3 columns"), "{bad}: {error}");
+        }
+        let error = rows(false, &["A\tB", "A\t \tbees"])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("line 3") && error.contains("is empty"),
+            "{error}"
+        );
+    }
+}

@@ -120,6 +120,23 @@ mod tests {
         Taxonomy::from_tsv(TSV).unwrap()
     }
 
+    #[test]
+    fn a_label_keeps_what_the_labels_below_it_do_not_have() {
+        let tax = tax();
+        // Labels in the order of nodes: wolf, dog, pug, goldfish; a dog includes its pugs.
+        let all = roll_up(&tax, &[0.1, 0.3, 0.4, 0.2]);
+        let shares = first_parent_shares(&tax, &all);
+        let share = |id: &str| shares[tax.find(id).unwrap().index()];
+        let near = |id: &str, expected: f64| {
+            assert!((share(id) - expected).abs() < 1e-6, "{id}: {}", share(id));
+        };
+        near("u", 0.4);
+        near("d", 0.7);
+        near("a", 1.0);
+        near("e", 1.0);
+        near("p", 0.0);
+    }
+
     /// Returns a walk with probabilities that are not calibrated.
     fn walk(tax: &Taxonomy, p: &[f32], threshold: f32) -> Descent {
         descend(tax, p, p, |ix| {

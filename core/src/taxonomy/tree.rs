@@ -326,6 +326,43 @@ mod tests {
     use super::*;
 
     #[test]
+    fn at_most_two_thousand_nodes_lie_above_a_node() {
+        let chain = |length: usize| {
+            let mut tsv = "synset\tnames\thypernyms\tlabelled\nn0\ta\t\t0\n".to_owned();
+            for i in 1..length {
+                tsv.push_str(&format!(
+                    "n{i}\ta\tn{}\t{}\n",
+                    i - 1,
+                    u8::from(i + 1 == length)
+                ));
+            }
+            Taxonomy::from_tsv(&tsv)
+        };
+        assert!(chain(MAX_ABOVE + 1).is_ok());
+        let error = chain(MAX_ABOVE + 2).unwrap_err().to_string();
+        assert!(error.contains("found 2001 above `n2001`"), "{error}");
+        assert!(error.contains("line 2003"), "{error}");
+    }
+
+    #[test]
+    fn a_name_that_would_be_shown_otherwise_than_written_is_an_error() {
+        let named = |id: &str, name: &str| {
+            let tsv =
+                format!("synset\tnames\thypernyms\tlabelled\nr\tthing\t\t0\n{id}\t{name}\tr\t1\n");
+            Taxonomy::from_tsv(&tsv)
+        };
+        assert!(named("c", "cat|кот").is_ok());
+        for (id, name) in [
+            ("c", "cat\u{202e}"),
+            ("c", "cat|\u{7}"),
+            ("c\u{202e}", "cat"),
+        ] {
+            let error = named(id, name).unwrap_err().to_string();
+            assert!(error.contains("line 3"), "{error}");
+        }
+    }
+
+    #[test]
     fn fewer_labels_leave_the_tree_as_it_is() {
         let tax = Taxonomy::from_tsv(TSV).unwrap();
         let (nodes, labels) = (tax.nodes().len(), tax.labelled().len());

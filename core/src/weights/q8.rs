@@ -78,6 +78,39 @@ mod tests {
 
     use super::*;
 
+    fn tensor(shape: &[usize], data: Vec<f32>) -> HostTensor {
+        HostTensor {
+            shape: shape.to_vec(),
+            data,
+        }
+    }
+
+    #[test]
+    fn each_row_has_its_scale_and_a_row_of_zeros_has_scale_1() {
+        let data = vec![1.0, -2.0, 0.5, 0.0, 0.0, 0.0, -6.2, 3.1, 0.0];
+        let (values, scales) = quantise(&tensor(&[3, 3], data), Q6);
+        assert_eq!(scales, [2.0 / 31.0, 1.0, 6.2 / 31.0]);
+        // 1 / (2 / 31) is 15.5, which is rounded away from zero.
+        assert_eq!(values, [16, -31, 8, 0, 0, 0, -31, 16, 0]);
+        let (values, scales) = quantise(&tensor(&[0, 3], Vec::new()), Q8);
+        assert!(values.is_empty() && scales.is_empty());
+    }
+
+    #[test]
+    fn matrices_of_a_thousand_numbers_are_worth_quantising() {
+        let is_worth = |name: &str, shape: &[usize]| {
+            let count = shape.iter().product();
+            is_worth_quantising(name, &tensor(shape, vec![0.0; count]))
+        };
+        assert!(is_worth("fc.weight", &[32, 32]) && is_worth("fc.weight", &[2, 512]));
+        assert!(is_worth("conv.weight", &[16, 8, 3, 3]));
+        assert!(!is_worth("fc.weight", &[31, 33]), "1,023 numbers");
+        assert!(!is_worth("fc.bias", &[2048]), "a vector");
+        assert!(!is_worth("class_token", &[1, 2048]), "one row");
+        assert!(!is_worth("visual.pos_embed", &[50, 64]));
+        assert!(!is_worth("textual.posit_embed", &[50, 64]));
+    }
+
     proptest! {
         #[test]
         fn quantisation_errors_are_at_most_half_a_step(
@@ -88,6 +121,7 @@ mod tests {
             let (values, scales) = quantise(&tensor, max_level);
             prop_assert!(values.iter().all(|v| v.abs() <= max_level));
             let back = dequantise(&values, &scales);
+            prop_assert_eq!((values.len(), scales.len()), (24, 4));
             for (i, (a, b)) in data.iter().zip(&back).enumerate() {
                 prop_assert!((a - b).abs() <= scales[i / 6] * 0.5001);
             }

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Device;
 use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
 use espalier_core::caption::{
-    BundleLoader, Captioner, Engine, MIN_IMAGE_COSINE, MIN_TEXT_COSINE, Question, Reading, Request,
-    TaughtConcept, TextEmbedder, lexicon, node_embeddings, place_text, standings,
+    BundleLoader, CaptionIndex, Captioner, Engine, MIN_IMAGE_COSINE, MIN_TEXT_COSINE, Question,
+    Reading, Request, TaughtConcept, TextEmbedder, lexicon, node_embeddings, place_text, standings,
 };
 use espalier_fixtures::models::tiny;
 use espalier_fixtures::photos::side_by_side;
@@ -274,4 +274,77 @@ fn both_encoders_pass_their_self_tests_on_both_engines() {
         assert!((MIN_IMAGE_COSINE..1.0 + 1e-6).contains(&image), "{image}");
         assert!((MIN_TEXT_COSINE..1.0 + 1e-6).contains(&text), "{text}");
     }
+}
+
+#[test]
+fn two_photos_next_to_each_other_are_two_subjects() {
+    let Model { captioner, .. } = Model::open(&Engine::Kernels);
+    let subjects = |photo: &RgbImage| {
+        let mut read = Vec::new();
+        let found =
+            pollster::block_on(captioner.subjects(photo, |done, all| read.push([done, all])));
+        (found.unwrap(), read)
+    };
+    let (found, read) = subjects(&photo("barn+coffee"));
+    let found: Vec<_> = found.iter().map(|s| (s.name.as_str(), s.region)).collect();
+    let (left, right) = ([0.0, 0.0, 0.5, 1.0], [0.5, 0.0, 1.0, 1.0]);
+    assert_eq!(found, [("structure", left), ("espresso", right)]);
+    assert_eq!(read, [[2, 8], [4, 8], [6, 8], [8, 8]]);
+    // A photo that is one pixel wide or high has no halves, so none of its parts is read.
+    for (width, height, parts) in [
+        (1, 9, 0),
+        (9, 1, 0),
+        (1, 1, 0),
+        (2, 2, 4),
+        (2, 9, 4),
+        (9, 2, 4),
+    ] {
+        let (found, read) = subjects(&RgbImage::new(width, height));
+        assert!(found.is_empty());
+        assert_eq!(read.len(), parts, "{width} x {height}");
+    }
+}
+
+#[test]
+fn the_probability_of_a_subject_is_that_of_its_node() {
+    let Model { captioner, .. } = Model::open(&Engine::Kernels);
+    let found = pollster::block_on(captioner.subjects(&photo("barn+coffee"), |_, _| ())).unwrap();
+    for subject in found {
+        let step = subject
+            .taxonomy
+            .path
+            .iter()
+            .find(|step| step.id == subject.node);
+        assert!(
+            (step.unwrap().p - subject.p).abs() < 1e-6,
+            "{}",
+            subject.node
+        );
+    }
+}
+
+#[test]
+fn a_self_test_finds_what_differs() {
+    let Model {
+        captioner, texts, ..
+    } = Model::open(&Engine::Kernels);
+    let index = captioner.index();
+    let count = index.entries().len();
+    // The second of the first four captions has the point of another one.
+    let width = index.point(0).len();
+    let mut points: Vec<f32> = (0..count).flat_map(|i| index.point(i).to_vec()).collect();
+    let other = index.point(count - 1).to_vec();
+    points[width..2 * width].copy_from_slice(&other);
+    let changed = CaptionIndex::new(index.entries().to_vec(), points, width, captioner.space());
+    let whole = pollster::block_on(texts.self_test(index)).unwrap();
+    let least = pollster::block_on(texts.self_test(&changed.unwrap())).unwrap();
+    let computed = pollster::block_on(texts.embed(&[&index.entries()[1].text])).unwrap();
+    let product = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+    let lengths = product(&computed[0], &computed[0]) * product(&other, &other);
+    let cosine = product(&computed[0], &other) / lengths.sqrt();
+    assert!(
+        cosine < MIN_TEXT_COSINE && whole >= MIN_TEXT_COSINE,
+        "{cosine}, {whole}"
+    );
+    assert!((least - cosine).abs() < 1e-5, "{least}, {cosine}");
 }

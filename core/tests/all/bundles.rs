@@ -1,7 +1,10 @@
 //! Bundles: what a manifest says of its files, and what a reader refuses.
 
 use espalier_core::bundle::{BundleFile, BundleFiles, Manifest, Part, pack, sha256_hex};
-use espalier_core::caption::{BundleLoader, Captioner, Engine};
+use espalier_core::caption::{BundleLoader, Captioner, Engine, TextEmbedder, lexicon};
+use espalier_core::geometry::{DistanceReduction, Space};
+use espalier_core::model::LiftKind;
+use espalier_core::weights::{HostTensor, Tensors};
 use espalier_fixtures::models::tiny;
 use serde_json::{Value, json};
 
@@ -168,6 +171,16 @@ fn a_geometry_of_another_model_is_refused() {
         });
         expect(&message, "expected 2 positive `curvatures` joined by L1");
     }
+    let mut fitting = manifest();
+    fitting.model.lift = LiftKind::Product {
+        factors: 2,
+        join: DistanceReduction::L2,
+    };
+    fitting.geometry = Space::Product {
+        curvatures: vec![1.0, 0.1],
+        join: DistanceReduction::L2,
+    };
+    fitting.check_geometry().unwrap();
 }
 
 #[test]
@@ -235,4 +248,77 @@ fn a_file_of_another_bundle_is_refused() {
     let loader = BundleLoader::new(&read("manifest.json"), &Engine::Kernels).unwrap();
     let other = loader.with(file.check(bytes).unwrap()).unwrap_err();
     expect(&other.to_string(), "belongs to another bundle");
+}
+
+/// Hands weights to a loader instead of those of the image encoder.
+fn load_image(weights: Vec<u8>) -> Result<(), String> {
+    let mut manifest = manifest();
+    let path = "image.safetensors";
+    let listed = manifest.files.iter_mut().find(|file| file.path == path);
+    let listed = listed.unwrap();
+    listed.sha256 = sha256_hex(&weights);
+    listed.bytes = weights.len() as u64;
+    listed.unpacked = None;
+    let verified = listed.clone().check(weights).unwrap();
+    let bytes = serde_json::to_vec(&manifest).unwrap();
+    let loader = BundleLoader::new(&bytes, &Engine::Kernels).unwrap();
+    let loaded = loader.with(verified).and_then(|loader| {
+        let others = manifest.files.iter();
+        let mut others = others.filter(|file| file.part != Part::Text && file.path != path);
+        let loader = others.try_fold(loader, |loader, file| {
+            loader.with(file.check(read(&file.path)).unwrap())
+        })?;
+        loader.finish()
+    });
+    loaded.map(drop).map_err(|error| error.to_string())
+}
+
+#[test]
+fn weights_that_cannot_be_read_are_named_by_file_or_by_tensor() {
+    let file = manifest();
+    let file = file.file("image.safetensors").unwrap();
+    let packed = file.check(read("image.safetensors")).unwrap();
+    let tensors = Tensors::read(&packed.into_content().unwrap()).unwrap();
+    let written = |tensors: &Tensors| tensors.write(|_, _| None).unwrap();
+    assert_eq!(load_image(written(&tensors)), Ok(()));
+    let message = load_image(b"no weights".to_vec()).unwrap_err();
+    expect(&message, "image.safetensors");
+    let mut fewer = tensors.clone();
+    let (name, _) = fewer.tensors.pop_first().unwrap();
+    expect(&load_image(written(&fewer)).unwrap_err(), &name);
+    let mut misshapen = tensors;
+    let (name, tensor) = misshapen.tensors.pop_first().unwrap();
+    let shape = vec![1, tensor.data.len() + 1];
+    let data = vec![0.0; tensor.data.len() + 1];
+    misshapen
+        .tensors
+        .insert(name.clone(), HostTensor { shape, data });
+    let message = load_image(written(&misshapen)).unwrap_err();
+    expect(&message, &format!("tensor `{name}`"));
+    assert!(!message.contains("image.safetensors"), "{message}");
+}
+
+#[test]
+fn the_nouns_of_a_bundle_are_read_if_it_has_any() {
+    let mut manifest = manifest();
+    let mut files = BundleFiles::default();
+    assert!(lexicon(&manifest, &files).unwrap().is_empty());
+    let taxonomy = String::from_utf8(read("taxonomy.tsv")).unwrap();
+    let node = taxonomy.lines().nth(1).unwrap().split('\t').next().unwrap();
+    let (mut file, bytes) = packed(format!("{node}\tthingamajig\n").as_bytes());
+    file.path = "nouns.tsv".to_owned();
+    file.part = Part::Text;
+    files.insert(file.check(bytes).unwrap()).unwrap();
+    for listed in manifest
+        .files
+        .iter()
+        .filter(|listed| listed.part == Part::Text)
+    {
+        let verified = listed.check(read(&listed.path)).unwrap();
+        files.insert(verified).unwrap();
+    }
+    manifest.files.push(file);
+    assert_eq!(lexicon(&manifest, &files).unwrap().len(), 1);
+    let texts = TextEmbedder::open(&manifest, &files, &Engine::Kernels).unwrap();
+    assert_eq!(texts.lexicon().len(), 1);
 }

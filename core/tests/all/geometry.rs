@@ -291,3 +291,55 @@ proptest! {
         everything_is_finite(&a, &a, curv);
     }
 }
+
+#[test]
+fn equal_points_far_out_are_their_own_midpoint() {
+    let device = Device::flex();
+    for curvature in [0.25_f32, 1.0, 4.0] {
+        for at in 1..40 {
+            let radius = 50.0 * at as f32;
+            let point = [0.6 * radius, -0.8 * radius];
+            let rows = Tensor::<2>::from_data([point, point, point, point], &device);
+            let c = Tensor::<2>::from_data([[curvature]], &device);
+            let middle: Vec<f32> = lorentz::einstein_midpoint(rows, c)
+                .into_data()
+                .iter()
+                .collect();
+            let length = middle[0].hypot(middle[1]);
+            // Rounding must not move it outward.
+            assert!(
+                length <= radius * 1.000_01,
+                "{curvature}, {radius}: {length}"
+            );
+        }
+    }
+}
+
+#[test]
+fn factors_are_joined_in_the_order_of_points() {
+    let device = Device::flex();
+    let points: Vec<f32> = (0..12).map(|v| v as f32).collect();
+    let points = Tensor::<3>::from_data(TensorData::new(points, [2, 2, 3]), &device);
+    let flat = espalier_core::geometry::product::flatten(points);
+    assert_eq!(flat.dims(), [2, 6]);
+    let flat: Vec<f32> = flat.into_data().iter().collect();
+    let expected = [0, 1, 2, 6, 7, 8, 3, 4, 5, 9, 10, 11].map(|v| v as f32);
+    assert_eq!(flat, expected);
+}
+
+#[test]
+fn the_cosine_of_the_published_angle_is_clamped_at_both_ends() {
+    let device = Device::flex();
+    let angle = |x: [f64; 2], y: [f64; 2]| {
+        let c = row(&[1.0], &device);
+        values(cone::literal_angle(
+            row(&x, &device),
+            row(&y, &device),
+            c,
+            0.01,
+        ))[0]
+    };
+    let (near, far) = ([3.0, 0.0], [9.0, 0.0]);
+    let cosines = [angle(near, far), angle(far, near)].map(f64::cos);
+    close(&cosines, &[0.99, -0.99], 1e-12);
+}

@@ -1,6 +1,6 @@
 //! The kernels compute what the networks do, for every architecture.
 
-use burn::module::{Module, ModuleMapper, Param};
+use burn::module::Module;
 use burn::tensor::{Device, Distribution, Tensor, TensorData};
 use espalier_core::input::{Tokenizer, to_planes};
 use espalier_core::kernels::{ImageKernels, KernelWeights, TextKernels};
@@ -12,17 +12,7 @@ use espalier_core::weights::q8::{Q8, is_worth_quantising};
 use espalier_core::weights::{HostTensor, StoredTensors, Tensors, collect};
 use image::{Rgb, RgbImage};
 
-/// Adds noise to every parameter: as initialised, some biases and gains are 0.
-struct Disturb;
-
-impl ModuleMapper for Disturb {
-    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        param.map(|t| {
-            let noise = Tensor::random(t.dims(), Distribution::Normal(0.0, 0.02), &t.device());
-            t + noise
-        })
-    }
-}
+use super::disturb::Disturb;
 
 fn floats(tensor: Tensor<2>) -> Vec<f32> {
     tensor.into_data().iter::<f32>().collect()
@@ -74,7 +64,7 @@ fn compare_texts(what: &str, config: &DualConfig) {
     device.seed(5);
     let encoder = config.init_text(&device).map(&mut Disturb);
     let kernels = TextKernels::of(config, &encoder).unwrap();
-    let merges = include_str!("../../../static/vocab/clip_bpe_merges.txt");
+    let merges = include_str!("../../../trainer/vocab/clip_bpe_merges.txt");
     let tokenizer = Tokenizer::from_merges(merges, config.text.vocab_size).unwrap();
     let texts = [
         "",

@@ -1,5 +1,6 @@
 //! Heat maps of both models: of places that see each other, and of places that do not.
 
+use burn::tensor::Device;
 use espalier_core::caption::{Claim, Engine};
 use espalier_fixtures::models::{captioner, shipped, tiny};
 use espalier_fixtures::photos::landscape;
@@ -28,5 +29,25 @@ fn every_place_of_a_photo_has_its_heat() {
         assert!(left < right && top < bottom);
         let inside = map.share_inside(map.area).unwrap();
         assert!((inside - 1.0).abs() < 1e-6, "{inside}");
+    }
+}
+
+#[test]
+fn a_device_gives_the_heat_of_the_kernels() {
+    let photo = landscape(320, 240);
+    let [kernels, device] = [Engine::Kernels, Engine::Device(Device::flex())].map(|engine| {
+        let captioner = captioner(&shipped(), &engine);
+        let classifier = captioner.classifier();
+        let node = classifier.taxonomy().labelled()[0];
+        let places = pollster::block_on(captioner.places(&photo, |_, _| ())).unwrap();
+        classifier.heat(captioner.space(), &places, &Claim::Node(node))
+    });
+    assert_eq!(
+        (kernels.rows, kernels.columns),
+        (device.rows, device.columns)
+    );
+    assert!(kernels.rows > 1 && kernels.columns > 1, "{kernels:?}");
+    for (a, b) in kernels.values.iter().zip(&device.values) {
+        assert!((a - b).abs() < 1e-2, "{a} {b}");
     }
 }

@@ -182,3 +182,59 @@ fn the_disk_of_the_labels_keeps_their_order_from_the_root() {
     assert!(norm(&root) < 1e-6);
     assert!(disk.explained > 0.0 && disk.explained <= 1.0);
 }
+
+#[test]
+fn a_reading_tells_whether_another_choice_of_concepts_changes_it() {
+    let Model { captioner, .. } = model();
+    let bytes = jpeg(&landscape(200, 150), 1);
+    let read = captioner.read(&bytes, Request::default(), || 0.0);
+    let mut reading = pollster::block_on(read).unwrap();
+    let before = reading.caption.clone();
+    assert!(!reading.rank_again(&captioner, None).unwrap());
+    let root = captioner.classifier().taxonomy().root();
+    let tree = captioner.classifier().taxonomy();
+    // A node that is not on the photo's path.
+    let mut children = tree.children(root).iter().map(|ix| &tree.node(*ix).id);
+    let is_on_path = |id: &String| before.taxonomy.path.iter().any(|step| step.id == *id);
+    let far = children.rfind(|id| !is_on_path(id)).unwrap().clone();
+    assert!(reading.rank_again(&captioner, Some(far.clone())).unwrap());
+    assert_eq!(reading.below.as_deref(), Some(far.as_str()));
+    assert_ne!(reading.caption, before);
+    assert!(
+        reading
+            .rank_again(&captioner, Some("no such node".into()))
+            .is_err()
+    );
+    assert_eq!(
+        reading.below.as_deref(),
+        Some(far.as_str()),
+        "unchanged after an error"
+    );
+    assert!(reading.rank_again(&captioner, None).unwrap());
+    assert_eq!(reading.caption, before);
+}
+
+#[test]
+fn no_caption_is_closer_than_the_closest_one() {
+    let Model { captioner, .. } = model();
+    let photo = photo(&captioner);
+    let index = captioner.index();
+    let scores: Vec<f64> = (0..index.entries().len())
+        .map(|i| captioner.space().score(&photo, index.point(i)))
+        .collect();
+    let best = (0..scores.len())
+        .max_by(|a, b| scores[*a].total_cmp(&scores[*b]))
+        .unwrap();
+    let place = TextPlace {
+        node: captioner.classifier().taxonomy().root(),
+        by: PlacedBy::Name,
+    };
+    let question = Question {
+        phrase: index.point(best),
+        photo: &photo,
+        place,
+        nodes: &[],
+    };
+    let verdict = captioner.explain(captioner.classifier(), question);
+    assert_eq!(verdict.closer, 0);
+}

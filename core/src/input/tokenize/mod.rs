@@ -18,6 +18,8 @@ pub use bpe::{merges_prefix, symbols};
 pub use clean::clean;
 pub use rules::TokenizerRules;
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::Result;
 use bpe::Vocabulary;
 use split::Piece;
@@ -129,7 +131,7 @@ impl Tokenizer {
 }
 
 /// Token ids of several texts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenBatch {
     /// `[rows, len]`, row-major.
     pub ids: Vec<u32>,
@@ -154,6 +156,25 @@ impl TokenBatch {
             rows: count,
             len,
         }
+    }
+
+    /// Returns the texts of some rows, padded to the longest of them.
+    ///
+    /// # Panics
+    /// If a row does not exist.
+    #[must_use]
+    pub fn select(&self, rows: &[usize]) -> Self {
+        let text = |row: usize| &self.ids[row * self.len..(row + 1) * self.len];
+        // Padding is 0, which no text ends with.
+        let unpadded = |ids: &[u32]| {
+            ids.iter()
+                .rposition(|id| *id != 0)
+                .map_or(0, |last| last + 1)
+        };
+        Self::padded(rows.iter().map(|row| {
+            let text = text(*row);
+            &text[..unpadded(text)]
+        }))
     }
 
     /// Returns these texts followed by `others`, padded to the same length.
@@ -206,6 +227,15 @@ mod tests {
         };
         assert_eq!(joined(&short, &long), all);
         assert_eq!(joined(&[], &["cat", "", "dog cat dog"]), all);
+    }
+
+    #[test]
+    fn selected_texts_have_the_padding_of_a_batch_of_their_own() {
+        let tokenizer = tiny();
+        let batch = tokenizer.encode_batch(&["red red red", "red", "re re"], 16);
+        let expected = tokenizer.encode_batch(&["re re", "red"], 16);
+        assert_eq!(batch.select(&[2, 1]), expected);
+        assert_eq!(batch.select(&[]), TokenBatch::default());
     }
 
     #[test]

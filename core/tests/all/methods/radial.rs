@@ -111,17 +111,21 @@ fn cones_with_an_endless_outer_margin_have_the_order_of_re() {
     close(&[ec - 2.0 * margin], &[re], 1e-9);
 }
 
-#[test]
-fn plain_cones_have_the_reference_terms() {
-    let device = Device::flex();
-    let u = |v: [f64; 3]| unit(&v, &device).unsqueeze::<3>();
+/// Returns the chain of `e` and `f` of the reference angles, with the negative `g` of `e`.
+fn chain_of_two(device: &Device) -> Chains {
+    let u = |v: [f64; 3]| unit(&v, device).unsqueeze::<3>();
     let (e, f, g) = (u([1.0, 1.0, 0.0]), u([1.0, 1.0, 1.0]), u([1.0, -1.0, 0.5]));
-    let chains = Chains {
+    Chains {
         positives: Tensor::cat(vec![e, f.clone()], 1),
         negatives: Tensor::cat(vec![g, f], 1),
-        root: unit(&[1.0, 0.0, 0.0], &device),
+        root: unit(&[1.0, 0.0, 0.0], device),
         frozen: None,
-    };
+    }
+}
+
+#[test]
+fn plain_cones_have_the_reference_terms() {
+    let chains = chain_of_two(&Device::flex());
     let weights = RadialWeights {
         term: PairTerm::Cone {
             margin: 0.0,
@@ -132,6 +136,82 @@ fn plain_cones_have_the_reference_terms() {
     let loss = espalier_core::loss::radial(&chains, weights);
     let found = ["entail_positive", "entail_negative"].map(|name| term(&loss, name));
     close(&found, &[1.621_599_690_392, 0.0], 1e-9);
+}
+
+#[test]
+fn a_margin_lies_outside_or_inside_of_the_cone() {
+    let chains = chain_of_two(&Device::flex());
+    // The angles toward f and g, minus the half-aperture at e.
+    let (toward_f, toward_g) = (1.621_599_690_392, 2.660_560_316_423 - 0.065_374_705_264);
+    let found = |side, margin| {
+        let term = PairTerm::Cone { margin, side };
+        let weights = RadialWeights {
+            term,
+            ..RadialWeights::default()
+        };
+        let loss = espalier_core::loss::radial(&chains, weights);
+        ["entail_positive", "entail_negative"].map(|name| self::term(&loss, name))
+    };
+    use MarginSide::{Inside, Outside};
+    let expect = |side, margin, expected: [f64; 2]| close(&found(side, margin), &expected, 1e-9);
+    expect(Outside, 0.5, [toward_f + 0.5, 0.0]);
+    expect(Outside, 3.0, [toward_f + 3.0, 3.0 - toward_g]);
+    expect(Inside, 0.5, [toward_f + 0.5, 0.0]);
+    expect(Inside, -2.0, [0.0, 0.0]);
+    expect(Inside, -3.0, [0.0, 3.0 - toward_g]);
+}
+
+#[test]
+fn each_term_of_re_has_its_weight() {
+    let chains = toy_chains(&Device::flex());
+    let loss = |weights| espalier_core::loss::radial(&chains, weights);
+    let found = loss(RadialWeights {
+        mined: 0.25,
+        pull_back: 4.0,
+        negatives: 0.5,
+        ..RadialWeights::default()
+    });
+    let [entail, mined, back] = ["entail", "mined", "pull_back"].map(|name| term(&found, name));
+    close(
+        &[total(&found)],
+        &[entail + 0.25 * mined + 4.0 * back],
+        1e-12,
+    );
+    let whole = loss(RadialWeights::default());
+    let negative = |loss| term(loss, "entail_negative");
+    close(&[negative(&found)], &[0.5 * negative(&whole)], 1e-12);
+}
+
+#[test]
+fn each_term_of_rcme_has_its_weight() {
+    let device = Device::flex();
+    let l = lineage(&device);
+    let all = Tensor::cat(vec![l.texts.clone(), l.negatives.clone()], 1);
+    let two = |l: Lineages| Lineages {
+        texts: l.texts.repeat_dim(0, 2),
+        negatives: l.negatives.flip([1]).repeat_dim(0, 2),
+        root: l.root.clone(),
+        images: Some(tensor(
+            vec![0.6, 0.8, 0.0, 0.0, 0.0, 0.6, 0.0, 0.8],
+            [2, 4],
+            &device,
+        )),
+        frozen: Some(all.clone().reshape([13, 4]).repeat_dim(0, 2) * 0.5),
+    };
+    let weights = RcmeWeights {
+        global: 0.3,
+        local: 0.7,
+        beta: 0.2,
+        prior: 0.4,
+        margin: 0.5,
+        ..RcmeWeights::default()
+    };
+    let found = rcme(&two(l), scalar(2.0, &device), weights);
+    let names = ["entail_global", "entail_local", "contrastive", "pull_back"];
+    let terms = names.map(|name| term(&found, name));
+    assert!(terms.iter().all(|value| *value != 0.0), "{terms:?}");
+    let sum = [0.3, 0.7, 0.2, 0.4].iter().zip(terms);
+    close(&[total(&found)], &[sum.map(|(w, t)| w * t).sum()], 1e-12);
 }
 
 fn lineage(device: &Device) -> Lineages {
@@ -174,6 +254,52 @@ fn rcme_on_the_toy_lineage_has_the_reference_terms() {
         1e-7,
     );
     close(&[term(&found(0.0), "entail_local")], &[0.0], 1e-12);
+}
+
+#[test]
+fn rcme_on_a_straight_lineage_has_the_clipped_angle() {
+    let device = Device::flex();
+    let at = |steps: &[f64]| -> Vec<f64> { steps.iter().flat_map(|s| [1.0, *s, 0.0]).collect() };
+    let straight = Lineages {
+        texts: tensor(at(&[1.0, 2.0, 3.0]), [1, 3, 3], &device),
+        negatives: tensor(at(&[2.0, 3.0]), [1, 2, 3], &device),
+        root: tensor(at(&[0.0]), [1, 3], &device),
+        images: None,
+        frozen: None,
+    };
+    let weights = RcmeWeights {
+        margin: 0.1,
+        ..RcmeWeights::default()
+    };
+    let found = rcme(&straight, scalar(1.0, &device), weights);
+    // The angle of the cosine 1 - 1e-7: it is clipped, because the gradient of acos is infinite at 1.
+    let angle = 4.472_136e-4;
+    close(&[term(&found, "entail_global")], &[0.1 - angle], 1e-6);
+}
+
+#[test]
+fn rcme_pulls_texts_back_to_a_frozen_model() {
+    let device = Device::flex();
+    let found = |scale: f64| {
+        let l = lineage(&device);
+        let all = Tensor::cat(vec![l.texts.clone(), l.negatives.clone()], 1);
+        let frozen = Some(all.reshape([13, 4]) * scale);
+        rcme(
+            &Lineages { frozen, ..l },
+            scalar(1.0, &device),
+            RcmeWeights::default(),
+        )
+    };
+    let without = total(&rcme(
+        &lineage(&device),
+        scalar(1.0, &device),
+        RcmeWeights::default(),
+    ));
+    for (scale, expected) in [(1.0, 0.0), (0.0, 1.0), (-1.0, 2.0)] {
+        let found = found(scale);
+        close(&[term(&found, "pull_back")], &[expected], 1e-9);
+        close(&[total(&found) - without], &[expected], 1e-9);
+    }
 }
 
 #[test]
