@@ -1,0 +1,29 @@
+"""Models of visual-semantic hierarchies: captions, embeddings, geometry, losses and evaluation.
+
+>>> import espalier
+>>> model = espalier.open("static/models/default")
+>>> model.caption("static/samples/cat.jpg")["taxonomy"]["stop"]
+"""
+
+from . import geometry, losses, tasks, types
+from ._native import Model, Node, Space, Taxonomy, __version__, open
+from .errors import DataError, Error, RefusedError, UsageError
+from .tasks import evaluate
+
+__all__ = [
+    "DataError",
+    "Error",
+    "Model",
+    "Node",
+    "RefusedError",
+    "Space",
+    "Taxonomy",
+    "UsageError",
+    "__version__",
+    "evaluate",
+    "geometry",
+    "losses",
+    "open",
+    "tasks",
+    "types",
+]
